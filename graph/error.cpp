@@ -1,0 +1,64 @@
+// Names of error codes, ours and the reference's.
+#include <troupe/error.hpp>
+
+namespace troupe {
+
+std::string_view to_string(errc code) noexcept {
+  switch (code) {
+    case errc::ok: return "ok";
+    case errc::invalid_graph: return "invalid_graph";
+    case errc::invalid_update: return "invalid_update";
+    case errc::empty_input: return "empty_input";
+    case errc::graph_recursion: return "graph_recursion";
+    case errc::invalid_config: return "invalid_config";
+    case errc::invalid_value: return "invalid_value";
+    case errc::missing_key: return "missing_key";
+    case errc::unknown_interrupt: return "unknown_interrupt";
+    case errc::ambiguous_resume: return "ambiguous_resume";
+    case errc::node_failed: return "node_failed";
+    case errc::node_timeout: return "node_timeout";
+    case errc::node_lost: return "node_lost";
+    case errc::parent_command: return "parent_command";
+    case errc::graph_drained: return "graph_drained";
+    case errc::cancelled: return "cancelled";
+    case errc::checkpoint_missing: return "checkpoint_missing";
+    case errc::checkpoint_corrupt: return "checkpoint_corrupt";
+    case errc::storage_full: return "storage_full";
+    case errc::storage_failed: return "storage_failed";
+    case errc::storage_locked: return "storage_locked";
+    case errc::format_too_new: return "format_too_new";
+    case errc::no_saver: return "no_saver";
+    case errc::unknown_graph: return "unknown_graph";
+    case errc::abi_mismatch: return "abi_mismatch";
+    case errc::worker_lost: return "worker_lost";
+    case errc::overloaded: return "overloaded";
+    case errc::protocol_mismatch: return "protocol_mismatch";
+    case errc::runtime_stopped: return "runtime_stopped";
+  }
+  return "unknown"; // a number from outside that no code has
+}
+
+std::string reference_name(const error& err) {
+  if (!err.type().empty())
+    return err.type();
+  switch (err.code()) {
+    case errc::invalid_graph:
+    case errc::invalid_config:
+    case errc::no_saver: return "ValueError";
+    case errc::invalid_update: return "InvalidUpdateError";
+    case errc::empty_input: return "EmptyInputError";
+    case errc::graph_recursion: return "GraphRecursionError";
+    case errc::invalid_value: return "TypeError";
+    case errc::missing_key: return "KeyError";
+    case errc::unknown_interrupt: return "UnknownInterruptError";
+    case errc::ambiguous_resume: return "RuntimeError";
+    case errc::node_failed: return err.type();
+    case errc::node_timeout: return "NodeTimeoutError";
+    case errc::cancelled: return "CancelledError";
+    case errc::parent_command: return "ParentCommand";
+    case errc::graph_drained: return "GraphDrained";
+    default: return std::string{to_string(err.code())};
+  }
+}
+
+} // namespace troupe

@@ -1,0 +1,75 @@
+// What a value's handle points to, and the codecs' way to build values from parts.
+#pragma once
+
+#include <troupe/value.hpp>
+
+namespace troupe {
+
+static_assert(std::endian::native == std::endian::little,
+              "the handle's layout and the hash are written for little endian");
+
+namespace detail {
+
+/// Elements 0 … `used` - 1 are made and never change; a version of the list sees the first n of
+/// them. Whoever moves `used` from n to n + k owns the slots between until its handle exists.
+struct list_buffer : value_node {
+  std::atomic<std::size_t> used{0};
+  std::size_t capacity;
+
+  list_buffer(std::uint32_t r, std::size_t c) noexcept
+    : value_node{r, shape_kind::list},
+      capacity{c} {}
+  value* slots() noexcept { return reinterpret_cast<value*>(this + 1); }
+};
+
+/// Entries in key order, each key once.
+struct map_node : value_node {
+  std::size_t count = 0;
+
+  map_node() noexcept : value_node{1, shape_kind::map} {}
+  map_entry* entries() noexcept { return reinterpret_cast<map_entry*>(this + 1); }
+};
+
+struct extension_node : value_node {
+  value payload;
+
+  extension_node(std::uint32_t r, value p) noexcept
+    : value_node{r, shape_kind::extension},
+      payload(std::move(p)) {}
+};
+
+/// Why `payload` can't be the payload of an extension `kind`; empty when it can.
+std::string_view payload_problem(value_kind kind, const value& payload) noexcept;
+
+/// "$message" … : an extension kind's member name in JSON. Empty for every other kind.
+std::string_view json_name(value_kind kind) noexcept;
+
+} // namespace detail
+
+/// Parts in, value out.
+struct value_access {
+  /// A list of these, which are moved from.
+  static value list(std::span<value> items);
+  /// A map of key, value, key, value …, which are moved from; every key is a string. Of equal keys
+  /// the last one counts; `duplicates` tells that there were some.
+  static value map(std::span<value> keys_and_values, bool& duplicates);
+
+  /// The handle's reference passes to the caller.
+  static detail::value_node* release(value& v) noexcept {
+    auto* node = v.counted() ? v.node() : nullptr;
+    v.forget();
+    return node;
+  }
+  static std::uint32_t rank(const value& v) noexcept { return v.counted() ? v.node()->rank : 0; }
+  static std::uint64_t bits(const value& v) noexcept { return v.bits_; }
+  static std::string_view text(const value& v) noexcept { return v.text(); }
+  static bool same_words(const value& a, const value& b) noexcept {
+    return std::memcmp(static_cast<const void*>(&a), static_cast<const void*>(&b), sizeof a) == 0;
+  }
+
+  /// Values a value is made of: list elements, keys and values of a map, a payload.
+  static std::size_t child_count(const value& v) noexcept;
+  static const value& child(const value& v, std::size_t i) noexcept;
+};
+
+} // namespace troupe

@@ -1,0 +1,167 @@
+// What can go wrong, by who must act, and how a function says so.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace troupe {
+
+/// Every failure troupe reports, grouped by who must act. Values are wire and storage format:
+/// append only. A new code also goes into to_string, reference_name and the table of
+/// ARCHITECTURE.md.
+/// Source: troupe; the reference's class names are given by reference_name.
+enum class errc : std::uint8_t {
+  ok = 0,
+
+  // the author of the graph, or the caller
+  invalid_graph = 1,     ///< the graph can't be built: the message names the node, edge or channel
+  invalid_update = 2,    ///< a write a channel or node mapping refuses
+  empty_input = 3,       ///< nothing to run: no input on a fresh thread, or an empty command
+  graph_recursion = 4,   ///< recursion_limit super-steps did not reach the end
+  invalid_config = 5,    ///< a run option that makes no sense, e.g. recursion_limit 0
+  invalid_value = 6,     ///< a value that is no JSON / msgpack, too deep, too large, of another kind
+  missing_key = 7,       ///< a look-up of something that is not there (path map, thread_id)
+  unknown_interrupt = 8, ///< a resume that names no waiting question
+  ambiguous_resume = 9,  ///< one plain answer for several waiting questions
+
+  // the node, its body or its host
+  node_failed = 10,    ///< the body threw; `error::type()` is the class of what it threw
+  node_timeout = 11,   ///< the task or the step ran out of time
+  node_lost = 12,      ///< the actor that ran the task died
+  parent_command = 13, ///< a command for the parent graph that nobody above took
+  graph_drained = 14,  ///< the run stopped at a step's end because it was asked to
+  cancelled = 15,      ///< the run was given up by its owner
+
+  // the operator
+  checkpoint_missing = 20, ///< no such checkpoint
+  checkpoint_corrupt = 21, ///< a stored record that does not match its checksum or format
+  storage_full = 22,       ///< no space left, or the map size is used up
+  storage_failed = 23,     ///< any other failure of the store
+  storage_locked = 24,     ///< another process holds the data directory in a way that excludes us
+  format_too_new = 25,     ///< written by a newer troupe
+  no_saver = 26,           ///< the call needs a saver and the runtime has none
+  unknown_graph = 27,      ///< no graph of that name, or a library that exports none
+  abi_mismatch = 28,       ///< a graph library built for another ABI version
+
+  // try again later
+  worker_lost = 30,
+  overloaded = 31, ///< a queue or limit is full
+  protocol_mismatch = 32,
+  runtime_stopped = 33, ///< the runtime is shutting down
+};
+
+/// The code's name as in this file, e.g. "invalid_update"; "unknown" for a value not listed.
+std::string_view to_string(errc code) noexcept;
+
+/// A failure: a code, a message for people and, for node_failed, the class of what was thrown.
+/// The message reads "what was being done: what happened: which name", or is the reference's text
+/// verbatim where that text is part of the contract.
+class error : public std::exception {
+public:
+  error(errc code, std::string message, std::string type = {})
+    : code_{code}, message_{std::move(message)}, type_{std::move(type)} {}
+
+  errc code() const noexcept { return code_; }
+  const std::string& message() const noexcept { return message_; }
+  const char* what() const noexcept override { return message_.c_str(); }
+
+  /// Of node_failed the class name of what the node threw ("std::out_of_range", or the name a
+  /// node_error carries); of other codes the reference's class where the code says too little;
+  /// else empty.
+  const std::string& type() const noexcept { return type_; }
+
+  friend bool operator==(const error& a, const error& b) {
+    return a.code_ == b.code_ && a.message_ == b.message_ && a.type_ == b.type_;
+  }
+
+private:
+  errc code_;
+  std::string message_;
+  std::string type_;
+};
+
+/// The class the reference raises for this failure, e.g. "InvalidUpdateError", "ValueError":
+/// `err.type()` when there is one.
+/// Source: langgraph/errors.py and spec/engine.md section 14.
+std::string reference_name(const error& err);
+
+/// What a node body throws to fail with a class name of its own choosing. Any other exception
+/// fails the node too, under the name of its C++ type.
+class node_error : public std::exception {
+public:
+  node_error(std::string type, std::string message)
+    : type_{std::move(type)}, message_{std::move(message)} {}
+  const std::string& type() const noexcept { return type_; }
+  const char* what() const noexcept override { return message_.c_str(); }
+
+private:
+  std::string type_;
+  std::string message_;
+};
+
+/// A value or the error that kept it from being made. Every public function that can fail has a
+/// form that returns one.
+template <class T>
+class [[nodiscard]] result {
+public:
+  result(T value) : rep_{std::in_place_index<0>, std::move(value)} {}
+  result(troupe::error err) : rep_{std::in_place_index<1>, std::move(err)} {}
+
+  bool has_value() const noexcept { return rep_.index() == 0; }
+  explicit operator bool() const noexcept { return has_value(); }
+
+  /// The value; throws the error when there is none.
+  T& value() & {
+    check();
+    return *std::get_if<0>(&rep_);
+  }
+  const T& value() const& {
+    check();
+    return *std::get_if<0>(&rep_);
+  }
+  T value() && {
+    check();
+    return std::move(*std::get_if<0>(&rep_));
+  }
+
+  /// The value, which must be there.
+  T& operator*() & noexcept { return *std::get_if<0>(&rep_); }
+  const T& operator*() const& noexcept { return *std::get_if<0>(&rep_); }
+  T operator*() && noexcept { return std::move(*std::get_if<0>(&rep_)); }
+  T* operator->() noexcept { return std::get_if<0>(&rep_); }
+  const T* operator->() const noexcept { return std::get_if<0>(&rep_); }
+
+  /// The error, which must be there.
+  const troupe::error& error() const noexcept { return *std::get_if<1>(&rep_); }
+
+private:
+  void check() const {
+    if (auto* err = std::get_if<1>(&rep_))
+      throw *err;
+  }
+  std::variant<T, troupe::error> rep_;
+};
+
+template <>
+class [[nodiscard]] result<void> {
+public:
+  result() = default;
+  result(troupe::error err) : error_{std::in_place_index<1>, std::move(err)} {}
+
+  bool has_value() const noexcept { return error_.index() == 0; }
+  explicit operator bool() const noexcept { return has_value(); }
+  void value() const {
+    if (auto* err = std::get_if<1>(&error_))
+      throw *err;
+  }
+  const troupe::error& error() const noexcept { return *std::get_if<1>(&error_); }
+
+private:
+  std::variant<std::monostate, troupe::error> error_;
+};
+
+} // namespace troupe

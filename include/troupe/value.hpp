@@ -1,0 +1,439 @@
+// The state value: immutable, shared, cheap to copy and to append to.
+#pragma once
+
+#include <troupe/error.hpp>
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <iosfwd>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+/// The closed set of kinds. The first eight are JSON's plus bytes; the others wrap one payload
+/// value and exist so that what a channel or a checkpoint holds keeps its meaning.
+/// The numbers are wire and storage format (the extension code of msgpack): append only.
+enum class value_kind : std::uint8_t {
+  null = 0,
+  boolean = 1,
+  integer = 2,  // int64
+  floating = 3, // double
+  string = 4,   // UTF-8 by convention, any bytes in fact
+  bytes = 5,
+  list = 6,
+  map = 7, // string keys, ordered by key (byte order), unique
+
+  message = 16,        // payload: map with at least "role" and "content"
+  send = 17,           // payload: list [node, arg]
+  interrupt = 18,      // payload: map {value, id, response_schema}
+  overwrite = 19,      // payload: the new value
+  timestamp = 20,      // payload: integer, microseconds since 1970-01-01 UTC
+  delta_snapshot = 21, // payload: the value
+  error = 22,          // payload: map {type, message}
+  remove_message = 23, // payload: string, the id of the message to remove
+};
+
+/// The kind's name as in this file, e.g. "remove_message"; "unknown" for a number not listed.
+std::string_view to_string(value_kind kind) noexcept;
+
+class value;
+template <class T> struct value_traits;
+
+namespace detail {
+
+struct map_entry;
+
+/// The head of everything a value shares: strings, bytes, list buffers, maps, payloads.
+struct value_node {
+  enum class shape_kind : std::uint8_t { blob, list, map, extension };
+
+  std::atomic<std::uint64_t> refs{1};
+  /// Greater than the rank of every node this one points to. A list is only appended to in place
+  /// when its rank stays greater: so nodes never form a cycle.
+  std::uint32_t rank;
+  shape_kind shape;
+
+  value_node(std::uint32_t r, shape_kind s) noexcept : rank{r}, shape{s} {}
+  void retain() noexcept { refs.fetch_add(1, std::memory_order_relaxed); }
+  /// Whether this was the last reference; then the caller calls dispose.
+  bool drop() noexcept {
+    return refs.load(std::memory_order_acquire) == 1
+           || refs.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+  /// Frees a node nobody refers to and all that it alone held, without recursion.
+  static void dispose(value_node* dead) noexcept;
+};
+
+} // namespace detail
+
+/// A state value: 16 bytes; a copy is a reference count. All members are const: a "change" gives
+/// a new value that shares what it can with the old one.
+/// Cost:   append of k items to a list of n is O(k) amortised and shares the prefix with every
+///         older version; with() on a map is O(entries) handle copies.
+/// Owns:   versions of a list share one buffer: an old one keeps alive what newer ones appended.
+/// Thread: values may be copied, read and dropped on any thread at once.
+/// Source: troupe (design: values are immutable and shared).
+class value {
+public:
+  using map_init = std::pair<std::string, value>;
+
+  constexpr value() noexcept : bits_{0}, tail_{}, len_{0}, tag_{tag::null} {}
+  value(std::nullptr_t) noexcept : value() {}
+  template <class B>
+  requires std::is_same_v<B, bool> // a pointer is no boolean
+  value(B b)
+  noexcept : bits_{b ? 1u : 0u}, tail_{}, len_{0}, tag_{tag::boolean} {}
+  /// Units:  an unsigned number above int64's range wraps; value::of() throws instead.
+  template <class I>
+  requires(std::is_integral_v<I> && !std::is_same_v<I, bool> && !std::is_same_v<I, char>) value(I i)
+  noexcept
+    : bits_{static_cast<std::uint64_t>(static_cast<std::int64_t>(i))},
+      tail_{},
+      len_{0},
+      tag_{tag::integer} {}
+  template <class C>
+  requires std::is_same_v<C, char> // neither a number nor a string
+  value(C c)
+  = delete;
+  /// Every NaN becomes the same one.
+  value(double d) noexcept
+    : bits_{d == d ? std::bit_cast<std::uint64_t>(d) : nan_bits},
+      tail_{},
+      len_{0},
+      tag_{tag::floating} {}
+  value(const char* s) : value(std::string_view{s}) {}
+  value(std::string_view s);
+  value(const std::string& s) : value(std::string_view{s}) {}
+
+  /// A list, or a map when every element is itself a braced pair whose first part is a string:
+  /// `value{{"a", 1}, {"b", {1, 2}}}` is a map, `value{1, 2}` a list. Use list() or map() where
+  /// the difference must not depend on the contents, and parentheses to copy: `value{v}` is a
+  /// list of one.
+  value(std::initializer_list<value> items);
+
+  value(const value& other) noexcept {
+    take_words(other);
+    if (other.counted())
+      node()->retain();
+  }
+  /// Leaves null behind.
+  value(value&& other) noexcept {
+    take_words(other);
+    other.forget();
+  }
+  value& operator=(const value& other) noexcept {
+    value copy(other);
+    swap(copy);
+    return *this;
+  }
+  value& operator=(value&& other) noexcept {
+    value moved(std::move(other));
+    swap(moved);
+    return *this;
+  }
+  ~value() {
+    if (counted() && node()->drop())
+      detail::value_node::dispose(node());
+  }
+  void swap(value& other) noexcept {
+    alignas(value) unsigned char words[sizeof(value)];
+    std::memcpy(words, static_cast<void*>(this), sizeof words);
+    std::memcpy(static_cast<void*>(this), static_cast<void*>(&other), sizeof words);
+    std::memcpy(static_cast<void*>(&other), words, sizeof words);
+  }
+  friend void swap(value& a, value& b) noexcept { a.swap(b); }
+
+  static value list(std::vector<value> items);
+  static value list() { return list(std::vector<value>{}); }
+  /// A map of these entries; of equal keys the last one counts.
+  static value map(std::vector<map_init> entries);
+  static value map() { return map({}); }
+  static value bytes(std::span<const std::byte> data);
+  /// An extension value around `payload`.
+  /// Shape:  `kind` is one of message … (16 and up); `payload` is of the kind named there: a map
+  ///         for message, interrupt and error, [string, any] for send.
+  /// Errors: throws error{invalid_value} when either is not so.
+  static value extension(value_kind kind, value payload);
+
+  value_kind kind() const noexcept {
+    constexpr value_kind kinds[] = {value_kind::null,     value_kind::boolean, value_kind::integer,
+                                    value_kind::floating, value_kind::string,  value_kind::string,
+                                    value_kind::bytes,    value_kind::list,    value_kind::map};
+    return tag_ == tag::extension ? static_cast<value_kind>(len_)
+                                  : kinds[static_cast<std::size_t>(tag_)];
+  }
+  bool is_null() const noexcept { return tag_ == tag::null; }
+  bool is_bool() const noexcept { return tag_ == tag::boolean; }
+  bool is_int() const noexcept { return tag_ == tag::integer; }
+  bool is_double() const noexcept { return tag_ == tag::floating; }
+  bool is_number() const noexcept { return is_int() || is_double(); }
+  bool is_string() const noexcept { return tag_ == tag::short_string || tag_ == tag::string; }
+  bool is_bytes() const noexcept { return tag_ == tag::bytes; }
+  bool is_list() const noexcept { return tag_ == tag::list; }
+  bool is_map() const noexcept { return tag_ == tag::map; }
+  bool is(value_kind k) const noexcept { return kind() == k; }
+
+  /// What the value holds. Errors: throws error{invalid_value} that names both kinds when it is
+  /// of another kind; as_double also takes an integer.
+  bool as_bool() const { return is_bool() ? bits_ != 0 : throw wrong_kind(value_kind::boolean); }
+  std::int64_t as_int() const {
+    return is_int() ? static_cast<std::int64_t>(bits_) : throw wrong_kind(value_kind::integer);
+  }
+  double as_double() const {
+    return is_double() ? std::bit_cast<double>(bits_) : static_cast<double>(as_number());
+  }
+  std::string_view as_string() const& { // valid as long as this value lives, unmoved
+    return is_string() ? text() : throw wrong_kind(value_kind::string);
+  }
+  std::string_view as_string() && = delete;
+  std::span<const std::byte> as_bytes() const;
+  /// The wrapped value of an extension kind.
+  const value& payload() const;
+
+  /// Elements of a list, entries of a map, bytes of a string; 0 for everything else.
+  std::size_t size() const noexcept {
+    return tag_ == tag::short_string ? len_ : sized() ? extent() : 0;
+  }
+  bool empty() const noexcept { return size() == 0; }
+
+  /// Element `i` of a list. Errors: invalid_value when it is no list or too short.
+  const value& at(std::size_t i) const;
+  /// Member `key` of a map. Errors: missing_key.
+  const value& at(std::string_view key) const;
+  /// Like at(), but null where there is no such element or member, or no list or map at all.
+  const value& operator[](std::size_t i) const noexcept;
+  template <class I>
+  requires(
+    std::is_integral_v<I> && !std::is_same_v<I, bool> && !std::is_same_v<I, char>) const value&
+  operator[](I i) const noexcept {
+    return (*this)[static_cast<std::size_t>(i)];
+  }
+  const value& operator[](std::string_view key) const noexcept;
+  const value& operator[](const char* key) const noexcept { return (*this)[std::string_view{key}]; }
+  bool contains(std::string_view key) const noexcept;
+
+  /// The elements of a list (empty for other kinds). Valid as long as some copy of it lives.
+  std::span<const value> items() const noexcept;
+  /// The entries of a map in key order (empty for other kinds). Valid as items().
+  std::span<const detail::map_entry> entries() const noexcept;
+
+  /// This list with more at its end. Errors: invalid_value when this is no list.
+  value append(value item) const;
+  value append_all(std::span<const value> items) const;
+  /// This map with `key` set, or without it. Errors: invalid_value when this is no map.
+  value with(std::string_view key, value v) const;
+  value without(std::string_view key) const;
+
+  /// Converts through value_traits<T>. Errors: throws error{invalid_value} when it does not fit.
+  template <class T> T as() const { return value_traits<T>::from(*this); }
+  template <class T> static value of(const T& x) { return value_traits<T>::to(x); }
+
+  /// Equality of kind and content, that is of the canonical bytes: 1 and 1.0 differ, 0.0 and -0.0
+  /// differ, NaN equals itself.
+  friend bool operator==(const value& a, const value& b) noexcept;
+  /// Equal values have equal hashes, in every process.
+  std::uint64_t hash() const noexcept;
+
+private:
+  friend struct detail::value_node;
+  friend struct value_access; // the way in for list and map code and the codecs
+  enum class tag : std::uint8_t {
+    null,
+    boolean,
+    integer,
+    floating,
+    short_string,
+    string,
+    bytes,
+    list,
+    map,
+    extension
+  };
+  static constexpr std::uint64_t nan_bits = 0x7ff8'0000'0000'0000;
+  static constexpr std::size_t short_max = 14;
+
+  value(tag t, detail::value_node* n, std::size_t extent, std::uint8_t len = 0) noexcept;
+
+  /// Empty lists, maps and bytes have no node.
+  bool counted() const noexcept { return tag_ >= tag::string && bits_ != 0; }
+  bool sized() const noexcept { return tag_ >= tag::string && tag_ <= tag::map; }
+  detail::value_node* node() const noexcept {
+    return reinterpret_cast<detail::value_node*>(static_cast<std::uintptr_t>(bits_));
+  }
+  void take_words(const value& other) noexcept {
+    std::memcpy(static_cast<void*>(this), static_cast<const void*>(&other), sizeof(value));
+  }
+  void forget() noexcept {
+    bits_ = 0;
+    tag_ = tag::null;
+  }
+  std::size_t extent() const noexcept {
+    std::uint64_t word;
+    std::memcpy(&word, reinterpret_cast<const char*>(this) + sizeof bits_, sizeof word);
+    return static_cast<std::size_t>(word & 0xffff'ffff'ffffu);
+  }
+  /// The bytes of a string or of bytes: in the handle, or right behind the node's head.
+  std::string_view text() const noexcept {
+    if (tag_ == tag::short_string)
+      return {reinterpret_cast<const char*>(this), len_};
+    if (!counted())
+      return {};
+    return {reinterpret_cast<const char*>(node() + 1), extent()};
+  }
+  std::int64_t as_number() const;
+  troupe::error wrong_kind(value_kind wanted) const;
+
+  // Strings of up to 14 bytes live in bits_ and tail_, everything longer in a counted node. For
+  // these tail_ holds the size (48 bits): so versions of a list differ in the handle alone.
+  std::uint64_t bits_;
+  unsigned char tail_[6];
+  std::uint8_t len_; // of a short string; the value_kind of an extension
+  tag tag_;
+};
+static_assert(sizeof(value) == 16);
+
+namespace detail {
+struct map_entry {
+  value key_value; // always a string
+  value val;
+  std::string_view key() const noexcept { return key_value.as_string(); }
+};
+} // namespace detail
+
+/// Prints JSON text (to_json), or why there is none; throws nothing of its own.
+std::ostream& operator<<(std::ostream& out, const value& v);
+
+/// JSON text, members in key order. Kinds that are no JSON print as an object with one member that
+/// begins with `$`: {"$bytes": base64}, {"$message": {…}}, {"$send": [node, arg]} …; a double
+/// that is no JSON number as {"$double": "nan" | "inf" | "-inf"}. A user's own map with exactly one
+/// member that begins with `$` prints with `$` doubled and reads back as it was. What is no UTF-8
+/// in a string prints as U+FFFD: only msgpack keeps such strings.
+/// Shape:  `indent` < 0 prints on one line.
+/// Errors: throws error{invalid_value} when deeper than limits::value_depth_max.
+/// Source: troupe.
+std::string to_json(const value& v, int indent = -1);
+
+/// Reads what to_json writes, and any other JSON: an object with one `$` member that is no such
+/// kind is a map as it stands; an integer beyond int64 is a double; of equal keys the last counts.
+/// Units:  at most limits::json_size_bytes_max bytes and limits::value_depth_max levels.
+/// Errors: invalid_value, with the byte position.
+/// Source: troupe; RFC 8259.
+result<value> from_json(std::string_view text);
+
+/// Canonical msgpack: maps in key order, the shortest form of every number and length; equal
+/// values give equal bytes. Extension kinds are ext records with the kind as code, and count as a
+/// level of depth.
+/// Shape:  appends to `out`.
+/// Units:  at most limits::value_size_bytes_max bytes and limits::value_depth_max levels.
+/// Errors: invalid_value when larger or deeper; `out` is as before.
+/// Source: troupe; msgpack format specification.
+result<void> encode_msgpack(const value& v, std::string& out);
+result<std::string> to_msgpack(const value& v);
+
+/// Reads one value; the whole of `data` must be used. Any valid msgpack will do: numbers and
+/// lengths may be longer than needed and maps in any order.
+/// Units:  never allocates more than a small multiple of data.size(); size and depth as above.
+/// Errors: invalid_value, also for a key that is no string, a key given twice, an integer beyond
+///         int64, an unknown extension or one whose payload does not fit.
+/// Source: troupe; msgpack format specification.
+result<value> from_msgpack(std::string_view data);
+
+// ---- conversions ----------------------------------------------------------------------------
+
+/// How T becomes a value and back. Specialise it for a type of your own, or give the type a
+/// TROUPE_STATE declaration.
+/// Shape:  `static value to(const T&)` and `static T from(const value&)`, which throws
+///         error{invalid_value} when it does not fit.
+template <class T> struct value_traits;
+
+template <> struct value_traits<value> {
+  static value to(const value& v) { return v; }
+  static value from(const value& v) { return v; }
+};
+template <> struct value_traits<bool> {
+  static value to(bool b) { return b; }
+  static bool from(const value& v) { return v.as_bool(); }
+};
+template <class I>
+requires(std::is_integral_v<
+           I> && !std::is_same_v<I, bool> && !std::is_same_v<I, char>) struct value_traits<I> {
+  static value to(I i) {
+    if (!std::in_range<std::int64_t>(i))
+      throw error{errc::invalid_value, "store an integer: out of range: " + std::to_string(i)};
+    return value(static_cast<std::int64_t>(i));
+  }
+  static I from(const value& v) {
+    auto i = v.as_int();
+    if (!std::in_range<I>(i))
+      throw error{errc::invalid_value, "read an integer: out of range: " + std::to_string(i)};
+    return static_cast<I>(i);
+  }
+};
+template <class F>
+requires std::is_floating_point_v<F>
+struct value_traits<F> {
+  static value to(F f) { return value(static_cast<double>(f)); }
+  static F from(const value& v) { return static_cast<F>(v.as_double()); }
+};
+template <> struct value_traits<std::string> {
+  static value to(const std::string& s) { return s; }
+  static std::string from(const value& v) { return std::string{v.as_string()}; }
+};
+template <class T> struct value_traits<std::optional<T>> {
+  static value to(const std::optional<T>& x) { return x ? value::of(*x) : value{}; }
+  static std::optional<T> from(const value& v) {
+    if (v.is_null())
+      return std::nullopt;
+    return v.as<T>();
+  }
+};
+template <class T> struct value_traits<std::vector<T>> {
+  static value to(const std::vector<T>& xs) {
+    std::vector<value> out;
+    out.reserve(xs.size());
+    for (const auto& x : xs)
+      out.push_back(value_traits<T>::to(x));
+    return value::list(std::move(out));
+  }
+  static std::vector<T> from(const value& v) {
+    if (!v.is_list())
+      throw error{errc::invalid_value, "read a list: the value is no list"};
+    std::vector<T> out;
+    out.reserve(v.size());
+    for (const auto& x : v.items())
+      out.push_back(value_traits<T>::from(x));
+    return out;
+  }
+};
+/// Maps with string keys: std::map<std::string, T> and the like.
+template <class M>
+requires(std::is_same_v<typename M::key_type, std::string>&& requires {
+  typename M::mapped_type;
+}) struct value_traits<M> {
+  static value to(const M& m) {
+    std::vector<value::map_init> out;
+    for (const auto& [k, x] : m)
+      out.emplace_back(k, value_traits<typename M::mapped_type>::to(x));
+    return value::map(std::move(out));
+  }
+  static M from(const value& v) {
+    if (!v.is_map())
+      throw error{errc::invalid_value, "read a map: the value is no map"};
+    M out;
+    for (const auto& e : v.entries())
+      out.emplace(std::string{e.key()}, value_traits<typename M::mapped_type>::from(e.val));
+    return out;
+  }
+};
+
+} // namespace troupe
