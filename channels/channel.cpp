@@ -1,0 +1,88 @@
+// The table of the kinds: which rule serves which kind of channel.
+#include "channels/channel.hpp"
+
+#include "channels/kinds.hpp"
+
+#include <string>
+
+namespace troupe {
+namespace {
+
+// A managed value is no channel: nobody writes it and it holds nothing.
+constinit const channel_rule managed_rule{
+  .update = [](const channel_spec&, std::string_view, channel_cell&,
+               std::span<const value>) -> result<bool> { return false; },
+  .load = [](const channel_spec&,
+             const value&) { return std::optional<channel_cell>{channel_cell{}}; },
+};
+
+const channel_rule& rule_of(channel_kind kind) {
+  switch (kind) {
+    case channel_kind::last_value: return last_value_rule;
+    case channel_kind::last_value_after_finish: return last_value_after_finish_rule;
+    case channel_kind::any_value: return any_value_rule;
+    case channel_kind::ephemeral: return ephemeral_value_rule;
+    case channel_kind::untracked: return untracked_value_rule;
+    case channel_kind::topic: return topic_rule;
+    case channel_kind::binary_operator: return binary_operator_aggregate_rule;
+    case channel_kind::named_barrier: return named_barrier_value_rule;
+    case channel_kind::named_barrier_after_finish: return named_barrier_value_after_finish_rule;
+    case channel_kind::remaining_steps:
+    case channel_kind::is_last_step: return managed_rule;
+  }
+  return managed_rule;
+}
+
+} // namespace
+
+channel_cell initial_cell(const channel_spec& spec) {
+  return rule_of(spec.kind).initial(spec);
+}
+
+result<bool> update_channel(const channel_spec& spec, std::string_view name, channel_cell& cell,
+                            std::span<const value> writes) {
+  return rule_of(spec.kind).update(spec, name, cell, writes);
+}
+
+bool consume_channel(const channel_spec& spec, channel_cell& cell) {
+  return rule_of(spec.kind).consume(spec, cell);
+}
+
+bool finish_channel(const channel_spec& spec, channel_cell& cell) {
+  return rule_of(spec.kind).finish(spec, cell);
+}
+
+bool channel_available(const channel_spec& spec, const channel_cell& cell) {
+  return rule_of(spec.kind).available(spec, cell);
+}
+
+value read_channel(const channel_spec& spec, const channel_cell& cell) {
+  const auto& rule = rule_of(spec.kind);
+  return rule.readable && rule.available(spec, cell) ? cell.content : value{};
+}
+
+std::optional<value> store_channel(const channel_spec& spec, const channel_cell& cell) {
+  return rule_of(spec.kind).store(cell);
+}
+
+result<channel_cell> load_channel(const channel_spec& spec, std::string_view name,
+                                  const std::optional<value>& stored) {
+  if (!stored)
+    return initial_cell(spec);
+  if (auto cell = rule_of(spec.kind).load(spec, *stored))
+    return std::move(*cell);
+  return error{errc::checkpoint_corrupt,
+               "load a channel: the stored value is not of its kind: `" + std::string{name} + "`"};
+}
+
+error refused_update(std::string_view name, std::string_view text) {
+  return {errc::invalid_update, "At key '" + std::string{name} + "': " + std::string{text}};
+}
+
+std::string with_concurrent_update_help(std::string_view text) {
+  return std::string{text}
+         + "\nFor troubleshooting, visit: https://docs.langchain.com/oss/python/langgraph/errors/"
+           "INVALID_CONCURRENT_GRAPH_UPDATE";
+}
+
+} // namespace troupe

@@ -1,0 +1,59 @@
+// A channel's contents and the one table of what each kind does with them. Pure: no actor, no
+// clock. The rules themselves are one kind a file.
+#pragma once
+
+#include "graph/channel_kinds.hpp"
+
+#include <troupe/channel.hpp>
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace troupe {
+
+/// What a channel holds.
+/// Shape:  `content` is the value, the list of a topic, or the sorted list of the names a barrier
+///         has seen; meaningless unless `set`. `finished` belongs to the *_after_finish kinds.
+struct channel_cell {
+  value content;
+  bool set = false;
+  bool finished = false;
+};
+
+/// The contents before the first write: a reducer's initial value, empty for every other kind.
+channel_cell initial_cell(const channel_spec& spec);
+
+/// Applies the writes of one step; called with none when the step wrote other channels only.
+/// Shape:  `writes` in task order. `name` is for messages.
+/// Result: whether the channel counts as updated (its version moves). Never compares values.
+/// Errors: invalid_update, with the reference's text; `cell` is as before.
+/// Source: langgraph/channels, BaseChannel.update; spec/engine.md section 2.
+result<bool> update_channel(const channel_spec& spec, std::string_view name, channel_cell& cell,
+                            std::span<const value> writes);
+
+/// A task ran with this channel among its triggers: barriers and last_value_after_finish reset
+/// when they were available. Result: whether anything changed.
+bool consume_channel(const channel_spec& spec, channel_cell& cell);
+
+/// Nothing else is left to run: the *_after_finish kinds become available. Result: likewise.
+bool finish_channel(const channel_spec& spec, channel_cell& cell);
+
+/// Whether a read gives a value (a barrier's is null).
+bool channel_available(const channel_spec& spec, const channel_cell& cell);
+
+/// The value a reader gets; null when not available.
+value read_channel(const channel_spec& spec, const channel_cell& cell);
+
+/// What a checkpoint stores, nullopt for nothing.
+/// Shape:  *_after_finish kinds store the pair [value, finished]; a topic its list, even empty; a
+///         barrier its sorted names, even none; untracked never anything.
+/// Source: BaseChannel.checkpoint.
+std::optional<value> store_channel(const channel_spec& spec, const channel_cell& cell);
+
+/// The contents a stored value stands for; nullopt for a channel without one.
+/// Errors: checkpoint_corrupt when the value is not of the shape store_channel writes.
+result<channel_cell> load_channel(const channel_spec& spec, std::string_view name,
+                                  const std::optional<value>& stored);
+
+} // namespace troupe

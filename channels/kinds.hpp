@@ -1,0 +1,78 @@
+// What each kind of channel does: one rule per kind, each defined in the file of its name.
+#pragma once
+
+#include "channels/channel.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+/// The parts of a kind; a kind names only those where it differs from a plain cell.
+/// Shape:  as the functions of channels/channel.hpp.
+/// Source: langgraph/channels/base.py, BaseChannel.
+struct channel_rule {
+  result<bool> (*update)(const channel_spec&, std::string_view name, channel_cell&,
+                         std::span<const value> writes);
+  channel_cell (*initial)(const channel_spec&) = [](const channel_spec&) { return channel_cell{}; };
+  bool (*consume)(const channel_spec&, channel_cell&) = [](const channel_spec&, channel_cell&) {
+    return false;
+  };
+  bool (*finish)(const channel_spec&, channel_cell&) = [](const channel_spec&, channel_cell&) {
+    return false;
+  };
+  bool (*available)(const channel_spec&, const channel_cell&) =
+    [](const channel_spec&, const channel_cell& cell) { return cell.set; };
+  std::optional<value> (*store)(const channel_cell&) = [](const channel_cell& cell) {
+    return cell.set ? std::optional<value>{cell.content} : std::nullopt;
+  };
+  /// Only for a value that was stored; nullopt when it is not of the kind's shape.
+  std::optional<channel_cell> (*load)(const channel_spec&, const value& stored) =
+    [](const channel_spec&, const value& stored) {
+      return std::optional<channel_cell>{channel_cell{.content = stored, .set = true}};
+    };
+  bool readable = true; // a barrier is available without having a value
+};
+
+extern const channel_rule last_value_rule;
+extern const channel_rule last_value_after_finish_rule;
+extern const channel_rule any_value_rule;
+extern const channel_rule ephemeral_value_rule;
+extern const channel_rule untracked_value_rule;
+extern const channel_rule topic_rule;
+extern const channel_rule binary_operator_aggregate_rule;
+extern const channel_rule named_barrier_value_rule;
+extern const channel_rule named_barrier_value_after_finish_rule;
+
+/// Sets the cell to the last of `writes`, which has at least one.
+inline void keep_last(channel_cell& cell, std::span<const value> writes) {
+  cell.content = writes.back();
+  cell.set = true;
+}
+
+/// Empties the cell. Result: whether it held something.
+inline bool clear(channel_cell& cell) {
+  if (!cell.set)
+    return false;
+  cell = {};
+  return true;
+}
+
+/// invalid_update with `text` behind the channel's name.
+error refused_update(std::string_view name, std::string_view text);
+
+/// `text` with the reference's pointer to its page on concurrent updates.
+/// Source: langgraph/errors.py, create_error_message, INVALID_CONCURRENT_GRAPH_UPDATE.
+std::string with_concurrent_update_help(std::string_view text);
+
+/// Whether a write replaces a reducer's value: an overwrite value, a map with the one key
+/// `__overwrite__`, or a map with `type` == "__overwrite__" and a `value`.
+/// Source: langgraph/channels/binop.py, _get_overwrite.
+bool is_overwrite(const value& write) noexcept;
+
+/// The value that an overwrite puts in place. `write` must be one.
+const value& overwritten(const value& write);
+
+} // namespace troupe

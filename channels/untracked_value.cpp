@@ -1,0 +1,32 @@
+// UntrackedValue: kept from step to step of a run, never stored.
+// Source: langgraph/channels/untracked_value.py, UntrackedValue.
+#include "channels/kinds.hpp"
+
+namespace troupe {
+namespace {
+
+result<bool> update(const channel_spec& spec, std::string_view name, channel_cell& cell,
+                    std::span<const value> writes) {
+  if (writes.empty())
+    return false;
+  if (spec.guard && writes.size() > 1)
+    return refused_update(name, "UntrackedValue(guard=True) can receive only one value per step. "
+                                "Use guard=False if you want to store any one of multiple values.");
+  keep_last(cell, writes);
+  return true;
+}
+
+// Something is stored only if the channel was of another kind before: it starts empty all the same.
+std::optional<channel_cell> load(const channel_spec&, const value&) {
+  return channel_cell{};
+}
+
+} // namespace
+
+constinit const channel_rule untracked_value_rule{
+  .update = update,
+  .store = [](const channel_cell&) -> std::optional<value> { return std::nullopt; },
+  .load = load,
+};
+
+} // namespace troupe

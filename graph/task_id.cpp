@@ -1,0 +1,300 @@
+// Identities: XXH3-128 for tasks and interrupts, uuid5 for updates, uuid6 for checkpoints.
+#include "graph/task_id.hpp"
+
+#include <troupe/error.hpp>
+
+#include <boost/uuid/name_generator_sha1.hpp>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <iterator>
+
+namespace troupe {
+namespace {
+
+using uuid_bytes = std::array<unsigned char, 16>;
+
+// ---- text -----------------------------------------------------------------------------------
+
+struct hex_pairs {
+  char text[256][2];
+};
+
+constexpr hex_pairs hex = [] {
+  constexpr char digits[] = "0123456789abcdef";
+  hex_pairs out{};
+  for (unsigned i = 0; i < 256; ++i) {
+    out.text[i][0] = digits[i >> 4];
+    out.text[i][1] = digits[i & 15];
+  }
+  return out;
+}();
+
+std::string hex_text(const uuid_bytes& bytes) {
+  std::string out(32, '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    std::memcpy(out.data() + 2 * i, hex.text[bytes[i]], 2);
+  return out;
+}
+
+// 8-4-4-4-12
+std::string uuid_text(const uuid_bytes& bytes) {
+  std::string out(36, '-');
+  auto* to = out.data();
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10)
+      ++to;
+    std::memcpy(to, hex.text[bytes[i]], 2);
+    to += 2;
+  }
+  return out;
+}
+
+uuid_bytes big_endian(std::uint64_t high, std::uint64_t low) {
+  uuid_bytes out{};
+  for (std::size_t i = 0; i < 8; ++i) {
+    out[i] = static_cast<unsigned char>(high >> (56 - 8 * i));
+    out[8 + i] = static_cast<unsigned char>(low >> (56 - 8 * i));
+  }
+  return out;
+}
+
+constexpr unsigned no_digit = 16;
+
+unsigned hex_value(char c) {
+  if (c >= '0' && c <= '9')
+    return static_cast<unsigned>(c - '0');
+  auto lower = static_cast<char>(c | 0x20);
+  return lower >= 'a' && lower <= 'f' ? static_cast<unsigned>(lower - 'a' + 10) : no_digit;
+}
+
+error no_uuid(std::string_view text) {
+  return {errc::invalid_value, "make an id: no UUID: " + std::string{text}};
+}
+
+// The 16 bytes of a UUID; the dashes may stand anywhere or be absent.
+uuid_bytes parse_uuid(std::string_view text) {
+  uuid_bytes out{};
+  std::size_t digits = 0;
+  for (char c : text) {
+    if (c == '-')
+      continue;
+    auto digit = hex_value(c);
+    if (digit == no_digit || digits == 32)
+      throw no_uuid(text);
+    out[digits / 2] = static_cast<unsigned char>(out[digits / 2] << 4 | digit);
+    ++digits;
+  }
+  if (digits != 32)
+    throw no_uuid(text);
+  return out;
+}
+
+// A number's digits, without an allocation.
+class decimal {
+public:
+  explicit decimal(std::int64_t n)
+    : size_{static_cast<std::size_t>(std::to_chars(text_, std::end(text_), n).ptr - text_)} {}
+  operator std::string_view() const { return {text_, size_}; }
+
+private:
+  char text_[20]; // the longest int64, with its sign
+  std::size_t size_;
+};
+
+// ---- hashing --------------------------------------------------------------------------------
+
+// XXH3-128 of text that comes in parts: gathered on the stack, streamed when there is a lot of it.
+class hasher {
+public:
+  void add(std::string_view part) {
+    if (part.size() > sizeof buffer_ - used_) {
+      spill();
+      if (part.size() > sizeof buffer_) {
+        XXH3_128bits_update(&state_, part.data(), part.size());
+        return;
+      }
+    }
+    std::copy_n(part.data(), part.size(), buffer_ + used_);
+    used_ += part.size();
+  }
+
+  uuid_bytes digest() {
+    if (spilled_)
+      spill();
+    auto hash = spilled_ ? XXH3_128bits_digest(&state_) : XXH3_128bits(buffer_, used_);
+    return big_endian(hash.high64, hash.low64);
+  }
+
+private:
+  void spill() {
+    if (!spilled_)
+      XXH3_128bits_reset(&state_);
+    spilled_ = true;
+    XXH3_128bits_update(&state_, buffer_, used_);
+    used_ = 0;
+  }
+
+  char buffer_[512];
+  std::size_t used_ = 0;
+  bool spilled_ = false;
+  XXH3_state_t state_; // only once spilled
+};
+
+void add_checkpoint(hasher& h, std::string_view checkpoint_id) {
+  auto bytes = parse_uuid(checkpoint_id);
+  h.add({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+// The parts that the ids of all tasks begin with.
+void add_origin(hasher& h, std::string_view checkpoint_id, std::string_view checkpoint_ns,
+                std::int64_t step, std::string_view node) {
+  add_checkpoint(h, checkpoint_id);
+  h.add(checkpoint_ns);
+  h.add(decimal{step});
+  h.add(node);
+}
+
+constexpr std::string_view pull = "__pregel_pull";
+constexpr std::string_view push = "__pregel_push";
+
+} // namespace
+
+// ---- tasks ----------------------------------------------------------------------------------
+
+std::string xxh3_128_hex(std::string_view bytes) {
+  auto hash = XXH3_128bits(bytes.data(), bytes.size());
+  return hex_text(big_endian(hash.high64, hash.low64));
+}
+
+std::string task_id(std::string_view checkpoint_id, std::span<const std::string_view> parts) {
+  hasher h;
+  add_checkpoint(h, checkpoint_id);
+  for (auto part : parts)
+    h.add(part);
+  return uuid_text(h.digest());
+}
+
+std::string pull_task_id(std::string_view checkpoint_id, std::string_view checkpoint_ns,
+                         std::int64_t step, std::string_view node,
+                         std::span<const std::string> triggers) {
+  hasher h;
+  add_origin(h, checkpoint_id, checkpoint_ns, step, node);
+  h.add(pull);
+  for (const auto& trigger : triggers)
+    h.add(trigger);
+  return uuid_text(h.digest());
+}
+
+std::string push_task_id(std::string_view checkpoint_id, std::string_view checkpoint_ns,
+                         std::int64_t step, std::string_view node, std::int64_t index) {
+  hasher h;
+  add_origin(h, checkpoint_id, checkpoint_ns, step, node);
+  h.add(push);
+  h.add(decimal{index});
+  return uuid_text(h.digest());
+}
+
+std::string interrupt_id(std::string_view task_ns, std::size_t answers) {
+  hasher h;
+  h.add(task_ns);
+  if (answers > 0) {
+    h.add("|");
+    h.add(decimal{static_cast<std::int64_t>(answers)});
+  }
+  return hex_text(h.digest());
+}
+
+// ---- paths ----------------------------------------------------------------------------------
+
+namespace {
+
+// As Python's `:010`: the sign counts.
+void append_padded(std::string& out, std::int64_t n) {
+  constexpr std::size_t width = 10;
+  decimal number{n};
+  std::string_view digits = number;
+  if (n < 0) {
+    out += '-';
+    digits.remove_prefix(1);
+  }
+  auto used = digits.size() + (n < 0);
+  out.append(used < width ? width - used : 0, '0');
+  out += digits;
+}
+
+void append_path(std::string& out, const task_path& path);
+
+struct part_writer {
+  std::string& out;
+  void operator()(const std::string& text) const { out += text; }
+  void operator()(std::int64_t n) const { append_padded(out, n); }
+  void operator()(bool b) const { append_padded(out, b); }
+  void operator()(const task_path& nested) const { append_path(out, nested); }
+};
+
+void append_path(std::string& out, const task_path& path) {
+  out += '~';
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (i > 0)
+      out += ", ";
+    std::visit(part_writer{out}, path[i].part);
+  }
+}
+
+} // namespace
+
+task_path pull_path(std::string_view node) {
+  return {{std::string{pull}}, {std::string{node}}};
+}
+
+task_path push_path(std::int64_t index) {
+  return {{std::string{push}}, {index}, {false}};
+}
+
+std::string task_path_str(const task_path& path) {
+  std::string out;
+  out.reserve(48);
+  append_path(out, path);
+  return out;
+}
+
+// ---- UUIDs ----------------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::uint64_t variant_bits = 0x8000'0000'0000'0000;
+
+constexpr std::uint64_t with_version(std::uint64_t high, std::uint64_t version) {
+  return (high & ~std::uint64_t{0xf000}) | version << 12;
+}
+
+} // namespace
+
+std::string uuid5(std::string_view namespace_uuid, std::string_view name) {
+  boost::uuids::uuid space{};
+  std::ranges::copy(parse_uuid(namespace_uuid), space.begin());
+  auto made = boost::uuids::name_generator_sha1{space}(name.data(), name.size());
+  uuid_bytes bytes{};
+  std::ranges::copy(made, bytes.begin());
+  return uuid_text(bytes);
+}
+
+std::string uuid4(std::uint64_t high, std::uint64_t low) {
+  return uuid_text(big_endian(with_version(high, 4), variant_bits | low >> 2));
+}
+
+std::string checkpoint_id_clock::next(std::uint64_t now_ns, std::int64_t step,
+                                      std::uint64_t random) {
+  constexpr std::uint64_t ticks_1582_to_1970 = 0x01B2'1DD2'1381'4000;
+  last_ = std::max(now_ns / 100 + ticks_1582_to_1970, last_ + 1);
+  auto sequence = static_cast<std::uint64_t>(step) & 0x3fff;
+  auto high = with_version((last_ >> 12) << 16 | (last_ & 0xfff), 6);
+  auto low = variant_bits | sequence << 48 | (random & 0xffff'ffff'ffff);
+  return uuid_text(big_endian(high, low));
+}
+
+} // namespace troupe

@@ -1,0 +1,69 @@
+// Identities, byte for byte the reference's: task ids and paths, interrupt ids, checkpoint ids.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace troupe {
+
+/// The 32 lower-case hex digits of XXH3-128 with seed 0, high half first.
+std::string xxh3_128_hex(std::string_view bytes);
+
+/// A task's id: XXH3-128 over the checkpoint id's 16 bytes and the parts, in UUID form.
+/// Shape:  `checkpoint_id` is a UUID text; the parts are those of spec/engine.md section 5.6.
+/// Errors: throws error{invalid_value} when `checkpoint_id` is no UUID; so do those below.
+/// Source: langgraph/pregel/_algo.py, _xxhash_str.
+std::string task_id(std::string_view checkpoint_id, std::span<const std::string_view> parts);
+
+/// The id of a task that a node's triggers started. `triggers` sorted.
+std::string pull_task_id(std::string_view checkpoint_id, std::string_view checkpoint_ns,
+                         std::int64_t step, std::string_view node,
+                         std::span<const std::string> triggers);
+/// The id of a task that the send at `index` started.
+std::string push_task_id(std::string_view checkpoint_id, std::string_view checkpoint_ns,
+                         std::int64_t step, std::string_view node, std::int64_t index);
+
+/// uuid5 with a UUID as namespace. Source: update_state task ids, spec/checkpoint.md 6.3.
+std::string uuid5(std::string_view namespace_uuid, std::string_view name);
+
+/// The random UUID of these bits, of which 122 are used. Source: ids of messages.
+std::string uuid4(std::uint64_t high, std::uint64_t low);
+
+/// A part of a task path: text, a number, or a nested path.
+struct path_part;
+using task_path = std::vector<path_part>;
+struct path_part {
+  std::variant<std::string, std::int64_t, bool, task_path> part;
+  friend bool operator==(const path_part&, const path_part&) = default;
+};
+
+task_path pull_path(std::string_view node);
+task_path push_path(std::int64_t index);
+
+/// The text tasks are ordered by: `~` and the parts, numbers padded to 10 digits.
+/// Source: langgraph/pregel/_algo.py, task_path_str; spec/engine.md section 5.7.
+std::string task_path_str(const task_path& path);
+
+/// The id of the k-th question of the task with this namespace.
+/// Units:  `answers`: how many answers the task holds when it asks.
+/// Source: langgraph/types.py, Interrupt.from_ns; spec/since-1.2.11.md B11.1.
+std::string interrupt_id(std::string_view task_ns, std::size_t answers);
+
+/// Makes checkpoint ids (uuid6): each sorts behind the one before. Pure: time and randomness come
+/// in as arguments. One per process; guard it when threads share it.
+/// Source: langgraph/checkpoint/base/id.py; spec/checkpoint.md 1.2.
+class checkpoint_id_clock {
+public:
+  /// Units:  `now_ns` nanoseconds since 1970 UTC; `step` ≥ -2; `random` 48 bits are used.
+  std::string next(std::uint64_t now_ns, std::int64_t step, std::uint64_t random);
+
+private:
+  std::uint64_t last_ = 0; // 100 ns ticks since 1582-10-15
+};
+
+} // namespace troupe

@@ -1,0 +1,116 @@
+// Declaring a state channel: its kind and, for reducers, how writes fold into its value.
+#pragma once
+
+#include <troupe/value.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+/// The kinds of channels. Numbers are not stored.
+/// Source: langgraph/channels, spec/engine.md section 2.
+enum class channel_kind : std::uint8_t {
+  last_value,              ///< one write a step, kept
+  last_value_after_finish, ///< readable only when nothing else is left to run
+  any_value,               ///< the last write of a step, gone when a step writes nothing
+  ephemeral,               ///< as any_value; guarded: one write a step
+  untracked,               ///< kept during the run, never stored
+  topic,                   ///< a list of all writes; of one step, or accumulating
+  binary_operator,         ///< folds each write with a reducer
+  named_barrier,           ///< available when all names were written
+  named_barrier_after_finish,
+  // managed: computed for the reader, no channel at all
+  remaining_steps, ///< super-steps left before the recursion limit
+  is_last_step,    ///< true in the last super-step the limit allows
+};
+
+/// How a binary_operator channel folds: `op(current, update)`.
+/// Shape:  `initial` is the value before the first write; null-less (nullopt) means "the first
+///         write is the value". `op` may throw troupe::error{invalid_update}.
+/// Thread: `op` is called from one thread at a time for a channel, from many for a graph.
+/// Source: langgraph/channels/binop.py.
+struct reducer {
+  std::string name; // for messages and drawings
+  value (*function)(const value& current, const value& update) = nullptr;
+  std::function<value(const value&, const value&)> closure; // used when `function` is null
+  std::optional<value> initial;
+
+  value operator()(const value& current, const value& update) const {
+    return function ? function(current, update) : closure(current, update);
+  }
+};
+
+/// What a schema says about one channel.
+struct channel_spec {
+  channel_kind kind = channel_kind::last_value;
+  bool guard = true;       // ephemeral, untracked: one write a step
+  bool accumulate = false; // topic
+  std::shared_ptr<const reducer> op = {}; // binary_operator
+  std::vector<std::string> names = {};    // barriers
+
+  bool managed() const noexcept { return kind >= channel_kind::remaining_steps; }
+
+  /// Two declarations of one key agree. Reducers agree when they are the same function, whatever
+  /// they start at, or one of them is a closure.
+  friend bool operator==(const channel_spec& a, const channel_spec& b) noexcept;
+};
+
+/// The default: the one write of a step, kept.
+inline const channel_spec last_value{};
+inline const channel_spec any_value{.kind = channel_kind::any_value};
+inline const channel_spec ephemeral{.kind = channel_kind::ephemeral};
+inline const channel_spec ephemeral_unguarded{.kind = channel_kind::ephemeral, .guard = false};
+inline const channel_spec untracked{.kind = channel_kind::untracked};
+inline const channel_spec untracked_unguarded{.kind = channel_kind::untracked, .guard = false};
+inline const channel_spec topic{.kind = channel_kind::topic};
+inline const channel_spec topic_accumulating{.kind = channel_kind::topic, .accumulate = true};
+inline const channel_spec remaining_steps{.kind = channel_kind::remaining_steps};
+inline const channel_spec is_last_step{.kind = channel_kind::is_last_step};
+
+/// A binary_operator channel of a reducer of your own.
+/// Shape:  see `reducer`.
+channel_spec reduce(std::string name, std::function<value(const value&, const value&)> op,
+                    std::optional<value> initial = std::nullopt);
+
+/// The built-in reducers. Each is a binary_operator channel; `sum` starts at 0 (a typed state
+/// starts it at the member's own default: 0, 0.0 or ""), `append` at [], `merge` at {}.
+/// `sum` adds numbers and joins strings and lists; `append` joins lists; `merge` unites maps, the
+/// right one wins; `multiply`, `minimum`, `maximum` want numbers (minimum and maximum also strings)
+/// and start with their first write.
+/// Errors: invalid_update when the operands are of other kinds or an integer overflows.
+extern const channel_spec sum;
+extern const channel_spec append;
+extern const channel_spec merge;
+extern const channel_spec multiply;
+extern const channel_spec minimum;
+extern const channel_spec maximum;
+
+/// Messages: new ones are appended, one with the id of an older message replaces it, and a
+/// message removal takes it out. Messages without an id get one. Starts at [].
+/// Shape:  the write is one message or a list of them; a message is a message value, a map with
+///         "role" and "content", a string (a user's message) or a [role, content] pair.
+/// Errors: invalid_update (of the reference's class ValueError) when a removal names an id that is
+///         not there, and for what is no message.
+/// Source: langgraph/graph/message.py, add_messages.
+extern const channel_spec add_messages;
+
+/// `spec` starting at another value; for binary_operator channels only.
+channel_spec starting_at(const channel_spec& spec, value initial);
+
+/// The channels of a state, in order.
+/// Shape:  names are unique; any name but the reserved ones (spec/engine.md section 1).
+struct schema {
+  std::vector<std::pair<std::string, channel_spec>> channels;
+
+  schema() = default;
+  schema(std::initializer_list<std::pair<std::string, channel_spec>> list) : channels{list} {}
+};
+
+} // namespace troupe

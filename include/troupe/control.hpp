@@ -1,0 +1,132 @@
+// What a node can say besides values: updates, commands, sends, overwrites; and interrupts.
+#pragma once
+
+#include <troupe/value.hpp>
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace troupe {
+
+/// The virtual first and last node.
+inline constexpr const char* START = "__start__";
+inline constexpr const char* END = "__end__";
+
+/// Writes to state channels, in the order in which they were made.
+/// Shape:  (channel, value) pairs; a channel may appear several times. A map value becomes its
+///         entries in key order; any other value but null becomes one write to the channel
+///         `__root__`, which only a graph whose whole state is one value has.
+class state_update {
+public:
+  using entry = std::pair<std::string, value>;
+
+  state_update() = default;
+  state_update(const value& v);
+  state_update(std::initializer_list<entry> entries) : entries_{entries} {}
+  explicit state_update(std::vector<entry> entries) : entries_{std::move(entries)} {}
+
+  state_update& set(std::string channel, value v) & {
+    entries_.emplace_back(std::move(channel), std::move(v));
+    return *this;
+  }
+  state_update&& set(std::string channel, value v) && {
+    return std::move(set(std::move(channel), std::move(v)));
+  }
+
+  const std::vector<entry>& entries() const& noexcept { return entries_; }
+  std::vector<entry> entries() && noexcept { return std::move(entries_); }
+  bool empty() const noexcept { return entries_.empty(); }
+
+  /// As a map; of a channel written twice the last write counts.
+  value to_value() const;
+
+private:
+  std::vector<entry> entries_;
+};
+
+/// A task of `node` in the next step with an input of its own.
+/// Source: langgraph/types.py, Send.
+struct send {
+  std::string node;
+  value arg;
+  friend bool operator==(const send&, const send&) = default;
+};
+
+/// Where to go: a node (or END) by name, or a send.
+using destination = std::variant<std::string, send>;
+
+/// Any number of destinations, in order; converts from one name, one send, or a list of them.
+class destinations {
+public:
+  destinations() = default;
+  destinations(const char* node) : list_{destination{std::string{node}}} {}
+  destinations(std::string node) : list_{destination{std::move(node)}} {}
+  destinations(send s) : list_{destination{std::move(s)}} {}
+  destinations(std::initializer_list<const char*> nodes) {
+    for (auto* n : nodes)
+      list_.emplace_back(std::string{n});
+  }
+  destinations(std::vector<std::string> nodes) {
+    for (auto& n : nodes)
+      list_.emplace_back(std::move(n));
+  }
+  destinations(std::vector<send> sends) {
+    for (auto& s : sends)
+      list_.emplace_back(std::move(s));
+  }
+  destinations(std::vector<destination> list) : list_{std::move(list)} {}
+
+  const std::vector<destination>& list() const noexcept { return list_; }
+  bool empty() const noexcept { return list_.empty(); }
+
+private:
+  std::vector<destination> list_;
+};
+
+/// From a node: write `update` and go to `goto_`, besides the node's edges. As a run's input:
+/// answer a question (`resume`), write and go. `graph` is empty (this graph) or PARENT.
+/// Shape:  `resume` is the answer, or a map from interrupt ids (32 hex digits) to answers.
+/// Source: langgraph/types.py, Command.
+struct command {
+  static constexpr const char* PARENT = "__parent__";
+
+  std::optional<state_update> update = std::nullopt;
+  destinations goto_ = {};
+  std::optional<value> resume = std::nullopt;
+  std::string graph = {};
+};
+
+/// A write that replaces a reducer's value instead of folding into it.
+/// Errors: a second one for the same channel in one step is invalid_update.
+/// Source: langgraph/types.py, Overwrite.
+inline value overwrite(value v) {
+  return value::extension(value_kind::overwrite, std::move(v));
+}
+
+/// A question a run waits for.
+/// Shape:  `id` is 32 hex digits, stable until the next checkpoint; `response_schema` is a JSON
+///         Schema or null.
+/// Source: langgraph/types.py, Interrupt.
+struct interrupt {
+  std::string id;
+  troupe::value value;
+  troupe::value response_schema = {};
+  friend bool operator==(const interrupt&, const interrupt&) = default;
+};
+
+template <>
+struct value_traits<interrupt> {
+  static value to(const interrupt& i);
+  static interrupt from(const value& v);
+};
+template <>
+struct value_traits<send> {
+  static value to(const send& s);
+  static send from(const value& v);
+};
+
+} // namespace troupe

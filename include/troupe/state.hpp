@@ -1,0 +1,195 @@
+// Typed state: a struct whose members each name a channel, declared once.
+#pragma once
+
+#include <troupe/channel.hpp>
+#include <troupe/control.hpp>
+
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+namespace troupe {
+
+/// The state a node reads: the available channels of its input schema, frozen at the step's start,
+/// or the argument of a send.
+/// Shape:  name → value; a channel without a value is absent and reads as null.
+/// Owns:   handles to the values; lives as long as the call of the node.
+class state_view {
+public:
+  struct entry {
+    std::string_view name;
+    troupe::value val;
+  };
+
+  state_view() = default;
+  explicit state_view(std::vector<entry> entries) : entries_{std::move(entries)}, fields_{true} {}
+  explicit state_view(troupe::value whole) : whole_(std::move(whole)) {}
+
+  /// The value of a channel, null when it has none.
+  const troupe::value& operator[](std::string_view name) const noexcept;
+  bool contains(std::string_view name) const noexcept;
+  /// The whole input: a map of what is there, or the argument of a send as it is.
+  troupe::value to_value() const;
+
+private:
+  std::vector<entry> entries_;
+  troupe::value whole_;
+  bool fields_ = false;
+};
+
+/// One member of a typed state.
+template <class S, class T>
+struct state_field {
+  using type = T;
+  std::string_view name;
+  T S::*member;
+  const channel_spec* spec; // null: last_value
+};
+
+namespace detail {
+template <class S, class T>
+constexpr state_field<S, T> make_field(std::string_view name, T S::*member) {
+  return {name, member, nullptr};
+}
+template <class S, class T>
+constexpr state_field<S, T> make_field(std::string_view name, T S::*member,
+                                       const channel_spec& spec) {
+  return {name, member, &spec};
+}
+} // namespace detail
+
+/// A struct with a TROUPE_STATE declaration.
+template <class S>
+concept typed_state = requires { S::troupe_fields(); };
+
+template <typed_state S, class F>
+void for_each_field(F&& f) {
+  std::apply([&f](const auto&... field) { (f(field), ...); }, S::troupe_fields());
+}
+
+/// The channels a typed state declares, in the order of its declaration. A reducer's initial
+/// value is the member's value in a default-constructed S.
+template <typed_state S>
+schema schema_of() {
+  schema out;
+  S defaults{};
+  for_each_field<S>([&](const auto& field) {
+    if (!field.spec)
+      out.channels.emplace_back(std::string{field.name}, last_value);
+    else if (field.spec->kind == channel_kind::binary_operator && field.spec->op->initial)
+      out.channels.emplace_back(std::string{field.name},
+                                starting_at(*field.spec, value::of(defaults.*(field.member))));
+    else
+      out.channels.emplace_back(std::string{field.name}, *field.spec);
+  });
+  return out;
+}
+
+/// The struct a node reads. Members whose channel has no value keep their default.
+/// Errors: throws error{invalid_value} that names the member.
+template <typed_state S>
+S read_state(const state_view& view) {
+  S out{};
+  for_each_field<S>([&](const auto& field) {
+    using T = typename std::remove_cvref_t<decltype(field)>::type;
+    if (const auto& v = view[field.name]; !v.is_null()) {
+      try {
+        out.*(field.member) = value_traits<T>::from(v);
+      } catch (const error& e) {
+        throw error{e.code(), "read state: " + std::string{field.name} + ": " + e.message()};
+      }
+    }
+  });
+  return out;
+}
+
+template <typed_state S>
+struct value_traits<S> {
+  static value to(const S& s) {
+    std::vector<value::map_init> out;
+    for_each_field<S>([&](const auto& field) {
+      out.emplace_back(std::string{field.name}, value::of(s.*(field.member)));
+    });
+    return value::map(std::move(out));
+  }
+  static S from(const value& v) { return read_state<S>(state_view{v}); }
+};
+
+/// Writes to the channels of a typed state, made with set().
+template <class S>
+class update : public state_update {
+public:
+  update() = default;
+
+  /// Adds a write; the member names the channel and its type is checked by the compiler.
+  template <class T, class X>
+  update set(T S::*member, X&& x) && {
+    write(member, std::forward<X>(x));
+    return std::move(*this);
+  }
+  template <class T, class X>
+  update& set(T S::*member, X&& x) & {
+    write(member, std::forward<X>(x));
+    return *this;
+  }
+
+private:
+  template <class T, class X>
+  void write(T S::*member, X&& x) {
+    std::string_view name;
+    for_each_field<S>([&](const auto& field) {
+      if constexpr (std::is_same_v<decltype(field.member), T S::*const>
+                    || std::is_same_v<std::remove_cvref_t<decltype(field.member)>, T S::*>)
+        if (field.member == member)
+          name = field.name;
+    });
+    if (name.empty())
+      throw error{errc::invalid_update, "set a member: it is no part of the TROUPE_STATE declaration"};
+    if constexpr (std::is_same_v<std::remove_cvref_t<X>, value>)
+      state_update::set(std::string{name}, std::forward<X>(x)); // overwrite(…), or a raw value
+    else if constexpr (std::is_convertible_v<X, T>)
+      state_update::set(std::string{name}, value_traits<T>::to(static_cast<T>(std::forward<X>(x))));
+    else
+      static_assert(std::is_convertible_v<X, T>, "the value does not fit the member");
+  }
+};
+
+/// An update of one member: `set(&review::words, 3).set(&review::verdict, "ok")`.
+template <class S, class T, class X>
+update<S> set(T S::*member, X&& x) {
+  return update<S>{}.set(member, std::forward<X>(x));
+}
+
+} // namespace troupe
+
+// TROUPE_STATE(type, member | (member, channel_spec), …): makes `type` a typed state. It stands
+// inside the struct, behind the members.
+#define TROUPE_STATE(type, ...)                                                                    \
+  static constexpr auto troupe_name = #type;                                                       \
+  static const auto& troupe_fields() {                                                             \
+    using troupe_self = type;                                                                      \
+    static const auto fields = std::make_tuple(                                                    \
+      TROUPE_DETAIL_EXPAND(TROUPE_DETAIL_FIELDS(__VA_ARGS__)));                                    \
+    return fields;                                                                                 \
+  }
+
+#define TROUPE_DETAIL_PARENS ()
+#define TROUPE_DETAIL_EXPAND(...)                                                                  \
+  TROUPE_DETAIL_EXPAND3(TROUPE_DETAIL_EXPAND3(TROUPE_DETAIL_EXPAND3(__VA_ARGS__)))
+#define TROUPE_DETAIL_EXPAND3(...)                                                                 \
+  TROUPE_DETAIL_EXPAND2(TROUPE_DETAIL_EXPAND2(TROUPE_DETAIL_EXPAND2(__VA_ARGS__)))
+#define TROUPE_DETAIL_EXPAND2(...)                                                                 \
+  TROUPE_DETAIL_EXPAND1(TROUPE_DETAIL_EXPAND1(TROUPE_DETAIL_EXPAND1(__VA_ARGS__)))
+#define TROUPE_DETAIL_EXPAND1(...) __VA_ARGS__
+#define TROUPE_DETAIL_FIELDS(x, ...)                                                               \
+  TROUPE_DETAIL_FIELD(x) __VA_OPT__(, TROUPE_DETAIL_AGAIN TROUPE_DETAIL_PARENS(__VA_ARGS__))
+#define TROUPE_DETAIL_AGAIN() TROUPE_DETAIL_FIELDS
+// (member, spec) or member
+#define TROUPE_DETAIL_FIELD(x)                                                                     \
+  TROUPE_DETAIL_PICK(TROUPE_DETAIL_PROBE x, TROUPE_DETAIL_WITH_SPEC, TROUPE_DETAIL_PLAIN)(x)
+#define TROUPE_DETAIL_PROBE(...) ~, ~
+#define TROUPE_DETAIL_PICK(...) TROUPE_DETAIL_THIRD(__VA_ARGS__, ~)
+#define TROUPE_DETAIL_THIRD(a, b, c, ...) c
+#define TROUPE_DETAIL_PLAIN(x) ::troupe::detail::make_field(#x, &troupe_self::x)
+#define TROUPE_DETAIL_WITH_SPEC(x) TROUPE_DETAIL_WITH_SPEC2 x
+#define TROUPE_DETAIL_WITH_SPEC2(x, spec) ::troupe::detail::make_field(#x, &troupe_self::x, spec)
