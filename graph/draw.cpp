@@ -1,0 +1,291 @@
+// The picture of a compiled graph: its edges, and a Mermaid flowchart of them.
+#include "graph/graph_plan.hpp"
+#include "graph/names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+namespace troupe {
+namespace {
+
+using edge = compiled_graph::edge;
+
+// ---- where a node may go --------------------------------------------------------------------
+
+struct exit {
+  node_index to; // no_index: END
+  std::string_view label;
+};
+
+// Without a path map a route may go anywhere.
+void add_exits(std::vector<exit>& out, const graph_plan& plan, const plan_route& route) {
+  for (const auto& [label, to] : route.map.entries())
+    out.push_back({plan.find_node(to), label});
+  if (route.map.given())
+    return;
+  for (node_index to = 1; to < plan.nodes.size(); ++to)
+    out.push_back({to, {}});
+  out.push_back({no_index, {}});
+}
+
+// Where its commands and routes may send it.
+std::vector<exit> conditional_exits(const graph_plan& plan, const plan_node& node) {
+  std::vector<exit> out;
+  for (const auto& to : node.destinations)
+    out.push_back({plan.find_node(to), {}});
+  for (const auto& route : node.routes)
+    add_exits(out, plan, route);
+  return out;
+}
+
+// Which nodes have written to each channel so far.
+class arrivals {
+public:
+  explicit arrivals(const graph_plan& plan) : plan_{plan}, from_(plan.channels.size()) {}
+
+  void add(channel_index c, node_index from) { from_[c].insert(from); }
+  void clear(channel_index c) { from_[c].clear(); }
+  /// An edge needs one node, a join all of its nodes.
+  bool complete(channel_index c) const {
+    return from_[c].size() >= std::max<std::size_t>(plan_.channels[c].spec.names.size(), 1);
+  }
+
+private:
+  const graph_plan& plan_;
+  std::vector<std::set<node_index>> from_;
+};
+
+node_index target(const graph_plan& plan, channel_index c) {
+  return plan.channels[c].triggers[0];
+}
+
+// ---- reachable nodes ------------------------------------------------------------------------
+
+class reachable {
+public:
+  explicit reachable(const graph_plan& plan)
+    : plan_{plan}, arrived_{plan}, nodes_(plan.nodes.size()) {
+    reach(0);
+    while (!open_.empty()) {
+      auto n = open_.back();
+      open_.pop_back();
+      leave(n);
+    }
+  }
+
+  bool node(node_index n) const { return nodes_[n]; }
+  bool channel(channel_index c) const { return arrived_.complete(c); }
+
+private:
+  void reach(node_index n) {
+    if (n == no_index || nodes_[n])
+      return;
+    nodes_[n] = true;
+    open_.push_back(n);
+  }
+
+  void leave(node_index from) {
+    for (const auto& w : plan_.nodes[from].writes) {
+      arrived_.add(w.channel, from);
+      if (arrived_.complete(w.channel))
+        reach(target(plan_, w.channel));
+    }
+    for (const auto& e : conditional_exits(plan_, plan_.nodes[from]))
+      reach(e.to);
+  }
+
+  const graph_plan& plan_;
+  arrivals arrived_;
+  std::vector<bool> nodes_;
+  std::vector<node_index> open_;
+};
+
+// ---- a rehearsal ----------------------------------------------------------------------------
+
+// Runs the graph on paper: edges lead on each time, routes and destinations the first time only.
+// So it ends unless edges alone make a circle.
+// Source: langgraph/pregel/_draw.py, draw_graph.
+class rehearsal {
+public:
+  static constexpr std::size_t steps_max = 1000;
+
+  explicit rehearsal(const graph_plan& plan)
+    : plan_{plan}, arrived_{plan}, left_once_(plan.nodes.size()) {}
+
+  /// The node that runs alone in the last step; no_index when there is none, or no last step.
+  node_index last_alone() {
+    std::set<node_index> running{0}, last;
+    for (std::size_t step = 0; step < steps_max && !running.empty(); ++step)
+      last = std::exchange(running, follow(running));
+    return running.empty() && last.size() == 1 ? *last.begin() : no_index;
+  }
+
+private:
+  std::set<node_index> follow(const std::set<node_index>& running) {
+    std::set<channel_index> written;
+    for (auto n : running)
+      leave(n, written);
+    std::set<node_index> next;
+    for (auto c : written)
+      if (arrived_.complete(c)) {
+        if (waits_for_finish(plan_.channels[c].spec.kind))
+          waiting_.insert(c);
+        else
+          fire(c, next);
+      }
+    if (next.empty())
+      for (auto c : std::exchange(waiting_, {}))
+        fire(c, next);
+    return next;
+  }
+
+  void leave(node_index n, std::set<channel_index>& written) {
+    auto write = [&](channel_index c) {
+      arrived_.add(c, n);
+      written.insert(c);
+    };
+    for (const auto& w : plan_.nodes[n].writes)
+      write(w.channel);
+    if (left_once_[n])
+      return;
+    left_once_[n] = true;
+    for (const auto& e : conditional_exits(plan_, plan_.nodes[n]))
+      if (e.to != no_index)
+        write(plan_.nodes[e.to].branch);
+  }
+
+  void fire(channel_index c, std::set<node_index>& next) {
+    arrived_.clear(c);
+    next.insert(target(plan_, c));
+  }
+
+  const graph_plan& plan_;
+  arrivals arrived_;
+  std::vector<bool> left_once_;
+  std::set<channel_index> waiting_; // for nothing else to run
+};
+
+// ---- edges ----------------------------------------------------------------------------------
+
+std::string name_of(const graph_plan& plan, node_index n) {
+  return n == no_index ? std::string{names::end} : plan.nodes[n].name;
+}
+
+// All that reachable nodes declare.
+std::vector<edge> declared_edges(const graph_plan& plan) {
+  reachable reached{plan};
+  std::vector<edge> out;
+  for (node_index n = 0; n < plan.nodes.size(); ++n) {
+    if (!reached.node(n))
+      continue;
+    const auto& node = plan.nodes[n];
+    for (const auto& w : node.writes)
+      if (reached.channel(w.channel))
+        out.push_back({node.name, name_of(plan, target(plan, w.channel)), {}, false});
+    for (const auto& e : conditional_exits(plan, node))
+      out.push_back({node.name, name_of(plan, e.to), std::string{e.label}, true});
+  }
+  return out;
+}
+
+// One edge from a node to another: a conditional one says more than a plain one, then the first
+// label counts.
+void keep_one_a_pair(std::vector<edge>& edges) {
+  std::ranges::sort(edges, {}, [](const edge& e) {
+    return std::make_tuple(std::string_view{e.from}, std::string_view{e.to}, !e.conditional,
+                           std::string_view{e.label});
+  });
+  auto same_ends = [](const edge& a, const edge& b) { return a.from == b.from && a.to == b.to; };
+  edges.erase(std::ranges::unique(edges, same_ends).begin(), edges.end());
+  for (auto& e : edges)
+    if (e.label == e.to)
+      e.label.clear(); // says nothing new
+}
+
+// Nodes that lead nowhere lead to END. Where there is none and nothing else leads to END, the one
+// in which a run may stop does.
+std::vector<edge> end_edges(const graph_plan& plan, const std::vector<edge>& edges) {
+  std::set<std::string_view> last;
+  for (const auto& e : edges)
+    last.insert(e.to);
+  bool ends = last.erase(names::end) > 0;
+  for (const auto& e : edges)
+    last.erase(e.from);
+  std::vector<edge> out;
+  for (auto from : last)
+    out.push_back({std::string{from}, std::string{names::end}, {}, false});
+  if (!out.empty() || ends)
+    return out;
+  if (auto n = rehearsal{plan}.last_alone(); n != no_index)
+    out.push_back({plan.nodes[n].name, std::string{names::end}, {}, true});
+  return out;
+}
+
+// ---- Mermaid --------------------------------------------------------------------------------
+
+// Words the flowchart grammar keeps for itself.
+constexpr std::array<std::string_view, 14> grammar_words{
+  "call",      "class", "classDef", "click",       "default",   "direction", "end",
+  "flowchart", "graph", "href",     "interpolate", "linkStyle", "style",     "subgraph"};
+
+bool is_plain_word(std::string_view name) {
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  auto inside = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_'; };
+  return !name.empty() && letter(name[0]) && std::ranges::all_of(name, inside)
+         && std::ranges::find(grammar_words, name) == grammar_words.end();
+}
+
+// The name where it is a plain word, else `_` and the node's place: so no two nodes share one.
+std::string mermaid_id(const graph_plan& plan, std::string_view name) {
+  if (name == names::start || name == names::end || is_plain_word(name))
+    return std::string{name};
+  return "_" + std::to_string(plan.find_node(name));
+}
+
+// Text between double quotes: what could end it, or means something in it, as an entity code.
+std::string mermaid_text(std::string_view text) {
+  constexpr std::string_view special = "\"#&<>;`*\\";
+  std::string out = "\"";
+  for (char c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f')
+      out += ' ';
+    else if (special.find(c) != special.npos)
+      out += "#" + std::to_string(static_cast<int>(c)) + ";";
+    else
+      out += c;
+  return out + '"';
+}
+
+std::string mermaid_edge(const graph_plan& plan, const edge& e) {
+  std::string arrow = e.conditional ? " -.->" : " -->";
+  if (!e.label.empty())
+    arrow += "|" + mermaid_text(e.label) + "|";
+  return "  " + mermaid_id(plan, e.from) + arrow + " " + mermaid_id(plan, e.to) + "\n";
+}
+
+} // namespace
+
+std::vector<compiled_graph::edge> compiled_graph::edges() const {
+  auto out = declared_edges(*plan_);
+  keep_one_a_pair(out);
+  std::ranges::move(end_edges(*plan_, out), std::back_inserter(out));
+  std::ranges::sort(out);
+  return out;
+}
+
+std::string compiled_graph::draw_mermaid() const {
+  auto drawn = edges();
+  std::string out = "flowchart TD\n  __start__([\"start\"])\n";
+  for (const auto& name : nodes())
+    out += "  " + mermaid_id(*plan_, name) + "[" + mermaid_text(name) + "]\n";
+  if (std::ranges::any_of(drawn, [](const edge& e) { return e.to == names::end; }))
+    out += "  __end__([\"end\"])\n";
+  for (const auto& e : drawn)
+    out += mermaid_edge(*plan_, e);
+  return out;
+}
+
+} // namespace troupe

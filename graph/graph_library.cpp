@@ -1,0 +1,100 @@
+// Loading a graph from a shared library.
+#include <troupe/graph_library.hpp>
+
+#include <dlfcn.h>
+
+#include <memory>
+#include <string_view>
+#include <system_error>
+
+namespace troupe {
+namespace {
+
+error refused(errc code, std::string_view what, std::string_view which) {
+  std::string text{"load a graph: "};
+  text.append(what).append(": ").append(which);
+  return {code, std::move(text)};
+}
+
+bool is_identifier(std::string_view name) {
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  if (name.empty() || !letter(name[0]))
+    return false;
+  for (char c : name)
+    if (!letter(c) && !(c >= '0' && c <= '9'))
+      return false;
+  return true;
+}
+
+// Never closed: graphs point into it. Looking it up again gives the same handle.
+result<void*> open_library(const std::filesystem::path& library) {
+  std::error_code failed;
+  auto path = std::filesystem::absolute(library, failed); // a bare name would search the system
+  if (failed || !std::filesystem::exists(path, failed))
+    return refused(errc::unknown_graph, "there is no such file, check the path", library.string());
+  if (!std::filesystem::is_regular_file(path, failed))
+    return refused(errc::unknown_graph, "this is no file, name the shared library itself",
+                   library.string());
+  if (auto* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
+    return handle;
+  const char* why = ::dlerror();
+  return refused(errc::unknown_graph,
+                 "this is no shared library that can be loaded, build it with -shared -fPIC and "
+                 "link it with troupe",
+                 why ? why : library.string());
+}
+
+template <class Function>
+Function find_function(void* library, std::string_view prefix, const std::string& name) {
+  return reinterpret_cast<Function>(::dlsym(library, (std::string{prefix} + name).c_str()));
+}
+
+using abi_version_function = int (*)();
+using graph_function = void* (*)();
+
+error another_abi(int version, const std::filesystem::path& library) {
+  return refused(errc::abi_mismatch,
+                 "the library was built for graph ABI " + std::to_string(version)
+                   + ", this troupe has " + std::to_string(graph_abi_version)
+                   + ", build it again with this troupe's headers",
+                 library.string());
+}
+
+result<compiled_graph> build(graph_function make, const std::string& name) {
+  auto failed = [&name](std::string_view why) {
+    return refused(errc::invalid_graph, "building `" + name + "` failed, mend its TROUPE_GRAPH",
+                   why);
+  };
+  try {
+    std::unique_ptr<compiled_graph> graph{static_cast<compiled_graph*>(make())};
+    if (!graph || !graph->plan())
+      return failed("it gave no graph");
+    return std::move(*graph);
+  } catch (const std::exception& e) {
+    return failed(e.what());
+  } catch (...) {
+    return failed("it threw what is no std::exception");
+  }
+}
+
+} // namespace
+
+result<compiled_graph> load_graph(const std::filesystem::path& library, const std::string& name) {
+  if (!is_identifier(name))
+    return refused(errc::unknown_graph,
+                   "a graph's name is an identifier, as in TROUPE_GRAPH(name)", name);
+  auto handle = open_library(library);
+  if (!handle)
+    return handle.error();
+  auto abi_version = find_function<abi_version_function>(*handle, "troupe_abi_version_", name);
+  auto make = find_function<graph_function>(*handle, "troupe_graph_", name);
+  if (!abi_version || !make)
+    return refused(errc::unknown_graph,
+                   "the library exports no graph of this name, add TROUPE_GRAPH(" + name + ")",
+                   library.string());
+  if (auto version = abi_version(); version != graph_abi_version)
+    return another_abi(version, library);
+  return build(make, name);
+}
+
+} // namespace troupe

@@ -1,0 +1,42 @@
+// Look-ups by name in a compiled graph.
+#include "graph/graph_plan.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace troupe {
+namespace {
+
+template <class Named>
+std::vector<std::uint32_t> sorted_by_name(const std::vector<Named>& list) {
+  std::vector<std::uint32_t> out(list.size());
+  std::iota(out.begin(), out.end(), 0u);
+  std::ranges::sort(out, {}, [&list](std::uint32_t i) -> std::string_view { return list[i].name; });
+  return out;
+}
+
+template <class Named>
+std::uint32_t find_by_name(const std::vector<Named>& list,
+                           const std::vector<std::uint32_t>& sorted,
+                           std::string_view name) noexcept {
+  auto name_at = [&list](std::uint32_t i) -> std::string_view { return list[i].name; };
+  auto at = std::ranges::lower_bound(sorted, name, {}, name_at);
+  return at != sorted.end() && name_at(*at) == name ? *at : no_index;
+}
+
+} // namespace
+
+void graph_plan::index() {
+  channels_by_name_ = sorted_by_name(channels);
+  nodes_by_name_ = sorted_by_name(nodes);
+}
+
+channel_index graph_plan::find_channel(std::string_view name) const noexcept {
+  return find_by_name(channels, channels_by_name_, name);
+}
+
+node_index graph_plan::find_node(std::string_view name) const noexcept {
+  return find_by_name(nodes, nodes_by_name_, name);
+}
+
+} // namespace troupe

@@ -1,0 +1,94 @@
+// A compiled graph: everything by index, checked, immutable. What the coordinator runs.
+#pragma once
+
+#include "graph/channel_kinds.hpp"
+
+#include <troupe/state_graph.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+using channel_index = std::uint32_t;
+using node_index = std::uint32_t;
+inline constexpr std::uint32_t no_index = 0xffff'ffff;
+
+struct plan_channel {
+  std::string name;
+  channel_spec spec;
+  bool state = false;   // a key of some schema; else made by the compiler (branch:to:…, join:…, …)
+  bool control = false; // not a state key: only the engine writes it, the coordinator keeps it
+  std::vector<node_index> triggers; // the nodes it triggers
+};
+
+/// A write every run of a node makes: an edge or its part of a join.
+struct plan_write {
+  channel_index channel;
+  value val;
+};
+
+struct plan_route {
+  std::string name;
+  route_body body;
+  std::optional<std::vector<channel_index>> reads; // nullopt: as its node
+  path_map map;
+};
+
+struct plan_node {
+  std::string name;
+  node_body body; // both empty for START
+  troupe::lane lane = lane::standard;
+  bool defer = false;
+  value metadata;
+  std::vector<std::string> destinations;
+  channel_index branch = no_index;     // branch:to:NAME, or __start__ for START
+  std::vector<channel_index> triggers; // sorted by channel name
+  std::string pull_suffix;             // NAME "__pregel_pull" TRIGGER…: the end of a pull task's hash
+  std::vector<channel_index> reads;    // input keys in schema order, managed ones included
+  std::vector<plan_write> writes;      // edges, then joins, in the order they were added
+  std::vector<plan_route> routes;
+};
+
+/// Node 0 is START; the others follow in the order they were added.
+class graph_plan {
+public:
+  compile_options options;
+  std::vector<plan_channel> channels; // declaration order, see spec/engine.md section 4.1
+  std::vector<plan_node> nodes;
+  std::vector<channel_index> input_keys;  // START may write these
+  std::vector<channel_index> output_keys; // what a result shows
+  std::vector<channel_index> stream_keys; // all state channels that are not managed
+  std::vector<channel_index> reacting;    // channels with reacts_to_silence()
+  std::vector<channel_index> finishing;   // *_after_finish channels
+  channel_index start = no_index;         // __start__
+  channel_index tasks = no_index;         // __pregel_tasks
+  bool single = false;                    // the whole state is the one channel __root__
+  std::vector<std::string> warnings;
+
+  /// no_index when there is none. Cost: a binary search.
+  channel_index find_channel(std::string_view name) const noexcept;
+  node_index find_node(std::string_view name) const noexcept;
+
+  const plan_channel& channel(channel_index i) const { return channels[i]; }
+  const plan_node& node(node_index i) const { return nodes[i]; }
+
+  /// Builds the name look-ups; called once by the compiler.
+  void index();
+
+private:
+  std::vector<channel_index> channels_by_name_;
+  std::vector<node_index> nodes_by_name_;
+};
+
+/// Checks a builder's collection and freezes it.
+/// Errors: invalid_graph with the reference's text (spec/engine.md section 14).
+/// Source: langgraph/graph/state.py, StateGraph.compile and validate.
+result<std::shared_ptr<const graph_plan>> compile_graph(const graph_spec& spec,
+                                                        compile_options options);
+
+} // namespace troupe

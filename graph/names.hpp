@@ -1,0 +1,35 @@
+// The reserved words of the engine, byte for byte the reference's.
+// Source: langgraph/_internal/_constants.py; spec/engine.md section 1.
+#pragma once
+
+#include <string_view>
+
+namespace troupe::names {
+
+inline constexpr std::string_view start = "__start__";
+inline constexpr std::string_view end = "__end__";
+inline constexpr std::string_view input = "__input__";
+inline constexpr std::string_view copy = "__copy__";
+inline constexpr std::string_view error = "__error__";
+inline constexpr std::string_view interrupt = "__interrupt__";
+inline constexpr std::string_view resume = "__resume__";
+inline constexpr std::string_view no_writes = "__no_writes__";
+inline constexpr std::string_view scheduled = "__scheduled__";
+inline constexpr std::string_view tasks = "__pregel_tasks";
+inline constexpr std::string_view push = "__pregel_push";
+inline constexpr std::string_view pull = "__pregel_pull";
+inline constexpr std::string_view root = "__root__";
+inline constexpr std::string_view parent = "__parent__";
+inline constexpr std::string_view metadata = "__metadata__";
+inline constexpr std::string_view branch_prefix = "branch:to:";
+inline constexpr std::string_view join_prefix = "join:";
+inline constexpr std::string_view null_task_id = "00000000-0000-0000-0000-000000000000";
+
+/// Whether a user may not call a node or channel so. START and END are not in this list, their
+/// errors have a text of their own.
+bool reserved(std::string_view name) noexcept;
+
+/// Whether a user may not call a channel so: the reserved words and what the compiler makes itself.
+bool reserved_channel(std::string_view name) noexcept;
+
+} // namespace troupe::names

@@ -1,0 +1,230 @@
+// The builder: collects nodes, edges and routes, and refuses what is wrong in itself.
+#include <troupe/state_graph.hpp>
+
+#include "graph/graph_plan.hpp"
+#include "graph/graph_spec.hpp"
+#include "graph/names.hpp"
+
+#include <troupe/limits.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+error refused(std::string text) {
+  return {errc::invalid_graph, std::move(text)};
+}
+
+std::string quoted(std::string_view name) {
+  return "`" + std::string{name} + "`";
+}
+
+// ---- channels -------------------------------------------------------------------------------
+
+void refuse_repeated_keys(const schema& keys) {
+  std::vector<std::string_view> sorted;
+  sorted.reserve(keys.channels.size());
+  for (const auto& [key, spec] : keys.channels)
+    sorted.push_back(key);
+  std::ranges::sort(sorted);
+  auto twice = std::ranges::adjacent_find(sorted);
+  if (twice != sorted.end())
+    throw refused("Channel '" + std::string{*twice} + "' is declared twice in one schema");
+}
+
+bool agree(const channel_spec& known, const channel_spec& again) {
+  return known == again || again.kind == channel_kind::last_value;
+}
+
+void check_channel(const graph_spec& spec, const std::string& key, const channel_spec& channel) {
+  if (names::reserved_channel(key))
+    throw refused((channel.managed() ? "Managed name '" : "Channel name '") + key
+                  + "' is reserved");
+  auto known = spec.channel_at.find(key);
+  if (known != spec.channel_at.end() && !agree(spec.channels[known->second].second, channel))
+    throw refused((channel.managed() ? "Managed value '" : "Channel '") + key
+                  + "' already exists with a different type");
+}
+
+bool managed_key(const graph_spec& spec, const std::string& key, const channel_spec& channel) {
+  auto known = spec.channel_at.find(key);
+  return channel.managed()
+         || (known != spec.channel_at.end() && spec.channels[known->second].second.managed());
+}
+
+void refuse_managed(const graph_spec& spec, const schema& keys, std::string_view which) {
+  std::string managed;
+  for (const auto& [key, channel] : keys.channels)
+    if (managed_key(spec, key, channel))
+      managed += (managed.empty() ? "" : ", ") + key;
+  if (!managed.empty())
+    throw refused("Invalid managed channels detected in " + std::string{which} + ": " + managed
+                  + ". Managed channels are not permitted in Input/Output schema.");
+}
+
+// ---- nodes and edges ------------------------------------------------------------------------
+
+void check_node_name(const graph_spec& spec, const std::string& name) {
+  if (spec.has_node(name))
+    throw refused("Node " + quoted(name) + " already present.");
+  if (name == names::start || name == names::end)
+    throw refused("Node " + quoted(name) + " is reserved.");
+  for (char c : {'|', ':'})
+    if (name.find(c) != std::string::npos)
+      throw refused("'" + std::string{c}
+                    + "' is a reserved character and is not allowed in the node names.");
+  if (names::reserved(name))
+    throw refused("Node name '" + name + "' is reserved");
+  if (name.empty())
+    throw refused("add a node: its name is empty");
+  if (name.size() > limits::node_name_bytes_max)
+    throw refused("add a node: its name has more than "
+                  + std::to_string(limits::node_name_bytes_max)
+                  + " bytes: " + quoted(name.substr(0, 40) + "…"));
+}
+
+void check_edge_ends(const std::string& from, const std::string& to) {
+  if (from == names::end)
+    throw refused("END cannot be a start node");
+  if (to == names::start)
+    throw refused("START cannot be an end node");
+}
+
+void require_node(const graph_spec& spec, const std::string& name) {
+  if (!spec.has_node(name))
+    throw refused("Need to add_node " + quoted(name) + " first");
+}
+
+// ---- routes ---------------------------------------------------------------------------------
+
+std::string numbered(const std::string& name, unsigned number) {
+  return number == 1 ? name : name + "_" + std::to_string(number);
+}
+
+// condition, condition_2, …: the next one that is not taken.
+std::string next_route_name(route_names& of_node) {
+  std::string name;
+  do
+    name = numbered("condition", ++of_node.unnamed);
+  while (of_node.taken.contains(name));
+  return name;
+}
+
+void refuse_repeated_labels(const path_map& map) {
+  std::vector<std::string_view> sorted;
+  sorted.reserve(map.entries().size());
+  for (const auto& [label, node] : map.entries())
+    sorted.push_back(label);
+  std::ranges::sort(sorted);
+  auto twice = std::ranges::adjacent_find(sorted);
+  if (twice != sorted.end())
+    throw refused("add conditional edges: a label stands twice in the path map: "
+                  + quoted(*twice));
+}
+
+} // namespace
+
+void declare_channels(graph_spec& spec, const schema& keys) {
+  refuse_repeated_keys(keys);
+  for (const auto& [key, channel] : keys.channels)
+    check_channel(spec, key, channel);
+  for (const auto& [key, channel] : keys.channels)
+    if (spec.channel_at.try_emplace(key, static_cast<std::uint32_t>(spec.channels.size())).second)
+      spec.channels.emplace_back(key, channel);
+}
+
+// ---- graph_builder --------------------------------------------------------------------------
+
+graph_builder::graph_builder(schema state) : spec_{std::make_shared<graph_spec>()} {
+  declare_channels(*spec_, state);
+  spec_->state = std::move(state);
+}
+
+graph_builder& graph_builder::input_schema(const schema& channels) {
+  refuse_managed(*spec_, channels, "the input schema");
+  declare_channels(*spec_, channels);
+  spec_->input = channels;
+  return *this;
+}
+
+graph_builder& graph_builder::output_schema(const schema& channels) {
+  refuse_managed(*spec_, channels, "the output schema");
+  declare_channels(*spec_, channels);
+  spec_->output = channels;
+  return *this;
+}
+
+void graph_builder::add_node_body(std::string name, node_body body, node_options options) {
+  check_node_name(*spec_, name);
+  if (!body.plain && !body.coroutine)
+    throw refused("add a node: it has no body: " + quoted(name));
+  if (options.input)
+    declare_channels(*spec_, *options.input);
+  spec_->node_at.emplace(name, static_cast<std::uint32_t>(spec_->nodes.size()));
+  spec_->nodes.push_back({std::move(name), std::move(body), std::move(options)});
+}
+
+void graph_builder::add_edge(std::string from, std::string to) {
+  check_edge_ends(from, to);
+  spec_->edges.push_back({std::move(from), std::move(to)});
+}
+
+void graph_builder::add_edge(std::vector<std::string> from, std::string to) {
+  if (from.empty())
+    throw refused("add an edge: it starts at no node: to " + quoted(to));
+  for (const auto& name : from) {
+    check_edge_ends(name, to);
+    require_node(*spec_, name);
+  }
+  if (to != names::end)
+    require_node(*spec_, to);
+  spec_->joins.push_back({std::move(from), std::move(to)});
+}
+
+void graph_builder::add_route(std::string from, route_body route, std::optional<schema> reads,
+                              path_map map, std::string name) {
+  if (!route)
+    throw refused("add conditional edges: there is no route: from " + quoted(from));
+  refuse_repeated_labels(map);
+  auto known = spec_->routes_of.find(from);
+  if (!name.empty() && known != spec_->routes_of.end() && known->second.taken.contains(name))
+    throw refused("Branch with name " + quoted(name) + " already exists for node "
+                  + quoted(from));
+  if (reads)
+    declare_channels(*spec_, *reads);
+  auto& of_node = spec_->routes_of[from];
+  if (name.empty())
+    name = next_route_name(of_node);
+  of_node.taken.insert(name);
+  spec_->routes.push_back(
+    {std::move(from), std::move(name), std::move(route), std::move(reads), std::move(map)});
+}
+
+result<compiled_graph> graph_builder::try_compile(compile_options options) const {
+  auto plan = compile_graph(*spec_, std::move(options));
+  if (!plan)
+    return plan.error();
+  return compiled_graph{*std::move(plan)};
+}
+
+// ---- compiled_graph -------------------------------------------------------------------------
+
+const std::string& compiled_graph::name() const noexcept {
+  return plan_->options.name;
+}
+
+std::vector<std::string> compiled_graph::nodes() const {
+  std::vector<std::string> out;
+  out.reserve(plan_->nodes.size() - 1);
+  for (node_index n = 1; n < plan_->nodes.size(); ++n)
+    out.push_back(plan_->nodes[n].name);
+  return out;
+}
+
+const std::vector<std::string>& compiled_graph::warnings() const noexcept {
+  return plan_->warnings;
+}
+
+} // namespace troupe

@@ -1,0 +1,35 @@
+// A write of a task: to a channel of the graph, by index, or to a special or unknown name.
+#pragma once
+
+#include "graph/graph_plan.hpp"
+#include "graph/names.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+struct task_write {
+  channel_index channel = no_index; // no_index: `name` says where
+  value val;
+  std::string name = {};
+
+  std::string_view target(const graph_plan& plan) const {
+    return channel == no_index ? std::string_view{name} : plan.channels[channel].name;
+  }
+};
+using task_write_list = std::vector<task_write>;
+
+inline task_write write_to(std::string_view special, value v) {
+  return {no_index, std::move(v), std::string{special}};
+}
+
+/// Whether a stored write says something about the task itself rather than what it produced.
+/// Source: spec/since-1.2.11.md B8.5, CONTROL.
+inline bool control_write(std::string_view channel) {
+  return channel == names::error || channel == names::interrupt || channel == names::resume
+         || channel == "__error_source_node__";
+}
+
+} // namespace troupe

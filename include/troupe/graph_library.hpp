@@ -1,0 +1,34 @@
+// Sharing graphs in a shared library, e.g. for the troupe command line.
+#pragma once
+
+#include <troupe/state_graph.hpp>
+
+#include <filesystem>
+#include <string>
+
+namespace troupe {
+
+/// Changes whenever a library built before can't be used any more.
+inline constexpr int graph_abi_version = 1;
+
+/// The graph that `library` exports under `name` with TROUPE_GRAPH.
+/// Owns:   the library stays mapped until the process ends, since graphs point into it.
+/// Blocks: on the file system.
+/// Errors: unknown_graph (no such file, no library, no such export), abi_mismatch (built for
+///         another graph_abi_version), invalid_graph from building it. Opening a library runs its
+///         initialisers: load only what you trust.
+/// Source: troupe.
+result<compiled_graph> load_graph(const std::filesystem::path& library, const std::string& name);
+
+} // namespace troupe
+
+// TROUPE_GRAPH(name) { return build().compile(); }: exports a graph under `name` (an identifier).
+#define TROUPE_GRAPH(name)                                                                         \
+  static ::troupe::compiled_graph troupe_build_##name();                                           \
+  extern "C" __attribute__((visibility("default"))) int troupe_abi_version_##name() {              \
+    return ::troupe::graph_abi_version;                                                            \
+  }                                                                                                \
+  extern "C" __attribute__((visibility("default"))) void* troupe_graph_##name() {                  \
+    return new ::troupe::compiled_graph{troupe_build_##name()};                                    \
+  }                                                                                                \
+  static ::troupe::compiled_graph troupe_build_##name()
