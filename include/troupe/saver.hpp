@@ -1,0 +1,190 @@
+// The saver: checkpoints and pending writes of threads. Memory and LMDB.
+#pragma once
+
+#include <troupe/limits.hpp>
+#include <troupe/value.hpp>
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+/// A channel's version. `number` grows with every step that moves a channel; `tag` tells the
+/// branches of a thread apart, so that equal numbers on two branches are two versions.
+/// Shape:  as text 32 digits, a dot, 16 hex digits; the null version is {0, 0}.
+/// Source: BaseCheckpointSaver.get_next_version; spec/engine.md section 3.
+struct version {
+  std::uint64_t number = 0;
+  std::uint64_t tag = 0;
+  friend auto operator<=>(const version&, const version&) = default;
+};
+
+/// Names with something each, sorted by name, unique.
+template <class T>
+using named = std::vector<std::pair<std::string, T>>;
+
+/// The state of a thread between two super-steps.
+/// Shape:  `channel_values` holds a value for those channels of `channel_versions` that store one.
+///         `versions_seen`: node → the versions of its trigger channels when it last ran; also
+///         the keys `__input__` and `__interrupt__`. `updated_channels` sorted, nullopt after an
+///         update from outside.
+/// Units:  `ts` ISO-8601 UTC with microseconds; `id` a uuid6, sorts by creation.
+/// Source: langgraph/checkpoint/base, Checkpoint; spec/checkpoint.md section 1.
+struct checkpoint {
+  std::int64_t v = 4;
+  std::string id;
+  std::string ts;
+  named<value> channel_values;
+  named<version> channel_versions;
+  named<named<version>> versions_seen;
+  std::optional<std::vector<std::string>> updated_channels;
+  friend bool operator==(const checkpoint&, const checkpoint&) = default;
+};
+
+/// Where a checkpoint is: `checkpoint_id` empty means the newest.
+/// Shape:  `thread_id` 1 … limits::thread_id_bytes_max bytes; `checkpoint_ns` "" for the root.
+struct checkpoint_ref {
+  std::string thread_id;
+  std::string checkpoint_ns;
+  std::string checkpoint_id;
+  friend bool operator==(const checkpoint_ref&, const checkpoint_ref&) = default;
+};
+
+/// A write of a task that belongs to the step after a checkpoint.
+struct pending_write {
+  std::string task_id;
+  std::string channel;
+  troupe::value value;
+  std::string task_path;
+  friend bool operator==(const pending_write&, const pending_write&) = default;
+};
+
+/// A stored checkpoint with all that belongs to it.
+/// Shape:  `metadata` a map with at least source, step, parents. `parent_id` empty for the first.
+/// Order:  `pending_writes` by (task_path, task_id, position).
+struct checkpoint_tuple {
+  checkpoint_ref ref; // with its checkpoint_id
+  troupe::checkpoint checkpoint;
+  value metadata;
+  std::string parent_id;
+  std::vector<pending_write> pending_writes;
+};
+
+/// Which checkpoints list() gives.
+/// Shape:  nullopt means any; `filter`: metadata members that must be equal; `before`: only ids
+///         smaller than this one; `limit` counts behind the filter, 0 gives none.
+struct list_query {
+  std::optional<std::string> thread_id = std::nullopt;
+  std::optional<std::string> checkpoint_ns = std::nullopt;
+  std::optional<std::string> checkpoint_id = std::nullopt;
+  value filter = {};
+  std::optional<std::string> before = std::nullopt;
+  std::optional<std::size_t> limit = std::nullopt;
+};
+
+/// The writes of one task, in the order it made them.
+struct task_writes {
+  std::string task_id;
+  std::string task_path;
+  std::vector<std::pair<std::string, value>> writes; // (channel, value)
+};
+
+/// A checkpoint to store.
+/// Shape:  `new_versions`: the channels whose version moved since the parent was stored, sorted;
+///         for them `checkpoint.channel_values` holds the value, or nothing (stored as empty). The
+///         values of all other channels are those stored before under the same version.
+struct checkpoint_put {
+  std::string parent_id; // empty: none
+  troupe::checkpoint checkpoint;
+  value metadata;
+  std::vector<std::string> new_versions;
+};
+
+/// One ordered unit of saving: the writes of tasks (of the checkpoint `ref.checkpoint_id`), then
+/// the checkpoint that supersedes them. Both parts may be absent.
+struct save_request {
+  checkpoint_ref ref;
+  std::vector<task_writes> writes;
+  std::optional<checkpoint_put> put;
+};
+
+/// When submit() answers.
+enum class save_ack : std::uint8_t {
+  accepted, ///< the request left the queue: it is part of the open group commit, in order
+  durable,  ///< it, and everything submitted before it, survives a power cut
+};
+
+struct thread_info {
+  std::string thread_id;
+  std::string checkpoint_id; // the newest of the root namespace, else of any
+  std::string ts;
+  std::size_t checkpoints = 0; // in all namespaces
+};
+
+/// Stores threads. All members may be called from any thread at once and block, but for submit.
+/// What a call stored is seen by every call that begins after it returned (or was acknowledged).
+/// Source: langgraph/checkpoint/base, BaseCheckpointSaver; spec/checkpoint.md section 2.
+class saver {
+public:
+  virtual ~saver() = default;
+
+  /// The checkpoint at `ref`, or nothing when there is none.
+  /// Blocks: on a read (memory: a lock; LMDB: a read transaction, some µs).
+  /// Errors: checkpoint_corrupt, format_too_new, storage_failed.
+  virtual result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) = 0;
+
+  /// The checkpoints the query names, newest first within a namespace.
+  /// Order:  by thread, namespace, then id descending.
+  /// Errors: as get_tuple.
+  virtual result<std::vector<checkpoint_tuple>> list(const list_query& query) = 0;
+
+  /// Stores a checkpoint; one of the same id is replaced. Durable when it returns.
+  /// Shape:  `ref.checkpoint_id` is ignored.
+  /// Errors: storage_full, storage_failed, invalid_value (too deep or large); nothing is changed.
+  virtual result<void> put(const checkpoint_ref& ref, const checkpoint_put& put) = 0;
+
+  /// Stores writes of one task of the checkpoint `ref`. A position (task, index) that is there is
+  /// kept, but for the special channels __error__, __scheduled__, __interrupt__ and __resume__,
+  /// which have one slot a task each and are replaced. Durable when it returns.
+  /// Errors: as put.
+  virtual result<void> put_writes(const checkpoint_ref& ref, const task_writes& writes) = 0;
+
+  /// Removes everything of a thread; no error when there is nothing.
+  virtual result<void> delete_thread(const std::string& thread_id) = 0;
+
+  /// All threads, by id.
+  virtual result<std::vector<thread_info>> threads() = 0;
+
+  /// Stores a request in the order of the calls and answers through `done`, once, from any thread
+  /// or from within the call. Never blocks on the disk.
+  /// Order:  requests are stored in the order of submission; a request's writes before its put.
+  /// Errors: as put. A failure after `accepted` was answered is given to the thread's next
+  ///         submit.
+  virtual void submit(save_request request, save_ack when, std::function<void(result<void>)> done);
+};
+
+/// A saver in memory, for tests and for runs that need no durability.
+std::shared_ptr<saver> make_memory_saver();
+
+struct lmdb_saver_options {
+  std::size_t map_size_bytes_max = limits::store_map_bytes_default;
+  std::chrono::milliseconds commit_window = limits::commit_window;
+};
+
+/// The saver in the data directory `dir`, made when missing (mode 0700). One writer thread with
+/// group commit. One saver a directory and process; several processes may share a directory.
+/// Errors: storage_failed (missing parent, not a directory, not writable), storage_locked,
+///         checkpoint_corrupt (no LMDB file), format_too_new.
+/// Source: troupe; persistence/FORMAT.md.
+result<std::shared_ptr<saver>> open_lmdb_saver(const std::filesystem::path& dir,
+                                               lmdb_saver_options options = {});
+
+} // namespace troupe

@@ -1,0 +1,111 @@
+// The small pieces records are made of: variable-length numbers, sized bytes, and a reader that
+// never leaves its input.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+/// Appends `n` in groups of seven bits, the lowest first; the top bit says that more follow.
+inline void append_varint(std::string& out, std::uint64_t n) {
+  while (n >= 0x80) {
+    out.push_back(static_cast<char>(n | 0x80));
+    n >>= 7;
+  }
+  out.push_back(static_cast<char>(n));
+}
+
+/// Appends a signed number as 0, -1, 1, -2 … → 0, 1, 2, 3 …
+inline void append_signed(std::string& out, std::int64_t n) {
+  append_varint(out, (static_cast<std::uint64_t>(n) << 1) ^ static_cast<std::uint64_t>(n >> 63));
+}
+
+/// Appends eight bytes, the lowest first.
+inline void append_fixed64(std::string& out, std::uint64_t n) {
+  for (int shift = 0; shift < 64; shift += 8)
+    out.push_back(static_cast<char>(n >> shift));
+}
+
+/// Appends a length and the bytes.
+inline void append_sized(std::string& out, std::string_view bytes) {
+  append_varint(out, bytes.size());
+  out.append(bytes);
+}
+
+/// Takes pieces off the front of bytes that may be damaged. After the first piece that does not
+/// fit every further one is 0 or empty, and finished() stays false.
+/// Owns:   nothing; what sized() gives lies in the bytes it was made of.
+class byte_reader {
+public:
+  explicit byte_reader(std::string_view data) noexcept : rest_{data} {}
+
+  std::uint8_t byte() noexcept {
+    if (rest_.empty())
+      return fail();
+    auto b = static_cast<std::uint8_t>(rest_.front());
+    rest_.remove_prefix(1);
+    return b;
+  }
+
+  std::uint64_t varint() noexcept {
+    std::uint64_t n = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      auto b = byte();
+      if (shift == 63 && b > 1)
+        return fail();
+      n |= static_cast<std::uint64_t>(b & 0x7f) << shift;
+      if (b < 0x80)
+        return n;
+    }
+    return fail();
+  }
+
+  std::int64_t signed_varint() noexcept {
+    auto n = varint();
+    return static_cast<std::int64_t>((n >> 1) ^ (~(n & 1) + 1));
+  }
+
+  std::uint64_t fixed64() noexcept {
+    auto bytes = take(8);
+    std::uint64_t n = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      n |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(bytes[i])) << (8 * i);
+    return n;
+  }
+
+  std::string_view take(std::size_t size) noexcept {
+    if (size > rest_.size()) {
+      fail();
+      return {};
+    }
+    auto bytes = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return bytes;
+  }
+
+  std::string_view sized() noexcept { return take(varint()); }
+
+  /// How many elements follow; never more than there are bytes, so it is safe to reserve.
+  std::size_t count() noexcept {
+    auto n = varint();
+    return n <= rest_.size() ? n : fail();
+  }
+
+  std::string_view rest() const noexcept { return rest_; }
+  bool ok() const noexcept { return ok_; }
+  bool finished() const noexcept { return ok_ && rest_.empty(); }
+
+private:
+  std::uint8_t fail() noexcept {
+    ok_ = false;
+    rest_ = {};
+    return 0;
+  }
+
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+} // namespace troupe

@@ -1,0 +1,239 @@
+// Layout: FORMAT.md, "Checkpoint" and "Writes".
+#include "persistence/checkpoint_record.hpp"
+
+#include "persistence/bytes.hpp"
+#include "persistence/keys.hpp"
+#include "persistence/saver_rules.hpp"
+#include "persistence/timestamp_text.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+error damaged(std::string_view what) {
+  return {errc::checkpoint_corrupt, "read a " + std::string{what} + " record: it does not fit"};
+}
+
+// The tags of a checkpoint's versions: few, so versions refer to them by position.
+class tag_list {
+public:
+  std::size_t position(std::uint64_t tag) {
+    if (last_ < tags_.size() && tags_[last_] == tag)
+      return last_;
+    last_ = static_cast<std::size_t>(std::ranges::find(tags_, tag) - tags_.begin());
+    if (last_ == tags_.size())
+      tags_.push_back(tag);
+    return last_;
+  }
+
+  void collect(const named<version>& versions) {
+    for (const auto& [name, at] : versions)
+      position(at.tag);
+  }
+
+  void append_to(std::string& out) const {
+    append_varint(out, tags_.size());
+    for (auto tag : tags_)
+      append_fixed64(out, tag);
+  }
+
+private:
+  std::vector<std::uint64_t> tags_;
+  std::size_t last_ = 0;
+};
+
+void append_versions(const named<version>& versions, tag_list& tags, name_table& names,
+                     std::string& out) {
+  append_varint(out, versions.size());
+  for (const auto& [name, at] : versions) {
+    append_varint(out, names.number(name));
+    append_varint(out, at.number);
+    append_varint(out, tags.position(at.tag));
+  }
+}
+
+void append_time(std::string_view ts, std::string& out) {
+  auto micros = timestamp_micros(ts);
+  out.push_back(micros ? 1 : 0);
+  if (micros)
+    append_signed(out, *micros);
+  else
+    append_sized(out, ts);
+}
+
+// Reads the parts that refer to names and tags.
+class checkpoint_reader {
+public:
+  checkpoint_reader(std::string_view payload, std::span<const std::string_view> names)
+    : in{payload}, names_{names} {}
+
+  void tags() {
+    auto count = in.count();
+    for (; count != 0; --count)
+      tags_.push_back(in.fixed64());
+  }
+
+  std::uint32_t number() {
+    auto n = in.varint();
+    if (n < names_.size())
+      return static_cast<std::uint32_t>(n);
+    fits_ = false;
+    return 0;
+  }
+
+  std::string name(std::uint32_t number) const {
+    return std::string{number < names_.size() ? names_[number] : std::string_view{}};
+  }
+
+  named<version> versions(std::vector<std::uint32_t>* numbers) {
+    auto count = in.count();
+    named<version> out;
+    out.reserve(count);
+    for (; count != 0 && fits(); --count) {
+      auto n = number();
+      version at{.number = in.varint(), .tag = tag()};
+      out.emplace_back(name(n), at);
+      if (numbers)
+        numbers->push_back(n);
+    }
+    return out;
+  }
+
+  std::string time() {
+    if (in.byte() == 0)
+      return std::string{in.sized()};
+    auto micros = in.signed_varint();
+    fits_ = fits_ && micros >= timestamp_micros_min && micros <= timestamp_micros_max;
+    return fits_ ? timestamp_text(micros) : std::string{};
+  }
+
+  std::string id() {
+    auto rest = in.rest();
+    auto id = take_id(rest);
+    fits_ = fits_ && id;
+    in.take(in.rest().size() - rest.size());
+    return id.value_or("");
+  }
+
+  bool fits() const { return fits_ && in.ok(); }
+  bool finished() const { return fits_ && in.finished(); }
+
+  byte_reader in;
+
+private:
+  std::uint64_t tag() {
+    auto n = in.varint();
+    if (n < tags_.size())
+      return tags_[n];
+    fits_ = false;
+    return 0;
+  }
+
+  std::span<const std::string_view> names_;
+  std::vector<std::uint64_t> tags_;
+  bool fits_ = true;
+};
+
+} // namespace
+
+void append_checkpoint(const checkpoint& cp, std::string_view parent_id,
+                       std::string_view metadata, name_table& names, std::string& out) {
+  append_signed(out, cp.v);
+  append_time(cp.ts, out);
+  append_id(out, parent_id);
+  append_sized(out, metadata);
+  tag_list tags;
+  tags.collect(cp.channel_versions);
+  for (const auto& [node, seen] : cp.versions_seen)
+    tags.collect(seen);
+  tags.append_to(out);
+  append_versions(cp.channel_versions, tags, names, out);
+  append_varint(out, cp.versions_seen.size());
+  for (const auto& [node, seen] : cp.versions_seen) {
+    append_varint(out, names.number(node));
+    append_versions(seen, tags, names, out);
+  }
+  append_varint(out, cp.updated_channels ? cp.updated_channels->size() + 1 : 0);
+  if (cp.updated_channels)
+    for (const auto& channel : *cp.updated_channels)
+      append_varint(out, names.number(channel));
+}
+
+result<stored_checkpoint> read_checkpoint(std::string_view payload,
+                                          std::span<const std::string_view> names) {
+  checkpoint_reader from{payload, names};
+  stored_checkpoint stored;
+  auto& cp = stored.checkpoint;
+  cp.v = from.in.signed_varint();
+  cp.ts = from.time();
+  stored.parent_id = from.id();
+  stored.metadata = from.in.sized();
+  from.tags();
+  cp.channel_versions = from.versions(&stored.channels);
+  for (auto nodes = from.in.count(); nodes != 0 && from.fits(); --nodes) {
+    auto node = from.name(from.number());
+    cp.versions_seen.emplace_back(std::move(node), from.versions(nullptr));
+  }
+  if (auto updated = from.in.varint(); updated != 0) {
+    cp.updated_channels.emplace();
+    for (--updated; updated != 0 && from.fits(); --updated)
+      cp.updated_channels->push_back(from.name(from.number()));
+  }
+  if (!from.finished())
+    return damaged("checkpoint");
+  return stored;
+}
+
+void merge_writes(std::vector<stored_write>& there, std::span<const stored_write> more) {
+  for (const auto& write : more) {
+    auto at = std::ranges::lower_bound(there, write.slot, {}, &stored_write::slot);
+    if (at == there.end() || at->slot != write.slot)
+      there.insert(at, write);
+    else if (slot_is_replaced(write.slot))
+      *at = write;
+  }
+}
+
+void append_writes(std::span<const stored_write> writes, std::string& out) {
+  std::vector<std::string_view> paths; // as a rule one
+  for (const auto& write : writes)
+    if (std::ranges::find(paths, write.task_path) == paths.end())
+      paths.push_back(write.task_path);
+  append_varint(out, paths.size());
+  for (auto path : paths)
+    append_sized(out, path);
+  append_varint(out, writes.size());
+  for (const auto& write : writes) {
+    append_signed(out, write.slot);
+    append_varint(out, static_cast<std::size_t>(std::ranges::find(paths, write.task_path)
+                                                - paths.begin()));
+    append_varint(out, write.channel);
+    append_sized(out, write.value);
+  }
+}
+
+result<std::vector<stored_write>> read_writes(std::string_view payload) {
+  byte_reader in{payload};
+  std::vector<std::string_view> paths;
+  for (auto count = in.count(); count != 0; --count)
+    paths.push_back(in.sized());
+  std::vector<stored_write> writes;
+  for (auto count = in.count(); count != 0 && in.ok(); --count) {
+    stored_write write;
+    write.slot = in.signed_varint();
+    auto path = in.varint();
+    write.channel = static_cast<std::uint32_t>(in.varint());
+    write.value = in.sized();
+    if (path >= paths.size())
+      return damaged("writes");
+    write.task_path = paths[path];
+    writes.push_back(write);
+  }
+  if (!in.finished())
+    return damaged("writes");
+  return writes;
+}
+
+} // namespace troupe

@@ -1,0 +1,52 @@
+// The payloads of checkpoint and writes records.
+#pragma once
+
+#include "persistence/name_table.hpp"
+
+#include <troupe/saver.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// A checkpoint as its record has it: without its id, which is the key, and without values.
+struct stored_checkpoint {
+  troupe::checkpoint checkpoint;
+  std::vector<std::uint32_t> channels; // the numbers of checkpoint.channel_versions' names
+  std::string parent_id;
+  std::string_view metadata; // msgpack, in the payload
+};
+
+/// Appends the payload of a checkpoint's record to `out`; names get numbers from `names`.
+void append_checkpoint(const checkpoint& cp, std::string_view parent_id,
+                       std::string_view metadata, name_table& names, std::string& out);
+
+/// Errors: checkpoint_corrupt.
+result<stored_checkpoint> read_checkpoint(std::string_view payload,
+                                          std::span<const std::string_view> names);
+
+/// A write of a task as its record has it.
+/// Owns:   nothing.
+struct stored_write {
+  std::int64_t slot = 0;
+  std::uint32_t channel = 0;
+  std::string_view task_path;
+  std::string_view value; // msgpack
+};
+
+/// What is there after more writes of the same task: taken slots are kept or replaced as
+/// slot_is_replaced says.
+/// Order:  `there` by slot, before and after.
+void merge_writes(std::vector<stored_write>& there, std::span<const stored_write> more);
+
+/// Appends the payload of a writes record to `out`.
+void append_writes(std::span<const stored_write> writes, std::string& out);
+
+/// Errors: checkpoint_corrupt.
+result<std::vector<stored_write>> read_writes(std::string_view payload);
+
+} // namespace troupe

@@ -1,0 +1,279 @@
+// Invariants of the writer thread:
+// - a job is in exactly one of queue_, taken_, batch_, and is answered once: an accepted one when
+//   it enters batch_ (its `done` is empty from then on), a durable one when batch_ is settled;
+// - the sink's transaction is open if and only if is_open_;
+// - a thread of an accepted job is in uncommitted_ before the job is answered.
+#include "persistence/group_commit.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <future>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+// Between two looks at the queue; now and then another thread gets the core.
+void pause_a_little(unsigned round) {
+  if (round % 64 == 63)
+    std::this_thread::yield();
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// A thread that takes none of the process's signals.
+template <class Fn>
+std::thread start_writer(Fn fn) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread writer{std::move(fn)};
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_setname_np(writer.native_handle(), "troupe.writer");
+  return writer;
+}
+
+} // namespace
+
+group_commit::group_commit(commit_sink& sink, std::chrono::milliseconds window)
+  : sink_{sink}, window_{window}, writer_{start_writer([this] { run(); })} {}
+
+group_commit::~group_commit() {
+  {
+    std::scoped_lock lock{queue_mutex_};
+    stopping_ = true;
+    stop_seen_ = true;
+  }
+  queue_filled_.notify_one();
+  writer_.join();
+}
+
+void group_commit::submit(commit_job job) {
+  bool wake;
+  {
+    std::scoped_lock lock{queue_mutex_};
+    queue_.push_back(std::move(job));
+    queued_.store(queue_.size(), std::memory_order_release);
+    wake = std::exchange(writer_sleeps_, false);
+  }
+  if (wake)
+    queue_filled_.notify_one();
+}
+
+result<void> group_commit::submit_and_wait(commit_job job) {
+  // Shared, because the waiter may be gone before set_value returns.
+  auto answer = std::make_shared<std::promise<result<void>>>();
+  auto answered = answer->get_future();
+  job.when = save_ack::durable;
+  job.done = [answer](result<void> r) { answer->set_value(std::move(r)); };
+  submit(std::move(job));
+  return answered.get();
+}
+
+void group_commit::flush(const std::string& thread_id) {
+  if (!any_uncommitted_.load(std::memory_order_acquire))
+    return;
+  {
+    std::scoped_lock lock{uncommitted_mutex_};
+    if (thread_id.empty() ? uncommitted_.empty() : !uncommitted_.contains(thread_id))
+      return;
+  }
+  // A failure is told to the thread whose requests were lost, with its next one.
+  static_cast<void>(submit_and_wait({}));
+}
+
+// ---- the queue ----------------------------------------------------------------------------------
+
+bool group_commit::queue_is_empty() const noexcept {
+  return next_taken_ == taken_.size() && queued_.load(std::memory_order_acquire) == 0;
+}
+
+bool group_commit::poll_for_work() {
+  auto until = clock::now() + limits::commit_poll;
+  for (unsigned round = 0; queue_is_empty(); ++round) {
+    if (stop_seen_.load(std::memory_order_relaxed) || (round % 16 == 15 && clock::now() > until))
+      return false;
+    pause_a_little(round);
+  }
+  return true;
+}
+
+// Returns with jobs in taken_, or because the open transaction is due, or to stop: true only then,
+// with nothing left to take.
+bool group_commit::wait_for_work() {
+  auto found = poll_for_work();
+  std::unique_lock lock{queue_mutex_};
+  auto ready = [this] { return !queue_.empty() || stopping_; };
+  if (!found && !ready()) {
+    writer_sleeps_ = true;
+    if (is_open_)
+      queue_filled_.wait_until(lock, opened_at_ + window_, ready);
+    else
+      queue_filled_.wait(lock, ready);
+    writer_sleeps_ = false;
+  }
+  taken_.clear();
+  next_taken_ = 0;
+  std::swap(taken_, queue_);
+  queued_.store(0, std::memory_order_release);
+  return stopping_ && taken_.empty();
+}
+
+// ---- the transaction ----------------------------------------------------------------------------
+
+void group_commit::run() {
+  for (auto stop = false; !stop;) {
+    if (next_taken_ == taken_.size())
+      stop = wait_for_work();
+    if (next_taken_ < taken_.size())
+      take(std::move(taken_[next_taken_++]));
+    if (is_open_ && (stop || is_due()))
+      close();
+  }
+}
+
+void group_commit::take(commit_job job) {
+  if (answer_at_once(job) || !open(job))
+    return;
+  if (job.is_empty()) {
+    enter(std::move(job), {});
+    return;
+  }
+  auto outcome = sink_.write(job);
+  if (outcome.transaction_stands)
+    enter(std::move(job), std::move(outcome));
+  else
+    write_again(std::move(job));
+}
+
+// A thread that lost a request learns it from the next one, which is not written: what it builds
+// on is not there. A job with nothing to write waits for the transaction, if there is one.
+bool group_commit::answer_at_once(commit_job& job) {
+  if (auto lost = lost_.find(job.request.ref.thread_id); lost != lost_.end()) {
+    auto err = std::move(lost->second);
+    lost_.erase(lost);
+    if (!job.delete_thread) {
+      job.done(std::move(err));
+      return true;
+    }
+  }
+  if (!job.is_empty() || (is_open_ && job.when == save_ack::durable))
+    return false;
+  job.done({});
+  return true;
+}
+
+bool group_commit::open(commit_job& job) {
+  if (is_open_)
+    return true;
+  if (auto begun = sink_.begin(); !begun) {
+    job.done(begun.error());
+    return false;
+  }
+  is_open_ = true;
+  opened_at_ = clock::now();
+  return true;
+}
+
+void group_commit::enter(commit_job job, write_outcome outcome) {
+  if (!outcome.answer) {
+    job.done(outcome.answer.error());
+    return;
+  }
+  batch_bytes_ += outcome.bytes;
+  batch_.push_back(std::move(job));
+  auto& entered = batch_.back();
+  if (entered.when == save_ack::durable) {
+    batch_is_awaited_ = true;
+    return;
+  }
+  {
+    std::scoped_lock lock{uncommitted_mutex_};
+    uncommitted_.insert(entered.request.ref.thread_id);
+    any_uncommitted_.store(true, std::memory_order_release);
+  }
+  std::exchange(entered.done, nullptr)({});
+}
+
+// The job broke the transaction: saves what was in it, then gives the job one of its own.
+void group_commit::write_again(commit_job job) {
+  sink_.abort();
+  is_open_ = false;
+  if (!batch_.empty()) {
+    auto rewritten = rewrite_batch();
+    settle(rewritten ? sink_.commit() : rewritten);
+  }
+  if (answer_at_once(job) || !open(job))
+    return;
+  auto outcome = sink_.write(job);
+  if (outcome.transaction_stands) {
+    enter(std::move(job), std::move(outcome));
+    return;
+  }
+  sink_.abort();
+  is_open_ = false;
+  job.done(outcome.answer.error());
+}
+
+result<void> group_commit::rewrite_batch() {
+  if (auto begun = sink_.begin(); !begun)
+    return begun;
+  for (const auto& job : batch_) {
+    if (job.is_empty())
+      continue;
+    if (auto outcome = sink_.write(job); !outcome.answer) {
+      sink_.abort();
+      return outcome.answer;
+    }
+  }
+  return {};
+}
+
+bool group_commit::is_due() const {
+  if (batch_bytes_ >= limits::commit_bytes_max || (batch_is_awaited_ && queue_is_empty()))
+    return true;
+  return clock::now() >= opened_at_ + window_;
+}
+
+void group_commit::close() {
+  is_open_ = false;
+  if (batch_.empty())
+    sink_.abort();
+  else
+    settle(commit_batch());
+}
+
+// A single job gets a second chance: the sink may have made room, or opened the store anew.
+result<void> group_commit::commit_batch() {
+  auto committed = sink_.commit();
+  if (committed || batch_.size() > 1)
+    return committed;
+  auto rewritten = rewrite_batch();
+  return rewritten ? sink_.commit() : rewritten;
+}
+
+void group_commit::settle(const result<void>& committed) {
+  {
+    std::scoped_lock lock{uncommitted_mutex_};
+    uncommitted_.clear();
+    any_uncommitted_.store(false, std::memory_order_release);
+  }
+  for (auto& job : batch_) {
+    const auto& thread_id = job.request.ref.thread_id;
+    if (!committed && job.done)
+      lost_.erase(thread_id); // this answer tells it
+    else if (!committed)
+      lost_.insert_or_assign(thread_id, committed.error());
+    if (job.done)
+      job.done(committed);
+  }
+  batch_.clear();
+  batch_bytes_ = 0;
+  batch_is_awaited_ = false;
+}
+
+} // namespace troupe

@@ -1,0 +1,122 @@
+// The writer thread: takes requests in order, writes many into one transaction, syncs once, answers
+// all. Knows no LMDB: what it writes into is a commit_sink.
+#pragma once
+
+#include <troupe/saver.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace troupe {
+
+/// Something to do on the writer thread.
+struct commit_job {
+  save_request request; // empty: only a place in the order
+  bool delete_thread = false; // of request.ref.thread_id
+  save_ack when = save_ack::durable;
+  std::function<void(result<void>)> done;
+
+  bool is_empty() const noexcept {
+    return !delete_thread && request.writes.empty() && !request.put;
+  }
+};
+
+/// How a job went into the open transaction.
+struct write_outcome {
+  result<void> answer;
+  /// False: the transaction must be given up. True with an error: the job was refused and left no
+  /// trace.
+  bool transaction_stands = true;
+  std::size_t bytes = 0;
+};
+
+/// A store with one transaction open at most. Called on the writer thread only.
+class commit_sink {
+public:
+  virtual ~commit_sink() = default;
+  virtual result<void> begin() = 0;
+  virtual write_outcome write(const commit_job& job) = 0;
+  virtual result<void> commit() = 0; // ends the transaction, also when it fails
+  virtual void abort() = 0;
+};
+
+/// Gathers jobs into transactions.
+/// A transaction is committed when a durable job is in it and no other waits, when it is as old as
+/// the window, or when it holds limits::commit_bytes_max.
+/// Thread: submit() and flush() on any; `done` is called on the writer thread, must not throw, be
+///         short, and not drop the last reference to this object's owner.
+/// Order:  jobs are written in the order of submit(). A job that breaks the transaction does not
+///         take those before it along: they are committed, then it is tried once more alone.
+class group_commit {
+public:
+  group_commit(commit_sink& sink, std::chrono::milliseconds window);
+  /// Writes and commits what was submitted, answers everything, ends the thread.
+  ~group_commit();
+  group_commit(const group_commit&) = delete;
+  group_commit& operator=(const group_commit&) = delete;
+
+  void submit(commit_job job);
+  /// Submits with `durable` and waits for the answer.
+  result<void> submit_and_wait(commit_job job);
+  /// Commits what was accepted of a thread (of any thread when empty) and is not durable yet.
+  /// Blocks: on a commit, if there is such a thing.
+  void flush(const std::string& thread_id);
+
+private:
+  using clock = std::chrono::steady_clock;
+
+  // ---- the queue, shared
+  bool wait_for_work();
+  bool poll_for_work();
+  bool queue_is_empty() const noexcept;
+
+  // ---- the transaction, on the writer thread
+  void run();
+  void take(commit_job job);
+  bool answer_at_once(commit_job& job);
+  bool open(commit_job& job);
+  void enter(commit_job job, write_outcome outcome);
+  void write_again(commit_job job);
+  result<void> rewrite_batch();
+  bool is_due() const;
+  void close();
+  result<void> commit_batch();
+  void settle(const result<void>& committed);
+
+  commit_sink& sink_;
+  const std::chrono::milliseconds window_;
+
+  std::mutex queue_mutex_;
+  std::condition_variable queue_filled_;
+  std::vector<commit_job> queue_;
+  bool writer_sleeps_ = false;
+  bool stopping_ = false;
+  std::atomic<std::size_t> queued_ = 0; // queue_.size(), for a look without the lock
+  std::atomic<bool> stop_seen_ = false;
+
+  std::vector<commit_job> taken_; // off the queue, not yet written
+  std::size_t next_taken_ = 0;
+  std::vector<commit_job> batch_; // in the open transaction
+  bool is_open_ = false;
+  std::size_t batch_bytes_ = 0;
+  bool batch_is_awaited_ = false; // by a durable job
+  clock::time_point opened_at_;
+  std::unordered_map<std::string, troupe::error> lost_; // accepted, then not committed, by thread
+
+  std::mutex uncommitted_mutex_;
+  std::unordered_set<std::string> uncommitted_; // threads with accepted jobs in batch_
+  std::atomic<bool> any_uncommitted_ = false;
+
+  std::thread writer_; // the last member: it uses all others
+};
+
+} // namespace troupe

@@ -1,0 +1,229 @@
+// The only file that knows how keys look.
+#include "persistence/keys.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace troupe {
+
+namespace {
+
+constexpr unsigned char uuid_mark = 0xff;
+constexpr std::size_t uuid_text_size = 36;
+constexpr std::size_t namespace_in_key_max = 400;
+
+static_assert(limits::thread_id_bytes_max + 1 <= store_key::size_max);
+static_assert(limits::checkpoint_id_bytes_max < uuid_mark && limits::task_id_bytes_max < uuid_mark);
+static_assert(1 + 9 + 1 + 1 + limits::checkpoint_id_bytes_max + 1 + limits::task_id_bytes_max
+              <= store_key::size_max);
+static_assert(1 + 9 + 1 + 1 + namespace_in_key_max <= store_key::size_max);
+
+bool dash_at(std::size_t i) {
+  return i == 8 || i == 13 || i == 18 || i == 23;
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9')
+    return c - '0';
+  if (c >= 'a' && c <= 'f')
+    return c - 'a' + 10;
+  return -1;
+}
+
+// The 16 bytes of a UUID text that is written exactly as uuid_text writes it.
+bool parse_uuid(std::string_view text, std::array<char, 16>& out) {
+  if (text.size() != uuid_text_size)
+    return false;
+  std::size_t digits = 0;
+  int high = 0;
+  for (std::size_t i = 0; i < uuid_text_size; ++i) {
+    if (dash_at(i)) {
+      if (text[i] != '-')
+        return false;
+      continue;
+    }
+    auto digit = hex_digit(text[i]);
+    if (digit < 0)
+      return false;
+    if (digits % 2 == 0)
+      high = digit;
+    else
+      out[digits / 2] = static_cast<char>(high << 4 | digit);
+    ++digits;
+  }
+  return true;
+}
+
+std::string uuid_text(std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  text.reserve(uuid_text_size);
+  for (auto c : bytes) {
+    if (dash_at(text.size()))
+      text.push_back('-');
+    auto b = static_cast<unsigned char>(c);
+    text.push_back(digits[b >> 4]);
+    text.push_back(digits[b & 15]);
+  }
+  return text;
+}
+
+// Appends the id's mark or length and its bytes to a key or a payload.
+template <class Out>
+void append_id_to(Out& out, std::string_view id) {
+  std::array<char, 16> uuid;
+  auto is_uuid = parse_uuid(id, uuid);
+  auto head = static_cast<char>(is_uuid ? uuid_mark : id.size());
+  out.append(std::string_view{&head, 1});
+  out.append(is_uuid ? std::string_view{uuid.data(), uuid.size()} : id);
+}
+
+} // namespace
+
+void store_key::append(std::string_view bytes) {
+  if (bytes.size() > size_max - size_) {
+    std::fprintf(stderr, "broken: a key of more than %zu bytes\n", size_max);
+    std::abort(); // an id that was not checked against its limit
+  }
+  std::memcpy(bytes_.data() + size_, bytes.data(), bytes.size());
+  size_ += bytes.size();
+}
+
+void store_key::append_number(std::uint64_t n) {
+  char digits[9];
+  std::size_t size = 0;
+  for (auto rest = n; rest != 0; rest >>= 8)
+    ++size;
+  digits[0] = static_cast<char>(size);
+  for (std::size_t i = 0; i < size; ++i)
+    digits[size - i] = static_cast<char>(n >> (8 * i));
+  append({digits, size + 1});
+}
+
+void store_key::append_id(std::string_view id) {
+  append_id_to(*this, id);
+}
+
+void append_id(std::string& out, std::string_view id) {
+  append_id_to(out, id);
+}
+
+store_key meta_key() {
+  store_key key;
+  key.append_byte(static_cast<unsigned char>(key_area::meta));
+  key.append("troupe");
+  return key;
+}
+
+store_key thread_key(std::string_view thread_id) {
+  store_key key;
+  key.append_byte(static_cast<unsigned char>(key_area::thread));
+  key.append(thread_id);
+  return key;
+}
+
+store_key chain_prefix(std::uint64_t chain) {
+  store_key key;
+  key.append_byte(static_cast<unsigned char>(key_area::chain));
+  key.append_number(chain);
+  return key;
+}
+
+store_key chain_prefix(std::uint64_t chain, chain_part part) {
+  auto key = chain_prefix(chain);
+  key.append_byte(static_cast<unsigned char>(part));
+  return key;
+}
+
+store_key names_key(std::uint64_t thread, std::uint64_t first) {
+  auto key = chain_prefix(thread, chain_part::names);
+  key.append_number(first);
+  return key;
+}
+
+bool namespace_in_key(std::string_view ns) noexcept {
+  return ns.size() <= namespace_in_key_max;
+}
+
+store_key namespace_key(std::uint64_t thread, std::string_view ns) {
+  auto key = chain_prefix(thread, chain_part::namespaces);
+  if (namespace_in_key(ns)) {
+    key.append_byte(0);
+    key.append(ns);
+    return key;
+  }
+  XXH128_canonical_t hash;
+  XXH128_canonicalFromHash(&hash, XXH3_128bits(ns.data(), ns.size()));
+  key.append_byte(1);
+  key.append({reinterpret_cast<const char*>(hash.digest), sizeof(hash.digest)});
+  return key;
+}
+
+store_key checkpoint_key(std::uint64_t chain, std::string_view checkpoint_id) {
+  auto key = chain_prefix(chain, chain_part::checkpoints);
+  key.append(checkpoint_id);
+  return key;
+}
+
+store_key value_key(std::uint64_t chain, const version& at, std::uint64_t channel) {
+  auto key = chain_prefix(chain, chain_part::values);
+  key.append_number(at.number);
+  key.append_number(at.tag);
+  key.append_number(channel);
+  return key;
+}
+
+store_key writes_prefix(std::uint64_t chain, std::string_view checkpoint_id) {
+  auto key = chain_prefix(chain, chain_part::writes);
+  key.append_id(checkpoint_id);
+  return key;
+}
+
+store_key writes_key(std::uint64_t chain, std::string_view checkpoint_id,
+                     std::string_view task_id) {
+  auto key = writes_prefix(chain, checkpoint_id);
+  key.append_id(task_id);
+  return key;
+}
+
+// Every prefix here begins with an area byte below 0xff, so there is always such a key.
+store_key behind(const store_key& prefix) {
+  auto bytes = prefix.view();
+  while (static_cast<unsigned char>(bytes.back()) == 0xff)
+    bytes.remove_suffix(1);
+  store_key key;
+  key.append(bytes.substr(0, bytes.size() - 1));
+  key.append_byte(static_cast<unsigned char>(bytes.back()) + 1);
+  return key;
+}
+
+std::optional<std::uint64_t> take_number(std::string_view& rest) {
+  if (rest.empty() || rest[0] < 0 || rest[0] > 8)
+    return std::nullopt;
+  auto size = static_cast<std::size_t>(rest[0]);
+  if (rest.size() < size + 1)
+    return std::nullopt;
+  std::uint64_t n = 0;
+  for (auto c : rest.substr(1, size))
+    n = n << 8 | static_cast<unsigned char>(c);
+  rest.remove_prefix(size + 1);
+  return n;
+}
+
+std::optional<std::string> take_id(std::string_view& rest) {
+  if (rest.empty())
+    return std::nullopt;
+  auto head = static_cast<unsigned char>(rest[0]);
+  auto size = head == uuid_mark ? std::size_t{16} : head;
+  if (rest.size() < size + 1)
+    return std::nullopt;
+  auto bytes = rest.substr(1, size);
+  rest.remove_prefix(size + 1);
+  return head == uuid_mark ? uuid_text(bytes) : std::string{bytes};
+}
+
+} // namespace troupe

@@ -1,0 +1,80 @@
+// The keys of the store: one ordered key space, laid out so that what is written together lies
+// together. FORMAT.md, "Keys".
+#pragma once
+
+#include <troupe/saver.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+/// The first byte of a key. Storage format: append only.
+enum class key_area : unsigned char {
+  meta = 0x00,
+  thread = 0x01, // thread_id → thread record
+  chain = 0x10,  // everything of one (thread, namespace)
+};
+
+/// What a key of the chain area holds, in the order of the keys. Storage format: append only.
+enum class chain_part : unsigned char {
+  checkpoints = 'c',
+  names = 'n',
+  namespaces = 's',
+  values = 'v',
+  writes = 'w',
+};
+
+/// A key of at most 511 bytes, LMDB's bound. Made by the functions below; ids must have been
+/// checked against limits (that is what keeps keys in bounds).
+class store_key {
+public:
+  static constexpr std::size_t size_max = 511;
+
+  std::string_view view() const noexcept { return {bytes_.data(), size_}; }
+  operator std::string_view() const noexcept { return view(); }
+
+  void append(std::string_view bytes);
+  void append_byte(unsigned char b) { append({reinterpret_cast<const char*>(&b), 1}); }
+  /// A length byte and the number without leading zeros, highest byte first: sorts as the number.
+  void append_number(std::uint64_t n);
+  /// An id behind which more follows: 0xff and 16 bytes for a lower-case UUID, else a length byte
+  /// and the text. Does not sort as the text.
+  void append_id(std::string_view id);
+
+private:
+  std::array<char, size_max + 1> bytes_;
+  std::size_t size_ = 0;
+};
+
+store_key meta_key();
+store_key thread_key(std::string_view thread_id);
+/// What all keys of a thread's or namespace's chain begin with.
+store_key chain_prefix(std::uint64_t chain);
+store_key chain_prefix(std::uint64_t chain, chain_part part);
+/// The names that begin with number `first`.
+store_key names_key(std::uint64_t thread, std::uint64_t first);
+/// Namespaces of up to 400 bytes stand in the key; longer ones as their XXH3-128.
+store_key namespace_key(std::uint64_t thread, std::string_view ns);
+bool namespace_in_key(std::string_view ns) noexcept;
+/// Sorts as the id.
+store_key checkpoint_key(std::uint64_t chain, std::string_view checkpoint_id);
+/// Sorts by version, so that the values of a step lie together.
+store_key value_key(std::uint64_t chain, const version& at, std::uint64_t channel);
+store_key writes_key(std::uint64_t chain, std::string_view checkpoint_id, std::string_view task_id);
+store_key writes_prefix(std::uint64_t chain, std::string_view checkpoint_id);
+
+/// The smallest key behind all keys that begin with `prefix`.
+store_key behind(const store_key& prefix);
+
+/// Takes a number or an id, as appended, off the front of `rest`; nothing when it is damaged.
+std::optional<std::uint64_t> take_number(std::string_view& rest);
+std::optional<std::string> take_id(std::string_view& rest);
+
+/// An id inside a payload, as append_id writes it.
+void append_id(std::string& out, std::string_view id);
+
+} // namespace troupe

@@ -1,0 +1,255 @@
+#include "persistence/lmdb_env.hpp"
+
+#include <troupe/limits.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace troupe {
+
+namespace {
+
+MDB_val as_val(std::string_view bytes) {
+  return {bytes.size(), const_cast<char*>(bytes.data())};
+}
+
+struct meaning {
+  errc code;
+  std::string_view advice;
+};
+
+meaning meaning_of(int rc) {
+  switch (rc) {
+    case MDB_MAP_FULL:
+    case MDB_TXN_FULL:
+      return {errc::storage_full, "delete threads or open it with a larger map"};
+    case ENOSPC:
+    case EFBIG:
+    case EDQUOT:
+      return {errc::storage_full, "free space on the disk"};
+    case MDB_INVALID:
+      return {errc::checkpoint_corrupt, "it is no troupe store: choose another directory"};
+    case MDB_VERSION_MISMATCH:
+      return {errc::checkpoint_corrupt, "another LMDB version wrote it"};
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+      return {errc::checkpoint_corrupt, "it is damaged: restore a copy"};
+    case EACCES:
+    case EPERM:
+      return {errc::storage_failed, "make the directory and its files writable"};
+    case EROFS:
+      return {errc::storage_failed, "choose a directory that can be written"};
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+      return {errc::storage_failed, "create what is missing or choose another directory"};
+    case MDB_READERS_FULL:
+      return {errc::storage_failed, "too many read it at once"};
+    case EAGAIN:
+    case EBUSY:
+      return {errc::storage_locked, "end the process that holds it"};
+    default: return {errc::storage_failed, "see the system's log"};
+  }
+}
+
+} // namespace
+
+error lmdb_error(int rc, std::string_view doing, const std::filesystem::path& file) {
+  auto [code, advice] = meaning_of(rc);
+  std::string text{doing};
+  text.append(": ").append(mdb_strerror(rc)).append(": ").append(file.string());
+  text.append(": ").append(advice);
+  return {code, std::move(text)};
+}
+
+// ---- transactions -----------------------------------------------------------------------------
+
+lmdb_txn::lmdb_txn(lmdb_txn&& other) noexcept
+  : env_{other.env_}, lock_{std::move(other.lock_)}, txn_{std::exchange(other.txn_, nullptr)} {}
+
+lmdb_txn::~lmdb_txn() {
+  if (txn_)
+    mdb_txn_abort(txn_);
+}
+
+result<std::optional<std::string_view>> lmdb_txn::get(std::string_view key) const {
+  auto k = as_val(key);
+  MDB_val data;
+  auto rc = mdb_get(txn_, env_->dbi_, &k, &data);
+  if (rc == MDB_NOTFOUND)
+    return std::optional<std::string_view>{};
+  if (rc != 0)
+    return env_->failure(rc, "read the store");
+  return std::optional{std::string_view{static_cast<const char*>(data.mv_data), data.mv_size}};
+}
+
+result<void> lmdb_txn::put(std::string_view key, std::string_view data) {
+  auto k = as_val(key);
+  auto d = as_val(data);
+  if (auto rc = mdb_put(txn_, env_->dbi_, &k, &d, 0); rc != 0)
+    return env_->failure(rc, "write to the store");
+  return {};
+}
+
+result<void> lmdb_txn::erase(std::string_view key) {
+  auto k = as_val(key);
+  auto rc = mdb_del(txn_, env_->dbi_, &k, nullptr);
+  if (rc != 0 && rc != MDB_NOTFOUND)
+    return env_->failure(rc, "delete from the store");
+  return {};
+}
+
+result<void> lmdb_txn::erase_all(std::string_view prefix) {
+  lmdb_cursor at{*this};
+  for (;;) {
+    auto found = at.seek(prefix);
+    if (!found)
+      return found.error();
+    if (!*found || !at.key().starts_with(prefix))
+      return {};
+    if (auto erased = erase(at.key()); !erased)
+      return erased;
+  }
+}
+
+std::size_t lmdb_txn::entries() const {
+  MDB_stat stat{};
+  mdb_stat(txn_, env_->dbi_, &stat);
+  return stat.ms_entries;
+}
+
+result<void> lmdb_txn::commit() {
+  auto rc = mdb_txn_commit(std::exchange(txn_, nullptr));
+  lock_.unlock();
+  if (rc != 0)
+    return env_->failure(rc, "commit to the store");
+  return {};
+}
+
+// ---- cursors ----------------------------------------------------------------------------------
+
+lmdb_cursor::~lmdb_cursor() {
+  if (cursor_)
+    mdb_cursor_close(cursor_);
+}
+
+result<bool> lmdb_cursor::move(MDB_cursor_op op) {
+  if (!cursor_)
+    if (auto rc = mdb_cursor_open(txn_.txn_, txn_.env_->dbi_, &cursor_); rc != 0)
+      return txn_.env_->failure(rc, "read the store");
+  auto rc = mdb_cursor_get(cursor_, &key_, &data_, op);
+  if (rc != 0 && rc != MDB_NOTFOUND)
+    return txn_.env_->failure(rc, "read the store");
+  return rc == 0;
+}
+
+result<bool> lmdb_cursor::seek(std::string_view key) {
+  key_ = as_val(key);
+  return move(MDB_SET_RANGE);
+}
+
+result<bool> lmdb_cursor::seek_before(std::string_view key) {
+  auto found = seek(key);
+  if (!found)
+    return found;
+  return move(*found ? MDB_PREV : MDB_LAST);
+}
+
+// ---- the environment --------------------------------------------------------------------------
+
+result<std::unique_ptr<lmdb_env>> lmdb_env::open(std::filesystem::path file,
+                                                 std::size_t map_size_bytes) {
+  std::unique_ptr<lmdb_env> env{new lmdb_env{std::move(file), map_size_bytes}};
+  if (auto opened = env->open_file(); !opened)
+    return opened.error();
+  return env;
+}
+
+lmdb_env::~lmdb_env() {
+  if (env_)
+    mdb_env_close(env_);
+}
+
+result<void> lmdb_env::open_file() {
+  MDB_env* env = nullptr;
+  auto rc = mdb_env_create(&env);
+  if (rc == 0)
+    rc = mdb_env_set_maxreaders(env, limits::store_readers_max);
+  if (rc == 0)
+    rc = mdb_env_set_mapsize(env, map_size_bytes_);
+  if (rc == 0)
+    rc = mdb_env_open(env, file_.c_str(), MDB_NOSUBDIR | MDB_NOTLS, 0600);
+  MDB_txn* txn = nullptr;
+  if (rc == 0)
+    rc = mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn);
+  if (rc == MDB_MAP_RESIZED && mdb_env_set_mapsize(env, 0) == 0)
+    rc = mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn);
+  if (rc == 0)
+    rc = mdb_dbi_open(txn, nullptr, 0, &dbi_);
+  if (txn)
+    mdb_txn_abort(txn);
+  if (rc != 0) {
+    mdb_env_close(env);
+    return failure(rc, "open the store");
+  }
+  env_ = env;
+  clear_dead_readers();
+  return {};
+}
+
+result<lmdb_txn> lmdb_env::begin(unsigned flags) {
+  for (;;) {
+    lmdb_txn txn{*this, std::shared_lock{resize_mutex_}};
+    if (!env_)
+      return failure(EIO, "use the store after a failure");
+    auto rc = mdb_txn_begin(env_, nullptr, flags, &txn.txn_);
+    if (rc == 0)
+      return txn;
+    txn.txn_ = nullptr;
+    if (rc != MDB_MAP_RESIZED)
+      return failure(rc, "begin a transaction");
+    txn.lock_.unlock();
+    if (auto resized = resize(0); !resized) // another process made the file grow: follow it
+      return resized.error();
+  }
+}
+
+result<void> lmdb_env::reopen() {
+  std::unique_lock alone{resize_mutex_};
+  if (env_)
+    mdb_env_close(env_);
+  env_ = nullptr;
+  return open_file();
+}
+
+result<void> lmdb_env::resize(std::size_t map_size_bytes) {
+  std::unique_lock alone{resize_mutex_};
+  if (!env_)
+    return failure(EIO, "use the store after a failure");
+  if (auto rc = mdb_env_set_mapsize(env_, map_size_bytes); rc != 0)
+    return failure(rc, "resize the store's map");
+  return {};
+}
+
+void lmdb_env::clear_dead_readers() {
+  int cleared = 0;
+  mdb_reader_check(env_, &cleared);
+}
+
+result<void> lmdb_env::cover_pages() {
+  MDB_envinfo info{};
+  MDB_stat stat{};
+  mdb_env_info(env_, &info);
+  mdb_env_stat(env_, &stat);
+  int fd = -1;
+  mdb_env_get_fd(env_, &fd);
+  struct stat file {};
+  auto size = static_cast<off_t>((info.me_last_pgno + 1) * stat.ms_psize);
+  if (fstat(fd, &file) == 0 && file.st_size < size && ftruncate(fd, size) != 0)
+    return failure(errno, "open the store");
+  return {};
+}
+
+} // namespace troupe

@@ -1,0 +1,104 @@
+// Layout: FORMAT.md, "Thread" and "Namespace".
+#include "persistence/lmdb_index.hpp"
+
+#include "persistence/bytes.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+error damaged(std::string_view what) {
+  return {errc::checkpoint_corrupt, "read a " + std::string{what} + " record: it does not fit"};
+}
+
+// The name of a namespace is in its key, or in its record when it is too long for a key.
+result<namespace_entry> read_namespace(std::string_view stored, std::string_view key,
+                                       std::size_t prefix_size) {
+  auto payload = open_record(stored, key, record_kind::ns);
+  if (!payload)
+    return payload.error();
+  byte_reader in{*payload};
+  auto chain = in.varint();
+  auto in_key = key.size() > prefix_size && key[prefix_size] == 0;
+  auto ns = in_key ? key.substr(prefix_size + 1) : in.sized();
+  if (!in.finished())
+    return damaged("namespace");
+  return namespace_entry{std::string{ns}, chain};
+}
+
+} // namespace
+
+void append_thread(std::uint64_t number, std::string& payload) {
+  append_varint(payload, number);
+}
+
+result<std::uint64_t> read_thread(std::string_view stored, std::string_view key) {
+  auto payload = open_record(stored, key, record_kind::thread);
+  if (!payload)
+    return payload.error();
+  byte_reader in{*payload};
+  auto number = in.varint();
+  if (!in.finished())
+    return damaged("thread");
+  return number;
+}
+
+void append_namespace(std::uint64_t chain, std::string_view ns, std::string& payload) {
+  append_varint(payload, chain);
+  if (!namespace_in_key(ns))
+    append_sized(payload, ns);
+}
+
+result<std::optional<std::uint64_t>> find_thread_number(const lmdb_txn& txn,
+                                                        std::string_view thread_id) {
+  auto key = thread_key(thread_id);
+  auto stored = txn.get(key);
+  if (!stored)
+    return stored.error();
+  if (!*stored)
+    return std::optional<std::uint64_t>{};
+  auto number = read_thread(**stored, key);
+  if (!number)
+    return number.error();
+  return std::optional{*number};
+}
+
+result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, std::uint64_t thread,
+                                                std::string_view ns) {
+  if (ns.empty())
+    return std::optional{thread};
+  auto key = namespace_key(thread, ns);
+  auto stored = txn.get(key);
+  if (!stored)
+    return stored.error();
+  if (!*stored)
+    return std::optional<std::uint64_t>{};
+  auto prefix_size = chain_prefix(thread, chain_part::namespaces).view().size();
+  auto entry = read_namespace(**stored, key, prefix_size);
+  if (!entry)
+    return entry.error();
+  if (entry->ns != ns)
+    return troupe::error{errc::storage_failed, "find a namespace: another one has its hash"};
+  return std::optional{entry->chain};
+}
+
+result<std::vector<namespace_entry>> all_namespaces(const lmdb_txn& txn, std::uint64_t thread) {
+  std::vector<namespace_entry> all{{std::string{}, thread}};
+  auto prefix = chain_prefix(thread, chain_part::namespaces);
+  auto size = prefix.view().size();
+  auto ok = scan(txn, prefix, [&all, size](auto key, auto data) -> result<void> {
+    auto entry = read_namespace(data, key, size);
+    if (!entry)
+      return entry.error();
+    all.push_back(std::move(*entry));
+    return {};
+  });
+  if (!ok)
+    return ok.error();
+  std::ranges::sort(all, {}, &namespace_entry::ns); // the long ones are last in the key order
+  return all;
+}
+
+} // namespace troupe

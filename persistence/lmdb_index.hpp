@@ -1,0 +1,49 @@
+// Where things are in the store: the numbers of threads and namespaces, and all of a prefix.
+#pragma once
+
+#include "persistence/keys.hpp"
+#include "persistence/lmdb_env.hpp"
+#include "persistence/record.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// Calls `fn(key, data)` for each entry whose key begins with the prefix, in order, until it
+/// returns an error. It must not write to the transaction.
+template <class Fn>
+result<void> scan(const lmdb_txn& txn, const store_key& prefix, Fn fn) {
+  lmdb_cursor at{txn};
+  auto more = at.seek(prefix);
+  for (; more && *more && at.key().starts_with(prefix.view()); more = at.next())
+    if (auto ok = fn(at.key(), at.data()); !ok)
+      return ok;
+  return more ? result<void>{} : more.error();
+}
+
+/// The number of a thread, which is also the chain of its root namespace.
+/// Errors: checkpoint_corrupt, format_too_new, storage_failed; as all below.
+result<std::optional<std::uint64_t>> find_thread_number(const lmdb_txn& txn,
+                                                        std::string_view thread_id);
+
+/// The chain of a thread's namespace.
+result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, std::uint64_t thread,
+                                                std::string_view ns);
+
+/// A namespace and its number.
+struct namespace_entry {
+  std::string ns;
+  std::uint64_t chain = 0;
+};
+
+/// All namespaces of a thread by name, the root first.
+result<std::vector<namespace_entry>> all_namespaces(const lmdb_txn& txn, std::uint64_t thread);
+
+void append_thread(std::uint64_t number, std::string& payload);
+void append_namespace(std::uint64_t chain, std::string_view ns, std::string& payload);
+result<std::uint64_t> read_thread(std::string_view stored, std::string_view key);
+
+} // namespace troupe

@@ -1,0 +1,296 @@
+// Everything stored is checked on its way in: records by checksum, payloads by their readers.
+#include "persistence/lmdb_reader.hpp"
+
+#include "persistence/saver_rules.hpp"
+
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+error damaged(std::string_view what) {
+  return {errc::checkpoint_corrupt, "read a " + std::string{what} + " record: it does not fit"};
+}
+
+// A bound of any length, as one that fits into a key and has the same ids before it.
+std::string_view cut_to_key(std::string_view before) {
+  return before.substr(0, limits::checkpoint_id_bytes_max + 1);
+}
+
+std::string_view thread_id_of(std::string_view key) {
+  return key.substr(1); // behind the area
+}
+
+} // namespace
+
+result<std::optional<checkpoint_tuple>> lmdb_reader::get_tuple(const checkpoint_ref& ref) {
+  auto number = find_thread_number(txn_, ref.thread_id);
+  if (!number)
+    return number.error();
+  if (!*number)
+    return std::optional<checkpoint_tuple>{};
+  auto chain = find_chain(txn_, **number, ref.checkpoint_ns);
+  if (!chain)
+    return chain.error();
+  if (!*chain)
+    return std::optional<checkpoint_tuple>{};
+  auto found = ref.checkpoint_id.empty() ? newest(**chain) : find(**chain, ref.checkpoint_id);
+  if (!found)
+    return found.error();
+  if (!*found)
+    return std::optional<checkpoint_tuple>{};
+  auto thread = open(ref.thread_id, **number);
+  if (!thread)
+    return thread.error();
+  return read_tuple(*thread, {ref.checkpoint_ns, **chain}, std::move(**found), {});
+}
+
+result<lmdb_reader::open_thread> lmdb_reader::open(std::string_view thread_id,
+                                                   std::uint64_t number) {
+  open_thread thread{thread_id, number, {}};
+  auto prefix = chain_prefix(number, chain_part::names);
+  auto ok = scan(txn_, prefix, [&thread](auto key, auto data) -> result<void> {
+    auto payload = open_record(data, key, record_kind::names);
+    if (!payload)
+      return payload.error();
+    return read_names(*payload, thread.names);
+  });
+  if (!ok)
+    return ok.error();
+  return thread;
+}
+
+result<std::optional<lmdb_reader::found_checkpoint>>
+lmdb_reader::find(std::uint64_t chain, const std::string& id) {
+  auto key = checkpoint_key(chain, id);
+  auto stored = txn_.get(key);
+  if (!stored)
+    return stored.error();
+  if (!*stored)
+    return std::optional<found_checkpoint>{};
+  auto payload = open_record(**stored, key, record_kind::checkpoint);
+  if (!payload)
+    return payload.error();
+  return std::optional{found_checkpoint{id, *payload}};
+}
+
+result<std::optional<lmdb_reader::found_checkpoint>> lmdb_reader::newest(std::uint64_t chain) {
+  auto prefix = chain_prefix(chain, chain_part::checkpoints);
+  lmdb_cursor at{txn_};
+  auto more = at.seek_before(behind(prefix));
+  if (!more)
+    return more.error();
+  if (!*more || !at.key().starts_with(prefix.view()))
+    return std::optional<found_checkpoint>{};
+  auto payload = open_record(at.data(), at.key(), record_kind::checkpoint);
+  if (!payload)
+    return payload.error();
+  auto id = at.key().substr(prefix.view().size());
+  return std::optional{found_checkpoint{std::string{id}, *payload}};
+}
+
+// ---- one checkpoint -----------------------------------------------------------------------------
+
+// Nothing when the metadata does not match; that is decided before anything else is read.
+result<std::optional<checkpoint_tuple>>
+lmdb_reader::read_tuple(const open_thread& thread, const namespace_entry& at,
+                        found_checkpoint found, const value& filter) {
+  auto stored = read_checkpoint(found.payload, thread.names);
+  if (!stored)
+    return stored.error();
+  auto metadata = from_msgpack(stored->metadata);
+  if (!metadata)
+    return damaged("checkpoint");
+  if (!matches_filter(filter, *metadata))
+    return std::optional<checkpoint_tuple>{};
+  std::optional<checkpoint_tuple> tuple{std::in_place};
+  tuple->ref = {std::string{thread.id}, at.ns, std::move(found.id)};
+  tuple->metadata = std::move(*metadata);
+  tuple->checkpoint = std::move(stored->checkpoint);
+  tuple->checkpoint.id = tuple->ref.checkpoint_id;
+  tuple->parent_id = std::move(stored->parent_id);
+  if (auto ok = read_values(at.chain, stored->channels, tuple->checkpoint); !ok)
+    return ok.error();
+  auto pending = read_pending(thread.names, at.chain, tuple->ref.checkpoint_id);
+  if (!pending)
+    return pending.error();
+  tuple->pending_writes = std::move(*pending);
+  return tuple;
+}
+
+result<void> lmdb_reader::read_values(std::uint64_t chain,
+                                      const std::vector<std::uint32_t>& channels,
+                                      checkpoint& cp) {
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    const auto& [name, at] = cp.channel_versions[i];
+    auto key = value_key(chain, at, channels[i]);
+    auto stored = txn_.get(key);
+    if (!stored)
+      return stored.error();
+    if (!*stored)
+      continue; // the channel is empty
+    auto payload = open_record(**stored, key, record_kind::value);
+    if (!payload)
+      return payload.error();
+    auto val = from_msgpack(*payload);
+    if (!val)
+      return damaged("value");
+    cp.channel_values.emplace_back(name, std::move(*val));
+  }
+  return {};
+}
+
+result<std::vector<pending_write>> lmdb_reader::read_pending(const names_view& names,
+                                                             std::uint64_t chain,
+                                                             const std::string& checkpoint_id) {
+  std::vector<slotted_write> found;
+  auto prefix = writes_prefix(chain, checkpoint_id);
+  auto size = prefix.view().size();
+  auto ok = scan(txn_, prefix, [&](std::string_view key, auto data) -> result<void> {
+    auto payload = open_record(data, key, record_kind::writes);
+    if (!payload)
+      return payload.error();
+    auto writes = read_writes(*payload);
+    auto rest = key.substr(size);
+    auto task_id = take_id(rest);
+    if (!writes || !task_id)
+      return damaged("writes");
+    for (const auto& write : *writes) {
+      auto val = from_msgpack(write.value);
+      if (!val || write.channel >= names.size())
+        return damaged("writes");
+      found.push_back({write.slot,
+                       {*task_id, std::string{names[write.channel]}, std::move(*val),
+                        std::string{write.task_path}}});
+    }
+    return {};
+  });
+  if (!ok)
+    return ok.error();
+  return in_task_order(std::move(found));
+}
+
+// ---- many ---------------------------------------------------------------------------------------
+
+result<std::vector<checkpoint_tuple>> lmdb_reader::list(const list_query& query) {
+  std::vector<checkpoint_tuple> found;
+  if (query.thread_id) {
+    auto number = find_thread_number(txn_, *query.thread_id);
+    if (!number || !*number)
+      return number ? result<std::vector<checkpoint_tuple>>{found} : number.error();
+    auto thread = open(*query.thread_id, **number);
+    if (!thread)
+      return thread.error();
+    if (auto ok = list_thread(query, *thread, found); !ok)
+      return ok.error();
+    return found;
+  }
+  store_key all;
+  all.append_byte(static_cast<unsigned char>(key_area::thread));
+  auto ok = scan(txn_, all, [&](std::string_view key, auto data) -> result<void> {
+    auto number = read_thread(data, key);
+    if (!number)
+      return number.error();
+    auto thread = open(thread_id_of(key), *number);
+    return thread ? list_thread(query, *thread, found) : thread.error();
+  });
+  if (!ok)
+    return ok.error();
+  return found;
+}
+
+result<void> lmdb_reader::list_thread(const list_query& query, const open_thread& thread,
+                                      std::vector<checkpoint_tuple>& found) {
+  if (query.checkpoint_ns) {
+    auto chain = find_chain(txn_, thread.number, *query.checkpoint_ns);
+    if (!chain || !*chain)
+      return chain ? result<void>{} : chain.error();
+    return list_chain(query, thread, {*query.checkpoint_ns, **chain}, found);
+  }
+  auto all = all_namespaces(txn_, thread.number);
+  if (!all)
+    return all.error();
+  for (const auto& entry : *all)
+    if (auto ok = list_chain(query, thread, entry, found); !ok)
+      return ok;
+  return {};
+}
+
+// Backwards from `before`, or from the one checkpoint asked for.
+result<void> lmdb_reader::list_chain(const list_query& query, const open_thread& thread,
+                                     const namespace_entry& at,
+                                     std::vector<checkpoint_tuple>& found) {
+  auto limit = query.limit.value_or(SIZE_MAX);
+  auto prefix = chain_prefix(at.chain, chain_part::checkpoints);
+  auto end = query.before ? checkpoint_key(at.chain, cut_to_key(*query.before)) : behind(prefix);
+  lmdb_cursor cursor{txn_};
+  auto more = cursor.seek_before(end);
+  for (; more && *more && found.size() < limit; more = cursor.previous()) {
+    auto key = cursor.key();
+    if (!key.starts_with(prefix.view()))
+      return {};
+    auto id = key.substr(prefix.view().size());
+    if (id != query.checkpoint_id.value_or(std::string{id}))
+      continue;
+    auto payload = open_record(cursor.data(), key, record_kind::checkpoint);
+    if (!payload)
+      return payload.error();
+    auto tuple = read_tuple(thread, at, {std::string{id}, *payload}, query.filter);
+    if (!tuple)
+      return tuple.error();
+    if (*tuple)
+      found.push_back(std::move(**tuple));
+  }
+  return more ? result<void>{} : more.error();
+}
+
+result<std::vector<thread_info>> lmdb_reader::threads() {
+  std::vector<thread_info> infos;
+  store_key all;
+  all.append_byte(static_cast<unsigned char>(key_area::thread));
+  auto ok = scan(txn_, all, [&](std::string_view key, auto data) -> result<void> {
+    auto number = read_thread(data, key);
+    if (!number)
+      return number.error();
+    auto info = describe(thread_id_of(key), *number);
+    if (!info)
+      return info.error();
+    infos.push_back(std::move(*info));
+    return {};
+  });
+  if (!ok)
+    return ok.error();
+  return infos;
+}
+
+result<thread_info> lmdb_reader::describe(std::string_view thread_id, std::uint64_t number) {
+  thread_info info{.thread_id = std::string{thread_id}, .checkpoint_id = {}, .ts = {}};
+  auto thread = open(thread_id, number);
+  auto chains = all_namespaces(txn_, number);
+  if (!thread || !chains)
+    return thread ? chains.error() : thread.error();
+  auto from_root = false;
+  for (const auto& entry : *chains) {
+    auto count = [&info](auto, auto) -> result<void> {
+      ++info.checkpoints;
+      return {};
+    };
+    if (auto ok = scan(txn_, chain_prefix(entry.chain, chain_part::checkpoints), count); !ok)
+      return ok.error();
+    auto found = newest(entry.chain);
+    if (!found)
+      return found.error();
+    if (!*found || from_root || (!entry.ns.empty() && (*found)->id < info.checkpoint_id))
+      continue;
+    auto stored = read_checkpoint((*found)->payload, thread->names);
+    if (!stored)
+      return stored.error();
+    info.checkpoint_id = std::move((*found)->id);
+    info.ts = std::move(stored->checkpoint.ts);
+    from_root = entry.ns.empty();
+  }
+  return info;
+}
+
+} // namespace troupe

@@ -1,0 +1,59 @@
+// Reads threads and checkpoints out of one read transaction.
+#pragma once
+
+#include "persistence/checkpoint_record.hpp"
+#include "persistence/lmdb_index.hpp"
+
+#include <troupe/saver.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// A view of the store at one moment.
+/// Thread: one at a time. Blocks: on page faults.
+/// Errors: of all members checkpoint_corrupt, format_too_new, storage_failed.
+class lmdb_reader {
+public:
+  explicit lmdb_reader(const lmdb_txn& txn) : txn_{txn} {}
+
+  result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref);
+  result<std::vector<checkpoint_tuple>> list(const list_query& query);
+  result<std::vector<thread_info>> threads();
+
+private:
+  using names_view = std::vector<std::string_view>;
+  /// A thread while it is read.
+  struct open_thread {
+    std::string_view id;
+    std::uint64_t number = 0;
+    names_view names;
+  };
+  /// A checkpoint's id and its undecoded record.
+  struct found_checkpoint {
+    std::string id;
+    std::string_view payload;
+  };
+
+  result<open_thread> open(std::string_view thread_id, std::uint64_t number);
+  result<std::optional<found_checkpoint>> find(std::uint64_t chain, const std::string& id);
+  result<std::optional<found_checkpoint>> newest(std::uint64_t chain);
+  result<std::optional<checkpoint_tuple>> read_tuple(const open_thread& thread,
+                                                     const namespace_entry& at,
+                                                     found_checkpoint found, const value& filter);
+  result<void> read_values(std::uint64_t chain, const std::vector<std::uint32_t>& channels,
+                           checkpoint& cp);
+  result<std::vector<pending_write>> read_pending(const names_view& names, std::uint64_t chain,
+                                                  const std::string& checkpoint_id);
+  result<void> list_thread(const list_query& query, const open_thread& thread,
+                           std::vector<checkpoint_tuple>& found);
+  result<void> list_chain(const list_query& query, const open_thread& thread,
+                          const namespace_entry& at, std::vector<checkpoint_tuple>& found);
+  result<thread_info> describe(std::string_view thread_id, std::uint64_t number);
+
+  const lmdb_txn& txn_;
+};
+
+} // namespace troupe

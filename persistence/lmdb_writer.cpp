@@ -1,0 +1,387 @@
+// A request is encoded as a whole before the transaction is touched: what can be refused is refused
+// there. Any failure behind that point gives the transaction up, and with it all that is
+// remembered of the store.
+#include "persistence/lmdb_writer.hpp"
+
+#include "persistence/lmdb_index.hpp"
+#include "persistence/saver_rules.hpp"
+#include "persistence/store_format.hpp"
+
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+constexpr std::size_t request_overhead_bytes = 512; // keys, headers, the checkpoint's own record
+
+} // namespace
+
+// ---- transactions -------------------------------------------------------------------------------
+
+result<void> lmdb_writer::prepare() {
+  auto txn = env_.begin_write();
+  if (!txn)
+    return txn.error();
+  txn_.emplace(std::move(*txn));
+  auto ready = env_.cover_pages();
+  if (ready)
+    ready = load_meta();
+  if (ready && next_number_ == 0) {
+    next_number_ = 1;
+    ready = store_meta_record();
+  }
+  if (ready)
+    return commit();
+  abort();
+  return ready;
+}
+
+result<void> lmdb_writer::begin() {
+  if (reopen_first_)
+    if (auto opened = env_.reopen(); !opened)
+      return opened;
+  is_extended_ = is_extended_ && !reopen_first_;
+  reopen_first_ = false;
+  if (is_full_)
+    if (auto ok = make_room(); !ok)
+      return ok;
+  if (auto ok = extend_map(wants_reserve_); !ok)
+    return ok;
+  has_deleted_ = false;
+  auto txn = env_.begin_write();
+  if (!txn)
+    return txn.error();
+  txn_.emplace(std::move(*txn));
+  if (txn_->id() == last_commit_ + 1 && threads_.size() < limits::store_threads_cached_max)
+    return {};
+  forget();
+  auto loaded = load_meta();
+  if (!loaded)
+    abort();
+  return loaded;
+}
+
+// LMDB reuses the pages that a transaction freed only two transactions later, so a full store could
+// never use what a deletion gave back: a commit of one small record, in the reserve beyond the
+// map, brings that on.
+result<void> lmdb_writer::make_room() {
+  env_.clear_dead_readers();
+  if (auto ok = extend_map(true); !ok)
+    return ok;
+  auto txn = env_.begin_write();
+  if (!txn)
+    return txn.error();
+  txn_.emplace(std::move(*txn));
+  auto touched = load_meta();
+  if (touched)
+    touched = store_meta_record();
+  if (!touched) {
+    abort();
+    return touched;
+  }
+  is_full_ = false;
+  return commit();
+}
+
+result<void> lmdb_writer::extend_map(bool extended) {
+  if (extended == is_extended_)
+    return {};
+  is_extended_ = extended;
+  return env_.resize(env_.map_size_bytes() + (extended ? limits::store_reserve_bytes : 0));
+}
+
+result<void> lmdb_writer::commit() {
+  auto id = txn_->id();
+  auto committed = txn_->commit();
+  txn_.reset();
+  if (!committed) {
+    reopen_first_ = true;
+    failed(committed.error());
+    return committed;
+  }
+  last_commit_ = id;
+  wants_reserve_ = wants_reserve_ && !has_deleted_;
+  return {};
+}
+
+void lmdb_writer::abort() {
+  txn_.reset();
+  forget();
+}
+
+void lmdb_writer::failed(const troupe::error& err) {
+  forget();
+  if (err.code() != errc::storage_full)
+    return;
+  is_full_ = true;
+  wants_reserve_ = has_deleted_ && !is_extended_;
+}
+
+void lmdb_writer::forget() {
+  last_commit_ = 0;
+  next_number_ = 0;
+  threads_.clear();
+}
+
+write_outcome lmdb_writer::write(const commit_job& job) {
+  if (auto encoded = encode(job.request); !encoded)
+    return {.answer = encoded.error()};
+  auto written = job.delete_thread ? erase_thread(job.request.ref.thread_id) : store(job.request);
+  if (!written) {
+    failed(written.error());
+    return {.answer = written.error(), .transaction_stands = false};
+  }
+  return {.answer = {}, .bytes = encoded_.bytes.size() + request_overhead_bytes};
+}
+
+// ---- encoding -----------------------------------------------------------------------------------
+
+std::string_view lmdb_writer::encoded_request::take() {
+  auto begin = next == 0 ? 0 : ends[next - 1];
+  return std::string_view{bytes}.substr(begin, ends[next++] - begin);
+}
+
+result<void> lmdb_writer::encode_value(const value& v, std::string_view what) {
+  auto begin = encoded_.bytes.size();
+  if (auto encoded = encode_msgpack(v, encoded_.bytes); !encoded)
+    return troupe::error{encoded.error().code(),
+                         "store " + std::string{what} + ": " + encoded.error().message()};
+  auto size = encoded_.bytes.size() - begin;
+  if (size > limits::value_size_bytes_max)
+    return troupe::error{errc::invalid_value,
+                         "store " + std::string{what} + ": too large: " + std::to_string(size)
+                           + " bytes, at most " + std::to_string(limits::value_size_bytes_max)};
+  encoded_.ends.push_back(encoded_.bytes.size());
+  return {};
+}
+
+// In the order in which store() takes the values back.
+result<void> lmdb_writer::encode(const save_request& request) {
+  encoded_.bytes.clear();
+  encoded_.ends.clear();
+  encoded_.next = 0;
+  for (const auto& task : request.writes)
+    for (const auto& [channel, val] : task.writes)
+      if (auto ok = encode_value(val, "a write to `" + channel + "`"); !ok)
+        return ok;
+  if (!request.put)
+    return {};
+  const auto& cp = request.put->checkpoint;
+  for (const auto& channel : request.put->new_versions)
+    if (auto* val = find_named(cp.channel_values, channel))
+      if (auto ok = encode_value(*val, "channel `" + channel + "`"); !ok)
+        return ok;
+  return encode_value(request.put->metadata, "a checkpoint's metadata");
+}
+
+// ---- storing ------------------------------------------------------------------------------------
+
+result<void> lmdb_writer::put(const store_key& key, record_kind kind) {
+  seal_record(record_, key, kind);
+  return txn_->put(key, record_);
+}
+
+result<void> lmdb_writer::store(const save_request& request) {
+  auto found = find_or_make_thread(request.ref.thread_id);
+  if (!found)
+    return found.error();
+  auto& thread = **found;
+  auto chain = find_or_make_chain(thread, request.ref.checkpoint_ns);
+  if (!chain)
+    return chain.error();
+  for (const auto& task : request.writes)
+    if (auto ok = store_writes(thread, *chain, request.ref.checkpoint_id, task); !ok)
+      return ok;
+  if (request.put) {
+    if (auto ok = store_values(thread, *chain, *request.put); !ok)
+      return ok;
+    if (auto ok = store_checkpoint(thread, *chain, *request.put); !ok)
+      return ok;
+  }
+  return store_names(thread);
+}
+
+result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain,
+                                       const std::string& checkpoint_id,
+                                       const task_writes& task) {
+  if (task.writes.empty())
+    return {};
+  auto key = writes_key(chain, checkpoint_id, task.task_id);
+  auto stored = txn_->get(key);
+  if (!stored)
+    return stored.error();
+  std::vector<stored_write> writes;
+  if (*stored) {
+    auto payload = open_record(**stored, key, record_kind::writes);
+    if (!payload)
+      return payload.error();
+    auto there = read_writes(*payload);
+    if (!there)
+      return there.error();
+    writes = std::move(*there);
+  }
+  std::vector<stored_write> more;
+  for (std::size_t i = 0; i < task.writes.size(); ++i) {
+    const auto& channel = task.writes[i].first;
+    more.push_back({write_slot(channel, i), thread.names.number(channel), task.task_path,
+                    encoded_.take()});
+  }
+  merge_writes(writes, more);
+  begin_record(record_);
+  append_writes(writes, record_);
+  return put(key, record_kind::writes);
+}
+
+result<void> lmdb_writer::store_values(known_thread& thread, std::uint64_t chain,
+                                       const checkpoint_put& put) {
+  const auto& cp = put.checkpoint;
+  for (const auto& channel : put.new_versions) {
+    auto has_value = find_named(cp.channel_values, channel) != nullptr;
+    auto encoded = has_value ? encoded_.take() : std::string_view{};
+    auto* at = find_named(cp.channel_versions, channel);
+    if (!at)
+      continue;
+    auto key = value_key(chain, *at, thread.names.number(channel));
+    if (!has_value) { // an empty channel is one without a record
+      if (auto ok = txn_->erase(key); !ok)
+        return ok;
+      continue;
+    }
+    begin_record(record_);
+    record_.append(encoded);
+    if (auto ok = this->put(key, record_kind::value); !ok)
+      return ok;
+  }
+  return {};
+}
+
+result<void> lmdb_writer::store_checkpoint(known_thread& thread, std::uint64_t chain,
+                                           const checkpoint_put& put) {
+  begin_record(record_);
+  append_checkpoint(put.checkpoint, put.parent_id, encoded_.take(), thread.names, record_);
+  return this->put(checkpoint_key(chain, put.checkpoint.id), record_kind::checkpoint);
+}
+
+result<void> lmdb_writer::store_names(known_thread& thread) {
+  if (!thread.names.has_new())
+    return {};
+  begin_record(record_);
+  thread.names.append_new(record_);
+  auto stored = put(names_key(thread.number, thread.names.first_new()), record_kind::names);
+  thread.names.new_are_stored();
+  return stored;
+}
+
+result<void> lmdb_writer::erase_thread(const std::string& thread_id) {
+  has_deleted_ = true;
+  threads_.erase(thread_id);
+  auto number = find_thread_number(*txn_, thread_id);
+  if (!number || !*number)
+    return number ? result<void>{} : number.error();
+  auto chains = all_namespaces(*txn_, **number);
+  if (!chains)
+    return chains.error();
+  for (const auto& entry : *chains) {
+    auto prefix = chain_prefix(entry.chain);
+    if (auto ok = txn_->erase_all(prefix); !ok)
+      return ok;
+  }
+  return txn_->erase(thread_key(thread_id));
+}
+
+// ---- numbers and names --------------------------------------------------------------------------
+
+result<lmdb_writer::known_thread*> lmdb_writer::find_or_make_thread(const std::string& thread_id) {
+  if (auto known = threads_.find(thread_id); known != threads_.end())
+    return &known->second;
+  auto stored = find_thread_number(*txn_, thread_id);
+  if (!stored)
+    return stored.error();
+  auto number = *stored ? result<std::uint64_t>{**stored} : new_number();
+  if (!number)
+    return number.error();
+  auto& thread = threads_[thread_id];
+  thread.number = *number;
+  if (*stored) {
+    if (auto loaded = load_names(thread); !loaded)
+      return loaded.error();
+    return &thread;
+  }
+  begin_record(record_);
+  append_thread(*number, record_);
+  if (auto ok = put(thread_key(thread_id), record_kind::thread); !ok)
+    return ok.error();
+  return &thread;
+}
+
+result<void> lmdb_writer::load_names(known_thread& thread) {
+  auto prefix = chain_prefix(thread.number, chain_part::names);
+  return scan(*txn_, prefix, [&thread](auto key, auto data) -> result<void> {
+    auto payload = open_record(data, key, record_kind::names);
+    if (!payload)
+      return payload.error();
+    return thread.names.load(*payload);
+  });
+}
+
+result<std::uint64_t> lmdb_writer::find_or_make_chain(known_thread& thread,
+                                                      const std::string& ns) {
+  if (ns.empty())
+    return thread.number; // the root namespace has the thread's own number
+  if (auto known = thread.chains.find(ns); known != thread.chains.end())
+    return known->second;
+  auto stored = find_chain(*txn_, thread.number, ns);
+  if (!stored)
+    return stored.error();
+  auto chain = *stored ? result<std::uint64_t>{**stored} : new_number();
+  if (!chain)
+    return chain;
+  if (!*stored) {
+    begin_record(record_);
+    append_namespace(*chain, ns, record_);
+    if (auto ok = put(namespace_key(thread.number, ns), record_kind::ns); !ok)
+      return ok.error();
+  }
+  if (thread.chains.size() >= limits::store_threads_chains_max)
+    thread.chains.clear();
+  thread.chains.emplace(ns, *chain);
+  return chain;
+}
+
+result<std::uint64_t> lmdb_writer::new_number() {
+  auto number = next_number_++;
+  if (auto ok = store_meta_record(); !ok)
+    return ok.error();
+  return number;
+}
+
+// Leaves next_number_ at 0 for a file that is no store yet.
+result<void> lmdb_writer::load_meta() {
+  auto key = meta_key();
+  auto stored = txn_->get(key);
+  if (!stored)
+    return stored.error();
+  if (!*stored && txn_->entries() == 0)
+    return {};
+  if (!*stored)
+    return troupe::error{errc::checkpoint_corrupt,
+                         "open the store: another program's LMDB file: "
+                           + env_.file().string() + ": choose another directory"};
+  auto payload = open_record(**stored, key, record_kind::meta);
+  if (!payload)
+    return payload.error();
+  auto meta = read_meta(*payload);
+  if (!meta)
+    return meta.error();
+  next_number_ = meta->next_number;
+  return {};
+}
+
+result<void> lmdb_writer::store_meta_record() {
+  begin_record(record_);
+  append_meta({.next_number = next_number_}, record_);
+  return put(meta_key(), record_kind::meta);
+}
+
+} // namespace troupe

@@ -1,0 +1,86 @@
+// Writes requests into LMDB: the sink of the group commit.
+#pragma once
+
+#include "persistence/checkpoint_record.hpp"
+#include "persistence/group_commit.hpp"
+#include "persistence/keys.hpp"
+#include "persistence/lmdb_env.hpp"
+#include "persistence/record.hpp"
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace troupe {
+
+/// What it remembers of the store (numbers, names) is valid as long as nobody else commits: the
+/// ids of its transactions tell.
+/// Thread: the writer thread, but for prepare(), which comes before there is one.
+class lmdb_writer final : public commit_sink {
+public:
+  explicit lmdb_writer(lmdb_env& env) : env_{env} {}
+
+  /// Makes a new file a store, or checks that this one is a store of a known format.
+  /// Errors: checkpoint_corrupt, format_too_new, storage_full, storage_failed.
+  result<void> prepare();
+
+  result<void> begin() override;
+  write_outcome write(const commit_job& job) override;
+  result<void> commit() override;
+  void abort() override;
+
+private:
+  struct known_thread {
+    std::uint64_t number = 0;
+    name_table names;
+    std::unordered_map<std::string, std::uint64_t> chains; // by namespace, all but the root
+  };
+  /// The parts of a request as msgpack, before anything of it is stored.
+  struct encoded_request {
+    std::string bytes;
+    std::vector<std::size_t> ends; // of the values in the order of the request
+    std::size_t next = 0;
+    std::string_view take();
+  };
+
+  result<void> encode(const save_request& request);
+  result<void> encode_value(const value& v, std::string_view what);
+  result<void> store(const save_request& request);
+  result<void> store_writes(known_thread& thread, std::uint64_t chain,
+                            const std::string& checkpoint_id, const task_writes& task);
+  result<void> store_checkpoint(known_thread& thread, std::uint64_t chain,
+                                const checkpoint_put& put);
+  result<void> store_values(known_thread& thread, std::uint64_t chain, const checkpoint_put& put);
+  result<void> store_names(known_thread& thread);
+  result<void> erase_thread(const std::string& thread_id);
+  result<void> put(const store_key& key, record_kind kind);
+
+  result<known_thread*> find_or_make_thread(const std::string& thread_id);
+  result<void> load_names(known_thread& thread);
+  result<std::uint64_t> find_or_make_chain(known_thread& thread, const std::string& ns);
+  result<std::uint64_t> new_number();
+  result<void> load_meta();
+  result<void> store_meta_record();
+  result<void> make_room();
+  result<void> extend_map(bool extended);
+  void failed(const troupe::error& err);
+  void forget();
+
+  lmdb_env& env_;
+  std::optional<lmdb_txn> txn_;
+  bool reopen_first_ = false; // a commit failed
+  bool is_full_ = false;      // the last transaction found no room
+  bool has_deleted_ = false;  // the last transaction did, or wanted to
+  bool wants_reserve_ = false; // a deletion found no room and may use the reserve
+  bool is_extended_ = false;   // the map reaches into the reserve
+
+  std::uint64_t last_commit_ = 0; // id of our last transaction; 0: remember nothing
+  std::uint64_t next_number_ = 0;
+  std::unordered_map<std::string, known_thread> threads_;
+
+  encoded_request encoded_;
+  std::string record_;
+};
+
+} // namespace troupe

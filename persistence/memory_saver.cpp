@@ -1,0 +1,194 @@
+// The saver in memory. One lock around everything; values are handles, so nothing is copied.
+// It takes what it is given: no value is too deep or too large for it.
+#include "persistence/saver_rules.hpp"
+
+#include <iterator>
+#include <map>
+#include <mutex>
+
+namespace troupe {
+
+namespace {
+
+struct stored_checkpoint {
+  troupe::checkpoint checkpoint; // without channel_values
+  value metadata;
+  std::string parent_id;
+};
+
+struct stored_namespace {
+  std::map<std::string, stored_checkpoint> checkpoints;
+  std::map<std::pair<std::string, version>, value> values; // by channel
+  // checkpoint id → (task id, slot)
+  std::map<std::string, std::map<std::pair<std::string, std::int64_t>, pending_write>> writes;
+};
+
+using stored_thread = std::map<std::string, stored_namespace>;
+
+void store_writes(stored_namespace& ns, const std::string& checkpoint_id,
+                  const task_writes& task) {
+  auto& slots = ns.writes[checkpoint_id];
+  for (std::size_t i = 0; i < task.writes.size(); ++i) {
+    const auto& [channel, val] = task.writes[i];
+    auto slot = write_slot(channel, i);
+    pending_write write{task.task_id, channel, val, task.task_path};
+    auto [at, is_new] = slots.try_emplace({task.task_id, slot}, write);
+    if (!is_new && slot_is_replaced(slot))
+      at->second = std::move(write);
+  }
+}
+
+void store_checkpoint(stored_namespace& ns, const checkpoint_put& put) {
+  for (const auto& channel : put.new_versions) {
+    auto* at = find_named(put.checkpoint.channel_versions, channel);
+    if (!at)
+      continue;
+    std::pair key{channel, *at};
+    if (auto* val = find_named(put.checkpoint.channel_values, channel))
+      ns.values.insert_or_assign(std::move(key), *val);
+    else
+      ns.values.erase(key);
+  }
+  auto& stored = ns.checkpoints[put.checkpoint.id];
+  stored = {put.checkpoint, put.metadata, put.parent_id};
+  stored.checkpoint.channel_values.clear();
+}
+
+checkpoint_tuple tuple_of(const std::string& thread_id, const std::string& ns_name,
+                            const stored_namespace& ns, const stored_checkpoint& stored) {
+  checkpoint_tuple tuple;
+  const auto& id = stored.checkpoint.id;
+  tuple.ref = {thread_id, ns_name, id};
+  tuple.checkpoint = stored.checkpoint;
+  tuple.metadata = stored.metadata;
+  tuple.parent_id = stored.parent_id;
+  for (const auto& [channel, at] : stored.checkpoint.channel_versions)
+    if (auto val = ns.values.find({channel, at}); val != ns.values.end())
+      tuple.checkpoint.channel_values.emplace_back(channel, val->second);
+  if (auto writes = ns.writes.find(id); writes != ns.writes.end()) {
+    std::vector<slotted_write> slotted;
+    for (const auto& [key, write] : writes->second)
+      slotted.push_back({key.second, write});
+    tuple.pending_writes = in_task_order(std::move(slotted));
+  }
+  return tuple;
+}
+
+class memory_saver final : public saver {
+public:
+  result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) override {
+    if (auto ok = check_ref(ref); !ok)
+      return ok.error();
+    std::scoped_lock lock{mutex_};
+    auto thread = threads_.find(ref.thread_id);
+    if (thread == threads_.end())
+      return std::optional<checkpoint_tuple>{};
+    auto ns = thread->second.find(ref.checkpoint_ns);
+    if (ns == thread->second.end() || ns->second.checkpoints.empty())
+      return std::optional<checkpoint_tuple>{};
+    const auto& all = ns->second.checkpoints;
+    auto at = ref.checkpoint_id.empty() ? std::prev(all.end()) : all.find(ref.checkpoint_id);
+    if (at == all.end())
+      return std::optional<checkpoint_tuple>{};
+    return std::optional{tuple_of(ref.thread_id, ref.checkpoint_ns, ns->second, at->second)};
+  }
+
+  result<std::vector<checkpoint_tuple>> list(const list_query& query) override {
+    if (auto ok = check_query(query); !ok)
+      return ok.error();
+    std::scoped_lock lock{mutex_};
+    std::vector<checkpoint_tuple> found;
+    for (const auto& [thread_id, thread] : threads_)
+      if (thread_id == query.thread_id.value_or(thread_id))
+        for (const auto& [name, ns] : thread)
+          if (name == query.checkpoint_ns.value_or(name))
+            list_namespace(query, thread_id, name, ns, found);
+    return found;
+  }
+
+  result<void> put(const checkpoint_ref& ref, const checkpoint_put& put) override {
+    checkpoint_ref where{ref.thread_id, ref.checkpoint_ns, {}};
+    return store({std::move(where), {}, put});
+  }
+
+  result<void> put_writes(const checkpoint_ref& ref, const task_writes& writes) override {
+    return store({ref, {writes}, {}});
+  }
+
+  result<void> delete_thread(const std::string& thread_id) override {
+    if (auto ok = check_thread_id(thread_id); !ok)
+      return ok;
+    std::scoped_lock lock{mutex_};
+    threads_.erase(thread_id);
+    return {};
+  }
+
+  result<std::vector<thread_info>> threads() override {
+    std::scoped_lock lock{mutex_};
+    std::vector<thread_info> infos;
+    for (const auto& [thread_id, thread] : threads_)
+      infos.push_back(describe(thread_id, thread));
+    return infos;
+  }
+
+  void submit(save_request request, save_ack,
+              std::function<void(result<void>)> done) override {
+    done(store(request));
+  }
+
+private:
+  result<void> store(const save_request& request) {
+    if (auto ok = check_request(request); !ok)
+      return ok;
+    if (request.writes.empty() && !request.put)
+      return {};
+    std::scoped_lock lock{mutex_};
+    auto& ns = threads_[request.ref.thread_id][request.ref.checkpoint_ns];
+    for (const auto& task : request.writes)
+      store_writes(ns, request.ref.checkpoint_id, task);
+    if (request.put)
+      store_checkpoint(ns, *request.put);
+    return {};
+  }
+
+  static void list_namespace(const list_query& query, const std::string& thread_id,
+                             const std::string& name, const stored_namespace& ns,
+                             std::vector<checkpoint_tuple>& found) {
+    const auto& all = ns.checkpoints;
+    auto at = query.before ? all.lower_bound(*query.before) : all.end();
+    while (at != all.begin() && found.size() < query.limit.value_or(SIZE_MAX)) {
+      --at;
+      if (at->first == query.checkpoint_id.value_or(at->first)
+          && matches_filter(query.filter, at->second.metadata))
+        found.push_back(tuple_of(thread_id, name, ns, at->second));
+    }
+  }
+
+  static thread_info describe(const std::string& thread_id, const stored_thread& thread) {
+    thread_info info{.thread_id = thread_id, .checkpoint_id = {}, .ts = {}};
+    auto from_root = false;
+    for (const auto& [name, ns] : thread) {
+      info.checkpoints += ns.checkpoints.size();
+      if (ns.checkpoints.empty() || from_root)
+        continue;
+      const auto& [id, newest] = *ns.checkpoints.rbegin();
+      if (!name.empty() && id < info.checkpoint_id)
+        continue;
+      info.checkpoint_id = id;
+      info.ts = newest.checkpoint.ts;
+      from_root = name.empty();
+    }
+    return info;
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, stored_thread> threads_;
+};
+
+} // namespace
+
+std::shared_ptr<saver> make_memory_saver() {
+  return std::make_shared<memory_saver>();
+}
+
+} // namespace troupe

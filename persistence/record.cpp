@@ -1,0 +1,87 @@
+// Layout of the 16 bytes, the same in every format: FORMAT.md, "Record".
+#include "persistence/record.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+constexpr char magic = 'T';
+constexpr std::size_t length_at = 4;
+constexpr std::size_t checksum_at = 8;
+
+void put_number(char* at, std::uint64_t n, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i)
+    at[i] = static_cast<char>(n >> (8 * i));
+}
+
+std::uint64_t get_number(std::string_view bytes) {
+  std::uint64_t n = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    n |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  return n;
+}
+
+// Chained through the seed: header, then key, then payload.
+std::uint64_t checksum(std::string_view record, std::string_view key) {
+  auto payload = record.substr(record_header_bytes);
+  auto sum = XXH3_64bits_withSeed(record.data(), checksum_at, key.size());
+  sum = XXH3_64bits_withSeed(key.data(), key.size(), sum);
+  return XXH3_64bits_withSeed(payload.data(), payload.size(), sum);
+}
+
+error damaged(record_kind kind, std::string_view what) {
+  std::string text{"read a "};
+  text.append(to_string(kind)).append(" record: ").append(what);
+  return {errc::checkpoint_corrupt, std::move(text)};
+}
+
+} // namespace
+
+std::string_view to_string(record_kind kind) noexcept {
+  switch (kind) {
+    case record_kind::meta: return "meta";
+    case record_kind::thread: return "thread";
+    case record_kind::ns: return "namespace";
+    case record_kind::names: return "names";
+    case record_kind::checkpoint: return "checkpoint";
+    case record_kind::value: return "value";
+    case record_kind::writes: return "writes";
+  }
+  return "unknown";
+}
+
+void begin_record(std::string& out) {
+  out.assign(record_header_bytes, '\0');
+}
+
+void seal_record(std::string& out, std::string_view key, record_kind kind) {
+  out[0] = magic;
+  out[1] = static_cast<char>(record_format);
+  out[2] = static_cast<char>(kind);
+  out[3] = 0; // flags
+  put_number(&out[length_at], out.size() - record_header_bytes, 4);
+  put_number(&out[checksum_at], checksum(out, key), 8);
+}
+
+result<std::string_view> open_record(std::string_view stored, std::string_view key,
+                                     record_kind kind) {
+  if (stored.size() < record_header_bytes || stored[0] != magic)
+    return damaged(kind, "it is no record");
+  if (get_number(stored.substr(length_at, 4)) != stored.size() - record_header_bytes)
+    return damaged(kind, "its length does not match");
+  if (get_number(stored.substr(checksum_at, 8)) != checksum(stored, key))
+    return damaged(kind, "its checksum does not match");
+  if (static_cast<std::uint8_t>(stored[1]) > record_format || stored[3] != 0)
+    return troupe::error{errc::format_too_new,
+                         "read a " + std::string{to_string(kind)}
+                           + " record: it was written by a newer troupe: use that one"};
+  if (static_cast<record_kind>(stored[2]) != kind)
+    return damaged(kind, "it is a record of another kind");
+  return stored.substr(record_header_bytes);
+}
+
+} // namespace troupe

@@ -1,0 +1,21 @@
+// What a saver without a queue of its own does with a submitted request.
+#include <troupe/saver.hpp>
+
+namespace troupe {
+
+namespace {
+
+result<void> store(saver& to, const save_request& request) {
+  for (const auto& task : request.writes)
+    if (auto stored = to.put_writes(request.ref, task); !stored)
+      return stored;
+  return request.put ? to.put(request.ref, *request.put) : result<void>{};
+}
+
+} // namespace
+
+void saver::submit(save_request request, save_ack, std::function<void(result<void>)> done) {
+  done(store(*this, request));
+}
+
+} // namespace troupe

@@ -1,0 +1,100 @@
+// See saver_rules.hpp. Ids are any bytes; only their lengths are checked.
+#include "persistence/saver_rules.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace troupe {
+
+namespace {
+
+result<void> check_length(std::string_view id, std::size_t min, std::size_t max,
+                          std::string_view name) {
+  if (id.size() < min)
+    return troupe::error{errc::invalid_config,
+                         "address a checkpoint: " + std::string{name} + " is empty"};
+  if (id.size() > max)
+    return troupe::error{errc::invalid_config,
+                         "address a checkpoint: " + std::string{name} + " is too long: "
+                           + std::to_string(id.size()) + " bytes, at most "
+                           + std::to_string(max)};
+  return {};
+}
+
+result<void> check_checkpoint_id(std::string_view id, std::size_t min, std::string_view name) {
+  return check_length(id, min, limits::checkpoint_id_bytes_max, name);
+}
+
+result<void> check_namespace(std::string_view ns) {
+  return check_length(ns, 0, limits::checkpoint_ns_bytes_max, "checkpoint_ns");
+}
+
+} // namespace
+
+result<void> check_thread_id(std::string_view thread_id) {
+  return check_length(thread_id, 1, limits::thread_id_bytes_max, "thread_id");
+}
+
+result<void> check_ref(const checkpoint_ref& ref) {
+  if (auto ok = check_thread_id(ref.thread_id); !ok)
+    return ok;
+  if (auto ok = check_namespace(ref.checkpoint_ns); !ok)
+    return ok;
+  return check_checkpoint_id(ref.checkpoint_id, 0, "checkpoint_id");
+}
+
+result<void> check_request(const save_request& request) {
+  if (auto ok = check_ref(request.ref); !ok)
+    return ok;
+  if (!request.writes.empty())
+    if (auto ok = check_checkpoint_id(request.ref.checkpoint_id, 1, "checkpoint_id"); !ok)
+      return ok;
+  for (const auto& task : request.writes)
+    if (auto ok = check_length(task.task_id, 0, limits::task_id_bytes_max, "task_id"); !ok)
+      return ok;
+  if (!request.put)
+    return {};
+  if (auto ok = check_checkpoint_id(request.put->parent_id, 0, "parent_id"); !ok)
+    return ok;
+  return check_checkpoint_id(request.put->checkpoint.id, 1, "the checkpoint's id");
+}
+
+result<void> check_query(const list_query& query) {
+  if (query.thread_id)
+    if (auto ok = check_thread_id(*query.thread_id); !ok)
+      return ok;
+  return check_namespace(query.checkpoint_ns.value_or(""));
+}
+
+std::int64_t write_slot(std::string_view channel, std::size_t position) noexcept {
+  if (channel == "__error__")
+    return -1;
+  if (channel == "__scheduled__")
+    return -2;
+  if (channel == "__interrupt__")
+    return -3;
+  if (channel == "__resume__")
+    return -4;
+  return static_cast<std::int64_t>(position);
+}
+
+std::vector<pending_write> in_task_order(std::vector<slotted_write> writes) {
+  auto rank = [](const slotted_write& w) {
+    return std::tie(w.write.task_path, w.write.task_id, w.slot);
+  };
+  std::sort(writes.begin(), writes.end(),
+            [&rank](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  std::vector<pending_write> ordered;
+  ordered.reserve(writes.size());
+  for (auto& w : writes)
+    ordered.push_back(std::move(w.write));
+  return ordered;
+}
+
+bool matches_filter(const value& filter, const value& metadata) {
+  return std::ranges::all_of(filter.entries(), [&metadata](const detail::map_entry& wanted) {
+    return metadata[wanted.key()] == wanted.val;
+  });
+}
+
+} // namespace troupe

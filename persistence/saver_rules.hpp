@@ -1,0 +1,47 @@
+// The rules every saver keeps: which ids are allowed, which slot a write has, how pending writes
+// are ordered, what a list filter matches.
+#pragma once
+
+#include <troupe/saver.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+namespace troupe {
+
+/// Whether the ids are within limits. Errors: invalid_config, which names the id and the bound.
+result<void> check_thread_id(std::string_view thread_id);
+result<void> check_ref(const checkpoint_ref& ref);
+result<void> check_request(const save_request& request);
+result<void> check_query(const list_query& query);
+
+/// The slot of a task's write: its position, or the special channel's own slot below zero.
+/// Source: langgraph/checkpoint/base, WRITES_IDX_MAP.
+std::int64_t write_slot(std::string_view channel, std::size_t position) noexcept;
+
+/// A slot that is taken is kept, but for the special ones, which are replaced.
+constexpr bool slot_is_replaced(std::int64_t slot) noexcept {
+  return slot < 0;
+}
+
+/// What `entries`, sorted by name, has for a name, or null.
+template <class T>
+const T* find_named(const named<T>& entries, std::string_view name) noexcept {
+  auto at = std::ranges::lower_bound(entries, name, {}, &std::pair<std::string, T>::first);
+  return at != entries.end() && at->first == name ? &at->second : nullptr;
+}
+
+/// A pending write and the slot that orders it.
+struct slotted_write {
+  std::int64_t slot = 0;
+  pending_write write;
+};
+
+/// The writes in the order (task_path, task_id, slot).
+std::vector<pending_write> in_task_order(std::vector<slotted_write> writes);
+
+/// Whether the metadata has every member of the filter; a missing member equals null.
+bool matches_filter(const value& filter, const value& metadata);
+
+} // namespace troupe

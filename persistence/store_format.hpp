@@ -1,0 +1,26 @@
+// The store's format as a whole, and the one record that says it. FORMAT.md.
+#pragma once
+
+#include <troupe/error.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+/// The format this troupe writes, and the only one it reads.
+inline constexpr std::uint64_t store_format = 1;
+
+/// The payload of the meta record.
+struct store_meta {
+  std::uint64_t format = store_format;
+  std::uint64_t next_number = 1; // for threads and namespaces; never given twice
+};
+
+void append_meta(const store_meta& meta, std::string& out);
+
+/// Errors: format_too_new, checkpoint_corrupt.
+result<store_meta> read_meta(std::string_view payload);
+
+} // namespace troupe
