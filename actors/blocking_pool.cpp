@@ -1,0 +1,53 @@
+// The blocking lane's threads.
+#include "actors/blocking_pool.hpp"
+
+#include <troupe/limits.hpp>
+
+#include <utility>
+
+namespace troupe {
+
+bool blocking_pool::submit(std::function<void()> job) {
+  std::lock_guard lock{mutex_};
+  if (stopped_ || jobs_.size() >= limits::blocking_queue_max)
+    return false;
+  jobs_.push_back(std::move(job));
+  if (jobs_.size() > idle_ && threads_.size() < threads_max_)
+    threads_.emplace_back([this] { work(); });
+  else
+    wake_.notify_one();
+  return true;
+}
+
+void blocking_pool::work() {
+  std::unique_lock lock{mutex_};
+  while (true) {
+    ++idle_;
+    wake_.wait(lock, [this] { return stopped_ || !jobs_.empty(); });
+    --idle_;
+    if (stopped_)
+      return;
+    auto job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
+    job();
+    job = nullptr; // what it holds dies outside the lock
+    lock.lock();
+  }
+}
+
+void blocking_pool::stop() {
+  std::deque<std::function<void()>> dropped;
+  std::vector<std::thread> threads;
+  {
+    std::lock_guard lock{mutex_};
+    stopped_ = true;
+    dropped.swap(jobs_);
+    threads.swap(threads_);
+  }
+  wake_.notify_all();
+  for (auto& t : threads)
+    t.join();
+}
+
+} // namespace troupe

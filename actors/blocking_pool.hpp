@@ -1,0 +1,41 @@
+// The blocking lane: a bounded pool of threads for jobs that wait. Knows no actors.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace troupe {
+
+/// Threads are started when jobs wait and none is idle, up to the bound, and kept.
+class blocking_pool {
+public:
+  explicit blocking_pool(std::size_t threads_max) : threads_max_{threads_max} {}
+  blocking_pool(const blocking_pool&) = delete;
+  blocking_pool& operator=(const blocking_pool&) = delete;
+  ~blocking_pool() { stop(); }
+
+  /// Runs `job` on some thread of the pool; it must not throw. False when the pool was stopped or
+  /// limits::blocking_queue_max jobs wait: the job is dropped.
+  bool submit(std::function<void()> job);
+
+  /// Drops the jobs that wait, lets the running ones end, joins. Blocks until then.
+  void stop();
+
+private:
+  void work();
+
+  const std::size_t threads_max_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> jobs_;
+  std::vector<std::thread> threads_;
+  std::size_t idle_ = 0;
+  bool stopped_ = false;
+};
+
+} // namespace troupe

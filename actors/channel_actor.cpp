@@ -1,0 +1,37 @@
+// The actor of one state channel.
+#include "actors/channel_actor.hpp"
+
+#include "actors/tell.hpp"
+#include "channels/channel.hpp"
+
+namespace troupe {
+
+channel_actor::channel_actor(caf::actor_config& cfg, roster& actors, card_ptr card,
+                             std::shared_ptr<const graph_plan> plan, channel_index channel,
+                             caf::actor coordinator, card_ptr coordinator_card)
+  : caf::event_based_actor(cfg), actors_{actors}, card_{std::move(card)}, plan_{std::move(plan)},
+    channel_{channel}, coordinator_{std::move(coordinator)},
+    coordinator_card_{std::move(coordinator_card)} {}
+
+caf::behavior channel_actor::make_behavior() {
+  return {[this](apply_writes& order) { apply(order); }};
+}
+
+void channel_actor::apply(apply_writes& order) {
+  taken(*card_);
+  if (order.base)
+    cell_ = std::move(*order.base);
+  const auto& channel = plan_->channels[channel_];
+  auto changed = update_channel(channel.spec, channel.name, cell_, order.writes);
+  channel_updated answer{order.epoch, channel_, cell_, changed ? *changed : false, std::nullopt};
+  if (!changed)
+    answer.refused = changed.error();
+  tell(coordinator_, *coordinator_card_, context(), std::move(answer));
+}
+
+void channel_actor::on_exit() {
+  coordinator_ = nullptr;
+  actors_.remove(*card_);
+}
+
+} // namespace troupe

@@ -1,0 +1,126 @@
+// Running actors on a thread that a caller lends.
+#include "actors/lent_thread.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/scheduler/abstract_coordinator.hpp>
+
+#include <chrono>
+
+namespace troupe {
+
+namespace {
+
+// The unit whose run_until is active on this thread; the innermost, when runs nest.
+thread_local lent_thread* current_unit = nullptr;
+constexpr std::size_t messages_per_turn = 32;
+constexpr std::chrono::microseconds spin_time{30}; // before the thread sleeps: a wake-up costs more
+
+} // namespace
+
+void lent_thread::exec_later(caf::resumable* job) {
+  if (current_unit == this) {
+    queue_.push_back(job);
+    return;
+  }
+  {
+    std::lock_guard lock{mutex_};
+    if (lent_) {
+      foreign_.push_back(job);
+      pushed_.store(true, std::memory_order_release);
+      if (asleep_)
+        wake_.notify_one();
+      return;
+    }
+  }
+  system_->scheduler().enqueue(job);
+}
+
+void lent_thread::lend() {
+  std::lock_guard lock{mutex_};
+  lent_ = true;
+  pushed_.store(false, std::memory_order_relaxed);
+}
+
+void lent_thread::give_back() {
+  {
+    std::lock_guard lock{mutex_};
+    lent_ = false;
+  }
+  take_foreign();
+  auto* outer = std::exchange(current_unit, this);
+  while (!queue_.empty()) {
+    auto* job = queue_.front();
+    queue_.pop_front();
+    resume(job);
+  }
+  current_unit = outer;
+}
+
+void lent_thread::poke() {
+  std::lock_guard lock{mutex_};
+  pushed_.store(true, std::memory_order_release);
+  if (asleep_)
+    wake_.notify_one();
+}
+
+bool lent_thread::take_foreign() {
+  if (!pushed_.load(std::memory_order_acquire))
+    return false;
+  std::lock_guard lock{mutex_};
+  pushed_.store(false, std::memory_order_relaxed);
+  queue_.insert(queue_.end(), foreign_.begin(), foreign_.end());
+  foreign_.clear();
+  return true;
+}
+
+void lent_thread::resume(caf::resumable* job) {
+  switch (job->resume(this, messages_per_turn)) {
+    case caf::resumable::resume_later:
+      queue_.push_back(job);
+      break;
+    default: // awaiting_message, done: the queue's reference goes
+      caf::intrusive_ptr_release(job);
+  }
+}
+
+void lent_thread::step(const std::function<bool()>& done) {
+  take_foreign();
+  auto* outer = std::exchange(current_unit, this);
+  while (!queue_.empty() && !done()) {
+    auto* job = queue_.front();
+    queue_.pop_front();
+    resume(job);
+    take_foreign();
+  }
+  current_unit = outer;
+  if (done())
+    return;
+  auto until = std::chrono::steady_clock::now() + spin_time;
+  while (std::chrono::steady_clock::now() < until)
+    if (pushed_.load(std::memory_order_acquire))
+      return;
+  std::unique_lock lock{mutex_};
+  asleep_ = true;
+  wake_.wait(lock, [this] { return pushed_.load(std::memory_order_acquire); });
+  asleep_ = false;
+}
+
+lent_thread& lent_threads::acquire() {
+  std::lock_guard lock{mutex_};
+  if (free_.empty()) {
+    all_.push_back(std::make_unique<lent_thread>(system_));
+    free_.push_back(all_.back().get());
+  }
+  auto* unit = free_.back();
+  free_.pop_back();
+  unit->lend();
+  return *unit;
+}
+
+void lent_threads::release(lent_thread& unit) {
+  unit.give_back();
+  std::lock_guard lock{mutex_};
+  free_.push_back(&unit);
+}
+
+} // namespace troupe

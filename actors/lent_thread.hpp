@@ -1,0 +1,75 @@
+// A thread that a caller lends to its run: actors are resumed on it instead of on the scheduler.
+//
+// Invariants:
+//  - only the lending thread resumes what is in the queues; others push under the lock.
+//  - a unit outlives every actor that was ever resumed on it: it belongs to the runtime.
+//  - what is pushed while nobody lends goes to the scheduler: nothing is lost.
+#pragma once
+
+#include <caf/execution_unit.hpp>
+#include <caf/fwd.hpp>
+#include <caf/resumable.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace troupe {
+
+class lent_thread : public caf::execution_unit {
+public:
+  explicit lent_thread(caf::actor_system& system) { system_ = &system; }
+
+  /// CAF's entry: resume `job` soon. From any thread.
+  void exec_later(caf::resumable* job) override;
+
+  /// The calling thread is lent from here until give_back(). Not nested for one unit.
+  void lend();
+  /// Resumes what is left in the queue, then forwards what comes to the scheduler.
+  void give_back();
+
+  /// Resumes actors until `done` says so; waits when there is nothing to do.
+  template <class Done>
+  void run_until(Done done) {
+    while (!done())
+      step([&done] { return done(); });
+  }
+
+  /// Wakes the lending thread, so that it looks at its condition again. From any thread.
+  void poke();
+
+private:
+  void step(const std::function<bool()>& done);
+  void resume(caf::resumable* job);
+  bool take_foreign();
+
+  std::deque<caf::resumable*> queue_; // of the lending thread
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<caf::resumable*> foreign_; // pushed by other threads
+  std::atomic<bool> pushed_{false};      // foreign_ is not empty, or somebody poked
+  bool lent_ = false;
+  bool asleep_ = false;
+};
+
+/// The units of a runtime: one for each thread that lends itself at a time.
+class lent_threads {
+public:
+  explicit lent_threads(caf::actor_system& system) : system_{system} {}
+
+  lent_thread& acquire();
+  void release(lent_thread& unit);
+
+private:
+  caf::actor_system& system_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<lent_thread>> all_;
+  std::vector<lent_thread*> free_;
+};
+
+} // namespace troupe

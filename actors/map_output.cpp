@@ -1,0 +1,194 @@
+// From what a body returned to the writes of its task.
+#include "actors/task_scope.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+constexpr const char* bad_return
+  = "\nFor troubleshooting, visit: "
+    "https://docs.langchain.com/oss/python/langgraph/errors/INVALID_GRAPH_NODE_RETURN_VALUE";
+
+class output_mapper {
+public:
+  output_mapper(detail::task_scope& task, context& ctx)
+    : task_{task}, ctx_{ctx}, plan_{*task.run->plan}, node_{*task.node} {}
+
+  task_write_list map(const node_output& output) {
+    for (const auto& part : output.parts)
+      write_state(part);
+    for (const auto& part : output.parts)
+      write_control(part);
+    for (const auto& w : node_.writes)
+      writes_.push_back({w.channel, w.val, {}});
+    for (const auto& route : node_.routes)
+      follow(route, output);
+    return std::move(writes_);
+  }
+
+private:
+  bool is_start() const { return &node_ == plan_.nodes.data(); }
+
+  bool may_write(channel_index c) const {
+    if (c == no_index || !plan_.channels[c].state || plan_.channels[c].spec.managed())
+      return false;
+    return !is_start()
+           || std::find(plan_.input_keys.begin(), plan_.input_keys.end(), c)
+                != plan_.input_keys.end();
+  }
+
+  void write_state(const node_output::part& part) {
+    if (auto* u = std::get_if<state_update>(&part)) {
+      if (plan_.single)
+        write_whole(*u);
+      else
+        write_entries(*u, true);
+    } else if (auto* c = std::get_if<command>(&part); c && c->update) {
+      if (c->graph == command::PARENT)
+        return;
+      if (plan_.single)
+        write_whole(*c->update);
+      else
+        write_entries(*c->update, false);
+    }
+  }
+
+  void write_whole(const state_update& update) {
+    const auto& list = update.entries();
+    bool bare = list.size() == 1 && list[0].first == names::root;
+    writes_.push_back({plan_.stream_keys[0], bare ? list[0].second : update.to_value(), {}});
+  }
+
+  void write_entries(const state_update& update, bool must_be_map) {
+    std::size_t first = writes_.size();
+    for (const auto& [name, v] : update.entries()) {
+      if (must_be_map && name == names::root)
+        throw error{errc::invalid_update, "Expected dict, got " + to_json(v) + bad_return};
+      if (auto c = plan_.find_channel(name); may_write(c))
+        writes_.push_back({c, v, {}});
+    }
+    if (is_start()) // an input has no order of its own: the schema's
+      std::stable_sort(writes_.begin() + static_cast<std::ptrdiff_t>(first), writes_.end(),
+                       [](const auto& a, const auto& b) { return a.channel < b.channel; });
+  }
+
+  void write_control(const node_output::part& part) {
+    if (auto* s = std::get_if<send>(&part)) {
+      go(destination{*s});
+    } else if (auto* c = std::get_if<command>(&part)) {
+      if (c->graph == command::PARENT)
+        throw error{errc::parent_command,
+                    "node `" + node_.name + "`: a command for the parent graph, and there is none"};
+      for (const auto& d : c->goto_.list())
+        go(d);
+    }
+  }
+
+  void go(const destination& to) {
+    if (auto* s = std::get_if<send>(&to)) {
+      writes_.push_back({plan_.tasks, value::of(*s), {}});
+      return;
+    }
+    const auto& name = std::get<std::string>(to);
+    if (name == END)
+      return;
+    if (auto n = plan_.find_node(name); n != no_index && n != 0)
+      writes_.push_back({plan_.nodes[n].branch, {}, {}});
+    else
+      writes_.push_back({no_index, {}, std::string{names::branch_prefix} + name});
+  }
+
+  // -- routes
+
+  std::optional<value> managed(channel_index c) const {
+    switch (plan_.channels[c].spec.kind) {
+      case channel_kind::remaining_steps:
+        return value(task_.stop - task_.step);
+      case channel_kind::is_last_step:
+        return value(task_.step == task_.stop - 1);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  // The channel as this task leaves it: its own writes applied, no other task's.
+  void fresh_read(channel_index c, std::vector<state_view::entry>& out) const {
+    const auto& channel = plan_.channels[c];
+    if (auto v = managed(c)) {
+      out.push_back({channel.name, std::move(*v)});
+      return;
+    }
+    auto it = std::find_if(task_.route_cells.begin(), task_.route_cells.end(),
+                           [c](const auto& e) { return e.first == c; });
+    if (it == task_.route_cells.end())
+      return;
+    auto cell = it->second;
+    std::vector<value> own;
+    for (const auto& w : writes_)
+      if (w.channel == c)
+        own.push_back(w.val);
+    if (auto changed = update_channel(channel.spec, channel.name, cell, own); !changed)
+      throw changed.error();
+    if (channel_available(channel.spec, cell))
+      out.push_back({channel.name, read_channel(channel.spec, cell)});
+  }
+
+  state_view route_view(const plan_route& route, const node_output& output) const {
+    const auto& keys = route.reads  ? *route.reads
+                       : is_start() ? plan_.stream_keys
+                                    : node_.reads;
+    std::vector<state_view::entry> entries;
+    entries.reserve(keys.size());
+    for (auto c : keys)
+      fresh_read(c, entries);
+    if (plan_.single && keys.size() == 1)
+      return state_view{entries.empty() ? value{} : entries[0].val};
+    if (!route.reads && output.parts.size() == 1)
+      if (auto* u = std::get_if<state_update>(&output.parts[0]))
+        for (const auto& [name, v] : u->entries())
+          if (std::none_of(entries.begin(), entries.end(),
+                           [&name = name](const auto& e) { return e.name == name; }))
+            entries.push_back({name, v});
+    return state_view{std::move(entries)};
+  }
+
+  void follow(const plan_route& route, const node_output& output) {
+    auto view = route_view(route, output);
+    for (auto& d : route.body(view, ctx_)) {
+      if (auto* label = std::get_if<std::string>(&d); label && route.map.given()) {
+        const auto& known = route.map.entries();
+        auto it = std::find_if(known.begin(), known.end(),
+                               [label](const auto& e) { return e.first == *label; });
+        if (it == known.end())
+          throw error{errc::missing_key, "route `" + route.name + "` of node `" + node_.name
+                                           + "`: no such label in its path map: `" + *label + "`"};
+        d = it->second;
+      }
+      check(d);
+      go(d);
+    }
+  }
+
+  static void check(const destination& d) {
+    if (auto* name = std::get_if<std::string>(&d); name && *name == START)
+      throw error{errc::invalid_graph, "Branch did not return a valid destination"};
+    if (auto* s = std::get_if<send>(&d); s && s->node == END)
+      throw error{errc::invalid_update, "Cannot send a packet to the END node"};
+  }
+
+  detail::task_scope& task_;
+  context& ctx_;
+  const graph_plan& plan_;
+  const plan_node& node_;
+  task_write_list writes_;
+};
+
+} // namespace
+
+task_write_list map_output(detail::task_scope& task, const node_output& output, context& ctx) {
+  return output_mapper{task, ctx}.map(output);
+}
+
+} // namespace troupe

@@ -1,0 +1,109 @@
+// The protocol between the actors of a process, on one page. These messages never leave it: they
+// carry pointers. What crosses a process border is in troupe/actor.hpp.
+//
+//   caller        ── begin_run ──▶ run_actor        ◀── stop_run ── runtime
+//   run_actor     ── run_task ───▶ node_actor       ── task_done ───▶ run_actor
+//   blocking pool ── body_done ──▶ node_actor       ◀── resume_body ── pool, timer
+//   run_actor     ── apply_writes ▶ channel_actor   ── channel_updated ▶ run_actor
+//   run_actor     ── save_order ─▶ saver_actor      ── save_done ───▶ run_actor
+//   timer         ── step_deadline ▶ run_actor
+#pragma once
+
+#include "actors/task_scope.hpp"
+
+#include <caf/actor.hpp>
+#include <caf/allowed_unsafe_message_type.hpp>
+
+#include <coroutine>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace troupe {
+
+struct run_request;
+class pending_run;
+struct actor_card;
+struct running_body;
+
+/// Start a run. Sent by whoever owns the group, never while a run of it is on.
+struct begin_run {
+  std::shared_ptr<run_request> request;
+  std::shared_ptr<pending_run> completion;
+};
+
+/// End the run now; its owner is told why.
+struct stop_run {
+  error why;
+};
+
+/// Run a task once and send it back as task_done.
+struct run_task {
+  task_ptr task;
+};
+
+/// The task ran; what came of it is in it.
+struct task_done {
+  task_ptr task;
+};
+
+/// A plain body ended on the blocking pool.
+struct body_done {
+  task_ptr task;
+};
+
+/// What a suspended coroutine body waited for has happened.
+struct resume_body {
+  std::shared_ptr<running_body> body;
+  std::coroutine_handle<> at;
+};
+
+/// Apply what a step wrote to a channel; `base` first replaces its contents.
+struct apply_writes {
+  std::uint64_t epoch = 0; // of the coordinator; the answer carries it back
+  std::optional<channel_cell> base;
+  std::vector<value> writes; // in task order; none: the step wrote other channels only
+};
+
+/// The channel's contents now, or why it refuses.
+struct channel_updated {
+  std::uint64_t epoch = 0;
+  channel_index channel = no_index;
+  channel_cell cell;
+  bool changed = false;
+  std::optional<error> refused;
+};
+
+/// Store, in the order of these messages.
+struct save_order {
+  std::shared_ptr<save_request> request;
+  save_ack when = save_ack::accepted;
+  std::uint64_t ticket = 0; // the answer carries it back
+  caf::actor reply_to;
+  std::shared_ptr<actor_card> reply_card;
+  caf::execution_unit* home = nullptr; // of the answer
+};
+
+struct save_done {
+  std::uint64_t ticket = 0;
+  std::optional<error> failure;
+};
+
+/// The step with this epoch ran out of time.
+struct step_deadline {
+  std::uint64_t epoch = 0;
+};
+
+} // namespace troupe
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::begin_run)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::stop_run)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::run_task)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::task_done)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::body_done)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::resume_body)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::apply_writes)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::channel_updated)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::save_order)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::save_done)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::step_deadline)

@@ -1,0 +1,50 @@
+// The actor that runs the tasks of one node, one at a time, in the lane its body asks for.
+//
+// Invariants:
+//  - every run_task is answered by exactly one task_done, or the actor dies and its monitor tells.
+//  - a body runs on this actor's turn (standard, coroutine) or on the pool (blocking), never on two
+//    threads at once.
+//  - the frame of a coroutine body outlives a job it waits for, also when the actor is gone.
+#pragma once
+
+#include "actors/messages.hpp"
+#include "actors/services.hpp"
+
+#include <caf/event_based_actor.hpp>
+
+namespace troupe {
+
+/// A coroutine body in flight. Shared with the pool job or timer it waits for.
+struct running_body {
+  task_ptr task;
+  context ctx;
+  std::optional<coro<node_output>> body;
+  explicit running_body(task_ptr t) : task{std::move(t)}, ctx{*task} {}
+};
+
+class node_actor : public caf::event_based_actor {
+public:
+  node_actor(caf::actor_config& cfg, services& services, card_ptr card, caf::actor coordinator,
+             card_ptr coordinator_card);
+  const char* name() const override { return "troupe.node"; }
+  caf::behavior make_behavior() override;
+  void on_exit() override;
+
+private:
+  void start(task_ptr task);
+  void start_blocking(task_ptr task);
+  void start_coroutine(task_ptr task);
+  void go_on();
+  void finish(task_ptr task);
+  void sleep(std::chrono::nanoseconds delay, std::coroutine_handle<> at);
+  void block(std::function<void()> job, std::coroutine_handle<> at);
+  caf::execution_unit* home(const task_ptr& task) const;
+
+  services& services_;
+  card_ptr card_;
+  caf::actor coordinator_;
+  card_ptr coordinator_card_;
+  std::shared_ptr<running_body> body_;
+};
+
+} // namespace troupe

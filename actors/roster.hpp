@@ -1,0 +1,54 @@
+// Who is alive: every actor of a runtime has a card, which it and its senders keep up to date.
+#pragma once
+
+#include <troupe/runtime.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace troupe {
+
+/// What the actors of one group have in common.
+struct group_card {
+  void set_thread(std::string thread_id) {
+    std::lock_guard lock{mutex};
+    thread = std::move(thread_id);
+  }
+  std::mutex mutex;
+  std::string thread; // the thread whose run the group works for; empty when idle
+};
+
+/// One actor. Kept by the actor, by those who send to it, and by the roster.
+struct actor_card {
+  const char* kind = ""; // "run", "channel", "node", "saver", "graph"
+  std::string name;
+  std::shared_ptr<group_card> group;
+  std::atomic<std::uint32_t> mailbox{0}; // messages sent and not yet taken
+  std::atomic<bool> running{false};
+};
+using card_ptr = std::shared_ptr<actor_card>;
+
+/// Any thread may call.
+class roster {
+public:
+  card_ptr add(const char* kind, std::string name, std::shared_ptr<group_card> group);
+  void remove(const actor_card& card);
+
+  /// Of one group, or of all (null). Order: runs, channels, nodes, the rest; then by name.
+  std::vector<actor_info> list(const group_card* group) const;
+
+  /// Waits until no card is left.
+  void wait_until_empty() const;
+
+private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable empty_;
+  std::unordered_map<const actor_card*, card_ptr> cards_;
+};
+
+} // namespace troupe

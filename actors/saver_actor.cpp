@@ -1,0 +1,31 @@
+// The actor in front of the saver.
+#include "actors/saver_actor.hpp"
+
+#include "actors/tell.hpp"
+
+namespace troupe {
+
+saver_actor::saver_actor(caf::actor_config& cfg, roster& actors, card_ptr card,
+                         std::shared_ptr<saver> saver)
+  : caf::event_based_actor(cfg), actors_{actors}, card_{std::move(card)}, saver_{std::move(saver)} {}
+
+caf::behavior saver_actor::make_behavior() {
+  return {[this](save_order& order) {
+    taken(*card_);
+    auto answer = [to = order.reply_to, card = order.reply_card, home = order.home,
+                   ticket = order.ticket](result<void> how) {
+      save_done done{ticket, std::nullopt};
+      if (!how)
+        done.failure = how.error();
+      tell(to, *card, home, std::move(done));
+    };
+    saver_->submit(std::move(*order.request), order.when, std::move(answer));
+  }};
+}
+
+void saver_actor::on_exit() {
+  saver_.reset();
+  actors_.remove(*card_);
+}
+
+} // namespace troupe

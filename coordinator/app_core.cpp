@@ -1,0 +1,295 @@
+// The ways into a loaded graph.
+#include "coordinator/app_core.hpp"
+
+#include "actors/tell.hpp"
+#include "coordinator/graph_actor.hpp"
+
+#include <caf/send.hpp>
+
+namespace troupe {
+
+namespace {
+
+result<std::vector<channel_index>> shown_keys(const graph_plan& plan, const run_config& config,
+                                              bool streamed) {
+  if (config.output_keys.empty())
+    return streamed ? plan.stream_keys : plan.output_keys;
+  std::vector<channel_index> out;
+  for (const auto& name : config.output_keys) {
+    auto c = plan.find_channel(name);
+    if (c == no_index)
+      return error{errc::invalid_config, "Key " + name + " not in channels"};
+    out.push_back(c);
+  }
+  return out;
+}
+
+error stopped() { return {errc::runtime_stopped, "start a run: the runtime is stopping"}; }
+
+} // namespace
+
+result<void> check_config(const run_config& config, bool stored) {
+  if (config.recursion_limit < 1)
+    return error{errc::invalid_config, "recursion_limit must be at least 1"};
+  if (stored && config.thread_id.empty())
+    return error{errc::invalid_config,
+                 "Checkpointer requires one or more of the following 'configurable' keys: "
+                 "thread_id, checkpoint_ns, checkpoint_id"};
+  if (config.thread_id.size() > limits::thread_id_bytes_max)
+    return error{errc::invalid_config, "thread_id: " + std::to_string(config.thread_id.size())
+                                         + " bytes, at most thread_id_bytes_max ("
+                                         + std::to_string(limits::thread_id_bytes_max) + ")"};
+  for (const auto* map : {&config.metadata, &config.configurable})
+    if (!map->is_null() && !map->is_map())
+      return error{errc::invalid_config, "metadata and configurable must be maps"};
+  return {};
+}
+
+app_core::app_core(runtime_core& runtime, const compiled_graph& graph)
+  : runtime_{runtime}, graph_{graph} {
+  auto context = std::make_shared<group_context>();
+  context->plan = graph.plan();
+  context->shared = &runtime.shared();
+  context->times = std::make_shared<node_times>(graph.plan()->nodes.size());
+  context->next_checkpoint_id
+    = [&runtime](std::int64_t step) { return runtime.next_checkpoint_id(step); };
+  context->timestamp = now_text;
+  context_ = std::move(context);
+}
+
+saver* app_core::saver() const noexcept {
+  return plan()->options.checkpointer ? runtime_.saver().get() : nullptr;
+}
+
+result<std::shared_ptr<run_request>> app_core::prepare(const run_input& input,
+                                                       const run_config& config, bool streamed) {
+  auto* store = saver();
+  if (auto fits = check_config(config, store != nullptr); !fits)
+    return fits.error();
+  auto keys = shown_keys(*plan(), config, streamed);
+  if (!keys)
+    return keys.error();
+  auto request = std::make_shared<run_request>();
+  request->shared = std::make_shared<run_shared>();
+  request->shared->plan = plan();
+  request->shared->config = config;
+  if (config.control)
+    request->shared->control = *config.control;
+  request->input = input.get();
+  request->keys = std::move(*keys);
+  request->stored = store != nullptr;
+  if (!store)
+    return request;
+  request->tag = runtime_.random();
+  auto saved = store->get_tuple({config.thread_id, "", config.checkpoint_id});
+  if (!saved)
+    return saved.error();
+  request->saved = std::move(*saved);
+  if (!config.checkpoint_id.empty() && request->saved) {
+    auto newest = store->get_tuple({config.thread_id, "", ""});
+    if (!newest)
+      return newest.error();
+    request->superseded
+      = *newest && (*newest)->ref.checkpoint_id != request->saved->ref.checkpoint_id;
+  }
+  return request;
+}
+
+result<run_result> app_core::invoke(const run_input& input, const run_config& config) {
+  auto request = prepare(input, config, false);
+  if (!request)
+    return request.error();
+  auto completion
+    = std::make_shared<pending_run>((*request)->shared->control, runtime_.shared().actors);
+  auto& unit = runtime_.units().acquire();
+  auto group = take_group(&unit);
+  completion->lent_by(&unit);
+  completion->of_group(group.card->group);
+  if (!runtime_.enter(*completion, group)) {
+    runtime_.units().release(unit);
+    give_group(std::move(group));
+    return stopped();
+  }
+  (*request)->shared->home = &unit;
+  tell(group.coordinator, *group.card, &unit, begin_run{std::move(*request), completion});
+  unit.run_until([&completion] { return completion->done(); });
+  runtime_.units().release(unit);
+  give_group(std::move(group));
+  runtime_.leave(*completion);
+  return completion->take();
+}
+
+result<std::shared_ptr<pending_run>> app_core::start(const run_input& input,
+                                                     const run_config& config,
+                                                     std::function<void()> then) {
+  auto request = prepare(input, config, false);
+  if (!request)
+    return request.error();
+  auto completion
+    = std::make_shared<pending_run>((*request)->shared->control, runtime_.shared().actors);
+  auto group = take_group(nullptr);
+  completion->of_group(group.card->group);
+  completion->on_end([self = shared_from_this(), group, run = completion.get(),
+                      then = std::move(then)] {
+    self->give_group(group);
+    if (then)
+      then();
+    self->runtime_.leave(*run);
+  });
+  if (!runtime_.enter(*completion, group)) {
+    give_group(std::move(group));
+    return stopped();
+  }
+  tell(group.coordinator, *group.card, nullptr, begin_run{std::move(*request), completion});
+  return completion;
+}
+
+run_group app_core::take_group(caf::execution_unit* unit) {
+  {
+    std::lock_guard lock{mutex_};
+    if (!idle_.empty()) {
+      auto group = std::move(idle_.back().group);
+      idle_.pop_back();
+      return group;
+    }
+  }
+  return runtime_.spawn_group(context_, unit);
+}
+
+void app_core::give_group(run_group group) {
+  std::unique_lock lock{mutex_};
+  if (closed_ || idle_.size() >= limits::pooled_groups_max) {
+    lock.unlock();
+    caf::anon_send_exit(group.coordinator, caf::exit_reason::user_shutdown);
+    return;
+  }
+  idle_.push_back({std::move(group), std::chrono::steady_clock::now()});
+  if (std::exchange(expiring_, true))
+    return;
+  lock.unlock();
+  runtime_.shared().clock.after(limits::pooled_group_idle, [weak = weak_from_this()] {
+    if (auto self = weak.lock())
+      self->expire();
+  });
+}
+
+// Ends the groups that were idle for long; comes back while some are left.
+void app_core::expire() {
+  std::vector<run_group> old;
+  bool again = false;
+  {
+    std::lock_guard lock{mutex_};
+    auto now = std::chrono::steady_clock::now();
+    while (!idle_.empty() && now - idle_.front().since >= limits::pooled_group_idle) {
+      old.push_back(std::move(idle_.front().group));
+      idle_.pop_front();
+    }
+    again = expiring_ = !idle_.empty();
+  }
+  for (auto& g : old)
+    caf::anon_send_exit(g.coordinator, caf::exit_reason::user_shutdown);
+  if (again)
+    runtime_.shared().clock.after(limits::pooled_group_idle, [weak = weak_from_this()] {
+      if (auto self = weak.lock())
+        self->expire();
+    });
+}
+
+caf::actor app_core::handle() {
+  std::lock_guard lock{mutex_};
+  if (!handle_ && !closed_) {
+    auto card = runtime_.shared().actors.add("graph", graph_.name(), nullptr);
+    handle_ = runtime_.system().spawn<graph_actor, caf::hidden + caf::lazy_init>(*this, card);
+  }
+  return handle_;
+}
+
+void app_core::close() {
+  std::deque<idle_group> idle;
+  caf::actor handle;
+  {
+    std::lock_guard lock{mutex_};
+    closed_ = true;
+    idle.swap(idle_);
+    handle = std::move(handle_);
+    handle_ = nullptr;
+  }
+  for (auto& g : idle)
+    caf::anon_send_exit(g.group.coordinator, caf::exit_reason::user_shutdown);
+  if (handle)
+    caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
+}
+
+// -- streams
+
+part_source::part_source(std::shared_ptr<app_core> app, const run_input& input,
+                         const run_config& config, const std::vector<stream_mode>& modes)
+  : app_{std::move(app)} {
+  auto request = app_->prepare(input, config, true);
+  if (!request) {
+    failure_ = request.error();
+    return;
+  }
+  auto& runtime = app_->runtime();
+  unit_ = &runtime.units().acquire();
+  queue_ = std::make_shared<part_queue>(modes, *unit_);
+  completion_ = std::make_shared<pending_run>((*request)->shared->control, runtime.shared().actors);
+  completion_->lent_by(unit_);
+  group_ = app_->take_group(unit_);
+  completion_->of_group(group_.card->group);
+  if (!runtime.enter(*completion_, group_)) {
+    failure_ = stopped();
+    runtime.units().release(*std::exchange(unit_, nullptr));
+    app_->give_group(std::move(group_));
+    return;
+  }
+  (*request)->shared->home = unit_;
+  (*request)->shared->sink = queue_;
+  tell(group_.coordinator, *group_.card, unit_, begin_run{std::move(*request), completion_});
+}
+
+part_source::~part_source() {
+  if (!unit_)
+    return;
+  queue_->close();
+  completion_->control().request_drain("the reader of the stream left");
+  unit_->run_until([this] { return completion_->done(); });
+  finish();
+}
+
+result<std::optional<stream_part>> part_source::next() {
+  while (true) {
+    if (batch_.empty() && queue_)
+      batch_ = queue_->take_all();
+    if (!batch_.empty()) {
+      auto part = std::move(batch_.front());
+      batch_.pop_front();
+      return std::optional{std::move(part)};
+    }
+    if (failure_)
+      return *failure_;
+    if (!unit_)
+      return std::optional<stream_part>{};
+    unit_->run_until([this] { return completion_->done() || !queue_->empty(); });
+    if (completion_->done() && queue_->empty())
+      finish();
+  }
+}
+
+void part_source::finish() {
+  auto& runtime = app_->runtime();
+  runtime.units().release(*std::exchange(unit_, nullptr));
+  app_->give_group(std::move(group_));
+  runtime.leave(*completion_);
+  auto how = completion_->take();
+  if (how)
+    outcome_ = std::move(*how);
+  else
+    failure_ = how.error();
+}
+
+std::vector<actor_info> part_source::actors() const {
+  return completion_ ? completion_->actors() : std::vector<actor_info>{};
+}
+
+} // namespace troupe

@@ -1,0 +1,160 @@
+// Applying the writes of a step.
+#include "coordinator/apply.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+bool ignored_target(std::string_view name) {
+  return name == names::no_writes || name == names::push || name == names::resume
+         || name == names::interrupt || name == names::error || name == "__return__"
+         || name == "__error_source_node__";
+}
+
+} // namespace
+
+void step_apply::mark_seen(const applied_task& task) {
+  if (task.what == applied_task::kind::input) {
+    state_.input_seen = true;
+    return;
+  }
+  auto& seen = state_.seen[task.node];
+  seen.present = true;
+  if (task.what != applied_task::kind::pull)
+    return;
+  const auto& triggers = state_.plan->nodes[task.node].triggers;
+  seen.at.resize(triggers.size());
+  for (std::size_t i = 0; i < triggers.size(); ++i)
+    if (auto v = state_.versions[triggers[i]]; v.number != 0)
+      seen.at[i] = v;
+}
+
+void step_apply::moved(channel_index channel) {
+  if (bump_) {
+    state_.versions[channel] = next_;
+    state_.newest = next_;
+    state_.moved.push_back(channel);
+  }
+}
+
+void step_apply::consume(const applied_task& task) {
+  if (task.what != applied_task::kind::pull)
+    return;
+  for (auto c : state_.plan->nodes[task.node].triggers)
+    if (consume_channel(state_.plan->channels[c].spec, state_.cells[c]))
+      moved(c);
+}
+
+void step_apply::group(const applied_task& task) {
+  if (!task.writes)
+    return;
+  for (const auto& w : *task.writes) {
+    if (w.channel == no_index) {
+      if (!ignored_target(w.name))
+        unknown_.push_back(w.name);
+      continue;
+    }
+    auto& slot = state_.slot[w.channel];
+    if (slot == 0) {
+      groups_.push_back({w.channel, {}});
+      slot = static_cast<std::uint32_t>(groups_.size());
+    }
+    groups_[slot - 1].writes.push_back(w.val);
+  }
+}
+
+result<void> step_apply::apply_here(const channel_change& change) {
+  const auto& channel = state_.plan->channels[change.channel];
+  auto cell = state_.cells[change.channel];
+  auto changed = update_channel(channel.spec, channel.name, cell, change.writes);
+  if (!changed)
+    return changed.error();
+  settle(change.channel, std::move(cell), *changed);
+  return {};
+}
+
+result<std::vector<channel_change>> step_apply::begin(std::span<const applied_task> tasks) {
+  next_ = next_version(state_);
+  for (const auto& t : tasks) {
+    bump_step_ |= t.what != applied_task::kind::input;
+    mark_seen(t);
+  }
+  for (const auto& t : tasks)
+    consume(t);
+  for (const auto& t : tasks)
+    group(t);
+  if (bump_step_)
+    for (auto c : state_.live)
+      if (state_.slot[c] == 0)
+        groups_.push_back({c, {}});
+  std::vector<channel_change> elsewhere;
+  for (auto& g : groups_) {
+    state_.slot[g.channel] = 0;
+    touched_.push_back(g.channel);
+  }
+  for (auto& g : groups_) {
+    if (!state_.plan->channels[g.channel].control)
+      elsewhere.push_back(std::move(g));
+    else if (auto done = apply_here(g); !done)
+      return done.error();
+  }
+  return elsewhere;
+}
+
+void step_apply::settle(channel_index channel, channel_cell cell, bool changed) {
+  state_.cells[channel] = std::move(cell);
+  if (!changed)
+    return;
+  moved(channel);
+  if (bump_ && available(state_, channel)) // a preview counts nothing as updated, as the reference
+    updated_.push_back(channel);
+}
+
+std::vector<channel_index> step_apply::finish() {
+  const auto& plan = *state_.plan;
+  auto triggers_something = [&plan](channel_index c) { return !plan.channels[c].triggers.empty(); };
+  if (bump_step_ && std::none_of(updated_.begin(), updated_.end(), triggers_something))
+    for (auto c : plan.finishing)
+      if (finish_channel(plan.channels[c].spec, state_.cells[c])) {
+        moved(c);
+        if (available(state_, c))
+          updated_.push_back(c);
+      }
+  for (auto c : touched_)
+    if (reacts_to_silence(plan.channels[c].spec) && !state_.is_live[c] && available(state_, c)) {
+      state_.is_live[c] = 1;
+      state_.live.push_back(c);
+    }
+  std::erase_if(state_.live, [this](channel_index c) {
+    bool gone = !available(state_, c);
+    if (gone)
+      state_.is_live[c] = 0;
+    return gone;
+  });
+  return std::move(updated_);
+}
+
+result<std::vector<channel_index>> apply_here(thread_state& state,
+                                              std::span<const applied_task> tasks, bool bump,
+                                              std::vector<std::string>* unknown) {
+  step_apply step{state, bump};
+  auto changes = step.begin(tasks);
+  if (!changes)
+    return changes.error();
+  for (const auto& change : *changes) {
+    const auto& channel = state.plan->channels[change.channel];
+    auto cell = state.cells[change.channel];
+    auto changed = update_channel(channel.spec, channel.name, cell, change.writes);
+    if (!changed)
+      return changed.error();
+    step.settle(change.channel, std::move(cell), *changed);
+  }
+  auto updated = step.finish();
+  if (unknown)
+    *unknown = step.unknown();
+  return updated;
+}
+
+} // namespace troupe

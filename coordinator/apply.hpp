@@ -1,0 +1,70 @@
+// Applying the writes of a step: all channels change, or none of it counts. Pure.
+#pragma once
+
+#include "coordinator/plan.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// A task whose writes are applied. Triggers of pull tasks and of updates from outside count as
+/// seen; the input task has none.
+struct applied_task {
+  enum class kind : std::uint8_t { input, outside, pull, push };
+  kind what = kind::pull;
+  node_index node = no_index;              // no_index: the input
+  const task_write_list* writes = nullptr; // null: none
+};
+
+/// What one channel is told in a step.
+struct channel_change {
+  channel_index channel;
+  std::vector<value> writes; // in task order; empty: the step wrote other channels only
+};
+
+/// One application, in three stages, so that state channels may live elsewhere (in actors):
+/// begin() changes what the engine owns and says what the state channels must be told; settle()
+/// takes each answer; finish() closes the step. On an error the state must be thrown away.
+/// Source: langgraph/pregel/_algo.py, apply_writes; spec/engine.md section 6.
+class step_apply {
+public:
+  /// `bump` false: versions stay (previews of get_state). `tasks` in task order.
+  step_apply(thread_state& state, bool bump) : state_{state}, bump_{bump} {}
+
+  /// The changes for state channels, first written first, then the silent ones.
+  result<std::vector<channel_change>> begin(std::span<const applied_task> tasks);
+
+  /// The state channel's answer: its contents now, and whether it counts as updated.
+  void settle(channel_index channel, channel_cell cell, bool changed);
+
+  /// The channels that were updated and are available.
+  std::vector<channel_index> finish();
+
+  /// Channels written that the graph does not have.
+  const std::vector<std::string>& unknown() const noexcept { return unknown_; }
+
+private:
+  void mark_seen(const applied_task& task);
+  void consume(const applied_task& task);
+  void group(const applied_task& task);
+  void moved(channel_index channel);
+  result<void> apply_here(const channel_change& change);
+
+  thread_state& state_;
+  bool bump_;
+  bool bump_step_ = false;
+  version next_;
+  std::vector<channel_change> groups_;
+  std::vector<channel_index> touched_;  // reacting channels this step spoke to
+  std::vector<channel_index> updated_;
+  std::vector<std::string> unknown_;
+};
+
+/// All three stages at once, with the state channels changed right here.
+result<std::vector<channel_index>> apply_here(thread_state& state,
+                                              std::span<const applied_task> tasks, bool bump,
+                                              std::vector<std::string>* unknown = nullptr);
+
+} // namespace troupe

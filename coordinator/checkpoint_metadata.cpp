@@ -1,0 +1,41 @@
+// Merging a run's config into the metadata of its checkpoints.
+#include "coordinator/checkpoint_metadata.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace troupe {
+
+namespace {
+
+bool kept_in_metadata(std::string_view key, const value& v) {
+  for (auto excluded :
+       {"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "langgraph_step",
+        "langgraph_node", "langgraph_triggers", "langgraph_path", "langgraph_checkpoint_ns"})
+    if (key == excluded)
+      return false;
+  return !key.starts_with("__") && (v.is_string() || v.is_bool() || v.is_number());
+}
+
+value without_nul(const value& v) {
+  if (!v.is_string() || v.as_string().find('\0') == std::string_view::npos)
+    return v;
+  std::string text{v.as_string()};
+  std::erase(text, '\0');
+  return text;
+}
+
+} // namespace
+
+value checkpoint_metadata(std::string_view source, std::int64_t step, const value& parents,
+                          const run_config& config) {
+  auto out = value::map(
+    {{"source", source}, {"step", step}, {"parents", parents.is_map() ? parents : value::map()}});
+  for (const auto* extra : {&config.metadata, &config.configurable})
+    for (const auto& e : extra->entries())
+      if (!out.contains(e.key()) && kept_in_metadata(e.key(), e.val))
+        out = out.with(e.key(), without_nul(e.val));
+  return out;
+}
+
+} // namespace troupe

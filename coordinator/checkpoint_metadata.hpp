@@ -1,0 +1,22 @@
+// What a checkpoint says about itself: where it comes from, and what its caller put there. Pure.
+#pragma once
+
+#include <troupe/runtime.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace troupe {
+
+/// The metadata of a checkpoint: source, step and parents, then the scalars of the config's
+/// `metadata` and `configurable` that name none of these, nothing of the engine's and nothing
+/// hidden. Shape:  `source` is input, loop, update or fork; `parents` a map, or null for none.
+/// Strings lose
+///         their NUL characters.
+/// Units:  `step` in super-steps, from -1.
+/// Errors: none.
+/// Source: langgraph/checkpoint/base, get_checkpoint_metadata; spec/checkpoint.md section 1.1.
+value checkpoint_metadata(std::string_view source, std::int64_t step, const value& parents,
+                          const run_config& config);
+
+} // namespace troupe

@@ -1,0 +1,309 @@
+// Updates from outside. A superstep of them is worked out first and stored then, so that one that
+// is refused leaves nothing behind.
+#include "coordinator/acting_node.hpp"
+#include "coordinator/apply.hpp"
+#include "coordinator/checkpoint_metadata.hpp"
+#include "coordinator/outside_writers.hpp"
+#include "coordinator/state_access.hpp"
+#include "coordinator/stored_writes.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <future>
+#include <map>
+
+namespace troupe {
+
+namespace {
+
+error refuse(std::string why) {
+  return {errc::invalid_update, std::move(why)};
+}
+
+// The one value an update stands for.
+value whole_value(const state_update& update) {
+  const auto& list = update.entries();
+  return list.size() == 1 && list[0].first == names::root ? list[0].second : update.to_value();
+}
+
+struct superstep_base {
+  checkpoint_ref at;                     // asked for, or what the superstep before made
+  std::optional<checkpoint_tuple> saved; // what is there
+  bool superseded = false;               // `saved` was addressed by id and is not the newest
+};
+
+/// One superstep of updates, as what is to be stored for it.
+class superstep {
+public:
+  superstep(const std::shared_ptr<const graph_plan>& plan, const run_config& config,
+            const update_tools& tools, superstep_base base)
+    : plan_{plan},
+      config_{config},
+      tools_{tools},
+      base_{std::move(base)} {}
+
+  result<std::vector<save_request>> work_out(const std::vector<outside_update>& updates) {
+    if (auto loaded = load(); !loaded)
+      return loaded.error();
+    if (auto done = take(updates); !done)
+      return done.error();
+    return std::move(requests_);
+  }
+
+private:
+  result<void> load() {
+    step_ = -1;
+    if (!base_.saved) {
+      reset_state(state_, plan_, tools_.tag());
+      base_id_ = tools_.next_checkpoint_id(-2);
+      return {};
+    }
+    base_id_ = base_.saved->ref.checkpoint_id;
+    if (const auto& step = base_.saved->metadata["step"]; step.is_int())
+      step_ = step.as_int();
+    return load_state(state_, plan_, tools_.tag(), base_.saved->checkpoint);
+  }
+
+  result<void> take(const std::vector<outside_update>& updates) {
+    const auto& first = updates.front();
+    bool alone = updates.size() == 1;
+    if (!first.values && first.as_node == names::end)
+      return alone ? clear() : refuse("Cannot apply multiple updates when clearing state");
+    if (first.as_node == names::input)
+      return alone ? give_input(first)
+                   : refuse("Cannot apply multiple updates when updating as input");
+    if (first.as_node == names::copy)
+      return alone ? copy(first) : refuse("Cannot copy checkpoint with multiple updates");
+    return act(updates);
+  }
+
+  // -- the ways to update
+
+  // All tasks that wait count as run; what finished ones wrote is kept.
+  result<void> clear() {
+    auto tasks = pending_tasks();
+    auto stored = base_.saved ? read_stored(*plan_, base_.saved->pending_writes) : stored_writes{};
+    if (!stored.outside.empty())
+      if (auto done = apply({{applied_task::kind::input, no_index, &stored.outside}}); !done)
+        return done;
+    std::sort(tasks.begin(), tasks.end(),
+              [this](const auto& a, const auto& b) { return task_order{}(*plan_, a, b); });
+    std::vector<applied_task> cleared;
+    for (const auto& t : tasks) {
+      const auto* record = stored.find(t.id);
+      cleared.push_back({t.push ? applied_task::kind::push : applied_task::kind::pull, t.node,
+                         record ? &record->output : nullptr});
+    }
+    if (auto done = apply(cleared); !done)
+      return done;
+    put("update", step_ + 1, {});
+    return {};
+  }
+
+  result<void> give_input(const outside_update& update) {
+    if (!update.values)
+      return refuse("Received no input writes for " + std::string{names::start});
+    const task_write_list writes{{plan_->start, whole_value(*update.values), {}}};
+    if (auto done = apply({{applied_task::kind::input, no_index, &writes}}); !done)
+      return done;
+    std::vector<task_writes> kept;
+    keep(kept, {uuid5(base_id_, names::input), "", store_writes(*plan_, writes)});
+    put("input", base_.saved ? step_ + 1 : -1, std::move(kept));
+    return {};
+  }
+
+  // The copy is a sibling of what is copied, and may get updates of its own at once.
+  result<void> copy(const outside_update& update) {
+    if (!base_.saved)
+      return refuse("Cannot copy a non-existent checkpoint");
+    auto twin = *base_.saved;
+    twin.ref.checkpoint_id = twin.checkpoint.id = tools_.next_checkpoint_id(step_ + 1);
+    twin.checkpoint.ts = tools_.timestamp();
+    twin.checkpoint.updated_channels.reset();
+    twin.metadata = metadata("fork", step_ + 1);
+    twin.pending_writes.clear();
+    checkpoint_put made{twin.parent_id, twin.checkpoint, twin.metadata, {}};
+    made.checkpoint.channel_values.clear();
+    requests_.push_back({base_.saved->ref, {}, std::move(made)});
+    auto updates = updates_of_copy(update);
+    if (!updates || updates->empty())
+      return updates ? result<void>{} : updates.error();
+    auto at = twin.ref;
+    superstep on_top{plan_, config_, tools_, {std::move(at), std::move(twin)}};
+    auto more = on_top.work_out(*updates);
+    if (!more)
+      return more.error();
+    std::move(more->begin(), more->end(), std::back_inserter(requests_));
+    return {};
+  }
+
+  // A list of [values, as_node], those of one node together.
+  static result<std::vector<outside_update>> updates_of_copy(const outside_update& update) {
+    auto list = update.values ? whole_value(*update.values) : value{};
+    std::vector<outside_update> out;
+    for (const auto& item : list.items()) {
+      if (!item.is_list() || item.size() < 2)
+        return refuse("Invalid update item: " + to_json(item) + " when copying checkpoint");
+      outside_update next;
+      if (!item[0].is_null())
+        next.values = state_update{item[0]};
+      if (item[1].is_string())
+        next.as_node = item[1].as_string();
+      auto same = std::find_if(out.rbegin(), out.rend(), [&next](const outside_update& u) {
+        return u.as_node == next.as_node;
+      });
+      out.insert(same == out.rend() ? out.end() : same.base(), std::move(next));
+    }
+    return out;
+  }
+
+  result<void> act(const std::vector<outside_update>& updates) {
+    auto nodes = acting_nodes(state_, updates);
+    if (!nodes)
+      return nodes.error();
+    auto ids = task_ids(*nodes);
+    std::vector<task_write_list> writes;
+    for (std::size_t i = 0; i < nodes->size(); ++i) {
+      auto made = run_writers(state_, config_,
+                              {.node = (*nodes)[i],
+                               .id = ids[i],
+                               .checkpoint_ns = base_.at.checkpoint_ns,
+                               .step = step_,
+                               .values = &updates[i].values});
+      if (!made)
+        return made.error();
+      writes.push_back(std::move(*made));
+    }
+    std::vector<task_writes> kept;
+    std::vector<applied_task> tasks;
+    for (std::size_t i = 0; i < nodes->size(); ++i) {
+      const task_path path{{std::string{names::interrupt}}, {static_cast<std::int64_t>(i)}};
+      keep(kept, {ids[i], task_path_str(path), store_writes(*plan_, writes[i])});
+      tasks.push_back({applied_task::kind::outside, (*nodes)[i], &writes[i]});
+    }
+    if (auto done = apply(tasks); !done)
+      return done;
+    put("update", step_ + 1, std::move(kept));
+    return {};
+  }
+
+  // -- parts of them
+
+  std::vector<planned_task> pending_tasks() const {
+    if (!base_.saved)
+      return {};
+    return plan_next_tasks(
+      state_,
+      {.checkpoint_id = base_id_, .checkpoint_ns = base_.at.checkpoint_ns, .step = step_ + 1},
+      nullptr);
+  }
+
+  // Those of the node's tasks that wait, so that history shows what became of them.
+  std::vector<std::string> task_ids(const std::vector<node_index>& nodes) const {
+    std::map<node_index, std::deque<std::string>> waiting;
+    for (auto& t : pending_tasks())
+      waiting[t.node].push_back(std::move(t.id));
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      auto& known = waiting[nodes[i]];
+      if (known.empty()) {
+        auto name = std::string{names::interrupt};
+        out.push_back(uuid5(base_id_, i == 0 ? name : name + ":" + std::to_string(i)));
+      } else {
+        out.push_back(std::move(known.front()));
+        known.pop_front();
+      }
+    }
+    return out;
+  }
+
+  // On the checkpoint that is built upon, unless that has another future already.
+  void keep(std::vector<task_writes>& kept, task_writes writes) const {
+    if (base_.saved && !base_.superseded && !writes.writes.empty())
+      kept.push_back(std::move(writes));
+  }
+
+  result<void> apply(const std::vector<applied_task>& tasks) {
+    auto updated = apply_here(state_, tasks, true);
+    return updated ? result<void>{} : updated.error();
+  }
+
+  value metadata(std::string_view source, std::int64_t step) const {
+    return checkpoint_metadata(source, step,
+                               base_.saved ? base_.saved->metadata["parents"] : value{}, config_);
+  }
+
+  void put(std::string_view source, std::int64_t step, std::vector<task_writes> kept) {
+    checkpoint_put made;
+    made.parent_id = base_.saved ? base_.saved->ref.checkpoint_id : base_.at.checkpoint_id;
+    made.checkpoint = take_checkpoint(state_, nullptr, made.new_versions);
+    made.checkpoint.id = tools_.next_checkpoint_id(step);
+    made.checkpoint.ts = tools_.timestamp();
+    made.metadata = metadata(source, step);
+    auto ref = base_.at;
+    ref.checkpoint_id = made.parent_id;
+    requests_.push_back({std::move(ref), std::move(kept), std::move(made)});
+  }
+
+  const std::shared_ptr<const graph_plan>& plan_;
+  const run_config& config_;
+  const update_tools& tools_;
+  superstep_base base_;
+  std::string base_id_;
+  std::int64_t step_ = -1; // of the checkpoint that is built upon
+  thread_state state_;
+  std::vector<save_request> requests_;
+};
+
+result<superstep_base> find_base(saver& store, checkpoint_ref at, bool first) {
+  auto saved = store.get_tuple(at);
+  if (!saved)
+    return saved.error();
+  superstep_base out{std::move(at), std::move(*saved)};
+  if (!first || out.at.checkpoint_id.empty() || !out.saved)
+    return out;
+  auto newest = store.get_tuple({out.at.thread_id, out.at.checkpoint_ns, {}});
+  if (!newest)
+    return newest.error();
+  out.superseded = *newest && (*newest)->ref.checkpoint_id != out.saved->ref.checkpoint_id;
+  return out;
+}
+
+// A request is one unit for the saver: its writes are there if and only if its checkpoint is.
+result<void> save(saver& store, save_request request) {
+  auto answer = std::make_shared<std::promise<result<void>>>();
+  auto stored = answer->get_future();
+  store.submit(std::move(request), save_ack::durable,
+               [answer](result<void> how) { answer->set_value(std::move(how)); });
+  return stored.get();
+}
+
+} // namespace
+
+result<checkpoint_ref> update_thread(const std::shared_ptr<const graph_plan>& plan, saver& store,
+                                     const run_config& config,
+                                     const std::vector<std::vector<outside_update>>& supersteps,
+                                     const update_tools& tools) {
+  if (supersteps.empty())
+    return error{errc::invalid_config, "No supersteps provided"};
+  if (std::any_of(supersteps.begin(), supersteps.end(), [](const auto& s) { return s.empty(); }))
+    return error{errc::invalid_config, "No updates provided"};
+  checkpoint_ref at{config.thread_id, config.checkpoint_ns, config.checkpoint_id};
+  bool first = true;
+  for (const auto& updates : supersteps) {
+    auto base = find_base(store, at, std::exchange(first, false));
+    if (!base)
+      return base.error();
+    auto requests = superstep{plan, config, tools, std::move(*base)}.work_out(updates);
+    if (!requests)
+      return requests.error();
+    for (auto& request : *requests) {
+      at.checkpoint_id = request.put->checkpoint.id;
+      if (auto saved = save(store, std::move(request)); !saved)
+        return saved.error();
+    }
+  }
+  return at;
+}
+
+} // namespace troupe

@@ -1,0 +1,33 @@
+// What a node's writers make of values from outside. Pure.
+#pragma once
+
+#include "coordinator/thread_state.hpp"
+#include "graph/task_write.hpp"
+
+#include <troupe/runtime.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace troupe {
+
+/// An update in the name of a node.
+struct outside_task {
+  node_index node = 0;
+  std::string id;
+  std::string checkpoint_ns;
+  std::int64_t step = 0; // of the checkpoint that is updated
+  const std::optional<state_update>* values = nullptr;
+};
+
+/// The writes the node's run would have ended with, had its body returned these values: the values,
+/// its edges, then its routes. Its body does not run. Routes read `state` with these writes
+/// applied. Errors: invalid_update (no map where one is needed, a route that asks a question), and
+/// what a
+///         route fails with.
+/// Source: langgraph/pregel/main.py, bulk_update_state; spec/checkpoint.md section 6.3.
+result<task_write_list> run_writers(const thread_state& state, const run_config& config,
+                                    const outside_task& update);
+
+} // namespace troupe

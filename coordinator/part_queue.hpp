@@ -1,0 +1,49 @@
+// The way of a run's parts to their reader, with bounded memory.
+//
+// Invariants:
+//  - a body that writes waits while limits::stream_queue_parts_max parts wait for the reader.
+//  - the coordinator never waits: what it emits is bounded by what one step has to say, because the
+//    run advances on the reader's thread, when the reader reads.
+//  - once closed, nothing waits and parts are dropped.
+#pragma once
+
+#include "actors/lent_thread.hpp"
+#include "actors/run_shared.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+namespace troupe {
+
+class part_queue : public part_sink {
+public:
+  part_queue(const std::vector<stream_mode>& modes, lent_thread& reader);
+
+  bool wants(stream_mode mode) const noexcept override {
+    return (modes_ & (1u << static_cast<unsigned>(mode))) != 0;
+  }
+  void emit(stream_part part) override;
+  void emit_custom(stream_part part) override;
+
+  /// All parts that wait, in order; writers may go on.
+  std::deque<stream_part> take_all();
+  bool empty() const noexcept { return size_.load(std::memory_order_acquire) == 0; }
+  /// The reader left.
+  void close();
+
+private:
+  void push(std::unique_lock<std::mutex>& lock, stream_part part);
+
+  unsigned modes_ = 0;
+  lent_thread& reader_;
+  std::mutex mutex_;
+  std::condition_variable room_;
+  std::deque<stream_part> parts_;
+  std::atomic<std::size_t> size_{0};
+  std::uint64_t seq_ = 0;
+  bool closed_ = false;
+};
+
+} // namespace troupe

@@ -1,0 +1,55 @@
+// The payloads of stream parts. Pure.
+// Source: langgraph/pregel/_io.py, debug.py; spec/streaming.md section 2.
+#pragma once
+
+#include "coordinator/plan.hpp"
+#include "coordinator/stored_writes.hpp"
+#include "coordinator/thread_state.hpp"
+
+#include <troupe/runtime.hpp>
+
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// What a finished task wrote to `keys`: a map; a list of one-member maps when it wrote a channel
+/// twice; null when it wrote none of them.
+value update_payload(const graph_plan& plan, const task_write_list& writes,
+                     const std::vector<channel_index>& keys);
+
+/// `{node: update}`; with `cached` also the metadata that says so.
+value updates_part(const std::string& node, value update, bool cached);
+/// `{"__interrupt__": [questions]}`; no questions for a breakpoint.
+value interrupts_part(const std::vector<interrupt>& questions);
+
+/// A task's result as snapshots and result parts show it: a map of what it wrote to state
+/// channels; of a channel written twice {"$writes": [...]}.
+value result_payload(const graph_plan& plan, const task_write_list& writes);
+
+/// When a task starts, and when it ends.
+value task_part(const plan_node& node, const planned_task& task, const value& input,
+                const graph_plan& plan);
+value task_result_part(const plan_node& node, const std::string& id, const value& error,
+                       const value& result, const std::vector<interrupt>& questions);
+
+/// A failure as it is stored and shown.
+value error_value(const error& err);
+
+/// What the checkpoints stream shows.
+struct checkpoint_view {
+  std::string thread_id;
+  std::string checkpoint_id;
+  std::string parent_id; // empty: none
+  value values;
+  value metadata;
+  const graph_plan* plan = nullptr;
+  const std::vector<planned_task>* tasks = nullptr;
+  const stored_writes* stored = nullptr;
+};
+value checkpoint_part(const checkpoint_view& view);
+
+/// The envelope of the debug stream. Units: `step` of the checkpoint or task; `ts` ISO-8601.
+value debug_part(std::string_view type, std::int64_t step, const std::string& ts, value payload);
+
+} // namespace troupe

@@ -1,0 +1,32 @@
+// The end of a run.
+#include "coordinator/pending_run.hpp"
+
+namespace troupe {
+
+void pending_run::finish(result<run_result> how) {
+  auto then = std::move(then_);
+  auto* lender = lender_;
+  {
+    std::lock_guard lock{mutex_};
+    outcome_ = std::move(how);
+    if (then)
+      then();
+    done_.store(true, std::memory_order_release);
+    ended_.notify_all();
+  }
+  if (lender)
+    lender->poke();
+}
+
+result<run_result> pending_run::wait() {
+  std::unique_lock lock{mutex_};
+  ended_.wait(lock, [this] { return done(); });
+  return *outcome_;
+}
+
+result<run_result> pending_run::take() {
+  std::lock_guard lock{mutex_};
+  return std::move(*outcome_);
+}
+
+} // namespace troupe

@@ -1,0 +1,51 @@
+// The end of a run, for whoever waits for it.
+#pragma once
+
+#include "actors/lent_thread.hpp"
+#include "actors/roster.hpp"
+
+#include <troupe/runtime.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+namespace troupe {
+
+/// Set once, by the run's coordinator; read by its owner.
+class pending_run {
+public:
+  pending_run(run_control control, roster& actors) : control_{std::move(control)}, actors_{actors} {}
+
+  /// Called by the coordinator, once. `then` of on_end() runs before this returns.
+  void finish(result<run_result> how);
+
+  bool done() const noexcept { return done_.load(std::memory_order_acquire); }
+  /// Waits and gives the outcome; a copy, so that it may be asked again.
+  result<run_result> wait();
+  /// The outcome, which must be there.
+  result<run_result> take();
+
+  /// Before the run starts: the unit whose thread waits, and what to do at the end.
+  void lent_by(lent_thread* unit) { lender_ = unit; }
+  void on_end(std::function<void()> then) { then_ = std::move(then); }
+  void of_group(std::shared_ptr<group_card> group) { group_ = std::move(group); }
+
+  run_control control() const { return control_; }
+  std::vector<actor_info> actors() const { return actors_.list(group_.get()); }
+
+private:
+  run_control control_;
+  roster& actors_;
+  std::shared_ptr<group_card> group_;
+  lent_thread* lender_ = nullptr;
+  std::function<void()> then_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::optional<result<run_result>> outcome_;
+  std::atomic<bool> done_{false};
+};
+
+} // namespace troupe

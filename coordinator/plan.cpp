@@ -1,0 +1,125 @@
+// Which tasks run next: the trigger rule and the identities of the tasks it starts.
+#include "coordinator/plan.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace troupe {
+
+namespace {
+
+std::string_view step_text(std::int64_t step, std::array<char, 24>& buffer) {
+  auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), step).ptr;
+  return {buffer.data(), static_cast<std::size_t>(end - buffer.data())};
+}
+
+std::string make_id(const plan_context& at, const plan_node& node, std::string_view suffix) {
+  std::array<char, 24> digits;
+  auto step = step_text(at.step, digits);
+  if (at.checkpoint_ns.empty()) {
+    const std::string_view parts[] = {node.name, step, suffix};
+    return task_id(at.checkpoint_id, parts);
+  }
+  const std::string_view parts[] = {at.checkpoint_ns, "|", node.name, step, suffix};
+  return task_id(at.checkpoint_id, parts);
+}
+
+planned_task pull_task(const plan_context& at, const graph_plan& plan, node_index n) {
+  return {n, false, 0, make_id(at, plan.nodes[n], plan.nodes[n].pull_suffix), {}};
+}
+
+void plan_sends(const thread_state& state, const plan_context& at, std::vector<planned_task>& out,
+                std::vector<std::string>* ignored) {
+  const auto& plan = *state.plan;
+  if (!available(state, plan.tasks))
+    return;
+  auto sends = state.cells[plan.tasks].content.items();
+  for (std::size_t i = 0; i < sends.size(); ++i) {
+    if (!sends[i].is(value_kind::send))
+      continue;
+    const auto& to = sends[i].payload()[0];
+    auto n = plan.find_node(to.as_string());
+    if (n == no_index || n == 0) {
+      if (ignored)
+        ignored->emplace_back(to.as_string());
+      continue;
+    }
+    std::array<char, 24> digits;
+    auto suffix = plan.nodes[n].name + std::string{names::push};
+    suffix += step_text(static_cast<std::int64_t>(i), digits);
+    out.push_back({.node = n,
+                   .push = true,
+                   .index = static_cast<std::uint32_t>(i),
+                   .id = make_id(at, plan.nodes[n], suffix),
+                   .arg = sends[i].payload()[1]});
+  }
+}
+
+} // namespace
+
+bool triggered(const thread_state& state, node_index node) {
+  const auto& triggers = state.plan->nodes[node].triggers;
+  const auto& seen = state.seen[node];
+  for (std::size_t i = 0; i < triggers.size(); ++i) {
+    auto c = triggers[i];
+    if (!available(state, c))
+      continue;
+    if (!seen.present || state.versions[c] > (seen.at.empty() ? version{} : seen.at[i]))
+      return true;
+  }
+  return false;
+}
+
+std::vector<planned_task> plan_next_tasks(const thread_state& state, const plan_context& at,
+                                          const std::vector<channel_index>* updated,
+                                          std::vector<std::string>* ignored) {
+  const auto& plan = *state.plan;
+  std::vector<planned_task> out;
+  plan_sends(state, at, out, ignored);
+  if (updated && !updated->empty()) {
+    std::vector<node_index> candidates;
+    for (auto c : *updated)
+      for (auto n : plan.channels[c].triggers)
+        candidates.push_back(n);
+    std::sort(candidates.begin(), candidates.end(), [&plan](node_index a, node_index b) {
+      return plan.nodes[a].name < plan.nodes[b].name;
+    });
+    candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+    for (auto n : candidates)
+      if (triggered(state, n))
+        out.push_back(pull_task(at, plan, n));
+  } else if (state.started()) {
+    for (node_index n = 0; n < plan.nodes.size(); ++n)
+      if (triggered(state, n))
+        out.push_back(pull_task(at, plan, n));
+  }
+  return out;
+}
+
+bool stops_at(const thread_state& state, const std::vector<std::string>& names,
+              const std::vector<planned_task>& tasks) {
+  if (names.empty() || tasks.empty())
+    return false;
+  bool moved = false;
+  for (channel_index c = 0; c < state.versions.size() && !moved; ++c)
+    moved = state.versions[c]
+            > (state.interrupt_seen ? (*state.interrupt_seen)[c] : version{});
+  if (!moved)
+    return false;
+  bool all = std::find(names.begin(), names.end(), "*") != names.end();
+  return std::any_of(tasks.begin(), tasks.end(), [&](const planned_task& t) {
+    if (all)
+      return t.node != 0;
+    return std::find(names.begin(), names.end(), state.plan->nodes[t.node].name) != names.end();
+  });
+}
+
+std::string task_namespace(std::string_view checkpoint_ns, std::string_view node,
+                           std::string_view task_id) {
+  std::string out;
+  if (!checkpoint_ns.empty())
+    out.append(checkpoint_ns).append("|");
+  return out.append(node).append(":").append(task_id);
+}
+
+} // namespace troupe

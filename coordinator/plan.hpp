@@ -1,0 +1,63 @@
+// Which tasks run next. Pure.
+#pragma once
+
+#include "coordinator/thread_state.hpp"
+#include "graph/task_id.hpp"
+#include "graph/task_write.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// One execution of a node in a step.
+struct planned_task {
+  node_index node = 0;
+  bool push = false;        // started by a send
+  std::uint32_t index = 0;  // of the send
+  std::string id;
+  value arg;                // of the send
+};
+
+/// What task ids are made of besides the task.
+struct plan_context {
+  std::string_view checkpoint_id; // the checkpoint the step starts from
+  std::string_view checkpoint_ns; // "" for the root
+  std::int64_t step = 0;          // super-steps, from -1: of the checkpoint the step makes
+};
+
+/// The tasks to run next.
+/// Shape:  `updated`: the channels the last step changed; nullptr: unknown, all nodes are asked.
+/// Order:  sends by index, then nodes: by name when `updated` is known, else in the order in which
+///         they were added.
+/// Errors: none; a send to an unknown node is dropped, its name goes to `ignored`.
+/// Source: langgraph/pregel/_algo.py, prepare_next_tasks; spec/engine.md section 5.
+std::vector<planned_task> plan_next_tasks(const thread_state& state, const plan_context& at,
+                                          const std::vector<channel_index>* updated,
+                                          std::vector<std::string>* ignored = nullptr);
+
+/// Whether a node's trigger channels call for it.
+bool triggered(const thread_state& state, node_index node);
+
+/// Whether a breakpoint at one of `names` ("*": all but START) stops before or behind `tasks`.
+/// Source: langgraph/pregel/_algo.py, should_interrupt; spec/engine.md section 7.
+bool stops_at(const thread_state& state, const std::vector<std::string>& names,
+              const std::vector<planned_task>& tasks);
+
+/// The namespace of a task: `ns|name:id`, without `ns|` at the root.
+std::string task_namespace(std::string_view checkpoint_ns, std::string_view node,
+                           std::string_view task_id);
+
+/// What orders tasks when their writes are applied: nodes by name, then sends by index.
+struct task_order {
+  bool operator()(const graph_plan& plan, const planned_task& a, const planned_task& b) const {
+    if (a.push != b.push)
+      return !a.push;
+    if (a.push)
+      return a.index < b.index;
+    return plan.nodes[a.node].name < plan.nodes[b.node].name;
+  }
+};
+
+} // namespace troupe

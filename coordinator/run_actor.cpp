@@ -1,0 +1,219 @@
+// The coordinator of a group.
+#include "coordinator/run_actor.hpp"
+
+#include "actors/channel_actor.hpp"
+#include "actors/log.hpp"
+#include "actors/node_actor.hpp"
+#include "actors/tell.hpp"
+#include "coordinator/pending_run.hpp"
+
+#include <caf/actor_system.hpp>
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+constexpr std::chrono::microseconds trivial_task{5}; // below: cheaper here than on another thread
+
+} // namespace
+
+void node_times::add(node_index node, std::chrono::nanoseconds took) {
+  auto ns = static_cast<std::uint32_t>(
+    std::clamp<std::int64_t>(took.count(), 1, std::int64_t{4'000'000'000}));
+  auto before = mean_ns_[node].load(std::memory_order_relaxed);
+  auto mean = before == 0 ? ns : before - before / 8 + ns / 8;
+  mean_ns_[node].store(std::max<std::uint32_t>(mean, 1), std::memory_order_relaxed);
+}
+
+bool node_times::trivial(node_index node) const {
+  auto mean = mean_ns_[node].load(std::memory_order_relaxed);
+  return mean != 0 && std::chrono::nanoseconds{mean} < trivial_task;
+}
+
+bool node_times::report_slow(node_index node, std::chrono::nanoseconds took) {
+  return took > limits::slow_body && !reported_[node].exchange(true);
+}
+
+run_actor::run_actor(caf::actor_config& cfg, std::shared_ptr<const group_context> group,
+                     card_ptr card)
+  : caf::event_based_actor(cfg), group_{std::move(group)}, card_{std::move(card)}, loop_{*this},
+    nodes_(group_->plan->nodes.size()), channels_(group_->plan->channels.size()) {}
+
+caf::behavior run_actor::make_behavior() {
+  set_down_handler([this](caf::down_msg& down) { child_died(down); });
+  return {
+    [this](task_done& done) {
+      taken(*card_);
+      task_came_back(done.task);
+    },
+    [this](channel_updated& done) {
+      taken(*card_);
+      if (done.refused)
+        loop_.refused(done.epoch, std::move(*done.refused));
+      else
+        loop_.settled(done.epoch, done.channel, std::move(done.cell), done.changed);
+    },
+    [this](save_done& done) {
+      taken(*card_);
+      loop_.saved(done.ticket, done.failure ? result<void>{*done.failure} : result<void>{});
+    },
+    [this](begin_run& order) {
+      taken(*card_);
+      begin(order);
+    },
+    [this](step_deadline& deadline) {
+      taken(*card_);
+      loop_.timed_out(deadline.epoch);
+    },
+    [this](stop_run& order) {
+      taken(*card_);
+      loop_.abort(std::move(order.why));
+    },
+  };
+}
+
+void run_actor::begin(begin_run& order) {
+  ++runs_;
+  completion_ = std::move(order.completion);
+  shared_ = order.request->shared;
+  home_ = shared_->home;
+  card_->running = true;
+  card_->group->set_thread(shared_->config.thread_id);
+  loop_.begin(std::move(*order.request));
+}
+
+run_actor::node_child& run_actor::idle_child(node_index node, detail::task_scope& task) {
+  auto& children = nodes_[node];
+  if (children.idle.empty()) {
+    auto card = group_->shared->actors.add("node", group_->plan->nodes[node].name, card_->group);
+    auto child = spawn<node_actor, caf::hidden + caf::lazy_init>(
+      *group_->shared, card, caf::actor_cast<caf::actor>(this), card_);
+    monitor(child);
+    children.idle.push_back(static_cast<std::uint32_t>(children.all.size()));
+    children.all.push_back({std::move(child), std::move(card), nullptr});
+  }
+  task.child = children.idle.back();
+  children.idle.pop_back();
+  return children.all[task.child];
+}
+
+void run_actor::run(task_ptr task, bool alone) {
+  auto node = static_cast<node_index>(task->node - group_->plan->nodes.data());
+  auto& child = idle_child(node, *task);
+  child.task = task;
+  // Tasks that could run side by side go to the scheduler, unless that costs more than they do.
+  bool here = alone || group_->times->trivial(node) || task->node->body.coroutine
+              || task->node->lane == lane::blocking;
+  tell(child.actor, *child.card, here ? home() : nullptr, run_task{std::move(task)});
+}
+
+void run_actor::task_came_back(const task_ptr& task) {
+  auto node = static_cast<node_index>(task->node - group_->plan->nodes.data());
+  auto& children = nodes_[node];
+  if (auto& child = children.all[task->child]; child.task == task) {
+    child.task.reset();
+    children.idle.push_back(task->child);
+  }
+  group_->times->add(node, task->took);
+  if (task->node->lane == lane::standard && group_->times->report_slow(node, task->took))
+    log_warning("node `" + task->node->name + "` held a thread for "
+                + std::to_string(task->took.count() / 1'000'000)
+                + " ms: give it lane::blocking, or make it a coroutine");
+  loop_.task_finished(task);
+}
+
+run_actor::channel_child& run_actor::child_of(channel_index channel) {
+  auto& child = channels_[channel];
+  if (!child.actor) {
+    child.card = group_->shared->actors.add("channel", group_->plan->channels[channel].name,
+                                            card_->group);
+    child.actor = spawn<channel_actor, caf::hidden + caf::lazy_init>(
+      group_->shared->actors, child.card, group_->plan, channel,
+      caf::actor_cast<caf::actor>(this), card_);
+    monitor(child.actor);
+  }
+  return child;
+}
+
+void run_actor::change(std::uint64_t epoch, channel_change change, const channel_cell& before) {
+  auto& child = child_of(change.channel);
+  apply_writes order{epoch, std::nullopt, std::move(change.writes)};
+  if (child.run != runs_) {
+    child.run = runs_;
+    order.base = before;
+  }
+  tell(child.actor, *child.card, home(), std::move(order));
+}
+
+void run_actor::save(save_request request, save_ack when, std::uint64_t ticket) {
+  auto& shared = *group_->shared;
+  tell(shared.saver, *shared.saver_card, home(),
+       save_order{std::make_shared<save_request>(std::move(request)), when, ticket,
+                  caf::actor_cast<caf::actor>(this), card_, home_});
+}
+
+void run_actor::emit(stream_part part) {
+  if (shared_->sink)
+    shared_->sink->emit(std::move(part));
+}
+
+std::string run_actor::next_checkpoint_id(std::int64_t step) {
+  return group_->next_checkpoint_id(step);
+}
+
+std::string run_actor::timestamp() { return group_->timestamp(); }
+
+void run_actor::step_opened(std::uint64_t epoch) {
+  if (shared_->config.step_timeout.count() <= 0)
+    return;
+  group_->shared->clock.after(shared_->config.step_timeout,
+                              [self = caf::actor_cast<caf::actor>(this), card = card_,
+                               home = home_, epoch] { tell(self, *card, home, step_deadline{epoch}); });
+}
+
+void run_actor::ended(result<run_result> how) {
+  card_->running = false;
+  card_->group->set_thread({});
+  shared_.reset();
+  auto completion = std::move(completion_);
+  completion->finish(std::move(how));
+}
+
+void run_actor::child_died(const caf::down_msg& down) {
+  auto why = system().render(down.reason);
+  for (auto& children : nodes_)
+    for (std::uint32_t i = 0; i < children.all.size(); ++i)
+      if (auto& c = children.all[i]; c.actor && c.actor.address() == down.source) {
+        auto task = std::move(c.task);
+        c = {};
+        std::erase(children.idle, i);
+        if (task)
+          loop_.task_lost(task, why);
+        return;
+      }
+  for (auto& c : channels_)
+    if (c.actor && c.actor.address() == down.source) {
+      auto name = c.card->name;
+      c = {};
+      loop_.abort({errc::node_lost, "channel `" + name + "`: its actor died: " + why});
+      return;
+    }
+}
+
+void run_actor::on_exit() {
+  loop_.abort({errc::runtime_stopped, "run: the runtime was stopped"});
+  for (auto& children : nodes_)
+    for (auto& c : children.all)
+      if (c.actor)
+        send_exit(c.actor, caf::exit_reason::user_shutdown);
+  for (auto& c : channels_)
+    if (c.actor)
+      send_exit(c.actor, caf::exit_reason::user_shutdown);
+  nodes_.clear();
+  channels_.clear();
+  group_->shared->actors.remove(*card_);
+}
+
+} // namespace troupe

@@ -1,0 +1,96 @@
+// The coordinator of a group: the barrier. Carries out what a run_loop decides, with one actor for
+// each touched state channel and for each task that runs at a time.
+//
+// Invariants:
+//  - children are spawned when first touched, kept for the next run, and ended by this actor.
+//  - each child is monitored: a task whose actor died fails, nothing waits for it.
+//  - a node actor is given one task at a time.
+#pragma once
+
+#include "actors/messages.hpp"
+#include "actors/services.hpp"
+#include "coordinator/run_loop.hpp"
+
+#include <caf/event_based_actor.hpp>
+
+#include <functional>
+#include <vector>
+
+namespace troupe {
+
+/// How long the tasks of each node of a graph took so far; shared by its groups.
+class node_times {
+public:
+  explicit node_times(std::size_t nodes) : mean_ns_(nodes), reported_(nodes) {}
+  void add(node_index node, std::chrono::nanoseconds took);
+  /// Too short to be worth another thread. False while nothing is known.
+  bool trivial(node_index node) const;
+  /// True once a node, when its body held a thread for too long.
+  bool report_slow(node_index node, std::chrono::nanoseconds took);
+
+private:
+  std::vector<std::atomic<std::uint32_t>> mean_ns_; // 0: unknown
+  std::vector<std::atomic<bool>> reported_;
+};
+
+/// What the groups of a loaded graph share.
+struct group_context {
+  std::shared_ptr<const graph_plan> plan;
+  services* shared = nullptr;
+  std::shared_ptr<node_times> times;
+  std::function<std::string(std::int64_t step)> next_checkpoint_id;
+  std::function<std::string()> timestamp;
+};
+
+class run_actor : public caf::event_based_actor, private loop_host {
+public:
+  run_actor(caf::actor_config& cfg, std::shared_ptr<const group_context> group, card_ptr card);
+  const char* name() const override { return "troupe.run"; }
+  caf::behavior make_behavior() override;
+  void on_exit() override;
+
+private:
+  struct node_child {
+    caf::actor actor;
+    card_ptr card;
+    task_ptr task; // what it runs
+  };
+  struct node_children {
+    std::vector<node_child> all; // a dead one leaves its place empty
+    std::vector<std::uint32_t> idle;
+  };
+  struct channel_child {
+    caf::actor actor;
+    card_ptr card;
+    std::uint64_t run = 0; // whose values it holds
+  };
+
+  // loop_host
+  void run(task_ptr task, bool alone) override;
+  void change(std::uint64_t epoch, channel_change change, const channel_cell& before) override;
+  void save(save_request request, save_ack when, std::uint64_t ticket) override;
+  void emit(stream_part part) override;
+  std::string next_checkpoint_id(std::int64_t step) override;
+  std::string timestamp() override;
+  void step_opened(std::uint64_t epoch) override;
+  void ended(result<run_result> how) override;
+
+  void begin(begin_run& order);
+  void task_came_back(const task_ptr& task);
+  void child_died(const caf::down_msg& down);
+  node_child& idle_child(node_index node, detail::task_scope& task);
+  channel_child& child_of(channel_index channel);
+  caf::execution_unit* home() { return home_ ? home_ : context(); }
+
+  std::shared_ptr<const group_context> group_;
+  card_ptr card_;
+  run_loop loop_;
+  std::shared_ptr<run_shared> shared_;
+  std::shared_ptr<pending_run> completion_;
+  caf::execution_unit* home_ = nullptr;
+  std::uint64_t runs_ = 0;
+  std::vector<node_children> nodes_;     // by node_index
+  std::vector<channel_child> channels_;  // by channel_index
+};
+
+} // namespace troupe

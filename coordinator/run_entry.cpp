@@ -1,0 +1,252 @@
+// How a run enters a thread: start it, resume it, or travel back in it.
+// Source: langgraph/pregel/_loop.py, _first; spec/engine.md section 8.2, since-1.2.11.md B8.2.
+#include "coordinator/run_loop.hpp"
+
+#include "graph/names.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+std::optional<std::vector<channel_index>> by_index(
+  const graph_plan& plan, const std::optional<std::vector<std::string>>& channels) {
+  if (!channels)
+    return std::nullopt;
+  std::vector<channel_index> out;
+  for (const auto& name : *channels)
+    if (auto c = plan.find_channel(name); c != no_index)
+      out.push_back(c);
+  return out;
+}
+
+error nothing_to_resume(const std::string& thread_id) {
+  return {errc::empty_input, "resume: thread `" + thread_id
+                               + "` has no checkpoint, so nothing waits for an answer: start it "
+                                 "with an input first"};
+}
+
+// What a command from outside writes, answers last.
+task_write_list outside_writes(const graph_plan& plan, const command& c) {
+  task_write_list out;
+  for (const auto& d : c.goto_.list()) {
+    if (auto* s = std::get_if<send>(&d)) {
+      out.push_back({plan.tasks, value::of(*s), {}});
+      continue;
+    }
+    auto name = std::string{names::branch_prefix} + std::get<std::string>(d);
+    out.push_back(restore_write(plan, name, value(names::start)));
+  }
+  if (c.update)
+    for (const auto& [name, v] : c.update->entries())
+      out.push_back(restore_write(plan, name, v));
+  return out;
+}
+
+} // namespace
+
+void run_loop::begin(run_request request) {
+  shared_ = request.shared;
+  keys_ = std::move(request.keys);
+  stored_ = request.stored;
+  phase_ = phase::running;
+  ++epoch_;
+  slots_.clear();
+  running_ = next_slot_ = unfinished_ = unsettled_ = 0;
+  apply_.reset();
+  refused_.reset();
+  unsaved_.clear();
+  waiting_put_.reset();
+  held_.clear();
+  acknowledged_ = last_put_ = first_ticket_ = ticket_;
+  exit_updated_.reset();
+  values_shown_ = false;
+  questions_.clear();
+  next_.clear();
+  drained_.clear();
+  outcome_.reset();
+  answers_ = {};
+  if (auto entered = enter(request); !entered)
+    return fail(entered.error());
+  if (may_go_on())
+    tick();
+  else
+    phase_ = phase::saving;
+}
+
+result<void> run_loop::enter(run_request& request) {
+  const auto& saved = request.saved;
+  const auto& config = shared_->config;
+  pending_ = {};
+  if (saved) {
+    if (auto loaded = load_state(state_, shared_->plan, request.tag, saved->checkpoint); !loaded)
+      return loaded;
+    pending_ = read_stored(plan(), saved->pending_writes);
+    checkpoint_id_ = saved_id_ = saved->ref.checkpoint_id;
+    parent_id_ = saved->parent_id;
+    metadata_ = saved->metadata;
+    const auto& step = metadata_["step"];
+    const auto& source = metadata_["source"];
+    step_ = (step.is_int() ? step.as_int() : -2) + 1;
+    source_ = source.is_string() ? std::string{source.as_string()} : std::string{};
+    updated_ = by_index(plan(), saved->checkpoint.updated_channels);
+  } else {
+    reset_state(state_, shared_->plan, request.tag);
+    step_ = -1;
+    checkpoint_id_ = host_.next_checkpoint_id(-2);
+    saved_id_ = config.checkpoint_id; // a checkpoint that was asked for and is not there
+    parent_id_ = {};
+    metadata_ = {};
+    source_ = {};
+    updated_ = std::nullopt;
+  }
+  stop_ = step_ + config.recursion_limit + 1;
+
+  auto* cmd = std::get_if<command>(&request.input);
+  auto* input = std::get_if<value>(&request.input);
+  bool same_run = saved && input && !config.metadata["run_id"].is_null()
+                  && config.metadata["run_id"] == metadata_["run_id"];
+  bool resuming = state_.started() && (!input || same_run);
+  bool travelling = !config.checkpoint_id.empty() && !(cmd && cmd->resume);
+  replaying_ = travelling || request.superseded;
+  forks_ = resuming && travelling
+           && ((source_ != "update" && source_ != "fork") || request.superseded);
+  if (travelling) {
+    pending_.answer.reset();
+    for (auto& [id, task] : pending_.tasks)
+      task.answers.clear();
+  }
+  // An answer that a task took is used up; one that was stored just before a crash is not.
+  if (pending_.answer && !cmd) {
+    bool used = std::any_of(pending_.tasks.begin(), pending_.tasks.end(), [this](const auto& t) {
+      const auto& taken = t.second.answers;
+      return std::find(taken.begin(), taken.end(), *pending_.answer) != taken.end();
+    });
+    if (!used)
+      shared_->give_answer(*pending_.answer);
+  }
+  if (cmd) {
+    if (!saved && cmd->resume && stored_)
+      return nothing_to_resume(config.thread_id);
+    if (auto taken = take_command(*cmd); !taken)
+      return taken;
+  }
+  if (auto applied = apply_outside_writes(); !applied)
+    return applied;
+  if (resuming)
+    return resume_thread();
+  if (input)
+    return start_with(*input);
+  if (cmd) // on a fresh thread: the command was applied, and the entry edges follow
+    return start_with(value::map());
+  return error{errc::empty_input, "Received no input for __start__"};
+}
+
+result<void> run_loop::check_answer(const value& answer) {
+  if (!stored_)
+    return error{errc::ambiguous_resume, "Cannot use Command(resume=...) without checkpointer"};
+  auto waiting = pending_.waiting();
+  bool strict = shared_->config.strict_resume;
+  if (is_answer_map(answer)) {
+    if (!strict)
+      return {};
+    if (answer.empty())
+      return error{errc::unknown_interrupt, "The resume map names no interrupt"};
+    for (const auto& e : answer.entries())
+      if (std::none_of(waiting.begin(), waiting.end(),
+                       [&e](const interrupt& q) { return q.id == e.key(); }))
+        return error{errc::unknown_interrupt,
+                     "Unknown or already-consumed interrupt: " + std::string{e.key()}};
+    return {};
+  }
+  if (waiting.size() > 1)
+    return error{strict ? errc::unknown_interrupt : errc::ambiguous_resume,
+                 "When there are multiple pending interrupts, you must specify the interrupt id "
+                 "when resuming. Docs: https://docs.langchain.com/oss/python/langgraph/"
+                 "interrupts#handling-multiple-interrupts."};
+  return {};
+}
+
+result<void> run_loop::take_command(const command& c) {
+  if (c.graph == command::PARENT)
+    return error{errc::invalid_update, "There is no parent graph"};
+  bool answers_by_id = false;
+  if (c.resume) {
+    if (auto fits = check_answer(*c.resume); !fits)
+      return fits;
+    answers_by_id = is_answer_map(*c.resume);
+    if (answers_by_id)
+      answers_ = *c.resume;
+    else
+      shared_->give_answer(*c.resume);
+  }
+  auto writes = outside_writes(plan(), c);
+  if (writes.empty() && !c.resume)
+    return error{errc::empty_input, "Received empty Command input"};
+  pending_.outside.insert(pending_.outside.end(), writes.begin(), writes.end());
+  if (c.resume && !answers_by_id)
+    pending_.answer = *c.resume;
+  if (!stored_ || forks_ || (writes.empty() && answers_by_id))
+    return {};
+  auto all = store_writes(plan(), pending_.outside);
+  if (pending_.answer)
+    all.emplace_back(names::resume, *pending_.answer);
+  task_writes null_task{std::string{names::null_task_id}, "", std::move(all)};
+  if (shared_->config.durability == durability::exit) {
+    unsaved_.push_back(std::move(null_task));
+    return {};
+  }
+  if (saved_id_.empty()) // a fresh thread has no checkpoint yet to store them on
+    return {};
+  save_request request{{shared_->config.thread_id, "", checkpoint_id_}, {}, std::nullopt};
+  request.writes.push_back(std::move(null_task));
+  submit(std::move(request), shared_->config.durability == durability::sync ? save_ack::durable
+                                                                            : save_ack::accepted);
+  return {};
+}
+
+result<void> run_loop::apply_outside_writes() {
+  if (pending_.outside.empty())
+    return {};
+  const applied_task outside{applied_task::kind::input, no_index, &pending_.outside};
+  auto updated = apply_here(state_, {&outside, 1}, true);
+  if (!updated)
+    return updated.error();
+  if (updated_)
+    for (auto c : *updated)
+      if (std::find(updated_->begin(), updated_->end(), c) == updated_->end())
+        updated_->push_back(c);
+  return {};
+}
+
+result<void> run_loop::resume_thread() {
+  state_.interrupt_seen = state_.versions;
+  if (forks_) {
+    for (auto& [id, task] : pending_.tasks)
+      task.questions.clear();
+    put_checkpoint("fork", nullptr);
+    updated_ = std::nullopt;
+  }
+  emit_values();
+  return {};
+}
+
+result<void> run_loop::start_with(const value& input) {
+  // What the thread had not finished is given up: its triggers count as seen.
+  auto unfinished = plan_next_tasks(state_, context_now(), nullptr);
+  std::vector<applied_task> tasks;
+  for (const auto& t : unfinished)
+    tasks.push_back({t.push ? applied_task::kind::push : applied_task::kind::pull, t.node, nullptr});
+  const task_write_list writes{{plan().start, input, {}}};
+  tasks.push_back({applied_task::kind::input, no_index, &writes});
+  auto updated = apply_here(state_, tasks, true);
+  if (!updated)
+    return updated.error();
+  updated_ = std::move(*updated);
+  pending_ = {};
+  put_checkpoint("input", &*updated_);
+  return {};
+}
+
+} // namespace troupe

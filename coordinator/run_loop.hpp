@@ -1,0 +1,189 @@
+// One run of a graph as a state machine: plan a step, run it, apply it, save it, report it, repeat.
+// Decides; a loop_host acts. Knows no actor, no clock, no thread.
+//
+// Invariants:
+//  - At most one step is open; `step_` grows by exactly one with every checkpoint.
+//  - No task sees a write of its own step: the state changes only when all tasks of a step ended.
+//  - Results are applied in task order, never in the order in which they arrive.
+//  - Durability sync: a part is emitted only when what it reports is durable. Otherwise: at most
+//    one checkpoint of the run waits in the saver's queue.
+//  - An answer of an older step (another epoch) changes nothing.
+// Source: langgraph/pregel/_loop.py; spec/engine.md section 8, spec/since-1.2.11.md B8.
+#pragma once
+
+#include "actors/task_scope.hpp"
+#include "coordinator/apply.hpp"
+#include "coordinator/parts.hpp"
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// What a run is started with.
+struct run_request {
+  std::shared_ptr<run_shared> shared;
+  std::variant<std::monostate, value, command> input;
+  std::optional<checkpoint_tuple> saved; // the checkpoint it starts from
+  bool superseded = false; // addressed by id, and not the newest
+  bool stored = false;     // there is a saver, and the graph uses it
+  std::vector<channel_index> keys; // what values parts and the result show
+  std::uint64_t tag = 0;   // of the versions this run makes
+};
+
+/// What a run_loop has done for it. The answers come back through the loop's members, later or from
+/// within the call.
+class loop_host {
+public:
+  virtual ~loop_host() = default;
+  /// Runs a task → task_finished. `alone`: the only one of its step.
+  virtual void run(task_ptr task, bool alone) = 0;
+  /// Tells a state channel what a step wrote → settled. `before`: its contents.
+  virtual void change(std::uint64_t epoch, channel_change change, const channel_cell& before) = 0;
+  /// Saves → saved, with the same ticket, in order.
+  virtual void save(save_request request, save_ack when, std::uint64_t ticket) = 0;
+  virtual void emit(stream_part part) = 0;
+  virtual std::string next_checkpoint_id(std::int64_t step) = 0;
+  virtual std::string timestamp() = 0;
+  /// A step was opened or closed: arm or disarm its deadline.
+  virtual void step_opened(std::uint64_t epoch) = 0;
+  virtual void ended(result<run_result> how) = 0;
+};
+
+class run_loop {
+public:
+  explicit run_loop(loop_host& host) : host_{host} {}
+
+  void begin(run_request request);
+  void task_finished(const task_ptr& task);
+  void settled(std::uint64_t epoch, channel_index channel, channel_cell cell, bool changed);
+  void refused(std::uint64_t epoch, error why);
+  void saved(std::uint64_t ticket, const result<void>& how);
+  /// The open step ran out of time.
+  void timed_out(std::uint64_t epoch);
+  /// The actor of a task died.
+  void task_lost(const task_ptr& task, const std::string& why);
+  /// Ends the run now, with this error; what was not saved is lost.
+  void abort(error why);
+
+  bool active() const noexcept { return phase_ != phase::idle; }
+
+private:
+  enum class phase : std::uint8_t { idle, running, applying, saving, ending };
+
+  struct slot {
+    planned_task plan;
+    task_ptr scope = nullptr; // null for a task that has its writes already
+    task_write_list writes = {};
+    bool ended = false;
+    task_status status = task_status::done;
+    std::optional<error> failure = std::nullopt;
+    std::optional<interrupt> question = std::nullopt;
+  };
+
+  // entry (run_entry.cpp)
+  result<void> enter(run_request& request);
+  result<void> take_command(const command& c);
+  result<void> check_answer(const value& answer);
+  result<void> apply_outside_writes();
+  result<void> resume_thread();
+  result<void> start_with(const value& input);
+
+  // the step (run_loop.cpp)
+  void tick();
+  void open_step();
+  void launch_more();
+  task_ptr make_task(const planned_task& plan, std::uint32_t slot);
+  void give_input(detail::task_scope& task, const planned_task& plan) const;
+  void give_answers(detail::task_scope& task) const;
+  void record(slot& s, const detail::task_scope& task);
+  void report(const slot& s);
+  void close_step();
+  void apply_step();
+  void applied();
+  void after_save();
+
+  // saving (run_saving.cpp)
+  void keep_writes(const planned_task& plan, const task_write_list& writes);
+  void put_checkpoint(std::string_view source, const std::vector<channel_index>* updated);
+  checkpoint_put make_put(const std::vector<channel_index>* updated);
+  void submit(save_request request, save_ack when);
+  void save_exit();
+  bool may_go_on() const noexcept;
+  value make_metadata(std::string_view source) const;
+
+  // reporting and ending (run_report.cpp)
+  bool wants(stream_mode mode) const { return shared_->wants(mode); }
+  void emit(stream_mode mode, value data);
+  void release_parts();
+  void emit_values();
+  void emit_checkpoint();
+  void emit_task_start(const slot& s);
+  void pause_at_breakpoint();
+  void pause_with_questions();
+  void finish_normally();
+  void fail(error why);
+  void end(result<run_result> how);
+  void complete();
+  run_result make_result() const;
+  plan_context context_now() const { return {checkpoint_id_, "", step_}; }
+  const graph_plan& plan() const { return *state_.plan; }
+  const std::vector<std::string>& breakpoints(bool before) const;
+
+  loop_host& host_;
+  phase phase_ = phase::idle;
+  std::shared_ptr<run_shared> shared_;
+  thread_state state_;
+  std::vector<channel_index> keys_;
+
+  // the thread
+  bool stored_ = false;
+  std::string checkpoint_id_; // the current one, saved or not
+  std::string saved_id_;      // the last one that was handed to the saver, or loaded
+  std::string parent_id_;     // of the current one
+  value metadata_;
+  std::int64_t step_ = -1;    // of the checkpoint the open step makes
+  std::int64_t stop_ = 0;
+  stored_writes pending_;     // of the checkpoint the run started from, until the first step ended
+  bool replaying_ = false;
+  bool forks_ = false;
+  std::string source_;        // of the loaded checkpoint
+  value answers_;             // a map of answers by question id, or null
+
+  // the step
+  std::uint64_t epoch_ = 0;
+  std::vector<slot> slots_;
+  std::size_t running_ = 0;
+  std::size_t next_slot_ = 0;
+  std::size_t unfinished_ = 0;
+  std::optional<step_apply> apply_;
+  std::size_t unsettled_ = 0;
+  std::optional<error> refused_;
+  std::optional<std::vector<channel_index>> updated_;
+
+  // saving
+  std::vector<task_writes> unsaved_;   // of the open step, to go with its checkpoint
+  std::uint64_t ticket_ = 0;           // last handed out
+  std::uint64_t acknowledged_ = 0;
+  std::uint64_t first_ticket_ = 0;     // the last one of the run before
+  std::uint64_t last_put_ = 0;         // the ticket of the last checkpoint
+  std::optional<save_request> waiting_put_;
+  std::optional<std::vector<channel_index>> exit_updated_; // of the checkpoint not saved yet
+
+  // reporting
+  struct held_part {
+    std::uint64_t ticket;
+    stream_part part;
+  };
+  std::deque<held_part> held_;
+  bool values_shown_ = false;
+  std::vector<interrupt> questions_;
+  std::vector<std::string> next_;
+  std::string drained_;
+  std::optional<result<run_result>> outcome_;
+};
+
+} // namespace troupe

@@ -1,0 +1,176 @@
+// What a run shows while it goes, and how it ends.
+#include "coordinator/run_loop.hpp"
+
+#include "graph/names.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+void run_loop::emit(stream_mode mode, value data) {
+  stream_part part{mode, {}, std::move(data), 0};
+  bool sync = stored_ && shared_->config.durability == durability::sync;
+  // What it reports is durable with the next save, when something of it was not handed over yet.
+  auto ticket = ticket_ + (unsaved_.empty() ? 0 : 1);
+  if (sync && (ticket > acknowledged_ || !held_.empty()))
+    held_.push_back({ticket, std::move(part)});
+  else
+    host_.emit(std::move(part));
+}
+
+void run_loop::release_parts() {
+  while (!held_.empty() && held_.front().ticket <= acknowledged_) {
+    host_.emit(std::move(held_.front().part));
+    held_.pop_front();
+  }
+}
+
+void run_loop::emit_values() {
+  values_shown_ = true;
+  if (wants(stream_mode::values))
+    emit(stream_mode::values, read_output(state_, keys_));
+}
+
+void run_loop::emit_checkpoint() {
+  if (!stored_ || !(wants(stream_mode::checkpoints) || wants(stream_mode::debug)))
+    return;
+  std::vector<planned_task> tasks;
+  for (const auto& s : slots_)
+    tasks.push_back(s.plan);
+  auto part = checkpoint_part({.thread_id = shared_->config.thread_id,
+                               .checkpoint_id = checkpoint_id_,
+                               .parent_id = parent_id_,
+                               .values = read_output(state_, plan().stream_keys),
+                               .metadata = metadata_,
+                               .plan = &plan(),
+                               .tasks = &tasks,
+                               .stored = &pending_});
+  if (wants(stream_mode::checkpoints))
+    emit(stream_mode::checkpoints, part);
+  if (wants(stream_mode::debug))
+    emit(stream_mode::debug, debug_part("checkpoint", step_ - 1, host_.timestamp(), part));
+}
+
+void run_loop::emit_task_start(const slot& s) {
+  if (s.plan.node == 0 || !(wants(stream_mode::tasks) || wants(stream_mode::debug)))
+    return;
+  value input;
+  if (s.scope) {
+    input = s.scope->whole;
+  } else {
+    detail::task_scope shown;
+    shown.node = &plan().nodes[s.plan.node];
+    give_input(shown, s.plan);
+    input = shown.whole;
+  }
+  auto part = task_part(plan().nodes[s.plan.node], s.plan, input, plan());
+  if (wants(stream_mode::tasks))
+    emit(stream_mode::tasks, part);
+  if (wants(stream_mode::debug))
+    emit(stream_mode::debug, debug_part("task", step_, host_.timestamp(), part));
+}
+
+const std::vector<std::string>& run_loop::breakpoints(bool before) const {
+  const auto& asked = before ? shared_->config.interrupt_before : shared_->config.interrupt_after;
+  const auto& compiled = before ? plan().options.interrupt_before : plan().options.interrupt_after;
+  return asked.empty() ? compiled : asked;
+}
+
+run_result run_loop::make_result() const {
+  run_result out;
+  if (values_shown_ || !next_.empty())
+    out.output = read_output(state_, keys_);
+  out.questions = questions_;
+  out.next = next_;
+  out.checkpoint_id = checkpoint_id_;
+  out.drained = drained_;
+  return out;
+}
+
+void run_loop::finish_normally() { end(make_result()); }
+
+void run_loop::pause_at_breakpoint() {
+  for (const auto& s : slots_)
+    if (!s.ended)
+      next_.push_back(plan().nodes[s.plan.node].name);
+  if (shared_->control.drain_requested())
+    drained_ = shared_->control.reason();
+  if (wants(stream_mode::updates))
+    emit(stream_mode::updates, interrupts_part({}));
+  end(make_result());
+}
+
+void run_loop::pause_with_questions() {
+  std::vector<applied_task> finished;
+  bool wrote = false;
+  std::vector<const slot*> order;
+  for (const auto& s : slots_)
+    order.push_back(&s);
+  std::stable_sort(order.begin(), order.end(), [this](const slot* a, const slot* b) {
+    return task_order{}(plan(), a->plan, b->plan);
+  });
+  for (const auto* s : order) {
+    finished.push_back({s->plan.push ? applied_task::kind::push : applied_task::kind::pull,
+                        s->plan.node, &s->writes});
+    wrote |= s->status == task_status::done;
+    if (s->status == task_status::interrupted)
+      next_.push_back(plan().nodes[s->plan.node].name);
+  }
+  if (stored_ && shared_->config.durability == durability::exit)
+    save_exit();
+  // The state as the finished tasks leave it is shown, not kept: the step is not over.
+  if (wrote) {
+    auto updated = apply_here(state_, finished, true);
+    if (!updated)
+      return fail(updated.error());
+    if (std::any_of(updated->begin(), updated->end(), [this](channel_index c) {
+          return std::find(keys_.begin(), keys_.end(), c) != keys_.end();
+        }))
+      emit_values();
+  }
+  end(make_result());
+}
+
+void run_loop::fail(error why) {
+  ++epoch_;
+  if (running_ > 0)
+    shared_->stop = true;
+  end(std::move(why));
+}
+
+// Ends the run when all it has to say is stored.
+void run_loop::end(result<run_result> how) {
+  phase_ = phase::ending;
+  outcome_ = std::move(how);
+  if (!stored_)
+    return complete();
+  if (shared_->config.durability == durability::exit) {
+    save_exit();
+  } else {
+    if (waiting_put_) {
+      submit(*std::exchange(waiting_put_, std::nullopt), save_ack::accepted);
+      last_put_ = ticket_;
+    }
+    bool sync = shared_->config.durability == durability::sync;
+    if (!unsaved_.empty() || (!sync && ticket_ > first_ticket_))
+      submit({{shared_->config.thread_id, "", checkpoint_id_}, std::exchange(unsaved_, {}),
+              std::nullopt},
+             save_ack::durable);
+  }
+  if (acknowledged_ == ticket_)
+    complete();
+}
+
+void run_loop::complete() {
+  acknowledged_ = ticket_;
+  release_parts();
+  phase_ = phase::idle;
+  ++epoch_;
+  auto outcome = std::move(*outcome_);
+  outcome_.reset();
+  slots_.clear();
+  auto shared = std::move(shared_); // the run's things go before the owner hears of its end
+  host_.ended(std::move(outcome));
+}
+
+} // namespace troupe

@@ -1,0 +1,107 @@
+// What a run hands to the saver, and when it may go on.
+#include "coordinator/run_loop.hpp"
+
+#include "coordinator/checkpoint_metadata.hpp"
+
+namespace troupe {
+
+value run_loop::make_metadata(std::string_view source) const {
+  return checkpoint_metadata(source, step_, {}, shared_->config);
+}
+
+void run_loop::keep_writes(const planned_task& planned, const task_write_list& writes) {
+  if (!stored_ || writes.empty())
+    return;
+  auto path = task_path_str(planned.push ? push_path(planned.index)
+                                         : pull_path(plan().nodes[planned.node].name));
+  unsaved_.push_back({planned.id, std::move(path), store_writes(plan(), writes)});
+  bool folded = slots_.size() == 1; // goes with the checkpoint it makes
+  if (folded || shared_->config.durability == durability::exit)
+    return;
+  save_request request{{shared_->config.thread_id, "", checkpoint_id_},
+                       std::exchange(unsaved_, {}),
+                       std::nullopt};
+  submit(std::move(request), shared_->config.durability == durability::sync ? save_ack::durable
+                                                                            : save_ack::accepted);
+}
+
+void run_loop::put_checkpoint(std::string_view source, const std::vector<channel_index>* updated) {
+  auto before = std::exchange(checkpoint_id_, host_.next_checkpoint_id(step_));
+  parent_id_ = saved_id_;
+  if (stored_) {
+    metadata_ = make_metadata(source);
+    if (shared_->config.durability == durability::exit) {
+      unsaved_.clear();
+      exit_updated_ = updated ? std::optional{*updated} : std::nullopt;
+    } else {
+      save_request request{{shared_->config.thread_id, "", std::move(before)},
+                           std::exchange(unsaved_, {}),
+                           make_put(updated)};
+      saved_id_ = checkpoint_id_;
+      bool sync = shared_->config.durability == durability::sync;
+      if (!sync && last_put_ > acknowledged_) {
+        waiting_put_ = std::move(request);
+      } else {
+        submit(std::move(request), sync ? save_ack::durable : save_ack::accepted);
+        last_put_ = ticket_;
+      }
+    }
+  }
+  ++step_;
+}
+
+checkpoint_put run_loop::make_put(const std::vector<channel_index>* updated) {
+  checkpoint_put out;
+  out.parent_id = parent_id_;
+  out.checkpoint = take_checkpoint(state_, updated, out.new_versions);
+  out.checkpoint.id = checkpoint_id_;
+  out.checkpoint.ts = host_.timestamp();
+  out.metadata = metadata_;
+  return out;
+}
+
+void run_loop::submit(save_request request, save_ack when) {
+  host_.save(std::move(request), when, ++ticket_);
+}
+
+// Durability exit: the checkpoint the run ended at, then the writes of its unfinished step.
+void run_loop::save_exit() {
+  const checkpoint_ref here{shared_->config.thread_id, "", checkpoint_id_};
+  if (checkpoint_id_ != saved_id_ && !metadata_.is_null()) {
+    save_request request{here, {}, make_put(exit_updated_ ? &*exit_updated_ : nullptr)};
+    saved_id_ = checkpoint_id_;
+    submit(std::move(request), save_ack::durable);
+  }
+  if (!unsaved_.empty())
+    submit({here, std::exchange(unsaved_, {}), std::nullopt}, save_ack::durable);
+}
+
+bool run_loop::may_go_on() const noexcept {
+  if (!stored_ || shared_->config.durability == durability::exit)
+    return true;
+  return shared_->config.durability == durability::sync ? acknowledged_ == ticket_
+                                                        : !waiting_put_.has_value();
+}
+
+void run_loop::saved(std::uint64_t ticket, const result<void>& how) {
+  if (phase_ == phase::idle || ticket <= acknowledged_)
+    return;
+  if (!how) {
+    outcome_ = how.error();
+    shared_->stop = true;
+    ++epoch_;
+    return complete();
+  }
+  acknowledged_ = ticket;
+  release_parts();
+  if (waiting_put_ && last_put_ <= acknowledged_) {
+    submit(*std::exchange(waiting_put_, std::nullopt), save_ack::accepted);
+    last_put_ = ticket_;
+  }
+  if (phase_ == phase::ending && acknowledged_ == ticket_)
+    complete();
+  else if (phase_ == phase::saving && may_go_on())
+    after_save();
+}
+
+} // namespace troupe

@@ -1,0 +1,201 @@
+// The front door: the public classes over their cores.
+#include <troupe/runtime.hpp>
+
+#include "coordinator/app_core.hpp"
+#include "coordinator/runtime_core.hpp"
+#include "coordinator/state_access.hpp"
+
+#include <caf/actor.hpp>
+
+#include <array>
+#include <ostream>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+constexpr std::array<std::pair<stream_mode, std::string_view>, 6> mode_names{{
+  {stream_mode::values, "values"},
+  {stream_mode::updates, "updates"},
+  {stream_mode::custom, "custom"},
+  {stream_mode::checkpoints, "checkpoints"},
+  {stream_mode::tasks, "tasks"},
+  {stream_mode::debug, "debug"},
+}};
+
+constexpr std::array<std::pair<durability, std::string_view>, 3> durability_names{{
+  {durability::sync, "sync"},
+  {durability::async, "async"},
+  {durability::exit, "exit"},
+}};
+
+template <class Table, class Key>
+std::string_view name_of(const Table& table, Key key) {
+  for (const auto& [k, name] : table)
+    if (k == key)
+      return name;
+  return "unknown";
+}
+
+template <class Table>
+auto parse(const Table& table, std::string_view text, std::string_view what)
+  -> result<std::decay_t<decltype(table[0].first)>> {
+  std::string known;
+  for (const auto& [k, name] : table) {
+    if (name == text)
+      return k;
+    known.append(known.empty() ? "" : ", ").append(name);
+  }
+  return error{errc::invalid_config,
+               "unknown " + std::string{what} + " `" + std::string{text} + "`: one of " + known};
+}
+
+result<saver*> saver_of(const app_core& app, const run_config& config) {
+  auto* store = app.saver();
+  if (!store)
+    return error{errc::no_saver, "No checkpointer set"};
+  if (auto fits = check_config(config, true); !fits)
+    return fits.error();
+  return store;
+}
+
+update_tools tools_of(app_core& app) {
+  auto& runtime = app.runtime();
+  return {[&runtime](std::int64_t step) { return runtime.next_checkpoint_id(step); },
+          [] { return now_text(); }, [&runtime] { return runtime.random(); }};
+}
+
+} // namespace
+
+std::string_view to_string(stream_mode mode) noexcept { return name_of(mode_names, mode); }
+std::string_view to_string(durability d) noexcept { return name_of(durability_names, d); }
+result<stream_mode> parse_stream_mode(std::string_view name) {
+  return parse(mode_names, name, "stream mode");
+}
+result<durability> parse_durability(std::string_view name) {
+  return parse(durability_names, name, "durability");
+}
+std::ostream& operator<<(std::ostream& out, stream_mode mode) { return out << to_string(mode); }
+
+// -- run_handle, part_stream
+
+result<run_result> run_handle::get() { return run_->wait(); }
+bool run_handle::ready() const { return run_->done(); }
+run_control run_handle::control() const { return run_->control(); }
+std::vector<actor_info> run_handle::actors() const { return run_->actors(); }
+
+part_stream::part_stream(std::unique_ptr<part_source> source) : source_{std::move(source)} {}
+part_stream::part_stream(part_stream&&) noexcept = default;
+part_stream& part_stream::operator=(part_stream&&) noexcept = default;
+part_stream::~part_stream() = default;
+
+std::optional<stream_part> part_stream::next() { return source_->next().value(); }
+result<std::optional<stream_part>> part_stream::try_next() { return source_->next(); }
+const run_result* part_stream::outcome() const noexcept { return source_->outcome(); }
+std::vector<actor_info> part_stream::actors() const { return source_->actors(); }
+
+// -- basic_app
+
+result<run_result> basic_app::try_invoke(const run_input& input, const run_config& config) const {
+  return core_->invoke(input, config);
+}
+
+run_handle basic_app::start(const run_input& input, const run_config& config) const {
+  auto run = core_->start(input, config);
+  if (run)
+    return run_handle{std::move(*run)};
+  auto failed
+    = std::make_shared<pending_run>(run_control{}, core_->runtime().shared().actors);
+  failed->finish(run.error());
+  return run_handle{std::move(failed)};
+}
+
+part_stream basic_app::stream(const run_input& input, const run_config& config,
+                              std::vector<stream_mode> modes) const {
+  return part_stream{std::make_unique<part_source>(core_, input, config, modes)};
+}
+
+result<state_snapshot> basic_app::try_get_state(const run_config& config) const {
+  auto store = saver_of(*core_, config);
+  if (!store)
+    return store.error();
+  auto saved = (*store)->get_tuple({config.thread_id, "", config.checkpoint_id});
+  if (!saved)
+    return saved.error();
+  return make_snapshot(core_->plan(), config, *saved, config.checkpoint_id.empty());
+}
+
+result<std::vector<state_snapshot>> basic_app::try_get_state_history(
+  const run_config& config, const history_options& options) const {
+  auto store = saver_of(*core_, config);
+  if (!store)
+    return store.error();
+  list_query query;
+  query.thread_id = config.thread_id;
+  query.checkpoint_ns = "";
+  if (!config.checkpoint_id.empty())
+    query.checkpoint_id = config.checkpoint_id;
+  query.filter = options.filter;
+  query.before = options.before;
+  query.limit = options.limit;
+  auto saved = (*store)->list(query);
+  if (!saved)
+    return saved.error();
+  std::vector<state_snapshot> out;
+  out.reserve(saved->size());
+  for (auto& tuple : *saved) {
+    auto shown = make_snapshot(core_->plan(), config, std::move(tuple), false);
+    if (!shown)
+      return shown.error();
+    out.push_back(std::move(*shown));
+  }
+  return out;
+}
+
+result<checkpoint_ref> basic_app::try_update_state(const run_config& config,
+                                                   std::optional<state_update> values,
+                                                   std::string as_node) const {
+  outside_update update{std::move(values), std::move(as_node)};
+  return try_bulk_update_state(config, {{std::move(update)}});
+}
+
+result<checkpoint_ref> basic_app::try_bulk_update_state(
+  const run_config& config, const std::vector<std::vector<outside_update>>& supersteps) const {
+  auto store = saver_of(*core_, config);
+  if (!store)
+    return store.error();
+  return update_thread(core_->plan(), **store, config, supersteps, tools_of(*core_));
+}
+
+const compiled_graph& basic_app::graph() const noexcept { return core_->graph(); }
+caf::actor basic_app::handle() const { return core_->handle(); }
+
+// -- runtime
+
+runtime::runtime(runtime_options options)
+  : core_{std::make_unique<runtime_core>(nullptr, options)} {}
+runtime::runtime(caf::actor_system& system, runtime_options options)
+  : core_{std::make_unique<runtime_core>(&system, options)} {}
+runtime::~runtime() = default;
+
+result<std::unique_ptr<runtime>> runtime::open(runtime_options options) {
+  try {
+    return std::make_unique<runtime>(std::move(options));
+  } catch (const error& e) {
+    return e;
+  }
+}
+
+const std::shared_ptr<saver>& runtime::saver() const noexcept { return core_->saver(); }
+std::vector<actor_info> runtime::actors() const { return core_->shared().actors.list(nullptr); }
+
+std::shared_ptr<app_core> runtime::load_core(const compiled_graph& graph) {
+  if (auto known = core_->find_app(graph.plan().get()))
+    return known;
+  auto app = std::make_shared<app_core>(*core_, graph);
+  core_->keep(app);
+  return app;
+}
+
+} // namespace troupe

@@ -1,0 +1,131 @@
+// Setting a runtime up, and taking it down in every state.
+#include "coordinator/runtime_core.hpp"
+
+#include "actors/saver_actor.hpp"
+#include "actors/tell.hpp"
+#include "coordinator/app_core.hpp"
+#include "persistence/timestamp_text.hpp"
+
+#include <caf/send.hpp>
+
+#include <thread>
+
+namespace troupe {
+
+namespace {
+
+std::unique_ptr<caf::actor_system_config> make_config(const runtime_options& options) {
+  auto config = std::make_unique<caf::actor_system_config>();
+  auto threads = options.worker_threads != 0 ? options.worker_threads
+                                             : std::max(1u, std::thread::hardware_concurrency());
+  config->set("scheduler.policy", caf::atom("sharing"));
+  config->set("scheduler.max-threads", threads);
+  return config;
+}
+
+std::shared_ptr<saver> make_saver(const runtime_options& options) {
+  if (options.saver || options.data_dir.empty())
+    return options.saver;
+  return open_lmdb_saver(options.data_dir).value();
+}
+
+} // namespace
+
+std::string now_text() {
+  auto now = std::chrono::system_clock::now().time_since_epoch();
+  return timestamp_text(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+}
+
+runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& options)
+  : saver_{make_saver(options)}, services_{options.blocking_threads},
+    random_{std::random_device{}()} {
+  if (!outside) {
+    config_ = make_config(options);
+    own_ = std::make_unique<caf::actor_system>(*config_);
+    outside = own_.get();
+  }
+  system_ = outside;
+  units_ = std::make_unique<lent_threads>(*system_);
+  if (saver_) {
+    services_.saver_card = services_.actors.add("saver", "saver", nullptr);
+    services_.saver = system_->spawn<saver_actor, caf::hidden + caf::lazy_init>(
+      services_.actors, services_.saver_card, saver_);
+  }
+}
+
+runtime_core::~runtime_core() {
+  stop();
+  own_.reset(); // joins the scheduler: nothing resumes an actor from here on
+}
+
+std::string runtime_core::next_checkpoint_id(std::int64_t step) {
+  auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
+    std::chrono::system_clock::now().time_since_epoch());
+  std::lock_guard lock{id_mutex_};
+  return ids_.next(static_cast<std::uint64_t>(now.count()), step, random_());
+}
+
+std::uint64_t runtime_core::random() {
+  std::lock_guard lock{id_mutex_};
+  return random_();
+}
+
+run_group runtime_core::spawn_group(const std::shared_ptr<const group_context>& context,
+                                    caf::execution_unit* unit) {
+  auto card = services_.actors.add("run", context->plan->options.name,
+                                   std::make_shared<group_card>());
+  caf::actor_config cfg{unit};
+  auto actor
+    = system_->spawn_class<run_actor, caf::hidden + caf::lazy_init>(cfg, context, card);
+  return {std::move(actor), std::move(card)};
+}
+
+bool runtime_core::enter(pending_run& run, const run_group& group) {
+  std::lock_guard lock{mutex_};
+  if (closed_)
+    return false;
+  active_.emplace(&run, group);
+  return true;
+}
+
+void runtime_core::leave(pending_run& run) {
+  std::lock_guard lock{mutex_};
+  active_.erase(&run);
+  if (active_.empty())
+    left_.notify_all();
+}
+
+void runtime_core::keep(std::shared_ptr<app_core> app) {
+  std::lock_guard lock{mutex_};
+  auto* plan = app->plan().get();
+  apps_.emplace(plan, std::move(app));
+}
+
+std::shared_ptr<app_core> runtime_core::find_app(const graph_plan* plan) const {
+  std::lock_guard lock{mutex_};
+  auto it = apps_.find(plan);
+  return it == apps_.end() ? nullptr : it->second;
+}
+
+// Close the gate, end the runs, wait for those who wait for them, then end the actors.
+void runtime_core::stop() {
+  {
+    std::unique_lock lock{mutex_};
+    closed_ = true;
+    for (auto& [run, group] : active_)
+      tell(group.coordinator, *group.card, nullptr,
+           stop_run{{errc::runtime_stopped, "run: the runtime was stopped"}});
+    left_.wait(lock, [this] { return active_.empty(); });
+  }
+  for (auto& [plan, app] : apps_)
+    app->close();
+  services_.pool.stop();
+  services_.clock.stop();
+  if (services_.saver)
+    caf::anon_send_exit(services_.saver, caf::exit_reason::user_shutdown);
+  services_.saver = nullptr;
+  services_.actors.wait_until_empty();
+  apps_.clear();
+}
+
+} // namespace troupe

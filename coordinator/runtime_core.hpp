@@ -1,0 +1,78 @@
+// What a runtime owns, in the order in which it must live.
+#pragma once
+
+#include "actors/lent_thread.hpp"
+#include "actors/services.hpp"
+#include "coordinator/pending_run.hpp"
+#include "coordinator/run_actor.hpp"
+#include "graph/task_id.hpp"
+
+#include <troupe/runtime.hpp>
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <unordered_map>
+
+namespace troupe {
+
+/// Now, as checkpoints write it.
+std::string now_text();
+
+/// A group that works for nobody at the moment.
+struct run_group {
+  caf::actor coordinator;
+  card_ptr card;
+};
+
+class runtime_core {
+public:
+  /// `outside` null: an actor system of its own.
+  runtime_core(caf::actor_system* outside, const runtime_options& options);
+  ~runtime_core();
+
+  caf::actor_system& system() noexcept { return *system_; }
+  services& shared() noexcept { return services_; }
+  lent_threads& units() noexcept { return *units_; }
+  const std::shared_ptr<troupe::saver>& saver() const noexcept { return saver_; }
+
+  /// Unique in this process, each behind the one before. Any thread.
+  std::string next_checkpoint_id(std::int64_t step);
+  std::uint64_t random();
+
+  run_group spawn_group(const std::shared_ptr<const group_context>& context,
+                        caf::execution_unit* unit);
+
+  /// The gate: false when the runtime is stopping. A run that was let in is told to end by stop().
+  bool enter(pending_run& run, const run_group& group);
+  void leave(pending_run& run);
+
+  void keep(std::shared_ptr<app_core> app);
+  std::shared_ptr<app_core> find_app(const graph_plan* plan) const;
+
+private:
+  void stop();
+
+  std::unique_ptr<caf::actor_system_config> config_;
+  std::unique_ptr<lent_threads> units_; // behind the system: actors point to their unit to the end
+  std::unique_ptr<caf::actor_system> own_;
+  caf::actor_system* system_ = nullptr;
+  std::shared_ptr<troupe::saver> saver_;
+  services services_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable left_;
+  bool closed_ = false;
+  std::unordered_map<pending_run*, run_group> active_;
+  std::unordered_map<const graph_plan*, std::shared_ptr<app_core>> apps_;
+
+  std::mutex id_mutex_;
+  checkpoint_id_clock ids_;
+  std::mt19937_64 random_;
+};
+
+} // namespace troupe

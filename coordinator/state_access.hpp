@@ -1,0 +1,41 @@
+// Reading and changing the state of a thread that no run holds: snapshots, history, updates from
+// outside. Pure but for the saver it is given.
+// Source: langgraph/pregel/main.py, _prepare_state_snapshot and bulk_update_state;
+// spec/checkpoint.md section 6, since-1.2.11.md C6.
+#pragma once
+
+#include "coordinator/thread_state.hpp"
+
+#include <troupe/runtime.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// A stored checkpoint as a snapshot.
+/// Shape:  `saved` nullopt: the empty snapshot. `live`: the newest checkpoint, read without an id:
+///         what its finished tasks wrote is applied, and only unanswered questions are listed.
+/// Errors: checkpoint_corrupt, invalid_update (stored writes that the channels refuse: the state
+///         is then shown without them; see ARCHITECTURE.md).
+result<state_snapshot> make_snapshot(const std::shared_ptr<const graph_plan>& plan,
+                                     const run_config& config,
+                                     const std::optional<checkpoint_tuple>& saved, bool live);
+
+/// What an update needs besides the saver.
+struct update_tools {
+  std::function<std::string(std::int64_t step)> next_checkpoint_id;
+  std::function<std::string()> timestamp;
+  std::function<std::uint64_t()> tag; // of the versions one superstep makes
+};
+
+/// Applies supersteps of updates, each on the checkpoint the one before made.
+/// Errors: see basic_app::try_update_state; nothing of a superstep is stored when it fails.
+result<checkpoint_ref> update_thread(const std::shared_ptr<const graph_plan>& plan, saver& store,
+                                     const run_config& config,
+                                     const std::vector<std::vector<outside_update>>& supersteps,
+                                     const update_tools& tools);
+
+} // namespace troupe

@@ -1,0 +1,100 @@
+// Reading stored writes.
+#include "coordinator/stored_writes.hpp"
+
+#include "graph/task_id.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+std::vector<interrupt> read_questions(const value& stored) {
+  std::vector<interrupt> out;
+  if (stored.is_list())
+    for (const auto& q : stored.items())
+      out.push_back(q.as<interrupt>());
+  else
+    out.push_back(stored.as<interrupt>());
+  return out;
+}
+
+std::vector<value> read_answers(const value& stored) {
+  if (!stored.is_list())
+    return {stored};
+  auto items = stored.items();
+  return {items.begin(), items.end()};
+}
+
+void add_to(task_record& task, const graph_plan& plan, const pending_write& w) {
+  if (w.channel == names::error) {
+    if (task.error.is_null())
+      task.error = w.value;
+  } else if (w.channel == names::interrupt) {
+    task.questions = read_questions(w.value);
+  } else if (w.channel == names::resume) {
+    task.answers = read_answers(w.value);
+  } else if (!control_write(w.channel)) {
+    task.output.push_back(restore_write(plan, w.channel, w.value));
+  }
+}
+
+} // namespace
+
+const task_record* stored_writes::find(std::string_view task_id) const {
+  auto it = tasks.find(task_id);
+  return it == tasks.end() ? nullptr : &it->second;
+}
+
+std::vector<interrupt> stored_writes::waiting() const {
+  std::vector<interrupt> out;
+  for (const auto& [id, task] : tasks)
+    for (auto& q : task.waiting())
+      out.push_back(std::move(q));
+  return out;
+}
+
+stored_writes read_stored(const graph_plan& plan, const std::vector<pending_write>& writes) {
+  stored_writes out;
+  for (const auto& w : writes) {
+    if (w.task_id != names::null_task_id)
+      add_to(out.tasks[w.task_id], plan, w);
+    else if (w.channel == names::resume)
+      out.answer = w.value;
+    else
+      out.outside.push_back(restore_write(plan, w.channel, w.value));
+  }
+  return out;
+}
+
+task_write restore_write(const graph_plan& plan, const std::string& channel, value v) {
+  auto c = plan.find_channel(channel);
+  return {c, std::move(v), c == no_index ? channel : std::string{}};
+}
+
+std::vector<std::pair<std::string, value>> store_writes(const graph_plan& plan,
+                                                        const task_write_list& writes) {
+  std::vector<std::pair<std::string, value>> out;
+  out.reserve(writes.size());
+  for (const auto& w : writes)
+    if (w.channel == no_index || plan.channels[w.channel].spec.kind != channel_kind::untracked)
+      out.emplace_back(std::string{w.target(plan)}, w.val);
+  return out;
+}
+
+bool is_answer_map(const value& resume) {
+  auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  return resume.is_map()
+         && std::all_of(resume.entries().begin(), resume.entries().end(), [&hex](const auto& e) {
+              return e.key().size() == 32 && std::all_of(e.key().begin(), e.key().end(), hex);
+            });
+}
+
+std::optional<value> find_answer(const value& map, std::string_view task_ns, std::size_t answers) {
+  for (auto k : {answers, std::size_t{0}})
+    if (auto id = interrupt_id(task_ns, k); map.contains(id))
+      return map[id];
+  return std::nullopt;
+}
+
+} // namespace troupe

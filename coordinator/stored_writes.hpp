@@ -1,0 +1,56 @@
+// What the stored writes of a checkpoint say about its tasks. One reading for execution, state,
+// history, updates and the checkpoints stream. Pure.
+// Source: spec/since-1.2.11.md B8.5.
+#pragma once
+
+#include "graph/task_write.hpp"
+
+#include <troupe/saver.hpp>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// One task as its stored writes show it.
+struct task_record {
+  task_write_list output;          // in stored order; empty: not finished
+  std::vector<value> answers;      // to its questions so far
+  std::vector<interrupt> questions; // the latest, answered or not
+  value error;                     // the first, or null
+
+  bool finished() const noexcept { return !output.empty(); }
+  /// Questions that still wait.
+  std::vector<interrupt> waiting() const {
+    return finished() ? std::vector<interrupt>{} : questions;
+  }
+};
+
+struct stored_writes {
+  std::map<std::string, task_record, std::less<>> tasks; // by task id
+  task_write_list outside;     // the null task's, without answers
+  std::optional<value> answer; // the null task's plain answer
+
+  const task_record* find(std::string_view task_id) const;
+  /// The questions of all tasks that wait, in the order of their ids' tasks.
+  std::vector<interrupt> waiting() const;
+};
+
+stored_writes read_stored(const graph_plan& plan, const std::vector<pending_write>& writes);
+
+/// A write as it was stored, for this graph.
+task_write restore_write(const graph_plan& plan, const std::string& channel, value v);
+
+/// A task's writes in the form a saver takes.
+std::vector<std::pair<std::string, value>> store_writes(const graph_plan& plan,
+                                                        const task_write_list& writes);
+
+/// The map of answers a resume value is, when it is one: a map whose keys are all interrupt ids.
+bool is_answer_map(const value& resume);
+
+/// The answer such a map has for a task that holds `answers` answers already.
+std::optional<value> find_answer(const value& map, std::string_view task_ns, std::size_t answers);
+
+} // namespace troupe

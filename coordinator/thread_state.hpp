@@ -1,0 +1,77 @@
+// The state of a thread in memory, by index: what a run works on between two steps. Pure.
+//
+// Invariants:
+//  - cells, versions and seen change only between steps (apply, entry), never while tasks run.
+//  - a channel without a version has number 0; all versions of a run share its tag.
+//  - `live` holds exactly the channels that are available and react to silence.
+#pragma once
+
+#include "channels/channel.hpp"
+#include "graph/graph_plan.hpp"
+
+#include <troupe/saver.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// What a node saw when it last ran: nothing yet, or the versions of its triggers.
+struct node_seen {
+  bool present = false;
+  std::vector<version> at; // one a trigger, in the order of plan_node::triggers; empty: all null
+};
+
+struct thread_state {
+  std::shared_ptr<const graph_plan> plan;
+  std::vector<channel_cell> cells;
+  std::vector<version> versions;
+  std::vector<node_seen> seen;
+  bool input_seen = false;                             // "__input__": {}
+  std::optional<std::vector<version>> interrupt_seen;  // "__interrupt__": one a channel
+  std::vector<channel_index> live;
+  std::vector<std::uint8_t> is_live;  // one a channel: whether `live` holds it
+  std::vector<std::uint32_t> slot;    // one a channel, all 0 between steps: scratch of step_apply
+  std::vector<channel_index> moved;   // got a new version since the last checkpoint was made
+  version newest;                                      // the greatest of all versions
+  std::uint64_t tag = 0;                               // of versions made from here on
+  // What the checkpoint has and this graph does not know; kept as it is.
+  named<version> foreign_versions;
+  named<named<version>> foreign_seen;
+
+  bool started() const noexcept { return newest.number != 0; }
+};
+
+/// The state before the first checkpoint.
+void reset_state(thread_state& state, std::shared_ptr<const graph_plan> plan, std::uint64_t tag);
+
+/// The state a checkpoint holds.
+/// Errors: checkpoint_corrupt.
+result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> plan,
+                        std::uint64_t tag, const checkpoint& from);
+
+/// The state as a checkpoint, with the values of the channels in `moved`, which is emptied; their
+/// names go to `new_versions`, sorted. `id` and `ts` are left to the caller.
+/// Shape:  `updated` by index, any order; nullptr: null.
+checkpoint take_checkpoint(thread_state& state, const std::vector<channel_index>* updated,
+                           std::vector<std::string>& new_versions);
+
+/// The version the next apply gives to the channels it moves.
+inline version next_version(const thread_state& state) {
+  return {state.newest.number + 1, state.tag};
+}
+
+inline bool available(const thread_state& state, channel_index c) {
+  return channel_available(state.plan->channels[c].spec, state.cells[c]);
+}
+
+/// The available ones of these channels as a map.
+value read_channels(const thread_state& state, const std::vector<channel_index>& keys);
+
+/// The state as a stream or result shows it: a map of `keys`, or for a single-value graph that
+/// value.
+value read_output(const thread_state& state, const std::vector<channel_index>& keys);
+
+} // namespace troupe

@@ -1,0 +1,373 @@
+// The front door: a runtime runs graphs on actors, stores their threads and streams their parts.
+#pragma once
+
+#include <troupe/saver.hpp>
+#include <troupe/state_graph.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace caf {
+class actor;
+class actor_system;
+} // namespace caf
+
+namespace troupe {
+
+/// When a run stores what.
+/// Source: langgraph/types.py, Durability; spec/checkpoint.md section 4; ARCHITECTURE.md.
+enum class durability : std::uint8_t {
+  sync,  ///< a task's writes, and each step's checkpoint, are durable before anyone acts on them
+  async, ///< stored in order while the next step runs; durable when the call returns
+  exit,  ///< one checkpoint when the run ends, pauses or fails
+};
+
+/// What a stream carries.
+/// Source: langgraph/types.py, StreamMode; spec/streaming.md.
+enum class stream_mode : std::uint8_t {
+  values,      ///< the state after each step
+  updates,     ///< what each task wrote, when it finished
+  custom,      ///< what bodies write with context::write
+  checkpoints, ///< a snapshot for each checkpoint
+  tasks,       ///< a part when a task starts and one when it ends
+  debug,       ///< checkpoints and tasks in an envelope
+};
+std::string_view to_string(stream_mode mode) noexcept;
+/// Errors: invalid_config for a name that is no mode.
+result<stream_mode> parse_stream_mode(std::string_view name);
+std::string_view to_string(durability d) noexcept;
+result<durability> parse_durability(std::string_view name);
+std::ostream& operator<<(std::ostream& out, stream_mode mode);
+
+/// A hand on a run in flight: copies share one state; safe from any thread and (request_drain,
+/// cancel) from a signal handler's thread.
+/// Source: langgraph/runtime.py, RunControl.
+class run_control {
+public:
+  run_control();
+  /// Asks the run to stop at the end of the step it is in: it ends with graph_drained and goes on
+  /// when it is invoked with no input. A run that is done by then ends as always.
+  void request_drain(std::string reason = "shutdown");
+  /// Gives the run up: it ends with `cancelled`; bodies see stop_requested(). What was stored
+  /// stays.
+  void cancel();
+  bool drain_requested() const noexcept;
+  bool cancelled() const noexcept;
+  std::string reason() const;
+
+private:
+  struct state;
+  std::shared_ptr<state> state_;
+};
+
+/// How to run, or which checkpoint is meant.
+/// Source: langchain RunnableConfig, langgraph Pregel.stream; spec/engine.md section 8.
+struct run_config {
+  std::string thread_id = {};     ///< required with a saver
+  std::string checkpoint_id = {}; ///< empty: the newest
+  std::string checkpoint_ns = {}; ///< state access only
+  troupe::durability durability = troupe::durability::async;
+  std::uint32_t recursion_limit = limits::recursion_limit_default; ///< super-steps, at least 1
+  std::uint32_t max_concurrency = 0;                               ///< tasks at once; 0: no bound
+  std::chrono::milliseconds step_timeout{0};                       ///< of one super-step; 0: none
+  std::vector<std::string> interrupt_before = {}; ///< over the compiled ones; {"*"}: all
+  std::vector<std::string> interrupt_after = {};
+  std::vector<std::string> output_keys = {}; ///< what a result shows; empty: the output schema
+  bool strict_resume = true;  ///< refuse answers that answer nothing
+  value metadata = {};        ///< a map; stored with each checkpoint
+  value configurable = {};    ///< a map; its scalars are stored with each checkpoint
+  value context = {};         ///< anything; bodies read it, it is not stored
+  std::optional<run_control> control = std::nullopt;
+};
+
+/// What a run starts with.
+class run_input {
+public:
+  /// An input map with no members: it is an input, and starts the graph.
+  run_input() : rep_{value::map()} {}
+  /// No input: go on where the thread stopped.
+  run_input(std::nullptr_t) : rep_{std::monostate{}} {}
+  run_input(value v) : rep_{std::move(v)} {}
+  run_input(std::initializer_list<value> map) : rep_{value(map)} {}
+  run_input(const state_update& u) : rep_{u.to_value()} {}
+  run_input(command c) : rep_{std::move(c)} {}
+  template <typed_state S>
+  run_input(const S& s) : rep_{value::of(s)} {}
+
+  const std::variant<std::monostate, value, command>& get() const noexcept { return rep_; }
+
+private:
+  std::variant<std::monostate, value, command> rep_;
+};
+
+/// What a run that ended or paused gave.
+/// Shape:  `value`: a map of the output channels that have a value (null when the run changed
+///         none of them); of a paused run the state as it stands. `interrupts`: the questions it
+///         waits for; empty for breakpoints. `next`: the nodes that would run next.
+class run_result {
+public:
+  troupe::value output;
+  std::vector<interrupt> questions;
+  std::vector<std::string> next;
+  std::string checkpoint_id; ///< of the last checkpoint, also when it was not stored
+  std::string drained;       ///< why, when a drain was asked for and a breakpoint came first
+
+  const troupe::value& value() const noexcept { return output; }
+  const std::vector<interrupt>& interrupts() const noexcept { return questions; }
+  /// Whether the run waits for an answer or at a breakpoint.
+  bool paused() const noexcept { return !next.empty(); }
+};
+
+template <class S>
+class typed_result : public run_result {
+public:
+  explicit typed_result(run_result r) : run_result{std::move(r)} {}
+  /// The output as an S. Errors: throws error{invalid_value} that names the member.
+  S state() const {
+    return read_state<S>(state_view{output.is_null() ? troupe::value::map() : output});
+  }
+};
+
+/// One part of a stream.
+/// Shape:  `data` as spec/streaming.md says; `ns` the namespaces from the root to the graph the
+///         part comes from, empty for the root. Interrupts and messages are extension values.
+/// Units:  `seq` counts the parts of this call from 1.
+struct stream_part {
+  stream_mode mode = stream_mode::updates;
+  std::vector<std::string> ns;
+  value data;
+  std::uint64_t seq = 0;
+};
+
+/// A task as a snapshot shows it.
+struct task_snapshot {
+  std::string id;
+  std::string name;
+  value path;                        ///< ["__pregel_pull", node] or ["__pregel_push", index, false]
+  value error;                       ///< an error value, or null
+  std::vector<interrupt> interrupts; ///< questions it asked
+  std::optional<value> result;       ///< what it wrote, when it is finished
+};
+
+/// The state of a thread at a checkpoint.
+/// Shape:  of a thread without checkpoints: `values` {}, everything else empty or null.
+/// Source: langgraph/types.py, StateSnapshot; spec/checkpoint.md section 6.
+struct state_snapshot {
+  value values;
+  std::vector<std::string> next;
+  checkpoint_ref config;
+  value metadata;        ///< a map, or null without a checkpoint
+  std::string created_at;
+  std::string parent_id; ///< empty: none
+  std::vector<task_snapshot> tasks;
+  std::vector<interrupt> interrupts;
+};
+
+/// Which checkpoints a history gives, newest first.
+struct history_options {
+  value filter = {}; ///< metadata members that must be equal
+  std::optional<std::string> before = std::nullopt; ///< only older than this checkpoint id
+  std::optional<std::size_t> limit = std::nullopt;
+};
+
+/// An actor of a run, as run_handle::actors and runtime::actors list it.
+struct actor_info {
+  std::string kind;  ///< "run", "node", "channel" or "saver"
+  std::string name;  ///< the graph's, node's or channel's name
+  std::string state; ///< "running" or "idle"
+  std::size_t mailbox = 0; ///< messages sent and not yet taken
+  std::string host;        ///< "local", or the worker it is on
+  std::string thread_id;   ///< of the run it works for; empty when idle
+};
+
+class app_core;     // coordinator/app_core.hpp
+class runtime_core; // coordinator/runtime_core.hpp
+
+/// A run that was started and goes on by itself.
+/// Owns:   nothing; dropping it leaves the run to itself.
+class run_handle {
+public:
+  explicit run_handle(std::shared_ptr<class pending_run> run) : run_{std::move(run)} {}
+  /// Waits for the end. Errors: as app::try_invoke.
+  result<run_result> get();
+  bool ready() const;
+  run_control control() const;
+  /// The live actors of this run. Order: the coordinator, then channels, then nodes, by name.
+  std::vector<actor_info> actors() const;
+
+private:
+  std::shared_ptr<pending_run> run_;
+};
+
+/// The parts of a run, pulled by the reader: the run advances while the reader reads. Memory is
+/// bounded: a run waits for its reader. Destroying it stops the run at the end of its step.
+/// Use:    `for (auto& part : app.stream(…))`; one thread.
+class part_stream {
+public:
+  explicit part_stream(std::unique_ptr<class part_source> source);
+  part_stream(part_stream&&) noexcept;
+  part_stream& operator=(part_stream&&) noexcept;
+  ~part_stream();
+
+  /// The next part, or nothing at the end. Errors: throws the error the run ended with, behind
+  /// the last part.
+  std::optional<stream_part> next();
+  /// As next(), with the error as a value.
+  result<std::optional<stream_part>> try_next();
+  /// How the run ended; nothing before the end or after an error.
+  const run_result* outcome() const noexcept;
+  /// The live actors of this run.
+  std::vector<actor_info> actors() const;
+
+  class iterator {
+  public:
+    explicit iterator(part_stream* s) : stream_{s} {
+      if (stream_)
+        ++*this;
+    }
+    stream_part& operator*() { return *part_; }
+    stream_part* operator->() { return &*part_; }
+    iterator& operator++() {
+      part_ = stream_->next();
+      if (!part_)
+        stream_ = nullptr;
+      return *this;
+    }
+    friend bool operator==(const iterator& a, const iterator& b) { return a.stream_ == b.stream_; }
+
+  private:
+    part_stream* stream_;
+    std::optional<stream_part> part_;
+  };
+  iterator begin() { return iterator{this}; }
+  iterator end() { return iterator{nullptr}; }
+
+private:
+  std::unique_ptr<part_source> source_;
+};
+
+/// An update from outside for one node. Source: langgraph/types.py, StateUpdate.
+struct outside_update {
+  std::optional<state_update> values = std::nullopt; ///< nullopt: null
+  std::string as_node = {};                          ///< empty: inferred
+};
+
+/// A graph loaded into a runtime. Cheap to copy; all members may be called from any thread at
+/// once. It must not outlive its runtime.
+/// Source: langgraph/pregel/main.py, Pregel.
+class basic_app {
+public:
+  explicit basic_app(std::shared_ptr<app_core> core) : core_{std::move(core)} {}
+
+  /// Runs until the graph ends or pauses; lends the calling thread to the run.
+  /// Errors: those of the nodes (node_failed …), invalid_update, graph_recursion, empty_input,
+  ///         invalid_config, unknown_interrupt, ambiguous_resume, graph_drained, storage codes.
+  ///         What was stored before a failure stays, finished tasks of the failed step included.
+  result<run_result> try_invoke(const run_input& input, const run_config& config = {}) const;
+
+  /// Starts a run that the runtime's own threads carry.
+  run_handle start(const run_input& input, const run_config& config = {}) const;
+
+  part_stream stream(const run_input& input, const run_config& config = {},
+                     std::vector<stream_mode> modes = {stream_mode::updates}) const;
+
+  /// Errors: no_saver, invalid_config (no thread_id), storage codes.
+  /// Source: spec/checkpoint.md section 6.1 to 6.3.
+  result<state_snapshot> try_get_state(const run_config& config) const;
+  result<std::vector<state_snapshot>> try_get_state_history(const run_config& config,
+                                                            const history_options& options = {}) const;
+  /// Writes as if a node had; gives where the new checkpoint is.
+  /// Errors: also invalid_update (unknown or ambiguous node).
+  result<checkpoint_ref> try_update_state(const run_config& config,
+                                          std::optional<state_update> values,
+                                          std::string as_node = {}) const;
+  result<checkpoint_ref> try_bulk_update_state(
+    const run_config& config, const std::vector<std::vector<outside_update>>& supersteps) const;
+
+  /// The forms that throw error.
+  state_snapshot get_state(const run_config& config) const {
+    return try_get_state(config).value();
+  }
+  std::vector<state_snapshot> get_state_history(const run_config& config,
+                                                const history_options& options = {}) const {
+    return try_get_state_history(config, options).value();
+  }
+  checkpoint_ref update_state(const run_config& config, std::optional<state_update> values,
+                              std::string as_node = {}) const {
+    return try_update_state(config, std::move(values), std::move(as_node)).value();
+  }
+
+  const compiled_graph& graph() const noexcept;
+
+  /// The graph as an actor: answers start_run with run_finished (troupe/actor.hpp). It lives as
+  /// long as the runtime.
+  caf::actor handle() const;
+
+protected:
+  std::shared_ptr<app_core> core_;
+};
+
+/// A loaded graph whose results are run_result (S = void) or typed_result<S>.
+template <class S = void>
+class app : public basic_app {
+public:
+  using basic_app::basic_app;
+  using result_type = std::conditional_t<std::is_void_v<S>, run_result,
+                                         typed_result<std::conditional_t<std::is_void_v<S>, int, S>>>;
+
+  /// As try_invoke; throws error.
+  result_type invoke(const run_input& input, const run_config& config = {}) const {
+    return result_type{try_invoke(input, config).value()};
+  }
+};
+
+/// Shape:  without `saver` and with an empty `data_dir`, threads are not stored.
+struct runtime_options {
+  std::filesystem::path data_dir = {};           ///< an LMDB saver in this directory
+  std::shared_ptr<troupe::saver> saver = nullptr; ///< or any saver
+  std::size_t worker_threads = 0;   ///< of an own actor system; 0: as many as cores
+  std::size_t blocking_threads = limits::blocking_threads_max; ///< bound of the blocking lane
+};
+
+/// Runs graphs. Ends all it started when destroyed: runs in flight end with runtime_stopped, what
+/// they had stored stays.
+/// Errors: the constructors throw error (storage codes).
+/// Source: troupe.
+class runtime {
+public:
+  /// With an actor system of its own (no caf-application.ini is read).
+  explicit runtime(runtime_options options = {});
+  /// On the caller's actor system, which must outlive this and is left as it was found. Its
+  /// config must know troupe's message types (troupe/actor.hpp, add_message_types).
+  runtime(caf::actor_system& system, runtime_options options = {});
+  runtime(const runtime&) = delete;
+  runtime& operator=(const runtime&) = delete;
+  ~runtime();
+
+  static result<std::unique_ptr<runtime>> open(runtime_options options = {});
+
+  app<> load(const compiled_graph& graph) { return app<>{load_core(graph)}; }
+  template <class S>
+  app<S> load(const typed_graph<S>& graph) {
+    return app<S>{load_core(graph)};
+  }
+
+  /// Null when threads are not stored.
+  const std::shared_ptr<troupe::saver>& saver() const noexcept;
+  /// The live actors, of all runs.
+  std::vector<actor_info> actors() const;
+
+private:
+  std::shared_ptr<app_core> load_core(const compiled_graph& graph);
+  std::unique_ptr<runtime_core> core_;
+};
+
+} // namespace troupe
