@@ -1,0 +1,84 @@
+#include "bench/harness.hpp"
+
+#include <sys/vfs.h>
+
+#include <linux/magic.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+
+namespace troupe::bench {
+
+namespace {
+
+std::string number(double x, const std::string& unit) {
+  char text[48];
+  auto digits = unit != "us" ? 0 : x < 1 ? 5 : x < 1000 ? 3 : 1;
+  std::snprintf(text, sizeof text, "%.*f", digits, x);
+  return text;
+}
+
+double median(std::vector<double> sorted) {
+  auto half = sorted.size() / 2;
+  return sorted.size() % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+bool in_memory(const std::filesystem::path& dir) {
+  struct statfs about {};
+  return statfs(dir.c_str(), &about) != 0 || about.f_type == TMPFS_MAGIC
+         || about.f_type == RAMFS_MAGIC;
+}
+
+// A file system in memory would make durable writes look free.
+std::filesystem::path local_disk() {
+  for (const auto& dir : {std::filesystem::temp_directory_path(), std::filesystem::path{"/var/tmp"},
+                          std::filesystem::current_path()})
+    if (!in_memory(dir))
+      return dir;
+  throw std::runtime_error{"make a directory: no local disk: set TMPDIR to a directory on one"};
+}
+
+} // namespace
+
+std::string to_line(const workload& work, const figure& result) {
+  auto sorted = result.samples;
+  std::sort(sorted.begin(), sorted.end());
+  const auto& unit = result.unit;
+  auto line = R"({"workload": ")" + work.name + R"(", "unit": ")" + unit + R"(", "min": )"
+              + number(sorted.front(), unit) + R"(, "median": )" + number(median(sorted), unit)
+              + R"(, "max": )" + number(sorted.back(), unit) + R"(, "runs": )"
+              + std::to_string(sorted.size());
+  if (!work.variant.empty())
+    line += R"(, "variant": ")" + work.variant + '"';
+  if (!work.name.starts_with("floor_"))
+    line += R"(, "runtime": "troupe )" TROUPE_VERSION "\"";
+  return line + '}';
+}
+
+scratch_dir::scratch_dir() {
+  auto pattern = (local_disk() / "troupe-bench-XXXXXX").string();
+  if (!mkdtemp(pattern.data()))
+    throw std::runtime_error{"make a directory: " + std::string{std::strerror(errno)} + ": "
+                             + pattern};
+  path_ = pattern;
+}
+
+scratch_dir::~scratch_dir() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::uintmax_t store_bytes(const std::filesystem::path& dir) {
+  std::uintmax_t sum = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator{dir}) {
+    auto name = entry.path().filename().string();
+    if (entry.is_regular_file() && name != "lock.mdb" && !name.ends_with("-lock"))
+      sum += entry.file_size();
+  }
+  return sum;
+}
+
+} // namespace troupe::bench

@@ -1,0 +1,174 @@
+// What every workload uses: samples, checks, result lines, and directories on a local disk.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace troupe::bench {
+
+/// What one line reports.
+/// Shape:  `unit` is us, bytes or per_s; `samples` is not empty.
+struct figure {
+  std::vector<double> samples;
+  std::string unit = "us";
+};
+
+inline constexpr std::size_t runs_min = 3;
+inline constexpr std::size_t runs_max_default = 25;
+inline constexpr std::chrono::seconds sampling_max{3}; // then runs_min samples are enough
+inline constexpr double batch_us_min = 10'000;         // of a batch of short runs
+inline constexpr double short_run_us_max = 100;        // shorter ones are timed in batches
+
+inline double microseconds(std::chrono::steady_clock::duration d) {
+  return std::chrono::duration<double, std::micro>(d).count();
+}
+
+/// How long `run` took, in microseconds.
+template <class F> double time_us(F&& run) {
+  auto from = std::chrono::steady_clock::now();
+  run();
+  return microseconds(std::chrono::steady_clock::now() - from);
+}
+
+/// Keeps the compiler from dropping the work that made `x`.
+template <class T> void keep(const T& x) {
+  asm volatile("" : : "r,m"(x) : "memory");
+}
+
+/// Takes samples, each after one untimed warm-up.
+class sampler {
+public:
+  explicit sampler(std::size_t runs_max) : runs_max_{runs_max} {}
+
+  /// Samples of what `one` returns: it keeps its own preparations and checks off the clock.
+  /// Shape:  as many as fit in sampling_max, at least runs_min.
+  template <class F> figure each(F one, std::string unit = "us") const {
+    one();
+    return collect(one, runs_max_default, std::move(unit));
+  }
+
+  /// As each(), this many samples whatever the time.
+  template <class F> figure exactly(std::size_t runs, F one, std::string unit = "us") const {
+    one();
+    figure out{{}, std::move(unit)};
+    for (runs = std::min(runs, runs_max_); runs > 0; --runs)
+      out.samples.push_back(one());
+    return out;
+  }
+
+  /// Samples of one `run`: its own time or, where that is short, the mean of a batch. `check`
+  /// follows each sample, off the clock.
+  template <class F, class Check> figure batches(F run, Check check) const {
+    run();
+    check();
+    std::size_t count = 1;
+    auto batch_us = time_us(run);
+    if (batch_us < short_run_us_max)
+      while (batch_us < batch_us_min) {
+        auto factor = batch_us > 0 ? batch_us_min * 1.2 / batch_us : 10.0;
+        count = static_cast<std::size_t>(static_cast<double>(count) * std::clamp(factor, 1.2, 10.0))
+                + 1;
+        batch_us = time_batch_us(run, count);
+      }
+    auto one = [&run, &check, count] {
+      auto mean = time_batch_us(run, count) / static_cast<double>(count);
+      check();
+      return mean;
+    };
+    return collect(one, runs_max_default, "us");
+  }
+  template <class F> figure batches(F run) const {
+    return batches(std::move(run), [] {});
+  }
+
+private:
+  template <class F> static double time_batch_us(F& run, std::size_t count) {
+    return time_us([&run, count] {
+      for (std::size_t i = 0; i < count; ++i)
+        run();
+    });
+  }
+
+  template <class F> figure collect(F& one, std::size_t runs, std::string unit) const {
+    figure out{{}, std::move(unit)};
+    auto at_most = std::min(runs, runs_max_);
+    auto at_least = std::min(runs_min, at_most);
+    auto from = std::chrono::steady_clock::now();
+    while (
+      out.samples.size() < at_least
+      || (out.samples.size() < at_most && std::chrono::steady_clock::now() - from < sampling_max))
+      out.samples.push_back(one());
+    return out;
+  }
+
+  std::size_t runs_max_;
+};
+
+/// One line of results. Two workloads of one name differ in `variant`.
+/// Errors: `run` throws what its graph throws, and wrong_result.
+struct workload {
+  std::string name;
+  std::function<figure(const sampler&)> run;
+  std::string variant = {};
+};
+
+using workloads = std::vector<workload>;
+
+/// Each section of workloads adds its own.
+void add_engine(workloads& all);
+void add_fan_out(workloads& all);
+void add_wide(workloads& all);
+void add_durability(workloads& all);
+void add_reading(workloads& all);
+void add_codec(workloads& all);
+void add_process(workloads& all);
+void add_machine_floors(workloads& all);
+void add_caf_floors(workloads& all);
+void add_storage_floors(workloads& all);
+
+/// Does what the program does as a child of its own; gives the exit status.
+int run_child(std::string_view job);
+
+/// The result of a workload is not what it must be.
+class wrong_result : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Errors: throws wrong_result when `holds` is false.
+inline void expect(bool holds, const char* what) {
+  if (!holds)
+    throw wrong_result{std::string{"wrong result: "} + what};
+}
+
+/// The line of a figure, without a line break.
+/// Shape:  one JSON object; a floor names no runtime.
+std::string to_line(const workload& work, const figure& result);
+
+/// A new, empty directory on a local disk, removed at the end.
+class scratch_dir {
+public:
+  /// Errors: throws std::runtime_error when there is no such directory to be had.
+  scratch_dir();
+  scratch_dir(const scratch_dir&) = delete;
+  scratch_dir& operator=(const scratch_dir&) = delete;
+  ~scratch_dir();
+  const std::filesystem::path& path() const noexcept { return path_; }
+
+private:
+  std::filesystem::path path_;
+};
+
+/// Bytes of the files in `dir`, without LMDB's lock file.
+std::uintmax_t store_bytes(const std::filesystem::path& dir);
+
+} // namespace troupe::bench

@@ -1,0 +1,110 @@
+// troupe-bench: times workloads and the floors of the machine, one JSON line each.
+
+#include "bench/harness.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <regex>
+
+namespace {
+
+using namespace std::literals;
+
+troupe::bench::workloads all_workloads() {
+  troupe::bench::workloads all;
+  troupe::bench::add_engine(all);
+  troupe::bench::add_fan_out(all);
+  troupe::bench::add_wide(all);
+  troupe::bench::add_durability(all);
+  troupe::bench::add_reading(all);
+  troupe::bench::add_codec(all);
+  troupe::bench::add_process(all);
+  troupe::bench::add_machine_floors(all);
+  troupe::bench::add_caf_floors(all);
+  troupe::bench::add_storage_floors(all);
+  return all;
+}
+
+void list(const troupe::bench::workloads& chosen) {
+  const std::string* last = nullptr; // variants follow one another
+  for (const auto& work : chosen) {
+    if (!last || *last != work.name)
+      std::cout << work.name << '\n';
+    last = &work.name;
+  }
+}
+
+/// Whether every result was right.
+bool run(const troupe::bench::workloads& chosen, const troupe::bench::sampler& sample,
+         std::ostream* copy) {
+  bool all_right = true;
+  for (const auto& work : chosen) {
+    try {
+      auto line = to_line(work, work.run(sample));
+      std::cout << line << std::endl;
+      if (copy)
+        *copy << line << std::endl;
+    } catch (const std::exception& e) {
+      std::cerr << "troupe-bench: " << work.name << ": " << e.what() << std::endl;
+      all_right = false;
+    }
+  }
+  return all_right;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 3 && argv[1] == "--child"sv) // before anything else: its start is timed
+    return troupe::bench::run_child(argv[2]);
+
+  CLI::App arguments{"Times troupe's workloads and the floors of this machine, a JSON line each."};
+  bool only_list = false;
+  std::string filter;
+  std::string file;
+  std::size_t runs_max = troupe::bench::runs_max_default;
+  arguments.add_flag("--list", only_list, "Print the names of the workloads and run none");
+  arguments.add_option("--filter", filter,
+                       "Only workloads whose name this regular expression finds");
+  arguments.add_option("--json", file, "Write the lines to this file, too");
+  arguments.add_option("--runs-max", runs_max, "Samples of a workload at most")
+    ->check(CLI::PositiveNumber);
+  CLI11_PARSE(arguments, argc, argv);
+
+  auto chosen = all_workloads();
+  try {
+    std::regex wanted{filter};
+    std::erase_if(chosen, [&wanted](const troupe::bench::workload& work) {
+      return !std::regex_search(work.name, wanted);
+    });
+  } catch (const std::regex_error& e) {
+    std::cerr << "troupe-bench: --filter: " << e.what() << ": " << filter << '\n';
+    return 2;
+  }
+  if (chosen.empty()) {
+    std::cerr << "troupe-bench: --filter: no workload matches: " << filter << '\n';
+    return 2;
+  }
+  if (only_list) {
+    list(chosen);
+    return 0;
+  }
+
+  std::ofstream copy;
+  if (!file.empty()) {
+    copy.open(file, std::ios::trunc);
+    if (!copy) {
+      std::cerr << "troupe-bench: --json: can't write to " << file << '\n';
+      return 2;
+    }
+  }
+  bool all_right = run(chosen, troupe::bench::sampler{runs_max}, file.empty() ? nullptr : &copy);
+  if (!file.empty() && !copy.flush()) {
+    std::cerr << "troupe-bench: --json: can't write to " << file << '\n';
+    return 1;
+  }
+  return all_right ? 0 : 1;
+}

@@ -1,0 +1,16 @@
+// The report, as Markdown.
+#pragma once
+
+#include "digest.hpp"
+
+#include <string>
+
+namespace digest {
+
+/// The report on `s`: the same text for the same facts, in whatever order they came.
+std::string write_report(const state& s);
+
+/// The first lines of a report, for a question.
+std::string excerpt_of(const std::string& report);
+
+} // namespace digest

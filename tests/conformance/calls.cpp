@@ -1,0 +1,194 @@
+#include "calls.hpp"
+
+#include "call_config.hpp"
+#include "expr.hpp"
+#include "graph_of.hpp"
+#include "transcript.hpp"
+
+#include <set>
+
+namespace troupe::conformance {
+namespace {
+
+answer_json failed(const error& e) {
+  return {{"error", reference_name(e)}};
+}
+
+run_input input_of(const script_json& call, world& w) {
+  scope outside{w};
+  auto t = evaluate(call.at("input"), outside);
+  if (t.is_null())
+    return nullptr;
+  if (auto* c = t.as_command())
+    return *c;
+  if (t.as_object())
+    return update_of(t); // keeps the order of the channels
+  return t.to_value();
+}
+
+std::optional<state_update> values_of(const script_json& update, world& w) {
+  scope outside{w};
+  auto t = evaluate(update.value("values", script_json{}), outside);
+  if (t.is_null())
+    return std::nullopt;
+  if (t.as_command())
+    w.refuse("an update that is a command");
+  return update_of(t);
+}
+
+outside_update update_in(const script_json& update, world& w) {
+  return {values_of(update, w), text_member(update, "as_node")};
+}
+
+} // namespace
+
+case_run::case_run(const script& s)
+  : script_{s},
+    world_{s.text()},
+    runtime_{runtime_options{.saver = saver_}} {}
+
+answer_json case_run::answers() {
+  auto out = answer_json::array();
+  for (const auto& call : script_.calls) {
+    out.push_back(world_.labels.apply(answer(call)));
+    world_.check();
+  }
+  return out;
+}
+
+const std::map<std::string_view, case_run::call>& case_run::calls() {
+  static const std::map<std::string_view, call> table{
+    {"invoke", &case_run::invoke},
+    {"stream", &case_run::stream},
+    {"state", &case_run::state},
+    {"history", &case_run::history},
+    {"update", &case_run::update},
+    {"bulk_update", &case_run::bulk_update},
+    {"checkpoints", &case_run::checkpoints},
+    {"delete_thread", &case_run::delete_thread},
+    {"draw", &case_run::draw},
+    {"compile", &case_run::compile},
+  };
+  return table;
+}
+
+answer_json case_run::answer(const script_json& call) {
+  auto name = call.at("do").get<std::string>();
+  auto found = calls().find(name);
+  if (found == calls().end())
+    world_.refuse("call " + name);
+  try {
+    return (this->*found->second)(call);
+  } catch (const error& e) {
+    return failed(e);
+  }
+}
+
+// ---- running --------------------------------------------------------------------------------
+
+answer_json case_run::invoke(const script_json& call) {
+  auto app = app_for(call);
+  return shown(app.try_invoke(input_of(call, world_), config_of(call, world_)).value());
+}
+
+answer_json case_run::stream(const script_json& call) {
+  answer_json out{{"events", answer_json::array()}};
+  try {
+    auto app = app_for(call);
+    auto parts = app.stream(input_of(call, world_), config_of(call, world_),
+                            modes_of(call, world_));
+    while (auto part = parts.next())
+      out["events"].push_back(shown(*part));
+  } catch (const error& e) {
+    out.update(failed(e));
+  }
+  return out;
+}
+
+// ---- state ----------------------------------------------------------------------------------
+
+answer_json case_run::state(const script_json& call) {
+  return shown(app_for(call).get_state(config_of(call, world_)));
+}
+
+answer_json case_run::history(const script_json& call) {
+  auto snapshots = answer_json::array();
+  for (const auto& snapshot :
+       app_for(call).get_state_history(config_of(call, world_), history_of(call, world_)))
+    snapshots.push_back(shown(snapshot));
+  return {{"snapshots", std::move(snapshots)}};
+}
+
+answer_json case_run::update(const script_json& call) {
+  auto made = app_for(call).update_state(config_of(call, world_), values_of(call, world_),
+                                         text_member(call, "as_node"));
+  return {{"checkpoint", shown_checkpoint(made.checkpoint_id)}};
+}
+
+answer_json case_run::bulk_update(const script_json& call) {
+  std::vector<std::vector<outside_update>> supersteps;
+  for (const auto& updates : call.at("supersteps")) {
+    auto& step = supersteps.emplace_back();
+    for (const auto& update : updates)
+      step.push_back(update_in(update, world_));
+  }
+  auto app = app_for(call);
+  auto made = app.try_bulk_update_state(config_of(call, world_), supersteps).value();
+  return {{"checkpoint", shown_checkpoint(made.checkpoint_id)}};
+}
+
+answer_json case_run::checkpoints(const script_json& call) {
+  auto config = config_of(call, world_);
+  auto stored =
+    saver_->list({.thread_id = config.thread_id, .checkpoint_ns = config.checkpoint_ns});
+  auto records = answer_json::array();
+  for (const auto& tuple : stored.value())
+    records.push_back(shown(tuple));
+  return {{"checkpoints", std::move(records)}};
+}
+
+answer_json case_run::delete_thread(const script_json& call) {
+  saver_->delete_thread(text_member(call, "thread")).value();
+  return answer_json::object();
+}
+
+// ---- graphs ---------------------------------------------------------------------------------
+
+answer_json case_run::draw(const script_json& call) {
+  auto app = app_for(call);
+  auto nodes = app.graph().nodes();
+  std::set<std::string> names{nodes.begin(), nodes.end()};
+  names.insert(START);
+  auto edges = answer_json::array();
+  for (const auto& edge : app.graph().edges()) {
+    auto label = edge.label.empty() ? answer_json{} : answer_json(edge.label);
+    edges.push_back(answer_json::array({edge.from, edge.to, label, edge.conditional}));
+    names.insert({edge.from, edge.to});
+  }
+  return {{"nodes", names}, {"edges", std::move(edges)}};
+}
+
+answer_json case_run::compile(const script_json& call) {
+  app_for(call);
+  return answer_json::object();
+}
+
+app<> case_run::app_for(const script_json& call) {
+  auto name = call.value("graph", std::string{"main"});
+  auto found = apps_.find(name);
+  if (found == apps_.end())
+    found = apps_.emplace(name, load(name)).first;
+  if (auto* e = std::get_if<error>(&found->second))
+    throw *e;
+  return std::get<app<>>(found->second);
+}
+
+std::variant<app<>, error> case_run::load(const std::string& name) {
+  try {
+    return runtime_.load(graph_of(name, script_.graphs.at(name), world_));
+  } catch (const error& e) {
+    return e;
+  }
+}
+
+} // namespace troupe::conformance

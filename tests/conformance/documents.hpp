@@ -1,0 +1,14 @@
+// The two kinds of JSON documents here.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+namespace troupe::conformance {
+
+/// What a case says: object members in the order of the file.
+using script_json = nlohmann::ordered_json;
+
+/// What a transcript says: object members sorted by key, as labels are given in that order.
+using answer_json = nlohmann::json;
+
+} // namespace troupe::conformance

@@ -1,0 +1,44 @@
+// The expressions of a case.
+#pragma once
+
+#include "term.hpp"
+#include "world.hpp"
+
+#include <troupe/context.hpp>
+#include <troupe/state.hpp>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace troupe::conformance {
+
+/// Where an expression is evaluated. Shape: outside a node `input` and `task` are null.
+struct scope {
+  world& shared;
+  const state_view* input = nullptr;
+  context* task = nullptr;
+  std::map<std::string, term, std::less<>> locals = {};
+};
+
+/// What `expr` evaluates to; lists and objects are evaluated inside, in their order.
+/// Errors: throws what a `$raise` in it says, unsupported for an operator that is not known, and
+///         error for an operator that does not fit where it stands.
+term evaluate(const script_json& expr, scope& s);
+
+/// The text that `expr` evaluates to.
+std::string text(const script_json& expr, scope& s);
+
+/// Fails as `[class, text expression]` says. Errors: always throws node_error.
+[[noreturn]] void raise(const script_json& failure, scope& s);
+
+/// `{"$name": argument}`: how each name is evaluated. An operator that is missing here is one
+/// entry.
+using operation = std::function<term(const script_json& argument, scope& s)>;
+using operation_table = std::map<std::string_view, operation>;
+
+const operation_table& value_operations(); ///< what is known from values alone
+const operation_table& task_operations();  ///< what reads the task, or speaks to it
+
+} // namespace troupe::conformance

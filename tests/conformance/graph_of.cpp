@@ -1,0 +1,211 @@
+#include "graph_of.hpp"
+
+#include "body.hpp"
+#include "channel_of.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace troupe::conformance {
+namespace {
+
+class construction {
+public:
+  construction(const std::string& name, const script_json& declared, world& w)
+    : name_{name},
+      declared_{declared},
+      world_{w},
+      graph_{all_channels()} {}
+
+  compiled_graph build() {
+    refuse_members(declared_, {"agent", "entrypoint", "defaults"});
+    add_schemas();
+    add_nodes();
+    add_edges();
+    add_branches();
+    return graph_.compile(options());
+  }
+
+private:
+  using node_list = std::vector<std::pair<std::string, const script_json*>>;
+
+  void refuse_members(const script_json& object, std::initializer_list<const char*> members) {
+    for (const auto* member : members)
+      if (object.contains(member))
+        world_.refuse(member);
+  }
+
+  const script_json& member(const char* name) const {
+    static const script_json nothing;
+    auto found = declared_.find(name);
+    return found == declared_.end() ? nothing : *found;
+  }
+
+  // ---- schemas --------------------------------------------------------------------------------
+
+  schema all_channels() {
+    schema out;
+    for (const auto& [key, channel] : member("state").items())
+      out.channels.emplace_back(key, channel_of(channel, world_));
+    return out;
+  }
+
+  channel_spec channel_named(const std::string& key) {
+    for (const auto* part : {"state", "private"})
+      if (auto found = member(part).find(key); found != member(part).end())
+        return channel_of(*found, world_);
+    return last_value;
+  }
+
+  schema channels_named(const script_json& keys) {
+    schema out;
+    for (const auto& key : keys)
+      out.channels.emplace_back(key, channel_named(key.get<std::string>()));
+    return out;
+  }
+
+  void add_schemas() {
+    if (const auto& keys = member("input"); !keys.is_null())
+      graph_.input_schema(channels_named(keys));
+    if (const auto& keys = member("output"); !keys.is_null())
+      graph_.output_schema(channels_named(keys));
+  }
+
+  // ---- nodes ----------------------------------------------------------------------------------
+
+  node_list declared_nodes() const {
+    node_list out;
+    const auto& nodes = member("nodes");
+    if (nodes.is_array())
+      for (const auto& pair : nodes)
+        out.emplace_back(pair.at(0).get<std::string>(), &pair.at(1));
+    else
+      for (const auto& [node, spec] : nodes.items())
+        out.emplace_back(node, &spec);
+    return out;
+  }
+
+  // Those of sequences stand behind the others.
+  node_list ordered_nodes() const {
+    auto nodes = declared_nodes();
+    node_list sequences;
+    for (const auto& sequence : member("sequences"))
+      for (const auto& node : sequence)
+        for (const auto& known : nodes)
+          if (known.first == node)
+            sequences.push_back(known);
+    std::erase_if(nodes, [&](const auto& node) {
+      return std::find(sequences.begin(), sequences.end(), node) != sequences.end();
+    });
+    nodes.insert(nodes.end(), sequences.begin(), sequences.end());
+    return nodes;
+  }
+
+  void add_nodes() {
+    for (const auto& [node, spec] : ordered_nodes())
+      add_node(node, *spec);
+  }
+
+  void add_node(const std::string& node, const script_json& spec) {
+    refuse_members(spec, {"graph", "tools", "retry", "cache", "on_error"});
+    graph_.add_node(
+      node,
+      [&w = world_, &body = spec.at("run")](const state_view& input, context& task) {
+        scope s{w, &input, &task};
+        return output_of(run_body(body, s));
+      },
+      options_of(spec));
+  }
+
+  node_options options_of(const script_json& spec) {
+    node_options out;
+    out.defer = spec.value("defer", false);
+    if (auto keys = spec.find("input"); keys != spec.end())
+      out.input = channels_named(*keys);
+    if (auto metadata = spec.find("metadata"); metadata != spec.end())
+      out.metadata = value_of(*metadata);
+    out.destinations = spec.value("destinations", std::vector<std::string>{});
+    return out;
+  }
+
+  // ---- edges ----------------------------------------------------------------------------------
+
+  void add_edges() {
+    for (const auto& edge : member("edges")) {
+      auto to = edge.at(1).get<std::string>();
+      if (const auto& from = edge.at(0); from.is_array())
+        graph_.add_edge(from.get<std::vector<std::string>>(), to);
+      else
+        graph_.add_edge(from.get<std::string>(), to);
+    }
+    for (const auto& sequence : member("sequences"))
+      for (std::size_t i = 1; i < sequence.size(); ++i)
+        graph_.add_edge(sequence[i - 1].get<std::string>(), sequence[i].get<std::string>());
+  }
+
+  path_map map_of(const script_json& branch) {
+    auto to = branch.find("to");
+    if (to == branch.end() || to->is_null())
+      return {};
+    if (to->is_array())
+      return to->get<std::vector<std::string>>();
+    std::vector<std::pair<std::string, std::string>> entries;
+    for (const auto& [label, node] : to->items())
+      entries.emplace_back(label, node.get<std::string>());
+    return entries;
+  }
+
+  void add_branches() {
+    std::size_t count = 0;
+    for (const auto& branch : member("branches"))
+      graph_.add_conditional_edges(
+        branch.at("from").get<std::string>(),
+        [&w = world_, &route = branch.at("route")](const state_view& state, context& task) {
+          scope s{w, &state, &task};
+          return destinations_of(evaluate(route, s));
+        },
+        map_of(branch), "route" + std::to_string(++count));
+  }
+
+  // ---- compile --------------------------------------------------------------------------------
+
+  // A graph that calls go to keeps its threads in the case's saver, or nowhere.
+  bool keeps_threads(const script_json& compile) const {
+    auto checkpointer = compile.find("checkpointer");
+    return checkpointer != compile.end()
+           && (name_ == "main" ? *checkpointer == true : *checkpointer == "case");
+  }
+
+  compile_options options() const {
+    static const script_json defaults = script_json::object();
+    const auto& compile = member("compile").is_null() ? defaults : member("compile");
+    compile_options out;
+    out.name = compile.value("name", name_);
+    out.interrupt_before = node_names(compile.value("interrupt_before", script_json{}));
+    out.interrupt_after = node_names(compile.value("interrupt_after", script_json{}));
+    out.checkpointer = keeps_threads(compile);
+    return out;
+  }
+
+  const std::string& name_;
+  const script_json& declared_;
+  world& world_;
+  state_graph<> graph_;
+};
+
+} // namespace
+
+compiled_graph graph_of(const std::string& name, const script_json& declared, world& w) {
+  return construction{name, declared, w}.build();
+}
+
+std::vector<std::string> node_names(const script_json& declared) {
+  if (declared.is_string())
+    return {declared.get<std::string>()};
+  return declared.is_null() ? std::vector<std::string>{} : declared.get<std::vector<std::string>>();
+}
+
+} // namespace troupe::conformance

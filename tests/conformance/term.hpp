@@ -1,0 +1,58 @@
+// What an expression of a case evaluates to: a value, a command, or a list or object of terms.
+#pragma once
+
+#include "documents.hpp"
+
+#include <troupe/control.hpp>
+#include <troupe/state_graph.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace troupe::conformance {
+
+/// A value, or what no value can be: a command, a list that may hold commands, an object whose
+/// members have the order in which they were evaluated.
+class term {
+public:
+  using list_type = std::vector<term>;
+  using object_type = std::vector<std::pair<std::string, term>>;
+
+  term() = default;
+  term(value v) : rep_{std::move(v)} {}
+  term(command c) : rep_{std::move(c)} {}
+  term(list_type items) : rep_{std::move(items)} {}
+  term(object_type members) : rep_{std::move(members)} {}
+
+  const command* as_command() const noexcept { return std::get_if<command>(&rep_); }
+  const list_type* as_list() const noexcept { return std::get_if<list_type>(&rep_); }
+  const object_type* as_object() const noexcept { return std::get_if<object_type>(&rep_); }
+
+  /// As a value. Errors: throws error{invalid_value} where a command stands.
+  value to_value() const;
+  bool is_null() const;
+  /// Every value but null, false, 0, "", [] and {}; a command too.
+  bool is_true() const;
+
+private:
+  std::variant<value, command, list_type, object_type> rep_;
+};
+
+/// The JSON as it stands.
+term term_of(const script_json& literal);
+value value_of(const script_json& literal);
+
+/// The writes of a node or an update that gave `t`, in the order of its members. Shape: null
+/// writes nothing.
+state_update update_of(const term& t);
+/// What a node body that returned `t` gave back.
+node_output output_of(const term& t);
+/// Where a route or a goto that gave `t` leads: a name, a send, or a list of these. Shape: null is
+/// the name "", which no node has.
+/// Errors: throws error{invalid_value} for anything else.
+std::vector<destination> destinations_of(const term& t);
+
+} // namespace troupe::conformance

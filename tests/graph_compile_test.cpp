@@ -1,0 +1,462 @@
+// The compiler: what only the whole graph shows to be wrong, and what is in a plan.
+#include "graph/graph_plan.hpp"
+#include "graph/names.hpp"
+
+#include <troupe/state_graph.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace troupe {
+namespace {
+
+using texts = std::vector<std::string>;
+
+struct story {
+  std::vector<std::string> log;
+  std::int64_t words = 10;
+  std::string title;
+  TROUPE_STATE(story, (log, append), (words, sum), title)
+};
+
+struct draft {
+  std::string title;
+  std::string scratch; // private to those who read it
+  TROUPE_STATE(draft, title, scratch)
+};
+
+value nothing(const state_view&) {
+  return {};
+}
+const char* to_end(const state_view&) {
+  return END;
+}
+
+// A builder with nodes of these names.
+state_graph<> graph_of(std::initializer_list<const char*> nodes,
+                       schema state = {{"x", last_value}}) {
+  state_graph<> g{std::move(state)};
+  for (auto* n : nodes)
+    g.add_node(n, nothing);
+  return g;
+}
+
+std::string refusal(const state_graph<>& g, compile_options options = {}) {
+  auto graph = g.try_compile(std::move(options));
+  if (graph)
+    return "nothing was refused";
+  BOOST_TEST((graph.error().code() == errc::invalid_graph));
+  return graph.error().message();
+}
+
+const plan_node& node_of(const compiled_graph& graph, std::string_view name) {
+  const auto& plan = *graph.plan();
+  BOOST_REQUIRE(plan.find_node(name) != no_index);
+  return plan.node(plan.find_node(name));
+}
+
+const plan_channel& channel_of(const compiled_graph& graph, std::string_view name) {
+  const auto& plan = *graph.plan();
+  BOOST_REQUIRE_MESSAGE(plan.find_channel(name) != no_index, name);
+  return plan.channel(plan.find_channel(name));
+}
+
+texts names_of(const compiled_graph& graph, const std::vector<channel_index>& channels) {
+  texts out;
+  for (auto c : channels)
+    out.push_back(graph.plan()->channel(c).name);
+  return out;
+}
+
+texts channel_names(const compiled_graph& graph) {
+  texts out;
+  for (const auto& c : graph.plan()->channels)
+    out.push_back(c.name);
+  return out;
+}
+
+// As `channel`, or `channel=value`.
+texts writes_of(const compiled_graph& graph, std::string_view node) {
+  texts out;
+  for (const auto& w : node_of(graph, node).writes)
+    out.push_back(graph.plan()->channel(w.channel).name
+                  + (w.val.is_null() ? "" : "=" + std::string{w.val.as_string()}));
+  return out;
+}
+
+void same(const texts& got, const texts& wanted) {
+  BOOST_TEST(got == wanted, boost::test_tools::per_element());
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(graph_compile)
+
+// ---- mistakes -------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(an_edge_from_an_unknown_node_is_refused) {
+  auto g = graph_of({"a"});
+  g.add_edge("zz", "a");
+  BOOST_TEST(refusal(g) == "Found edge starting at unknown node 'zz'");
+  auto h = graph_of({"a"});
+  h.add_conditional_edges("zz", to_end);
+  h.add_edge(START, "a");
+  BOOST_TEST(refusal(h) == "Found edge starting at unknown node 'zz'");
+  auto from_end = graph_of({"a"});
+  from_end.add_conditional_edges(END, to_end);
+  from_end.add_edge(START, "a");
+  BOOST_TEST(refusal(from_end) == "Found edge starting at unknown node '__end__'");
+}
+
+BOOST_AUTO_TEST_CASE(a_graph_needs_an_entrypoint) {
+  const std::string wanted =
+    "Graph must have an entrypoint: add at least one edge from START to another node";
+  auto g = graph_of({"a", "b"});
+  BOOST_TEST(refusal(g) == wanted);
+  g.add_edge("a", "b");
+  g.add_edge({"a", "b"}, "b");
+  BOOST_TEST(refusal(g) == wanted);
+  BOOST_TEST(refusal(state_graph<>{{}}) == wanted);
+  g.add_conditional_edges(START, to_end);
+  BOOST_TEST(refusal(g) == "nothing was refused");
+}
+
+BOOST_AUTO_TEST_CASE(a_route_to_an_unknown_node_is_refused) {
+  auto g = graph_of({"a"});
+  g.add_edge(START, "a");
+  g.add_conditional_edges("a", to_end, {"a", END});
+  BOOST_TEST(refusal(g) == "nothing was refused");
+  path_map map{std::vector<std::pair<std::string, std::string>>{{"label", "z"}}};
+  g.add_conditional_edges("a", to_end, map, "cond");
+  BOOST_TEST(refusal(g) == "At 'a' node, 'cond' branch found unknown target 'z'");
+  auto h = graph_of({"a"});
+  h.add_conditional_edges(START, to_end, {START});
+  BOOST_TEST(refusal(h) == "At '__start__' node, 'condition' branch found unknown target '__start__'");
+}
+
+BOOST_AUTO_TEST_CASE(an_edge_to_an_unknown_node_is_refused) {
+  auto g = graph_of({"a"});
+  g.add_edge(START, "a");
+  g.add_edge("a", "z");
+  BOOST_TEST(refusal(g) == "Found edge ending at unknown node `z`");
+  auto h = graph_of({});
+  h.add_node("a", nothing, {.destinations = {END, "z"}});
+  h.add_edge(START, "a");
+  BOOST_TEST(refusal(h) == "Found edge ending at unknown node `z`");
+}
+
+BOOST_AUTO_TEST_CASE(a_breakpoint_at_an_unknown_node_is_refused) {
+  auto g = graph_of({"a"});
+  g.add_edge(START, "a");
+  BOOST_TEST(refusal(g, {.interrupt_before = {"a", "q"}}) == "Interrupt node `q` not found");
+  BOOST_TEST(refusal(g, {.interrupt_after = {"q"}}) == "Interrupt node `q` not found");
+  BOOST_TEST(refusal(g, {.interrupt_after = {START}}) == "Interrupt node `__start__` not found");
+  BOOST_TEST(refusal(g, {.interrupt_before = {"*"}, .interrupt_after = {"*"}})
+             == "nothing was refused");
+}
+
+BOOST_AUTO_TEST_CASE(the_first_mistake_in_the_order_of_the_reference_is_reported) {
+  auto g = graph_of({"a"});
+  g.add_edge("a", "z");
+  g.add_conditional_edges("a", to_end, {"y"});
+  BOOST_TEST(refusal(g, {.interrupt_before = {"q"}}).starts_with("Graph must have an entrypoint"));
+  g.add_edge(START, "a");
+  BOOST_TEST(refusal(g, {.interrupt_before = {"q"}}).starts_with("At 'a' node"));
+  g.add_edge("x", "a");
+  BOOST_TEST(refusal(g).starts_with("Found edge starting"));
+}
+
+BOOST_AUTO_TEST_CASE(two_joins_that_would_share_a_channel_are_refused) {
+  auto g = graph_of({"a", "b", "a+b", "c"});
+  g.add_edge(START, "a");
+  g.add_edge({"a", "b"}, "c");
+  g.add_edge({"a+b"}, "c");
+  BOOST_TEST(refusal(g) == "compile a graph: two edges would share a channel: `join:a+b:c`");
+}
+
+BOOST_AUTO_TEST_CASE(compile_throws_what_try_compile_returns) {
+  auto g = graph_of({"a"});
+  BOOST_CHECK_EXCEPTION(g.compile(), error, [](const error& e) {
+    return e.code() == errc::invalid_graph && e.message().starts_with("Graph must have");
+  });
+}
+
+BOOST_AUTO_TEST_CASE(unreachable_nodes_are_allowed) {
+  auto g = graph_of({"a", "island", "other"});
+  g.add_edge(START, "a");
+  g.add_edge("island", "other");
+  BOOST_TEST(refusal(g) == "nothing was refused");
+}
+
+// ---- channels -------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(channels_stand_in_the_order_of_the_reference) {
+  state_graph<> g{{{"z", last_value}, {"left", remaining_steps}, {"a", append}}};
+  g.input_schema({{"in", last_value}, {"z", last_value}});
+  g.output_schema({{"out", any_value}});
+  g.add_node("late", nothing, {.defer = true, .input = schema{{"mine", topic}}});
+  g.add_node("first", nothing);
+  g.add_route(START, [](const state_view&, context&) { return std::vector<destination>{"first"}; },
+              schema{{"asked", last_value}}, {}, {});
+  g.add_edge({"late", "first"}, "late");
+  g.add_edge({"late", "late"}, "first");
+  auto graph = g.compile();
+  same(channel_names(graph),
+       {"z", "a", "in", "out", "mine", "asked", "left", "__start__", "__pregel_tasks",
+        "branch:to:late", "branch:to:first", "join:late+first:late", "join:late+late:first"});
+  for (const auto& c : graph.plan()->channels)
+    BOOST_TEST(c.control == !c.state);
+  BOOST_TEST(channel_of(graph, "left").state);
+  BOOST_TEST(channel_of(graph, "left").triggers.empty());
+  BOOST_TEST(!channel_of(graph, "__start__").state);
+}
+
+BOOST_AUTO_TEST_CASE(channels_of_the_compiler_have_the_kinds_of_the_reference) {
+  auto g = graph_of({"a"});
+  g.add_node("late", nothing, {.defer = true});
+  g.add_edge(START, "a");
+  g.add_edge({"a"}, "late");
+  g.add_edge({"a", "late", "a"}, "a");
+  auto graph = g.compile();
+  auto is = [&graph](const char* name, const channel_spec& spec) {
+    BOOST_TEST((channel_of(graph, name).spec == spec), name);
+  };
+  is("__start__", ephemeral);
+  is("__pregel_tasks", topic);
+  is("branch:to:a", ephemeral_unguarded);
+  is("branch:to:late", {.kind = channel_kind::last_value_after_finish});
+  is("join:a:late", {.kind = channel_kind::named_barrier_after_finish, .names = {"a"}});
+  is("join:a+late+a:a", {.kind = channel_kind::named_barrier, .names = {"a", "late"}});
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_lists_its_channels_by_what_they_are_for) {
+  state_graph<> g{{{"z", last_value}, {"left", remaining_steps}, {"seen", any_value}}};
+  g.input_schema({{"in", last_value}});
+  g.add_node("a", nothing, {.input = schema{{"mine", ephemeral}, {"all", topic_accumulating}}});
+  g.add_node("late", nothing, {.defer = true});
+  g.add_edge(START, "a");
+  g.add_edge({"a"}, "late");
+  auto graph = g.compile();
+  const auto& plan = *graph.plan();
+  same(names_of(graph, plan.input_keys), {"in"});
+  same(names_of(graph, plan.output_keys), {"z", "seen"});
+  same(names_of(graph, plan.stream_keys), {"z", "seen", "in", "mine", "all"});
+  same(names_of(graph, plan.reacting),
+       {"seen", "mine", "__start__", "__pregel_tasks", "branch:to:a"});
+  same(names_of(graph, plan.finishing), {"branch:to:late", "join:a:late"});
+  BOOST_TEST(plan.channel(plan.start).name == "__start__");
+  BOOST_TEST(plan.channel(plan.tasks).name == "__pregel_tasks");
+  BOOST_TEST(!plan.single);
+}
+
+BOOST_AUTO_TEST_CASE(a_state_of_one_value_is_known_as_such) {
+  auto root = graph_of({"a"}, {{"__root__", sum}});
+  root.add_edge(START, "a");
+  BOOST_TEST(root.compile().plan()->single);
+  auto two = graph_of({"a"}, {{"__root__", sum}, {"x", last_value}});
+  two.add_edge(START, "a");
+  BOOST_TEST(!two.compile().plan()->single);
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_two_schemas_declare_is_one_channel_of_the_first_kind) {
+  state_graph<> g{{{"n", sum}}};
+  g.add_node("a", nothing, {.input = schema{{"n", last_value}}});
+  g.add_edge(START, "a");
+  auto graph = g.compile();
+  BOOST_TEST((channel_of(graph, "n").spec == sum));
+  same(names_of(graph, node_of(graph, "a").reads), {"n"});
+}
+
+// ---- nodes ----------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(start_is_node_zero_and_is_triggered_by_its_own_channel) {
+  auto g = graph_of({"a"});
+  g.add_edge(START, "a");
+  auto graph = g.compile();
+  const auto& start = graph.plan()->node(0);
+  BOOST_TEST(start.name == "__start__");
+  BOOST_TEST((!start.body.plain && !start.body.coroutine));
+  BOOST_TEST(start.reads.empty());
+  BOOST_TEST(start.pull_suffix == "__start____pregel_pull__start__");
+  same(names_of(graph, start.triggers), {"__start__"});
+  BOOST_TEST(start.branch == graph.plan()->start);
+  BOOST_TEST((channel_of(graph, "__start__").triggers == std::vector<node_index>{0}));
+  same(writes_of(graph, START), {"branch:to:a"});
+}
+
+BOOST_AUTO_TEST_CASE(nodes_stand_in_the_order_in_which_they_were_added_and_are_found_by_name) {
+  auto g = graph_of({"z", "m", "a"});
+  g.add_edge(START, "a");
+  auto graph = g.compile();
+  same(graph.nodes(), {"z", "m", "a"});
+  BOOST_TEST(graph.plan()->find_node("m") == 2u);
+  BOOST_TEST(graph.plan()->find_node(START) == 0u);
+  BOOST_TEST(graph.plan()->find_node("") == no_index);
+  BOOST_TEST(graph.plan()->find_node(END) == no_index);
+  BOOST_TEST(graph.plan()->find_channel("branch:to:zz") == no_index);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_node_was_given_is_in_its_plan) {
+  state_graph<> g{{{"x", last_value}}};
+  g.add_node("a", nothing,
+             {.lane = lane::blocking,
+              .defer = true,
+              .metadata = value::map({{"k", 1}}),
+              .destinations = {"a", END}});
+  g.add_edge(START, "a");
+  auto graph = g.compile({.name = "g", .interrupt_after = {"a"}, .checkpointer = false});
+  const auto& a = node_of(graph, "a");
+  BOOST_TEST((a.lane == lane::blocking));
+  BOOST_TEST(a.defer);
+  BOOST_TEST(a.metadata["k"] == value(1));
+  same(a.destinations, {"a", END});
+  BOOST_TEST(static_cast<bool>(a.body.plain));
+  BOOST_TEST(graph.name() == "g");
+  BOOST_TEST(!graph.plan()->options.checkpointer);
+  same(graph.plan()->options.interrupt_after, {"a"});
+}
+
+BOOST_AUTO_TEST_CASE(a_node_reads_the_whole_state_or_its_input_schema_in_its_order) {
+  state_graph<> g{{{"x", last_value}, {"left", remaining_steps}, {"log", append}}};
+  g.input_schema({{"in", last_value}});
+  g.add_node("all", nothing);
+  g.add_node("some", nothing,
+             {.input = schema{{"log", append}, {"mine", last_value}, {"left", remaining_steps}}});
+  g.add_node("none", nothing, {.input = schema{}});
+  g.add_edge(START, "all");
+  auto graph = g.compile();
+  same(names_of(graph, node_of(graph, "all").reads), {"x", "left", "log"});
+  same(names_of(graph, node_of(graph, "some").reads), {"log", "mine", "left"});
+  same(names_of(graph, node_of(graph, "none").reads), {});
+}
+
+BOOST_AUTO_TEST_CASE(edges_become_writes_before_joins_in_the_order_added_without_end_or_repeats) {
+  auto g = graph_of({"a", "b", "c", "d"});
+  g.add_edge({"b", "a"}, "d");
+  g.add_edge(START, "a");
+  g.add_edge("a", "c");
+  g.add_edge("a", END);
+  g.add_edge("a", "b");
+  g.add_edge("a", "c");
+  g.add_edge({"a", "c"}, "d");
+  g.add_edge({"b", "a"}, "d");
+  g.add_edge({"a", "b"}, END);
+  auto graph = g.compile();
+  same(writes_of(graph, "a"),
+       {"branch:to:c", "branch:to:b", "join:b+a:d=a", "join:a+c:d=a"});
+  same(writes_of(graph, "b"), {"join:b+a:d=b"});
+  same(writes_of(graph, "d"), {});
+}
+
+BOOST_AUTO_TEST_CASE(a_source_that_stands_twice_in_a_join_writes_twice) {
+  auto g = graph_of({"a", "b"});
+  g.add_edge(START, "a");
+  g.add_edge({"a", "a"}, "b");
+  auto graph = g.compile();
+  same(writes_of(graph, "a"), {"join:a+a:b=a", "join:a+a:b=a"});
+}
+
+BOOST_AUTO_TEST_CASE(triggers_are_sorted_by_channel_name_and_end_the_hash_of_a_pull_task) {
+  auto g = graph_of({"a", "b", "zeta"});
+  g.add_edge(START, "a");
+  g.add_edge({"b", "a"}, "zeta");
+  g.add_edge({"a", "b"}, "zeta");
+  auto graph = g.compile();
+  const auto& zeta = node_of(graph, "zeta");
+  same(names_of(graph, zeta.triggers), {"branch:to:zeta", "join:a+b:zeta", "join:b+a:zeta"});
+  BOOST_TEST(zeta.pull_suffix
+             == "zeta__pregel_pullbranch:to:zetajoin:a+b:zetajoin:b+a:zeta");
+  BOOST_TEST(graph.plan()->channel(zeta.branch).name == "branch:to:zeta");
+  for (auto c : zeta.triggers)
+    BOOST_TEST((graph.plan()->channel(c).triggers == std::vector<node_index>{3}));
+}
+
+BOOST_AUTO_TEST_CASE(routes_read_as_their_node_unless_they_say_otherwise) {
+  state_graph<story> g;
+  g.add_node("a", [](const draft&) {});
+  g.add_edge(START, "a");
+  g.add_conditional_edges("a", [](const story&) { return END; }, {END}, "plain");
+  g.add_conditional_edges("a", [](const draft&) { return END; }, {}, "private");
+  g.add_conditional_edges(START, [](const story&) { return END; });
+  auto graph = g.compile();
+  const auto& routes = node_of(graph, "a").routes;
+  BOOST_REQUIRE(routes.size() == 2u);
+  BOOST_TEST(routes[0].name == "plain");
+  BOOST_TEST(routes[0].map.given());
+  BOOST_TEST(!routes[0].reads);
+  BOOST_REQUIRE(routes[1].reads);
+  same(names_of(graph, *routes[1].reads), {"title", "scratch"});
+  BOOST_REQUIRE(graph.plan()->node(0).routes.at(0).reads); // START itself reads nothing
+  same(names_of(graph, *graph.plan()->node(0).routes[0].reads), {"log", "words", "title"});
+}
+
+// ---- typed graphs ---------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_typed_graph_has_a_channel_for_each_member_and_private_ones_behind) {
+  state_graph<story> g;
+  g.add_node("a", [](const draft& d) { return set(&draft::scratch, d.title); });
+  g.add_node("b", [](const story&) {});
+  g.add_edge(START, "a");
+  typed_graph<story> graph = g.compile();
+  const auto& plan = *graph.plan();
+  same(names_of(graph, plan.stream_keys), {"log", "words", "title", "scratch"});
+  same(names_of(graph, plan.output_keys), {"log", "words", "title"});
+  same(names_of(graph, plan.input_keys), {"log", "words", "title"});
+  same(names_of(graph, node_of(graph, "a").reads), {"title", "scratch"});
+  same(names_of(graph, node_of(graph, "b").reads), {"log", "words", "title"});
+  BOOST_TEST((channel_of(graph, "words").spec == sum));
+  BOOST_TEST(channel_of(graph, "words").spec.op->initial.value() == value(10));
+}
+
+// ---- advice ---------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_node_with_destinations_and_edges_is_warned_about) {
+  auto g = graph_of({"b"});
+  g.add_node("goes", nothing, {.destinations = {"b"}});
+  g.add_node("both", nothing, {.destinations = {"b"}});
+  g.add_node("ends", nothing, {.destinations = {"b", END}});
+  g.add_edge(START, "goes");
+  g.add_edge("both", "b");
+  g.add_edge("ends", END);
+  auto graph = g.compile();
+  BOOST_REQUIRE(graph.warnings().size() == 1u);
+  BOOST_TEST(graph.warnings()[0].find("`both`") != std::string::npos);
+}
+
+// ---- sizes ----------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_long_chain_and_a_wide_fan_keep_their_shape) {
+  constexpr std::size_t length = 1000;
+  state_graph<> g{{{"x", last_value}}};
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < length; ++i) {
+    all.push_back("n" + std::to_string(i));
+    g.add_node(all[i], nothing);
+    g.add_edge(i == 0 ? std::string{START} : all[i - 1], all[i]);
+  }
+  g.add_node("last", nothing);
+  g.add_edge(all, "last");
+  auto graph = g.compile();
+  const auto& plan = *graph.plan();
+  BOOST_TEST(plan.nodes.size() == length + 2);
+  BOOST_TEST(plan.find_node("n999") == 1000u);
+  same(writes_of(graph, "n998").size() == 2 ? texts{} : texts{"two writes"}, {});
+  const auto& join = plan.channel(node_of(graph, "last").triggers[1]);
+  BOOST_TEST(join.spec.names.size() == length);
+  BOOST_TEST(std::ranges::is_sorted(join.spec.names));
+}
+
+BOOST_AUTO_TEST_CASE(reserved_words_are_those_of_the_reference) {
+  for (auto word : {"langsmith:hidden", "|", ":", "configurable", "__snapshot_bumps__",
+                    "__pregel_strict_resume", "__pregel_push", "__error_source_node__"})
+    BOOST_TEST(names::reserved(word), word);
+  for (auto word : {"", "a", "__start__", "__end__", "__pregel_tasks", "__return__", "__previous__"})
+    BOOST_TEST(!names::reserved(word), word);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe

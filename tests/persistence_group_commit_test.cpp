@@ -1,0 +1,297 @@
+// The writer thread against a sink that can be made to fail, without LMDB.
+#include "persistence/group_commit.hpp"
+
+#include "tests/persistence_fixture.hpp"
+
+#include <atomic>
+#include <latch>
+
+namespace troupe {
+
+namespace {
+
+using namespace std::chrono_literals;
+using test::require_error;
+using texts = std::vector<std::string>;
+
+// Notes what happens; the jobs are told apart by their thread. `block_begin` holds the writer.
+class recording_sink final : public commit_sink {
+public:
+  result<void> begin() override {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [this] { return !is_held_; });
+    if (begins_to_fail > 0 && begins_to_fail-- > 0)
+      return full("begin");
+    open_.clear();
+    return {};
+  }
+  write_outcome write(const commit_job& job) override {
+    const auto& id = job.request.ref.thread_id;
+    if (id.starts_with("refused"))
+      return {.answer = troupe::error{errc::invalid_value, id}};
+    if (id.starts_with("breaks"))
+      return {.answer = full(id), .transaction_stands = false};
+    if (id == "1breaks" && !std::exchange(has_broken_, true))
+      return {.answer = full(id), .transaction_stands = false};
+    open_.push_back(id);
+    return {.answer = {}, .bytes = id == "big" ? limits::commit_bytes_max : 1};
+  }
+  result<void> commit() override {
+    if (commits_to_fail > 0 && commits_to_fail-- > 0)
+      return full("commit");
+    std::scoped_lock lock{mutex_};
+    committed_.push_back(std::exchange(open_, {}));
+    return {};
+  }
+  void abort() override { open_.clear(); }
+
+  void hold(bool held) {
+    {
+      std::scoped_lock lock{mutex_};
+      is_held_ = held;
+    }
+    changed_.notify_all();
+  }
+  std::vector<texts> committed() {
+    std::scoped_lock lock{mutex_};
+    return committed_;
+  }
+
+  std::atomic<int> begins_to_fail = 0;
+  std::atomic<int> commits_to_fail = 0;
+
+private:
+  static troupe::error full(std::string what) { return {errc::storage_full, std::move(what)}; }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_held_ = false;
+  bool has_broken_ = false;
+  texts open_;
+  std::vector<texts> committed_;
+};
+
+commit_job job_of(std::string thread_id) {
+  commit_job job;
+  job.request.ref.thread_id = std::move(thread_id);
+  job.request.writes.push_back({"task", "", {}});
+  return job;
+}
+
+using answer = std::future<result<void>>;
+
+answer submit(group_commit& to, commit_job job, save_ack when) {
+  auto promise = std::make_shared<std::promise<result<void>>>();
+  auto future = promise->get_future();
+  job.when = when;
+  job.done = [promise](result<void> r) { promise->set_value(std::move(r)); };
+  to.submit(std::move(job));
+  return future;
+}
+
+answer accepted(group_commit& to, std::string id) {
+  return submit(to, job_of(std::move(id)), save_ack::accepted);
+}
+answer durable(group_commit& to, std::string id) {
+  return submit(to, job_of(std::move(id)), save_ack::durable);
+}
+
+struct fixture {
+  recording_sink sink;
+  group_commit commits{sink, 1h}; // nothing is committed because of its age
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(persistence_group_commit, fixture)
+
+BOOST_AUTO_TEST_CASE(what_waits_together_is_committed_together_in_order) {
+  sink.hold(true);
+  std::vector<answer> answers;
+  texts ids;
+  for (int i = 0; i < 100; ++i) {
+    ids.push_back(std::to_string(i));
+    answers.push_back(durable(commits, ids.back()));
+  }
+  sink.hold(false);
+  for (auto& a : answers)
+    a.get().value();
+  BOOST_TEST(sink.committed().size() <= 2u); // the first may have been taken alone
+  texts all;
+  for (const auto& batch : sink.committed())
+    all.insert(all.end(), batch.begin(), batch.end());
+  BOOST_TEST(all == ids, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(accepted_is_answered_before_the_commit_and_durable_after_it) {
+  accepted(commits, "a").get().value();
+  accepted(commits, "b").get().value();
+  BOOST_TEST(sink.committed().empty());
+  durable(commits, "c").get().value();
+  BOOST_TEST((sink.committed() == std::vector<texts>{{"a", "b", "c"}}));
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_durable_job_waits_for_what_came_before) {
+  accepted(commits, "a").get().value();
+  submit(commits, {}, save_ack::accepted).get().value();
+  BOOST_TEST(sink.committed().empty());
+  submit(commits, {}, save_ack::durable).get().value();
+  BOOST_TEST((sink.committed() == std::vector<texts>{{"a"}}));
+  submit(commits, {}, save_ack::durable).get().value();
+  BOOST_TEST(sink.committed().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(flush_commits_only_for_a_thread_that_has_something_accepted) {
+  accepted(commits, "a").get().value();
+  commits.flush("b");
+  BOOST_TEST(sink.committed().empty());
+  commits.flush("a");
+  BOOST_TEST(sink.committed().size() == 1u);
+  accepted(commits, "a").get().value();
+  commits.flush("");
+  BOOST_TEST(sink.committed().size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_large_transaction_is_committed_unasked) {
+  accepted(commits, "a").get().value();
+  accepted(commits, "big").get().value();
+  accepted(commits, "b").get().value(); // taken after the commit
+  BOOST_TEST((sink.committed() == std::vector<texts>{{"a", "big"}}));
+}
+
+BOOST_AUTO_TEST_CASE(destruction_commits_and_answers_everything) {
+  recording_sink other;
+  std::vector<answer> answers;
+  {
+    group_commit short_lived{other, 1h};
+    other.hold(true);
+    for (int i = 0; i < 10; ++i)
+      answers.push_back(i % 2 == 0 ? accepted(short_lived, "a") : durable(short_lived, "b"));
+    other.hold(false);
+  }
+  for (auto& a : answers)
+    a.get().value();
+  std::size_t count = 0;
+  for (const auto& batch : other.committed())
+    count += batch.size();
+  BOOST_TEST(count == 10u);
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_job_fails_alone) {
+  sink.hold(true);
+  auto a = accepted(commits, "a");
+  auto bad = durable(commits, "refused");
+  auto b = durable(commits, "b");
+  sink.hold(false);
+  a.get().value();
+  require_error(bad.get(), errc::invalid_value);
+  b.get().value();
+  BOOST_TEST((sink.committed() == std::vector<texts>{{"a", "b"}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_breaks_the_transaction_takes_none_along) {
+  accepted(commits, "a").get().value();
+  require_error(durable(commits, "breaks").get(), errc::storage_full);
+  durable(commits, "a").get().value();
+  BOOST_TEST((sink.committed() == std::vector<texts>{{"a"}, {"a"}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_breaks_the_transaction_is_tried_once_more_alone) {
+  accepted(commits, "a").get().value();
+  durable(commits, "1breaks").get().value();
+  BOOST_TEST((sink.committed() == std::vector<texts>{{"a"}, {"1breaks"}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_commit_is_told_to_all_and_work_goes_on) {
+  accepted(commits, "a").get().value();
+  accepted(commits, "b").get().value();
+  sink.commits_to_fail = 1;
+  require_error(durable(commits, "b").get(), errc::storage_full); // b knows by this answer
+  durable(commits, "b").get().value();
+  require_error(accepted(commits, "a").get(), errc::storage_full); // a by its next request
+  durable(commits, "a").get().value();
+  BOOST_TEST((sink.committed() == std::vector<texts>{{"b"}, {"a"}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_commit_of_one_job_is_tried_twice) {
+  sink.commits_to_fail = 1;
+  durable(commits, "a").get().value();
+  sink.commits_to_fail = 2;
+  require_error(durable(commits, "a").get(), errc::storage_full);
+  BOOST_TEST((sink.committed() == std::vector<texts>{{"a"}}));
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_begin_is_answered) {
+  sink.begins_to_fail = 1;
+  require_error(accepted(commits, "a").get(), errc::storage_full);
+  durable(commits, "a").get().value();
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_request_is_told_once_and_forgotten_when_the_thread_is_deleted) {
+  sink.commits_to_fail = 2;
+  accepted(commits, "a").get().value();
+  commits.flush("a");
+  auto deletion = job_of("a");
+  deletion.delete_thread = true;
+  submit(commits, std::move(deletion), save_ack::durable).get().value();
+  durable(commits, "a").get().value();
+}
+
+BOOST_AUTO_TEST_CASE(a_callback_may_submit) {
+  std::promise<void> done;
+  auto second = job_of("b");
+  second.done = [&done](result<void> r) {
+    if (r)
+      done.set_value();
+  };
+  auto first = job_of("a");
+  first.when = save_ack::accepted;
+  first.done = [&](result<void>) { commits.submit(std::move(second)); };
+  commits.submit(std::move(first));
+  done.get_future().get();
+  BOOST_TEST((sink.committed() == std::vector<texts>{{"a", "b"}}));
+}
+
+BOOST_AUTO_TEST_CASE(many_threads_keep_each_its_order) {
+  constexpr int threads = 4;
+  constexpr int jobs = 500;
+  {
+    std::vector<std::jthread> submitters;
+    std::latch start{threads};
+    for (int t = 0; t < threads; ++t)
+      submitters.emplace_back([this, &start, t] {
+        start.arrive_and_wait();
+        for (int i = 0; i < jobs; ++i) {
+          auto when = i % 100 == 99 ? save_ack::durable : save_ack::accepted;
+          auto a = submit(commits, job_of(std::to_string(t) + ":" + std::to_string(i)), when);
+          if (!a.get())
+            std::abort();
+        }
+      });
+  }
+  std::vector<int> next(threads);
+  for (const auto& batch : sink.committed())
+    for (const auto& id : batch)
+      BOOST_REQUIRE(std::stoi(id.substr(2)) == next.at(static_cast<std::size_t>(id[0] - '0'))++);
+  for (auto n : next)
+    BOOST_TEST(n == jobs);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(persistence_group_commit_window)
+
+BOOST_AUTO_TEST_CASE(an_idle_writer_commits_what_is_as_old_as_the_window) {
+  recording_sink sink;
+  std::promise<void> committed;
+  group_commit commits{sink, 1ms};
+  accepted(commits, "a").get().value();
+  // The window's end is the only thing that can bring this about.
+  while (sink.committed().empty())
+    std::this_thread::yield();
+  BOOST_TEST((sink.committed() == std::vector<texts>{{"a"}}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe

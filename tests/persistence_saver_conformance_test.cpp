@@ -1,0 +1,515 @@
+// What every saver must do, after the reference's checkpointer conformance suite
+// (libs/checkpoint-conformance: put, put_writes, get_tuple, list, delete_thread).
+#include "tests/persistence_fixture.hpp"
+
+#include <boost/mpl/list.hpp>
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+using test::ids_of;
+using test::make_put;
+using test::require_error;
+
+struct memory_backend {
+  std::shared_ptr<troupe::saver> saver = make_memory_saver();
+};
+
+struct lmdb_backend {
+  test::temporary_directory dir;
+  std::shared_ptr<troupe::saver> saver = open_lmdb_saver(dir.path() / "data").value();
+};
+
+using backends = boost::mpl::list<memory_backend, lmdb_backend>;
+using texts = std::vector<std::string>;
+
+checkpoint_ref at(std::string thread_id, std::string ns = "", std::string id = "") {
+  return {std::move(thread_id), std::move(ns), std::move(id)};
+}
+
+checkpoint_tuple get(saver& from, const checkpoint_ref& ref) {
+  auto tuple = from.get_tuple(ref).value();
+  BOOST_REQUIRE(tuple.has_value());
+  return std::move(*tuple);
+}
+
+bool is_there(saver& in, const checkpoint_ref& ref) {
+  return in.get_tuple(ref).value().has_value();
+}
+
+value stored_value(saver& from, const checkpoint_ref& ref, const std::string& channel) {
+  for (const auto& [name, val] : get(from, ref).checkpoint.channel_values)
+    if (name == channel)
+      return val;
+  return "absent";
+}
+
+// Writes as "path/task/channel=value", in order.
+texts writes_of(saver& from, const checkpoint_ref& ref) {
+  texts lines;
+  for (const auto& w : get(from, ref).pending_writes)
+    lines.push_back(w.task_path + "/" + w.task_id + "/" + w.channel + "=" + to_json(w.value));
+  return lines;
+}
+
+void put(saver& to, const checkpoint_ref& ref, const checkpoint_put& p) {
+  to.put(ref, p).value();
+}
+
+void put_writes(saver& to, const checkpoint_ref& ref, const task_writes& w) {
+  to.put_writes(ref, w).value();
+}
+
+task_writes one_write(std::string task_id, value val, std::string path = "") {
+  return {std::move(task_id), std::move(path), {{"channel", std::move(val)}}};
+}
+
+// Two threads, t with two namespaces of three checkpoints, u with one checkpoint.
+void fill(saver& to) {
+  for (const auto* ns : {"", "child:1"})
+    for (int i = 1; i <= 3; ++i)
+      put(to, at("t", ns),
+          make_put("c" + std::to_string(i), i == 1 ? "" : "c" + std::to_string(i - 1), {{"n", i}},
+                   value{{"source", i == 1 ? "input" : "loop"}, {"step", i - 2}, {"score", 42}},
+                   {static_cast<unsigned>(i), 7}));
+  put(to, at("u"), make_put("c2", "", {{"n", 9}}, value{{"source", "input"}, {"step", -1}}));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(persistence_saver_conformance)
+
+// ---- put ----------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_keeps_every_part_of_a_checkpoint, backend, backends) {
+  backend on;
+  checkpoint_put p = make_put("c1", "", {});
+  auto& cp = p.checkpoint;
+  cp.v = 1;
+  cp.channel_values = {{"dict", value{{"a", 1}, {"b", value{1, 2}}}},
+                       {"int", 42},
+                       {"list", value{1, "two", 3.5}},
+                       {"null", nullptr},
+                       {"str", "hello"}};
+  cp.channel_versions = {{"dict", {1, 0}}, {"gone", {9, 3}},      {"int", {2, 0xffffffffffffffff}},
+                         {"list", {3, 7}}, {"null", {1ull << 62, 1}}, {"str", {300, 7}}};
+  cp.versions_seen = {{"__input__", {}}, {"node", {{"dict", {1, 0}}, {"int", {2, 9}}}}};
+  cp.updated_channels = texts{"dict", "int"};
+  p.new_versions = {"dict", "gone", "int", "list", "null", "str"};
+  p.metadata = value{{"source", "loop"}, {"step", 3}, {"parents", value::map()}, {"run_id", "r"}};
+  put(*on.saver, at("t"), p);
+
+  auto tuple = get(*on.saver, at("t"));
+  BOOST_TEST((tuple.checkpoint == cp));
+  BOOST_TEST(tuple.metadata == p.metadata);
+  BOOST_TEST((tuple.ref == at("t", "", "c1")));
+  BOOST_TEST(tuple.parent_id == "");
+  BOOST_TEST(tuple.pending_writes.empty());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_tells_no_updated_channels_from_none_known, backend, backends) {
+  backend on;
+  auto p = make_put("c1", "", {});
+  p.checkpoint.updated_channels = texts{};
+  put(*on.saver, at("t"), p);
+  BOOST_TEST((get(*on.saver, at("t")).checkpoint.updated_channels == texts{}));
+  p.checkpoint.updated_channels.reset();
+  put(*on.saver, at("t"), p);
+  BOOST_TEST(!get(*on.saver, at("t")).checkpoint.updated_channels.has_value());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_keeps_a_time_that_is_no_timestamp, backend, backends) {
+  backend on;
+  for (const auto* ts : {"", "yesterday", "2026-02-30T00:00:00.000000+00:00",
+                         "2026-11-21T20:21:07.123456+01:00", "0000-01-01T00:00:00.000000+00:00"}) {
+    auto p = make_put("c1", "", {});
+    p.checkpoint.ts = ts;
+    put(*on.saver, at("t"), p);
+    BOOST_TEST(get(*on.saver, at("t")).checkpoint.ts == ts);
+  }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_keeps_namespaces_apart, backend, backends) {
+  backend on;
+  const std::string long_ns(limits::checkpoint_ns_bytes_max, 'x');
+  const texts all{"", "child:abc", "child:abd", std::string(400, 'y'), std::string(401, 'y'),
+                  long_ns, std::string("a\0b", 3), "a"};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    put(*on.saver, at("t", all[i]), make_put("c", "", {{"n", i}}));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    BOOST_TEST(stored_value(*on.saver, at("t", all[i]), "n") == value(i));
+    BOOST_TEST(get(*on.saver, at("t", all[i])).ref.checkpoint_ns == all[i]);
+  }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_keeps_threads_apart_whatever_their_bytes, backend, backends) {
+  backend on;
+  const texts all{"a", "ab", std::string("a\0", 2), std::string(1, '\0'), "\xff\xff", "a/b", "a|b",
+                  std::string(limits::thread_id_bytes_max, 'z')};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    put(*on.saver, at(all[i]), make_put("c", "", {{"n", i}}));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    BOOST_TEST(stored_value(*on.saver, at(all[i]), "n") == value(i));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_stores_several_checkpoints_with_their_parents, backend,
+                              backends) {
+  backend on;
+  fill(*on.saver);
+  for (int i = 1; i <= 3; ++i) {
+    auto id = "c" + std::to_string(i);
+    auto tuple = get(*on.saver, at("t", "", id));
+    BOOST_TEST(tuple.checkpoint.id == id);
+    BOOST_TEST(tuple.parent_id == (i == 1 ? "" : "c" + std::to_string(i - 1)));
+  }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_stores_only_what_has_a_new_version, backend, backends) {
+  backend on;
+  put(*on.saver, at("t"), make_put("c1", "", {{"a", 1}, {"b", 10}}));
+  auto p = make_put("c2", "c1", {{"a", 2}, {"b", "not looked at"}});
+  p.checkpoint.channel_versions[0].second.number = 2;
+  p.new_versions = {"a"};
+  put(*on.saver, at("t"), p);
+  BOOST_TEST(stored_value(*on.saver, at("t", "", "c2"), "a") == value(2));
+  BOOST_TEST(stored_value(*on.saver, at("t", "", "c2"), "b") == value(10));
+  BOOST_TEST(stored_value(*on.saver, at("t", "", "c1"), "a") == value(1));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_tells_branches_of_a_thread_apart_by_tag, backend, backends) {
+  backend on;
+  for (unsigned branch : {1u, 2u}) {
+    auto p = make_put("c" + std::to_string(branch), "", {{"a", branch}});
+    p.checkpoint.channel_versions[0].second = {5, branch};
+    put(*on.saver, at("t"), p);
+  }
+  BOOST_TEST(stored_value(*on.saver, at("t", "", "c1"), "a") == value(1));
+  BOOST_TEST(stored_value(*on.saver, at("t", "", "c2"), "a") == value(2));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_leaves_out_channels_without_value_or_version, backend,
+                              backends) {
+  backend on;
+  put(*on.saver, at("t"), make_put("c1", "", {{"a", 1}, {"b", 10}}));
+  auto p = make_put("c2", "c1", {});
+  p.checkpoint.channel_versions = {{"a", {2, 7}}};
+  p.new_versions = {"a", "unversioned"};
+  put(*on.saver, at("t"), p);
+  BOOST_TEST(get(*on.saver, at("t")).checkpoint.channel_values.empty());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_of_the_same_id_replaces, backend, backends) {
+  backend on;
+  put(*on.saver, at("t"), make_put("c1", "", {{"a", 1}, {"b", 1}}, value{{"step", 1}}));
+  auto p = make_put("c1", "c0", {{"a", 2}}, value{{"step", 2}});
+  p.checkpoint.channel_versions.emplace_back("b", version{1, 7});
+  p.new_versions = {"a", "b"}; // b is empty now
+  put(*on.saver, at("t"), p);
+  auto tuple = get(*on.saver, at("t"));
+  BOOST_TEST(tuple.parent_id == "c0");
+  BOOST_TEST(tuple.metadata["step"] == value(2));
+  BOOST_TEST((tuple.checkpoint.channel_values == named<value>{{"a", 2}}));
+  BOOST_TEST(on.saver->list({}).value().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_ignores_the_checkpoint_id_of_the_reference, backend, backends) {
+  backend on;
+  put(*on.saver, at("t", "", "c0"), make_put("c1", "", {}));
+  BOOST_TEST(get(*on.saver, at("t")).parent_id == "");
+}
+
+// ---- put_writes ---------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_writes_keeps_all_writes_of_all_tasks, backend, backends) {
+  backend on;
+  put(*on.saver, at("t"), make_put("c1", "", {}));
+  auto here = at("t", "", "c1");
+  put_writes(*on.saver, here, {"task1", "a:b:c", {{"x", value{{"data", 123}}}, {"y", 2}, {"x", 3}}});
+  put_writes(*on.saver, here, {"task2", "a:b:c", {{"x", nullptr}}});
+  BOOST_TEST(writes_of(*on.saver, here)
+               == (texts{"a:b:c/task1/x={\"data\":123}", "a:b:c/task1/y=2", "a:b:c/task1/x=3",
+                         "a:b:c/task2/x=null"}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_writes_orders_by_path_then_task_then_slot, backend, backends) {
+  backend on;
+  put(*on.saver, at("t"), make_put("c1", "", {}));
+  auto here = at("t", "", "c1");
+  put_writes(*on.saver, here, {"a", "~2", {{"x", 1}}});
+  put_writes(*on.saver, here, {"c", "~1", {{"x", 2}, {"__error__", 3}, {"x", 4}}});
+  put_writes(*on.saver, here, {"b", "~1", {{"__resume__", 5}, {"__interrupt__", 6}}});
+  put_writes(*on.saver, here, {"z", "", {{"x", 7}}});
+  put_writes(*on.saver, here, {"b", "~1", {{"__scheduled__", 8}}});
+  BOOST_TEST(writes_of(*on.saver, here)
+               == (texts{"/z/x=7", "~1/b/__resume__=5", "~1/b/__interrupt__=6",
+                         "~1/b/__scheduled__=8", "~1/c/__error__=3", "~1/c/x=2", "~1/c/x=4",
+                         "~2/a/x=1"}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_writes_keeps_a_position_that_is_there, backend, backends) {
+  backend on;
+  put(*on.saver, at("t"), make_put("c1", "", {}));
+  auto here = at("t", "", "c1");
+  put_writes(*on.saver, here, {"task", "p", {{"x", 1}}});
+  put_writes(*on.saver, here, {"task", "p", {{"x", 1}}});
+  put_writes(*on.saver, here, {"task", "q", {{"x", 2}, {"y", 3}}});
+  BOOST_TEST(writes_of(*on.saver, here) == (texts{"p/task/x=1", "q/task/y=3"}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_writes_replaces_special_channels, backend, backends) {
+  backend on;
+  put(*on.saver, at("t"), make_put("c1", "", {}));
+  auto here = at("t", "", "c1");
+  for (int i : {1, 2})
+    put_writes(*on.saver, here,
+               {"task",
+                "",
+                {{"__error__", i}, {"__interrupt__", i}, {"__resume__", i}, {"__scheduled__", i},
+                 {"__no_writes__", i}}});
+  put_writes(*on.saver, here, {"task", "", {{"__error__", 3}, {"__error__", 4}}});
+  BOOST_TEST(writes_of(*on.saver, here)
+               == (texts{"/task/__resume__=2", "/task/__interrupt__=2", "/task/__scheduled__=2",
+                         "/task/__error__=4", "/task/__no_writes__=1"}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_writes_belong_to_one_namespace_and_checkpoint, backend,
+                              backends) {
+  backend on;
+  for (const auto* ns : {"", "child"})
+    for (const auto* id : {"c1", "c10", "c2"})
+      put(*on.saver, at("t", ns), make_put(id, "", {}));
+  put_writes(*on.saver, at("t", "", "c1"), one_write("root", 1));
+  put_writes(*on.saver, at("t", "child", "c1"), one_write("child", 2));
+  BOOST_TEST(writes_of(*on.saver, at("t", "", "c1")) == texts{"/root/channel=1"});
+  BOOST_TEST(writes_of(*on.saver, at("t", "child", "c1")) == texts{"/child/channel=2"});
+  BOOST_TEST(writes_of(*on.saver, at("t", "", "c10")).empty());
+  BOOST_TEST(writes_of(*on.saver, at("t", "", "c2")).empty());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_writes_may_come_before_the_checkpoint, backend, backends) {
+  backend on;
+  put_writes(*on.saver, at("t", "", "c1"), one_write("task", 1));
+  BOOST_TEST(!is_there(*on.saver, at("t", "", "c1")));
+  put(*on.saver, at("t"), make_put("c1", "", {}));
+  BOOST_TEST(writes_of(*on.saver, at("t", "", "c1")) == texts{"/task/channel=1"});
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_writes_keeps_task_ids_of_every_form, backend, backends) {
+  backend on;
+  put(*on.saver, at("t"), make_put("c1", "", {}));
+  texts ids{"", "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "6BA7B810-9dad-11d1-80b4-00c04fd430c8",
+            "6ba7b810-9dad-11d1-80b4_00c04fd430c8", std::string(limits::task_id_bytes_max, 't'),
+            "\xff", "0123456789abcdef"};
+  std::ranges::sort(ids);
+  for (const auto& id : ids)
+    put_writes(*on.saver, at("t", "", "c1"), one_write(id, 1));
+  texts found;
+  for (const auto& w : get(*on.saver, at("t")).pending_writes)
+    found.push_back(w.task_id);
+  BOOST_TEST(found == ids, boost::test_tools::per_element());
+}
+
+// ---- get_tuple ----------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(get_tuple_is_empty_for_what_is_not_there, backend, backends) {
+  backend on;
+  BOOST_TEST(!is_there(*on.saver, at("t")));
+  fill(*on.saver);
+  BOOST_TEST(!is_there(*on.saver, at("nobody")));
+  BOOST_TEST(!is_there(*on.saver, at("t", "", "c9")));
+  BOOST_TEST(!is_there(*on.saver, at("t", "", "c")));
+  BOOST_TEST(!is_there(*on.saver, at("t", "child:2")));
+  BOOST_TEST(!is_there(*on.saver, at("u", "child:1")));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(get_tuple_without_an_id_gives_the_greatest, backend, backends) {
+  backend on;
+  version at_version{1, 7};
+  for (const auto* id : {"c2", "c10", "c3", "1ef4f797-8335-6428-8001-8a1503f9b875"}) {
+    put(*on.saver, at("t"), make_put(id, "", {{"n", id}}, value::map({}), at_version));
+    ++at_version.number;
+  }
+  BOOST_TEST(get(*on.saver, at("t")).ref.checkpoint_id == "c3");
+  BOOST_TEST(stored_value(*on.saver, at("t", "", "c10"), "n") == value("c10"));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_new_checkpoint_has_no_pending_writes, backend, backends) {
+  backend on;
+  put(*on.saver, at("t"), make_put("c1", "", {}));
+  put_writes(*on.saver, at("t", "", "c1"), one_write("task", 1));
+  put(*on.saver, at("t"), make_put("c2", "c1", {}));
+  BOOST_TEST(writes_of(*on.saver, at("t")).empty());
+  BOOST_TEST(writes_of(*on.saver, at("t", "", "c1")).size() == 1u);
+}
+
+// ---- list ---------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(list_gives_all_by_thread_namespace_and_newest_first, backend,
+                              backends) {
+  backend on;
+  BOOST_TEST(on.saver->list({}).value().empty());
+  fill(*on.saver);
+  texts lines;
+  for (const auto& tuple : on.saver->list({}).value())
+    lines.push_back(tuple.ref.thread_id + "/" + tuple.ref.checkpoint_ns + "/"
+                    + tuple.ref.checkpoint_id + "="
+                    + to_json(tuple.checkpoint.channel_values.at(0).second));
+  BOOST_TEST(lines == (texts{"t//c3=3", "t//c2=2", "t//c1=1", "t/child:1/c3=3", "t/child:1/c2=2",
+                             "t/child:1/c1=1", "u//c2=9"}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(list_keeps_to_thread_namespace_and_id, backend, backends) {
+  backend on;
+  fill(*on.saver);
+  auto list = [&on](const list_query& q) { return ids_of(on.saver->list(q).value()); };
+  BOOST_TEST(list({.thread_id = "u"}) == texts{"c2"});
+  BOOST_TEST(list({.thread_id = "nobody"}).empty());
+  BOOST_TEST(list({.thread_id = "t"}).size() == 6u);
+  BOOST_TEST(list({.thread_id = "t", .checkpoint_ns = ""}) == (texts{"c3", "c2", "c1"}));
+  BOOST_TEST(list({.thread_id = "t", .checkpoint_ns = "child:1"}) == (texts{"c3", "c2", "c1"}));
+  BOOST_TEST(list({.thread_id = "t", .checkpoint_ns = "child:2"}).empty());
+  BOOST_TEST(list({.checkpoint_ns = ""}) == (texts{"c3", "c2", "c1", "c2"}));
+  BOOST_TEST(list({.checkpoint_id = "c2"}) == (texts{"c2", "c2", "c2"}));
+  BOOST_TEST(list({.thread_id = "t", .checkpoint_ns = "", .checkpoint_id = "c1"}) == texts{"c1"});
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(list_filters_by_metadata, backend, backends) {
+  backend on;
+  fill(*on.saver);
+  auto list = [&on](value filter) {
+    return ids_of(
+      on.saver->list({.thread_id = "t", .checkpoint_ns = "", .filter = std::move(filter)}).value());
+  };
+  BOOST_TEST(list(value{{"source", "input"}}) == texts{"c1"});
+  BOOST_TEST(list(value{{"step", 1}}) == texts{"c3"});
+  BOOST_TEST(list(value{{"source", "loop"}, {"step", 0}}) == texts{"c2"});
+  BOOST_TEST(list(value{{"source", "input"}, {"step", 0}}).empty());
+  BOOST_TEST(list(value{{"source", "update"}}).empty());
+  BOOST_TEST(list(value{{"score", 42}}).size() == 3u);
+  BOOST_TEST(list(value::map()).size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(list_stops_at_before_and_limit, backend, backends) {
+  backend on;
+  fill(*on.saver);
+  auto list = [&on](list_query q) {
+    q.thread_id = "t";
+    q.checkpoint_ns = "";
+    return ids_of(on.saver->list(q).value());
+  };
+  BOOST_TEST(list({.before = "c3"}) == (texts{"c2", "c1"}));
+  BOOST_TEST(list({.before = "c1"}).empty());
+  BOOST_TEST(list({.before = "c25"}) == (texts{"c2", "c1"}));
+  BOOST_TEST(list({.limit = 0}).empty());
+  BOOST_TEST(list({.limit = 1}) == texts{"c3"});
+  BOOST_TEST(list({.limit = 2}) == (texts{"c3", "c2"}));
+  BOOST_TEST(list({.before = "c3", .limit = 1}) == texts{"c2"});
+  BOOST_TEST(list({.filter = value{{"source", "input"}}, .limit = 1}) == texts{"c1"});
+  const std::string longer_than_any_id(1000, 'x');
+  BOOST_TEST(list({.before = longer_than_any_id}).size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(list_gives_pending_writes, backend, backends) {
+  backend on;
+  fill(*on.saver);
+  put_writes(*on.saver, at("t", "", "c2"), one_write("task", 1));
+  auto found = on.saver->list({.thread_id = "t", .checkpoint_ns = ""}).value();
+  BOOST_REQUIRE(found.size() == 3u);
+  BOOST_TEST(found[0].pending_writes.empty());
+  BOOST_REQUIRE(found[1].pending_writes.size() == 1u);
+  BOOST_TEST(found[1].pending_writes[0].task_id == "task");
+}
+
+// ---- delete_thread, threads ---------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(delete_thread_removes_all_of_one_thread, backend, backends) {
+  backend on;
+  fill(*on.saver);
+  put_writes(*on.saver, at("t", "", "c2"), one_write("task", 1));
+  on.saver->delete_thread("t").value();
+  BOOST_TEST(!is_there(*on.saver, at("t")));
+  BOOST_TEST(!is_there(*on.saver, at("t", "child:1")));
+  BOOST_TEST(on.saver->list({.thread_id = "t"}).value().empty());
+  BOOST_TEST(stored_value(*on.saver, at("u"), "n") == value(9));
+
+  put(*on.saver, at("t"), make_put("c2", "", {}));
+  BOOST_TEST(writes_of(*on.saver, at("t")).empty());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(delete_thread_of_nothing_is_no_error, backend, backends) {
+  backend on;
+  on.saver->delete_thread("nobody").value();
+  fill(*on.saver);
+  on.saver->delete_thread("nobody").value();
+  BOOST_TEST(on.saver->list({}).value().size() == 7u);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(threads_tells_newest_and_count_of_each, backend, backends) {
+  backend on;
+  BOOST_TEST(on.saver->threads().value().empty());
+  fill(*on.saver);
+  put(*on.saver, at("only-child", "b"), make_put("c5", "", {}));
+  put(*on.saver, at("only-child", "a"), make_put("c6", "", {}));
+  put(*on.saver, at("t", "child:1"), make_put("c9", "", {}));
+  auto threads = on.saver->threads().value();
+  BOOST_REQUIRE(threads.size() == 3u);
+  BOOST_TEST(threads[0].thread_id == "only-child");
+  BOOST_TEST(threads[0].checkpoint_id == "c6");
+  BOOST_TEST(threads[1].thread_id == "t");
+  BOOST_TEST(threads[1].checkpoint_id == "c3");
+  BOOST_TEST(threads[1].checkpoints == 7u);
+  BOOST_TEST(threads[1].ts == "2026-11-21T20:21:07.123456+00:00");
+  BOOST_TEST(threads[2].thread_id == "u");
+}
+
+// ---- submit, bounds -----------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(submit_stores_writes_and_then_the_checkpoint, backend, backends) {
+  backend on;
+  put(*on.saver, at("t"), make_put("c1", "", {}));
+  save_request request{at("t", "", "c1"), {one_write("task", 1)}, make_put("c2", "c1", {{"n", 2}})};
+  for (auto when : {save_ack::accepted, save_ack::durable}) {
+    test::submit(*on.saver, request, when).get().value();
+    BOOST_TEST(writes_of(*on.saver, at("t", "", "c1")) == texts{"/task/channel=1"});
+    BOOST_TEST(stored_value(*on.saver, at("t"), "n") == value(2));
+  }
+  for (auto when : {save_ack::accepted, save_ack::durable})
+    test::submit(*on.saver, {at("t"), {}, {}}, when).get().value();
+  BOOST_TEST(on.saver->list({}).value().size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(ids_beyond_their_bounds_are_refused, backend, backends) {
+  backend on;
+  auto& s = *on.saver;
+  const std::string long_id(limits::thread_id_bytes_max + 1, 't');
+  const std::string long_ns(limits::checkpoint_ns_bytes_max + 1, 'n');
+  const std::string long_checkpoint(limits::checkpoint_id_bytes_max + 1, 'c');
+  const std::string long_task(limits::task_id_bytes_max + 1, 'k');
+  const auto good = make_put("c1", "", {});
+  for (const auto& ref : {at(""), at(long_id), at("t", long_ns)}) {
+    require_error(s.get_tuple(ref), errc::invalid_config);
+    require_error(s.put(ref, good), errc::invalid_config);
+    require_error(test::submit(s, {ref, {}, good}, save_ack::durable).get(), errc::invalid_config);
+  }
+  require_error(s.delete_thread(""), errc::invalid_config);
+  require_error(s.delete_thread(long_id), errc::invalid_config);
+  require_error(s.list({.thread_id = ""}), errc::invalid_config);
+  require_error(s.put(at("t"), make_put("", "", {})), errc::invalid_config);
+  require_error(s.put(at("t"), make_put(long_checkpoint, "", {})), errc::invalid_config);
+  require_error(s.put(at("t"), make_put("c1", long_checkpoint, {})), errc::invalid_config);
+  require_error(s.put_writes(at("t"), one_write("task", 1)), errc::invalid_config);
+  require_error(s.put_writes(at("t", "", "c1"), one_write(long_task, 1)), errc::invalid_config);
+  BOOST_TEST(s.threads().value().empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe

@@ -1,0 +1,42 @@
+// The commands of the command line. Each adds its flags to the parser; the parser then says which
+// one to run.
+#pragma once
+
+#include <troupe/runtime.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace CLI {
+class App;
+} // namespace CLI
+
+namespace troupe::cli {
+
+inline constexpr const char* data_dir_default = ".troupe";
+
+struct chosen_command {
+  std::function<int()> run; ///< gives an exit code; throws troupe::error
+  bool json = false;
+};
+
+void add_run(CLI::App& app, chosen_command& chosen);
+void add_threads(CLI::App& app, chosen_command& chosen);
+void add_state(CLI::App& app, chosen_command& chosen);
+void add_history(CLI::App& app, chosen_command& chosen);
+void add_graphs(CLI::App& app, chosen_command& chosen);
+void add_draw(CLI::App& app, chosen_command& chosen);
+
+/// Fails unless threads are kept in `dir`: a command that only looks makes no directory.
+/// Errors: throws error{storage_failed}.
+void expect_data_dir(const std::filesystem::path& dir);
+
+/// What to say of a thread that has no checkpoint.
+error unknown_thread(const std::string& thread, const std::string& data_dir);
+
+/// A snapshot as one JSON object of type "state".
+std::string json_line(const state_snapshot& snapshot);
+
+} // namespace troupe::cli

@@ -1,0 +1,76 @@
+// Ctrl-C: the first one stops the run at the end of its step, the second one ends the process.
+#pragma once
+
+#include "tools/troupe/exit_codes.hpp"
+
+#include <troupe/runtime.hpp>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <iostream>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace troupe::cli {
+
+/// Takes SIGINT and SIGTERM as long as it lives, on a thread of its own. Make it before anything
+/// that starts threads: they inherit that the signals are blocked. SIGINT stays ignored where it
+/// was (a shell's background job).
+/// Invariants: a run is asked to drain at most once; a signal without a run to drain, or behind
+/// the first one, ends the process.
+class stop_signals {
+public:
+  stop_signals() {
+    struct sigaction old {};
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGTERM);
+    sigaddset(&signals_, SIGUSR1); // the destructor's
+    if (sigaction(SIGINT, nullptr, &old) != 0 || old.sa_handler != SIG_IGN)
+      sigaddset(&signals_, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+    waiter_ = std::thread{[this] { wait(); }};
+  }
+  stop_signals(const stop_signals&) = delete;
+  stop_signals& operator=(const stop_signals&) = delete;
+  ~stop_signals() {
+    ending_ = true;
+    pthread_kill(waiter_.native_handle(), SIGUSR1);
+    waiter_.join();
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+  /// The run a signal drains from now on; nullopt: none.
+  void watch(std::optional<run_control> run) {
+    std::lock_guard guard{mutex_};
+    run_ = std::move(run);
+  }
+
+private:
+  void wait() {
+    int signal = 0;
+    while (sigwait(&signals_, &signal) == 0 && !ending_)
+      if (signal != SIGUSR1)
+        on_signal();
+  }
+
+  void on_signal() {
+    std::lock_guard guard{mutex_};
+    if (!run_ || run_->drain_requested())
+      _exit(exit_stopped);
+    run_->request_drain("interrupted");
+    std::cerr << "\nstopping at the end of this step; once more stops at once\n" << std::flush;
+  }
+
+  sigset_t signals_{};
+  sigset_t before_{};
+  std::mutex mutex_;
+  std::optional<run_control> run_;
+  std::atomic<bool> ending_{false};
+  std::thread waiter_;
+};
+
+} // namespace troupe::cli

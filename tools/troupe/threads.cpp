@@ -1,0 +1,80 @@
+// troupe threads: what is kept in a data directory.
+#include "tools/troupe/commands.hpp"
+#include "tools/troupe/json_lines.hpp"
+#include "tools/troupe/terminal.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <system_error>
+
+namespace troupe::cli {
+
+namespace {
+
+std::string line_of(const thread_info& t) {
+  return json_line("thread", {{"thread", to_json(t.thread_id)},
+                              {"checkpoint_id", to_json(t.checkpoint_id)},
+                              {"ts", to_json(t.ts)},
+                              {"checkpoints", std::to_string(t.checkpoints)}});
+}
+
+int list_threads(const std::string& data_dir, bool json) {
+  expect_data_dir(data_dir);
+  auto threads = open_lmdb_saver(data_dir).value()->threads().value();
+  terminal out{STDOUT_FILENO};
+  std::size_t width = 0;
+  for (const auto& t : threads)
+    width = std::max(width, t.thread_id.size());
+  for (const auto& t : threads) {
+    if (json) {
+      print_line(line_of(t));
+      continue;
+    }
+    auto id = one_line(t.thread_id);
+    id.resize(width, ' ');
+    std::cout << out.paint(style::bold, id) << "  " << t.ts << "  " << t.checkpoints
+              << (t.checkpoints == 1 ? " checkpoint\n" : " checkpoints\n");
+  }
+  if (threads.empty() && !json)
+    std::cerr << "no threads in " << data_dir << "\n";
+  return 0;
+}
+
+} // namespace
+
+void expect_data_dir(const std::filesystem::path& dir) {
+  std::error_code why;
+  auto status = std::filesystem::status(dir, why);
+  auto fail = [&dir](const std::string& what) {
+    throw error{errc::storage_failed,
+                what + ": " + dir.string() + ": name the one that was used with --data"};
+  };
+  if (!std::filesystem::exists(status))
+    fail(status.type() == std::filesystem::file_type::not_found ? "there is no data directory"
+                                                                : why.message());
+  if (!std::filesystem::is_directory(status))
+    fail("no data directory, but a file");
+  if (!std::filesystem::exists(dir / "troupe.mdb", why))
+    fail(why ? why.message() : "no threads were ever kept in this directory");
+}
+
+error unknown_thread(const std::string& thread, const std::string& data_dir) {
+  return {errc::missing_key, "unknown thread: " + thread + ": troupe threads --data "
+                               + shell_word(data_dir) + " lists those there are"};
+}
+
+void add_threads(CLI::App& app, chosen_command& chosen) {
+  auto* command = app.add_subcommand("threads", "List the threads kept in a data directory");
+  auto data_dir = std::make_shared<std::string>(data_dir_default);
+  command->add_option("--data", *data_dir, "Where threads are kept")
+    ->type_name("DIR")
+    ->capture_default_str();
+  command->add_flag("--json", chosen.json, "Print one JSON object a line");
+  command->callback([&chosen, data_dir] {
+    chosen.run = [&chosen, data_dir] { return list_threads(*data_dir, chosen.json); };
+  });
+}
+
+} // namespace troupe::cli
