@@ -9,8 +9,12 @@ namespace troupe {
 channel_actor::channel_actor(caf::actor_config& cfg, roster& actors, card_ptr card,
                              std::shared_ptr<const graph_plan> plan, channel_index channel,
                              caf::actor coordinator, card_ptr coordinator_card)
-  : caf::event_based_actor(cfg), actors_{actors}, card_{std::move(card)}, plan_{std::move(plan)},
-    channel_{channel}, coordinator_{std::move(coordinator)},
+  : caf::event_based_actor(cfg),
+    actors_{actors},
+    card_{std::move(card)},
+    plan_{std::move(plan)},
+    channel_{channel},
+    coordinator_{std::move(coordinator)},
     coordinator_card_{std::move(coordinator_card)} {}
 
 caf::behavior channel_actor::make_behavior() {

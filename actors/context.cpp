@@ -26,7 +26,8 @@ value context::interrupt(const value& question, const value& response_schema) {
   if (asked >= task.answers.size()) {
     auto answer = task.run->take_answer();
     if (!answer)
-      throw node_interrupted{{interrupt_id(task.ns, task.answers.size()), question, response_schema}};
+      throw node_interrupted{
+        {interrupt_id(task.ns, task.answers.size()), question, response_schema}};
     task.answers.push_back(std::move(*answer));
   }
   task.answered = asked + 1;
@@ -46,14 +47,30 @@ bool context::stop_requested() const noexcept {
   return scope_->run->stop.load(std::memory_order_relaxed) || scope_->run->control.cancelled();
 }
 
-const std::string& context::thread_id() const noexcept { return scope_->run->config.thread_id; }
-const std::string& context::node() const noexcept { return scope_->node->name; }
-const std::string& context::task_id() const noexcept { return scope_->id; }
-std::int64_t context::step() const noexcept { return scope_->step; }
-std::int64_t context::remaining_steps() const noexcept { return scope_->stop - scope_->step; }
-bool context::is_last_step() const noexcept { return scope_->step == scope_->stop - 1; }
-const value& context::run_context() const noexcept { return scope_->run->config.context; }
-const value& context::metadata() const noexcept { return scope_->metadata; }
+const std::string& context::thread_id() const noexcept {
+  return scope_->run->config.thread_id;
+}
+const std::string& context::node() const noexcept {
+  return scope_->node->name;
+}
+const std::string& context::task_id() const noexcept {
+  return scope_->id;
+}
+std::int64_t context::step() const noexcept {
+  return scope_->step;
+}
+std::int64_t context::remaining_steps() const noexcept {
+  return scope_->stop - scope_->step;
+}
+bool context::is_last_step() const noexcept {
+  return scope_->step == scope_->stop - 1;
+}
+const value& context::run_context() const noexcept {
+  return scope_->run->config.context;
+}
+const value& context::metadata() const noexcept {
+  return scope_->metadata;
+}
 
 run_control::run_control() : state_{std::make_shared<state>()} {}
 
@@ -63,9 +80,15 @@ void run_control::request_drain(std::string reason) {
     state_->reason = std::move(reason);
 }
 
-void run_control::cancel() { state_->cancel = true; }
-bool run_control::drain_requested() const noexcept { return state_->drain; }
-bool run_control::cancelled() const noexcept { return state_->cancel; }
+void run_control::cancel() {
+  state_->cancel = true;
+}
+bool run_control::drain_requested() const noexcept {
+  return state_->drain;
+}
+bool run_control::cancelled() const noexcept {
+  return state_->cancel;
+}
 
 std::string run_control::reason() const {
   std::lock_guard lock{state_->mutex};

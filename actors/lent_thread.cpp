@@ -75,9 +75,7 @@ bool lent_thread::take_foreign() {
 
 void lent_thread::resume(caf::resumable* job) {
   switch (job->resume(this, messages_per_turn)) {
-    case caf::resumable::resume_later:
-      queue_.push_back(job);
-      break;
+    case caf::resumable::resume_later: queue_.push_back(job); break;
     default: // awaiting_message, done: the queue's reference goes
       caf::intrusive_ptr_release(job);
   }

@@ -34,8 +34,7 @@ public:
   void give_back();
 
   /// Resumes actors until `done` says so; waits when there is nothing to do.
-  template <class Done>
-  void run_until(Done done) {
+  template <class Done> void run_until(Done done) {
     while (!done())
       step([&done] { return done(); });
   }

@@ -7,14 +7,17 @@ namespace troupe {
 
 namespace {
 
-constexpr const char* bad_return
-  = "\nFor troubleshooting, visit: "
-    "https://docs.langchain.com/oss/python/langgraph/errors/INVALID_GRAPH_NODE_RETURN_VALUE";
+constexpr const char* bad_return =
+  "\nFor troubleshooting, visit: "
+  "https://docs.langchain.com/oss/python/langgraph/errors/INVALID_GRAPH_NODE_RETURN_VALUE";
 
 class output_mapper {
 public:
   output_mapper(detail::task_scope& task, context& ctx)
-    : task_{task}, ctx_{ctx}, plan_{*task.run->plan}, node_{*task.node} {}
+    : task_{task},
+      ctx_{ctx},
+      plan_{*task.run->plan},
+      node_{*task.node} {}
 
   task_write_list map(const node_output& output) {
     for (const auto& part : output.parts)
@@ -104,12 +107,9 @@ private:
 
   std::optional<value> managed(channel_index c) const {
     switch (plan_.channels[c].spec.kind) {
-      case channel_kind::remaining_steps:
-        return value(task_.stop - task_.step);
-      case channel_kind::is_last_step:
-        return value(task_.step == task_.stop - 1);
-      default:
-        return std::nullopt;
+      case channel_kind::remaining_steps: return value(task_.stop - task_.step);
+      case channel_kind::is_last_step: return value(task_.step == task_.stop - 1);
+      default: return std::nullopt;
     }
   }
 
@@ -136,9 +136,7 @@ private:
   }
 
   state_view route_view(const plan_route& route, const node_output& output) const {
-    const auto& keys = route.reads  ? *route.reads
-                       : is_start() ? plan_.stream_keys
-                                    : node_.reads;
+    const auto& keys = route.reads ? *route.reads : is_start() ? plan_.stream_keys : node_.reads;
     std::vector<state_view::entry> entries;
     entries.reserve(keys.size());
     for (auto c : keys)
@@ -172,7 +170,7 @@ private:
   }
 
   static void check(const destination& d) {
-    if (auto* name = std::get_if<std::string>(&d); name && *name == START)
+    if (auto* name = std::get_if<std::string>(&d); name && (name->empty() || *name == START))
       throw error{errc::invalid_graph, "Branch did not return a valid destination"};
     if (auto* s = std::get_if<send>(&d); s && s->node == END)
       throw error{errc::invalid_update, "Cannot send a packet to the END node"};

@@ -19,8 +19,11 @@ error pool_refused(const detail::task_scope& task) {
 
 node_actor::node_actor(caf::actor_config& cfg, services& services, card_ptr card,
                        caf::actor coordinator, card_ptr coordinator_card)
-  : caf::event_based_actor(cfg), services_{services}, card_{std::move(card)},
-    coordinator_{std::move(coordinator)}, coordinator_card_{std::move(coordinator_card)} {}
+  : caf::event_based_actor(cfg),
+    services_{services},
+    card_{std::move(card)},
+    coordinator_{std::move(coordinator)},
+    coordinator_card_{std::move(coordinator_card)} {}
 
 caf::behavior node_actor::make_behavior() {
   return {
@@ -42,15 +45,17 @@ caf::behavior node_actor::make_behavior() {
   };
 }
 
-caf::execution_unit* node_actor::home(const task_ptr& task) const { return task->run->home; }
+caf::execution_unit* node_actor::home(const task_ptr& task) const {
+  return task->run->home;
+}
 
 void node_actor::start(task_ptr task) {
   card_->running = true;
   if (task->node->body.coroutine)
     return start_coroutine(std::move(task));
   // A body that may wait for a slow reader must not hold a thread others need.
-  if (task->node->lane == lane::blocking || (task->run->wants(stream_mode::custom)
-                                             && task->node->body.plain))
+  if (task->node->lane == lane::blocking
+      || (task->run->wants(stream_mode::custom) && task->node->body.plain))
     return start_blocking(std::move(task));
   run_body(*task);
   finish(std::move(task));
@@ -94,17 +99,18 @@ void node_actor::go_on() {
 
 void node_actor::sleep(std::chrono::nanoseconds delay, std::coroutine_handle<> at) {
   auto when = timer::clock::now() + std::chrono::duration_cast<timer::clock::duration>(delay);
-  services_.clock.at(when, [self = caf::actor_cast<caf::actor>(this), card = card_, body = body_,
-                            at] { tell(self, *card, body->task->run->home, resume_body{body, at}); });
+  services_.clock.at(when,
+                     [self = caf::actor_cast<caf::actor>(this), card = card_, body = body_, at] {
+                       tell(self, *card, body->task->run->home, resume_body{body, at});
+                     });
 }
 
 void node_actor::block(std::function<void()> job, std::coroutine_handle<> at) {
   auto self = caf::actor_cast<caf::actor>(this);
-  bool taken
-    = services_.pool.submit([self, card = card_, body = body_, job, at] {
-        job();
-        tell(self, *card, body->task->run->home, resume_body{body, at});
-      });
+  bool taken = services_.pool.submit([self, card = card_, body = body_, job, at] {
+    job();
+    tell(self, *card, body->task->run->home, resume_body{body, at});
+  });
   if (!taken)
     throw pool_refused(*body_->task);
 }

@@ -31,8 +31,7 @@ void fail(detail::task_scope& task, error err) {
 }
 
 // The only place that catches what a body throws.
-template <class F>
-void guarded(detail::task_scope& task, F&& run) {
+template <class F> void guarded(detail::task_scope& task, F&& run) {
   try {
     run();
   } catch (node_interrupted& asked) {

@@ -37,10 +37,10 @@ public:
 struct run_shared {
   std::shared_ptr<const graph_plan> plan;
   run_config config;
-  std::shared_ptr<part_sink> sink;         // null: nobody reads
-  caf::execution_unit* home = nullptr;     // the thread that is lent to the run, if any
-  std::atomic<bool> stop{false};           // bodies should return
-  run_control control;                     // the caller's, or the run's own
+  std::shared_ptr<part_sink> sink;     // null: nobody reads
+  caf::execution_unit* home = nullptr; // the thread that is lent to the run, if any
+  std::atomic<bool> stop{false};       // bodies should return
+  run_control control;                 // the caller's, or the run's own
 
   /// The plain answer of this run, for the first question that has none; consumed once.
   std::optional<value> take_answer();

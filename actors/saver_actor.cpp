@@ -7,7 +7,10 @@ namespace troupe {
 
 saver_actor::saver_actor(caf::actor_config& cfg, roster& actors, card_ptr card,
                          std::shared_ptr<saver> saver)
-  : caf::event_based_actor(cfg), actors_{actors}, card_{std::move(card)}, saver_{std::move(saver)} {}
+  : caf::event_based_actor(cfg),
+    actors_{actors},
+    card_{std::move(card)},
+    saver_{std::move(saver)} {}
 
 caf::behavior saver_actor::make_behavior() {
   return {[this](save_order& order) {

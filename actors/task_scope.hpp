@@ -29,14 +29,14 @@ struct task_scope {
   std::shared_ptr<run_shared> run;
   const plan_node* node = nullptr;
   std::string id;
-  std::string ns;            // NODE:ID, with the namespaces above it
-  std::uint32_t slot = 0;    // of the step's task list
-  std::uint32_t child = 0;   // which of the node's actors runs it
-  std::uint64_t epoch = 0;   // of the coordinator's steps: a late answer carries an old one
-  std::int64_t step = 0;     // super-steps, from -1
-  std::int64_t stop = 0;     // the step the recursion limit ends at
+  std::string ns;          // NODE:ID, with the namespaces above it
+  std::uint32_t slot = 0;  // of the step's task list
+  std::uint32_t child = 0; // which of the node's actors runs it
+  std::uint64_t epoch = 0; // of the coordinator's steps: a late answer carries an old one
+  std::int64_t step = 0;   // super-steps, from -1
+  std::int64_t stop = 0;   // the step the recursion limit ends at
   state_view input;
-  value whole;               // the input as stream modes show it; only when they are read
+  value whole; // the input as stream modes show it; only when they are read
   std::vector<std::pair<channel_index, channel_cell>> route_cells; // what routes read, frozen
   value metadata;
   std::vector<value> answers; // to its questions, in order
@@ -46,8 +46,8 @@ struct task_scope {
   task_write_list writes;
   std::optional<error> failure;
   std::optional<interrupt> question;
-  std::size_t asked = 0;     // questions asked so far
-  std::size_t answered = 0;  // of them answered: as many answers are stored
+  std::size_t asked = 0;    // questions asked so far
+  std::size_t answered = 0; // of them answered: as many answers are stored
   std::chrono::nanoseconds took{0};
 
   // -- the host of a coroutine body

@@ -17,12 +17,13 @@ namespace troupe {
 template <class T>
 void tell(const caf::actor& to, actor_card& card, caf::execution_unit* host, T&& message) {
   card.mailbox.fetch_add(1, std::memory_order_relaxed);
-  to->enqueue(caf::make_mailbox_element(nullptr, caf::make_message_id(), {},
-                                        std::forward<T>(message)),
-              host);
+  to->enqueue(
+    caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, std::forward<T>(message)), host);
 }
 
 /// The receiver took a message that came by tell().
-inline void taken(actor_card& card) { card.mailbox.fetch_sub(1, std::memory_order_relaxed); }
+inline void taken(actor_card& card) {
+  card.mailbox.fetch_sub(1, std::memory_order_relaxed);
+}
 
 } // namespace troupe

@@ -14,6 +14,7 @@ constexpr int keys = 5; // on both levels
 /// 62,500 leaves. Nothing is shared: each copy is built for itself.
 value copies_of_map() {
   std::vector<value> all;
+  all.reserve(copies);
   for (int i = 0; i < copies; ++i)
     all.push_back(nested_map(keys, keys));
   return value::list(std::move(all));

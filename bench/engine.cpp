@@ -52,7 +52,7 @@ state_graph<> idle_chain(int nodes) {
 }
 
 run_input no_messages() {
-  return run_input{value::map({{"messages", value::list()}})};
+  return value::map({{"messages", value::list()}});
 }
 
 figure drain_chain(const sampler& sample, int nodes) {
@@ -115,7 +115,7 @@ figure stream_custom(const sampler& sample) {
 
   runtime machine;
   auto graph = machine.load(builder.compile());
-  run_input input{value::map({{"n", 0}})};
+  run_input input = value::map({{"n", 0}});
   std::vector<stream_part> received;
   received.reserve(events);
   return sample.each([&] {

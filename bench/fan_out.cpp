@@ -11,7 +11,7 @@ schema results_schema() {
 }
 
 run_input no_results() {
-  return run_input{value::map({{"results", value::list()}, {"count", 0}})};
+  return value::map({{"results", value::list()}, {"count", 0}});
 }
 
 state_update one_result(value i) {
@@ -20,6 +20,7 @@ state_update one_result(value i) {
 
 value numbers_below(int end) {
   std::vector<value> all;
+  all.reserve(static_cast<std::size_t>(end));
   for (int i = 0; i < end; ++i)
     all.emplace_back(i);
   return value::list(std::move(all));
@@ -31,7 +32,7 @@ compiled_graph static_fan_out(int workers) {
     return state_update{}.set("count", state["results"].size());
   });
   for (int i = 0; i < workers; ++i) {
-    auto name = "worker" + std::to_string(i);
+    auto name = "worker" + std::to_string(1000 + i); // tasks of a step are ordered by name
     graph.add_node(name, [i](const state_view&) { return one_result(i); });
     graph.add_edge(START, name);
     graph.add_edge(name, "join");

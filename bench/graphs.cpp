@@ -41,7 +41,7 @@ run_config new_run(durability d) {
 }
 
 run_input zero() {
-  return run_input{value::map({{"counter", 0}})};
+  return value::map({{"counter", 0}});
 }
 
 compiled_graph single_step() {
@@ -93,7 +93,7 @@ compiled_graph append_loop(std::int64_t end) {
 }
 
 run_input no_items() {
-  return run_input{value::map({{"items", value::list()}})};
+  return value::map({{"items", value::list()}});
 }
 
 void expect_items(const value& output, std::int64_t end) {

@@ -37,6 +37,12 @@ void list(const troupe::bench::workloads& chosen) {
   }
 }
 
+/// The first line of a message, not too long.
+std::string first_line(std::string text) {
+  text.resize(std::min(text.find('\n'), text.size()));
+  return text.size() > 300 ? text.substr(0, 300) + "…" : text;
+}
+
 /// Whether every result was right.
 bool run(const troupe::bench::workloads& chosen, const troupe::bench::sampler& sample,
          std::ostream* copy) {
@@ -48,7 +54,7 @@ bool run(const troupe::bench::workloads& chosen, const troupe::bench::sampler& s
       if (copy)
         *copy << line << std::endl;
     } catch (const std::exception& e) {
-      std::cerr << "troupe-bench: " << work.name << ": " << e.what() << std::endl;
+      std::cerr << "troupe-bench: " << work.name << ": " << first_line(e.what()) << std::endl;
       all_right = false;
     }
   }
@@ -71,7 +77,7 @@ int main(int argc, char** argv) {
                        "Only workloads whose name this regular expression finds");
   arguments.add_option("--json", file, "Write the lines to this file, too");
   arguments.add_option("--runs-max", runs_max, "Samples of a workload at most")
-    ->check(CLI::PositiveNumber);
+    ->check(CLI::Range(std::size_t{1}, troupe::bench::runs_max_default));
   CLI11_PARSE(arguments, argc, argv);
 
   auto chosen = all_workloads();

@@ -127,7 +127,7 @@ state_graph<> wide_graph(std::size_t n) {
 }
 
 run_input wide_input(const wide_size& size) {
-  return run_input{value::map({{"messages", value::list({nested_map(size.outer, size.inner)})}})};
+  return value::map({{"messages", value::list({nested_map(size.outer, size.inner)})}});
 }
 
 void expect_final_state(const value& state, const wide_size& size) {

@@ -24,7 +24,9 @@ result<std::vector<channel_index>> shown_keys(const graph_plan& plan, const run_
   return out;
 }
 
-error stopped() { return {errc::runtime_stopped, "start a run: the runtime is stopping"}; }
+error stopped() {
+  return {errc::runtime_stopped, "start a run: the runtime is stopping"};
+}
 
 } // namespace
 
@@ -46,13 +48,15 @@ result<void> check_config(const run_config& config, bool stored) {
 }
 
 app_core::app_core(runtime_core& runtime, const compiled_graph& graph)
-  : runtime_{runtime}, graph_{graph} {
+  : runtime_{runtime},
+    graph_{graph} {
   auto context = std::make_shared<group_context>();
   context->plan = graph.plan();
   context->shared = &runtime.shared();
   context->times = std::make_shared<node_times>(graph.plan()->nodes.size());
-  context->next_checkpoint_id
-    = [&runtime](std::int64_t step) { return runtime.next_checkpoint_id(step); };
+  context->next_checkpoint_id = [&runtime](std::int64_t step) {
+    return runtime.next_checkpoint_id(step);
+  };
   context->timestamp = now_text;
   context_ = std::move(context);
 }
@@ -89,8 +93,8 @@ result<std::shared_ptr<run_request>> app_core::prepare(const run_input& input,
     auto newest = store->get_tuple({config.thread_id, "", ""});
     if (!newest)
       return newest.error();
-    request->superseded
-      = *newest && (*newest)->ref.checkpoint_id != request->saved->ref.checkpoint_id;
+    request->superseded = *newest
+                          && (*newest)->ref.checkpoint_id != request->saved->ref.checkpoint_id;
   }
   return request;
 }
@@ -99,8 +103,8 @@ result<run_result> app_core::invoke(const run_input& input, const run_config& co
   auto request = prepare(input, config, false);
   if (!request)
     return request.error();
-  auto completion
-    = std::make_shared<pending_run>((*request)->shared->control, runtime_.shared().actors);
+  auto completion = std::make_shared<pending_run>((*request)->shared->control,
+                                                  runtime_.shared().actors);
   auto& unit = runtime_.units().acquire();
   auto group = take_group(&unit);
   completion->lent_by(&unit);
@@ -125,17 +129,17 @@ result<std::shared_ptr<pending_run>> app_core::start(const run_input& input,
   auto request = prepare(input, config, false);
   if (!request)
     return request.error();
-  auto completion
-    = std::make_shared<pending_run>((*request)->shared->control, runtime_.shared().actors);
+  auto completion = std::make_shared<pending_run>((*request)->shared->control,
+                                                  runtime_.shared().actors);
   auto group = take_group(nullptr);
   completion->of_group(group.card->group);
-  completion->on_end([self = shared_from_this(), group, run = completion.get(),
-                      then = std::move(then)] {
-    self->give_group(group);
-    if (then)
-      then();
-    self->runtime_.leave(*run);
-  });
+  completion->on_end(
+    [self = shared_from_this(), group, run = completion.get(), then = std::move(then)] {
+      self->give_group(group);
+      if (then)
+        then();
+      self->runtime_.leave(*run);
+    });
   if (!runtime_.enter(*completion, group)) {
     give_group(std::move(group));
     return stopped();

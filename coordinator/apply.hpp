@@ -57,7 +57,7 @@ private:
   bool bump_step_ = false;
   version next_;
   std::vector<channel_change> groups_;
-  std::vector<channel_index> touched_;  // reacting channels this step spoke to
+  std::vector<channel_index> touched_; // reacting channels this step spoke to
   std::vector<channel_index> updated_;
   std::vector<std::string> unknown_;
 };

@@ -47,14 +47,14 @@ result<run_input> read_input(const start_run& order) {
       return answer.error();
     command c;
     c.resume = std::move(*answer);
-    return run_input{std::move(c)};
+    return run_input(std::move(c));
   }
   if (order.input.empty())
-    return run_input{nullptr};
+    return run_input(nullptr);
   auto input = from_bytes(order.input);
   if (!input)
     return input.error();
-  return run_input{std::move(*input)};
+  return run_input(std::move(*input));
 }
 
 } // namespace
@@ -98,7 +98,9 @@ void add_message_types(caf::actor_system_config& config) {
 }
 
 graph_actor::graph_actor(caf::actor_config& cfg, app_core& app, card_ptr card)
-  : caf::event_based_actor(cfg), app_{app}, actors_{app.runtime().shared().actors},
+  : caf::event_based_actor(cfg),
+    app_{app},
+    actors_{app.runtime().shared().actors},
     card_{std::move(card)} {}
 
 caf::behavior graph_actor::make_behavior() {

@@ -5,9 +5,9 @@
 
 #include <troupe/actor.hpp>
 
+#include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/event_based_actor.hpp>
 #include <caf/response_promise.hpp>
-#include <caf/allowed_unsafe_message_type.hpp>
 
 #include <unordered_map>
 

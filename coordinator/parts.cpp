@@ -25,9 +25,8 @@ value config_payload(const std::string& thread_id, const std::string& checkpoint
 }
 
 value task_view(const planned_task& task, const checkpoint_view& view) {
-  std::vector<value::map_init> out{{"id", task.id},
-                                   {"name", view.plan->nodes[task.node].name},
-                                   {"state", value{}}};
+  std::vector<value::map_init> out{
+    {"id", task.id}, {"name", view.plan->nodes[task.node].name}, {"state", value{}}};
   const auto* record = view.stored ? view.stored->find(task.id) : nullptr;
   if (record && !record->error.is_null()) {
     out.emplace_back("error", record->error);
@@ -95,9 +94,8 @@ value result_payload(const graph_plan& plan, const task_write_list& writes) {
   }
   std::vector<value::map_init> out;
   for (auto& [c, values] : by_channel) {
-    auto shown = values.size() == 1
-                   ? values[0]
-                   : value::map({{"$writes", value::list(std::move(values))}});
+    auto shown = values.size() == 1 ? values[0]
+                                    : value::map({{"$writes", value::list(std::move(values))}});
     if (plan.single)
       return shown;
     out.emplace_back(plan.channels[c].name, std::move(shown));
@@ -129,9 +127,8 @@ value task_result_part(const plan_node& node, const std::string& id, const value
 }
 
 value error_value(const error& err) {
-  return value::extension(
-    value_kind::error,
-    value::map({{"type", reference_name(err)}, {"message", err.message()}}));
+  return value::extension(value_kind::error,
+                          value::map({{"type", reference_name(err)}, {"message", err.message()}}));
 }
 
 value checkpoint_part(const checkpoint_view& view) {

@@ -17,7 +17,9 @@ namespace troupe {
 /// Set once, by the run's coordinator; read by its owner.
 class pending_run {
 public:
-  pending_run(run_control control, roster& actors) : control_{std::move(control)}, actors_{actors} {}
+  pending_run(run_control control, roster& actors)
+    : control_{std::move(control)},
+      actors_{actors} {}
 
   /// Called by the coordinator, once. `then` of on_end() runs before this returns.
   void finish(result<run_result> how);

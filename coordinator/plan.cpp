@@ -102,8 +102,7 @@ bool stops_at(const thread_state& state, const std::vector<std::string>& names,
     return false;
   bool moved = false;
   for (channel_index c = 0; c < state.versions.size() && !moved; ++c)
-    moved = state.versions[c]
-            > (state.interrupt_seen ? (*state.interrupt_seen)[c] : version{});
+    moved = state.versions[c] > (state.interrupt_seen ? (*state.interrupt_seen)[c] : version{});
   if (!moved)
     return false;
   bool all = std::find(names.begin(), names.end(), "*") != names.end();

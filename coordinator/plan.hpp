@@ -14,10 +14,10 @@ namespace troupe {
 /// One execution of a node in a step.
 struct planned_task {
   node_index node = 0;
-  bool push = false;        // started by a send
-  std::uint32_t index = 0;  // of the send
+  bool push = false;       // started by a send
+  std::uint32_t index = 0; // of the send
   std::string id;
-  value arg;                // of the send
+  value arg; // of the send
 };
 
 /// What task ids are made of besides the task.

@@ -16,6 +16,7 @@ namespace troupe {
 namespace {
 
 constexpr std::chrono::microseconds trivial_task{5}; // below: cheaper here than on another thread
+constexpr int inline_steps_max = 16;                 // then the coordinator looks into its mailbox
 
 } // namespace
 
@@ -38,8 +39,12 @@ bool node_times::report_slow(node_index node, std::chrono::nanoseconds took) {
 
 run_actor::run_actor(caf::actor_config& cfg, std::shared_ptr<const group_context> group,
                      card_ptr card)
-  : caf::event_based_actor(cfg), group_{std::move(group)}, card_{std::move(card)}, loop_{*this},
-    nodes_(group_->plan->nodes.size()), channels_(group_->plan->channels.size()) {}
+  : caf::event_based_actor(cfg),
+    group_{std::move(group)},
+    card_{std::move(card)},
+    loop_{*this},
+    nodes_(group_->plan->nodes.size()),
+    channels_(group_->plan->channels.size()) {}
 
 caf::behavior run_actor::make_behavior() {
   set_down_handler([this](caf::down_msg& down) { child_died(down); });
@@ -99,8 +104,33 @@ run_actor::node_child& run_actor::idle_child(node_index node, detail::task_scope
   return children.all[task.child];
 }
 
+bool run_actor::runs_inline(const detail::task_scope& task, node_index node) const {
+  const auto& body = task.node->body;
+  if (body.coroutine || task.node->lane != lane::standard || inline_depth_ >= inline_steps_max
+      || shared_->config.step_timeout.count() > 0 || shared_->wants(stream_mode::custom))
+    return false;
+  bool no_user_code = !body.plain && task.node->routes.empty();
+  return no_user_code || group_->times->trivial(node);
+}
+
+// The only task of its step, known to be short: two messages would cost more than it does.
+void run_actor::run_inline(const task_ptr& task, node_index node) {
+  ++inline_depth_;
+  auto* card = nodes_[node].all.empty() ? nullptr : nodes_[node].all[0].card.get();
+  if (card)
+    card->running = true;
+  run_body(*task);
+  if (card)
+    card->running = false;
+  group_->times->add(node, task->took);
+  loop_.task_finished(task);
+  --inline_depth_;
+}
+
 void run_actor::run(task_ptr task, bool alone) {
   auto node = static_cast<node_index>(task->node - group_->plan->nodes.data());
+  if (alone && runs_inline(*task, node))
+    return run_inline(task, node);
   auto& child = idle_child(node, *task);
   child.task = task;
   // Tasks that could run side by side go to the scheduler, unless that costs more than they do.
@@ -130,8 +160,8 @@ run_actor::channel_child& run_actor::child_of(channel_index channel) {
     child.card = group_->shared->actors.add("channel", group_->plan->channels[channel].name,
                                             card_->group);
     child.actor = spawn<channel_actor, caf::hidden + caf::lazy_init>(
-      group_->shared->actors, child.card, group_->plan, channel,
-      caf::actor_cast<caf::actor>(this), card_);
+      group_->shared->actors, child.card, group_->plan, channel, caf::actor_cast<caf::actor>(this),
+      card_);
     monitor(child.actor);
   }
   return child;
@@ -163,14 +193,16 @@ std::string run_actor::next_checkpoint_id(std::int64_t step) {
   return group_->next_checkpoint_id(step);
 }
 
-std::string run_actor::timestamp() { return group_->timestamp(); }
+std::string run_actor::timestamp() {
+  return group_->timestamp();
+}
 
 void run_actor::step_opened(std::uint64_t epoch) {
   if (shared_->config.step_timeout.count() <= 0)
     return;
   group_->shared->clock.after(shared_->config.step_timeout,
-                              [self = caf::actor_cast<caf::actor>(this), card = card_,
-                               home = home_, epoch] { tell(self, *card, home, step_deadline{epoch}); });
+                              [self = caf::actor_cast<caf::actor>(this), card = card_, home = home_,
+                               epoch] { tell(self, *card, home, step_deadline{epoch}); });
 }
 
 void run_actor::ended(result<run_result> how) {

@@ -78,6 +78,8 @@ private:
   void begin(begin_run& order);
   void task_came_back(const task_ptr& task);
   void child_died(const caf::down_msg& down);
+  bool runs_inline(const detail::task_scope& task, node_index node) const;
+  void run_inline(const task_ptr& task, node_index node);
   node_child& idle_child(node_index node, detail::task_scope& task);
   channel_child& child_of(channel_index channel);
   caf::execution_unit* home() { return home_ ? home_ : context(); }
@@ -89,8 +91,9 @@ private:
   std::shared_ptr<pending_run> completion_;
   caf::execution_unit* home_ = nullptr;
   std::uint64_t runs_ = 0;
-  std::vector<node_children> nodes_;     // by node_index
-  std::vector<channel_child> channels_;  // by channel_index
+  int inline_depth_ = 0;
+  std::vector<node_children> nodes_;    // by node_index
+  std::vector<channel_child> channels_; // by channel_index
 };
 
 } // namespace troupe

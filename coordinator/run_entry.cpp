@@ -10,8 +10,8 @@ namespace troupe {
 
 namespace {
 
-std::optional<std::vector<channel_index>> by_index(
-  const graph_plan& plan, const std::optional<std::vector<std::string>>& channels) {
+std::optional<std::vector<channel_index>>
+by_index(const graph_plan& plan, const std::optional<std::vector<std::string>>& channels) {
   if (!channels)
     return std::nullopt;
   std::vector<channel_index> out;
@@ -201,8 +201,8 @@ result<void> run_loop::take_command(const command& c) {
     return {};
   save_request request{{shared_->config.thread_id, "", checkpoint_id_}, {}, std::nullopt};
   request.writes.push_back(std::move(null_task));
-  submit(std::move(request), shared_->config.durability == durability::sync ? save_ack::durable
-                                                                            : save_ack::accepted);
+  submit(std::move(request),
+         shared_->config.durability == durability::sync ? save_ack::durable : save_ack::accepted);
   return {};
 }
 
@@ -237,7 +237,8 @@ result<void> run_loop::start_with(const value& input) {
   auto unfinished = plan_next_tasks(state_, context_now(), nullptr);
   std::vector<applied_task> tasks;
   for (const auto& t : unfinished)
-    tasks.push_back({t.push ? applied_task::kind::push : applied_task::kind::pull, t.node, nullptr});
+    tasks.push_back(
+      {t.push ? applied_task::kind::push : applied_task::kind::pull, t.node, nullptr});
   const task_write_list writes{{plan().start, input, {}}};
   tasks.push_back({applied_task::kind::input, no_index, &writes});
   auto updated = apply_here(state_, tasks, true);

@@ -65,9 +65,8 @@ void run_loop::open_step() {
   }
   for (const auto& s : slots_)
     if (s.ended && s.plan.node != 0 && wants(stream_mode::updates))
-      emit(stream_mode::updates,
-           updates_part(plan().nodes[s.plan.node].name,
-                        update_payload(plan(), s.writes, plan().output_keys), true));
+      emit(stream_mode::updates, updates_part(plan().nodes[s.plan.node].name,
+                                              update_payload(plan(), s.writes, keys_), true));
   host_.step_opened(epoch_);
   if (unfinished_ == 0)
     return close_step();
@@ -146,9 +145,7 @@ void run_loop::give_input(detail::task_scope& task, const planned_task& planned)
       task.route_cells.emplace_back(c, state_.cells[c]);
   };
   for (const auto& route : node.routes)
-    for (auto c : route.reads           ? *route.reads
-                  : planned.node == 0 ? plan().stream_keys
-                                        : node.reads)
+    for (auto c : route.reads ? *route.reads : planned.node == 0 ? plan().stream_keys : node.reads)
       add_cell(c);
 }
 
@@ -189,10 +186,10 @@ void run_loop::record(slot& s, const detail::task_scope& task) {
   if (task.status == task_status::interrupted)
     all.push_back(write_to(names::interrupt, value::list({value::of(*s.question)})));
   if (task.answered > 0 && task.status != task_status::parent_command)
-    all.push_back(write_to(names::resume,
-                           value::list({task.answers.begin(),
-                                        task.answers.begin()
-                                          + static_cast<std::ptrdiff_t>(task.answered)})));
+    all.push_back(
+      write_to(names::resume,
+               value::list({task.answers.begin(),
+                            task.answers.begin() + static_cast<std::ptrdiff_t>(task.answered)})));
   if (task.status == task_status::failed)
     all.push_back(write_to(names::error, error_value(*s.failure)));
   if (task.status == task_status::done) {
@@ -221,7 +218,7 @@ void run_loop::report(const slot& s) {
     values_shown_ = true;
   } else if (s.status == task_status::done && s.plan.node != 0 && wants(stream_mode::updates)) {
     emit(stream_mode::updates,
-         updates_part(node.name, update_payload(plan(), s.writes, plan().output_keys), false));
+         updates_part(node.name, update_payload(plan(), s.writes, keys_), false));
   }
   if (s.plan.node == 0 || s.status == task_status::parent_command
       || !(wants(stream_mode::tasks) || wants(stream_mode::debug)))
@@ -239,8 +236,9 @@ void run_loop::report(const slot& s) {
 void run_loop::close_step() {
   const slot* failed = nullptr;
   for (const auto& s : slots_)
-    if (s.failure && (!failed || (failed->status == task_status::parent_command
-                                  && s.status == task_status::failed)))
+    if (s.failure
+        && (!failed
+            || (failed->status == task_status::parent_command && s.status == task_status::failed)))
       failed = &s;
   if (failed)
     return fail(*failed->failure);

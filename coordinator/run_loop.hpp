@@ -28,10 +28,10 @@ struct run_request {
   std::shared_ptr<run_shared> shared;
   std::variant<std::monostate, value, command> input;
   std::optional<checkpoint_tuple> saved; // the checkpoint it starts from
-  bool superseded = false; // addressed by id, and not the newest
-  bool stored = false;     // there is a saver, and the graph uses it
-  std::vector<channel_index> keys; // what values parts and the result show
-  std::uint64_t tag = 0;   // of the versions this run makes
+  bool superseded = false;               // addressed by id, and not the newest
+  bool stored = false;                   // there is a saver, and the graph uses it
+  std::vector<channel_index> keys;       // what values parts and the result show
+  std::uint64_t tag = 0;                 // of the versions this run makes
 };
 
 /// What a run_loop has done for it. The answers come back through the loop's members, later or from
@@ -145,13 +145,13 @@ private:
   std::string saved_id_;      // the last one that was handed to the saver, or loaded
   std::string parent_id_;     // of the current one
   value metadata_;
-  std::int64_t step_ = -1;    // of the checkpoint the open step makes
+  std::int64_t step_ = -1; // of the checkpoint the open step makes
   std::int64_t stop_ = 0;
-  stored_writes pending_;     // of the checkpoint the run started from, until the first step ended
+  stored_writes pending_; // of the checkpoint the run started from, until the first step ended
   bool replaying_ = false;
   bool forks_ = false;
-  std::string source_;        // of the loaded checkpoint
-  value answers_;             // a map of answers by question id, or null
+  std::string source_; // of the loaded checkpoint
+  value answers_;      // a map of answers by question id, or null
 
   // the step
   std::uint64_t epoch_ = 0;
@@ -165,11 +165,11 @@ private:
   std::optional<std::vector<channel_index>> updated_;
 
   // saving
-  std::vector<task_writes> unsaved_;   // of the open step, to go with its checkpoint
-  std::uint64_t ticket_ = 0;           // last handed out
+  std::vector<task_writes> unsaved_; // of the open step, to go with its checkpoint
+  std::uint64_t ticket_ = 0;         // last handed out
   std::uint64_t acknowledged_ = 0;
-  std::uint64_t first_ticket_ = 0;     // the last one of the run before
-  std::uint64_t last_put_ = 0;         // the ticket of the last checkpoint
+  std::uint64_t first_ticket_ = 0; // the last one of the run before
+  std::uint64_t last_put_ = 0;     // the ticket of the last checkpoint
   std::optional<save_request> waiting_put_;
   std::optional<std::vector<channel_index>> exit_updated_; // of the checkpoint not saved yet
 

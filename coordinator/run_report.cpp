@@ -87,7 +87,9 @@ run_result run_loop::make_result() const {
   return out;
 }
 
-void run_loop::finish_normally() { end(make_result()); }
+void run_loop::finish_normally() {
+  end(make_result());
+}
 
 void run_loop::pause_at_breakpoint() {
   for (const auto& s : slots_)
@@ -153,7 +155,8 @@ void run_loop::end(result<run_result> how) {
     }
     bool sync = shared_->config.durability == durability::sync;
     if (!unsaved_.empty() || (!sync && ticket_ > first_ticket_))
-      submit({{shared_->config.thread_id, "", checkpoint_id_}, std::exchange(unsaved_, {}),
+      submit({{shared_->config.thread_id, "", checkpoint_id_},
+              std::exchange(unsaved_, {}),
               std::nullopt},
              save_ack::durable);
   }

@@ -18,16 +18,16 @@ void run_loop::keep_writes(const planned_task& planned, const task_write_list& w
   bool folded = slots_.size() == 1; // goes with the checkpoint it makes
   if (folded || shared_->config.durability == durability::exit)
     return;
-  save_request request{{shared_->config.thread_id, "", checkpoint_id_},
-                       std::exchange(unsaved_, {}),
-                       std::nullopt};
-  submit(std::move(request), shared_->config.durability == durability::sync ? save_ack::durable
-                                                                            : save_ack::accepted);
+  save_request request{
+    {shared_->config.thread_id, "", checkpoint_id_}, std::exchange(unsaved_, {}), std::nullopt};
+  submit(std::move(request),
+         shared_->config.durability == durability::sync ? save_ack::durable : save_ack::accepted);
 }
 
 void run_loop::put_checkpoint(std::string_view source, const std::vector<channel_index>* updated) {
   auto before = std::exchange(checkpoint_id_, host_.next_checkpoint_id(step_));
-  parent_id_ = saved_id_;
+  if (shared_->config.durability != durability::exit)
+    parent_id_ = saved_id_; // else parts show the parent of what was loaded, as in the reference
   if (stored_) {
     metadata_ = make_metadata(source);
     if (shared_->config.durability == durability::exit) {
@@ -52,7 +52,7 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
 
 checkpoint_put run_loop::make_put(const std::vector<channel_index>* updated) {
   checkpoint_put out;
-  out.parent_id = parent_id_;
+  out.parent_id = saved_id_;
   out.checkpoint = take_checkpoint(state_, updated, out.new_versions);
   out.checkpoint.id = checkpoint_id_;
   out.checkpoint.ts = host_.timestamp();

@@ -30,8 +30,7 @@ constexpr std::array<std::pair<durability, std::string_view>, 3> durability_name
   {durability::exit, "exit"},
 }};
 
-template <class Table, class Key>
-std::string_view name_of(const Table& table, Key key) {
+template <class Table, class Key> std::string_view name_of(const Table& table, Key key) {
   for (const auto& [k, name] : table)
     if (k == key)
       return name;
@@ -68,32 +67,54 @@ update_tools tools_of(app_core& app) {
 
 } // namespace
 
-std::string_view to_string(stream_mode mode) noexcept { return name_of(mode_names, mode); }
-std::string_view to_string(durability d) noexcept { return name_of(durability_names, d); }
+std::string_view to_string(stream_mode mode) noexcept {
+  return name_of(mode_names, mode);
+}
+std::string_view to_string(durability d) noexcept {
+  return name_of(durability_names, d);
+}
 result<stream_mode> parse_stream_mode(std::string_view name) {
   return parse(mode_names, name, "stream mode");
 }
 result<durability> parse_durability(std::string_view name) {
   return parse(durability_names, name, "durability");
 }
-std::ostream& operator<<(std::ostream& out, stream_mode mode) { return out << to_string(mode); }
+std::ostream& operator<<(std::ostream& out, stream_mode mode) {
+  return out << to_string(mode);
+}
 
 // -- run_handle, part_stream
 
-result<run_result> run_handle::get() { return run_->wait(); }
-bool run_handle::ready() const { return run_->done(); }
-run_control run_handle::control() const { return run_->control(); }
-std::vector<actor_info> run_handle::actors() const { return run_->actors(); }
+result<run_result> run_handle::get() {
+  return run_->wait();
+}
+bool run_handle::ready() const {
+  return run_->done();
+}
+run_control run_handle::control() const {
+  return run_->control();
+}
+std::vector<actor_info> run_handle::actors() const {
+  return run_->actors();
+}
 
 part_stream::part_stream(std::unique_ptr<part_source> source) : source_{std::move(source)} {}
 part_stream::part_stream(part_stream&&) noexcept = default;
 part_stream& part_stream::operator=(part_stream&&) noexcept = default;
 part_stream::~part_stream() = default;
 
-std::optional<stream_part> part_stream::next() { return source_->next().value(); }
-result<std::optional<stream_part>> part_stream::try_next() { return source_->next(); }
-const run_result* part_stream::outcome() const noexcept { return source_->outcome(); }
-std::vector<actor_info> part_stream::actors() const { return source_->actors(); }
+std::optional<stream_part> part_stream::next() {
+  return source_->next().value();
+}
+result<std::optional<stream_part>> part_stream::try_next() {
+  return source_->next();
+}
+const run_result* part_stream::outcome() const noexcept {
+  return source_->outcome();
+}
+std::vector<actor_info> part_stream::actors() const {
+  return source_->actors();
+}
 
 // -- basic_app
 
@@ -105,8 +126,7 @@ run_handle basic_app::start(const run_input& input, const run_config& config) co
   auto run = core_->start(input, config);
   if (run)
     return run_handle{std::move(*run)};
-  auto failed
-    = std::make_shared<pending_run>(run_control{}, core_->runtime().shared().actors);
+  auto failed = std::make_shared<pending_run>(run_control{}, core_->runtime().shared().actors);
   failed->finish(run.error());
   return run_handle{std::move(failed)};
 }
@@ -126,8 +146,8 @@ result<state_snapshot> basic_app::try_get_state(const run_config& config) const 
   return make_snapshot(core_->plan(), config, *saved, config.checkpoint_id.empty());
 }
 
-result<std::vector<state_snapshot>> basic_app::try_get_state_history(
-  const run_config& config, const history_options& options) const {
+result<std::vector<state_snapshot>>
+basic_app::try_get_state_history(const run_config& config, const history_options& options) const {
   auto store = saver_of(*core_, config);
   if (!store)
     return store.error();
@@ -168,8 +188,12 @@ result<checkpoint_ref> basic_app::try_bulk_update_state(
   return update_thread(core_->plan(), **store, config, supersteps, tools_of(*core_));
 }
 
-const compiled_graph& basic_app::graph() const noexcept { return core_->graph(); }
-caf::actor basic_app::handle() const { return core_->handle(); }
+const compiled_graph& basic_app::graph() const noexcept {
+  return core_->graph();
+}
+caf::actor basic_app::handle() const {
+  return core_->handle();
+}
 
 // -- runtime
 
@@ -187,8 +211,12 @@ result<std::unique_ptr<runtime>> runtime::open(runtime_options options) {
   }
 }
 
-const std::shared_ptr<saver>& runtime::saver() const noexcept { return core_->saver(); }
-std::vector<actor_info> runtime::actors() const { return core_->shared().actors.list(nullptr); }
+const std::shared_ptr<saver>& runtime::saver() const noexcept {
+  return core_->saver();
+}
+std::vector<actor_info> runtime::actors() const {
+  return core_->shared().actors.list(nullptr);
+}
 
 std::shared_ptr<app_core> runtime::load_core(const compiled_graph& graph) {
   if (auto known = core_->find_app(graph.plan().get()))

@@ -37,7 +37,8 @@ std::string now_text() {
 }
 
 runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& options)
-  : saver_{make_saver(options)}, services_{options.blocking_threads},
+  : saver_{make_saver(options)},
+    services_{options.blocking_threads},
     random_{std::random_device{}()} {
   if (!outside) {
     config_ = make_config(options);
@@ -75,8 +76,7 @@ run_group runtime_core::spawn_group(const std::shared_ptr<const group_context>& 
   auto card = services_.actors.add("run", context->plan->options.name,
                                    std::make_shared<group_card>());
   caf::actor_config cfg{unit};
-  auto actor
-    = system_->spawn_class<run_actor, caf::hidden + caf::lazy_init>(cfg, context, card);
+  auto actor = system_->spawn_class<run_actor, caf::hidden + caf::lazy_init>(cfg, context, card);
   return {std::move(actor), std::move(card)};
 }
 

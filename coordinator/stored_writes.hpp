@@ -16,10 +16,10 @@ namespace troupe {
 
 /// One task as its stored writes show it.
 struct task_record {
-  task_write_list output;          // in stored order; empty: not finished
-  std::vector<value> answers;      // to its questions so far
+  task_write_list output;           // in stored order; empty: not finished
+  std::vector<value> answers;       // to its questions so far
   std::vector<interrupt> questions; // the latest, answered or not
-  value error;                     // the first, or null
+  value error;                      // the first, or null
 
   bool finished() const noexcept { return !output.empty(); }
   /// Questions that still wait.
@@ -30,8 +30,8 @@ struct task_record {
 
 struct stored_writes {
   std::map<std::string, task_record, std::less<>> tasks; // by task id
-  task_write_list outside;     // the null task's, without answers
-  std::optional<value> answer; // the null task's plain answer
+  task_write_list outside;                               // the null task's, without answers
+  std::optional<value> answer;                           // the null task's plain answer
 
   const task_record* find(std::string_view task_id) const;
   /// The questions of all tasks that wait, in the order of their ids' tasks.

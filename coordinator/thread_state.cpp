@@ -55,8 +55,7 @@ named<version> seen_by_name(const thread_state& state, const plan_node& node,
   return out;
 }
 
-template <class T>
-void sort_by_name(named<T>& list) {
+template <class T> void sort_by_name(named<T>& list) {
   std::sort(list.begin(), list.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
 }

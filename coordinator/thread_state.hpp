@@ -29,14 +29,14 @@ struct thread_state {
   std::vector<channel_cell> cells;
   std::vector<version> versions;
   std::vector<node_seen> seen;
-  bool input_seen = false;                             // "__input__": {}
-  std::optional<std::vector<version>> interrupt_seen;  // "__interrupt__": one a channel
+  bool input_seen = false;                            // "__input__": {}
+  std::optional<std::vector<version>> interrupt_seen; // "__interrupt__": one a channel
   std::vector<channel_index> live;
-  std::vector<std::uint8_t> is_live;  // one a channel: whether `live` holds it
-  std::vector<std::uint32_t> slot;    // one a channel, all 0 between steps: scratch of step_apply
-  std::vector<channel_index> moved;   // got a new version since the last checkpoint was made
-  version newest;                                      // the greatest of all versions
-  std::uint64_t tag = 0;                               // of versions made from here on
+  std::vector<std::uint8_t> is_live; // one a channel: whether `live` holds it
+  std::vector<std::uint32_t> slot;   // one a channel, all 0 between steps: scratch of step_apply
+  std::vector<channel_index> moved;  // got a new version since the last checkpoint was made
+  version newest;                    // the greatest of all versions
+  std::uint64_t tag = 0;             // of versions made from here on
   // What the checkpoint has and this graph does not know; kept as it is.
   named<version> foreign_versions;
   named<named<version>> foreign_seen;

@@ -45,7 +45,8 @@ std::string join_name(const join_spec& join) {
 class compiler {
 public:
   compiler(const graph_spec& spec, compile_options options)
-    : spec_{spec}, plan_{std::make_shared<graph_plan>()} {
+    : spec_{spec},
+      plan_{std::make_shared<graph_plan>()} {
     plan_->options = std::move(options);
   }
 
@@ -180,7 +181,7 @@ private:
     auto to = place(j.to);
     auto waited_for = j.from;
     std::ranges::sort(waited_for);
-    waited_for.erase(std::ranges::unique(waited_for).begin(), waited_for.end());
+    waited_for.erase(std::unique(waited_for.begin(), waited_for.end()), waited_for.end());
     auto kind = plan_->nodes[to].defer ? channel_kind::named_barrier_after_finish
                                        : channel_kind::named_barrier;
     auto channel = add_channel(std::move(name), {.kind = kind, .names = std::move(waited_for)});

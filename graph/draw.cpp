@@ -67,7 +67,9 @@ node_index target(const graph_plan& plan, channel_index c) {
 class reachable {
 public:
   explicit reachable(const graph_plan& plan)
-    : plan_{plan}, arrived_{plan}, nodes_(plan.nodes.size()) {
+    : plan_{plan},
+      arrived_{plan},
+      nodes_(plan.nodes.size()) {
     reach(0);
     while (!open_.empty()) {
       auto n = open_.back();
@@ -113,7 +115,9 @@ public:
   static constexpr std::size_t steps_max = 1000;
 
   explicit rehearsal(const graph_plan& plan)
-    : plan_{plan}, arrived_{plan}, left_once_(plan.nodes.size()) {}
+    : plan_{plan},
+      arrived_{plan},
+      left_once_(plan.nodes.size()) {}
 
   /// The node that runs alone in the last step; no_index when there is none, or no last step.
   node_index last_alone() {
@@ -199,7 +203,7 @@ void keep_one_a_pair(std::vector<edge>& edges) {
                            std::string_view{e.label});
   });
   auto same_ends = [](const edge& a, const edge& b) { return a.from == b.from && a.to == b.to; };
-  edges.erase(std::ranges::unique(edges, same_ends).begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end(), same_ends), edges.end());
   for (auto& e : edges)
     if (e.label == e.to)
       e.label.clear(); // says nothing new

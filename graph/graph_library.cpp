@@ -81,8 +81,8 @@ result<compiled_graph> build(graph_function make, const std::string& name) {
 
 result<compiled_graph> load_graph(const std::filesystem::path& library, const std::string& name) {
   if (!is_identifier(name))
-    return refused(errc::unknown_graph,
-                   "a graph's name is an identifier, as in TROUPE_GRAPH(name)", name);
+    return refused(errc::unknown_graph, "a graph's name is an identifier, as in TROUPE_GRAPH(name)",
+                   name);
   auto handle = open_library(library);
   if (!handle)
     return handle.error();

@@ -7,8 +7,7 @@
 namespace troupe {
 namespace {
 
-template <class Named>
-std::vector<std::uint32_t> sorted_by_name(const std::vector<Named>& list) {
+template <class Named> std::vector<std::uint32_t> sorted_by_name(const std::vector<Named>& list) {
   std::vector<std::uint32_t> out(list.size());
   std::iota(out.begin(), out.end(), 0u);
   std::ranges::sort(out, {}, [&list](std::uint32_t i) -> std::string_view { return list[i].name; });
@@ -16,8 +15,7 @@ std::vector<std::uint32_t> sorted_by_name(const std::vector<Named>& list) {
 }
 
 template <class Named>
-std::uint32_t find_by_name(const std::vector<Named>& list,
-                           const std::vector<std::uint32_t>& sorted,
+std::uint32_t find_by_name(const std::vector<Named>& list, const std::vector<std::uint32_t>& sorted,
                            std::string_view name) noexcept {
   auto name_at = [&list](std::uint32_t i) -> std::string_view { return list[i].name; };
   auto at = std::ranges::lower_bound(sorted, name, {}, name_at);

@@ -21,7 +21,7 @@ inline constexpr std::uint32_t no_index = 0xffff'ffff;
 struct plan_channel {
   std::string name;
   channel_spec spec;
-  bool state = false;   // a key of some schema; else made by the compiler (branch:to:…, join:…, …)
+  bool state = false; // a key of some schema; else made by the compiler (branch:to:…, join:…, …)
   bool control = false; // not a state key: only the engine writes it, the coordinator keeps it
   std::vector<node_index> triggers; // the nodes it triggers
 };
@@ -48,9 +48,9 @@ struct plan_node {
   std::vector<std::string> destinations;
   channel_index branch = no_index;     // branch:to:NAME, or __start__ for START
   std::vector<channel_index> triggers; // sorted by channel name
-  std::string pull_suffix;             // NAME "__pregel_pull" TRIGGER…: the end of a pull task's hash
-  std::vector<channel_index> reads;    // input keys in schema order, managed ones included
-  std::vector<plan_write> writes;      // edges, then joins, in the order they were added
+  std::string pull_suffix; // NAME "__pregel_pull" TRIGGER…: the end of a pull task's hash
+  std::vector<channel_index> reads; // input keys in schema order, managed ones included
+  std::vector<plan_write> writes;   // edges, then joins, in the order they were added
   std::vector<plan_route> routes;
 };
 

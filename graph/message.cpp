@@ -31,9 +31,8 @@ value without_own_members(value members) {
 } // namespace
 
 value value_traits<message>::to(const message& m) {
-  auto members = (m.more.is_null() ? value::map() : m.more)
-                   .with("role", m.role)
-                   .with("content", m.content);
+  auto members =
+    (m.more.is_null() ? value::map() : m.more).with("role", m.role).with("content", m.content);
   members = m.id.empty() ? members.without("id") : members.with("id", m.id);
   return value::extension(value_kind::message, std::move(members));
 }

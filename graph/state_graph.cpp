@@ -120,8 +120,7 @@ void refuse_repeated_labels(const path_map& map) {
   std::ranges::sort(sorted);
   auto twice = std::ranges::adjacent_find(sorted);
   if (twice != sorted.end())
-    throw refused("add conditional edges: a label stands twice in the path map: "
-                  + quoted(*twice));
+    throw refused("add conditional edges: a label stands twice in the path map: " + quoted(*twice));
 }
 
 } // namespace
@@ -190,8 +189,7 @@ void graph_builder::add_route(std::string from, route_body route, std::optional<
   refuse_repeated_labels(map);
   auto known = spec_->routes_of.find(from);
   if (!name.empty() && known != spec_->routes_of.end() && known->second.taken.contains(name))
-    throw refused("Branch with name " + quoted(name) + " already exists for node "
-                  + quoted(from));
+    throw refused("Branch with name " + quoted(name) + " already exists for node " + quoted(from));
   if (reads)
     declare_channels(*spec_, *reads);
   auto& of_node = spec_->routes_of[from];

@@ -48,8 +48,8 @@ mistake find_unknown_route_target(const graph_spec& spec) {
   for (const auto& r : spec.routes)
     for (const auto& [label, to] : r.map.entries())
       if (!known_target(spec, to))
-        return found("At '" + r.from + "' node, '" + r.name + "' branch found unknown target '"
-                     + to + "'");
+        return found("At '" + r.from + "' node, '" + r.name + "' branch found unknown target '" + to
+                     + "'");
   return std::nullopt;
 }
 

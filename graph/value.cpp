@@ -5,6 +5,7 @@
 #include "graph/value_node.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -201,6 +202,7 @@ value value_access::list(std::span<value> items) {
     return value(value::tag::list, nullptr, 0);
   auto* buffer = new_list_buffer(rank_over(items), items.size());
   buffer->used.store(items.size(), std::memory_order_relaxed);
+  buffer->made.store(items.size(), std::memory_order_relaxed);
   std::uninitialized_move(items.begin(), items.end(), buffer->slots());
   return value(value::tag::list, buffer, items.size());
 }
@@ -367,6 +369,15 @@ value value::append(value item) const {
   return append_all({&item, 1});
 }
 
+namespace {
+
+// The very same handles, not merely equal values.
+bool same_handles(const value* slots, std::span<const value> items) {
+  return std::memcmp(static_cast<const void*>(slots), items.data(), items.size_bytes()) == 0;
+}
+
+} // namespace
+
 value value::append_all(std::span<const value> more) const {
   if (!is_list())
     throw wrong_kind(value_kind::list);
@@ -376,6 +387,12 @@ value value::append_all(std::span<const value> more) const {
   auto size = old.size() + more.size();
   auto rank = rank_over(more);
   auto* buffer = static_cast<list_buffer*>(node());
+  // Somebody appended the same to this version before (a look ahead, then the real thing): shared.
+  if (buffer && size <= buffer->made.load(std::memory_order_acquire)
+      && same_handles(buffer->slots() + old.size(), more)) {
+    buffer->retain();
+    return value(tag::list, buffer, size);
+  }
   // In place when this is the newest version, there is room, and nothing in `more` can lead back
   // here. Relaxed: the slots before ours were made before this handle, and whoever gets the new
   // handle from another thread synchronises to get it.
@@ -383,6 +400,7 @@ value value::append_all(std::span<const value> more) const {
   if (buffer && size <= buffer->capacity && rank <= buffer->rank
       && buffer->used.compare_exchange_strong(newest, size, std::memory_order_relaxed)) {
     copy_values(more, buffer->slots() + old.size());
+    buffer->made.store(size, std::memory_order_release);
     buffer->retain();
     return value(tag::list, buffer, size);
   }
@@ -391,6 +409,7 @@ value value::append_all(std::span<const value> more) const {
   grown->used.store(size, std::memory_order_relaxed);
   copy_values(old, grown->slots());
   copy_values(more, grown->slots() + old.size());
+  grown->made.store(size, std::memory_order_relaxed);
   return value(tag::list, grown, size);
 }
 

@@ -14,6 +14,7 @@ namespace detail {
 /// them. Whoever moves `used` from n to n + k owns the slots between until its handle exists.
 struct list_buffer : value_node {
   std::atomic<std::size_t> used{0};
+  std::atomic<std::size_t> made{0}; // of the used ones, those that are complete
   std::size_t capacity;
 
   list_buffer(std::uint32_t r, std::size_t c) noexcept

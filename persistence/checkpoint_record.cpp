@@ -67,7 +67,8 @@ void append_time(std::string_view ts, std::string& out) {
 class checkpoint_reader {
 public:
   checkpoint_reader(std::string_view payload, std::span<const std::string_view> names)
-    : in{payload}, names_{names} {}
+    : in{payload},
+      names_{names} {}
 
   void tags() {
     auto count = in.count();
@@ -138,8 +139,8 @@ private:
 
 } // namespace
 
-void append_checkpoint(const checkpoint& cp, std::string_view parent_id,
-                       std::string_view metadata, name_table& names, std::string& out) {
+void append_checkpoint(const checkpoint& cp, std::string_view parent_id, std::string_view metadata,
+                       name_table& names, std::string& out) {
   append_signed(out, cp.v);
   append_time(cp.ts, out);
   append_id(out, parent_id);
@@ -207,8 +208,8 @@ void append_writes(std::span<const stored_write> writes, std::string& out) {
   append_varint(out, writes.size());
   for (const auto& write : writes) {
     append_signed(out, write.slot);
-    append_varint(out, static_cast<std::size_t>(std::ranges::find(paths, write.task_path)
-                                                - paths.begin()));
+    append_varint(
+      out, static_cast<std::size_t>(std::ranges::find(paths, write.task_path) - paths.begin()));
     append_varint(out, write.channel);
     append_sized(out, write.value);
   }

@@ -22,8 +22,8 @@ struct stored_checkpoint {
 };
 
 /// Appends the payload of a checkpoint's record to `out`; names get numbers from `names`.
-void append_checkpoint(const checkpoint& cp, std::string_view parent_id,
-                       std::string_view metadata, name_table& names, std::string& out);
+void append_checkpoint(const checkpoint& cp, std::string_view parent_id, std::string_view metadata,
+                       name_table& names, std::string& out);
 
 /// Errors: checkpoint_corrupt.
 result<stored_checkpoint> read_checkpoint(std::string_view payload,

@@ -25,8 +25,7 @@ void pause_a_little(unsigned round) {
 }
 
 // A thread that takes none of the process's signals.
-template <class Fn>
-std::thread start_writer(Fn fn) {
+template <class Fn> std::thread start_writer(Fn fn) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -40,7 +39,9 @@ std::thread start_writer(Fn fn) {
 } // namespace
 
 group_commit::group_commit(commit_sink& sink, std::chrono::milliseconds window)
-  : sink_{sink}, window_{window}, writer_{start_writer([this] { run(); })} {}
+  : sink_{sink},
+    window_{window},
+    writer_{start_writer([this] { run(); })} {}
 
 group_commit::~group_commit() {
   {

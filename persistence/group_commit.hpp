@@ -20,7 +20,7 @@ namespace troupe {
 
 /// Something to do on the writer thread.
 struct commit_job {
-  save_request request; // empty: only a place in the order
+  save_request request;       // empty: only a place in the order
   bool delete_thread = false; // of request.ref.thread_id
   save_ack when = save_ack::durable;
   std::function<void(result<void>)> done;

@@ -73,8 +73,7 @@ std::string uuid_text(std::string_view bytes) {
 }
 
 // Appends the id's mark or length and its bytes to a key or a payload.
-template <class Out>
-void append_id_to(Out& out, std::string_view id) {
+template <class Out> void append_id_to(Out& out, std::string_view id) {
   std::array<char, 16> uuid;
   auto is_uuid = parse_uuid(id, uuid);
   auto head = static_cast<char>(is_uuid ? uuid_mark : id.size());

@@ -2,6 +2,7 @@
 
 #include <troupe/limits.hpp>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,33 +24,25 @@ struct meaning {
 meaning meaning_of(int rc) {
   switch (rc) {
     case MDB_MAP_FULL:
-    case MDB_TXN_FULL:
-      return {errc::storage_full, "delete threads or open it with a larger map"};
+    case MDB_TXN_FULL: return {errc::storage_full, "delete threads or open it with a larger map"};
     case ENOSPC:
     case EFBIG:
-    case EDQUOT:
-      return {errc::storage_full, "free space on the disk"};
+    case EDQUOT: return {errc::storage_full, "free space on the disk"};
     case MDB_INVALID:
       return {errc::checkpoint_corrupt, "it is no troupe store: choose another directory"};
-    case MDB_VERSION_MISMATCH:
-      return {errc::checkpoint_corrupt, "another LMDB version wrote it"};
+    case MDB_VERSION_MISMATCH: return {errc::checkpoint_corrupt, "another LMDB version wrote it"};
     case MDB_CORRUPTED:
-    case MDB_PAGE_NOTFOUND:
-      return {errc::checkpoint_corrupt, "it is damaged: restore a copy"};
+    case MDB_PAGE_NOTFOUND: return {errc::checkpoint_corrupt, "it is damaged: restore a copy"};
     case EACCES:
-    case EPERM:
-      return {errc::storage_failed, "make the directory and its files writable"};
-    case EROFS:
-      return {errc::storage_failed, "choose a directory that can be written"};
+    case EPERM: return {errc::storage_failed, "make the directory and its files writable"};
+    case EROFS: return {errc::storage_failed, "choose a directory that can be written"};
     case ENOENT:
     case ENOTDIR:
     case EISDIR:
       return {errc::storage_failed, "create what is missing or choose another directory"};
-    case MDB_READERS_FULL:
-      return {errc::storage_failed, "too many read it at once"};
+    case MDB_READERS_FULL: return {errc::storage_failed, "too many read it at once"};
     case EAGAIN:
-    case EBUSY:
-      return {errc::storage_locked, "end the process that holds it"};
+    case EBUSY: return {errc::storage_locked, "end the process that holds it"};
     default: return {errc::storage_failed, "see the system's log"};
   }
 }
@@ -67,7 +60,9 @@ error lmdb_error(int rc, std::string_view doing, const std::filesystem::path& fi
 // ---- transactions -----------------------------------------------------------------------------
 
 lmdb_txn::lmdb_txn(lmdb_txn&& other) noexcept
-  : env_{other.env_}, lock_{std::move(other.lock_)}, txn_{std::exchange(other.txn_, nullptr)} {}
+  : env_{other.env_},
+    lock_{std::move(other.lock_)},
+    txn_{std::exchange(other.txn_, nullptr)} {}
 
 lmdb_txn::~lmdb_txn() {
   if (txn_)
@@ -109,8 +104,10 @@ result<void> lmdb_txn::erase_all(std::string_view prefix) {
       return found.error();
     if (!*found || !at.key().starts_with(prefix))
       return {};
-    if (auto erased = erase(at.key()); !erased)
-      return erased;
+    auto key = as_val(at.key());
+    auto rc = mdb_del(txn_, env_->dbi_, &key, nullptr);
+    if (rc != 0)
+      return env_->failure(rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc, "delete from the store");
   }
 }
 
@@ -123,6 +120,8 @@ std::size_t lmdb_txn::entries() const {
 result<void> lmdb_txn::commit() {
   auto rc = mdb_txn_commit(std::exchange(txn_, nullptr));
   lock_.unlock();
+  if (rc == EIO)
+    rc = env_->why_short();
   if (rc != 0)
     return env_->failure(rc, "commit to the store");
   return {};
@@ -231,6 +230,21 @@ result<void> lmdb_env::resize(std::size_t map_size_bytes) {
   if (auto rc = mdb_env_set_mapsize(env_, map_size_bytes); rc != 0)
     return failure(rc, "resize the store's map");
   return {};
+}
+
+// LMDB says EIO for a write that came out short, as it does when the disk fills up. Appending
+// tells; what is behind the last page is nobody's.
+int lmdb_env::why_short() const {
+  auto fd = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (fd < 0)
+    return EIO;
+  constexpr char page[4096] = {};
+  auto written = write(fd, page, sizeof page);
+  auto failed = written < 0 ? errno : 0;
+  close(fd);
+  if (failed == EFBIG || failed == EDQUOT)
+    return failed;
+  return failed == ENOSPC || (failed == 0 && written < ssize_t{sizeof page}) ? ENOSPC : EIO;
 }
 
 void lmdb_env::clear_dead_readers() {

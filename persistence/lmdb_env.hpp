@@ -59,7 +59,8 @@ private:
   friend class lmdb_env;
   friend class lmdb_cursor;
   lmdb_txn(lmdb_env& env, std::shared_lock<std::shared_mutex> lock) noexcept
-    : env_{&env}, lock_{std::move(lock)} {}
+    : env_{&env},
+      lock_{std::move(lock)} {}
 
   lmdb_env* env_;
   std::shared_lock<std::shared_mutex> lock_;
@@ -135,10 +136,12 @@ private:
   friend class lmdb_txn;
   friend class lmdb_cursor;
   lmdb_env(std::filesystem::path file, std::size_t map_size_bytes)
-    : file_{std::move(file)}, map_size_bytes_{map_size_bytes} {}
+    : file_{std::move(file)},
+      map_size_bytes_{map_size_bytes} {}
 
   result<void> open_file();
   result<lmdb_txn> begin(unsigned flags);
+  int why_short() const;
   error failure(int rc, std::string_view doing) const { return lmdb_error(rc, doing, file_); }
 
   std::filesystem::path file_;

@@ -14,8 +14,7 @@ namespace troupe {
 
 /// Calls `fn(key, data)` for each entry whose key begins with the prefix, in order, until it
 /// returns an error. It must not write to the transaction.
-template <class Fn>
-result<void> scan(const lmdb_txn& txn, const store_key& prefix, Fn fn) {
+template <class Fn> result<void> scan(const lmdb_txn& txn, const store_key& prefix, Fn fn) {
   lmdb_cursor at{txn};
   auto more = at.seek(prefix);
   for (; more && *more && at.key().starts_with(prefix.view()); more = at.next())

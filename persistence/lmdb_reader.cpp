@@ -61,8 +61,8 @@ result<lmdb_reader::open_thread> lmdb_reader::open(std::string_view thread_id,
   return thread;
 }
 
-result<std::optional<lmdb_reader::found_checkpoint>>
-lmdb_reader::find(std::uint64_t chain, const std::string& id) {
+result<std::optional<lmdb_reader::found_checkpoint>> lmdb_reader::find(std::uint64_t chain,
+                                                                       const std::string& id) {
   auto key = checkpoint_key(chain, id);
   auto stored = txn_.get(key);
   if (!stored)
@@ -93,9 +93,10 @@ result<std::optional<lmdb_reader::found_checkpoint>> lmdb_reader::newest(std::ui
 // ---- one checkpoint -----------------------------------------------------------------------------
 
 // Nothing when the metadata does not match; that is decided before anything else is read.
-result<std::optional<checkpoint_tuple>>
-lmdb_reader::read_tuple(const open_thread& thread, const namespace_entry& at,
-                        found_checkpoint found, const value& filter) {
+result<std::optional<checkpoint_tuple>> lmdb_reader::read_tuple(const open_thread& thread,
+                                                                const namespace_entry& at,
+                                                                found_checkpoint found,
+                                                                const value& filter) {
   auto stored = read_checkpoint(found.payload, thread.names);
   if (!stored)
     return stored.error();
@@ -120,8 +121,7 @@ lmdb_reader::read_tuple(const open_thread& thread, const namespace_entry& at,
 }
 
 result<void> lmdb_reader::read_values(std::uint64_t chain,
-                                      const std::vector<std::uint32_t>& channels,
-                                      checkpoint& cp) {
+                                      const std::vector<std::uint32_t>& channels, checkpoint& cp) {
   for (std::size_t i = 0; i < channels.size(); ++i) {
     const auto& [name, at] = cp.channel_versions[i];
     auto key = value_key(chain, at, channels[i]);

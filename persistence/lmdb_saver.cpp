@@ -62,9 +62,8 @@ public:
   result<void> delete_thread(const std::string& thread_id) override {
     if (auto ok = check_thread_id(thread_id); !ok)
       return ok;
-    return commits_.submit_and_wait({.request = {{thread_id, {}, {}}, {}, {}},
-                                     .delete_thread = true,
-                                     .done = {}});
+    return commits_.submit_and_wait(
+      {.request = {{thread_id, {}, {}}, {}, {}}, .delete_thread = true, .done = {}});
   }
 
   void submit(save_request request, save_ack when,
@@ -78,7 +77,9 @@ public:
 
 private:
   lmdb_saver(std::unique_ptr<lmdb_env> env, std::chrono::milliseconds window)
-    : env_{std::move(env)}, writer_{*env_}, commits_{writer_, window} {}
+    : env_{std::move(env)},
+      writer_{*env_},
+      commits_{writer_, window} {}
 
   result<void> store(save_request request) {
     if (auto ok = check_request(request); !ok)
@@ -88,8 +89,7 @@ private:
 
   // What was accepted of the thread is committed first, so that the transaction sees it.
   template <class Fn>
-  auto read(const std::string& thread_id, Fn fn)
-    -> decltype(fn(std::declval<lmdb_reader&>())) {
+  auto read(const std::string& thread_id, Fn fn) -> decltype(fn(std::declval<lmdb_reader&>())) {
     commits_.flush(thread_id);
     auto txn = env_->begin_read();
     if (!txn)
@@ -165,8 +165,7 @@ result<std::shared_ptr<saver>> open_lmdb_saver(const std::filesystem::path& dir,
     return path.error();
   auto& savers = registry();
   std::unique_lock lock{savers.mutex};
-  for (auto at = savers.open.find(*path); at != savers.open.end();
-       at = savers.open.find(*path)) {
+  for (auto at = savers.open.find(*path); at != savers.open.end(); at = savers.open.find(*path)) {
     if (auto there = at->second.lock())
       return there;
     savers.closed.wait(lock); // it is being closed

@@ -3,6 +3,7 @@
 // remembered of the store.
 #include "persistence/lmdb_writer.hpp"
 
+#include "persistence/checkpoint_record.hpp"
 #include "persistence/lmdb_index.hpp"
 #include "persistence/saver_rules.hpp"
 #include "persistence/store_format.hpp"
@@ -125,54 +126,14 @@ void lmdb_writer::forget() {
 }
 
 write_outcome lmdb_writer::write(const commit_job& job) {
-  if (auto encoded = encode(job.request); !encoded)
+  if (auto encoded = encoded_.encode(job.request); !encoded)
     return {.answer = encoded.error()};
   auto written = job.delete_thread ? erase_thread(job.request.ref.thread_id) : store(job.request);
   if (!written) {
     failed(written.error());
     return {.answer = written.error(), .transaction_stands = false};
   }
-  return {.answer = {}, .bytes = encoded_.bytes.size() + request_overhead_bytes};
-}
-
-// ---- encoding -----------------------------------------------------------------------------------
-
-std::string_view lmdb_writer::encoded_request::take() {
-  auto begin = next == 0 ? 0 : ends[next - 1];
-  return std::string_view{bytes}.substr(begin, ends[next++] - begin);
-}
-
-result<void> lmdb_writer::encode_value(const value& v, std::string_view what) {
-  auto begin = encoded_.bytes.size();
-  if (auto encoded = encode_msgpack(v, encoded_.bytes); !encoded)
-    return troupe::error{encoded.error().code(),
-                         "store " + std::string{what} + ": " + encoded.error().message()};
-  auto size = encoded_.bytes.size() - begin;
-  if (size > limits::value_size_bytes_max)
-    return troupe::error{errc::invalid_value,
-                         "store " + std::string{what} + ": too large: " + std::to_string(size)
-                           + " bytes, at most " + std::to_string(limits::value_size_bytes_max)};
-  encoded_.ends.push_back(encoded_.bytes.size());
-  return {};
-}
-
-// In the order in which store() takes the values back.
-result<void> lmdb_writer::encode(const save_request& request) {
-  encoded_.bytes.clear();
-  encoded_.ends.clear();
-  encoded_.next = 0;
-  for (const auto& task : request.writes)
-    for (const auto& [channel, val] : task.writes)
-      if (auto ok = encode_value(val, "a write to `" + channel + "`"); !ok)
-        return ok;
-  if (!request.put)
-    return {};
-  const auto& cp = request.put->checkpoint;
-  for (const auto& channel : request.put->new_versions)
-    if (auto* val = find_named(cp.channel_values, channel))
-      if (auto ok = encode_value(*val, "channel `" + channel + "`"); !ok)
-        return ok;
-  return encode_value(request.put->metadata, "a checkpoint's metadata");
+  return {.answer = {}, .bytes = encoded_.size() + request_overhead_bytes};
 }
 
 // ---- storing ------------------------------------------------------------------------------------
@@ -203,8 +164,7 @@ result<void> lmdb_writer::store(const save_request& request) {
 }
 
 result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain,
-                                       const std::string& checkpoint_id,
-                                       const task_writes& task) {
+                                       const std::string& checkpoint_id, const task_writes& task) {
   if (task.writes.empty())
     return {};
   auto key = writes_key(chain, checkpoint_id, task.task_id);
@@ -224,8 +184,8 @@ result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain
   std::vector<stored_write> more;
   for (std::size_t i = 0; i < task.writes.size(); ++i) {
     const auto& channel = task.writes[i].first;
-    more.push_back({write_slot(channel, i), thread.names.number(channel), task.task_path,
-                    encoded_.take()});
+    more.push_back(
+      {write_slot(channel, i), thread.names.number(channel), task.task_path, encoded_.take()});
   }
   merge_writes(writes, more);
   begin_record(record_);
@@ -325,8 +285,7 @@ result<void> lmdb_writer::load_names(known_thread& thread) {
   });
 }
 
-result<std::uint64_t> lmdb_writer::find_or_make_chain(known_thread& thread,
-                                                      const std::string& ns) {
+result<std::uint64_t> lmdb_writer::find_or_make_chain(known_thread& thread, const std::string& ns) {
   if (ns.empty())
     return thread.number; // the root namespace has the thread's own number
   if (auto known = thread.chains.find(ns); known != thread.chains.end())
@@ -366,8 +325,8 @@ result<void> lmdb_writer::load_meta() {
     return {};
   if (!*stored)
     return troupe::error{errc::checkpoint_corrupt,
-                         "open the store: another program's LMDB file: "
-                           + env_.file().string() + ": choose another directory"};
+                         "open the store: another program's LMDB file: " + env_.file().string()
+                           + ": choose another directory"};
   auto payload = open_record(**stored, key, record_kind::meta);
   if (!payload)
     return payload.error();

@@ -1,10 +1,11 @@
 // Writes requests into LMDB: the sink of the group commit.
 #pragma once
 
-#include "persistence/checkpoint_record.hpp"
+#include "persistence/encoded_request.hpp"
 #include "persistence/group_commit.hpp"
 #include "persistence/keys.hpp"
 #include "persistence/lmdb_env.hpp"
+#include "persistence/name_table.hpp"
 #include "persistence/record.hpp"
 
 #include <optional>
@@ -36,16 +37,7 @@ private:
     name_table names;
     std::unordered_map<std::string, std::uint64_t> chains; // by namespace, all but the root
   };
-  /// The parts of a request as msgpack, before anything of it is stored.
-  struct encoded_request {
-    std::string bytes;
-    std::vector<std::size_t> ends; // of the values in the order of the request
-    std::size_t next = 0;
-    std::string_view take();
-  };
 
-  result<void> encode(const save_request& request);
-  result<void> encode_value(const value& v, std::string_view what);
   result<void> store(const save_request& request);
   result<void> store_writes(known_thread& thread, std::uint64_t chain,
                             const std::string& checkpoint_id, const task_writes& task);
@@ -69,9 +61,9 @@ private:
 
   lmdb_env& env_;
   std::optional<lmdb_txn> txn_;
-  bool reopen_first_ = false; // a commit failed
-  bool is_full_ = false;      // the last transaction found no room
-  bool has_deleted_ = false;  // the last transaction did, or wanted to
+  bool reopen_first_ = false;  // a commit failed
+  bool is_full_ = false;       // the last transaction found no room
+  bool has_deleted_ = false;   // the last transaction did, or wanted to
   bool wants_reserve_ = false; // a deletion found no room and may use the reserve
   bool is_extended_ = false;   // the map reaches into the reserve
 

@@ -25,8 +25,7 @@ struct stored_namespace {
 
 using stored_thread = std::map<std::string, stored_namespace>;
 
-void store_writes(stored_namespace& ns, const std::string& checkpoint_id,
-                  const task_writes& task) {
+void store_writes(stored_namespace& ns, const std::string& checkpoint_id, const task_writes& task) {
   auto& slots = ns.writes[checkpoint_id];
   for (std::size_t i = 0; i < task.writes.size(); ++i) {
     const auto& [channel, val] = task.writes[i];
@@ -55,7 +54,7 @@ void store_checkpoint(stored_namespace& ns, const checkpoint_put& put) {
 }
 
 checkpoint_tuple tuple_of(const std::string& thread_id, const std::string& ns_name,
-                            const stored_namespace& ns, const stored_checkpoint& stored) {
+                          const stored_namespace& ns, const stored_checkpoint& stored) {
   checkpoint_tuple tuple;
   const auto& id = stored.checkpoint.id;
   tuple.ref = {thread_id, ns_name, id};
@@ -131,8 +130,7 @@ public:
     return infos;
   }
 
-  void submit(save_request request, save_ack,
-              std::function<void(result<void>)> done) override {
+  void submit(save_request request, save_ack, std::function<void(result<void>)> done) override {
     done(store(request));
   }
 

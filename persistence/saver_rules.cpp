@@ -14,10 +14,9 @@ result<void> check_length(std::string_view id, std::size_t min, std::size_t max,
     return troupe::error{errc::invalid_config,
                          "address a checkpoint: " + std::string{name} + " is empty"};
   if (id.size() > max)
-    return troupe::error{errc::invalid_config,
-                         "address a checkpoint: " + std::string{name} + " is too long: "
-                           + std::to_string(id.size()) + " bytes, at most "
-                           + std::to_string(max)};
+    return troupe::error{errc::invalid_config, "address a checkpoint: " + std::string{name}
+                                                 + " is too long: " + std::to_string(id.size())
+                                                 + " bytes, at most " + std::to_string(max)};
   return {};
 }
 

@@ -26,8 +26,7 @@ constexpr bool slot_is_replaced(std::int64_t slot) noexcept {
 }
 
 /// What `entries`, sorted by name, has for a name, or null.
-template <class T>
-const T* find_named(const named<T>& entries, std::string_view name) noexcept {
+template <class T> const T* find_named(const named<T>& entries, std::string_view name) noexcept {
   auto at = std::ranges::lower_bound(entries, name, {}, &std::pair<std::string, T>::first);
   return at != entries.end() && at->first == name ? &at->second : nullptr;
 }

@@ -37,8 +37,7 @@ std::optional<std::int64_t> timestamp_micros(std::string_view text) {
   using namespace std::chrono;
   if (!has_pattern(text))
     return std::nullopt;
-  year_month_day date{year{digits(text, 0, 4)}, month(digits(text, 5, 2)),
-                      day(digits(text, 8, 2))};
+  year_month_day date{year{digits(text, 0, 4)}, month(digits(text, 5, 2)), day(digits(text, 8, 2))};
   auto time = hours{digits(text, 11, 2)} + minutes{digits(text, 14, 2)}
               + seconds{digits(text, 17, 2)} + microseconds{digits(text, 20, 6)};
   auto micros = (sys_days{date} + time).time_since_epoch() / microseconds{1};

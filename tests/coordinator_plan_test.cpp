@@ -6,7 +6,8 @@
 namespace troupe {
 namespace {
 
-std::vector<std::string> names_of(const thread_state& state, const std::vector<planned_task>& tasks) {
+std::vector<std::string> names_of(const thread_state& state,
+                                  const std::vector<planned_task>& tasks) {
   std::vector<std::string> out;
   for (const auto& t : tasks)
     out.push_back(state.plan->nodes[t.node].name);

@@ -134,7 +134,8 @@ BOOST_AUTO_TEST_CASE(a_route_to_an_unknown_node_is_refused) {
   BOOST_TEST(refusal(g) == "At 'a' node, 'cond' branch found unknown target 'z'");
   auto h = graph_of({"a"});
   h.add_conditional_edges(START, to_end, {START});
-  BOOST_TEST(refusal(h) == "At '__start__' node, 'condition' branch found unknown target '__start__'");
+  BOOST_TEST(refusal(h)
+             == "At '__start__' node, 'condition' branch found unknown target '__start__'");
 }
 
 BOOST_AUTO_TEST_CASE(an_edge_to_an_unknown_node_is_refused) {
@@ -345,8 +346,7 @@ BOOST_AUTO_TEST_CASE(edges_become_writes_before_joins_in_the_order_added_without
   g.add_edge({"b", "a"}, "d");
   g.add_edge({"a", "b"}, END);
   auto graph = g.compile();
-  same(writes_of(graph, "a"),
-       {"branch:to:c", "branch:to:b", "join:b+a:d=a", "join:a+c:d=a"});
+  same(writes_of(graph, "a"), {"branch:to:c", "branch:to:b", "join:b+a:d=a", "join:a+c:d=a"});
   same(writes_of(graph, "b"), {"join:b+a:d=b"});
   same(writes_of(graph, "d"), {});
 }
@@ -367,8 +367,7 @@ BOOST_AUTO_TEST_CASE(triggers_are_sorted_by_channel_name_and_end_the_hash_of_a_p
   auto graph = g.compile();
   const auto& zeta = node_of(graph, "zeta");
   same(names_of(graph, zeta.triggers), {"branch:to:zeta", "join:a+b:zeta", "join:b+a:zeta"});
-  BOOST_TEST(zeta.pull_suffix
-             == "zeta__pregel_pullbranch:to:zetajoin:a+b:zetajoin:b+a:zeta");
+  BOOST_TEST(zeta.pull_suffix == "zeta__pregel_pullbranch:to:zetajoin:a+b:zetajoin:b+a:zeta");
   BOOST_TEST(graph.plan()->channel(zeta.branch).name == "branch:to:zeta");
   for (auto c : zeta.triggers)
     BOOST_TEST((graph.plan()->channel(c).triggers == std::vector<node_index>{3}));
@@ -378,8 +377,10 @@ BOOST_AUTO_TEST_CASE(routes_read_as_their_node_unless_they_say_otherwise) {
   state_graph<story> g;
   g.add_node("a", [](const draft&) {});
   g.add_edge(START, "a");
-  g.add_conditional_edges("a", [](const story&) { return END; }, {END}, "plain");
-  g.add_conditional_edges("a", [](const draft&) { return END; }, {}, "private");
+  g.add_conditional_edges(
+    "a", [](const story&) { return END; }, {END}, "plain");
+  g.add_conditional_edges(
+    "a", [](const draft&) { return END; }, {}, "private");
   g.add_conditional_edges(START, [](const story&) { return END; });
   auto graph = g.compile();
   const auto& routes = node_of(graph, "a").routes;
@@ -453,7 +454,8 @@ BOOST_AUTO_TEST_CASE(reserved_words_are_those_of_the_reference) {
   for (auto word : {"langsmith:hidden", "|", ":", "configurable", "__snapshot_bumps__",
                     "__pregel_strict_resume", "__pregel_push", "__error_source_node__"})
     BOOST_TEST(names::reserved(word), word);
-  for (auto word : {"", "a", "__start__", "__end__", "__pregel_tasks", "__return__", "__previous__"})
+  for (auto word :
+       {"", "a", "__start__", "__end__", "__pregel_tasks", "__return__", "__previous__"})
     BOOST_TEST(!names::reserved(word), word);
 }
 

@@ -145,6 +145,18 @@ BOOST_AUTO_TEST_CASE(a_circle_waits_for_joins_and_deferred_nodes_to_end) {
             always("c", "late"), maybe("late", "__end__"), maybe("late", "a")});
 }
 
+BOOST_AUTO_TEST_CASE(a_deferred_node_of_a_circle_runs_when_nothing_else_is_left) {
+  auto g = graph_of({"a", "b"});
+  g.add_node("late", nothing, {.defer = true});
+  g.add_edge(START, "a");
+  g.add_edge("a", "b");
+  g.add_edge("a", "late");
+  g.add_conditional_edges("b", to_end, {"a"});
+  g.add_conditional_edges("late", to_end, {"b"});
+  drawn(g, {always("__start__", "a"), always("a", "b"), always("a", "late"), maybe("b", "__end__"),
+            maybe("b", "a"), maybe("late", "b")});
+}
+
 BOOST_AUTO_TEST_CASE(a_circle_of_edges_has_no_end) {
   auto g = graph_of({"a", "b"});
   g.add_edge(START, "a");

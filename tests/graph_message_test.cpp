@@ -8,10 +8,8 @@ namespace troupe {
 BOOST_AUTO_TEST_SUITE(graph_message)
 
 BOOST_AUTO_TEST_CASE(a_message_becomes_a_message_value_with_all_its_members) {
-  message m{.role = "tool",
-            .content = "42",
-            .id = "m1",
-            .more = value::map({{"tool_call_id", "c1"}})};
+  message m{
+    .role = "tool", .content = "42", .id = "m1", .more = value::map({{"tool_call_id", "c1"}})};
   auto v = value::of(m);
   BOOST_TEST(v.is(value_kind::message));
   BOOST_TEST(to_json(v.payload())

@@ -86,8 +86,7 @@ const state_update& update_in(const node_output& out, std::size_t i = 0) {
 }
 
 // The text of the error the call throws.
-template <class F>
-std::string refusal(F f) {
+template <class F> std::string refusal(F f) {
   try {
     f();
   } catch (const error& e) {
@@ -142,8 +141,7 @@ BOOST_AUTO_TEST_CASE(a_refused_node_leaves_nothing_behind) {
 
 BOOST_AUTO_TEST_CASE(a_node_needs_a_body_and_a_route_too) {
   state_graph<> g{plain()};
-  BOOST_TEST(refusal([&] { g.add_node_body("a", {}, {}); }).find("no body")
-             != std::string::npos);
+  BOOST_TEST(refusal([&] { g.add_node_body("a", {}, {}); }).find("no body") != std::string::npos);
   BOOST_TEST(refusal([&] { g.add_route("a", {}, {}, {}, {}); }).find("no route")
              != std::string::npos);
 }
@@ -152,7 +150,8 @@ BOOST_AUTO_TEST_CASE(a_node_may_be_called_like_a_state_key) {
   state_graph<> g{plain()};
   g.add_node("x", nothing);
   g.add_edge(START, "x");
-  BOOST_TEST(g.compile().nodes() == std::vector<std::string>{"x"}, boost::test_tools::per_element());
+  BOOST_TEST(g.compile().nodes() == std::vector<std::string>{"x"},
+             boost::test_tools::per_element());
 }
 
 // ---- edges ----------------------------------------------------------------------------------
@@ -167,7 +166,9 @@ BOOST_AUTO_TEST_CASE(an_edge_is_refused_when_its_ends_make_no_sense) {
   BOOST_TEST(refusal([&] { g.add_edge({"a", "c"}, START); }) == "START cannot be an end node");
   BOOST_TEST(refusal([&] { g.add_edge({"a", "b"}, "c"); }) == "Need to add_node `b` first");
   BOOST_TEST(refusal([&] { g.add_edge({"a", "c"}, "b"); }) == "Need to add_node `b` first");
-  BOOST_TEST(refusal([&] { g.add_edge({START, "a"}, "c"); })
+  BOOST_TEST(refusal([&] {
+               g.add_edge({START, "a"}, "c");
+             })
              == "Need to add_node `__start__` first");
   BOOST_TEST(refusal([&] { g.add_edge(std::vector<std::string>{}, "c"); }).find("starts at no node")
              != std::string::npos);
@@ -205,8 +206,10 @@ BOOST_AUTO_TEST_CASE(a_label_stands_once_in_a_path_map) {
   state_graph<> g{plain()};
   g.add_node("s", nothing);
   path_map map{std::vector<std::pair<std::string, std::string>>{{"x", "s"}, {"x", END}}};
-  auto text =
-    refusal([&] { g.add_conditional_edges("s", [](const state_view&) { return "x"; }, map); });
+  auto text = refusal([&] {
+    g.add_conditional_edges(
+      "s", [](const state_view&) { return "x"; }, map);
+  });
   BOOST_TEST(text.find("`x`") != std::string::npos);
 }
 
@@ -220,15 +223,15 @@ BOOST_AUTO_TEST_CASE(a_key_keeps_its_first_kind_and_last_value_asks_for_no_other
   BOOST_TEST(input({{"n", sum}, {"t", topic}}) == ok);
   BOOST_TEST(input({{"n", starting_at(sum, 5)}}) == ok);
   BOOST_TEST(input({{"n", append}}) == "Channel 'n' already exists with a different type");
-  BOOST_TEST(input({{"t", topic_accumulating}}) == "Channel 't' already exists with a different type");
+  BOOST_TEST(input({{"t", topic_accumulating}})
+             == "Channel 't' already exists with a different type");
   BOOST_TEST(input({{"x", any_value}}) == "Channel 'x' already exists with a different type");
   auto node = [&g](schema keys) {
     static int count = 0;
-    return refusal([&] {
-      g.add_node("node" + std::to_string(count++), nothing, {.input = keys});
-    });
+    return refusal([&] { g.add_node("node" + std::to_string(count++), nothing, {.input = keys}); });
   };
-  BOOST_TEST(node({{"x", is_last_step}}) == "Managed value 'x' already exists with a different type");
+  BOOST_TEST(node({{"x", is_last_step}})
+             == "Managed value 'x' already exists with a different type");
   BOOST_TEST(node({{"left", is_last_step}})
              == "Managed value 'left' already exists with a different type");
   BOOST_TEST(node({{"left", remaining_steps}, {"n", last_value}}) == ok);
@@ -236,10 +239,14 @@ BOOST_AUTO_TEST_CASE(a_key_keeps_its_first_kind_and_last_value_asks_for_no_other
 
 BOOST_AUTO_TEST_CASE(managed_channels_are_refused_in_input_and_output_schemas) {
   state_graph<> g{{{"x", last_value}, {"left", remaining_steps}}};
-  BOOST_TEST(refusal([&] { g.input_schema({{"left", remaining_steps}, {"last", is_last_step}}); })
+  BOOST_TEST(refusal([&] {
+               g.input_schema({{"left", remaining_steps}, {"last", is_last_step}});
+             })
              == "Invalid managed channels detected in the input schema: left, last. Managed "
                 "channels are not permitted in Input/Output schema.");
-  BOOST_TEST(refusal([&] { g.output_schema({{"x", last_value}, {"left", last_value}}); })
+  BOOST_TEST(refusal([&] {
+               g.output_schema({{"x", last_value}, {"left", last_value}});
+             })
              == "Invalid managed channels detected in the output schema: left. Managed channels "
                 "are not permitted in Input/Output schema.");
 }
@@ -248,13 +255,15 @@ BOOST_AUTO_TEST_CASE(a_channel_name_is_refused_when_it_is_reserved_or_stands_twi
   auto make = [](std::string name, const channel_spec& spec) {
     return refusal([&] { state_graph<> g{{{name, spec}}}; });
   };
-  for (auto name : {"__input__", "checkpoint_ns", ":", "__start__", "__pregel_tasks",
-                    "branch:to:a", "join:a+b:c", "__snapshot_bumps__"})
+  for (auto name : {"__input__", "checkpoint_ns", ":", "__start__", "__pregel_tasks", "branch:to:a",
+                    "join:a+b:c", "__snapshot_bumps__"})
     BOOST_TEST(make(name, last_value) == "Channel name '" + std::string{name} + "' is reserved");
   BOOST_TEST(make("__input__", is_last_step) == "Managed name '__input__' is reserved");
   for (auto name : {"__root__", "__end__", "a:b", "branch", ""})
     BOOST_TEST(make(name, last_value) == "nothing was refused");
-  BOOST_TEST(refusal([] { state_graph<> g{{{"x", last_value}, {"x", last_value}}}; })
+  BOOST_TEST(refusal([] {
+               state_graph<> g{{{"x", last_value}, {"x", last_value}}};
+             })
              == "Channel 'x' is declared twice in one schema");
 }
 
@@ -264,10 +273,12 @@ BOOST_AUTO_TEST_CASE(a_body_takes_what_it_needs_of_state_and_context) {
   auto seen = [](const node_output& out) { return update_in(out).to_value()["count"]; };
   auto twice = [](const counter& s) { return set(&counter::count, s.count * 2); };
   BOOST_TEST(seen(call(twice)) == value(10));
-  BOOST_TEST(seen(call([](counter s, context&) { return set(&counter::count, s.count); })) == value(5));
+  BOOST_TEST(seen(call([](counter s, context&) { return set(&counter::count, s.count); }))
+             == value(5));
   BOOST_TEST(seen(call([](const state_view& s) {
                return state_update{{"count", s["count"]}};
-             })) == value(5));
+             }))
+             == value(5));
   BOOST_TEST(seen(call([](const state_view& s, context&) { return s.to_value(); })) == value(5));
   BOOST_TEST(seen(call([](const value& s) { return s; })) == value(5));
   BOOST_TEST(seen(call([](value s, context&) { return s; })) == value(5));
@@ -276,7 +287,8 @@ BOOST_AUTO_TEST_CASE(a_body_takes_what_it_needs_of_state_and_context) {
   BOOST_TEST(seen(call([](const auto& s) { return set(&counter::count, s.count); })) == value(5));
   BOOST_TEST(seen(call([](const std::map<std::string, value>& s) {
                return state_update{{"count", s.at("count")}};
-             })) == value(5));
+             }))
+             == value(5));
 }
 
 value free_body(const state_view& s) {
@@ -319,8 +331,8 @@ BOOST_AUTO_TEST_CASE(a_body_may_say_nothing_in_several_ways) {
   BOOST_TEST(call([](const counter&) { return update<counter>{}; }).parts.empty());
   BOOST_TEST(call([](const counter&) { return std::optional<command>{}; }).parts.empty());
   BOOST_TEST(call([](const counter&) { return std::vector<command>{}; }).parts.empty());
-  BOOST_TEST(call([](const counter&) { return std::variant<std::monostate, command>{}; })
-               .parts.empty());
+  BOOST_TEST(
+    call([](const counter&) { return std::variant<std::monostate, command>{}; }).parts.empty());
   BOOST_TEST(call([](const counter&) -> coro<void> { co_return; }).parts.empty());
 }
 
@@ -338,9 +350,7 @@ BOOST_AUTO_TEST_CASE(a_body_may_return_updates_commands_and_sends) {
 }
 
 BOOST_AUTO_TEST_CASE(a_body_may_return_lists_options_and_choices_of_them_in_order) {
-  auto commands = call([] {
-    return std::vector<command>{{.goto_ = "b"}, {.goto_ = "c"}};
-  });
+  auto commands = call([] { return std::vector<command>{{.goto_ = "b"}, {.goto_ = "c"}}; });
   BOOST_REQUIRE(commands.parts.size() == 2u);
   BOOST_TEST((std::get<command>(commands.parts[1]).goto_.list() == names_of({"c"})));
 
@@ -436,8 +446,8 @@ BOOST_AUTO_TEST_CASE(an_input_schema_that_is_given_counts_more_than_the_paramete
 
 BOOST_AUTO_TEST_CASE(a_route_may_give_names_labels_sends_and_lists_of_them) {
   BOOST_TEST((route([](const counter&) { return END; }) == names_of({END})));
-  BOOST_TEST((route([](const counter& s) { return s.count > 3 ? "many" : "few"; })
-              == names_of({"many"})));
+  BOOST_TEST(
+    (route([](const counter& s) { return s.count > 3 ? "many" : "few"; }) == names_of({"many"})));
   BOOST_TEST((route([](const counter&) { return std::string{"b"}; }) == names_of({"b"})));
   BOOST_TEST((route([](const counter& s) { return s.count == 5; }) == names_of({"true"})));
   BOOST_TEST((route([](const counter& s) { return s.count != 5; }) == names_of({"false"})));
@@ -445,11 +455,15 @@ BOOST_AUTO_TEST_CASE(a_route_may_give_names_labels_sends_and_lists_of_them) {
   BOOST_TEST((route([](const counter&) { return send{"b", 1}; }) == sent));
   BOOST_TEST((route([](const counter&) { return destination{send{"b", 1}}; }) == sent));
   BOOST_TEST((route([](const counter&) { return std::vector<send>{{"b", 1}}; }) == sent));
-  BOOST_TEST((route([](const counter&) { return std::vector<std::string>{"b", "c"}; })
+  BOOST_TEST((route([](const counter&) {
+                return std::vector<std::string>{"b", "c"};
+              })
               == names_of({"b", "c"})));
-  BOOST_TEST((route([](const counter&) { return std::vector<const char*>{"b"}; })
-              == names_of({"b"})));
-  BOOST_TEST((route([](const counter&) { return destinations{"b", "c"}; })
+  BOOST_TEST(
+    (route([](const counter&) { return std::vector<const char*>{"b"}; }) == names_of({"b"})));
+  BOOST_TEST((route([](const counter&) {
+                return destinations{"b", "c"};
+              })
               == names_of({"b", "c"})));
   std::vector<destination> mixed{send{"b", 1}, "c"};
   BOOST_TEST((route([mixed](const counter&) { return mixed; }) == mixed));

@@ -188,6 +188,20 @@ BOOST_AUTO_TEST_CASE(append_shares_the_prefix_while_there_is_room) {
   BOOST_TEST((second == value{1, 2, 3}));
 }
 
+BOOST_AUTO_TEST_CASE(append_of_the_same_handles_twice_shares_what_was_made) {
+  std::vector<value> many;
+  for (int i = 0; i < 100; ++i)
+    many.emplace_back(i);
+  auto list = value::list(std::move(many)).append(value("room"));
+  auto item = value("a text that is too long for the handle itself");
+  auto ahead = list.append(item);
+  auto real = list.append(item);
+  BOOST_TEST((real.items().data() == ahead.items().data()));
+  auto other = list.append(value("a text that is too long for the handle itself"));
+  BOOST_TEST((other.items().data() != ahead.items().data())); // equal, but not the same
+  BOOST_TEST((other == real));
+}
+
 BOOST_AUTO_TEST_CASE(append_to_an_older_version_makes_a_branch) {
   auto base = value::list({1}).append(2);
   auto left = base.append("left");

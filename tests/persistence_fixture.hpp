@@ -78,8 +78,7 @@ inline std::vector<std::string> ids_of(const std::vector<checkpoint_tuple>& tupl
 }
 
 /// Requires that a call failed, and with which code.
-template <class T>
-void require_error(const result<T>& r, errc code) {
+template <class T> void require_error(const result<T>& r, errc code) {
   BOOST_REQUIRE(!r.has_value());
   BOOST_TEST(to_string(r.error().code()) == to_string(code), r.error().message());
 }

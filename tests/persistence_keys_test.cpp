@@ -11,9 +11,9 @@ namespace troupe {
 BOOST_AUTO_TEST_SUITE(persistence_keys)
 
 BOOST_AUTO_TEST_CASE(numbers_sort_as_their_keys_and_read_back) {
-  const std::vector<std::uint64_t> numbers{0,       1,          127,        128,       255, 256,
-                                           0xffff,  0x10000,    0xffffffff, 1ull << 32,
-                                           1ull << 63, 0xffffffffffffffff};
+  const std::vector<std::uint64_t> numbers{0,          1,          127,        128,
+                                           255,        256,        0xffff,     0x10000,
+                                           0xffffffff, 1ull << 32, 1ull << 63, 0xffffffffffffffff};
   std::string last;
   for (auto n : numbers) {
     store_key key;
@@ -55,12 +55,16 @@ BOOST_AUTO_TEST_CASE(a_uuid_takes_seventeen_bytes) {
 }
 
 BOOST_AUTO_TEST_CASE(damaged_numbers_and_ids_are_refused) {
-  for (std::string bytes : {std::string{}, std::string{"\x02\x01", 2}, std::string{"\x09"},
-                            std::string{"\xff\xff"}}) {
+  for (std::string bytes :
+       {std::string{}, std::string{"\x02\x01", 2}, std::string{"\x09"}, std::string{"\xff\xff"}}) {
     std::string_view rest = bytes;
     BOOST_TEST(!take_number(rest).has_value());
   }
-  for (std::string bytes : {std::string{}, std::string{"\x02" "a"}, std::string{"\xff" "short"}}) {
+  for (std::string bytes : {std::string{},
+                            std::string{"\x02"
+                                        "a"},
+                            std::string{"\xff"
+                                        "short"}}) {
     std::string_view rest = bytes;
     BOOST_TEST(!take_id(rest).has_value());
   }
@@ -83,8 +87,8 @@ BOOST_AUTO_TEST_CASE(no_key_begins_with_another_of_its_kind) {
 }
 
 BOOST_AUTO_TEST_CASE(checkpoint_keys_sort_as_ids) {
-  const std::vector<std::string> ids{"1ef4f797-8335-6428-8001-8a1503f9b875", "c", "c1", "c10", "c2",
-                                     "\xff"};
+  const std::vector<std::string> ids{
+    "1ef4f797-8335-6428-8001-8a1503f9b875", "c", "c1", "c10", "c2", "\xff"};
   std::vector<std::string> keys;
   for (const auto& id : ids)
     keys.emplace_back(checkpoint_key(300, id).view());

@@ -51,14 +51,13 @@ checkpoint_put large_put(unsigned n, std::size_t bytes) {
 
 value number_of(saver& from, const std::string& thread_id, const std::string& id = "") {
   auto tuple = from.get_tuple({thread_id, "", id}).value();
-  return tuple ? tuple->checkpoint.channel_values.at(0).second : value{"absent"};
+  return tuple ? tuple->checkpoint.channel_values.at(0).second : value("absent");
 }
 
 /// Another process that runs `body(fd)` on its end of a socket-like pair of pipes.
 class child_process {
 public:
-  template <class Fn>
-  explicit child_process(Fn body) {
+  template <class Fn> explicit child_process(Fn body) {
     BOOST_REQUIRE(pipe(to_child_) == 0);
     BOOST_REQUIRE(pipe(from_child_) == 0);
     pid_ = fork();
@@ -128,7 +127,8 @@ BOOST_AUTO_TEST_CASE(what_was_stored_is_there_after_reopening) {
   for (unsigned n = 0; n < 3; ++n) {
     auto s = open(dir);
     s->put({"t", "", ""}, numbered_put(n)).value();
-    s->put_writes({"t", "", checkpoint_id(n)}, {"task", "", {{"n" + std::to_string(n), n}}}).value();
+    s->put_writes({"t", "", checkpoint_id(n)}, {"task", "", {{"n" + std::to_string(n), n}}})
+      .value();
   }
   auto found = open(dir)->list({}).value();
   BOOST_REQUIRE(found.size() == 3u);
@@ -310,7 +310,7 @@ BOOST_AUTO_TEST_CASE(a_value_that_is_too_deep_fails_alone) {
     deep = value::list({deep});
   auto s = open(dir, {.commit_window = std::chrono::hours{1}});
   test::submit(*s, numbered_request("t", 0), save_ack::accepted).get().value();
-  auto refused = s->put({"t", "", ""}, make_put(checkpoint_id(1), "", {{"ok", 1}, {"deep", deep}}));
+  auto refused = s->put({"t", "", ""}, make_put(checkpoint_id(1), "", {{"deep", deep}, {"ok", 1}}));
   require_error(refused, errc::invalid_value);
   BOOST_TEST(refused.error().message().find("`deep`") != std::string::npos);
   require_error(s->put_writes({"t", "", checkpoint_id(0)}, {"task", "", {{"deep", deep}}}),
@@ -385,9 +385,9 @@ BOOST_AUTO_TEST_CASE(a_full_map_goes_on_with_a_larger_one) {
 BOOST_AUTO_TEST_CASE(a_request_too_large_for_the_map_takes_no_other_along) {
   auto s = open(dir, {.map_size_bytes_max = 512 << 10, .commit_window = std::chrono::hours{1}});
   test::submit(*s, numbered_request("t", 0), save_ack::accepted).get().value();
-  require_error(test::submit(*s, {{"u", "", ""}, {}, large_put(0, 1 << 20)}, save_ack::accepted)
-                  .get(),
-                errc::storage_full);
+  require_error(
+    test::submit(*s, {{"u", "", ""}, {}, large_put(0, 1 << 20)}, save_ack::accepted).get(),
+    errc::storage_full);
   test::submit(*s, numbered_request("t", 1), save_ack::durable).get().value();
   BOOST_TEST(s->list({.thread_id = "t"}).value().size() == 2u);
 }
@@ -411,7 +411,8 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_reported_loses_nothing_and_works_again_with_
     }
     if (stored < 5 || s->list({}).value().size() != stored)
       return 2;
-    auto lost = test::submit(*s, {{"t", "", ""}, {}, large_put(stored, 20'000)}, save_ack::accepted);
+    auto lost = test::submit(*s, {{"t", "", ""}, {}, large_put(stored, 20'000)},
+                             save_ack::accepted);
     lost.get().value();
     if (s->list({}).value().size() != stored)
       return 3;
@@ -470,7 +471,8 @@ BOOST_AUTO_TEST_CASE(two_processes_share_a_directory) {
       self.wait_for_parent();
       if (number_of(*s, "t") != value(n - 1))
         return 1;
-      s->put({"t", "child", ""}, make_put("c", "", {{"from-child-" + std::to_string(n), n}})).value();
+      s->put({"t", "child", ""}, make_put("c", "", {{"from-child-" + std::to_string(n), n}}))
+        .value();
       s->put({"t", "", ""}, numbered_put(n)).value();
       if (n == 11)
         s->delete_thread("deleted").value();
@@ -481,7 +483,8 @@ BOOST_AUTO_TEST_CASE(two_processes_share_a_directory) {
   auto s = open(dir);
   for (unsigned n = 0; n < 20; n += 2) {
     s->put({"deleted", "", ""}, make_put("c", "", {{"n", n}})).value();
-    s->put({"t", "parent", ""}, make_put("c", "", {{"from-parent-" + std::to_string(n), n}})).value();
+    s->put({"t", "parent", ""}, make_put("c", "", {{"from-parent-" + std::to_string(n), n}}))
+      .value();
     s->put({"t", "", ""}, numbered_put(n)).value();
     child.go_on();
     unsigned reported = 0;

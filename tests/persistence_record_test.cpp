@@ -156,8 +156,8 @@ BOOST_DATA_TEST_CASE(damaged_payloads_are_refused_or_read, boost::unit_test::dat
 }
 
 BOOST_AUTO_TEST_CASE(numbers_that_do_not_fit_are_refused) {
-  for (std::string bytes : {std::string(10, '\xff'), std::string(9, '\xff') + '\x02',
-                            std::string(3, '\x80')}) {
+  for (std::string bytes :
+       {std::string(10, '\xff'), std::string(9, '\xff') + '\x02', std::string(3, '\x80')}) {
     byte_reader in{bytes};
     in.varint();
     BOOST_TEST(!in.ok());
@@ -173,8 +173,8 @@ BOOST_AUTO_TEST_CASE(numbers_that_do_not_fit_are_refused) {
 
 BOOST_AUTO_TEST_CASE(writes_merge_by_slot) {
   const std::vector<stored_write> there{{-3, 1, "p", "old"}, {0, 2, "p", "a"}, {2, 2, "p", "c"}};
-  auto now = merged(there, {{0, 2, "q", "other"}, {1, 3, "q", "b"}, {-3, 1, "q", "new"},
-                            {-4, 4, "q", "r"}});
+  auto now =
+    merged(there, {{0, 2, "q", "other"}, {1, 3, "q", "b"}, {-3, 1, "q", "new"}, {-4, 4, "q", "r"}});
   BOOST_REQUIRE(now.size() == 5u);
   BOOST_TEST((now[0].slot == -4 && now[0].value == "r"));
   BOOST_TEST((now[1].slot == -3 && now[1].value == "new" && now[1].task_path == "q"));

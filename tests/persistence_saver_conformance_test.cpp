@@ -94,8 +94,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(put_keeps_every_part_of_a_checkpoint, backend, bac
                        {"list", value{1, "two", 3.5}},
                        {"null", nullptr},
                        {"str", "hello"}};
-  cp.channel_versions = {{"dict", {1, 0}}, {"gone", {9, 3}},      {"int", {2, 0xffffffffffffffff}},
-                         {"list", {3, 7}}, {"null", {1ull << 62, 1}}, {"str", {300, 7}}};
+  cp.channel_versions = {
+    {"dict", {1, 0}}, {"gone", {9, 3}},          {"int", {2, 0xffffffffffffffff}},
+    {"list", {3, 7}}, {"null", {1ull << 62, 1}}, {"str", {300, 7}}};
   cp.versions_seen = {{"__input__", {}}, {"node", {{"dict", {1, 0}}, {"int", {2, 9}}}}};
   cp.updated_channels = texts{"dict", "int"};
   p.new_versions = {"dict", "gone", "int", "list", "null", "str"};
@@ -135,8 +136,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(put_keeps_a_time_that_is_no_timestamp, backend, ba
 BOOST_AUTO_TEST_CASE_TEMPLATE(put_keeps_namespaces_apart, backend, backends) {
   backend on;
   const std::string long_ns(limits::checkpoint_ns_bytes_max, 'x');
-  const texts all{"", "child:abc", "child:abd", std::string(400, 'y'), std::string(401, 'y'),
-                  long_ns, std::string("a\0b", 3), "a"};
+  const texts all{"",
+                  "child:abc",
+                  "child:abd",
+                  std::string(400, 'y'),
+                  std::string(401, 'y'),
+                  long_ns,
+                  std::string("a\0b", 3),
+                  "a"};
   for (std::size_t i = 0; i < all.size(); ++i)
     put(*on.saver, at("t", all[i]), make_put("c", "", {{"n", i}}));
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -147,7 +154,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(put_keeps_namespaces_apart, backend, backends) {
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(put_keeps_threads_apart_whatever_their_bytes, backend, backends) {
   backend on;
-  const texts all{"a", "ab", std::string("a\0", 2), std::string(1, '\0'), "\xff\xff", "a/b", "a|b",
+  const texts all{"a",
+                  "ab",
+                  std::string("a\0", 2),
+                  std::string(1, '\0'),
+                  "\xff\xff",
+                  "a/b",
+                  "a|b",
                   std::string(limits::thread_id_bytes_max, 'z')};
   for (std::size_t i = 0; i < all.size(); ++i)
     put(*on.saver, at(all[i]), make_put("c", "", {{"n", i}}));
@@ -190,8 +203,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(put_tells_branches_of_a_thread_apart_by_tag, backe
   BOOST_TEST(stored_value(*on.saver, at("t", "", "c2"), "a") == value(2));
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(put_leaves_out_channels_without_value_or_version, backend,
-                              backends) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_leaves_out_channels_without_value_or_version, backend, backends) {
   backend on;
   put(*on.saver, at("t"), make_put("c1", "", {{"a", 1}, {"b", 10}}));
   auto p = make_put("c2", "c1", {});
@@ -227,7 +239,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(put_writes_keeps_all_writes_of_all_tasks, backend,
   backend on;
   put(*on.saver, at("t"), make_put("c1", "", {}));
   auto here = at("t", "", "c1");
-  put_writes(*on.saver, here, {"task1", "a:b:c", {{"x", value{{"data", 123}}}, {"y", 2}, {"x", 3}}});
+  put_writes(*on.saver, here,
+             {"task1", "a:b:c", {{"x", value{{"data", 123}}}, {"y", 2}, {"x", 3}}});
   put_writes(*on.saver, here, {"task2", "a:b:c", {{"x", nullptr}}});
   BOOST_TEST(writes_of(*on.saver, here)
                == (texts{"a:b:c/task1/x={\"data\":123}", "a:b:c/task1/y=2", "a:b:c/task1/x=3",
@@ -270,7 +283,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(put_writes_replaces_special_channels, backend, bac
     put_writes(*on.saver, here,
                {"task",
                 "",
-                {{"__error__", i}, {"__interrupt__", i}, {"__resume__", i}, {"__scheduled__", i},
+                {{"__error__", i},
+                 {"__interrupt__", i},
+                 {"__resume__", i},
+                 {"__scheduled__", i},
                  {"__no_writes__", i}}});
   put_writes(*on.saver, here, {"task", "", {{"__error__", 3}, {"__error__", 4}}});
   BOOST_TEST(writes_of(*on.saver, here)
@@ -304,9 +320,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(put_writes_may_come_before_the_checkpoint, backend
 BOOST_AUTO_TEST_CASE_TEMPLATE(put_writes_keeps_task_ids_of_every_form, backend, backends) {
   backend on;
   put(*on.saver, at("t"), make_put("c1", "", {}));
-  texts ids{"", "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "6BA7B810-9dad-11d1-80b4-00c04fd430c8",
-            "6ba7b810-9dad-11d1-80b4_00c04fd430c8", std::string(limits::task_id_bytes_max, 't'),
-            "\xff", "0123456789abcdef"};
+  texts ids{"",
+            "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+            "6BA7B810-9dad-11d1-80b4-00c04fd430c8",
+            "6ba7b810-9dad-11d1-80b4_00c04fd430c8",
+            std::string(limits::task_id_bytes_max, 't'),
+            "\xff",
+            "0123456789abcdef"};
   std::ranges::sort(ids);
   for (const auto& id : ids)
     put_writes(*on.saver, at("t", "", "c1"), one_write(id, 1));
@@ -361,8 +381,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(list_gives_all_by_thread_namespace_and_newest_firs
     lines.push_back(tuple.ref.thread_id + "/" + tuple.ref.checkpoint_ns + "/"
                     + tuple.ref.checkpoint_id + "="
                     + to_json(tuple.checkpoint.channel_values.at(0).second));
-  BOOST_TEST(lines == (texts{"t//c3=3", "t//c2=2", "t//c1=1", "t/child:1/c3=3", "t/child:1/c2=2",
-                             "t/child:1/c1=1", "u//c2=9"}),
+  BOOST_TEST(lines
+               == (texts{"t//c3=3", "t//c2=2", "t//c1=1", "t/child:1/c3=3", "t/child:1/c2=2",
+                         "t/child:1/c1=1", "u//c2=9"}),
              boost::test_tools::per_element());
 }
 

@@ -48,7 +48,8 @@ struct thread_probe {
   explicit thread_probe(const compiled_graph& graph) : plan{graph.plan()} {
     reset_state(state, plan, 7);
     tools = {[this](std::int64_t) { return checkpoint_name(++made); },
-             [] { return std::string{"2026-01-01T00:00:00.000000+00:00"}; }, [this] { return ++tag; }};
+             [] { return std::string{"2026-01-01T00:00:00.000000+00:00"}; },
+             [this] { return ++tag; }};
   }
 
   // -- as a run would
@@ -144,7 +145,8 @@ struct thread_probe {
 private:
   void keep(const planned_task& t, const task_write_list& writes) {
     auto path = t.push ? push_path(t.index) : pull_path(plan->nodes[t.node].name);
-    store->put_writes({"t", "", made_id()}, {t.id, task_path_str(path), store_writes(*plan, writes)})
+    store
+      ->put_writes({"t", "", made_id()}, {t.id, task_path_str(path), store_writes(*plan, writes)})
       .value();
   }
 

@@ -45,17 +45,33 @@ troupe::value merge_counts(const troupe::value& a, const troupe::value& b) {
   return troupe::value::map(std::move(out));
 }
 
-fs::path out_of(const state& s, const troupe::context& ctx) {
+// What a node reads of the state: less than all of it is less to convert.
+struct order {
+  std::vector<std::string> sources;
+  std::string base;
+  std::string out;
+  TROUPE_STATE(order, sources, base, out)
+};
+
+struct draft {
+  std::vector<std::string> files;
+  std::string base;
+  std::string out;
+  std::string report;
+  TROUPE_STATE(draft, files, base, out, report)
+};
+
+fs::path out_path(const std::string& base, const std::string& out, const troupe::context& ctx) {
   if (const auto& now = ctx.run_context()["out"]; now.is_string())
-    return fs::path{s.base} / now.as_string();
-  return fs::path{s.base} / (s.out.empty() ? "digest.md" : s.out);
+    return fs::path{base} / now.as_string();
+  return fs::path{base} / (out.empty() ? "digest.md" : out);
 }
 
 // A thread may be used for another digest: then the lists and counts of the last one go.
-troupe::update<state> plan(const state& s, troupe::context& ctx) {
-  auto base = s.base.empty() ? fs::current_path() : fs::path{s.base};
-  auto found = find_files(base, s.sources, base / out_of(s, ctx));
-  return troupe::set(&state::base, base.string())
+troupe::update<state> plan(const order& s, troupe::context& ctx) {
+  auto base = s.base.empty() ? fs::current_path().string() : s.base;
+  auto found = find_files(base, s.sources, out_path(base, s.out, ctx));
+  return troupe::set(&state::base, base)
     .set(&state::files, found.files)
     .set(&state::binary, found.binary)
     .set(&state::large, found.large)
@@ -67,13 +83,13 @@ troupe::update<state> plan(const state& s, troupe::context& ctx) {
 }
 
 // A task for each file, with all it needs.
-troupe::destinations share_out(const state& s) {
-  if (s.files.empty())
+troupe::destinations share_out(const troupe::state_view& s) {
+  if (s["files"].empty())
     return "draft";
   std::vector<troupe::send> out;
-  out.reserve(s.files.size());
-  for (const auto& file : s.files)
-    out.push_back({"read", troupe::value::map({{"file", file}, {"base", s.base}})});
+  out.reserve(s["files"].size());
+  for (const auto& file : s["files"].items())
+    out.push_back({"read", troupe::value::map({{"file", file}, {"base", s["base"]}})});
   return out;
 }
 
@@ -123,9 +139,9 @@ std::optional<bool> understood(const troupe::value& answer) {
 }
 
 // Asks until it gets an answer it understands.
-troupe::update<state> approve(const state& s, troupe::context& ctx) {
-  auto out = out_of(s, ctx).string();
-  auto question = "Publish the digest of " + std::to_string(s.results.size()) + " files as " + out
+troupe::update<state> approve(const draft& s, troupe::context& ctx) {
+  auto out = out_path(s.base, s.out, ctx).string();
+  auto question = "Publish the digest of " + std::to_string(s.files.size()) + " files as " + out
                   + "?";
   for (;;) {
     auto answer = ctx.interrupt(troupe::value::map({{"question", question},
@@ -137,8 +153,8 @@ troupe::update<state> approve(const state& s, troupe::context& ctx) {
   }
 }
 
-troupe::update<state> publish(const state& s, troupe::context& ctx) {
-  auto out = out_of(s, ctx);
+troupe::update<state> publish(const draft& s, troupe::context& ctx) {
+  auto out = out_path(s.base, s.out, ctx);
   write_atomically(out, s.report, ctx.task_id().substr(0, 8));
   return troupe::set(&state::published, out.string());
 }
@@ -153,7 +169,8 @@ troupe::typed_graph<state> build() {
   troupe::state_graph<state> g;
   g.add_node("plan", plan, {.lane = blocking});
   g.add_node("read", read, {.lane = blocking});
-  g.add_node("draft", [](const state& s) { return troupe::set(&state::report, write_report(s)); });
+  g.add_node("draft", [](const state& s) { return troupe::set(&state::report, write_report(s)); },
+             {.lane = blocking});
   g.add_node("approve", approve);
   g.add_node("publish", publish, {.lane = blocking});
   g.add_edge(troupe::START, "plan");
@@ -161,7 +178,9 @@ troupe::typed_graph<state> build() {
   g.add_edge("read", "draft");
   g.add_edge("draft", "approve");
   g.add_conditional_edges("approve",
-                          [](const state& s) { return s.approved ? "publish" : troupe::END; },
+                          [](const troupe::state_view& s) {
+                            return s["approved"].as_bool() ? "publish" : troupe::END;
+                          },
                           {"publish", troupe::END});
   g.add_edge("publish", troupe::END);
   return g.compile({.name = "digest"});

@@ -186,7 +186,7 @@ private:
   }
 
   [[noreturn]] void fail(const troupe::error& why) {
-    auto message = why.message() + "; go on with: " + command_line("");
+    auto message = cli::text_of(why) + "; go on with: " + command_line("");
     throw troupe::error{why.code(), message, why.type()};
   }
 
@@ -229,7 +229,7 @@ private:
     const auto& report = now.values["published"];
     bool published = report.is_string() && !report.empty();
     if (!published)
-      say("the report was not written: the answer was no (thread " + options_.thread + ")");
+      say("the report was not written: the answer was no; --again starts over");
     else if (!options_.quiet && !options_.json)
       std::cout << how << ": " << report.as_string() << " (" << now.values["files"].size()
                 << " files, " << now.values["words"] << " words)\n";

@@ -20,11 +20,12 @@ public:
   ~progress() { clear(); }
 
   void part(const troupe::stream_part& part) {
-    if (!wanted_ || part.mode != troupe::stream_mode::updates)
+    bool planned = part.data.contains("plan"), read = part.data.contains("read");
+    if (!wanted_ || part.mode != troupe::stream_mode::updates || !(planned || read))
       return;
-    if (part.data.contains("plan"))
+    if (planned)
       total_ = part.data["plan"]["files"].size();
-    if (part.data.contains("read"))
+    if (read)
       ++done_;
     if (auto now = clock::now(); done_ == total_ || now - drawn_ > std::chrono::milliseconds{50}) {
       drawn_ = now;

@@ -8,6 +8,7 @@
 #include <caf/event_based_actor.hpp>
 #include <caf/exit_reason.hpp>
 #include <caf/scoped_actor.hpp>
+#include <caf/sec.hpp>
 #include <caf/typed_response_promise.hpp>
 
 #include <cctype>
@@ -54,7 +55,7 @@ using reply = caf::typed_response_promise<std::string>;
 void answer(reply promise, const troupe::run_finished& done) {
   auto run = troupe::to_result(done);
   if (!run) {
-    promise.deliver("failed: " + run.error().message());
+    promise.deliver(caf::make_error(caf::sec::runtime_error, run.error().message()));
     return;
   }
   auto state = troupe::typed_result<review>{*run}.state();

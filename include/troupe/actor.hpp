@@ -38,13 +38,11 @@ struct run_finished {
   std::vector<std::uint8_t> interrupts;
 };
 
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, start_run& x) {
+template <class Inspector> typename Inspector::result_type inspect(Inspector& f, start_run& x) {
   return f(caf::meta::type_name("troupe::start_run"), x.thread_id, x.input, x.resume,
            x.recursion_limit, x.durability);
 }
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, run_finished& x) {
+template <class Inspector> typename Inspector::result_type inspect(Inspector& f, run_finished& x) {
   return f(caf::meta::type_name("troupe::run_finished"), x.thread_id, x.error, x.message, x.output,
            x.interrupts);
 }

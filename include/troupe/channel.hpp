@@ -50,8 +50,8 @@ struct reducer {
 /// What a schema says about one channel.
 struct channel_spec {
   channel_kind kind = channel_kind::last_value;
-  bool guard = true;       // ephemeral, untracked: one write a step
-  bool accumulate = false; // topic
+  bool guard = true;                      // ephemeral, untracked: one write a step
+  bool accumulate = false;                // topic
   std::shared_ptr<const reducer> op = {}; // binary_operator
   std::vector<std::string> names = {};    // barriers
 

@@ -21,7 +21,8 @@ struct task_scope; // actors/task_scope.hpp
 class suspension {
 public:
   suspension(task_scope& scope, std::function<void(task_scope&, std::coroutine_handle<>)> arrange)
-    : scope_{&scope}, arrange_{std::move(arrange)} {}
+    : scope_{&scope},
+      arrange_{std::move(arrange)} {}
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> body) { arrange_(*scope_, body); }
   void await_resume() const noexcept {}
@@ -79,8 +80,7 @@ public:
 
   /// Runs `job` on the blocking lane and gives its result: `auto page = co_await ctx.blocking(f);`
   /// Errors: what `job` throws.
-  template <class F>
-  coro<std::invoke_result_t<F&>> blocking(F job) {
+  template <class F> coro<std::invoke_result_t<F&>> blocking(F job) {
     return run_job(*scope_, std::move(job));
   }
 

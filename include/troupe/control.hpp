@@ -118,13 +118,11 @@ struct interrupt {
   friend bool operator==(const interrupt&, const interrupt&) = default;
 };
 
-template <>
-struct value_traits<interrupt> {
+template <> struct value_traits<interrupt> {
   static value to(const interrupt& i);
   static interrupt from(const value& v);
 };
-template <>
-struct value_traits<send> {
+template <> struct value_traits<send> {
   static value to(const send& s);
   static send from(const value& v);
 };

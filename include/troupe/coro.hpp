@@ -11,8 +11,7 @@
 
 namespace troupe {
 
-template <class T>
-class coro;
+template <class T> class coro;
 
 namespace detail {
 
@@ -35,15 +34,12 @@ struct coro_promise_base {
   void unhandled_exception() noexcept { failure = std::current_exception(); }
 };
 
-template <class T>
-struct coro_promise : coro_promise_base {
+template <class T> struct coro_promise : coro_promise_base {
   std::optional<T> value;
   coro<T> get_return_object() noexcept;
   template <class X>
-    requires std::is_convertible_v<X, T>
-  void return_value(X&& x) {
-    value.emplace(std::forward<X>(x));
-  }
+  requires std::is_convertible_v<X, T>
+  void return_value(X&& x) { value.emplace(std::forward<X>(x)); }
   void return_value(T x) { value.emplace(std::move(x)); }
   T take() {
     if (failure)
@@ -52,8 +48,7 @@ struct coro_promise : coro_promise_base {
   }
 };
 
-template <>
-struct coro_promise<void> : coro_promise_base {
+template <> struct coro_promise<void> : coro_promise_base {
   coro<void> get_return_object() noexcept;
   void return_void() const noexcept {}
   void take() const {
@@ -70,8 +65,7 @@ struct coro_promise<void> : coro_promise_base {
 /// Thread: resumed on any thread, one at a time.
 /// Errors: what the body throws comes out of `co_await`.
 /// Source: troupe.
-template <class T>
-class [[nodiscard]] coro {
+template <class T> class [[nodiscard]] coro {
 public:
   using promise_type = detail::coro_promise<T>;
   using handle = std::coroutine_handle<promise_type>;
@@ -108,8 +102,7 @@ private:
   handle handle_;
 };
 
-template <class T>
-coro<T> detail::coro_promise<T>::get_return_object() noexcept {
+template <class T> coro<T> detail::coro_promise<T>::get_return_object() noexcept {
   return coro<T>{std::coroutine_handle<coro_promise>::from_promise(*this)};
 }
 inline coro<void> detail::coro_promise<void>::get_return_object() noexcept {

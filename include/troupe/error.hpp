@@ -18,13 +18,13 @@ enum class errc : std::uint8_t {
   ok = 0,
 
   // the author of the graph, or the caller
-  invalid_graph = 1,     ///< the graph can't be built: the message names the node, edge or channel
-  invalid_update = 2,    ///< a write a channel or node mapping refuses
-  empty_input = 3,       ///< nothing to run: no input on a fresh thread, or an empty command
-  graph_recursion = 4,   ///< recursion_limit super-steps did not reach the end
-  invalid_config = 5,    ///< a run option that makes no sense, e.g. recursion_limit 0
-  invalid_value = 6,     ///< a value that is no JSON / msgpack, too deep, too large, of another kind
-  missing_key = 7,       ///< a look-up of something that is not there (path map, thread_id)
+  invalid_graph = 1,   ///< the graph can't be built: the message names the node, edge or channel
+  invalid_update = 2,  ///< a write a channel or node mapping refuses
+  empty_input = 3,     ///< nothing to run: no input on a fresh thread, or an empty command
+  graph_recursion = 4, ///< recursion_limit super-steps did not reach the end
+  invalid_config = 5,  ///< a run option that makes no sense, e.g. recursion_limit 0
+  invalid_value = 6,   ///< a value that is no JSON / msgpack, too deep, too large, of another kind
+  missing_key = 7,     ///< a look-up of something that is not there (path map, thread_id)
   unknown_interrupt = 8, ///< a resume that names no waiting question
   ambiguous_resume = 9,  ///< one plain answer for several waiting questions
 
@@ -63,7 +63,9 @@ std::string_view to_string(errc code) noexcept;
 class error : public std::exception {
 public:
   error(errc code, std::string message, std::string type = {})
-    : code_{code}, message_{std::move(message)}, type_{std::move(type)} {}
+    : code_{code},
+      message_{std::move(message)},
+      type_{std::move(type)} {}
 
   errc code() const noexcept { return code_; }
   const std::string& message() const noexcept { return message_; }
@@ -94,7 +96,8 @@ std::string reference_name(const error& err);
 class node_error : public std::exception {
 public:
   node_error(std::string type, std::string message)
-    : type_{std::move(type)}, message_{std::move(message)} {}
+    : type_{std::move(type)},
+      message_{std::move(message)} {}
   const std::string& type() const noexcept { return type_; }
   const char* what() const noexcept override { return message_.c_str(); }
 
@@ -105,8 +108,7 @@ private:
 
 /// A value or the error that kept it from being made. Every public function that can fail has a
 /// form that returns one.
-template <class T>
-class [[nodiscard]] result {
+template <class T> class [[nodiscard]] result {
 public:
   result(T value) : rep_{std::in_place_index<0>, std::move(value)} {}
   result(troupe::error err) : rep_{std::in_place_index<1>, std::move(err)} {}
@@ -146,8 +148,7 @@ private:
   std::variant<T, troupe::error> rep_;
 };
 
-template <>
-class [[nodiscard]] result<void> {
+template <> class [[nodiscard]] result<void> {
 public:
   result() = default;
   result(troupe::error err) : error_{std::in_place_index<1>, std::move(err)} {}

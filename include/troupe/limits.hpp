@@ -11,29 +11,35 @@ inline constexpr std::uint32_t recursion_limit_default = 25;   // super-steps of
 inline constexpr std::uint32_t tasks_per_step_max = 1'000'000; // tasks; overloaded
 inline constexpr std::uint32_t tasks_in_flight_max = 1024;     // of one run at a time; more wait
 
-inline constexpr std::size_t value_depth_max = 128;              // nested lists and maps; invalid_value
-inline constexpr std::size_t value_size_bytes_max = 64u << 20;   // one encoded value; invalid_value
-inline constexpr std::size_t json_size_bytes_max = 64u << 20;    // JSON text read in; invalid_value
-inline constexpr std::size_t thread_id_bytes_max = 400;          // of UTF-8; invalid_config
+inline constexpr std::size_t value_depth_max = 128; // nested lists and maps; invalid_value
+inline constexpr std::size_t value_size_bytes_max = 64u << 20; // one encoded value; invalid_value
+inline constexpr std::size_t json_size_bytes_max = 64u << 20;  // JSON text read in; invalid_value
+inline constexpr std::size_t thread_id_bytes_max = 400;        // of UTF-8; invalid_config
 inline constexpr std::size_t checkpoint_ns_bytes_max = 64u << 10; // of UTF-8; invalid_config
-inline constexpr std::size_t checkpoint_id_bytes_max = 128;      // a uuid6 has 36; invalid_config
-inline constexpr std::size_t task_id_bytes_max = 200;            // a task id has 36; invalid_config
-inline constexpr std::size_t node_name_bytes_max = 1024;         // of UTF-8; invalid_graph
+inline constexpr std::size_t checkpoint_id_bytes_max = 128;       // a uuid6 has 36; invalid_config
+inline constexpr std::size_t task_id_bytes_max = 200;    // a task id has 36; invalid_config
+inline constexpr std::size_t node_name_bytes_max = 1024; // of UTF-8; invalid_graph
 
-inline constexpr std::size_t stream_queue_parts_max = 256;  // parts a reader may lag behind a writer
-inline constexpr std::size_t blocking_threads_max = 64;     // threads of the blocking lane
+inline constexpr std::size_t stream_queue_parts_max = 256; // parts a reader may lag behind a writer
+inline constexpr std::size_t blocking_threads_max = 64;    // threads of the blocking lane
 inline constexpr std::size_t blocking_queue_max = 1'000'000; // jobs that wait for one; overloaded
-inline constexpr std::size_t pooled_groups_max = 64;        // idle groups a graph keeps
+inline constexpr std::size_t pooled_groups_max = 64;         // idle groups a graph keeps
 inline constexpr std::chrono::milliseconds pooled_group_idle{2000}; // then an idle group ends
-inline constexpr std::chrono::milliseconds slow_body{50};   // a default-lane body is reported past it
+inline constexpr std::chrono::milliseconds slow_body{50}; // a default-lane body is reported past it
 
-inline constexpr std::size_t store_map_bytes_default = std::size_t{64} << 30; // sparse; storage_full
-inline constexpr std::chrono::milliseconds commit_window{2}; // async: a group commit is at most this old
-inline constexpr std::size_t commit_bytes_max = 8u << 20;    // then a group commit is due
-inline constexpr std::chrono::microseconds commit_poll{50};  // the writer looks for work this long before it sleeps
-inline constexpr unsigned store_readers_max = 4096;          // read transactions at once, of all processes; storage_failed
-inline constexpr std::size_t store_threads_cached_max = 4096; // threads whose names the writer remembers
+inline constexpr std::size_t store_map_bytes_default = std::size_t{64}
+                                                       << 30; // sparse; storage_full
+inline constexpr std::chrono::milliseconds commit_window{
+  2}; // async: a group commit is at most this old
+inline constexpr std::size_t commit_bytes_max = 8u << 20; // then a group commit is due
+inline constexpr std::chrono::microseconds commit_poll{
+  50}; // the writer looks for work this long before it sleeps
+inline constexpr unsigned store_readers_max =
+  4096; // read transactions at once, of all processes; storage_failed
+inline constexpr std::size_t store_threads_cached_max =
+  4096; // threads whose names the writer remembers
 inline constexpr std::size_t store_threads_chains_max = 1024; // namespaces of a thread it remembers
-inline constexpr std::size_t store_reserve_bytes = 4u << 20; // beyond the map, so that a full store can delete
+inline constexpr std::size_t store_reserve_bytes =
+  4u << 20; // beyond the map, so that a full store can delete
 
 } // namespace troupe::limits

@@ -21,8 +21,7 @@ struct message {
   value more = value::map();
 };
 
-template <>
-struct value_traits<message> {
+template <> struct value_traits<message> {
   static value to(const message& m);
   /// Errors: throws error{invalid_value} when it is neither a message nor a map with a role.
   static message from(const value& v);

@@ -81,10 +81,10 @@ struct run_config {
   std::vector<std::string> interrupt_before = {}; ///< over the compiled ones; {"*"}: all
   std::vector<std::string> interrupt_after = {};
   std::vector<std::string> output_keys = {}; ///< what a result shows; empty: the output schema
-  bool strict_resume = true;  ///< refuse answers that answer nothing
-  value metadata = {};        ///< a map; stored with each checkpoint
-  value configurable = {};    ///< a map; its scalars are stored with each checkpoint
-  value context = {};         ///< anything; bodies read it, it is not stored
+  bool strict_resume = true;                 ///< refuse answers that answer nothing
+  value metadata = {};                       ///< a map; stored with each checkpoint
+  value configurable = {};                   ///< a map; its scalars are stored with each checkpoint
+  value context = {};                        ///< anything; bodies read it, it is not stored
   std::optional<run_control> control = std::nullopt;
 };
 
@@ -96,11 +96,14 @@ public:
   /// No input: go on where the thread stopped.
   run_input(std::nullptr_t) : rep_{std::monostate{}} {}
   run_input(value v) : rep_{std::move(v)} {}
-  run_input(std::initializer_list<value> map) : rep_{value(map)} {}
+  /// A map in braces; one value in braces that is no pair is that value.
+  run_input(std::initializer_list<value> items)
+    : rep_{items.size() == 1 && !(items.begin()->is_list() && items.begin()->size() == 2)
+             ? *items.begin()
+             : value(items)} {}
   run_input(const state_update& u) : rep_{u.to_value()} {}
   run_input(command c) : rep_{std::move(c)} {}
-  template <typed_state S>
-  run_input(const S& s) : rep_{value::of(s)} {}
+  template <typed_state S> run_input(const S& s) : rep_{value::of(s)} {}
 
   const std::variant<std::monostate, value, command>& get() const noexcept { return rep_; }
 
@@ -126,8 +129,7 @@ public:
   bool paused() const noexcept { return !next.empty(); }
 };
 
-template <class S>
-class typed_result : public run_result {
+template <class S> class typed_result : public run_result {
 public:
   explicit typed_result(run_result r) : run_result{std::move(r)} {}
   /// The output as an S. Errors: throws error{invalid_value} that names the member.
@@ -164,7 +166,7 @@ struct state_snapshot {
   value values;
   std::vector<std::string> next;
   checkpoint_ref config;
-  value metadata;        ///< a map, or null without a checkpoint
+  value metadata; ///< a map, or null without a checkpoint
   std::string created_at;
   std::string parent_id; ///< empty: none
   std::vector<task_snapshot> tasks;
@@ -173,16 +175,16 @@ struct state_snapshot {
 
 /// Which checkpoints a history gives, newest first.
 struct history_options {
-  value filter = {}; ///< metadata members that must be equal
+  value filter = {};                                ///< metadata members that must be equal
   std::optional<std::string> before = std::nullopt; ///< only older than this checkpoint id
   std::optional<std::size_t> limit = std::nullopt;
 };
 
 /// An actor of a run, as run_handle::actors and runtime::actors list it.
 struct actor_info {
-  std::string kind;  ///< "run", "node", "channel" or "saver"
-  std::string name;  ///< the graph's, node's or channel's name
-  std::string state; ///< "running" or "idle"
+  std::string kind;        ///< "run", "node", "channel" or "saver"
+  std::string name;        ///< the graph's, node's or channel's name
+  std::string state;       ///< "running" or "idle"
   std::size_t mailbox = 0; ///< messages sent and not yet taken
   std::string host;        ///< "local", or the worker it is on
   std::string thread_id;   ///< of the run it works for; empty when idle
@@ -282,8 +284,8 @@ public:
   /// Errors: no_saver, invalid_config (no thread_id), storage codes.
   /// Source: spec/checkpoint.md section 6.1 to 6.3.
   result<state_snapshot> try_get_state(const run_config& config) const;
-  result<std::vector<state_snapshot>> try_get_state_history(const run_config& config,
-                                                            const history_options& options = {}) const;
+  result<std::vector<state_snapshot>>
+  try_get_state_history(const run_config& config, const history_options& options = {}) const;
   /// Writes as if a node had; gives where the new checkpoint is.
   /// Errors: also invalid_update (unknown or ambiguous node).
   result<checkpoint_ref> try_update_state(const run_config& config,
@@ -293,9 +295,7 @@ public:
     const run_config& config, const std::vector<std::vector<outside_update>>& supersteps) const;
 
   /// The forms that throw error.
-  state_snapshot get_state(const run_config& config) const {
-    return try_get_state(config).value();
-  }
+  state_snapshot get_state(const run_config& config) const { return try_get_state(config).value(); }
   std::vector<state_snapshot> get_state_history(const run_config& config,
                                                 const history_options& options = {}) const {
     return try_get_state_history(config, options).value();
@@ -316,12 +316,12 @@ protected:
 };
 
 /// A loaded graph whose results are run_result (S = void) or typed_result<S>.
-template <class S = void>
-class app : public basic_app {
+template <class S = void> class app : public basic_app {
 public:
   using basic_app::basic_app;
-  using result_type = std::conditional_t<std::is_void_v<S>, run_result,
-                                         typed_result<std::conditional_t<std::is_void_v<S>, int, S>>>;
+  using result_type =
+    std::conditional_t<std::is_void_v<S>, run_result,
+                       typed_result<std::conditional_t<std::is_void_v<S>, int, S>>>;
 
   /// As try_invoke; throws error.
   result_type invoke(const run_input& input, const run_config& config = {}) const {
@@ -331,9 +331,9 @@ public:
 
 /// Shape:  without `saver` and with an empty `data_dir`, threads are not stored.
 struct runtime_options {
-  std::filesystem::path data_dir = {};           ///< an LMDB saver in this directory
+  std::filesystem::path data_dir = {};            ///< an LMDB saver in this directory
   std::shared_ptr<troupe::saver> saver = nullptr; ///< or any saver
-  std::size_t worker_threads = 0;   ///< of an own actor system; 0: as many as cores
+  std::size_t worker_threads = 0;                 ///< of an own actor system; 0: as many as cores
   std::size_t blocking_threads = limits::blocking_threads_max; ///< bound of the blocking lane
 };
 
@@ -355,10 +355,7 @@ public:
   static result<std::unique_ptr<runtime>> open(runtime_options options = {});
 
   app<> load(const compiled_graph& graph) { return app<>{load_core(graph)}; }
-  template <class S>
-  app<S> load(const typed_graph<S>& graph) {
-    return app<S>{load_core(graph)};
-  }
+  template <class S> app<S> load(const typed_graph<S>& graph) { return app<S>{load_core(graph)}; }
 
   /// Null when threads are not stored.
   const std::shared_ptr<troupe::saver>& saver() const noexcept;

@@ -28,8 +28,7 @@ struct version {
 };
 
 /// Names with something each, sorted by name, unique.
-template <class T>
-using named = std::vector<std::pair<std::string, T>>;
+template <class T> using named = std::vector<std::pair<std::string, T>>;
 
 /// The state of a thread between two super-steps.
 /// Shape:  `channel_values` holds a value for those channels of `channel_versions` that store one.
@@ -166,8 +165,9 @@ public:
   /// Stores a request in the order of the calls and answers through `done`, once, from any thread
   /// or from within the call. Never blocks on the disk.
   /// Order:  requests are stored in the order of submission; a request's writes before its put.
+  ///         `done` may submit; it must not wait for this saver nor drop its last reference.
   /// Errors: as put. A failure after `accepted` was answered is given to the thread's next
-  ///         submit.
+  ///         request, which is not stored.
   virtual void submit(save_request request, save_ack when, std::function<void(result<void>)> done);
 };
 

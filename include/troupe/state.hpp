@@ -38,8 +38,7 @@ private:
 };
 
 /// One member of a typed state.
-template <class S, class T>
-struct state_field {
+template <class S, class T> struct state_field {
   using type = T;
   std::string_view name;
   T S::*member;
@@ -60,17 +59,17 @@ constexpr state_field<S, T> make_field(std::string_view name, T S::*member,
 
 /// A struct with a TROUPE_STATE declaration.
 template <class S>
-concept typed_state = requires { S::troupe_fields(); };
+concept typed_state = requires {
+  S::troupe_fields();
+};
 
-template <typed_state S, class F>
-void for_each_field(F&& f) {
+template <typed_state S, class F> void for_each_field(F&& f) {
   std::apply([&f](const auto&... field) { (f(field), ...); }, S::troupe_fields());
 }
 
 /// The channels a typed state declares, in the order of its declaration. A reducer's initial
 /// value is the member's value in a default-constructed S.
-template <typed_state S>
-schema schema_of() {
+template <typed_state S> schema schema_of() {
   schema out;
   S defaults{};
   for_each_field<S>([&](const auto& field) {
@@ -87,8 +86,7 @@ schema schema_of() {
 
 /// The struct a node reads. Members whose channel has no value keep their default.
 /// Errors: throws error{invalid_value} that names the member.
-template <typed_state S>
-S read_state(const state_view& view) {
+template <typed_state S> S read_state(const state_view& view) {
   S out{};
   for_each_field<S>([&](const auto& field) {
     using T = typename std::remove_cvref_t<decltype(field)>::type;
@@ -103,8 +101,7 @@ S read_state(const state_view& view) {
   return out;
 }
 
-template <typed_state S>
-struct value_traits<S> {
+template <typed_state S> struct value_traits<S> {
   static value to(const S& s) {
     std::vector<value::map_init> out;
     for_each_field<S>([&](const auto& field) {
@@ -116,35 +113,34 @@ struct value_traits<S> {
 };
 
 /// Writes to the channels of a typed state, made with set().
-template <class S>
-class update : public state_update {
+template <class S> class update : public state_update {
 public:
   update() = default;
 
   /// Adds a write; the member names the channel and its type is checked by the compiler.
-  template <class T, class X>
-  update set(T S::*member, X&& x) && {
+  template <class T, class X> update set(T S::*member, X&& x) && {
     write(member, std::forward<X>(x));
     return std::move(*this);
   }
-  template <class T, class X>
-  update& set(T S::*member, X&& x) & {
+  template <class T, class X> update& set(T S::*member, X&& x) & {
     write(member, std::forward<X>(x));
     return *this;
   }
 
 private:
-  template <class T, class X>
-  void write(T S::*member, X&& x) {
+  template <class T, class X> void write(T S::*member, X&& x) {
     std::string_view name;
     for_each_field<S>([&](const auto& field) {
-      if constexpr (std::is_same_v<decltype(field.member), T S::*const>
-                    || std::is_same_v<std::remove_cvref_t<decltype(field.member)>, T S::*>)
+      if constexpr (
+        std::is_same_v<
+          decltype(field.member),
+          T S::*const> || std::is_same_v<std::remove_cvref_t<decltype(field.member)>, T S::*>)
         if (field.member == member)
           name = field.name;
     });
     if (name.empty())
-      throw error{errc::invalid_update, "set a member: it is no part of the TROUPE_STATE declaration"};
+      throw error{errc::invalid_update,
+                  "set a member: it is no part of the TROUPE_STATE declaration"};
     if constexpr (std::is_same_v<std::remove_cvref_t<X>, value>)
       state_update::set(std::string{name}, std::forward<X>(x)); // overwrite(…), or a raw value
     else if constexpr (std::is_convertible_v<X, T>)
@@ -155,8 +151,7 @@ private:
 };
 
 /// An update of one member: `set(&review::words, 3).set(&review::verdict, "ok")`.
-template <class S, class T, class X>
-update<S> set(T S::*member, X&& x) {
+template <class S, class T, class X> update<S> set(T S::*member, X&& x) {
   return update<S>{}.set(member, std::forward<X>(x));
 }
 
@@ -165,11 +160,11 @@ update<S> set(T S::*member, X&& x) {
 // TROUPE_STATE(type, member | (member, channel_spec), …): makes `type` a typed state. It stands
 // inside the struct, behind the members.
 #define TROUPE_STATE(type, ...)                                                                    \
-  static constexpr auto troupe_name = #type;                                                       \
+  [[maybe_unused]] static constexpr auto troupe_name = #type;                                      \
   static const auto& troupe_fields() {                                                             \
     using troupe_self = type;                                                                      \
-    static const auto fields = std::make_tuple(                                                    \
-      TROUPE_DETAIL_EXPAND(TROUPE_DETAIL_FIELDS(__VA_ARGS__)));                                    \
+    static const auto fields =                                                                     \
+      std::make_tuple(TROUPE_DETAIL_EXPAND(TROUPE_DETAIL_FIELDS(__VA_ARGS__)));                    \
     return fields;                                                                                 \
   }
 

@@ -59,7 +59,8 @@ public:
     given_ = true;
   }
   path_map(std::vector<std::pair<std::string, std::string>> entries)
-    : entries_{std::move(entries)}, given_{true} {}
+    : entries_{std::move(entries)},
+      given_{true} {}
 
   bool given() const noexcept { return given_; }
   const std::vector<std::pair<std::string, std::string>>& entries() const noexcept {
@@ -85,8 +86,8 @@ struct node_body {
 
 using route_body = std::function<std::vector<destination>(const state_view&, context&)>;
 
-struct graph_spec;  // graph/graph_spec.hpp
-class graph_plan;   // graph/graph_plan.hpp
+struct graph_spec; // graph/graph_spec.hpp
+class graph_plan;  // graph/graph_plan.hpp
 
 /// A graph that can be run: immutable, cheap to copy, safe to share between threads.
 class compiled_graph {
@@ -118,8 +119,7 @@ private:
 };
 
 /// A compiled graph whose output is an S.
-template <class S>
-class typed_graph : public compiled_graph {
+template <class S> class typed_graph : public compiled_graph {
 public:
   using compiled_graph::compiled_graph;
 };
@@ -160,15 +160,13 @@ protected:
 namespace detail {
 
 // The first parameter of a callable that has exactly one operator().
+template <class F> struct callable_args {};
 template <class F>
-struct callable_args {};
-template <class F>
-  requires requires { &F::operator(); }
+requires requires {
+  &F::operator();
+}
 struct callable_args<F> : callable_args<decltype(&F::operator())> {};
-template <class R, class... A>
-struct callable_args<R (*)(A...)> {
-  using args = std::tuple<A...>;
-};
+template <class R, class... A> struct callable_args<R (*)(A...)> { using args = std::tuple<A...>; };
 template <class C, class R, class... A>
 struct callable_args<R (C::*)(A...)> : callable_args<R (*)(A...)> {};
 template <class C, class R, class... A>
@@ -179,28 +177,24 @@ template <class C, class R, class... A>
 struct callable_args<R (C::*)(A...) const noexcept> : callable_args<R (*)(A...)> {};
 
 template <class F>
-concept plain_callable = requires { typename callable_args<std::decay_t<F>>::args; };
+concept plain_callable = requires {
+  typename callable_args<std::decay_t<F>>::args;
+};
 
 /// What a body or route reads: decided by its first parameter; nothing (void) when it takes none.
-template <class F, class S, bool = plain_callable<F>>
-struct reads_of {
+template <class F, class S, bool = plain_callable<F>> struct reads_of {
   using type = S; // a generic lambda
 };
-template <class F, class S>
-struct reads_of<F, S, true> {
-  template <class Args>
-  struct first {
-    using type = void;
-  };
-  template <class A, class... Rest>
-  struct first<std::tuple<A, Rest...>> {
-    using type = std::conditional_t<std::is_same_v<std::decay_t<A>, context>, void, std::decay_t<A>>;
+template <class F, class S> struct reads_of<F, S, true> {
+  template <class Args> struct first { using type = void; };
+  template <class A, class... Rest> struct first<std::tuple<A, Rest...>> {
+    using type =
+      std::conditional_t<std::is_same_v<std::decay_t<A>, context>, void, std::decay_t<A>>;
   };
   using type = typename first<typename callable_args<std::decay_t<F>>::args>::type;
 };
 
-template <class In>
-In read_input(const state_view& view) {
+template <class In> In read_input(const state_view& view) {
   if constexpr (std::is_same_v<In, state_view>)
     return view;
   else if constexpr (std::is_same_v<In, value>)
@@ -212,15 +206,13 @@ In read_input(const state_view& view) {
 }
 
 // Calls a body with what it takes: (state, context), (state), (context) or ().
-template <class F, class In>
-decltype(auto) call_body(F& f, const In& in, context& ctx) {
+template <class F, class In> decltype(auto) call_body(F& f, const In& in, context& ctx) {
   if constexpr (std::is_invocable_v<F&, const In&, context&>)
     return f(in, ctx);
   else
     return f(in);
 }
-template <class F>
-decltype(auto) call_body(F& f, context& ctx) {
+template <class F> decltype(auto) call_body(F& f, context& ctx) {
   if constexpr (std::is_invocable_v<F&, context&>)
     return f(ctx);
   else
@@ -235,8 +227,12 @@ inline void add_part(node_output& out, const value& v) {
   if (!v.is_null())
     out.parts.emplace_back(state_update{v});
 }
-inline void add_part(node_output& out, command c) { out.parts.emplace_back(std::move(c)); }
-inline void add_part(node_output& out, send s) { out.parts.emplace_back(std::move(s)); }
+inline void add_part(node_output& out, command c) {
+  out.parts.emplace_back(std::move(c));
+}
+inline void add_part(node_output& out, send s) {
+  out.parts.emplace_back(std::move(s));
+}
 inline void add_part(node_output& out, node_output more) {
   for (auto& p : more.parts)
     out.parts.push_back(std::move(p));
@@ -244,30 +240,23 @@ inline void add_part(node_output& out, node_output more) {
 inline void add_part(node_output&, std::monostate) {}
 template <class T> // these three may hold one another
 void add_part(node_output& out, std::optional<T> x);
-template <class... Ts>
-void add_part(node_output& out, std::variant<Ts...> x);
-template <class T>
-void add_part(node_output& out, std::vector<T> xs);
-template <typed_state S>
-void add_part(node_output& out, const S& s) {
+template <class... Ts> void add_part(node_output& out, std::variant<Ts...> x);
+template <class T> void add_part(node_output& out, std::vector<T> xs);
+template <typed_state S> void add_part(node_output& out, const S& s) {
   out.parts.emplace_back(state_update{value::of(s)});
 }
-template <class T>
-void add_part(node_output& out, std::optional<T> x) {
+template <class T> void add_part(node_output& out, std::optional<T> x) {
   if (x)
     add_part(out, std::move(*x));
 }
-template <class... Ts>
-void add_part(node_output& out, std::variant<Ts...> x) {
+template <class... Ts> void add_part(node_output& out, std::variant<Ts...> x) {
   std::visit([&out](auto&& y) { add_part(out, std::move(y)); }, std::move(x));
 }
-template <class T>
-void add_part(node_output& out, std::vector<T> xs) {
+template <class T> void add_part(node_output& out, std::vector<T> xs) {
   for (auto& x : xs)
     add_part(out, std::move(x));
 }
-template <class R>
-node_output to_output(R&& r) {
+template <class R> node_output to_output(R&& r) {
   node_output out;
   if constexpr (std::is_base_of_v<state_update, std::decay_t<R>>)
     add_part(out, static_cast<state_update>(std::forward<R>(r)));
@@ -276,14 +265,8 @@ node_output to_output(R&& r) {
   return out;
 }
 
-template <class T>
-struct is_coro : std::false_type {
-  using type = T;
-};
-template <class T>
-struct is_coro<coro<T>> : std::true_type {
-  using type = T;
-};
+template <class T> struct is_coro : std::false_type { using type = T; };
+template <class T> struct is_coro<coro<T>> : std::true_type { using type = T; };
 
 template <class In, class F>
 decltype(auto) invoke_body(F& f, [[maybe_unused]] const state_view& view, context& ctx) {
@@ -296,8 +279,7 @@ decltype(auto) invoke_body(F& f, [[maybe_unused]] const state_view& view, contex
 }
 
 // The frame keeps `in` (and through the node, `f`) alive while the body is suspended.
-template <class F, class In>
-coro<node_output> drive_body(F& f, In in, context& ctx) {
+template <class F, class In> coro<node_output> drive_body(F& f, In in, context& ctx) {
   auto body = call_body(f, in, ctx);
   if constexpr (std::is_void_v<typename is_coro<decltype(body)>::type>) {
     co_await body;
@@ -308,8 +290,7 @@ coro<node_output> drive_body(F& f, In in, context& ctx) {
     co_return out;
   }
 }
-template <class F>
-coro<node_output> drive_body(F& f, context& ctx) {
+template <class F> coro<node_output> drive_body(F& f, context& ctx) {
   auto body = call_body(f, ctx);
   if constexpr (std::is_void_v<typename is_coro<decltype(body)>::type>) {
     co_await body;
@@ -321,8 +302,7 @@ coro<node_output> drive_body(F& f, context& ctx) {
   }
 }
 
-template <class In, class F>
-auto body_result(F& f) {
+template <class In, class F> auto body_result(F& f) {
   if constexpr (std::is_void_v<In>) {
     using R = decltype(call_body(f, std::declval<context&>()));
     return std::type_identity<R>{};
@@ -332,12 +312,12 @@ auto body_result(F& f) {
   }
 }
 
-template <class In, class F>
-node_body make_body(F f) {
+template <class In, class F> node_body make_body(F f) {
   using R = typename decltype(body_result<In>(f))::type;
   node_body out;
   if constexpr (is_coro<std::decay_t<R>>::value) {
-    out.coroutine = [f = std::move(f)]([[maybe_unused]] const state_view& view, context& ctx) mutable {
+    out.coroutine = [f = std::move(f)]([[maybe_unused]] const state_view& view,
+                                       context& ctx) mutable {
       if constexpr (std::is_void_v<In>)
         return drive_body(f, ctx);
       else
@@ -356,18 +336,26 @@ node_body make_body(F f) {
   return out;
 }
 
-inline std::vector<destination> to_destinations(const char* s) { return {destination{std::string{s}}}; }
-inline std::vector<destination> to_destinations(std::string s) { return {destination{std::move(s)}}; }
-inline std::vector<destination> to_destinations(send s) { return {destination{std::move(s)}}; }
-inline std::vector<destination> to_destinations(destination d) { return {std::move(d)}; }
+inline std::vector<destination> to_destinations(const char* s) {
+  return {destination{std::string{s}}};
+}
+inline std::vector<destination> to_destinations(std::string s) {
+  return {destination{std::move(s)}};
+}
+inline std::vector<destination> to_destinations(send s) {
+  return {destination{std::move(s)}};
+}
+inline std::vector<destination> to_destinations(destination d) {
+  return {std::move(d)};
+}
 template <class B>
-  requires std::is_same_v<B, bool>
-std::vector<destination> to_destinations(B b) {
+requires std::is_same_v<B, bool> std::vector<destination> to_destinations(B b) {
   return {destination{std::string{b ? "true" : "false"}}};
 }
-inline std::vector<destination> to_destinations(const destinations& d) { return d.list(); }
-template <class T>
-std::vector<destination> to_destinations(std::vector<T> xs) {
+inline std::vector<destination> to_destinations(const destinations& d) {
+  return d.list();
+}
+template <class T> std::vector<destination> to_destinations(std::vector<T> xs) {
   std::vector<destination> out;
   out.reserve(xs.size());
   for (auto& x : xs)
@@ -375,8 +363,7 @@ std::vector<destination> to_destinations(std::vector<T> xs) {
   return out;
 }
 
-template <class In, class F>
-route_body make_route(F f) {
+template <class In, class F> route_body make_route(F f) {
   return [f = std::move(f)](const state_view& view, context& ctx) mutable {
     return to_destinations(invoke_body<In>(f, view, ctx));
   };
@@ -387,17 +374,12 @@ route_body make_route(F f) {
 /// A graph over the state S (TROUPE_STATE), or over a schema made at run time (`state_graph<>`).
 /// Use: add nodes and edges, then compile. One thread at a time.
 /// Source: langgraph/graph/state.py, StateGraph.
-template <class S = void>
-class state_graph : public graph_builder {
+template <class S = void> class state_graph : public graph_builder {
   using default_input = std::conditional_t<std::is_void_v<S>, state_view, S>;
 
 public:
-  state_graph()
-    requires(!std::is_void_v<S>)
-    : graph_builder{schema_of<S>()} {}
-  explicit state_graph(schema state)
-    requires std::is_void_v<S>
-    : graph_builder{std::move(state)} {}
+  state_graph() requires(!std::is_void_v<S>) : graph_builder{schema_of<S>()} {}
+  explicit state_graph(schema state) requires std::is_void_v<S> : graph_builder{std::move(state)} {}
 
   /// A node. Its body takes, in this order, what it needs of: the state (`const S&`, another
   /// typed state, whose members then are the node's input schema, `const state_view&`, or
@@ -405,8 +387,7 @@ public:
   /// value, null for none), a command, a list of those, an std::optional or std::variant of them,
   /// or a coro of any of these.
   /// Errors: invalid_graph: a name that is taken, empty, reserved, or contains `|` or `:`.
-  template <class F>
-  void add_node(std::string name, F body, node_options options = {}) {
+  template <class F> void add_node(std::string name, F body, node_options options = {}) {
     using In = typename detail::reads_of<F, default_input>::type;
     if constexpr (typed_state<In> && !std::is_same_v<In, S>)
       if (!options.input)

@@ -1,4 +1,4 @@
-#include "arithmetic.hpp"
+#include "tests/conformance/arithmetic.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "body.hpp"
+#include "tests/conformance/body.hpp"
 
 #include <optional>
 

@@ -1,7 +1,7 @@
 // The statements of a case.
 #pragma once
 
-#include "expr.hpp"
+#include "tests/conformance/expr.hpp"
 
 namespace troupe::conformance {
 

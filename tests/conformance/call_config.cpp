@@ -1,7 +1,7 @@
-#include "call_config.hpp"
+#include "tests/conformance/call_config.hpp"
 
-#include "graph_of.hpp"
-#include "term.hpp"
+#include "tests/conformance/graph_of.hpp"
+#include "tests/conformance/term.hpp"
 
 #include <algorithm>
 #include <limits>

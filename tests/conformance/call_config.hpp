@@ -1,8 +1,8 @@
 // What a call says about how to run, and which checkpoint is meant.
 #pragma once
 
-#include "documents.hpp"
-#include "world.hpp"
+#include "tests/conformance/documents.hpp"
+#include "tests/conformance/world.hpp"
 
 #include <troupe/runtime.hpp>
 

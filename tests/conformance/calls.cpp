@@ -1,9 +1,9 @@
-#include "calls.hpp"
+#include "tests/conformance/calls.hpp"
 
-#include "call_config.hpp"
-#include "expr.hpp"
-#include "graph_of.hpp"
-#include "transcript.hpp"
+#include "tests/conformance/call_config.hpp"
+#include "tests/conformance/expr.hpp"
+#include "tests/conformance/graph_of.hpp"
+#include "tests/conformance/transcript.hpp"
 
 #include <set>
 

@@ -1,8 +1,8 @@
 // The calls of a case: what the driver is there for.
 #pragma once
 
-#include "case_file.hpp"
-#include "world.hpp"
+#include "tests/conformance/case_file.hpp"
+#include "tests/conformance/world.hpp"
 
 #include <troupe/runtime.hpp>
 

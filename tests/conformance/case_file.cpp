@@ -1,4 +1,4 @@
-#include "case_file.hpp"
+#include "tests/conformance/case_file.hpp"
 
 #include <fstream>
 

@@ -1,7 +1,7 @@
 // A case as it stands in its file.
 #pragma once
 
-#include "documents.hpp"
+#include "tests/conformance/documents.hpp"
 
 #include <filesystem>
 #include <optional>

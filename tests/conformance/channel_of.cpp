@@ -1,4 +1,4 @@
-#include "channel_of.hpp"
+#include "tests/conformance/channel_of.hpp"
 
 namespace troupe::conformance {
 namespace {

@@ -1,8 +1,8 @@
 // The channels a case's graph declares.
 #pragma once
 
-#include "documents.hpp"
-#include "world.hpp"
+#include "tests/conformance/documents.hpp"
+#include "tests/conformance/world.hpp"
 
 #include <troupe/channel.hpp>
 

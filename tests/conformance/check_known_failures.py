@@ -81,7 +81,8 @@ def main(program, cases, list_path, mode=""):
         return 0
     listed = set(pathlib.Path(list_path).read_text().split()) if not required else set()
     bad = list(complaints(failed, listed, {name_of(p) for p in paths}))
-    print("\n".join(bad))
+    for complaint in bad:
+        print(complaint)
     return 1 if bad or not paths else 0
 
 

@@ -1,4 +1,4 @@
-#include "compare.hpp"
+#include "tests/conformance/compare.hpp"
 
 #include <set>
 

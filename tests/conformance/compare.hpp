@@ -1,7 +1,7 @@
 // Where two transcripts differ.
 #pragma once
 
-#include "documents.hpp"
+#include "tests/conformance/documents.hpp"
 
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-#include "expr.hpp"
+#include "tests/conformance/expr.hpp"
 
 #include <troupe/error.hpp>
 

@@ -1,8 +1,8 @@
 // The expressions of a case.
 #pragma once
 
-#include "term.hpp"
-#include "world.hpp"
+#include "tests/conformance/term.hpp"
+#include "tests/conformance/world.hpp"
 
 #include <troupe/context.hpp>
 #include <troupe/state.hpp>

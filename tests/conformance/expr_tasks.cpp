@@ -1,5 +1,5 @@
 // Operators that read the task's input and run, and those that make what a task can say.
-#include "expr.hpp"
+#include "tests/conformance/expr.hpp"
 
 #include <troupe/message.hpp>
 

@@ -1,6 +1,6 @@
 // Operators that need nothing but values, variables and the counters of the case.
-#include "arithmetic.hpp"
-#include "expr.hpp"
+#include "tests/conformance/arithmetic.hpp"
+#include "tests/conformance/expr.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
-#include "graph_of.hpp"
+#include "tests/conformance/graph_of.hpp"
 
-#include "body.hpp"
-#include "channel_of.hpp"
+#include "tests/conformance/body.hpp"
+#include "tests/conformance/channel_of.hpp"
 
 #include <algorithm>
 #include <initializer_list>

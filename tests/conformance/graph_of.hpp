@@ -1,8 +1,8 @@
 // The graphs of a case.
 #pragma once
 
-#include "documents.hpp"
-#include "world.hpp"
+#include "tests/conformance/documents.hpp"
+#include "tests/conformance/world.hpp"
 
 #include <troupe/state_graph.hpp>
 

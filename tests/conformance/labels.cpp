@@ -1,4 +1,4 @@
-#include "labels.hpp"
+#include "tests/conformance/labels.hpp"
 
 #include <algorithm>
 #include <functional>

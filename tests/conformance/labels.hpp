@@ -3,7 +3,7 @@
 // Whoever makes an answer marks the identifiers in it; the book turns the marks into labels.
 #pragma once
 
-#include "documents.hpp"
+#include "tests/conformance/documents.hpp"
 
 #include <cstddef>
 #include <map>

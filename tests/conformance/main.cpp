@@ -1,9 +1,9 @@
 // conformance CASE.json…            says of each case whether its answers are the expected ones
 // conformance --answers CASE.json   prints the answers of one case
 // Exit status: 0 all passed, 1 one failed, 2 a file can't be read. See README.md beside this file.
-#include "calls.hpp"
-#include "case_file.hpp"
-#include "compare.hpp"
+#include "tests/conformance/calls.hpp"
+#include "tests/conformance/case_file.hpp"
+#include "tests/conformance/compare.hpp"
 
 #include <algorithm>
 #include <iostream>

@@ -1,4 +1,4 @@
-#include "term.hpp"
+#include "tests/conformance/term.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // What an expression of a case evaluates to: a value, a command, or a list or object of terms.
 #pragma once
 
-#include "documents.hpp"
+#include "tests/conformance/documents.hpp"
 
 #include <troupe/control.hpp>
 #include <troupe/state_graph.hpp>

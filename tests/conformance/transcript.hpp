@@ -1,7 +1,7 @@
 // Answers as transcripts show them, with marks where labels will stand (labels.hpp).
 #pragma once
 
-#include "documents.hpp"
+#include "tests/conformance/documents.hpp"
 
 #include <troupe/runtime.hpp>
 

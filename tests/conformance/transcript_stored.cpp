@@ -1,6 +1,6 @@
 // Snapshots and stored checkpoints in a transcript.
-#include "labels.hpp"
-#include "transcript.hpp"
+#include "tests/conformance/labels.hpp"
+#include "tests/conformance/transcript.hpp"
 
 #include <algorithm>
 #include <array>

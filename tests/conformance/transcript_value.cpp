@@ -1,6 +1,6 @@
 // Values in a transcript.
-#include "labels.hpp"
-#include "transcript.hpp"
+#include "tests/conformance/labels.hpp"
+#include "tests/conformance/transcript.hpp"
 
 namespace troupe::conformance {
 namespace {

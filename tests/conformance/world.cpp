@@ -1,4 +1,4 @@
-#include "world.hpp"
+#include "tests/conformance/world.hpp"
 
 namespace troupe::conformance {
 

@@ -1,7 +1,7 @@
 // What the graphs and calls of one case share.
 #pragma once
 
-#include "labels.hpp"
+#include "tests/conformance/labels.hpp"
 
 #include <cstdint>
 #include <map>

@@ -40,7 +40,7 @@ def change(file, kind, change_record):
 
 def make_newer(file):
     """The store as a troupe of the far future would have left it: whole, with another format."""
-    key = b"\x00"
+    key = b"\x00troupe"
 
     def raise_format(data, at, length):
         header, payload = bytes(data[at:at + 8]), bytes(data[at + 16:at + 16 + length])

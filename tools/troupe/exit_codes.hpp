@@ -48,7 +48,6 @@ inline exit_code exit_code_of(errc code) noexcept {
 inline const char* advice_for(errc code) noexcept {
   switch (code) {
     case errc::empty_input: return "give an input";
-    case errc::graph_recursion: return "raise the recursion limit, or look for a loop without end";
     case errc::no_saver: return "name a data directory with --data";
     case errc::ambiguous_resume: return "answer by id: {\"ID\": ANSWER, ...}";
     default: return "";

@@ -11,9 +11,14 @@
 
 namespace troupe::cli {
 
+/// The message without the address of the reference's documentation, on one line.
+inline std::string text_of(const error& why) {
+  return one_line(why.message().substr(0, why.message().find("\nFor troubleshooting, visit: ")));
+}
+
 inline exit_code report_failure(const std::string& program, const error& why, bool json) {
   terminal out{STDERR_FILENO};
-  auto text = out.paint(style::red, program) + ": " + one_line(why.message());
+  auto text = out.paint(style::red, program) + ": " + text_of(why);
   if (std::string advice = advice_for(why.code()); !advice.empty())
     text += "; " + advice;
   std::cerr << text << "\n" << std::flush;

@@ -1,6 +1,7 @@
 // troupe run: runs a graph, or goes on with a thread of it.
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/exit_codes.hpp"
+#include "tools/troupe/failure.hpp"
 #include "tools/troupe/graph_catalog.hpp"
 #include "tools/troupe/json_lines.hpp"
 #include "tools/troupe/run_output.hpp"
@@ -145,8 +146,12 @@ private:
   }
 
   [[noreturn]] void fail(const error& why) const {
-    auto more = can_go_on(why.code()) ? "; go on with: " + command_line() : "";
-    throw error{why.code(), why.message() + more, why.type()};
+    auto text = text_of(why);
+    if (why.code() == errc::graph_recursion)
+      text += "; raise --recursion-limit, or look for a loop without end";
+    if (can_go_on(why.code()))
+      text += "; go on with: " + command_line();
+    throw error{why.code(), text, why.type()};
   }
 
   bool can_go_on(errc code) const {

@@ -1,0 +1,253 @@
+// The run loop alone, with a host that does nothing by itself: the test decides what ends when.
+#include "coordinator/run_loop.hpp"
+#include "tests/coordinator_fixture.hpp"
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <random>
+
+namespace troupe {
+namespace {
+
+class recorder : public part_sink {
+public:
+  bool wants(stream_mode mode) const noexcept override { return mode == stream_mode::updates; }
+  void emit(stream_part part) override { parts.push_back(std::move(part)); }
+  void emit_custom(stream_part part) override { parts.push_back(std::move(part)); }
+  std::vector<stream_part> parts;
+};
+
+struct hand_host : loop_host {
+  struct saved_request {
+    save_request request;
+    save_ack when;
+    std::uint64_t ticket;
+  };
+  std::vector<task_ptr> tasks;
+  std::vector<saved_request> saves;
+  std::vector<std::uint64_t> epochs;
+  std::optional<result<run_result>> how;
+  std::shared_ptr<recorder> sink = std::make_shared<recorder>();
+  run_loop loop{*this};
+  int ids = 0;
+
+  void run(task_ptr task, bool) override { tasks.push_back(std::move(task)); }
+  void change(std::uint64_t epoch, channel_change change, const channel_cell& before) override {
+    auto cell = before;
+    const auto& channel = plan->channels[change.channel];
+    auto changed = update_channel(channel.spec, channel.name, cell, change.writes);
+    if (changed)
+      loop.settled(epoch, change.channel, std::move(cell), *changed);
+    else
+      loop.refused(epoch, changed.error());
+  }
+  void save(save_request request, save_ack when, std::uint64_t ticket) override {
+    saves.push_back({std::move(request), when, ticket});
+  }
+  void emit(stream_part part) override { sink->emit(std::move(part)); }
+  std::string next_checkpoint_id(std::int64_t) override {
+    char text[40];
+    std::snprintf(text, sizeof text, "00000000-0000-6000-8000-%012d", ++ids);
+    return text;
+  }
+  std::string timestamp() override { return "2026-01-01T00:00:00.000000+00:00"; }
+  void step_opened(std::uint64_t epoch) override { epochs.push_back(epoch); }
+  void ended(result<run_result> result) override { how = std::move(result); }
+
+  void begin(const compiled_graph& graph, bool stored, durability durable) {
+    plan = graph.plan();
+    run_request request;
+    request.shared = std::make_shared<run_shared>();
+    request.shared->plan = plan;
+    request.shared->config.thread_id = "t";
+    request.shared->config.durability = durable;
+    request.shared->sink = sink;
+    request.input = value::map();
+    request.stored = stored;
+    request.keys = plan->stream_keys;
+    loop.begin(std::move(request));
+  }
+  task_ptr take_task() {
+    auto task = tasks.front();
+    tasks.erase(tasks.begin());
+    return task;
+  }
+  void finish(const task_ptr& task) {
+    run_body(*task);
+    loop.task_finished(task);
+  }
+  void acknowledge() {
+    auto ticket = saves.front().ticket;
+    saves.erase(saves.begin());
+    loop.saved(ticket, {});
+  }
+  void acknowledge_all() {
+    while (!saves.empty())
+      acknowledge();
+  }
+
+  std::shared_ptr<const graph_plan> plan;
+};
+
+compiled_graph fan_out() {
+  state_graph<> g{{{"log", append}}};
+  for (const char* name : {"d", "b", "a", "c"}) {
+    g.add_node(name, [name] { return state_update{{"log", words({name})}}; });
+    g.add_edge(START, name);
+  }
+  return g.compile();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(coordinator_run_loop)
+
+BOOST_DATA_TEST_CASE(writes_are_applied_by_task_not_by_arrival, boost::unit_test::data::xrange(24u),
+                     seed) {
+  hand_host host;
+  host.begin(fan_out(), false, durability::async);
+  host.finish(host.take_task()); // START
+  BOOST_REQUIRE(host.tasks.size() == 4u);
+  auto tasks = std::exchange(host.tasks, {});
+  std::shuffle(tasks.begin(), tasks.end(), std::mt19937{seed});
+  for (const auto& t : tasks)
+    host.finish(t);
+  BOOST_REQUIRE(host.how.has_value());
+  BOOST_TEST(host.how->value().output["log"] == words({"a", "b", "c", "d"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_task_that_answers_twice_or_late_changes_nothing) {
+  hand_host host;
+  host.begin(three_nodes([](const auto&) {}), false, durability::async);
+  auto start = host.take_task();
+  host.finish(start);
+  auto a = host.take_task();
+  host.finish(a);
+  host.loop.task_finished(a);
+  host.loop.task_finished(start);
+  host.loop.timed_out(host.epochs.front()); // the deadline of a step that is over
+  host.finish(host.take_task());
+  host.finish(host.take_task());
+  BOOST_TEST(host.how->value().output["log"] == words({"a", "b", "c"}));
+}
+
+BOOST_AUTO_TEST_CASE(with_sync_a_step_waits_for_its_checkpoint_and_so_do_its_parts) {
+  hand_host host;
+  host.begin(three_nodes([](const auto&) {}), true, durability::sync);
+  BOOST_TEST(host.tasks.empty()); // the input's checkpoint is not durable yet
+  BOOST_REQUIRE(host.saves.size() == 1u);
+  BOOST_TEST((host.saves[0].when == save_ack::durable));
+  host.acknowledge_all();
+  host.finish(host.take_task()); // START
+  BOOST_TEST(host.tasks.empty());
+  host.acknowledge_all();
+  host.finish(host.take_task()); // a
+  BOOST_TEST(host.tasks.empty());
+  BOOST_TEST(host.sink->parts.empty());
+  BOOST_REQUIRE(host.saves.size() == 1u); // the writes and the checkpoint they make, together
+  BOOST_TEST(host.saves[0].request.writes.size() == 1u);
+  BOOST_TEST(host.saves[0].request.put.has_value());
+  host.acknowledge_all();
+  BOOST_TEST(host.sink->parts.size() == 1u);
+  BOOST_TEST(host.tasks.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(with_sync_each_of_several_tasks_is_saved_before_it_is_reported) {
+  hand_host host;
+  host.begin(fan_out(), true, durability::sync);
+  host.acknowledge_all();
+  host.finish(host.take_task());
+  host.acknowledge_all();
+  host.finish(host.take_task());
+  BOOST_REQUIRE(host.saves.size() == 1u);
+  BOOST_TEST(!host.saves[0].request.put.has_value());
+  BOOST_TEST(host.sink->parts.empty());
+  host.acknowledge_all();
+  BOOST_TEST(host.sink->parts.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(with_async_at_most_one_checkpoint_waits_in_the_savers_queue) {
+  hand_host host;
+  host.begin(three_nodes([](const auto&) {}), true, durability::async);
+  BOOST_TEST(host.saves.size() == 1u);
+  host.finish(host.take_task()); // START: its checkpoint must wait for the input's
+  BOOST_TEST(host.saves.size() == 1u);
+  BOOST_TEST(host.tasks.empty());
+  host.acknowledge_all();
+  BOOST_TEST(host.tasks.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(with_exit_nothing_is_saved_before_the_end) {
+  hand_host host;
+  host.begin(three_nodes([](const auto&) {}), true, durability::exit);
+  while (!host.tasks.empty()) {
+    BOOST_TEST(host.saves.empty());
+    host.finish(host.take_task());
+  }
+  BOOST_TEST(host.saves.size() == 1u);
+  BOOST_TEST(!host.how.has_value());
+  host.acknowledge_all();
+  BOOST_TEST(host.how.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_ends_only_when_all_of_it_is_durable) {
+  hand_host host;
+  host.begin(three_nodes([](const auto&) {}), true, durability::async);
+  while (!host.how) {
+    if (!host.tasks.empty())
+      host.finish(host.take_task());
+    else if (host.saves.size() == 1 && host.saves[0].when == save_ack::durable)
+      break;
+    else
+      host.acknowledge();
+  }
+  BOOST_TEST(!host.how.has_value());
+  host.acknowledge_all();
+  BOOST_TEST(host.how->value().output["log"] == words({"a", "b", "c"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_save_ends_the_run_and_nothing_more_is_saved) {
+  hand_host host;
+  host.begin(three_nodes([](const auto&) {}), true, durability::async);
+  auto ticket = host.saves[0].ticket;
+  host.finish(host.take_task());
+  host.saves.clear();
+  host.loop.saved(ticket, error{errc::storage_full, "no room"});
+  BOOST_REQUIRE(host.how.has_value());
+  BOOST_TEST((host.how->error().code() == errc::storage_full));
+  BOOST_TEST(host.saves.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_task_whose_actor_died_fails_the_run_when_the_others_have_ended) {
+  hand_host host;
+  host.begin(fan_out(), false, durability::async);
+  host.finish(host.take_task());
+  auto lost = host.take_task();
+  host.loop.task_lost(lost, "killed");
+  BOOST_TEST(!host.how.has_value());
+  while (!host.tasks.empty())
+    host.finish(host.take_task());
+  BOOST_REQUIRE(host.how.has_value());
+  BOOST_TEST((host.how->error().code() == errc::node_lost));
+  BOOST_TEST(host.how->error().message().find(lost->node->name) != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(an_aborted_run_ends_at_once_and_late_answers_are_dropped) {
+  hand_host host;
+  host.begin(fan_out(), false, durability::async);
+  host.finish(host.take_task());
+  auto late = host.take_task();
+  host.loop.abort({errc::runtime_stopped, "stop"});
+  BOOST_REQUIRE(host.how.has_value());
+  BOOST_TEST((host.how->error().code() == errc::runtime_stopped));
+  host.finish(late);
+  host.loop.saved(1, {});
+  BOOST_TEST(!host.loop.active());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe
