@@ -103,22 +103,4 @@ void lent_thread::step(const std::function<bool()>& done) {
   asleep_ = false;
 }
 
-lent_thread& lent_threads::acquire() {
-  std::lock_guard lock{mutex_};
-  if (free_.empty()) {
-    all_.push_back(std::make_unique<lent_thread>(system_));
-    free_.push_back(all_.back().get());
-  }
-  auto* unit = free_.back();
-  free_.pop_back();
-  unit->lend();
-  return *unit;
-}
-
-void lent_threads::release(lent_thread& unit) {
-  unit.give_back();
-  std::lock_guard lock{mutex_};
-  free_.push_back(&unit);
-}
-
 } // namespace troupe

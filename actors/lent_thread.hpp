@@ -14,7 +14,6 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -54,21 +53,6 @@ private:
   std::atomic<bool> pushed_{false};      // foreign_ is not empty, or somebody poked
   bool lent_ = false;
   bool asleep_ = false;
-};
-
-/// The units of a runtime: one for each thread that lends itself at a time.
-class lent_threads {
-public:
-  explicit lent_threads(caf::actor_system& system) : system_{system} {}
-
-  lent_thread& acquire();
-  void release(lent_thread& unit);
-
-private:
-  caf::actor_system& system_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<lent_thread>> all_;
-  std::vector<lent_thread*> free_;
 };
 
 } // namespace troupe

@@ -47,7 +47,7 @@ result<value> fold_all(const reducer& op, std::string_view name, const channel_c
         return added.error();
     return std::move(acc.current);
   } catch (const error& e) {
-    return e;
+    return error{e.code(), "At key '" + std::string{name} + "': " + e.message(), e.type()};
   } catch (const std::exception& e) {
     return reducer_failed(name, op, e.what());
   } catch (...) {

@@ -24,6 +24,15 @@ result<std::vector<channel_index>> shown_keys(const graph_plan& plan, const run_
   return out;
 }
 
+// Breakpoints of a call name nodes, like the compiled ones.
+result<void> check_breakpoints(const graph_plan& plan, const run_config& config) {
+  for (const auto* list : {&config.interrupt_before, &config.interrupt_after})
+    for (const auto& name : *list)
+      if (name != "*" && plan.find_node(name) == no_index)
+        return error{errc::invalid_config, "Interrupt node `" + name + "` not found"};
+  return {};
+}
+
 error stopped() {
   return {errc::runtime_stopped, "start a run: the runtime is stopping"};
 }
@@ -70,6 +79,8 @@ result<std::shared_ptr<run_request>> app_core::prepare(const run_input& input,
   auto* store = saver();
   if (auto fits = check_config(config, store != nullptr); !fits)
     return fits.error();
+  if (auto known = check_breakpoints(*plan(), config); !known)
+    return known.error();
   auto keys = shown_keys(*plan(), config, streamed);
   if (!keys)
     return keys.error();
@@ -106,10 +117,12 @@ result<run_result> app_core::invoke(const run_input& input, const run_config& co
   auto completion = std::make_shared<pending_run>((*request)->shared->control,
                                                   runtime_.shared().actors);
   auto& unit = runtime_.units().acquire();
+  unit.lend();
   auto group = take_group(&unit);
   completion->lent_by(&unit);
   completion->of_group(group.card->group);
   if (!runtime_.enter(*completion, group)) {
+    unit.give_back();
     runtime_.units().release(unit);
     give_group(std::move(group));
     return stopped();
@@ -117,6 +130,7 @@ result<run_result> app_core::invoke(const run_input& input, const run_config& co
   (*request)->shared->home = &unit;
   tell(group.coordinator, *group.card, &unit, begin_run{std::move(*request), completion});
   unit.run_until([&completion] { return completion->done(); });
+  unit.give_back();
   runtime_.units().release(unit);
   give_group(std::move(group));
   runtime_.leave(*completion);
@@ -131,20 +145,24 @@ result<std::shared_ptr<pending_run>> app_core::start(const run_input& input,
     return request.error();
   auto completion = std::make_shared<pending_run>((*request)->shared->control,
                                                   runtime_.shared().actors);
-  auto group = take_group(nullptr);
+  auto* unit = runtime_.acquire_strand();
+  auto group = take_group(unit);
   completion->of_group(group.card->group);
   completion->on_end(
-    [self = shared_from_this(), group, run = completion.get(), then = std::move(then)] {
+    [self = shared_from_this(), group, unit, run = completion.get(), then = std::move(then)] {
+      self->runtime_.release_strand(unit);
       self->give_group(group);
       if (then)
         then();
       self->runtime_.leave(*run);
     });
   if (!runtime_.enter(*completion, group)) {
+    runtime_.release_strand(unit);
     give_group(std::move(group));
     return stopped();
   }
-  tell(group.coordinator, *group.card, nullptr, begin_run{std::move(*request), completion});
+  (*request)->shared->home = unit;
+  tell(group.coordinator, *group.card, unit, begin_run{std::move(*request), completion});
   return completion;
 }
 
@@ -236,6 +254,7 @@ part_source::part_source(std::shared_ptr<app_core> app, const run_input& input,
   }
   auto& runtime = app_->runtime();
   unit_ = &runtime.units().acquire();
+  unit_->lend();
   queue_ = std::make_shared<part_queue>(modes, *unit_);
   completion_ = std::make_shared<pending_run>((*request)->shared->control, runtime.shared().actors);
   completion_->lent_by(unit_);
@@ -243,6 +262,7 @@ part_source::part_source(std::shared_ptr<app_core> app, const run_input& input,
   completion_->of_group(group_.card->group);
   if (!runtime.enter(*completion_, group_)) {
     failure_ = stopped();
+    unit_->give_back();
     runtime.units().release(*std::exchange(unit_, nullptr));
     app_->give_group(std::move(group_));
     return;
@@ -282,6 +302,7 @@ result<std::optional<stream_part>> part_source::next() {
 
 void part_source::finish() {
   auto& runtime = app_->runtime();
+  unit_->give_back();
   runtime.units().release(*std::exchange(unit_, nullptr));
   app_->give_group(std::move(group_));
   runtime.leave(*completion_);

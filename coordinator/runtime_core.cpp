@@ -46,7 +46,9 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
     outside = own_.get();
   }
   system_ = outside;
-  units_ = std::make_unique<lent_threads>(*system_);
+  units_ = std::make_unique<unit_pool<lent_thread>>(*system_);
+  if (caf::get_or(system_->config(), "scheduler.policy", caf::atom("")) != caf::atom("testing"))
+    strands_ = std::make_unique<unit_pool<strand>>(*system_);
   if (saver_) {
     services_.saver_card = services_.actors.add("saver", "saver", nullptr);
     services_.saver = system_->spawn<saver_actor, caf::hidden + caf::lazy_init>(
@@ -57,6 +59,15 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
 runtime_core::~runtime_core() {
   stop();
   own_.reset(); // joins the scheduler: nothing resumes an actor from here on
+}
+
+strand* runtime_core::acquire_strand() {
+  return strands_ ? &strands_->acquire() : nullptr;
+}
+
+void runtime_core::release_strand(strand* unit) {
+  if (unit)
+    strands_->release(*unit);
 }
 
 std::string runtime_core::next_checkpoint_id(std::int64_t step) {

@@ -3,6 +3,8 @@
 
 #include "actors/lent_thread.hpp"
 #include "actors/services.hpp"
+#include "actors/strand.hpp"
+#include "actors/unit_pool.hpp"
 #include "coordinator/pending_run.hpp"
 #include "coordinator/run_actor.hpp"
 #include "graph/task_id.hpp"
@@ -37,7 +39,11 @@ public:
 
   caf::actor_system& system() noexcept { return *system_; }
   services& shared() noexcept { return services_; }
-  lent_threads& units() noexcept { return *units_; }
+  unit_pool<lent_thread>& units() noexcept { return *units_; }
+  /// A unit for a run that nobody lends a thread to; null on CAF's test scheduler, which draws the
+  /// order of the actors itself.
+  strand* acquire_strand();
+  void release_strand(strand* unit);
   const std::shared_ptr<troupe::saver>& saver() const noexcept { return saver_; }
 
   /// Unique in this process, each behind the one before. Any thread.
@@ -58,7 +64,9 @@ private:
   void stop();
 
   std::unique_ptr<caf::actor_system_config> config_;
-  std::unique_ptr<lent_threads> units_; // behind the system: actors point to their unit to the end
+  std::unique_ptr<unit_pool<lent_thread>>
+    units_; // behind the system: actors point to their unit to the end
+  std::unique_ptr<unit_pool<strand>> strands_;
   std::unique_ptr<caf::actor_system> own_;
   caf::actor_system* system_ = nullptr;
   std::shared_ptr<troupe::saver> saver_;

@@ -221,6 +221,14 @@ std::vector<std::string> compiled_graph::nodes() const {
   return out;
 }
 
+std::vector<std::string> compiled_graph::inputs() const {
+  std::vector<std::string> out;
+  out.reserve(plan_->input_keys.size());
+  for (auto c : plan_->input_keys)
+    out.push_back(plan_->channels[c].name);
+  return out;
+}
+
 const std::vector<std::string>& compiled_graph::warnings() const noexcept {
   return plan_->warnings;
 }

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 namespace troupe {
 
@@ -45,6 +47,34 @@ meaning meaning_of(int rc) {
     case EBUSY: return {errc::storage_locked, "end the process that holds it"};
     default: return {errc::storage_failed, "see the system's log"};
   }
+}
+
+} // namespace
+
+namespace {
+
+// LMDB would wait for good for a process that holds the lock file for itself. Others hold it so
+// only while they open the store: that much is waited for. Called before this process has the
+// store open, since closing any descriptor of the file gives up all locks of the process on it.
+bool lock_file_is_free(const std::filesystem::path& store) {
+  auto lock_file = store;
+  lock_file += "-lock";
+  int fd = ::open(lock_file.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0)
+    return true; // not there yet, or not ours to open: LMDB tells
+  auto deadline = std::chrono::steady_clock::now() + limits::store_lock_wait;
+  bool free = false;
+  do {
+    struct flock wanted {};
+    wanted.l_type = F_RDLCK;
+    wanted.l_whence = SEEK_SET;
+    wanted.l_len = 1;
+    free = ::fcntl(fd, F_GETLK, &wanted) != 0 || wanted.l_type == F_UNLCK;
+    if (!free)
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  } while (!free && std::chrono::steady_clock::now() < deadline);
+  ::close(fd);
+  return free;
 }
 
 } // namespace
@@ -178,6 +208,8 @@ result<void> lmdb_env::open_file() {
     rc = mdb_env_set_maxreaders(env, limits::store_readers_max);
   if (rc == 0)
     rc = mdb_env_set_mapsize(env, map_size_bytes_);
+  if (rc == 0 && !lock_file_is_free(file_))
+    rc = EAGAIN;
   if (rc == 0)
     rc = mdb_env_open(env, file_.c_str(), MDB_NOSUBDIR | MDB_NOTLS, 0600);
   MDB_txn* txn = nullptr;

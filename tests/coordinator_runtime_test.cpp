@@ -425,6 +425,8 @@ BOOST_AUTO_TEST_CASE(bad_options_and_inputs_are_named) {
   BOOST_TEST((code({}, {.thread_id = std::string(limits::thread_id_bytes_max, 'x')}) == errc::ok));
   BOOST_TEST((code({}, {.thread_id = std::string(limits::thread_id_bytes_max + 1, 'x')})
               == errc::invalid_config));
+  BOOST_TEST((code({}, {.thread_id = "t", .interrupt_before = {"nope"}}) == errc::invalid_config));
+  BOOST_TEST((code({}, {.thread_id = "t", .interrupt_after = {"*"}}) == errc::ok));
   BOOST_TEST((code(nullptr, {.thread_id = "fresh"}) == errc::empty_input));
   BOOST_TEST((code(command{}, {.thread_id = "fresh"}) == errc::empty_input));
   command answer;

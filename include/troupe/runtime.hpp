@@ -96,11 +96,16 @@ public:
   /// No input: go on where the thread stopped.
   run_input(std::nullptr_t) : rep_{std::monostate{}} {}
   run_input(value v) : rep_{std::move(v)} {}
-  /// A map in braces; one value in braces that is no pair is that value.
-  run_input(std::initializer_list<value> items)
-    : rep_{items.size() == 1 && !(items.begin()->is_list() && items.begin()->size() == 2)
-             ? *items.begin()
-             : value(items)} {}
+  /// A map in braces; one value in braces that is no pair is that value, and {nullptr} no input.
+  run_input(std::initializer_list<value> items) {
+    const auto& first = *items.begin();
+    bool pair = first.is_list() && first.size() == 2;
+    if (items.size() > 1 || pair)
+      rep_ = value(items);
+    else if (!first.is_null())
+      rep_ = first;
+  }
+  /// As a map; START writes its channels in the order of the schema.
   run_input(const state_update& u) : rep_{u.to_value()} {}
   run_input(command c) : rep_{std::move(c)} {}
   template <typed_state S> run_input(const S& s) : rep_{value::of(s)} {}

@@ -97,6 +97,9 @@ public:
   const std::string& name() const noexcept;
   /// The nodes in the order they were added, without START and END.
   std::vector<std::string> nodes() const;
+  /// The channels an input may write, in schema order. Like the reference, a run drops other keys
+  /// of its input.
+  std::vector<std::string> inputs() const;
   /// As a Mermaid flowchart; conditional edges dotted.
   /// Source: langchain_core/runnables/graph_mermaid.py (the look, not the text).
   std::string draw_mermaid() const;

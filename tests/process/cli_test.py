@@ -384,7 +384,7 @@ class BadDataDirectory(CliTest):
         self.ok(self.kept("run", "hello", "t"))
         with (self.data / "troupe.mdb-lock").open("r+b") as file:
             fcntl.lockf(file, fcntl.LOCK_EX)
-            self.refuses_data(str(self.data))
+            self.refuses_data(str(self.data), commands=["threads", "run"], timeout=30)
         self.ok(self.kept("state", "hello", "t"))
 
     def test_full(self):

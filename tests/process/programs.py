@@ -23,12 +23,12 @@ class Stuck(AssertionError):
 def run(arguments, **options):
     """Runs a program to its end; the result has returncode, stdout and stderr as text."""
     options.setdefault("stdin", subprocess.DEVNULL)
+    options.setdefault("timeout", DEADLINE_S)
     try:
         return subprocess.run([str(a) for a in arguments], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=DEADLINE_S,
-                              **options)
+                              stderr=subprocess.PIPE, text=True, **options)
     except subprocess.TimeoutExpired as e:
-        raise Stuck(f"no end after {DEADLINE_S} s: {arguments}: {e.stdout} {e.stderr}") from None
+        raise Stuck(f"no end after {e.timeout} s: {arguments}: {e.stdout} {e.stderr}") from None
 
 
 def json_lines(text):

@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -90,7 +91,24 @@ private:
     if (!options_.has_input)
       return std::nullopt;
     bool is_file = options_.input.starts_with('@');
-    return parse_flag("--input", is_file ? read_text(options_.input.substr(1)) : options_.input);
+    auto input = parse_flag("--input",
+                            is_file ? read_text(options_.input.substr(1)) : options_.input);
+    check_channels(input);
+    return run_input(std::move(input));
+  }
+
+  // A run would drop what the graph does not know; at a keyboard that is a typo.
+  void check_channels(const value& input) const {
+    auto known = graph_.inputs();
+    for (const auto& e : input.entries()) {
+      if (std::find(known.begin(), known.end(), e.key()) != known.end())
+        continue;
+      std::string list;
+      for (const auto& name : known)
+        list += (list.empty() ? "`" : ", `") + name + "`";
+      throw error{errc::invalid_value, "--input: graph " + graph_.name() + " has no channel `"
+                                         + std::string{e.key()} + "` to write; it has " + list};
+    }
   }
 
   // Without an input: goes on where the thread stopped, or starts with an empty one. Nothing when

@@ -1,0 +1,48 @@
+// Running the actors of one run on the scheduler, one after another.
+#include "actors/strand.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/scheduler/abstract_coordinator.hpp>
+
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+constexpr int jobs_per_turn = 64; // then others get the thread
+constexpr std::size_t messages_per_turn = 32;
+
+} // namespace
+
+void strand::exec_later(caf::resumable* job) {
+  {
+    std::lock_guard lock{mutex_};
+    queue_.push_back(job);
+    if (std::exchange(scheduled_, true))
+      return;
+  }
+  system_->scheduler().enqueue(this);
+}
+
+caf::resumable::resume_result strand::resume(caf::execution_unit*, std::size_t) {
+  for (int i = 0; i < jobs_per_turn; ++i) {
+    caf::resumable* job = nullptr;
+    {
+      std::lock_guard lock{mutex_};
+      if (queue_.empty()) {
+        scheduled_ = false;
+        return awaiting_message;
+      }
+      job = queue_.front();
+      queue_.pop_front();
+    }
+    if (job->resume(this, messages_per_turn) == resume_later)
+      exec_later(job);
+    else
+      caf::intrusive_ptr_release(job);
+  }
+  return resume_later;
+}
+
+} // namespace troupe

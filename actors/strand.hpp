@@ -1,0 +1,38 @@
+// The actors of one run, one after another on whatever scheduler thread: a step of a run that
+// nobody lends a thread to then wakes no other thread.
+//
+// Invariants:
+//  - at most one scheduler thread resumes what is in the queue at a time.
+//  - the strand is in the scheduler's queue, or being resumed, exactly while `scheduled_`.
+#pragma once
+
+#include <caf/execution_unit.hpp>
+#include <caf/fwd.hpp>
+#include <caf/resumable.hpp>
+
+#include <deque>
+#include <mutex>
+
+namespace troupe {
+
+class strand : public caf::execution_unit, public caf::resumable {
+public:
+  explicit strand(caf::actor_system& system) { system_ = &system; }
+
+  /// Resume `job` soon. From any thread.
+  void exec_later(caf::resumable* job) override;
+
+  /// The scheduler's turn: resumes some of the queue.
+  resume_result resume(caf::execution_unit* worker, std::size_t max_throughput) override;
+
+  // Owned by the runtime, which outlives every reference.
+  void intrusive_ptr_add_ref_impl() override {}
+  void intrusive_ptr_release_impl() override {}
+
+private:
+  std::mutex mutex_;
+  std::deque<caf::resumable*> queue_;
+  bool scheduled_ = false;
+};
+
+} // namespace troupe
