@@ -203,7 +203,7 @@ store_key behind(const store_key& prefix) {
 std::optional<std::uint64_t> take_number(std::string_view& rest) {
   if (rest.empty() || rest[0] < 0 || rest[0] > 8)
     return std::nullopt;
-  auto size = static_cast<std::size_t>(rest[0]);
+  auto size = static_cast<std::size_t>(static_cast<unsigned char>(rest[0]));
   if (rest.size() < size + 1)
     return std::nullopt;
   std::uint64_t n = 0;

@@ -253,7 +253,7 @@ template <class T> void add_part(node_output& out, std::optional<T> x) {
     add_part(out, std::move(*x));
 }
 template <class... Ts> void add_part(node_output& out, std::variant<Ts...> x) {
-  std::visit([&out](auto&& y) { add_part(out, std::move(y)); }, std::move(x));
+  std::visit([&out](auto&& y) { add_part(out, std::forward<decltype(y)>(y)); }, std::move(x));
 }
 template <class T> void add_part(node_output& out, std::vector<T> xs) {
   for (auto& x : xs)
