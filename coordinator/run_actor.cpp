@@ -8,6 +8,7 @@
 #include "coordinator/pending_run.hpp"
 
 #include <caf/actor_system.hpp>
+#include <caf/send.hpp>
 
 #include <algorithm>
 
@@ -239,10 +240,10 @@ void run_actor::on_exit() {
   for (auto& children : nodes_)
     for (auto& c : children.all)
       if (c.actor)
-        send_exit(c.actor, caf::exit_reason::user_shutdown);
+        caf::anon_send_exit(c.actor, caf::exit_reason::user_shutdown);
   for (auto& c : channels_)
     if (c.actor)
-      send_exit(c.actor, caf::exit_reason::user_shutdown);
+      caf::anon_send_exit(c.actor, caf::exit_reason::user_shutdown);
   nodes_.clear();
   channels_.clear();
   group_->shared->actors.remove(*card_);

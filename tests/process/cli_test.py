@@ -267,6 +267,9 @@ class BadInput(CliTest):
         self.assertNotEqual(self.troupe("run", "hello", "--input", "[1]").returncode, DONE)
         self.refused(self.troupe("run", "hello", "--input", '{"count": {"a": 1}}'), FAILED, "sum")
 
+    def test_input_for_a_channel_the_graph_does_not_have(self):
+        self.refused(self.troupe("run", "ask", "--input", '{"nmae": "Ada"}'), USAGE, "nmae", "name")
+
     def test_input_files_that_can_not_be_read(self):
         self.refused(self.troupe("run", "hello", "--input", "@nowhere.json"), USAGE, "nowhere.json")
         self.refused(self.troupe("run", "hello", "--input", "@" + str(self.folder)), USAGE, "--input")
@@ -394,8 +397,7 @@ class BadDataDirectory(CliTest):
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 10, 256 << 10))
 
-        (self.folder / "in.json").write_text(json.dumps({"until": 5, "note": "x" * (1 << 20),
-                                                         "name": "x" * (1 << 20)}))
+        (self.folder / "in.json").write_text(json.dumps({"name": "x" * (2 << 20)}))
         done = self.kept("run", "ask", "t2", "--input", "@in.json", preexec_fn=small_files_only)
         self.refused(done, STORAGE)
         self.assertIn('"count": 3', self.ok(self.kept("state", "hello", "t")))
