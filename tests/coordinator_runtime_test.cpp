@@ -328,11 +328,15 @@ BOOST_AUTO_TEST_CASE(a_coroutine_body_sleeps_waits_for_jobs_and_fails_like_any_o
   state_graph<> g{{{"log", append}}};
   g.add_node("naps", [](const state_view&, context& ctx) -> coro<state_update> {
     co_await ctx.sleep_for(1ms);
-    auto n = co_await ctx.blocking([] { return 41; });
-    co_await ctx.blocking([] {});
+    auto captured = std::string(100, 'x'); // long enough to live on the heap
+    auto number = ctx.blocking([captured] { return static_cast<int>(captured.size()) - 59; });
+    auto n = co_await number;
+    auto nothing = ctx.blocking([captured] {});
+    co_await nothing;
     std::string caught;
+    auto fails = ctx.blocking([captured]() -> int { throw std::runtime_error{"job"}; });
     try {
-      co_await ctx.blocking([]() -> int { throw std::runtime_error{"job"}; });
+      co_await fails;
     } catch (const std::runtime_error& e) {
       caught = e.what();
     }

@@ -37,6 +37,29 @@ suspension run_blocking(task_scope& scope, std::function<void()> job);
 
 } // namespace detail
 
+/// A job for the blocking lane, to be awaited under a name.
+template <class R> class blocking_job {
+public:
+  explicit blocking_job(coro<R> job) : job_{std::move(job)} {}
+  class awaiter {
+  public:
+    explicit awaiter(coro<R>& job) noexcept : job_{&job} {}
+    bool await_ready() const noexcept { return false; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> body) noexcept {
+      return job_->await_suspend(body);
+    }
+    R await_resume() { return job_->await_resume(); }
+
+  private:
+    coro<R>* job_;
+  };
+  awaiter operator co_await() & noexcept { return awaiter{job_}; }
+  void operator co_await() && = delete; // name the job first: `auto job = ctx.blocking(…);`
+
+private:
+  coro<R> job_;
+};
+
 /// A task's view of its run. Valid until the body returns; a body may use it from one thread at a
 /// time.
 /// Source: langgraph/runtime.py, Runtime; langgraph/types.py, interrupt.
@@ -78,10 +101,14 @@ public:
     return detail::sleep(*scope_, delay);
   }
 
-  /// Runs `job` on the blocking lane and gives its result: `auto page = co_await ctx.blocking(f);`
+  /// Runs `job` on the blocking lane, when it is awaited, and gives its result:
+  ///     auto page = ctx.blocking([url] { return download(url); });
+  ///     auto text = co_await page;
+  /// In two lines, because g++ 12 destroys a capturing lambda that stands inside a co_await
+  /// expression twice; the one-line form does not compile.
   /// Errors: what `job` throws.
-  template <class F> coro<std::invoke_result_t<F&>> blocking(F job) {
-    return run_job(*scope_, std::move(job));
+  template <class F> blocking_job<std::invoke_result_t<F&>> blocking(F job) {
+    return blocking_job<std::invoke_result_t<F&>>{run_job(*scope_, std::move(job))};
   }
 
 private:
