@@ -46,6 +46,7 @@ void blocking_pool::stop() {
     threads.swap(threads_);
   }
   wake_.notify_all();
+  dropped.clear(); // what the jobs hold may be what a running one waits for
   for (auto& t : threads)
     t.join();
 }

@@ -56,6 +56,8 @@ result<saver*> saver_of(const app_core& app, const run_config& config) {
     return error{errc::no_saver, "No checkpointer set"};
   if (auto fits = check_config(config, true); !fits)
     return fits.error();
+  if (!config.checkpoint_ns.empty())
+    return error{errc::invalid_config, "Subgraph " + config.checkpoint_ns + " not found"};
   return store;
 }
 
