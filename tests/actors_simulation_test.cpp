@@ -7,9 +7,13 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 #include <caf/actor_system.hpp>
+#include <caf/event_based_actor.hpp>
 #include <caf/scheduler/test_coordinator.hpp>
+#include <caf/send.hpp>
 
+#include <chrono>
 #include <random>
+#include <string_view>
 
 namespace troupe {
 namespace {
@@ -71,6 +75,47 @@ BOOST_DATA_TEST_CASE(a_run_gives_the_same_result_whatever_actor_runs_next,
     }
     sched.inline_all_enqueues(); // so that the runtime's end finds somebody who runs its actors
   }
+}
+
+BOOST_DATA_TEST_CASE(an_actor_that_dies_fails_the_run_and_the_thread_goes_on,
+                     boost::unit_test::data::make({"troupe.node", "troupe.channel"}), kind) {
+  bool waits = true;
+  state_graph<> g{{{"log", append}}};
+  g.add_node("a", [] { return state_update{{"log", words({"a"})}}; });
+  g.add_node("b", [&waits](const state_view&, context& ctx) -> coro<state_update> {
+    if (waits)
+      co_await ctx.sleep_for(std::chrono::hours{1});
+    state_update out{{"log", words({"b"})}};
+    co_return out;
+  });
+  g.add_edge(START, "a");
+  g.add_edge("a", "b");
+  runtime rt{sys, {.saver = make_memory_saver()}};
+  auto app = rt.load(g.compile());
+  caf::actor victim; // the last one seen: the actor of b, or of the one channel
+  auto run_jobs = [&] {
+    for (; sched.has_job(); sched.run_once())
+      if (auto* actor = dynamic_cast<caf::event_based_actor*>(sched.jobs.front());
+          actor && std::string_view{actor->name()} == kind)
+        victim = caf::actor_cast<caf::actor>(actor);
+  };
+  auto run = app.start({}, {.thread_id = "t"});
+  run_jobs();
+  BOOST_REQUIRE(!run.ready()); // b sleeps
+  BOOST_REQUIRE((victim != nullptr));
+  caf::anon_send_exit(victim, caf::exit_reason::kill);
+  run_jobs();
+  BOOST_REQUIRE(run.ready());
+  auto how = run.get();
+  BOOST_REQUIRE(!how);
+  BOOST_TEST((how.error().code() == errc::node_lost));
+  waits = false;
+  auto again = app.start(nullptr, {.thread_id = "t"});
+  run_jobs();
+  BOOST_REQUIRE(again.ready());
+  BOOST_TEST(again.get().value().output["log"] == words({"a", "b"}));
+  victim = nullptr;
+  sched.inline_all_enqueues();
 }
 
 BOOST_AUTO_TEST_SUITE_END()
