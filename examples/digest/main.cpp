@@ -86,13 +86,14 @@ public:
   int run() {
     auto now = look();
     bool is_new = now.config.checkpoint_id.empty();
-    if (options_.resumes && now.next.empty())
+    bool is_finished = now.tasks.empty(); // not `next`: a kill can fall behind a step's last task
+    if (options_.resumes && is_finished)
       throw troupe::error{troupe::errc::unknown_interrupt,
                           "nothing to resume: thread " + options_.thread
                             + (is_new ? " is not in " + options_.data : " waits for no answer")};
     if (is_new || options_.again)
       start();
-    else if (now.next.empty())
+    else if (is_finished)
       return end(now, "finished already");
     else
       go_on(now);

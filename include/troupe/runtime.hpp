@@ -169,7 +169,7 @@ struct task_snapshot {
 /// Source: langgraph/types.py, StateSnapshot; spec/checkpoint.md section 6.
 struct state_snapshot {
   value values;
-  std::vector<std::string> next;
+  std::vector<std::string> next; ///< what would run; finished is a thread with no `tasks`
   checkpoint_ref config;
   value metadata; ///< a map, or null without a checkpoint
   std::string created_at;

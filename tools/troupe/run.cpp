@@ -133,7 +133,8 @@ private:
       paused(waiting);
       return std::nullopt;
     }
-    return now.next.empty() ? run_input() : run_input(nullptr); // braces would make a list
+    // Not `next`: a kill can fall between a step's last task and its checkpoint.
+    return now.tasks.empty() ? run_input() : run_input(nullptr);
   }
 
   run_config config(const run_control& control) const {

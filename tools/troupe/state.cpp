@@ -28,11 +28,13 @@ value to_value(const std::vector<task_snapshot>& tasks) {
   return value::list(std::move(out));
 }
 
-std::string join(const std::vector<std::string>& names) {
+std::string next_of(const state_snapshot& s) {
+  if (s.tasks.empty())
+    return "(nothing: it is finished)";
   std::string out;
-  for (const auto& n : names)
+  for (const auto& n : s.next)
     out += (out.empty() ? "" : ", ") + n;
-  return out.empty() ? "(nothing: it is finished)" : out;
+  return out.empty() ? "(the end of the step: its tasks have run)" : out;
 }
 
 std::string step_of(const state_snapshot& s) {
@@ -49,7 +51,7 @@ void print_snapshot(const state_snapshot& s) {
   line("thread      ", s.config.thread_id);
   line("checkpoint  ", s.config.checkpoint_id);
   line("created     ", s.created_at + ", " + step_of(s));
-  line("next        ", join(s.next));
+  line("next        ", next_of(s));
   for (const auto& q : s.interrupts)
     line("asks        ", to_json(q.value) + " (" + q.id + ")");
   for (const auto& t : s.tasks)
@@ -93,7 +95,7 @@ int show_history(const options& o, bool json) {
         print_line(json_line(s));
       else
         std::cout << s.config.checkpoint_id << "  " << s.created_at << "  " << step_of(s)
-                  << "  next: " << join(s.next) << "\n";
+                  << "  next: " << next_of(s) << "\n";
     return 0;
   });
 }
