@@ -189,10 +189,7 @@ void app_core::give_group(run_group group) {
   if (std::exchange(expiring_, true))
     return;
   lock.unlock();
-  runtime_.shared().clock.after(limits::pooled_group_idle, [weak = weak_from_this()] {
-    if (auto self = weak.lock())
-      self->expire();
-  });
+  expire_later();
 }
 
 // Ends the groups that were idle for long; comes back while some are left.
@@ -211,10 +208,14 @@ void app_core::expire() {
   for (auto& g : old)
     caf::anon_send_exit(g.coordinator, caf::exit_reason::user_shutdown);
   if (again)
-    runtime_.shared().clock.after(limits::pooled_group_idle, [weak = weak_from_this()] {
-      if (auto self = weak.lock())
-        self->expire();
-    });
+    expire_later();
+}
+
+void app_core::expire_later() {
+  runtime_.shared().clock.after(limits::pooled_group_idle, [weak = weak_from_this()] {
+    if (auto self = weak.lock())
+      self->expire();
+  });
 }
 
 caf::actor app_core::handle() {

@@ -41,6 +41,7 @@ public:
 
 private:
   void expire();
+  void expire_later();
 
   runtime_core& runtime_;
   compiled_graph graph_;

@@ -18,8 +18,9 @@ namespace troupe {
 /// A stored checkpoint as a snapshot.
 /// Shape:  `saved` nullopt: the empty snapshot. `live`: the newest checkpoint, read without an id:
 ///         what its finished tasks wrote is applied, and only unanswered questions are listed.
-/// Errors: checkpoint_corrupt, invalid_update (stored writes that the channels refuse: the state
-///         is then shown without them; see ARCHITECTURE.md).
+/// Errors: checkpoint_corrupt. Stored writes that the channels refuse are no error: the state is
+/// shown
+///         without them, their tasks as pending.
 result<state_snapshot> make_snapshot(const std::shared_ptr<const graph_plan>& plan,
                                      const run_config& config,
                                      const std::optional<checkpoint_tuple>& saved, bool live);
