@@ -12,11 +12,26 @@ bool blocking_pool::submit(std::function<void()> job) {
   if (stopped_ || jobs_.size() >= limits::blocking_queue_max)
     return false;
   jobs_.push_back(std::move(job));
-  if (jobs_.size() > idle_ && threads_.size() < threads_max_)
+  if (jobs_.size() > idle_ && threads_.size() < threads_max_ + waiting_)
     threads_.emplace_back([this] { work(); });
   else
     wake_.notify_one();
   return true;
+}
+
+bool blocking_pool::begin_wait() {
+  std::lock_guard lock{mutex_};
+  if (waiting_ >= limits::waiting_threads_max)
+    return false;
+  ++waiting_;
+  if (!stopped_ && jobs_.size() > idle_ && threads_.size() < threads_max_ + waiting_)
+    threads_.emplace_back([this] { work(); });
+  return true;
+}
+
+void blocking_pool::end_wait() {
+  std::lock_guard lock{mutex_};
+  --waiting_;
 }
 
 void blocking_pool::work() {

@@ -11,7 +11,8 @@
 
 namespace troupe {
 
-/// Threads are started when jobs wait and none is idle, up to the bound, and kept.
+/// Threads are started when jobs wait and none is idle, up to the bound (threads that wait for
+/// other jobs do not count), and kept.
 class blocking_pool {
 public:
   explicit blocking_pool(std::size_t threads_max) : threads_max_{threads_max} {}
@@ -22,6 +23,11 @@ public:
   /// Runs `job` on some thread of the pool; it must not throw. False when the pool was stopped or
   /// limits::blocking_queue_max jobs wait: the job is dropped.
   bool submit(std::function<void()> job);
+
+  /// Around a wait of a job for something that other jobs may have to do: the pool may have one
+  /// more thread meanwhile. False when limits::waiting_threads_max wait already.
+  bool begin_wait();
+  void end_wait();
 
   /// Drops the jobs that wait, lets the running ones end, joins. Blocks until then.
   void stop();
@@ -35,6 +41,7 @@ private:
   std::deque<std::function<void()>> jobs_;
   std::vector<std::thread> threads_;
   std::size_t idle_ = 0;
+  std::size_t waiting_ = 0; // jobs between begin_wait and end_wait
   bool stopped_ = false;
 };
 

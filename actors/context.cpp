@@ -2,6 +2,7 @@
 #include <troupe/context.hpp>
 
 #include "actors/task_scope.hpp"
+#include "graph/checkpoint_ns.hpp"
 #include "graph/task_id.hpp"
 
 namespace troupe {
@@ -9,12 +10,13 @@ namespace troupe {
 namespace detail {
 
 suspension sleep(task_scope& scope, std::chrono::nanoseconds delay) {
-  return {scope, [delay](task_scope& s, std::coroutine_handle<> body) { s.sleep(delay, body); }};
+  return {scope,
+          [delay](task_scope& s, std::coroutine_handle<> body) { s.host->sleep(delay, body); }};
 }
 
 suspension run_blocking(task_scope& scope, std::function<void()> job) {
   return {scope, [job = std::move(job)](task_scope& s, std::coroutine_handle<> body) {
-            s.blocking(job, body);
+            s.host->block(job, body);
           }};
 }
 
@@ -27,16 +29,56 @@ value context::interrupt(const value& question, const value& response_schema) {
     auto answer = task.run->take_answer();
     if (!answer)
       throw node_interrupted{
-        {interrupt_id(task.ns, task.answers.size()), question, response_schema}};
+        {{interrupt_id(task.ns, task.answers.size()), question, response_schema}}};
     task.answers.push_back(std::move(*answer));
   }
   task.answered = asked + 1;
   return task.answers[asked];
 }
 
+void context::refuse_answer(const std::string& why) {
+  --scope_->answered; // it is not kept, so that the question can be answered again
+  throw error{errc::invalid_resume,
+              "node `" + scope_->node->name + "`: the answer to its question does not fit: " + why};
+}
+
 void context::write(const value& part) {
-  if (scope_->run->wants(stream_mode::custom))
-    scope_->run->sink->emit_custom({stream_mode::custom, {}, part, 0});
+  scope_->sign_of_life();
+  if (!scope_->over() && scope_->run->wants(stream_mode::custom))
+    scope_->run->sink->emit_custom({stream_mode::custom,
+                                    scope_->run->config.subgraphs
+                                      ? split_namespace(scope_->checkpoint_ns)
+                                      : std::vector<std::string>{},
+                                    part, 0});
+}
+
+void context::heartbeat() noexcept {
+  scope_->progress_ns.store(std::chrono::steady_clock::now().time_since_epoch().count(),
+                            std::memory_order_relaxed);
+}
+
+std::uint32_t context::attempt() const noexcept {
+  return scope_->attempt;
+}
+std::chrono::system_clock::time_point context::first_attempt_time() const noexcept {
+  if (scope_->first_attempt.time_since_epoch().count() == 0) // a short task that runs inline
+    scope_->first_attempt = std::chrono::system_clock::now();
+  return scope_->first_attempt;
+}
+const task_failure* context::failure() const noexcept {
+  return scope_->handled.get();
+}
+store* context::store() const noexcept {
+  return scope_->run->memory;
+}
+const value& context::previous() const noexcept {
+  return scope_->previous;
+}
+const std::string& context::checkpoint_ns() const noexcept {
+  return scope_->ns;
+}
+const std::string& context::checkpoint_id() const noexcept {
+  return scope_->run->checkpoint_id;
 }
 
 void context::request_drain(std::string reason) {
@@ -44,7 +86,7 @@ void context::request_drain(std::string reason) {
 }
 
 bool context::stop_requested() const noexcept {
-  return scope_->run->stop.load(std::memory_order_relaxed) || scope_->run->control.cancelled();
+  return scope_->over();
 }
 
 const std::string& context::thread_id() const noexcept {
@@ -81,7 +123,20 @@ void run_control::request_drain(std::string reason) {
 }
 
 void run_control::cancel() {
-  state_->cancel = true;
+  std::lock_guard lock{state_->mutex};
+  if (!state_->cancel.exchange(true))
+    for (const auto& [run, stop] : state_->on_cancel)
+      stop();
+}
+
+void control_hooks::add(run_control& control, const void* run, std::function<void()> on_cancel) {
+  std::lock_guard lock{control.state_->mutex};
+  control.state_->on_cancel.emplace(run, std::move(on_cancel));
+}
+
+void control_hooks::remove(run_control& control, const void* run) {
+  std::lock_guard lock{control.state_->mutex};
+  control.state_->on_cancel.erase(run);
 }
 bool run_control::drain_requested() const noexcept {
   return state_->drain;

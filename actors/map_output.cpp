@@ -11,6 +11,21 @@ constexpr const char* bad_return =
   "\nFor troubleshooting, visit: "
   "https://docs.langchain.com/oss/python/langgraph/errors/INVALID_GRAPH_NODE_RETURN_VALUE";
 
+// Whether a command that a body of this graph returned is for one further out. A name that no
+// graph around it has means this graph, as in the reference.
+bool goes_up(const detail::task_scope& task, const command& c) {
+  if (c.graph.empty())
+    return false;
+  if (c.graph == command::PARENT)
+    return true;
+  if (c.graph == task.run->plan->options.name)
+    return false;
+  for (auto* r = task.run->above.get(); r; r = r->above.get())
+    if (r->plan->options.name == c.graph)
+      return true;
+  return false;
+}
+
 class output_mapper {
 public:
   output_mapper(detail::task_scope& task, context& ctx)
@@ -20,6 +35,8 @@ public:
       node_{*task.node} {}
 
   task_write_list map(const node_output& output) {
+    if (task_.call || plan_.functional)
+      return map_function(output);
     for (const auto& part : output.parts)
       write_state(part);
     for (const auto& part : output.parts)
@@ -32,6 +49,20 @@ public:
   }
 
 private:
+  // A workflow or a task of one: what it returns, by name.
+  task_write_list map_function(const node_output& output) {
+    for (const auto& part : output.parts) {
+      if (auto* c = std::get_if<command>(&part); c && goes_up(task_, *c))
+        throw upward_command{*c};
+      if (auto* u = std::get_if<state_update>(&part))
+        for (const auto& [name, v] : u->entries()) {
+          auto c = task_.call ? no_index : plan_.find_channel(name);
+          writes_.push_back({c, v, c == no_index ? name : std::string{}});
+        }
+    }
+    return std::move(writes_);
+  }
+
   bool is_start() const { return &node_ == plan_.nodes.data(); }
 
   bool may_write(channel_index c) const {
@@ -49,7 +80,7 @@ private:
       else
         write_entries(*u, true);
     } else if (auto* c = std::get_if<command>(&part); c && c->update) {
-      if (c->graph == command::PARENT)
+      if (goes_up(task_, *c))
         return;
       if (plan_.single)
         write_whole(*c->update);
@@ -72,18 +103,31 @@ private:
       if (auto c = plan_.find_channel(name); may_write(c))
         writes_.push_back({c, v, {}});
     }
-    if (is_start()) // an input has no order of its own: the schema's
-      std::stable_sort(writes_.begin() + static_cast<std::ptrdiff_t>(first), writes_.end(),
-                       [](const auto& a, const auto& b) { return a.channel < b.channel; });
+    if (is_start())
+      order_input(first);
+  }
+
+  // A map has no order of its own: the one it was given in, or else the schema's.
+  void order_input(std::size_t first) {
+    const auto& order = task_.input_order;
+    auto rank = [&](const task_write& w) -> std::size_t {
+      if (order.empty())
+        return w.channel;
+      const auto& name = plan_.channels[w.channel].name;
+      return static_cast<std::size_t>(std::find(order.begin(), order.end(), name) - order.begin());
+    };
+    std::stable_sort(writes_.begin() + static_cast<std::ptrdiff_t>(first), writes_.end(),
+                     [&rank](const task_write& a, const task_write& b) {
+                       return rank(a) < rank(b);
+                     });
   }
 
   void write_control(const node_output::part& part) {
     if (auto* s = std::get_if<send>(&part)) {
       go(destination{*s});
     } else if (auto* c = std::get_if<command>(&part)) {
-      if (c->graph == command::PARENT)
-        throw error{errc::parent_command,
-                    "node `" + node_.name + "`: a command for the parent graph, and there is none"};
+      if (goes_up(task_, *c))
+        throw upward_command{*c};
       for (const auto& d : c->goto_.list())
         go(d);
     }
@@ -184,6 +228,10 @@ private:
 };
 
 } // namespace
+
+bool sent_here(const detail::task_scope& task, const command& c) {
+  return c.graph == command::PARENT || c.graph == task.run->plan->options.name;
+}
 
 task_write_list map_output(detail::task_scope& task, const node_output& output, context& ctx) {
   return output_mapper{task, ctx}.map(output);

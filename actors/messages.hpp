@@ -4,6 +4,9 @@
 //   caller        ── begin_run ──▶ run_actor        ◀── stop_run ── runtime
 //   run_actor     ── run_task ───▶ node_actor       ── task_done ───▶ run_actor
 //   blocking pool ── body_done ──▶ node_actor       ◀── resume_body ── pool, timer
+//   subgraph      ── graph_ended ▶ node_actor       ◀── attempt_deadline ── timer
+//   run_actor     ── abandon_task ▶ node_actor
+//   body          ── start_call ─▶ run_actor
 //   run_actor     ── apply_writes ▶ channel_actor   ── channel_updated ▶ run_actor
 //   run_actor     ── save_order ─▶ saver_actor      ── save_done ───▶ run_actor
 //   timer         ── step_deadline ▶ run_actor
@@ -22,18 +25,19 @@
 namespace troupe {
 
 struct run_request;
-class pending_run;
+class run_completion;
 struct actor_card;
 struct running_body;
 
 /// Start a run. Sent by whoever owns the group, never while a run of it is on.
 struct begin_run {
   std::shared_ptr<run_request> request;
-  std::shared_ptr<pending_run> completion;
+  std::shared_ptr<run_completion> completion;
 };
 
-/// End the run now; its owner is told why.
+/// End the run now, if it is still this one; its owner is told why.
 struct stop_run {
+  const void* run = nullptr; // its completion
   error why;
 };
 
@@ -56,6 +60,28 @@ struct body_done {
 struct resume_body {
   std::shared_ptr<running_body> body;
   std::coroutine_handle<> at;
+};
+
+/// The graph that is a node came to its end.
+struct graph_ended {
+  task_ptr task;
+  nested_end end;
+};
+
+/// An attempt may have run out of time.
+struct attempt_deadline {
+  task_ptr task;
+};
+
+/// Nobody waits for this task any more.
+struct abandon_task {
+  std::string task_id;
+  std::uint64_t epoch = 0;
+};
+
+/// A body started a task of its own.
+struct start_call {
+  task_call_ptr call;
 };
 
 /// Apply what a step wrote to a channel; `base` first replaces its contents.
@@ -94,6 +120,11 @@ struct step_deadline {
   std::uint64_t epoch = 0;
 };
 
+/// The run with this number ran out of time.
+struct run_deadline {
+  std::uint64_t run = 0;
+};
+
 } // namespace troupe
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::begin_run)
@@ -107,3 +138,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::channel_updated)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::save_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::save_done)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::step_deadline)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::graph_ended)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::attempt_deadline)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::abandon_task)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::start_call)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::run_deadline)

@@ -1,18 +1,33 @@
 // Running tasks in their lanes.
 #include "actors/node_actor.hpp"
 
+#include "actors/attempts.hpp"
 #include "actors/tell.hpp"
 
 #include <caf/actor_cast.hpp>
+
+#include <random>
 
 namespace troupe {
 
 namespace {
 
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+
 error pool_refused(const detail::task_scope& task) {
   return {errc::overloaded, "run node `" + task.node->name
                               + "`: the blocking lane takes no more jobs (blocking_queue_max), or "
                                 "the runtime is stopping"};
+}
+
+double draw() {
+  thread_local std::minstd_rand random{std::random_device{}()};
+  return std::uniform_real_distribution<double>{0.0, 1.0}(random);
+}
+
+std::int64_t now_ns() {
+  return steady_clock::now().time_since_epoch().count();
 }
 
 } // namespace
@@ -33,7 +48,8 @@ caf::behavior node_actor::make_behavior() {
     },
     [this](body_done& done) {
       taken(*card_);
-      finish(std::move(done.task));
+      if (done.task == current_)
+        ended(std::move(done.task));
     },
     [this](resume_body& wake) {
       taken(*card_);
@@ -42,6 +58,23 @@ caf::behavior node_actor::make_behavior() {
       wake.at.resume();
       go_on();
     },
+    [this](graph_ended& done) {
+      taken(*card_);
+      if (done.task != current_)
+        return;
+      finish_graph(*done.task, std::move(done.end));
+      done.task->took = nanoseconds{now_ns() - done.task->started_ns};
+      ended(std::move(done.task));
+    },
+    [this](attempt_deadline& deadline) {
+      taken(*card_);
+      check_time(deadline.task);
+    },
+    [this](abandon_task& order) {
+      taken(*card_);
+      if (current_ && current_->id == order.task_id && current_->epoch == order.epoch)
+        abandon({errc::cancelled, "node `" + current_->node->name + "`: the run was given up"});
+    },
   };
 }
 
@@ -49,20 +82,41 @@ caf::execution_unit* node_actor::home(const task_ptr& task) const {
   return task->run->home;
 }
 
+// A body that may wait for a slow reader must not hold a thread others need, nor one that this
+// actor needs to notice that time is up.
+bool node_actor::needs_pool(const detail::task_scope& task) const {
+  return task.node->lane == lane::blocking
+         || (task.node->body.plain
+             && (task.timeout.given() || task.run->wants(stream_mode::custom)
+                 || task.run->wants(stream_mode::messages)));
+}
+
 void node_actor::start(task_ptr task) {
   card_->running = true;
+  current_ = task;
+  if (task->attempt == 1)
+    task->first_attempt = std::chrono::system_clock::now();
+  if (task->timeout.given()) {
+    task->started_ns = now_ns();
+    task->progress_ns = task->started_ns;
+    if (task->timeout.run.count() > 0)
+      arm(task, task->timeout.run);
+    if (task->timeout.idle.count() > 0)
+      arm(task, task->timeout.idle);
+  }
   if (task->node->body.coroutine)
     return start_coroutine(std::move(task));
-  // A body that may wait for a slow reader must not hold a thread others need.
-  if (task->node->lane == lane::blocking
-      || (task->run->wants(stream_mode::custom) && task->node->body.plain))
+  if (task->node->body.graph)
+    return start_graph(std::move(task));
+  if (needs_pool(*task))
     return start_blocking(std::move(task));
   run_body(*task);
-  finish(std::move(task));
+  ended(std::move(task));
 }
 
 void node_actor::start_blocking(task_ptr task) {
   auto self = caf::actor_cast<caf::actor>(this);
+  task->may_block = true;
   bool taken = services_.pool.submit([self, task, card = card_] {
     run_body(*task);
     tell(self, *card, task->run->home, body_done{task});
@@ -71,20 +125,27 @@ void node_actor::start_blocking(task_ptr task) {
     return;
   task->status = task_status::failed;
   task->failure = pool_refused(*task);
-  finish(std::move(task));
+  ended(std::move(task));
 }
 
 void node_actor::start_coroutine(task_ptr task) {
-  task->sleep = [this](std::chrono::nanoseconds delay, std::coroutine_handle<> at) {
-    sleep(delay, at);
-  };
-  task->blocking = [this](std::function<void()> job, std::coroutine_handle<> at) {
-    block(std::move(job), at);
-  };
+  task->host = this;
   body_ = std::make_shared<running_body>(std::move(task));
   auto body = body_; // start_body may end in go_on's state
   start_body(*body->task, body->ctx, body->body);
   go_on();
+}
+
+void node_actor::start_graph(task_ptr task) {
+  task->started_ns = now_ns();
+  auto input = task->input.by_field() ? run_input(task->input.to_update())
+                                      : run_input(task->input.to_value());
+  auto stop = task->run->graphs->start(
+    {task->node->body.graph, std::move(input), task, task->graphs++, task->spread},
+    [self = caf::actor_cast<caf::actor>(this), card = card_, task](nested_end end) {
+      tell(self, *card, task->run->home, graph_ended{task, std::move(end)});
+    });
+  task->inner_runs(std::move(stop));
 }
 
 void node_actor::go_on() {
@@ -94,37 +155,99 @@ void node_actor::go_on() {
   if (body->body)
     finish_body(*body->task, *body->body, body->ctx);
   body->body.reset();
-  finish(std::move(body->task));
+  ended(std::move(body->task));
 }
 
-void node_actor::sleep(std::chrono::nanoseconds delay, std::coroutine_handle<> at) {
+void node_actor::sleep(nanoseconds delay, std::coroutine_handle<> at) {
   auto when = timer::clock::now() + std::chrono::duration_cast<timer::clock::duration>(delay);
-  services_.clock.at(when,
-                     [self = caf::actor_cast<caf::actor>(this), card = card_, body = body_, at] {
-                       tell(self, *card, body->task->run->home, resume_body{body, at});
-                     });
+  services_.clock.at(when, waker(at));
 }
 
 void node_actor::block(std::function<void()> job, std::coroutine_handle<> at) {
-  auto self = caf::actor_cast<caf::actor>(this);
-  bool taken = services_.pool.submit([self, card = card_, body = body_, job, at] {
+  bool taken = services_.pool.submit([job = std::move(job), wake = waker(at)] {
     job();
-    tell(self, *card, body->task->run->home, resume_body{body, at});
+    wake();
   });
   if (!taken)
     throw pool_refused(*body_->task);
 }
 
-void node_actor::finish(task_ptr task) {
+std::function<void()> node_actor::waker(std::coroutine_handle<> at) {
+  return [self = caf::actor_cast<caf::actor>(this), card = card_, body = body_, at] {
+    tell(self, *card, body->task->run->home, resume_body{body, at});
+  };
+}
+
+// -- attempts
+
+// A task that failed is tried again, or has failed for good.
+void node_actor::ended(task_ptr task) {
+  task->host = nullptr;
+  if (task->status == task_status::failed && !task->run->given_up())
+    if (auto delay = retry_delay(task->node->retry, task->attempt, *task->failure, draw())) {
+      current_ = next_attempt(*task);
+      auto again = [self = caf::actor_cast<caf::actor>(this), card = card_, next = current_] {
+        tell(self, *card, next->run->home, run_task{next});
+      };
+      if (delay->count() == 0)
+        return again();
+      return services_.clock.at(
+        timer::clock::now() + std::chrono::duration_cast<timer::clock::duration>(*delay), again);
+    }
+  answer(std::move(task));
+}
+
+void node_actor::answer(task_ptr task) {
   card_->running = false;
-  task->sleep = nullptr;
-  task->blocking = nullptr;
+  current_.reset();
   auto* host = home(task) ? home(task) : context();
   tell(coordinator_, *coordinator_card_, host, task_done{std::move(task)});
 }
 
+void node_actor::arm(const task_ptr& task, nanoseconds delay) {
+  services_.clock.at(timer::clock::now()
+                       + std::chrono::duration_cast<timer::clock::duration>(delay),
+                     [self = caf::actor_cast<caf::actor>(this), card = card_, task] {
+                       tell(self, *card, task->run->home, attempt_deadline{task});
+                     });
+}
+
+void node_actor::check_time(const task_ptr& task) {
+  if (task != current_)
+    return;
+  const auto& bound = task->timeout;
+  auto now = now_ns();
+  nanoseconds ran{now - task->started_ns};
+  nanoseconds idle{now - task->progress_ns.load(std::memory_order_relaxed)};
+  if (bound.run.count() > 0 && ran >= bound.run)
+    return abandon(timeout_error(task->node->name, false, bound.run, ran));
+  if (bound.idle.count() > 0 && idle >= bound.idle)
+    return abandon(timeout_error(task->node->name, true, bound.idle, idle));
+  if (bound.idle.count() > 0)
+    arm(task, bound.idle - idle);
+}
+
+// The attempt that runs counts no more; what it was to say is `why`. Its body goes on without
+// effect until it notices.
+void node_actor::abandon(error why) {
+  auto task = std::move(current_);
+  task->given_up = true;
+  task->stop_inner();
+  body_.reset();
+  auto over = next_attempt(*task);
+  over->attempt = task->attempt;
+  over->status = task_status::failed;
+  over->failure = std::move(why);
+  ended(std::move(over));
+}
+
 void node_actor::on_exit() {
   coordinator_ = nullptr;
+  if (current_) {
+    current_->given_up = true;
+    current_->stop_inner();
+  }
+  current_.reset();
   body_.reset();
   services_.actors.remove(*card_);
 }

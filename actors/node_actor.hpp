@@ -1,9 +1,12 @@
-// The actor that runs the tasks of one node, one at a time, in the lane its body asks for.
+// The actor that runs the tasks of one node, one at a time, in the lane its body asks for, as often
+// as its retry policy says.
 //
 // Invariants:
 //  - every run_task is answered by exactly one task_done, or the actor dies and its monitor tells.
 //  - a body runs on this actor's turn (standard, coroutine) or on the pool (blocking), never on two
 //    threads at once.
+//  - what comes back from an attempt that is not `current_` any more (it ran out of time, or was
+//    abandoned) is dropped.
 //  - the frame of a coroutine body outlives a job it waits for, also when the actor is gone.
 #pragma once
 
@@ -22,7 +25,7 @@ struct running_body {
   explicit running_body(task_ptr t) : task{std::move(t)}, ctx{*task} {}
 };
 
-class node_actor : public caf::event_based_actor {
+class node_actor : public caf::event_based_actor, private body_host {
 public:
   node_actor(caf::actor_config& cfg, services& services, card_ptr card, caf::actor coordinator,
              card_ptr coordinator_card);
@@ -34,16 +37,26 @@ private:
   void start(task_ptr task);
   void start_blocking(task_ptr task);
   void start_coroutine(task_ptr task);
+  void start_graph(task_ptr task);
   void go_on();
-  void finish(task_ptr task);
-  void sleep(std::chrono::nanoseconds delay, std::coroutine_handle<> at);
-  void block(std::function<void()> job, std::coroutine_handle<> at);
+  void ended(task_ptr task);
+  void answer(task_ptr task);
+  void abandon(error why);
+  void arm(const task_ptr& task, std::chrono::nanoseconds delay);
+  void check_time(const task_ptr& task);
+  bool needs_pool(const detail::task_scope& task) const;
   caf::execution_unit* home(const task_ptr& task) const;
+
+  // body_host
+  void sleep(std::chrono::nanoseconds delay, std::coroutine_handle<> at) override;
+  void block(std::function<void()> job, std::coroutine_handle<> at) override;
+  std::function<void()> waker(std::coroutine_handle<> at) override;
 
   services& services_;
   card_ptr card_;
   caf::actor coordinator_;
   card_ptr coordinator_card_;
+  task_ptr current_; // the attempt that counts
   std::shared_ptr<running_body> body_;
 };
 

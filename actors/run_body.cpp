@@ -20,13 +20,22 @@ std::string type_name(const std::type_info& type) {
 
 error node_failure(const detail::task_scope& task, const std::string& type, const char* what) {
   return error{errc::node_failed, "node `" + task.node->name + "` failed: " + type + ": " + what,
-               type};
+               type, what};
 }
 
 void fail(detail::task_scope& task, error err) {
-  task.status = err.code() == errc::parent_command ? task_status::parent_command
-                                                   : task_status::failed;
+  task.status = task_status::failed;
   task.failure = std::move(err);
+  task.writes.clear();
+}
+
+void leave_upward(detail::task_scope& task, command what) {
+  task.status = task_status::parent_command;
+  task.failure = error{errc::parent_command,
+                       "node `" + task.node->name
+                         + "`: a command for a graph further out, and there is none"
+                         + (what.graph == command::PARENT ? "" : " called `" + what.graph + "`")};
+  task.upward = std::move(what);
   task.writes.clear();
 }
 
@@ -36,8 +45,10 @@ template <class F> void guarded(detail::task_scope& task, F&& run) {
     run();
   } catch (node_interrupted& asked) {
     task.status = task_status::interrupted;
-    task.question = std::move(asked.question);
+    task.questions = std::move(asked.questions);
     task.writes.clear();
+  } catch (upward_command& c) {
+    leave_upward(task, std::move(c.what));
   } catch (const error& err) {
     fail(task, err);
   } catch (const node_error& err) {
@@ -49,28 +60,36 @@ template <class F> void guarded(detail::task_scope& task, F&& run) {
   }
 }
 
+// A command that a graph within the body sent to this graph counts as what the body returned.
+template <class F> void mapped(detail::task_scope& task, context& ctx, F&& output) {
+  guarded(task, [&] {
+    node_output out;
+    try {
+      out = output();
+    } catch (upward_command& c) {
+      if (!sent_here(task, c.what))
+        throw;
+      c.what.graph.clear();
+      out.parts.emplace_back(std::move(c.what));
+    }
+    stream_messages_of(task, out);
+    task.writes = map_output(task, out, ctx);
+    if (!task.early.empty())
+      task.writes.insert(task.writes.begin(), task.early.begin(), task.early.end());
+  });
+}
+
 } // namespace
-
-std::optional<value> run_shared::take_answer() {
-  std::lock_guard lock{mutex_};
-  return std::exchange(answer_, std::nullopt);
-}
-
-void run_shared::give_answer(value answer) {
-  std::lock_guard lock{mutex_};
-  answer_ = std::move(answer);
-}
 
 void run_body(detail::task_scope& task) {
   auto begin = std::chrono::steady_clock::now();
-  guarded(task, [&task] {
-    context ctx{task};
-    node_output out;
+  context ctx{task};
+  mapped(task, ctx, [&]() -> node_output {
     if (task.node->body.plain)
-      out = task.node->body.plain(task.input, ctx);
-    else
-      out.parts.emplace_back(state_update{task.whole}); // START hands its input on
-    task.writes = map_output(task, out, ctx);
+      return task.node->body.plain(task.input, ctx);
+    node_output out; // START hands its input on
+    out.parts.emplace_back(state_update{task.whole});
+    return out;
   });
   task.took = std::chrono::steady_clock::now() - begin;
 }
@@ -83,9 +102,23 @@ void start_body(detail::task_scope& task, context& ctx, std::optional<coro<node_
 }
 
 void finish_body(detail::task_scope& task, coro<node_output>& body, context& ctx) {
-  guarded(task, [&] {
-    auto out = body.take();
-    task.writes = map_output(task, out, ctx);
+  mapped(task, ctx, [&] { return body.take(); });
+}
+
+void finish_graph(detail::task_scope& task, nested_end end) {
+  context ctx{task};
+  mapped(task, ctx, [&]() -> node_output {
+    if (end.upward)
+      throw upward_command{std::move(*end.upward)};
+    if (!end.how)
+      throw end.how.error();
+    if (end.how->paused())
+      throw node_interrupted{end.how->questions};
+    node_output out;
+    if (!end.how->output.is_null())
+      out.parts.emplace_back(end.how->output.is_map() ? std::move(end.update)
+                                                      : state_update{end.how->output});
+    return out;
   });
 }
 

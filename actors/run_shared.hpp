@@ -1,12 +1,17 @@
-// What all tasks of one run share: its options, its answer in waiting, its reader.
+// What all tasks of one run share: its options, its answer in waiting, its reader, and where it
+// stands among the runs around it.
 #pragma once
 
+#include "actors/nested.hpp"
 #include "graph/graph_plan.hpp"
 
 #include <troupe/runtime.hpp>
 
 #include <atomic>
+#include <functional>
+#include <map>
 #include <mutex>
+#include <set>
 #include <string>
 
 namespace caf {
@@ -15,11 +20,20 @@ class execution_unit;
 
 namespace troupe {
 
+struct saver_link; // actors/services.hpp
+
 struct run_control::state {
   std::atomic<bool> drain{false};
   std::atomic<bool> cancel{false};
   mutable std::mutex mutex;
   std::string reason;
+  std::map<const void*, std::function<void()>> on_cancel; // one a run it controls; short, no throw
+};
+
+/// What a run is told by its control the moment it is told.
+struct control_hooks {
+  static void add(run_control& control, const void* run, std::function<void()> on_cancel);
+  static void remove(run_control& control, const void* run);
 };
 
 /// Where the parts of a run go. emit() is called by the coordinator, emit_custom() by bodies on
@@ -31,6 +45,27 @@ public:
   virtual void emit(stream_part part) = 0;
   /// Blocks while the reader lags by limits::stream_queue_parts_max parts.
   virtual void emit_custom(stream_part part) = 0;
+  /// Whether a message with this id was streamed before; it counts as streamed from now on.
+  bool streamed_before(const std::string& message_id);
+
+private:
+  std::mutex mutex_;
+  std::set<std::string, std::less<>> messages_;
+};
+
+/// Time travel, for the subgraphs of the run that travels.
+/// Source: langgraph/_internal/_replay.py; spec/checkpoint.md section 7.
+class replay_bound {
+public:
+  explicit replay_bound(std::string checkpoint_id) : before_{std::move(checkpoint_id)} {}
+  const std::string& before() const noexcept { return before_; }
+  /// Whether this is the first run of the subgraph at this place.
+  bool first_visit(const std::string& checkpoint_ns);
+
+private:
+  std::string before_;
+  std::mutex mutex_;
+  std::set<std::string> visited_;
 };
 
 /// Shared by the coordinator and the tasks of one run.
@@ -41,12 +76,45 @@ struct run_shared {
   caf::execution_unit* home = nullptr; // the thread that is lent to the run, if any
   std::atomic<bool> stop{false};       // bodies should return
   run_control control;                 // the caller's, or the run's own
+  nested_host* graphs = nullptr;       // runs subgraphs
+  std::shared_ptr<call_port> calls;    // takes the tasks bodies start
+  troupe::store* memory = nullptr;     // the runtime's store
+  node_cache* cache = nullptr;
 
-  /// The plain answer of this run, for the first question that has none; consumed once.
+  // -- its place
+  std::shared_ptr<run_shared> above; // the run it is part of; null for a root
+  std::string ns;                    // checkpoint namespace; "" for a root
+  value parents;                     // {namespace: checkpoint id} of the runs above; null at a root
+  troupe::saver* store = nullptr;    // null: nothing is stored
+  std::shared_ptr<saver_link> saver; // its actor
+  /// Time travel into a subgraph: {namespace: checkpoint id} of those to begin at, or null.
+  value addressed;
+
+  // -- changed by the coordinator between steps; a task that was given up may read them then
+  std::string checkpoint_id;    // the open step starts from it
+  std::optional<bool> resuming; // what subgraphs are told; nullopt behind the first step
+  struct step_facts {
+    std::string checkpoint_id;
+    std::optional<bool> resuming;
+  };
+  void begin_step(const std::string& from_checkpoint);
+  void set_resuming(std::optional<bool> told);
+  step_facts open_step();
+
+  std::shared_ptr<replay_bound> replay; // of a run that travels
+  value answers;                        // by question id, for this run and those within
+
+  /// The plain answer of this run or of one above, for the first question that has none; consumed
+  /// once.
   std::optional<value> take_answer();
   void give_answer(value answer);
+  bool answer_waits();
 
   bool wants(stream_mode mode) const noexcept { return sink && sink->wants(mode); }
+  bool given_up() const noexcept {
+    return stop.load(std::memory_order_relaxed) || control.cancelled()
+           || (above && above->given_up());
+  }
 
 private:
   std::mutex mutex_;

@@ -11,14 +11,19 @@
 
 namespace troupe {
 
+/// A saver's actor.
+struct saver_link {
+  caf::actor actor;
+  card_ptr card;
+};
+
 struct services {
   explicit services(std::size_t blocking_threads) : pool{blocking_threads} {}
 
   roster actors;
   blocking_pool pool;
   timer clock;
-  caf::actor saver; // none without a saver
-  card_ptr saver_card;
+  std::shared_ptr<saver_link> saver; // the runtime's own; null without one
 };
 
 } // namespace troupe

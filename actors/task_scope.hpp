@@ -12,6 +12,7 @@
 #include <coroutine>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,47 +23,96 @@ namespace troupe {
 /// How a task ended.
 enum class task_status : std::uint8_t { done, failed, interrupted, parent_command };
 
+/// What carries a coroutine body while it waits.
+class body_host {
+public:
+  virtual void sleep(std::chrono::nanoseconds delay, std::coroutine_handle<> at) = 0;
+  virtual void block(std::function<void()> job, std::coroutine_handle<> at) = 0;
+  /// What resumes the body at `at`, from any thread.
+  virtual std::function<void()> waker(std::coroutine_handle<> at) = 0;
+
+protected:
+  ~body_host() = default;
+};
+
 namespace detail {
 
-struct task_scope {
+struct task_scope : std::enable_shared_from_this<task_scope> {
   // -- given by the coordinator
   std::shared_ptr<run_shared> run;
   const plan_node* node = nullptr;
+  node_index index = no_index; // of the node; no_index for a task that a body started
   std::string id;
-  std::string ns;          // NODE:ID, with the namespaces above it
-  std::uint32_t slot = 0;  // of the step's task list
-  std::uint32_t child = 0; // which of the node's actors runs it
-  std::uint64_t epoch = 0; // of the coordinator's steps: a late answer carries an old one
-  std::int64_t step = 0;   // super-steps, from -1
-  std::int64_t stop = 0;   // the step the recursion limit ends at
+  std::string ns;            // NODE:ID, with the namespaces above it
+  std::string checkpoint_ns; // of the graph it belongs to; of a started task, its caller's ns
+  std::uint32_t slot = 0;    // of the step's task list
+  std::uint32_t child = 0;   // which of the node's actors runs it
+  std::uint64_t epoch = 0;   // of the coordinator's steps: a late answer carries an old one
+  std::int64_t step = 0;     // super-steps, from -1
+  std::int64_t stop = 0;     // the step the recursion limit ends at
+  bool spread = false;       // of a graph: worth another thread
+  bool sent = false;         // started by a send
   state_view input;
   value whole; // the input as stream modes show it; only when they are read
   std::vector<std::pair<channel_index, channel_cell>> route_cells; // what routes read, frozen
   value metadata;
   std::vector<value> answers; // to its questions, in order
+  timeout_policy timeout;
+  std::shared_ptr<const task_failure> handled; // of an error handler: what failed
+  value previous;                              // of an entrypoint: what the last run saved
+  task_call_ptr call;                          // of a started task
+  std::vector<std::string> input_order; // START: the keys of the input in its order; may be empty
+
+  // -- of this attempt
+  std::uint32_t attempt = 1;
+  std::chrono::system_clock::time_point first_attempt{};
+  std::int64_t started_ns = 0;              // steady clock; of attempts with a time-out
+  bool may_block = false;                   // runs on a thread nobody else needs
+  body_host* host = nullptr;                // of a coroutine body
+  std::atomic<bool> given_up{false};        // timed out: what it does counts no more
+  std::atomic<std::int64_t> progress_ns{0}; // steady clock, of the last sign of life
 
   // -- filled in by the body's run
   task_status status = task_status::done;
   task_write_list writes;
+  task_write_list early; // made before the body's end (push_message)
   std::optional<error> failure;
-  std::optional<interrupt> question;
-  std::size_t asked = 0;    // questions asked so far
-  std::size_t answered = 0; // of them answered: as many answers are stored
+  std::vector<interrupt> questions; // of an interrupted task; none: a breakpoint further in
+  std::optional<command> upward;    // of a parent_command
+  std::size_t asked = 0;            // questions asked so far
+  std::size_t answered = 0;         // of them answered: as many answers are stored
+  std::uint32_t graphs = 0;         // graphs run so far
+  std::uint32_t calls = 0;          // tasks started so far
   std::chrono::nanoseconds took{0};
 
-  // -- the host of a coroutine body
-  std::function<void(std::chrono::nanoseconds, std::coroutine_handle<>)> sleep;
-  std::function<void(std::function<void()>, std::coroutine_handle<>)> blocking;
+  /// Whether what the body does still counts.
+  bool over() const noexcept { return given_up.load(std::memory_order_relaxed) || run->given_up(); }
+  void sign_of_life() noexcept;
+
+  /// What ends the graph the body runs right now; from any thread.
+  void inner_runs(std::function<void()> stop);
+  void stop_inner();
+
+private:
+  std::mutex mutex_;
+  std::function<void()> stop_inner_;
 };
 
 } // namespace detail
 
-using task_ptr = std::shared_ptr<detail::task_scope>;
+/// The attempt that follows a failed one.
+task_ptr next_attempt(const detail::task_scope& failed);
 
-/// Leaves a body whose question has no answer yet. Not a std::exception, so that a body's own
-/// `catch (const std::exception&)` lets it pass. Caught by run_body alone.
+/// Leaves a body whose question has no answer yet, or a graph or task within it. Not a
+/// std::exception, so that a body's own `catch (const std::exception&)` lets it pass. Caught by
+/// run_body alone.
 struct node_interrupted {
-  interrupt question;
+  std::vector<interrupt> questions;
+};
+
+/// Leaves a body with a command for a graph further out. As above.
+struct upward_command {
+  command what;
 };
 
 /// Runs a plain body to its end, with its routes, and fills in what came of it. Never throws.
@@ -74,9 +124,19 @@ void run_body(detail::task_scope& task);
 void start_body(detail::task_scope& task, context& ctx, std::optional<coro<node_output>>& body);
 void finish_body(detail::task_scope& task, coro<node_output>& body, context& ctx);
 
+/// Fills in what a graph that was the whole of the task came to. Never throws.
+void finish_graph(detail::task_scope& task, nested_end end);
+
 /// The writes a node's output stands for: its update, its gotos, its edges, then its routes.
-/// Errors: throws invalid_update, missing_key, or what a route throws.
+/// Errors: throws invalid_update, missing_key, upward_command, or what a route throws.
 /// Source: langgraph/graph/state.py, attach_node; spec/engine.md sections 4.3 and 4.4.
 task_write_list map_output(detail::task_scope& task, const node_output& output, context& ctx);
+
+/// Whether a command that came out of a graph within this task is for the graph of the task.
+bool sent_here(const detail::task_scope& task, const command& c);
+
+/// Streams the messages in what a node returned, where somebody reads them; those without an id get
+/// one. Source: langgraph/pregel/_messages.py, on_chain_end; spec/streaming.md section 2.7.
+void stream_messages_of(detail::task_scope& task, node_output& output);
 
 } // namespace troupe

@@ -27,7 +27,8 @@ public:
     machine_ = std::make_unique<runtime>(runtime_options{.saver = store_});
     // The clock is for a runtime at work, not for its threads' first steps. This run stores
     // nothing.
-    machine_->load(chain3({.checkpointer = false})).invoke(zero(), new_run(durability::exit));
+    machine_->load(chain3({.checkpointer = troupe::checkpointing::none}))
+      .invoke(zero(), new_run(durability::exit));
   }
 
   app<> load(const compiled_graph& graph) { return machine_->load(graph); }

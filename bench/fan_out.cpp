@@ -78,7 +78,7 @@ void add_fan_out(workloads& all) {
     all.push_back({"fanout_join_" + std::to_string(n), [n](const sampler& sample) {
                      return invoke_fan_out(sample, static_fan_out(n), n, n);
                    }});
-  for (int n : {10, 100, 1000})
+  for (int n : {10, 100, 1000, 10'000, 100'000})
     all.push_back({"send_fanout_" + std::to_string(n), [n](const sampler& sample) {
                      return invoke_fan_out(sample, send_fan_out(n), n, 0);
                    }});

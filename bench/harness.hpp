@@ -126,6 +126,7 @@ using workloads = std::vector<workload>;
 /// Each section of workloads adds its own.
 void add_engine(workloads& all);
 void add_fan_out(workloads& all);
+void add_subgraphs(workloads& all);
 void add_wide(workloads& all);
 void add_durability(workloads& all);
 void add_reading(workloads& all);

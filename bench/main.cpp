@@ -17,6 +17,7 @@ troupe::bench::workloads all_workloads() {
   troupe::bench::workloads all;
   troupe::bench::add_engine(all);
   troupe::bench::add_fan_out(all);
+  troupe::bench::add_subgraphs(all);
   troupe::bench::add_wide(all);
   troupe::bench::add_durability(all);
   troupe::bench::add_reading(all);

@@ -9,7 +9,7 @@ result<bool> update(const channel_spec&, std::string_view, channel_cell& cell,
                     std::span<const value> writes) {
   if (writes.empty())
     return clear(cell);
-  keep_last(cell, writes);
+  set_to_last(cell, writes);
   return true;
 }
 

@@ -4,8 +4,6 @@
 // Source: langgraph/channels/binop.py, BinaryOperatorAggregate.
 #include "channels/kinds.hpp"
 
-#include <exception>
-
 namespace troupe {
 namespace {
 
@@ -21,8 +19,7 @@ struct fold {
 result<void> add(fold& acc, const reducer& op, const value& write) {
   if (is_overwrite(write)) {
     if (acc.replaced)
-      return error{errc::invalid_update, with_concurrent_update_help(
-                                           "Can receive only one Overwrite value per super-step.")};
+      return refused_second_overwrite();
     acc = {.current = overwritten(write), .set = true, .replaced = true};
   } else if (!acc.set) {
     acc.current = write;
@@ -33,26 +30,15 @@ result<void> add(fold& acc, const reducer& op, const value& write) {
   return {};
 }
 
-error reducer_failed(std::string_view name, const reducer& op, std::string_view what) {
-  return refused_update(name, "reducer `" + op.name + "` failed: " + std::string{what});
-}
-
-// The reducer may be the user's own code: whatever it throws is an answer.
 result<value> fold_all(const reducer& op, std::string_view name, const channel_cell& cell,
                        std::span<const value> writes) {
-  try {
+  return try_fold(name, op.name, [&]() -> result<value> {
     fold acc{.current = cell.content, .set = cell.set};
     for (const auto& w : writes)
       if (auto added = add(acc, op, w); !added)
         return added.error();
     return std::move(acc.current);
-  } catch (const error& e) {
-    return error{e.code(), "At key '" + std::string{name} + "': " + e.message(), e.type()};
-  } catch (const std::exception& e) {
-    return reducer_failed(name, op, e.what());
-  } catch (...) {
-    return reducer_failed(name, op, "it threw something that is no exception");
-  }
+  });
 }
 
 result<bool> update(const channel_spec& spec, std::string_view name, channel_cell& cell,

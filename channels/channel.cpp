@@ -25,8 +25,10 @@ const channel_rule& rule_of(channel_kind kind) {
     case channel_kind::untracked: return untracked_value_rule;
     case channel_kind::topic: return topic_rule;
     case channel_kind::binary_operator: return binary_operator_aggregate_rule;
+    case channel_kind::delta: return delta_rule;
     case channel_kind::named_barrier: return named_barrier_value_rule;
     case channel_kind::named_barrier_after_finish: return named_barrier_value_after_finish_rule;
+    case channel_kind::named_quorum: return named_quorum_rule;
     case channel_kind::remaining_steps:
     case channel_kind::is_last_step: return managed_rule;
   }
@@ -41,7 +43,10 @@ channel_cell initial_cell(const channel_spec& spec) {
 
 result<bool> update_channel(const channel_spec& spec, std::string_view name, channel_cell& cell,
                             std::span<const value> writes) {
-  return rule_of(spec.kind).update(spec, name, cell, writes);
+  auto updated = rule_of(spec.kind).update(spec, name, cell, writes);
+  if (spec.keep_last != 0 && updated && *updated)
+    drop_older(cell, spec.keep_last);
+  return updated;
 }
 
 bool consume_channel(const channel_spec& spec, channel_cell& cell) {
@@ -73,6 +78,11 @@ result<channel_cell> load_channel(const channel_spec& spec, std::string_view nam
     return std::move(*cell);
   return error{errc::checkpoint_corrupt,
                "load a channel: the stored value is not of its kind: `" + std::string{name} + "`"};
+}
+
+error refused_second_overwrite() {
+  return {errc::invalid_update,
+          with_concurrent_update_help("Can receive only one Overwrite value per super-step.")};
 }
 
 error refused_update(std::string_view name, std::string_view text) {

@@ -56,4 +56,17 @@ std::optional<value> store_channel(const channel_spec& spec, const channel_cell&
 result<channel_cell> load_channel(const channel_spec& spec, std::string_view name,
                                   const std::optional<value>& stored);
 
+/// The contents of a channel whose checkpoint holds no value, from its history.
+/// Shape:  `stored`: the nearest value a checkpoint before it holds; `writes`: all that were
+/// applied
+///         to the channel since. The channel is one that replays_history().
+/// Order:  `writes` oldest first. A delta channel folds them all at once, those behind the last
+///         overwrite onto what that put in place; a reducer channel, which was a delta channel
+///         then, takes them one by one.
+/// Errors: as update_channel and load_channel.
+/// Source: langgraph/channels/delta.py, DeltaChannel.replay_writes; spec/since-1.2.11.md B2, B2.3.
+result<channel_cell> replay_channel(const channel_spec& spec, std::string_view name,
+                                    const std::optional<value>& stored,
+                                    std::span<const value> writes);
+
 } // namespace troupe

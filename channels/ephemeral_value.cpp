@@ -12,7 +12,7 @@ result<bool> update(const channel_spec& spec, std::string_view name, channel_cel
   if (spec.guard && writes.size() > 1)
     return refused_update(name, "EphemeralValue(guard=True) can receive only one value per step. "
                                 "Use guard=False if you want to store any one of multiple values.");
-  keep_last(cell, writes);
+  set_to_last(cell, writes);
   return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include "channels/channel.hpp"
 
+#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,14 +44,19 @@ extern const channel_rule ephemeral_value_rule;
 extern const channel_rule untracked_value_rule;
 extern const channel_rule topic_rule;
 extern const channel_rule binary_operator_aggregate_rule;
+extern const channel_rule delta_rule;
 extern const channel_rule named_barrier_value_rule;
 extern const channel_rule named_barrier_value_after_finish_rule;
+extern const channel_rule named_quorum_rule;
 
 /// Sets the cell to the last of `writes`, which has at least one.
-inline void keep_last(channel_cell& cell, std::span<const value> writes) {
+inline void set_to_last(channel_cell& cell, std::span<const value> writes) {
   cell.content = writes.back();
   cell.set = true;
 }
+
+/// Drops the elements of a list in front of its last `count`.
+void drop_older(channel_cell& cell, std::size_t count);
 
 /// Empties the cell. Result: whether it held something.
 inline bool clear(channel_cell& cell) {
@@ -66,6 +72,27 @@ error refused_update(std::string_view name, std::string_view text);
 /// `text` with the reference's pointer to its page on concurrent updates.
 /// Source: langgraph/errors.py, create_error_message, INVALID_CONCURRENT_GRAPH_UPDATE.
 std::string with_concurrent_update_help(std::string_view text);
+
+/// invalid_update for a second overwrite in one step.
+error refused_second_overwrite();
+
+/// What `fold` gives, or what it throws as an error that names channel and reducer: a reducer may
+/// be the user's own code.
+template <class Fold>
+result<value> try_fold(std::string_view name, std::string_view op, Fold fold) {
+  auto failed = [&](std::string_view what) {
+    return refused_update(name, "reducer `" + std::string{op} + "` failed: " + std::string{what});
+  };
+  try {
+    return fold();
+  } catch (const error& e) {
+    return error{e.code(), "At key '" + std::string{name} + "': " + e.message(), e.type()};
+  } catch (const std::exception& e) {
+    return failed(e.what());
+  } catch (...) {
+    return failed("it threw something that is no exception");
+  }
+}
 
 /// Whether a write replaces a reducer's value: an overwrite value, a map with the one key
 /// `__overwrite__`, or a map with `type` == "__overwrite__" and a `value`.

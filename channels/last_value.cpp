@@ -13,7 +13,7 @@ result<bool> update(const channel_spec&, std::string_view name, channel_cell& ce
     return refused_update(name, with_concurrent_update_help(
                                   "Can receive only one value per step. Use an Annotated key to "
                                   "handle multiple values."));
-  keep_last(cell, writes);
+  set_to_last(cell, writes);
   return true;
 }
 

@@ -9,7 +9,7 @@ result<bool> update(const channel_spec&, std::string_view, channel_cell& cell,
                     std::span<const value> writes) {
   if (writes.empty())
     return false;
-  keep_last(cell, writes);
+  set_to_last(cell, writes);
   cell.finished = false;
   return true;
 }

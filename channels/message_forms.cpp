@@ -165,14 +165,34 @@ value to_message(const value& given, bool& made_id) {
   if (is_plain_message(given))
     return given;
   auto message = without_id_made_up(given);
-  if (message.is(value_kind::remove_message) || usable_id(message_id(message)))
-    return message;
-  made_id = true;
-  return value::extension(value_kind::message, message.payload().with("id", random_id()));
+  made_id = !has_message_id(message);
+  return made_id ? with_message_id(message) : message;
+}
+
+value coerce_message(const value& given) {
+  return given.is(value_kind::message) ? given : without_id_made_up(given);
+}
+
+bool has_message_id(const value& message) {
+  return message.is(value_kind::remove_message) || usable_id(message_id(message));
+}
+
+bool is_message_map(const value& v) {
+  auto names_role = [&v](std::string_view key) {
+    const auto& name = v[key];
+    return name.is_string() && !find_role(name.as_string()).empty();
+  };
+  return v.is_map() && (names_role("role") || names_role("type"));
 }
 
 const value& message_id(const value& message) {
   return message.is(value_kind::message) ? message.payload()["id"] : message.payload();
+}
+
+value with_message_id(const value& message) {
+  if (usable_id(message_id(message)))
+    return message;
+  return value::extension(value_kind::message, message.payload().with("id", value(random_id())));
 }
 
 bool is_plain_message(const value& v) {

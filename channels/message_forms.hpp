@@ -3,6 +3,7 @@
 
 #include <troupe/value.hpp>
 
+#include <span>
 #include <string>
 
 namespace troupe {
@@ -18,14 +19,35 @@ namespace troupe {
 /// Source: langchain_core/messages/utils.py, _convert_to_message.
 value to_message(const value& given, bool& made_id);
 
+/// `given` as a message value or removal, as to_message; but an id that is missing stays so, and a
+/// part of an answer a part.
+value coerce_message(const value& given);
+
+/// Whether it has an id that can be used: a text that is not empty.
+bool has_message_id(const value& message);
+
+/// Whether a map says of itself that it is a message: by a `role` or `type` that is one's.
+bool is_message_map(const value& v);
+
 /// The id of a message value or removal; null when it has none.
 const value& message_id(const value& message);
+
+/// A message value with an id, a made-up one when it has none.
+value with_message_id(const value& message);
 
 /// Whether this is what to_message returns.
 bool is_plain_message(const value& v);
 
 /// Whether this is the removal of all messages, the id `__remove_all__`.
 bool removes_all_messages(const value& v);
+
+/// The batch reducer of a delta channel of messages: new ones are appended, one with the id of an
+/// older one replaces it, a removal takes it out, and is ignored when there is none.
+/// Shape:  each write is one message or a list of them, in any form. Makes no ids: what has none is
+///         appended. The removal of all names nothing.
+/// Errors: as to_message.
+/// Source: langgraph/graph/message.py, _messages_delta_reducer; spec/agents.md A7.
+value merge_messages(const value& current, std::span<const value> writes);
 
 /// What the reference raises as a ValueError.
 error refused_message(std::string text);

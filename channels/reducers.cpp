@@ -140,6 +140,11 @@ bool same_operator(const reducer* a, const reducer* b) {
   return !a->function || !b->function || a->function == b->function;
 }
 
+// A batch reducer that is made of no reducer is a closure.
+bool same_folding(const channel_spec& a, const channel_spec& b) {
+  return !a.op || !b.op || same_operator(a.op.get(), b.op.get());
+}
+
 bool same_names(std::vector<std::string> a, std::vector<std::string> b) {
   std::ranges::sort(a);
   std::ranges::sort(b);
@@ -171,6 +176,13 @@ channel_spec reduce(std::string name, std::function<value(const value&, const va
 }
 
 channel_spec starting_at(const channel_spec& spec, value initial) {
+  if (spec.kind == channel_kind::delta && spec.batch) {
+    auto changed = *spec.batch;
+    changed.initial = std::move(initial);
+    auto out = spec;
+    out.batch = std::make_shared<const batch_reducer>(std::move(changed));
+    return out;
+  }
   if (spec.kind != channel_kind::binary_operator || !spec.op)
     throw error{errc::invalid_graph, "start a channel at a value: it has no reducer"};
   auto changed = *spec.op;
@@ -181,13 +193,15 @@ channel_spec starting_at(const channel_spec& spec, value initial) {
 }
 
 bool operator==(const channel_spec& a, const channel_spec& b) noexcept {
-  if (a.kind != b.kind)
+  if (a.kind != b.kind || a.keep_last != b.keep_last)
     return false;
   switch (a.kind) {
     case channel_kind::ephemeral:
     case channel_kind::untracked: return a.guard == b.guard;
-    case channel_kind::topic: return a.accumulate == b.accumulate;
+    case channel_kind::topic: return a.accumulate == b.accumulate && a.unique == b.unique;
     case channel_kind::binary_operator: return same_operator(a.op.get(), b.op.get());
+    case channel_kind::delta:
+      return a.snapshot_frequency == b.snapshot_frequency && same_folding(a, b);
     case channel_kind::named_barrier:
     case channel_kind::named_barrier_after_finish: return same_names(a.names, b.names);
     default: return true;

@@ -1,8 +1,10 @@
 // Topic: a list of every value written in a step, or of all steps when it accumulates.
 // A write that is a list counts as its elements. The cell is set iff the list has elements.
+// A unique one takes no value that is in its list already.
 // Source: langgraph/channels/topic.py, Topic.
 #include "channels/kinds.hpp"
 
+#include <unordered_set>
 #include <vector>
 
 namespace troupe {
@@ -23,12 +25,32 @@ value flatten(std::span<const value> writes) {
   return value::list(std::move(flat));
 }
 
+struct by_content {
+  std::size_t operator()(const value* v) const noexcept { return v->hash(); }
+  bool operator()(const value* a, const value* b) const noexcept { return *a == *b; }
+};
+
+// Those that are not in `held`, each once.
+value only_new(std::span<const value> held, const value& fresh) {
+  std::unordered_set<const value*, by_content, by_content> known;
+  known.reserve(held.size() + fresh.size());
+  for (const auto& v : held)
+    known.insert(&v);
+  std::vector<value> out;
+  for (const auto& v : fresh.items())
+    if (known.insert(&v).second)
+      out.push_back(v);
+  return value::list(std::move(out));
+}
+
 result<bool> update(const channel_spec& spec, std::string_view, channel_cell& cell,
                     std::span<const value> writes) {
   bool cleared = !spec.accumulate && clear(cell);
   if (writes.empty())
     return cleared;
   auto fresh = flatten(writes);
+  if (spec.unique)
+    fresh = only_new(cell.set ? cell.content.items() : std::span<const value>{}, fresh);
   if (fresh.empty())
     return cleared;
   cell.content = cell.set ? cell.content.append_all(fresh.items()) : std::move(fresh);

@@ -1,6 +1,8 @@
 // Finding the node an update from outside acts as.
 #include "coordinator/acting_node.hpp"
 
+#include "coordinator/delta_book.hpp"
+
 #include <algorithm>
 
 namespace troupe {
@@ -39,6 +41,8 @@ result<node_index> last_node(const thread_state& state) {
 
 result<std::vector<node_index>> acting_nodes(const thread_state& state,
                                              const std::vector<outside_update>& updates) {
+  if (has_bumps(state))
+    return acting_nodes(seen_without_bumps(state), updates);
   std::vector<node_index> out;
   for (const auto& update : updates) {
     if (!update.as_node.empty()) {

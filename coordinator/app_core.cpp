@@ -2,7 +2,9 @@
 #include "coordinator/app_core.hpp"
 
 #include "actors/tell.hpp"
+#include "coordinator/delta_values.hpp"
 #include "coordinator/graph_actor.hpp"
+#include "coordinator/task_cache.hpp"
 
 #include <caf/send.hpp>
 
@@ -10,18 +12,40 @@ namespace troupe {
 
 namespace {
 
-result<std::vector<channel_index>> shown_keys(const graph_plan& plan, const run_config& config,
-                                              bool streamed) {
-  if (config.output_keys.empty())
-    return streamed ? plan.stream_keys : plan.output_keys;
-  std::vector<channel_index> out;
-  for (const auto& name : config.output_keys) {
+result<shown_channels> find_shown(const graph_plan& plan, const run_config& config, bool streamed) {
+  auto names = config.output_keys;
+  if (!config.output_key.empty())
+    names = {config.output_key};
+  if (names.empty())
+    return shown_channels{streamed ? plan.stream_keys : plan.output_keys, plan.single};
+  shown_channels out;
+  for (const auto& name : names) {
     auto c = plan.find_channel(name);
     if (c == no_index)
       return error{errc::invalid_config, "Key " + name + " not in channels"};
-    out.push_back(c);
+    out.keys.push_back(c);
   }
+  out.bare = !config.output_key.empty();
   return out;
+}
+
+// A call that names a checkpoint of a subgraph means the root checkpoint it belongs to, and on the
+// way down the ones between.
+result<void> address_subgraph(run_shared& shared, troupe::saver& store) {
+  auto& config = shared.config;
+  checkpoint_ref at{config.thread_id, std::exchange(config.checkpoint_ns, {}),
+                    std::exchange(config.checkpoint_id, {})};
+  auto found = store.get_tuple(at);
+  if (!found)
+    return found.error();
+  if (!*found)
+    return error{errc::checkpoint_missing, "run from a checkpoint of a subgraph: there is none in `"
+                                             + at.checkpoint_ns + "` " + at.checkpoint_id};
+  auto way = (*found)->metadata["parents"];
+  config.checkpoint_id = way[""].is_string() ? way[""].as_string() : std::string_view{};
+  shared.addressed = (way.is_map() ? way.without("") : value::map())
+                       .with(at.checkpoint_ns, value((*found)->ref.checkpoint_id));
+  return {};
 }
 
 // Breakpoints of a call name nodes, like the compiled ones.
@@ -68,10 +92,15 @@ app_core::app_core(runtime_core& runtime, const compiled_graph& graph)
   };
   context->timestamp = now_text;
   context_ = std::move(context);
+  if (graph.plan()->options.saver)
+    own_saver_ = runtime.make_saver_link(graph.plan()->options.saver);
 }
 
 saver* app_core::saver() const noexcept {
-  return plan()->options.checkpointer ? runtime_.saver().get() : nullptr;
+  const auto& options = plan()->options;
+  if (options.checkpointer == checkpointing::none)
+    return nullptr;
+  return options.saver ? options.saver.get() : runtime_.saver().get();
 }
 
 result<std::shared_ptr<run_request>> app_core::prepare(const run_input& input,
@@ -81,26 +110,40 @@ result<std::shared_ptr<run_request>> app_core::prepare(const run_input& input,
     return fits.error();
   if (auto known = check_breakpoints(*plan(), config); !known)
     return known.error();
-  auto keys = shown_keys(*plan(), config, streamed);
-  if (!keys)
-    return keys.error();
+  if (plan()->options.checkpointer == checkpointing::per_thread)
+    return error{errc::invalid_config, "checkpointer=True cannot be used for root graphs.",
+                 "RuntimeError"};
+  auto shown = find_shown(*plan(), config, streamed);
+  if (!shown)
+    return shown.error();
   auto request = std::make_shared<run_request>();
   request->shared = std::make_shared<run_shared>();
   request->shared->plan = plan();
   request->shared->config = config;
   if (config.control)
     request->shared->control = *config.control;
+  auto& shared = *request->shared;
+  shared.graphs = &runtime_;
+  shared.memory = runtime_.store().get();
+  shared.cache = runtime_.cache().get();
   request->input = input.get();
-  request->keys = std::move(*keys);
+  request->shown = std::move(*shown);
   request->stored = store != nullptr;
   if (!store)
     return request;
+  shared.store = store;
+  shared.saver = own_saver_ ? own_saver_ : runtime_.shared().saver;
   request->tag = runtime_.random();
-  auto saved = store->get_tuple({config.thread_id, "", config.checkpoint_id});
+  if (!config.checkpoint_ns.empty())
+    if (auto found = address_subgraph(shared, *store); !found)
+      return found.error();
+  const auto& id = shared.config.checkpoint_id;
+  auto saved = find_checkpoint(*plan(), *store, {config.thread_id, "", id});
   if (!saved)
     return saved.error();
   request->saved = std::move(*saved);
-  if (!config.checkpoint_id.empty() && request->saved) {
+  request->addressed = !id.empty();
+  if (!id.empty() && request->saved) {
     auto newest = store->get_tuple({config.thread_id, "", ""});
     if (!newest)
       return newest.error();
@@ -134,13 +177,14 @@ result<run_result> app_core::invoke(const run_input& input, const run_config& co
   runtime_.units().release(unit);
   give_group(std::move(group));
   runtime_.leave(*completion);
-  return completion->take();
+  return completion->take().how;
 }
 
 result<std::shared_ptr<pending_run>> app_core::start(const run_input& input,
                                                      const run_config& config,
-                                                     std::function<void()> then) {
-  auto request = prepare(input, config, false);
+                                                     std::function<void()> then,
+                                                     std::shared_ptr<part_sink> sink) {
+  auto request = prepare(input, config, sink != nullptr);
   if (!request)
     return request.error();
   auto completion = std::make_shared<pending_run>((*request)->shared->control,
@@ -162,8 +206,21 @@ result<std::shared_ptr<pending_run>> app_core::start(const run_input& input,
     return stopped();
   }
   (*request)->shared->home = unit;
+  (*request)->shared->sink = std::move(sink);
   tell(group.coordinator, *group.card, unit, begin_run{std::move(*request), completion});
   return completion;
+}
+
+result<void> app_core::clear_cache(const std::vector<std::string>& nodes) {
+  auto* cache = runtime_.cache().get();
+  if (!cache)
+    return error{errc::invalid_config, "No cache is set for this graph. Cannot clear cache."};
+  if (nodes.empty())
+    return cache->clear(cache_space(*plan()));
+  for (const auto& name : nodes)
+    if (auto cleared = cache->clear(cache_space(*plan(), name)); !cleared)
+      return cleared;
+  return {};
 }
 
 run_group app_core::take_group(caf::execution_unit* unit) {
@@ -241,81 +298,8 @@ void app_core::close() {
     caf::anon_send_exit(g.group.coordinator, caf::exit_reason::user_shutdown);
   if (handle)
     caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
-}
-
-// -- streams
-
-part_source::part_source(std::shared_ptr<app_core> app, const run_input& input,
-                         const run_config& config, const std::vector<stream_mode>& modes)
-  : app_{std::move(app)} {
-  auto request = app_->prepare(input, config, true);
-  if (!request) {
-    failure_ = request.error();
-    return;
-  }
-  auto& runtime = app_->runtime();
-  unit_ = &runtime.units().acquire();
-  unit_->lend();
-  queue_ = std::make_shared<part_queue>(modes, *unit_);
-  completion_ = std::make_shared<pending_run>((*request)->shared->control, runtime.shared().actors);
-  completion_->lent_by(unit_);
-  group_ = app_->take_group(unit_);
-  completion_->of_group(group_.card->group);
-  if (!runtime.enter(*completion_, group_)) {
-    failure_ = stopped();
-    unit_->give_back();
-    runtime.units().release(*std::exchange(unit_, nullptr));
-    app_->give_group(std::move(group_));
-    return;
-  }
-  (*request)->shared->home = unit_;
-  (*request)->shared->sink = queue_;
-  tell(group_.coordinator, *group_.card, unit_, begin_run{std::move(*request), completion_});
-}
-
-part_source::~part_source() {
-  if (!unit_)
-    return;
-  queue_->close();
-  completion_->control().request_drain("the reader of the stream left");
-  unit_->run_until([this] { return completion_->done(); });
-  finish();
-}
-
-result<std::optional<stream_part>> part_source::next() {
-  while (true) {
-    if (batch_.empty() && queue_)
-      batch_ = queue_->take_all();
-    if (!batch_.empty()) {
-      auto part = std::move(batch_.front());
-      batch_.pop_front();
-      return std::optional{std::move(part)};
-    }
-    if (failure_)
-      return *failure_;
-    if (!unit_)
-      return std::optional<stream_part>{};
-    unit_->run_until([this] { return completion_->done() || !queue_->empty(); });
-    if (completion_->done() && queue_->empty())
-      finish();
-  }
-}
-
-void part_source::finish() {
-  auto& runtime = app_->runtime();
-  unit_->give_back();
-  runtime.units().release(*std::exchange(unit_, nullptr));
-  app_->give_group(std::move(group_));
-  runtime.leave(*completion_);
-  auto how = completion_->take();
-  if (how)
-    outcome_ = std::move(*how);
-  else
-    failure_ = how.error();
-}
-
-std::vector<actor_info> part_source::actors() const {
-  return completion_ ? completion_->actors() : std::vector<actor_info>{};
+  if (own_saver_)
+    caf::anon_send_exit(own_saver_->actor, caf::exit_reason::user_shutdown);
 }
 
 } // namespace troupe

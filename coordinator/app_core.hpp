@@ -1,7 +1,6 @@
 // A loaded graph: its pool of groups, and the ways into it.
 #pragma once
 
-#include "coordinator/part_queue.hpp"
 #include "coordinator/run_loop.hpp"
 #include "coordinator/runtime_core.hpp"
 
@@ -26,11 +25,21 @@ public:
   /// Errors: invalid_config, storage codes.
   result<std::shared_ptr<run_request>> prepare(const run_input& input, const run_config& config,
                                                bool streamed);
+  /// The same for a run within a task; nothing of it is checked again.
+  result<std::shared_ptr<run_request>> prepare_within(const nested_run& run);
 
   result<run_result> invoke(const run_input& input, const run_config& config);
   /// `then` runs when the run has ended, on the thread that ends it.
+  /// `sink`: who gets its parts, if anyone.
   result<std::shared_ptr<pending_run>> start(const run_input& input, const run_config& config,
-                                             std::function<void()> then = {});
+                                             std::function<void()> then = {},
+                                             std::shared_ptr<part_sink> sink = nullptr);
+
+  /// Runs within runs; see nested_host.
+  std::function<void()> start_within(nested_run run, std::function<void(nested_end)> then);
+  nested_end run_within(nested_run run);
+
+  result<void> clear_cache(const std::vector<std::string>& nodes);
 
   run_group take_group(caf::execution_unit* unit);
   void give_group(run_group group);
@@ -55,30 +64,7 @@ private:
   bool expiring_ = false;
   bool closed_ = false;
   caf::actor handle_;
-};
-
-/// The reader's side of a streamed run.
-class part_source {
-public:
-  part_source(std::shared_ptr<app_core> app, const run_input& input, const run_config& config,
-              const std::vector<stream_mode>& modes);
-  ~part_source();
-
-  result<std::optional<stream_part>> next();
-  const run_result* outcome() const noexcept { return outcome_ ? &*outcome_ : nullptr; }
-  std::vector<actor_info> actors() const;
-
-private:
-  void finish();
-
-  std::shared_ptr<app_core> app_;
-  lent_thread* unit_ = nullptr; // null when the run has ended
-  run_group group_;
-  std::shared_ptr<part_queue> queue_;
-  std::shared_ptr<pending_run> completion_;
-  std::deque<stream_part> batch_;
-  std::optional<error> failure_;
-  std::optional<run_result> outcome_;
+  std::shared_ptr<saver_link> own_saver_; // of a graph with a saver of its own
 };
 
 /// The plain checks of a config; `stored`: whether a thread is needed.

@@ -9,8 +9,8 @@ namespace {
 
 bool ignored_target(std::string_view name) {
   return name == names::no_writes || name == names::push || name == names::resume
-         || name == names::interrupt || name == names::error || name == "__return__"
-         || name == "__error_source_node__";
+         || name == names::interrupt || name == names::error || name == names::returned
+         || name == names::error_source;
 }
 
 } // namespace
@@ -112,8 +112,22 @@ void step_apply::settle(channel_index channel, channel_cell cell, bool changed) 
     updated_.push_back(channel);
 }
 
-std::vector<channel_index> step_apply::finish() {
+// A preview counts nothing as updated, so the channels that forget do so at once, as in the
+// reference.
+void step_apply::forget() {
+  if (bump_step_)
+    for (auto c : state_.plan->reacting)
+      if (available(state_, c))
+        (void)update_channel(state_.plan->channels[c].spec, {}, state_.cells[c], {});
+}
+
+std::vector<channel_index> step_apply::finish(std::span<const channel_index> hurried) {
   const auto& plan = *state_.plan;
+  for (auto c : hurried)
+    if (finish_channel(plan.channels[c].spec, state_.cells[c])) {
+      moved(c);
+      updated_.push_back(c);
+    }
   auto triggers_something = [&plan](channel_index c) { return !plan.channels[c].triggers.empty(); };
   if (bump_step_ && std::none_of(updated_.begin(), updated_.end(), triggers_something))
     for (auto c : plan.finishing)
@@ -151,6 +165,8 @@ result<std::vector<channel_index>> apply_here(thread_state& state,
       return changed.error();
     step.settle(change.channel, std::move(cell), *changed);
   }
+  if (!bump)
+    step.forget();
   auto updated = step.finish();
   if (unknown)
     *unknown = step.unknown();

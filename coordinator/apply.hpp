@@ -39,8 +39,11 @@ public:
   /// The state channel's answer: its contents now, and whether it counts as updated.
   void settle(channel_index channel, channel_cell cell, bool changed);
 
-  /// The channels that were updated and are available.
-  std::vector<channel_index> finish();
+  /// Of a preview: what the channels that live for one step lose at its end.
+  void forget();
+
+  /// The channels that were updated and are available. `hurried`: joins whose time is up.
+  std::vector<channel_index> finish(std::span<const channel_index> hurried = {});
 
   /// Channels written that the graph does not have.
   const std::vector<std::string>& unknown() const noexcept { return unknown_; }

@@ -3,6 +3,9 @@
 #include "coordinator/acting_node.hpp"
 #include "coordinator/apply.hpp"
 #include "coordinator/checkpoint_metadata.hpp"
+#include "coordinator/delta_book.hpp"
+#include "coordinator/delta_values.hpp"
+#include "coordinator/message_writes.hpp"
 #include "coordinator/outside_writers.hpp"
 #include "coordinator/state_access.hpp"
 #include "coordinator/stored_writes.hpp"
@@ -53,11 +56,13 @@ public:
 private:
   result<void> load() {
     step_ = -1;
+    deltas_.begin(*plan_, base_.saved ? base_.saved->metadata : value{});
     if (!base_.saved) {
       reset_state(state_, plan_, tools_.tag());
       base_id_ = tools_.next_checkpoint_id(-2);
       return {};
     }
+    deltas_.force(base_.saved->pending_writes);
     base_id_ = base_.saved->ref.checkpoint_id;
     if (const auto& step = base_.saved->metadata["step"]; step.is_int())
       step_ = step.as_int();
@@ -96,7 +101,7 @@ private:
     }
     if (auto done = apply(cleared); !done)
       return done;
-    put("update", step_ + 1, {});
+    put("update", step_ + 1, {}, cleared);
     return {};
   }
 
@@ -104,11 +109,12 @@ private:
     if (!update.values)
       return refuse("Received no input writes for " + std::string{names::start});
     const task_write_list writes{{plan_->start, whole_value(*update.values), {}}};
-    if (auto done = apply({{applied_task::kind::input, no_index, &writes}}); !done)
+    const std::vector<applied_task> tasks{{applied_task::kind::input, no_index, &writes}};
+    if (auto done = apply(tasks); !done)
       return done;
     std::vector<task_writes> kept;
     keep(kept, {uuid5(base_id_, names::input), "", store_writes(*plan_, writes)});
-    put("input", base_.saved ? step_ + 1 : -1, std::move(kept));
+    put("input", base_.saved ? step_ + 1 : -1, std::move(kept), tasks);
     return {};
   }
 
@@ -120,7 +126,7 @@ private:
     twin.ref.checkpoint_id = twin.checkpoint.id = tools_.next_checkpoint_id(step_ + 1);
     twin.checkpoint.ts = tools_.timestamp();
     twin.checkpoint.updated_channels.reset();
-    twin.metadata = metadata("fork", step_ + 1);
+    twin.metadata = deltas_.counted(metadata("fork", step_ + 1));
     twin.pending_writes.clear();
     checkpoint_put made{twin.parent_id, twin.checkpoint, twin.metadata, {}};
     made.checkpoint.channel_values.clear();
@@ -172,6 +178,9 @@ private:
                                .values = &updates[i].values});
       if (!made)
         return made.error();
+      if (deltas_.active())
+        if (auto stamped = give_message_ids(*plan_, *made); !stamped)
+          return stamped;
       writes.push_back(std::move(*made));
     }
     std::vector<task_writes> kept;
@@ -183,7 +192,7 @@ private:
     }
     if (auto done = apply(tasks); !done)
       return done;
-    put("update", step_ + 1, std::move(kept));
+    put("update", step_ + 1, std::move(kept), tasks);
     return {};
   }
 
@@ -233,13 +242,35 @@ private:
                                base_.saved ? base_.saved->metadata["parents"] : value{}, config_);
   }
 
-  void put(std::string_view source, std::int64_t step, std::vector<task_writes> kept) {
+  // Which delta channels the checkpoint holds a value of: on a fresh thread all, since their writes
+  // are stored nowhere; the same goes for those written beside another future.
+  std::vector<channel_index> settle_deltas(const std::vector<applied_task>& tasks) {
+    task_write_list written;
+    for (const auto& t : tasks)
+      if (t.writes)
+        written.insert(written.end(), t.writes->begin(), t.writes->end());
+    deltas_.force_overwritten(written);
+    if (base_.superseded)
+      deltas_.force(written);
+    if (base_.saved)
+      deltas_.count(written);
+    else
+      deltas_.force_all(state_);
+    return deltas_.settle(state_);
+  }
+
+  void put(std::string_view source, std::int64_t step, std::vector<task_writes> kept,
+           const std::vector<applied_task>& tasks) {
     checkpoint_put made;
+    std::vector<channel_index> snapshots;
+    if (deltas_.active())
+      snapshots = settle_deltas(tasks);
     made.parent_id = base_.saved ? base_.saved->ref.checkpoint_id : base_.at.checkpoint_id;
     made.checkpoint = take_checkpoint(state_, nullptr, made.new_versions);
+    store_snapshots(state_, snapshots, made.checkpoint);
     made.checkpoint.id = tools_.next_checkpoint_id(step);
     made.checkpoint.ts = tools_.timestamp();
-    made.metadata = metadata(source, step);
+    made.metadata = deltas_.counted(metadata(source, step));
     auto ref = base_.at;
     ref.checkpoint_id = made.parent_id;
     requests_.push_back({std::move(ref), std::move(kept), std::move(made)});
@@ -252,11 +283,13 @@ private:
   std::string base_id_;
   std::int64_t step_ = -1; // of the checkpoint that is built upon
   thread_state state_;
+  delta_book deltas_;
   std::vector<save_request> requests_;
 };
 
-result<superstep_base> find_base(saver& store, checkpoint_ref at, bool first) {
-  auto saved = store.get_tuple(at);
+result<superstep_base> find_base(const graph_plan& plan, saver& store, checkpoint_ref at,
+                                 bool first) {
+  auto saved = find_checkpoint(plan, store, at);
   if (!saved)
     return saved.error();
   superstep_base out{std::move(at), std::move(*saved)};
@@ -291,7 +324,7 @@ result<checkpoint_ref> update_thread(const std::shared_ptr<const graph_plan>& pl
   checkpoint_ref at{config.thread_id, config.checkpoint_ns, config.checkpoint_id};
   bool first = true;
   for (const auto& updates : supersteps) {
-    auto base = find_base(store, at, std::exchange(first, false));
+    auto base = find_base(*plan, store, at, std::exchange(first, false));
     if (!base)
       return base.error();
     auto requests = superstep{plan, config, tools, std::move(*base)}.work_out(updates);

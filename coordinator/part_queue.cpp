@@ -1,16 +1,33 @@
 // The way of a run's parts to their reader.
 #include "coordinator/part_queue.hpp"
 
+#include <algorithm>
+
 namespace troupe {
 
-part_queue::part_queue(const std::vector<stream_mode>& modes, lent_thread& reader)
-  : reader_{reader} {
-  for (auto m : modes)
+part_queue::part_queue(const stream_options& options, lent_thread& reader)
+  : parts_max_{std::max<std::size_t>(options.queue_parts_max, 1)},
+    when_full_{options.when_full},
+    reader_{reader} {
+  for (auto m : options.modes)
     modes_ |= 1u << static_cast<unsigned>(m);
 }
 
+part_queue::~part_queue() {
+  if (log_)
+    log_->close();
+}
+
+void part_queue::keep_in(std::shared_ptr<thread_log> log) {
+  log_ = std::move(log);
+  log_->open();
+}
+
 void part_queue::push(std::unique_lock<std::mutex>& lock, stream_part part) {
-  part.seq = ++seq_;
+  if (log_)
+    log_->append(part);
+  else
+    part.seq = ++seq_;
   parts_.push_back(std::move(part));
   bool first = size_.fetch_add(1, std::memory_order_release) == 0;
   lock.unlock();
@@ -24,10 +41,29 @@ void part_queue::emit(stream_part part) {
     push(lock, std::move(part));
 }
 
+// Whether a part that a body streams still has a place.
+bool part_queue::make_room(std::unique_lock<std::mutex>& lock) {
+  auto has_room = [this] { return closed_ || parts_.size() < parts_max_; };
+  switch (when_full_) {
+    case overflow::wait: room_.wait(lock, has_room); return true;
+    case overflow::drop_newest: return has_room();
+    case overflow::drop_oldest:
+      if (!has_room()) {
+        parts_.pop_front();
+        size_.fetch_sub(1, std::memory_order_release);
+      }
+      return true;
+    case overflow::fail:
+      if (!has_room())
+        overflowed_ = true;
+      return !overflowed_;
+  }
+  return true;
+}
+
 void part_queue::emit_custom(stream_part part) {
   std::unique_lock lock{mutex_};
-  room_.wait(lock, [this] { return closed_ || parts_.size() < limits::stream_queue_parts_max; });
-  if (!closed_)
+  if (make_room(lock) && !closed_)
     push(lock, std::move(part));
 }
 

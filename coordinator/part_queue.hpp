@@ -1,7 +1,8 @@
 // The way of a run's parts to their reader, with bounded memory.
 //
 // Invariants:
-//  - a body that writes waits while limits::stream_queue_parts_max parts wait for the reader.
+//  - a body that writes waits, or loses parts, as its reader asked for, while queue_parts_max parts
+//    wait for the reader.
 //  - the coordinator never waits: what it emits is bounded by what one step has to say, because the
 //    run advances on the reader's thread, when the reader reads.
 //  - once closed, nothing waits and parts are dropped.
@@ -9,6 +10,7 @@
 
 #include "actors/lent_thread.hpp"
 #include "actors/run_shared.hpp"
+#include "coordinator/part_log.hpp"
 
 #include <condition_variable>
 #include <deque>
@@ -19,7 +21,13 @@ namespace troupe {
 
 class part_queue : public part_sink {
 public:
-  part_queue(const std::vector<stream_mode>& modes, lent_thread& reader);
+  part_queue(const stream_options& options, lent_thread& reader);
+  ~part_queue() override;
+
+  /// The parts are numbered and kept there too.
+  void keep_in(std::shared_ptr<thread_log> log);
+  /// The reader lagged, and may not (overflow::fail).
+  bool overflowed() const noexcept { return overflowed_; }
 
   bool wants(stream_mode mode) const noexcept override {
     return (modes_ & (1u << static_cast<unsigned>(mode))) != 0;
@@ -36,7 +44,13 @@ public:
 private:
   void push(std::unique_lock<std::mutex>& lock, stream_part part);
 
+  bool make_room(std::unique_lock<std::mutex>& lock);
+
   unsigned modes_ = 0;
+  std::size_t parts_max_;
+  overflow when_full_;
+  std::shared_ptr<thread_log> log_;
+  std::atomic<bool> overflowed_{false};
   lent_thread& reader_;
   std::mutex mutex_;
   std::condition_variable room_;

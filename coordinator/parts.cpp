@@ -11,6 +11,14 @@ bool among(const std::vector<channel_index>& keys, channel_index c) {
   return c != no_index && std::find(keys.begin(), keys.end(), c) != keys.end();
 }
 
+// What a started task returned.
+const value* find_returned(const task_write_list& writes) {
+  for (const auto& w : writes)
+    if (w.channel == no_index && w.name == names::returned)
+      return &w.val;
+  return nullptr;
+}
+
 value questions_list(const std::vector<interrupt>& questions) {
   std::vector<value> out;
   for (const auto& q : questions)
@@ -18,15 +26,25 @@ value questions_list(const std::vector<interrupt>& questions) {
   return value::list(std::move(out));
 }
 
-value config_payload(const std::string& thread_id, const std::string& checkpoint_id) {
-  return value::map({{"configurable", value::map({{"thread_id", thread_id},
-                                                  {"checkpoint_ns", ""},
+value config_payload(const checkpoint_view& view, const std::string& checkpoint_id) {
+  return value::map({{"configurable", value::map({{"thread_id", view.thread_id},
+                                                  {"checkpoint_ns", view.checkpoint_ns},
                                                   {"checkpoint_id", checkpoint_id}})}});
 }
 
+// Where the state of a task that is a graph is.
+value inner_config(const planned_task& task, const checkpoint_view& view) {
+  auto ns = subgraph_namespace(*view.plan, view.checkpoint_ns, task);
+  if (ns.empty())
+    return {};
+  return value::map({{"configurable", value::map({{"thread_id", view.thread_id},
+                                                  {"checkpoint_ns", std::move(ns)}})}});
+}
+
 value task_view(const planned_task& task, const checkpoint_view& view) {
-  std::vector<value::map_init> out{
-    {"id", task.id}, {"name", view.plan->nodes[task.node].name}, {"state", value{}}};
+  std::vector<value::map_init> out{{"id", task.id},
+                                   {"name", view.plan->nodes[task.node].name},
+                                   {"state", inner_config(task, view)}};
   const auto* record = view.stored ? view.stored->find(task.id) : nullptr;
   if (record && !record->error.is_null()) {
     out.emplace_back("error", record->error);
@@ -41,12 +59,26 @@ value task_view(const planned_task& task, const checkpoint_view& view) {
 
 } // namespace
 
+std::string subgraph_namespace(const graph_plan& plan, std::string_view checkpoint_ns,
+                               const planned_task& task) {
+  const auto& node = plan.nodes[task.node];
+  const auto* inner = node.body.graph      ? node.body.graph.get()
+                      : node.calls.empty() ? nullptr
+                                           : node.calls.front().plan().get();
+  if (!inner || inner->options.checkpointer == checkpointing::none)
+    return {};
+  return nested_namespace(task_namespace(checkpoint_ns, node.name, task.id),
+                          inner->options.checkpointer == checkpointing::per_thread, 0);
+}
+
 value update_payload(const graph_plan& plan, const task_write_list& writes,
-                     const std::vector<channel_index>& keys) {
+                     const shown_channels& shown) {
+  if (const auto* returned = find_returned(writes))
+    return *returned;
   std::vector<value::map_init> entries;
   bool twice = false;
   for (const auto& w : writes)
-    if (among(keys, w.channel)) {
+    if (shown.has(w.channel)) {
       const auto& name = plan.channels[w.channel].name;
       twice |= std::any_of(entries.begin(), entries.end(),
                            [&name](const auto& e) { return e.first == name; });
@@ -54,7 +86,7 @@ value update_payload(const graph_plan& plan, const task_write_list& writes,
     }
   if (entries.empty())
     return {};
-  if (plan.single) {
+  if (shown.bare) {
     if (!twice)
       return entries[0].second;
     std::vector<value> all;
@@ -81,26 +113,30 @@ value interrupts_part(const std::vector<interrupt>& questions) {
   return value::map({{std::string{names::interrupt}, questions_list(questions)}});
 }
 
-value result_payload(const graph_plan& plan, const task_write_list& writes) {
-  std::vector<std::pair<channel_index, std::vector<value>>> by_channel;
+value result_map(const graph_plan& plan, const task_write_list& writes) {
+  std::vector<std::pair<std::string_view, std::vector<value>>> by_channel;
   for (const auto& w : writes) {
-    if (!among(plan.stream_keys, w.channel))
+    auto target = w.target(plan);
+    if (!among(plan.stream_keys, w.channel) && target != names::returned)
       continue;
     auto it = std::find_if(by_channel.begin(), by_channel.end(),
-                           [&w](const auto& e) { return e.first == w.channel; });
+                           [target](const auto& e) { return e.first == target; });
     if (it == by_channel.end())
-      it = by_channel.insert(by_channel.end(), {w.channel, {}});
+      it = by_channel.insert(by_channel.end(), {target, {}});
     it->second.push_back(w.val);
   }
   std::vector<value::map_init> out;
-  for (auto& [c, values] : by_channel) {
-    auto shown = values.size() == 1 ? values[0]
-                                    : value::map({{"$writes", value::list(std::move(values))}});
-    if (plan.single)
-      return shown;
-    out.emplace_back(plan.channels[c].name, std::move(shown));
-  }
+  for (auto& [name, values] : by_channel)
+    out.emplace_back(name, values.size() == 1
+                             ? values[0]
+                             : value::map({{"$writes", value::list(std::move(values))}}));
   return value::map(std::move(out));
+}
+
+value result_payload(const graph_plan& plan, const task_write_list& writes) {
+  auto all = result_map(plan, writes);
+  bool bare = (plan.single || all.contains(names::returned)) && !all.empty();
+  return bare ? all.entries()[0].val : all;
 }
 
 value task_part(const plan_node& node, const planned_task& task, const value& input,
@@ -139,9 +175,8 @@ value checkpoint_part(const checkpoint_view& view) {
     tasks.push_back(task_view(t, view));
   }
   return value::map(
-    {{"config", config_payload(view.thread_id, view.checkpoint_id)},
-     {"parent_config",
-      view.parent_id.empty() ? value{} : config_payload(view.thread_id, view.parent_id)},
+    {{"config", config_payload(view, view.checkpoint_id)},
+     {"parent_config", view.parent_id.empty() ? value{} : config_payload(view, view.parent_id)},
      {"values", view.values},
      {"metadata", view.metadata},
      {"next", value::list(std::move(next))},

@@ -13,10 +13,16 @@
 
 namespace troupe {
 
-/// What a finished task wrote to `keys`: a map; a list of one-member maps when it wrote a channel
-/// twice; null when it wrote none of them.
+/// What a finished task wrote to the shown channels: a map; a list of one-member maps when it wrote
+/// a channel twice; null when it wrote none of them; for a bare one the value, a list of them when
+/// it wrote several. Of a task that a body started: what it returned.
 value update_payload(const graph_plan& plan, const task_write_list& writes,
-                     const std::vector<channel_index>& keys);
+                     const shown_channels& shown);
+
+/// The namespace of the state of a task that is, or says it calls, a graph; empty for others and
+/// for graphs that store nothing.
+std::string subgraph_namespace(const graph_plan& plan, std::string_view checkpoint_ns,
+                               const planned_task& task);
 
 /// `{node: update}`; with `cached` also the metadata that says so.
 value updates_part(const std::string& node, value update, bool cached);
@@ -26,6 +32,8 @@ value interrupts_part(const std::vector<interrupt>& questions);
 /// A task's result as snapshots and result parts show it: a map of what it wrote to state
 /// channels; of a channel written twice {"$writes": [...]}.
 value result_payload(const graph_plan& plan, const task_write_list& writes);
+/// The same without what a single-value graph or a started task makes of it: always a map.
+value result_map(const graph_plan& plan, const task_write_list& writes);
 
 /// When a task starts, and when it ends.
 value task_part(const plan_node& node, const planned_task& task, const value& input,
@@ -39,6 +47,7 @@ value error_value(const error& err);
 /// What the checkpoints stream shows.
 struct checkpoint_view {
   std::string thread_id;
+  std::string checkpoint_ns;
   std::string checkpoint_id;
   std::string parent_id; // empty: none
   value values;

@@ -3,7 +3,7 @@
 
 namespace troupe {
 
-void pending_run::finish(result<run_result> how) {
+void pending_run::finish(nested_end how) {
   auto then = std::move(then_);
   auto* lender = lender_;
   {
@@ -21,10 +21,10 @@ void pending_run::finish(result<run_result> how) {
 result<run_result> pending_run::wait() {
   std::unique_lock lock{mutex_};
   ended_.wait(lock, [this] { return done(); });
-  return *outcome_;
+  return outcome_->how;
 }
 
-result<run_result> pending_run::take() {
+nested_end pending_run::take() {
   std::lock_guard lock{mutex_};
   return std::move(*outcome_);
 }

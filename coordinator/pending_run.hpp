@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/lent_thread.hpp"
+#include "actors/nested.hpp"
 #include "actors/roster.hpp"
 
 #include <troupe/runtime.hpp>
@@ -14,21 +15,28 @@
 
 namespace troupe {
 
+/// Who hears of the end of a run, once, from its coordinator.
+class run_completion {
+public:
+  virtual ~run_completion() = default;
+  virtual void finish(nested_end how) = 0;
+};
+
 /// Set once, by the run's coordinator; read by its owner.
-class pending_run {
+class pending_run : public run_completion {
 public:
   pending_run(run_control control, roster& actors)
     : control_{std::move(control)},
       actors_{actors} {}
 
-  /// Called by the coordinator, once. `then` of on_end() runs before this returns.
-  void finish(result<run_result> how);
+  /// `then` of on_end() runs before this returns.
+  void finish(nested_end how) override;
 
   bool done() const noexcept { return done_.load(std::memory_order_acquire); }
   /// Waits and gives the outcome; a copy, so that it may be asked again.
   result<run_result> wait();
   /// The outcome, which must be there.
-  result<run_result> take();
+  nested_end take();
 
   /// Before the run starts: the unit whose thread waits, and what to do at the end.
   void lent_by(lent_thread* unit) { lender_ = unit; }
@@ -36,6 +44,7 @@ public:
   void of_group(std::shared_ptr<group_card> group) { group_ = std::move(group); }
 
   run_control control() const { return control_; }
+  run_control& controlled() noexcept { return control_; }
   std::vector<actor_info> actors() const { return actors_.list(group_.get()); }
 
 private:
@@ -46,7 +55,7 @@ private:
   std::function<void()> then_;
   std::mutex mutex_;
   std::condition_variable ended_;
-  std::optional<result<run_result>> outcome_;
+  std::optional<nested_end> outcome_;
   std::atomic<bool> done_{false};
 };
 

@@ -13,19 +13,19 @@ std::string_view step_text(std::int64_t step, std::array<char, 24>& buffer) {
   return {buffer.data(), static_cast<std::size_t>(end - buffer.data())};
 }
 
-std::string make_id(const plan_context& at, const plan_node& node, std::string_view suffix) {
+std::string make_id(const plan_context& at, std::string_view node, std::string_view suffix) {
   std::array<char, 24> digits;
   auto step = step_text(at.step, digits);
   if (at.checkpoint_ns.empty()) {
-    const std::string_view parts[] = {node.name, step, suffix};
+    const std::string_view parts[] = {node, step, suffix};
     return task_id(at.checkpoint_id, parts);
   }
-  const std::string_view parts[] = {at.checkpoint_ns, "|", node.name, step, suffix};
+  const std::string_view parts[] = {at.checkpoint_ns, "|", node, step, suffix};
   return task_id(at.checkpoint_id, parts);
 }
 
 planned_task pull_task(const plan_context& at, const graph_plan& plan, node_index n) {
-  return {n, false, 0, make_id(at, plan.nodes[n], plan.nodes[n].pull_suffix), {}};
+  return {n, false, 0, make_id(at, plan.nodes[n].name, plan.nodes[n].pull_suffix), {}};
 }
 
 void plan_sends(const thread_state& state, const plan_context& at, std::vector<planned_task>& out,
@@ -50,8 +50,9 @@ void plan_sends(const thread_state& state, const plan_context& at, std::vector<p
     out.push_back({.node = n,
                    .push = true,
                    .index = static_cast<std::uint32_t>(i),
-                   .id = make_id(at, plan.nodes[n], suffix),
-                   .arg = sends[i].payload()[1]});
+                   .id = make_id(at, plan.nodes[n].name, suffix),
+                   .arg = sends[i].payload()[1],
+                   .timeout = sends[i].as<send>().timeout});
   }
 }
 
@@ -113,12 +114,36 @@ bool stops_at(const thread_state& state, const std::vector<std::string>& names,
   });
 }
 
-std::string task_namespace(std::string_view checkpoint_ns, std::string_view node,
-                           std::string_view task_id) {
-  std::string out;
-  if (!checkpoint_ns.empty())
-    out.append(checkpoint_ns).append("|");
-  return out.append(node).append(":").append(task_id);
+planned_task plan_handler(const plan_context& at, const graph_plan& plan, node_index handler,
+                          const planned_task& failed) {
+  const auto& node = plan.nodes[handler];
+  std::string suffix = node.name;
+  suffix.append(names::push).append(names::error_handler_path).append(failed.id);
+  auto out = failed;
+  out.node = handler;
+  out.id = make_id(at, node.name, suffix);
+  return out;
+}
+
+planned_task plan_call(const plan_context& at, const std::string& name,
+                       std::string_view caller_path, std::uint32_t index) {
+  std::string suffix = name;
+  suffix.append(names::push).append(caller_path).append(std::to_string(index));
+  return {
+    .node = no_index, .push = true, .index = index, .id = make_id(at, name, suffix), .arg = {}};
+}
+
+std::string call_path_str(std::string_view caller_path, std::uint32_t index) {
+  auto number = std::to_string(index);
+  std::string out{"~"};
+  out.append(names::push).append(", ").append(caller_path).append(", ");
+  return out.append(10 - std::min<std::size_t>(number.size(), 10), '0')
+    .append(number)
+    .append(", 0000000001");
+}
+
+std::string handler_path_str(std::string_view path) {
+  return std::string{path}.append(", ").append(names::error_handler_path);
 }
 
 } // namespace troupe

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "coordinator/thread_state.hpp"
+#include "graph/checkpoint_ns.hpp"
 #include "graph/task_id.hpp"
 #include "graph/task_write.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +19,8 @@ struct planned_task {
   bool push = false;       // started by a send
   std::uint32_t index = 0; // of the send
   std::string id;
-  value arg; // of the send
+  value arg;                                            // of the send
+  std::optional<timeout_policy> timeout = std::nullopt; // of the send
 };
 
 /// What task ids are made of besides the task.
@@ -45,9 +48,19 @@ bool triggered(const thread_state& state, node_index node);
 bool stops_at(const thread_state& state, const std::vector<std::string>& names,
               const std::vector<planned_task>& tasks);
 
-/// The namespace of a task: `ns|name:id`, without `ns|` at the root.
-std::string task_namespace(std::string_view checkpoint_ns, std::string_view node,
-                           std::string_view task_id);
+/// The task that handles the failure of another one.
+/// Shape:  `at.checkpoint_ns` is the failed task's.
+planned_task plan_handler(const plan_context& at, const graph_plan& plan, node_index handler,
+                          const planned_task& failed);
+
+/// A task that the `index`-th call of another one starts.
+/// Shape:  `at.checkpoint_ns` is the caller's; `caller_path` as task_path_str gives it.
+planned_task plan_call(const plan_context& at, const std::string& name,
+                       std::string_view caller_path, std::uint32_t index);
+
+/// The path of a started task, and of one that handles the failure of the task at `path`.
+std::string call_path_str(std::string_view caller_path, std::uint32_t index);
+std::string handler_path_str(std::string_view path);
 
 /// What orders tasks when their writes are applied: nodes by name, then sends by index.
 struct task_order {

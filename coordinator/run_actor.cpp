@@ -16,8 +16,24 @@ namespace troupe {
 
 namespace {
 
-constexpr std::chrono::microseconds trivial_task{5}; // below: cheaper here than on another thread
-constexpr int inline_steps_max = 16;                 // then the coordinator looks into its mailbox
+constexpr std::chrono::microseconds trivial_task{5};  // below: cheaper here than on another thread
+constexpr std::chrono::microseconds short_graph{100}; // likewise, for a whole subgraph
+constexpr int inline_steps_max = 16;                  // then the coordinator looks into its mailbox
+
+class coordinator_port : public call_port {
+public:
+  coordinator_port(caf::actor coordinator, card_ptr card)
+    : coordinator_{std::move(coordinator)},
+      card_{std::move(card)} {}
+  void call(task_call_ptr call) override {
+    auto* home = call->caller->run->home;
+    tell(coordinator_, *card_, home, start_call{std::move(call)});
+  }
+
+private:
+  caf::actor coordinator_;
+  card_ptr card_;
+};
 
 } // namespace
 
@@ -30,8 +46,12 @@ void node_times::add(node_index node, std::chrono::nanoseconds took) {
 }
 
 bool node_times::trivial(node_index node) const {
+  return below(node, trivial_task);
+}
+
+bool node_times::below(node_index node, std::chrono::nanoseconds bound) const {
   auto mean = mean_ns_[node].load(std::memory_order_relaxed);
-  return mean != 0 && std::chrono::nanoseconds{mean} < trivial_task;
+  return mean != 0 && std::chrono::nanoseconds{mean} < bound;
 }
 
 bool node_times::report_slow(node_index node, std::chrono::nanoseconds took) {
@@ -69,13 +89,23 @@ caf::behavior run_actor::make_behavior() {
       taken(*card_);
       begin(order);
     },
+    [this](start_call& order) {
+      taken(*card_);
+      loop_.call_started(order.call);
+    },
     [this](step_deadline& deadline) {
       taken(*card_);
       loop_.timed_out(deadline.epoch);
     },
+    [this](run_deadline& deadline) {
+      taken(*card_);
+      if (deadline.run == runs_)
+        loop_.out_of_time();
+    },
     [this](stop_run& order) {
       taken(*card_);
-      loop_.abort(std::move(order.why));
+      if (completion_ && completion_.get() == order.run)
+        loop_.abort(std::move(order.why));
     },
   };
 }
@@ -85,15 +115,31 @@ void run_actor::begin(begin_run& order) {
   completion_ = std::move(order.completion);
   shared_ = order.request->shared;
   home_ = shared_->home;
+  if (!port_)
+    port_ = std::make_shared<coordinator_port>(caf::actor_cast<caf::actor>(this), card_);
+  shared_->calls = port_;
+  if (auto bound = shared_->config.run_timeout; bound.count() > 0)
+    group_->shared->clock.after(bound, [self = caf::actor_cast<caf::actor>(this), card = card_,
+                                        home = home_, run = runs_] {
+      tell(self, *card, home, run_deadline{run});
+    });
   card_->running = true;
   card_->group->set_thread(shared_->config.thread_id);
   loop_.begin(std::move(*order.request));
 }
 
-run_actor::node_child& run_actor::idle_child(node_index node, detail::task_scope& task) {
-  auto& children = nodes_[node];
+run_actor::node_children& run_actor::children_of(const detail::task_scope& task) {
+  if (!task.call)
+    return nodes_[task.index];
+  auto& children = called_[task.node];
+  children.task = task.call->node;
+  return children;
+}
+
+run_actor::node_child& run_actor::idle_child(detail::task_scope& task) {
+  auto& children = children_of(task);
   if (children.idle.empty()) {
-    auto card = group_->shared->actors.add("node", group_->plan->nodes[node].name, card_->group);
+    auto card = group_->shared->actors.add("node", task.node->name, card_->group);
     auto child = spawn<node_actor, caf::hidden + caf::lazy_init>(
       *group_->shared, card, caf::actor_cast<caf::actor>(this), card_);
     monitor(child);
@@ -107,8 +153,10 @@ run_actor::node_child& run_actor::idle_child(node_index node, detail::task_scope
 
 bool run_actor::runs_inline(const detail::task_scope& task, node_index node) const {
   const auto& body = task.node->body;
-  if (body.coroutine || task.node->lane != lane::standard || inline_depth_ >= inline_steps_max
-      || shared_->config.step_timeout.count() > 0 || shared_->wants(stream_mode::custom))
+  if (body.coroutine || body.graph || task.call || task.node->lane != lane::standard
+      || inline_depth_ >= inline_steps_max || task.node->retry.given() || task.timeout.given()
+      || shared_->config.step_timeout.count() > 0 || shared_->wants(stream_mode::custom)
+      || shared_->wants(stream_mode::messages))
     return false;
   bool no_user_code = !body.plain && task.node->routes.empty();
   return no_user_code || group_->times->trivial(node);
@@ -129,29 +177,34 @@ void run_actor::run_inline(const task_ptr& task, node_index node) {
 }
 
 void run_actor::run(task_ptr task, bool alone) {
-  auto node = static_cast<node_index>(task->node - group_->plan->nodes.data());
+  auto node = task->index;
   if (alone && runs_inline(*task, node))
     return run_inline(task, node);
-  auto& child = idle_child(node, *task);
+  auto& child = idle_child(*task);
   child.task = task;
+  const auto& body = task->node->body;
+  if (body.graph)
+    task->spread = !alone && !group_->times->below(node, short_graph);
   // Tasks that could run side by side go to the scheduler, unless that costs more than they do.
-  bool here = alone || group_->times->trivial(node) || task->node->body.coroutine
-              || task->node->lane == lane::blocking;
+  bool here = alone || body.coroutine || body.graph || task->node->lane == lane::blocking
+              || (!task->call && group_->times->trivial(node));
   tell(child.actor, *child.card, here ? home() : nullptr, run_task{std::move(task)});
 }
 
 void run_actor::task_came_back(const task_ptr& task) {
-  auto node = static_cast<node_index>(task->node - group_->plan->nodes.data());
-  auto& children = nodes_[node];
-  if (auto& child = children.all[task->child]; child.task == task) {
+  auto& children = children_of(*task);
+  if (auto& child = children.all[task->child]; child.task) {
     child.task.reset();
     children.idle.push_back(task->child);
   }
-  group_->times->add(node, task->took);
-  if (task->node->lane == lane::standard && group_->times->report_slow(node, task->took))
-    log_warning("node `" + task->node->name + "` held a thread for "
-                + std::to_string(task->took.count() / 1'000'000)
-                + " ms: give it lane::blocking, or make it a coroutine");
+  if (!task->call) {
+    group_->times->add(task->index, task->took);
+    if (task->node->lane == lane::standard && !task->node->body.graph
+        && group_->times->report_slow(task->index, task->took))
+      log_warning("node `" + task->node->name + "` held a thread for "
+                  + std::to_string(task->took.count() / 1'000'000)
+                  + " ms: give it lane::blocking, or make it a coroutine");
+  }
   loop_.task_finished(task);
 }
 
@@ -179,8 +232,8 @@ void run_actor::change(std::uint64_t epoch, channel_change change, const channel
 }
 
 void run_actor::save(save_request request, save_ack when, std::uint64_t ticket) {
-  auto& shared = *group_->shared;
-  tell(shared.saver, *shared.saver_card, home(),
+  auto& to = *shared_->saver;
+  tell(to.actor, *to.card, home(),
        save_order{std::make_shared<save_request>(std::move(request)), when, ticket,
                   caf::actor_cast<caf::actor>(this), card_, home_});
 }
@@ -198,6 +251,10 @@ std::string run_actor::timestamp() {
   return group_->timestamp();
 }
 
+std::chrono::nanoseconds run_actor::now() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
 void run_actor::step_opened(std::uint64_t epoch) {
   if (shared_->config.step_timeout.count() <= 0)
     return;
@@ -206,7 +263,49 @@ void run_actor::step_opened(std::uint64_t epoch) {
                                epoch] { tell(self, *card, home, step_deadline{epoch}); });
 }
 
-void run_actor::ended(result<run_result> how) {
+// A cache that fails is no reason for a run to: the task runs.
+std::optional<value> run_actor::cached(const cache_key& key) {
+  auto found = shared_->cache->get(key, node_cache::clock::now());
+  if (found)
+    return std::move(*found);
+  log_warning("the cache can't be read: " + found.error().message());
+  return std::nullopt;
+}
+
+void run_actor::cache(const cache_key& key, const value& v,
+                      const std::optional<std::chrono::nanoseconds>& ttl) {
+  std::optional<node_cache::clock::time_point> until;
+  constexpr std::chrono::hours for_good{24 * 365 * 100};
+  if (ttl && *ttl < for_good)
+    until = node_cache::clock::now()
+            + std::chrono::duration_cast<node_cache::clock::duration>(*ttl);
+  if (auto kept = shared_->cache->set(key, v, until); !kept)
+    log_warning("the cache can't be written: " + kept.error().message());
+}
+
+void run_actor::give_up_tasks() {
+  auto give_up = [this](node_children& children) {
+    for (auto& c : children.all)
+      if (c.actor && c.task)
+        tell(c.actor, *c.card, home(), abandon_task{c.task->id, c.task->epoch});
+  };
+  for (auto& children : nodes_)
+    give_up(children);
+  for (auto& [node, children] : called_)
+    give_up(children);
+}
+
+void run_actor::resumed(const lifecycle_callbacks::event& what) {
+  if (shared_->config.callbacks)
+    shared_->config.callbacks->on_resume(what);
+}
+
+void run_actor::interrupted(const lifecycle_callbacks::event& what) {
+  if (shared_->config.callbacks)
+    shared_->config.callbacks->on_interrupt(what);
+}
+
+void run_actor::ended(run_end how) {
   card_->running = false;
   card_->group->set_thread({});
   shared_.reset();
@@ -214,18 +313,28 @@ void run_actor::ended(result<run_result> how) {
   completion->finish(std::move(how));
 }
 
+bool run_actor::lost_child(node_children& children, const caf::down_msg& down,
+                           const std::string& why) {
+  for (std::uint32_t i = 0; i < children.all.size(); ++i)
+    if (auto& c = children.all[i]; c.actor && c.actor.address() == down.source) {
+      auto task = std::move(c.task);
+      c = {};
+      std::erase(children.idle, i);
+      if (task)
+        loop_.task_lost(task, why);
+      return true;
+    }
+  return false;
+}
+
 void run_actor::child_died(const caf::down_msg& down) {
   auto why = system().render(down.reason);
   for (auto& children : nodes_)
-    for (std::uint32_t i = 0; i < children.all.size(); ++i)
-      if (auto& c = children.all[i]; c.actor && c.actor.address() == down.source) {
-        auto task = std::move(c.task);
-        c = {};
-        std::erase(children.idle, i);
-        if (task)
-          loop_.task_lost(task, why);
-        return;
-      }
+    if (lost_child(children, down, why))
+      return;
+  for (auto& [node, children] : called_)
+    if (lost_child(children, down, why))
+      return;
   for (auto& c : channels_)
     if (c.actor && c.actor.address() == down.source) {
       auto name = c.card->name;
@@ -244,8 +353,14 @@ void run_actor::on_exit() {
   for (auto& c : channels_)
     if (c.actor)
       caf::anon_send_exit(c.actor, caf::exit_reason::user_shutdown);
+  for (auto& [node, children] : called_)
+    for (auto& c : children.all)
+      if (c.actor)
+        caf::anon_send_exit(c.actor, caf::exit_reason::user_shutdown);
   nodes_.clear();
+  called_.clear();
   channels_.clear();
+  port_.reset();
   group_->shared->actors.remove(*card_);
 }
 

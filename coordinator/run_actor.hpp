@@ -14,6 +14,7 @@
 #include <caf/event_based_actor.hpp>
 
 #include <functional>
+#include <unordered_map>
 #include <vector>
 
 namespace troupe {
@@ -25,6 +26,7 @@ public:
   void add(node_index node, std::chrono::nanoseconds took);
   /// Too short to be worth another thread. False while nothing is known.
   bool trivial(node_index node) const;
+  bool below(node_index node, std::chrono::nanoseconds bound) const;
   /// True once a node, when its body held a thread for too long.
   bool report_slow(node_index node, std::chrono::nanoseconds took);
 
@@ -58,6 +60,7 @@ private:
   struct node_children {
     std::vector<node_child> all; // a dead one leaves its place empty
     std::vector<std::uint32_t> idle;
+    std::shared_ptr<const plan_node> task; // of tasks that bodies started: keeps it
   };
   struct channel_child {
     caf::actor actor;
@@ -72,15 +75,24 @@ private:
   void emit(stream_part part) override;
   std::string next_checkpoint_id(std::int64_t step) override;
   std::string timestamp() override;
+  std::chrono::nanoseconds now() override;
   void step_opened(std::uint64_t epoch) override;
-  void ended(result<run_result> how) override;
+  std::optional<value> cached(const cache_key& key) override;
+  void cache(const cache_key& key, const value& v,
+             const std::optional<std::chrono::nanoseconds>& ttl) override;
+  void give_up_tasks() override;
+  void resumed(const lifecycle_callbacks::event& what) override;
+  void interrupted(const lifecycle_callbacks::event& what) override;
+  void ended(run_end how) override;
 
   void begin(begin_run& order);
   void task_came_back(const task_ptr& task);
   void child_died(const caf::down_msg& down);
   bool runs_inline(const detail::task_scope& task, node_index node) const;
   void run_inline(const task_ptr& task, node_index node);
-  node_child& idle_child(node_index node, detail::task_scope& task);
+  node_children& children_of(const detail::task_scope& task);
+  node_child& idle_child(detail::task_scope& task);
+  bool lost_child(node_children& children, const caf::down_msg& down, const std::string& why);
   channel_child& child_of(channel_index channel);
   caf::execution_unit* home() { return home_ ? home_ : context(); }
 
@@ -88,12 +100,14 @@ private:
   card_ptr card_;
   run_loop loop_;
   std::shared_ptr<run_shared> shared_;
-  std::shared_ptr<pending_run> completion_;
+  std::shared_ptr<run_completion> completion_;
+  std::shared_ptr<call_port> port_; // made for the first run
   caf::execution_unit* home_ = nullptr;
   std::uint64_t runs_ = 0;
   int inline_depth_ = 0;
-  std::vector<node_children> nodes_;    // by node_index
-  std::vector<channel_child> channels_; // by channel_index
+  std::vector<node_children> nodes_;                           // by node_index
+  std::unordered_map<const plan_node*, node_children> called_; // tasks that bodies started
+  std::vector<channel_child> channels_;                        // by channel_index
 };
 
 } // namespace troupe

@@ -2,6 +2,8 @@
 // Source: langgraph/pregel/_loop.py, _first; spec/engine.md section 8.2, since-1.2.11.md B8.2.
 #include "coordinator/run_loop.hpp"
 
+#include "coordinator/message_writes.hpp"
+#include "graph/checkpoint_ns.hpp"
 #include "graph/names.hpp"
 
 #include <algorithm>
@@ -48,7 +50,8 @@ task_write_list outside_writes(const graph_plan& plan, const command& c) {
 
 void run_loop::begin(run_request request) {
   shared_ = request.shared;
-  keys_ = std::move(request.keys);
+  shown_ = std::move(request.shown);
+  ns_ = split_namespace(shared_->ns);
   stored_ = request.stored;
   phase_ = phase::running;
   ++epoch_;
@@ -65,8 +68,13 @@ void run_loop::begin(run_request request) {
   questions_.clear();
   next_.clear();
   drained_.clear();
+  stopped_ = false;
   outcome_.reset();
-  answers_ = {};
+  upward_.reset();
+  first_step_ = true;
+  waiting_since_.clear();
+  before_.reset();
+  input_order_.clear();
   if (auto entered = enter(request); !entered)
     return fail(entered.error());
   if (may_go_on())
@@ -85,6 +93,8 @@ result<void> run_loop::enter(run_request& request) {
     pending_ = read_stored(plan(), saved->pending_writes);
     checkpoint_id_ = saved_id_ = saved->ref.checkpoint_id;
     parent_id_ = saved->parent_id;
+    if (request.moved_here)
+      go_on_here();
     metadata_ = saved->metadata;
     const auto& step = metadata_["step"];
     const auto& source = metadata_["source"];
@@ -104,21 +114,41 @@ result<void> run_loop::enter(run_request& request) {
   stop_ = step_ + config.recursion_limit + 1;
 
   auto* cmd = std::get_if<command>(&request.input);
-  auto* input = std::get_if<value>(&request.input);
-  bool same_run = saved && input && !config.metadata["run_id"].is_null()
+  bool input = std::holds_alternative<value>(request.input)
+               || std::holds_alternative<state_update>(request.input);
+  bool same_run = saved && input && !nested() && !config.metadata["run_id"].is_null()
                   && config.metadata["run_id"] == metadata_["run_id"];
-  bool resuming = state_.started() && (!input || same_run);
-  bool travelling = !config.checkpoint_id.empty() && !(cmd && cmd->resume);
+  const auto& told = request.told_resuming;
+  bool resuming = state_.started() && (told ? *told : !input || same_run);
+  bool named = nested() && shared_->addressed.contains(shared_->ns);
+  bool travelling = request.addressed && (named || !((cmd && cmd->resume) || told.value_or(false)));
   replaying_ = travelling || request.superseded;
   forks_ = resuming && travelling
            && ((source_ != "update" && source_ != "fork") || request.superseded);
+  deltas_.begin(plan(), state_,
+                {.checkpoint_id = checkpoint_id_,
+                 .saved = saved,
+                 .reapplies = resuming && !replaying_,
+                 .superseded = request.superseded,
+                 .moved_here = request.moved_here,
+                 .addressed = request.addressed,
+                 .at_exit = config.durability == durability::exit});
+  if (!nested()) {
+    shared_->set_resuming(resuming);
+    if (travelling)
+      shared_->replay = std::make_shared<replay_bound>(
+        source_ == "update" || source_ == "fork" ? parent_id_ : checkpoint_id_);
+  } else {
+    shared_->set_resuming(told);
+  }
   if (travelling) {
     pending_.answer.reset();
     for (auto& [id, task] : pending_.tasks)
       task.answers.clear();
   }
-  // An answer that a task took is used up; one that was stored just before a crash is not.
-  if (pending_.answer && !cmd) {
+  // An answer that a task took is used up; one that was stored just before a crash is not. A new
+  // input asks new questions, which only lenient resume lets an old answer answer.
+  if (pending_.answer && !cmd && (resuming || !config.strict_resume)) {
     bool used = std::any_of(pending_.tasks.begin(), pending_.tasks.end(), [this](const auto& t) {
       const auto& taken = t.second.answers;
       return std::find(taken.begin(), taken.end(), *pending_.answer) != taken.end();
@@ -136,11 +166,28 @@ result<void> run_loop::enter(run_request& request) {
     return applied;
   if (resuming)
     return resume_thread();
-  if (input)
-    return start_with(*input);
+  if (auto* v = std::get_if<value>(&request.input))
+    return start_with(*v);
+  if (auto* u = std::get_if<state_update>(&request.input)) {
+    for (const auto& [name, v] : u->entries())
+      input_order_.push_back(name);
+    return start_with(u->to_value());
+  }
   if (cmd) // on a fresh thread: the command was applied, and the entry edges follow
     return start_with(value::map());
+  if (told) // within a run that is resumed there may be nothing to do
+    return {};
   return error{errc::empty_input, "Received no input for __start__"};
+}
+
+// The state was read from another namespace: the first checkpoint here holds all of it.
+void run_loop::go_on_here() {
+  saved_id_.clear();
+  parent_id_.clear();
+  state_.moved.clear();
+  for (channel_index c = 0; c < state_.versions.size(); ++c)
+    if (state_.versions[c].number != 0)
+      state_.moved.push_back(c);
 }
 
 result<void> run_loop::check_answer(const value& answer) {
@@ -169,7 +216,7 @@ result<void> run_loop::check_answer(const value& answer) {
 }
 
 result<void> run_loop::take_command(const command& c) {
-  if (c.graph == command::PARENT)
+  if (c.graph == command::PARENT && !nested())
     return error{errc::invalid_update, "There is no parent graph"};
   bool answers_by_id = false;
   if (c.resume) {
@@ -177,13 +224,18 @@ result<void> run_loop::take_command(const command& c) {
       return fits;
     answers_by_id = is_answer_map(*c.resume);
     if (answers_by_id)
-      answers_ = *c.resume;
+      shared_->answers = *c.resume;
     else
       shared_->give_answer(*c.resume);
   }
   auto writes = outside_writes(plan(), c);
   if (writes.empty() && !c.resume)
     return error{errc::empty_input, "Received empty Command input"};
+  if (deltas_.active()) {
+    if (auto stamped = give_message_ids(plan(), writes); !stamped)
+      return stamped;
+    deltas_.command_wrote(step_, writes, forks_);
+  }
   pending_.outside.insert(pending_.outside.end(), writes.begin(), writes.end());
   if (c.resume && !answers_by_id)
     pending_.answer = *c.resume;
@@ -192,14 +244,14 @@ result<void> run_loop::take_command(const command& c) {
   auto all = store_writes(plan(), pending_.outside);
   if (pending_.answer)
     all.emplace_back(names::resume, *pending_.answer);
-  task_writes null_task{std::string{names::null_task_id}, "", std::move(all)};
+  task_writes null_task{std::string{names::null_task_id}, deltas_.stored_path(""), std::move(all)};
   if (shared_->config.durability == durability::exit) {
     unsaved_.push_back(std::move(null_task));
     return {};
   }
   if (saved_id_.empty()) // a fresh thread has no checkpoint yet to store them on
     return {};
-  save_request request{{shared_->config.thread_id, "", checkpoint_id_}, {}, std::nullopt};
+  save_request request{here(checkpoint_id_), {}, std::nullopt};
   request.writes.push_back(std::move(null_task));
   submit(std::move(request),
          shared_->config.durability == durability::sync ? save_ack::durable : save_ack::accepted);
@@ -228,6 +280,8 @@ result<void> run_loop::resume_thread() {
     put_checkpoint("fork", nullptr);
     updated_ = std::nullopt;
   }
+  if (!nested())
+    host_.resumed(lifecycle("pending"));
   emit_values();
   return {};
 }

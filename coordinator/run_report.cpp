@@ -8,7 +8,7 @@
 namespace troupe {
 
 void run_loop::emit(stream_mode mode, value data) {
-  stream_part part{mode, {}, std::move(data), 0};
+  stream_part part{mode, ns_, std::move(data), 0};
   bool sync = stored_ && shared_->config.durability == durability::sync;
   // What it reports is durable with the next save, when something of it was not handed over yet.
   auto ticket = ticket_ + (unsaved_.empty() ? 0 : 1);
@@ -28,7 +28,7 @@ void run_loop::release_parts() {
 void run_loop::emit_values() {
   values_shown_ = true;
   if (wants(stream_mode::values))
-    emit(stream_mode::values, read_output(state_, keys_));
+    emit(stream_mode::values, read_output(state_, shown_));
 }
 
 void run_loop::emit_checkpoint() {
@@ -38,9 +38,10 @@ void run_loop::emit_checkpoint() {
   for (const auto& s : slots_)
     tasks.push_back(s.plan);
   auto part = checkpoint_part({.thread_id = shared_->config.thread_id,
+                               .checkpoint_ns = shared_->ns,
                                .checkpoint_id = checkpoint_id_,
                                .parent_id = parent_id_,
-                               .values = read_output(state_, plan().stream_keys),
+                               .values = read_output(state_, whole_state(plan())),
                                .metadata = metadata_,
                                .plan = &plan(),
                                .tasks = &tasks,
@@ -59,11 +60,11 @@ void run_loop::emit_task_start(const slot& s) {
     input = s.scope->whole;
   } else {
     detail::task_scope shown;
-    shown.node = &plan().nodes[s.plan.node];
-    give_input(shown, s.plan);
+    shown.node = s.node;
+    give_input(shown, s);
     input = shown.whole;
   }
-  auto part = task_part(plan().nodes[s.plan.node], s.plan, input, plan());
+  auto part = task_part(*s.node, s.plan, input, plan());
   if (wants(stream_mode::tasks))
     emit(stream_mode::tasks, part);
   if (wants(stream_mode::debug))
@@ -78,12 +79,15 @@ const std::vector<std::string>& run_loop::breakpoints(bool before) const {
 
 run_result run_loop::make_result() const {
   run_result out;
-  if (values_shown_ || !next_.empty())
-    out.output = read_output(state_, keys_);
+  if (stopped_ && plan().functional)
+    out.output = value::map();
+  else if (values_shown_ || stopped_)
+    out.output = read_output(state_, shown_);
   out.questions = questions_;
   out.next = next_;
   out.checkpoint_id = checkpoint_id_;
   out.drained = drained_;
+  out.stopped = stopped_;
   return out;
 }
 
@@ -91,52 +95,62 @@ void run_loop::finish_normally() {
   end(make_result());
 }
 
-void run_loop::pause_at_breakpoint() {
+void run_loop::pause_at_breakpoint(std::string status) {
+  stopped_ = true;
   for (const auto& s : slots_)
     if (!s.ended)
-      next_.push_back(plan().nodes[s.plan.node].name);
+      next_.push_back(s.node->name);
   if (shared_->control.drain_requested())
     drained_ = shared_->control.reason();
-  if (wants(stream_mode::updates))
+  if (!nested()) {
+    host_.interrupted(lifecycle(std::move(status)));
+    if (wants(stream_mode::updates))
+      emit(stream_mode::updates, interrupts_part({}));
+  }
+  end(make_result());
+}
+
+lifecycle_callbacks::event run_loop::lifecycle(std::string status) const {
+  return {shared_->config.thread_id, checkpoint_id_, shared_->ns, std::move(status), questions_};
+}
+
+void run_loop::pause_with_questions() {
+  stopped_ = true;
+  bool wrote = false;
+  questions_.clear(); // by task, not by arrival
+  for (const auto& s : slots_)
+    if (s.status == task_status::interrupted && !s.call)
+      questions_.insert(questions_.end(), s.questions.begin(), s.questions.end());
+  for (const auto* s : in_task_order()) {
+    wrote |= s->status == task_status::done;
+    if (s->status == task_status::interrupted)
+      next_.push_back(s->handles == no_index ? s->node->name : slots_[s->handles].node->name);
+  }
+  if (stored_ && shared_->config.durability == durability::exit)
+    save_exit();
+  if (nested())
+    return end(make_result());
+  host_.interrupted(lifecycle("pending"));
+  // The state as the finished tasks leave it is shown, not kept: the step is not over.
+  if (wrote) {
+    auto updated = apply_here(state_, applied_tasks(), true);
+    if (!updated)
+      return fail(updated.error());
+    if (std::any_of(updated->begin(), updated->end(),
+                    [this](channel_index c) { return shown_.has(c); }))
+      emit_values();
+  }
+  if (questions_.empty() && wants(stream_mode::updates)) // a breakpoint further in
     emit(stream_mode::updates, interrupts_part({}));
   end(make_result());
 }
 
-void run_loop::pause_with_questions() {
-  std::vector<applied_task> finished;
-  bool wrote = false;
-  std::vector<const slot*> order;
-  for (const auto& s : slots_)
-    order.push_back(&s);
-  std::stable_sort(order.begin(), order.end(), [this](const slot* a, const slot* b) {
-    return task_order{}(plan(), a->plan, b->plan);
-  });
-  for (const auto* s : order) {
-    finished.push_back({s->plan.push ? applied_task::kind::push : applied_task::kind::pull,
-                        s->plan.node, &s->writes});
-    wrote |= s->status == task_status::done;
-    if (s->status == task_status::interrupted)
-      next_.push_back(plan().nodes[s->plan.node].name);
-  }
-  if (stored_ && shared_->config.durability == durability::exit)
-    save_exit();
-  // The state as the finished tasks leave it is shown, not kept: the step is not over.
-  if (wrote) {
-    auto updated = apply_here(state_, finished, true);
-    if (!updated)
-      return fail(updated.error());
-    if (std::any_of(updated->begin(), updated->end(), [this](channel_index c) {
-          return std::find(keys_.begin(), keys_.end(), c) != keys_.end();
-        }))
-      emit_values();
-  }
-  end(make_result());
-}
-
 void run_loop::fail(error why) {
-  ++epoch_;
-  if (running_ > 0)
+  if (running_ > 0) {
     shared_->stop = true;
+    host_.give_up_tasks();
+  }
+  ++epoch_;
   end(std::move(why));
 }
 
@@ -147,18 +161,21 @@ void run_loop::end(result<run_result> how) {
   if (!stored_)
     return complete();
   if (shared_->config.durability == durability::exit) {
-    save_exit();
+    // Of a run within another one, what is to be gone on with.
+    if (!nested() || !*outcome_ || (*outcome_)->paused()
+        || plan().options.checkpointer == checkpointing::per_thread)
+      save_exit();
   } else {
     if (waiting_put_) {
       submit(*std::exchange(waiting_put_, std::nullopt), save_ack::accepted);
       last_put_ = ticket_;
     }
     bool sync = shared_->config.durability == durability::sync;
-    if (!unsaved_.empty() || (!sync && ticket_ > first_ticket_))
-      submit({{shared_->config.thread_id, "", checkpoint_id_},
-              std::exchange(unsaved_, {}),
-              std::nullopt},
-             save_ack::durable);
+    // The run above waits for the disk at its own end, which is behind everything of this one.
+    bool durable = sync || !nested();
+    if (!unsaved_.empty() || (!sync && durable && ticket_ > first_ticket_))
+      submit({here(checkpoint_id_), std::exchange(unsaved_, {}), std::nullopt},
+             durable ? save_ack::durable : save_ack::accepted);
   }
   if (acknowledged_ == ticket_)
     complete();
@@ -169,8 +186,12 @@ void run_loop::complete() {
   release_parts();
   phase_ = phase::idle;
   ++epoch_;
-  auto outcome = std::move(*outcome_);
+  run_end outcome{std::move(*outcome_), std::move(upward_)};
+  if (nested() && outcome.how && !outcome.how->stopped)
+    outcome.update = read_in_order(state_, shown_);
   outcome_.reset();
+  upward_.reset();
+  drop_calls();
   slots_.clear();
   auto shared = std::move(shared_); // the run's things go before the owner hears of its end
   host_.ended(std::move(outcome));

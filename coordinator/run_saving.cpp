@@ -3,23 +3,22 @@
 
 #include "coordinator/checkpoint_metadata.hpp"
 
+#include <algorithm>
+
 namespace troupe {
 
 value run_loop::make_metadata(std::string_view source) const {
-  return checkpoint_metadata(source, step_, {}, shared_->config);
+  return checkpoint_metadata(source, step_, shared_->parents, shared_->config);
 }
 
-void run_loop::keep_writes(const planned_task& planned, const task_write_list& writes) {
+void run_loop::keep_writes(const slot& s, const task_write_list& writes) {
   if (!stored_ || writes.empty())
     return;
-  auto path = task_path_str(planned.push ? push_path(planned.index)
-                                         : pull_path(plan().nodes[planned.node].name));
-  unsaved_.push_back({planned.id, std::move(path), store_writes(plan(), writes)});
+  unsaved_.push_back({s.plan.id, deltas_.stored_path(path_of(s)), store_writes(plan(), writes)});
   bool folded = slots_.size() == 1; // goes with the checkpoint it makes
   if (folded || shared_->config.durability == durability::exit)
     return;
-  save_request request{
-    {shared_->config.thread_id, "", checkpoint_id_}, std::exchange(unsaved_, {}), std::nullopt};
+  save_request request{here(checkpoint_id_), std::exchange(unsaved_, {}), std::nullopt};
   submit(std::move(request),
          shared_->config.durability == durability::sync ? save_ack::durable : save_ack::accepted);
 }
@@ -30,13 +29,15 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
     parent_id_ = saved_id_; // else parts show the parent of what was loaded, as in the reference
   if (stored_) {
     metadata_ = make_metadata(source);
+    if (deltas_.active()) {
+      deltas_.made(updated);
+      metadata_ = deltas_.counted(metadata_);
+    }
     if (shared_->config.durability == durability::exit) {
       unsaved_.clear();
       exit_updated_ = updated ? std::optional{*updated} : std::nullopt;
     } else {
-      save_request request{{shared_->config.thread_id, "", std::move(before)},
-                           std::exchange(unsaved_, {}),
-                           make_put(updated)};
+      save_request request{here(std::move(before)), std::exchange(unsaved_, {}), make_put(updated)};
       saved_id_ = checkpoint_id_;
       bool sync = shared_->config.durability == durability::sync;
       if (!sync && last_put_ > acknowledged_) {
@@ -53,11 +54,37 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
 checkpoint_put run_loop::make_put(const std::vector<channel_index>* updated) {
   checkpoint_put out;
   out.parent_id = saved_id_;
+  auto snapshots = deltas_.settle(state_);
   out.checkpoint = take_checkpoint(state_, updated, out.new_versions);
+  if (deltas_.active()) {
+    store_snapshots(state_, snapshots, out.checkpoint);
+    metadata_ = deltas_.counted(metadata_);
+  }
   out.checkpoint.id = checkpoint_id_;
   out.checkpoint.ts = host_.timestamp();
   out.metadata = metadata_;
   return out;
+}
+
+// What the tasks of the step wrote to delta channels, once it is applied.
+void run_loop::note_deltas() {
+  for (const auto& s : slots_)
+    if (!s.call)
+      deltas_.applied(step_, s.plan.id, path_of(s), s.writes);
+  for (const auto& [id, task] : pending_.tasks)
+    if (std::none_of(slots_.begin(), slots_.end(),
+                     [&id = id](const slot& s) { return s.plan.id == id; }))
+      deltas_.lost(task.output);
+  deltas_.end_step();
+}
+
+// The parent of the one checkpoint of a first run: so that the writes which made it have a place.
+void run_loop::put_stub(std::string id) {
+  checkpoint_put stub;
+  stub.checkpoint.id = saved_id_ = id;
+  stub.checkpoint.ts = host_.timestamp();
+  stub.metadata = value::map({{"step", -2}});
+  submit({here(std::move(id)), {}, std::move(stub)}, save_ack::accepted);
 }
 
 void run_loop::submit(save_request request, save_ack when) {
@@ -66,14 +93,26 @@ void run_loop::submit(save_request request, save_ack when) {
 
 // Durability exit: the checkpoint the run ended at, then the writes of its unfinished step.
 void run_loop::save_exit() {
-  const checkpoint_ref here{shared_->config.thread_id, "", checkpoint_id_};
   if (checkpoint_id_ != saved_id_ && !metadata_.is_null()) {
-    save_request request{here, {}, make_put(exit_updated_ ? &*exit_updated_ : nullptr)};
+    save_request request{here(checkpoint_id_), {}, std::nullopt};
+    if (deltas_.active())
+      request.writes = deltas_.take_exit_writes(state_);
+    if (!request.writes.empty()) {
+      if (auto stub = deltas_.stub_id())
+        put_stub(std::move(*stub));
+      request.ref = here(saved_id_);
+    }
+    request.put = make_put(exit_updated_ ? &*exit_updated_ : nullptr);
     saved_id_ = checkpoint_id_;
     submit(std::move(request), save_ack::durable);
   }
+  if (!shared_->answer_waits()) // a plain answer that was taken is not to be taken again
+    for (auto& task : unsaved_)
+      if (task.task_id == names::null_task_id)
+        std::erase_if(task.writes, [](const auto& w) { return w.first == names::resume; });
+  std::erase_if(unsaved_, [](const task_writes& task) { return task.writes.empty(); });
   if (!unsaved_.empty())
-    submit({here, std::exchange(unsaved_, {}), std::nullopt}, save_ack::durable);
+    submit({here(checkpoint_id_), std::exchange(unsaved_, {}), std::nullopt}, save_ack::durable);
 }
 
 bool run_loop::may_go_on() const noexcept {

@@ -1,7 +1,8 @@
 // The front door: the public classes over their cores.
 #include <troupe/runtime.hpp>
 
-#include "coordinator/app_core.hpp"
+#include "coordinator/delta_values.hpp"
+#include "coordinator/part_source.hpp"
 #include "coordinator/runtime_core.hpp"
 #include "coordinator/state_access.hpp"
 
@@ -15,13 +16,15 @@ namespace troupe {
 
 namespace {
 
-constexpr std::array<std::pair<stream_mode, std::string_view>, 6> mode_names{{
+constexpr std::array<std::pair<stream_mode, std::string_view>, 8> mode_names{{
   {stream_mode::values, "values"},
   {stream_mode::updates, "updates"},
   {stream_mode::custom, "custom"},
   {stream_mode::checkpoints, "checkpoints"},
   {stream_mode::tasks, "tasks"},
   {stream_mode::debug, "debug"},
+  {stream_mode::messages, "messages"},
+  {stream_mode::tools, "tools"},
 }};
 
 constexpr std::array<std::pair<durability, std::string_view>, 3> durability_names{{
@@ -51,13 +54,14 @@ auto parse(const Table& table, std::string_view text, std::string_view what)
 }
 
 result<saver*> saver_of(const app_core& app, const run_config& config) {
+  if (app.plan()->options.checkpointer == checkpointing::per_thread)
+    return error{errc::invalid_config, "checkpointer=True cannot be used for root graphs.",
+                 "RuntimeError"};
   auto* store = app.saver();
   if (!store)
     return error{errc::no_saver, "No checkpointer set"};
   if (auto fits = check_config(config, true); !fits)
     return fits.error();
-  if (!config.checkpoint_ns.empty())
-    return error{errc::invalid_config, "Subgraph " + config.checkpoint_ns + " not found"};
   return store;
 }
 
@@ -125,27 +129,38 @@ result<run_result> basic_app::try_invoke(const run_input& input, const run_confi
 }
 
 run_handle basic_app::start(const run_input& input, const run_config& config) const {
-  auto run = core_->start(input, config);
+  return handle_of(core_->start(input, config));
+}
+
+run_handle basic_app::handle_of(result<std::shared_ptr<pending_run>> run) const {
   if (run)
     return run_handle{std::move(*run)};
   auto failed = std::make_shared<pending_run>(run_control{}, core_->runtime().shared().actors);
-  failed->finish(run.error());
+  failed->finish({run.error()});
   return run_handle{std::move(failed)};
 }
 
 part_stream basic_app::stream(const run_input& input, const run_config& config,
-                              std::vector<stream_mode> modes) const {
-  return part_stream{std::make_unique<part_source>(core_, input, config, modes)};
+                              const stream_options& options) const {
+  return part_stream{std::make_unique<run_source>(core_, input, config, options)};
 }
 
-result<state_snapshot> basic_app::try_get_state(const run_config& config) const {
+run_handle basic_app::start(const run_input& input, const run_config& config,
+                            const stream_options& options) const {
+  auto log = core_->runtime().log().of(config.thread_id);
+  return handle_of(core_->start(input, config, {}, std::make_shared<log_sink>(options.modes, log)));
+}
+
+part_stream basic_app::follow(const std::string& thread_id, std::uint64_t after) const {
+  auto log = core_->runtime().log().find(thread_id);
+  return part_stream{std::make_unique<log_source>(std::move(log), after)};
+}
+
+result<state_snapshot> basic_app::try_get_state(const run_config& config, bool subgraphs) const {
   auto store = saver_of(*core_, config);
   if (!store)
     return store.error();
-  auto saved = (*store)->get_tuple({config.thread_id, "", config.checkpoint_id});
-  if (!saved)
-    return saved.error();
-  return make_snapshot(core_->plan(), config, *saved, config.checkpoint_id.empty());
+  return read_snapshot(core_->plan(), **store, config, subgraphs);
 }
 
 result<std::vector<state_snapshot>>
@@ -153,21 +168,24 @@ basic_app::try_get_state_history(const run_config& config, const history_options
   auto store = saver_of(*core_, config);
   if (!store)
     return store.error();
+  auto plan = graph_at(core_->plan(), config.checkpoint_ns);
+  if (!plan)
+    return plan.error();
   list_query query;
   query.thread_id = config.thread_id;
-  query.checkpoint_ns = "";
+  query.checkpoint_ns = config.checkpoint_ns;
   if (!config.checkpoint_id.empty())
     query.checkpoint_id = config.checkpoint_id;
   query.filter = options.filter;
   query.before = options.before;
   query.limit = options.limit;
-  auto saved = (*store)->list(query);
+  auto saved = list_checkpoints(**plan, **store, query);
   if (!saved)
     return saved.error();
   std::vector<state_snapshot> out;
   out.reserve(saved->size());
   for (auto& tuple : *saved) {
-    auto shown = make_snapshot(core_->plan(), config, std::move(tuple), false);
+    auto shown = make_snapshot(*plan, config, std::move(tuple), false);
     if (!shown)
       return shown.error();
     out.push_back(std::move(*shown));
@@ -187,7 +205,14 @@ result<checkpoint_ref> basic_app::try_bulk_update_state(
   auto store = saver_of(*core_, config);
   if (!store)
     return store.error();
-  return update_thread(core_->plan(), **store, config, supersteps, tools_of(*core_));
+  auto plan = graph_at(core_->plan(), config.checkpoint_ns);
+  if (!plan)
+    return plan.error();
+  return update_thread(*plan, **store, config, supersteps, tools_of(*core_));
+}
+
+result<void> basic_app::clear_cache(const std::vector<std::string>& nodes) const {
+  return core_->clear_cache(nodes);
 }
 
 const compiled_graph& basic_app::graph() const noexcept {

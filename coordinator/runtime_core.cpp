@@ -38,6 +38,8 @@ std::string now_text() {
 
 runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& options)
   : saver_{make_saver(options)},
+    store_{options.store},
+    cache_{options.cache},
     services_{options.blocking_threads},
     random_{std::random_device{}()} {
   if (!outside) {
@@ -50,10 +52,15 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
   if (caf::get_or(system_->config(), "scheduler.policy", caf::atom("")) != caf::atom("testing"))
     strands_ = std::make_unique<unit_pool<strand>>(*system_);
   if (saver_) {
-    services_.saver_card = services_.actors.add("saver", "saver", nullptr);
-    services_.saver = system_->spawn<saver_actor, caf::hidden + caf::lazy_init>(
-      services_.actors, services_.saver_card, saver_);
+    services_.saver = make_saver_link(saver_);
   }
+}
+
+std::shared_ptr<saver_link> runtime_core::make_saver_link(std::shared_ptr<troupe::saver> saver) {
+  auto card = services_.actors.add("saver", "saver", nullptr);
+  auto actor = system_->spawn<saver_actor, caf::hidden + caf::lazy_init>(services_.actors, card,
+                                                                         std::move(saver));
+  return std::make_shared<saver_link>(saver_link{std::move(actor), std::move(card)});
 }
 
 runtime_core::~runtime_core() {
@@ -92,6 +99,20 @@ run_group runtime_core::spawn_group(const std::shared_ptr<const group_context>& 
 }
 
 bool runtime_core::enter(pending_run& run, const run_group& group) {
+  if (!enter(static_cast<const run_completion&>(run), group))
+    return false;
+  control_hooks::add(run.controlled(), &run, [this, key = &run, group] {
+    stop_run(key, group, {errc::cancelled, "run: cancelled"});
+  });
+  return true;
+}
+
+void runtime_core::leave(pending_run& run) {
+  control_hooks::remove(run.controlled(), &run);
+  leave(static_cast<const run_completion&>(run));
+}
+
+bool runtime_core::enter(const run_completion& run, const run_group& group) {
   std::lock_guard lock{mutex_};
   if (closed_)
     return false;
@@ -99,7 +120,11 @@ bool runtime_core::enter(pending_run& run, const run_group& group) {
   return true;
 }
 
-void runtime_core::leave(pending_run& run) {
+void runtime_core::stop_run(const run_completion* run, const run_group& group, error why) {
+  tell(group.coordinator, *group.card, nullptr, troupe::stop_run{run, std::move(why)});
+}
+
+void runtime_core::leave(const run_completion& run) {
   std::lock_guard lock{mutex_};
   active_.erase(&run);
   if (active_.empty())
@@ -118,6 +143,13 @@ std::shared_ptr<app_core> runtime_core::find_app(const graph_plan* plan) const {
   return it == apps_.end() ? nullptr : it->second;
 }
 
+std::shared_ptr<app_core> runtime_core::app_of(const std::shared_ptr<const graph_plan>& plan) {
+  if (auto known = find_app(plan.get()))
+    return known;
+  keep(std::make_shared<app_core>(*this, compiled_graph{plan}));
+  return find_app(plan.get()); // another thread may have been first
+}
+
 // Close the gate, end the runs, wait for those who wait for them, then end the actors.
 void runtime_core::stop() {
   {
@@ -125,7 +157,7 @@ void runtime_core::stop() {
     closed_ = true;
     for (auto& [run, group] : active_)
       tell(group.coordinator, *group.card, nullptr,
-           stop_run{{errc::runtime_stopped, "run: the runtime was stopped"}});
+           troupe::stop_run{run, {errc::runtime_stopped, "run: the runtime was stopped"}});
     left_.wait(lock, [this] { return active_.empty(); });
   }
   for (auto& [plan, app] : apps_)
@@ -133,7 +165,7 @@ void runtime_core::stop() {
   services_.pool.stop();
   services_.clock.stop();
   if (services_.saver)
-    caf::anon_send_exit(services_.saver, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(services_.saver->actor, caf::exit_reason::user_shutdown);
   services_.saver = nullptr;
   services_.actors.wait_until_empty();
   apps_.clear();

@@ -5,6 +5,7 @@
 #include "actors/services.hpp"
 #include "actors/strand.hpp"
 #include "actors/unit_pool.hpp"
+#include "coordinator/part_log.hpp"
 #include "coordinator/pending_run.hpp"
 #include "coordinator/run_actor.hpp"
 #include "graph/task_id.hpp"
@@ -31,11 +32,11 @@ struct run_group {
   card_ptr card;
 };
 
-class runtime_core {
+class runtime_core : public nested_host {
 public:
   /// `outside` null: an actor system of its own.
   runtime_core(caf::actor_system* outside, const runtime_options& options);
-  ~runtime_core();
+  ~runtime_core() override;
 
   caf::actor_system& system() noexcept { return *system_; }
   services& shared() noexcept { return services_; }
@@ -45,6 +46,15 @@ public:
   strand* acquire_strand();
   void release_strand(strand* unit);
   const std::shared_ptr<troupe::saver>& saver() const noexcept { return saver_; }
+  const std::shared_ptr<troupe::store>& store() const noexcept { return store_; }
+  const std::shared_ptr<node_cache>& cache() const noexcept { return cache_; }
+
+  part_log& log() noexcept { return log_; }
+
+  // nested_host
+  std::function<void()> start(nested_run run, std::function<void(nested_end)> then) override;
+  nested_end run_here(nested_run run) override;
+  void wait(latch& what) override;
 
   /// Unique in this process, each behind the one before. Any thread.
   std::string next_checkpoint_id(std::int64_t step);
@@ -54,11 +64,21 @@ public:
                         caf::execution_unit* unit);
 
   /// The gate: false when the runtime is stopping. A run that was let in is told to end by stop().
+  bool enter(const run_completion& run, const run_group& group);
+  void leave(const run_completion& run);
+  /// The same for a run that its caller's control can cancel.
   bool enter(pending_run& run, const run_group& group);
   void leave(pending_run& run);
+  /// Ends the run now, if it is still on.
+  void stop_run(const run_completion* run, const run_group& group, error why);
+
+  /// The actor in front of a saver; it ends with whoever made it.
+  std::shared_ptr<saver_link> make_saver_link(std::shared_ptr<troupe::saver> saver);
 
   void keep(std::shared_ptr<app_core> app);
   std::shared_ptr<app_core> find_app(const graph_plan* plan) const;
+  /// Loads it when it is not.
+  std::shared_ptr<app_core> app_of(const std::shared_ptr<const graph_plan>& plan);
 
 private:
   void stop();
@@ -70,14 +90,17 @@ private:
   std::unique_ptr<caf::actor_system> own_;
   caf::actor_system* system_ = nullptr;
   std::shared_ptr<troupe::saver> saver_;
+  std::shared_ptr<troupe::store> store_;
+  std::shared_ptr<node_cache> cache_;
   services services_;
 
   mutable std::mutex mutex_;
   std::condition_variable left_;
   bool closed_ = false;
-  std::unordered_map<pending_run*, run_group> active_;
+  std::unordered_map<const run_completion*, run_group> active_;
   std::unordered_map<const graph_plan*, std::shared_ptr<app_core>> apps_;
 
+  part_log log_;
   std::mutex id_mutex_;
   checkpoint_id_clock ids_;
   std::mt19937_64 random_;

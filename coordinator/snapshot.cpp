@@ -1,10 +1,12 @@
 // A stored checkpoint as a snapshot: the state, and the tasks that follow it.
 #include "coordinator/apply.hpp"
+#include "coordinator/delta_values.hpp"
 #include "coordinator/parts.hpp"
 #include "coordinator/state_access.hpp"
 #include "coordinator/stored_writes.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 namespace troupe {
 
@@ -71,7 +73,10 @@ value path_value(const planned_task& task, const plan_node& node) {
 task_snapshot show_task(const graph_plan& plan, const planned_task& task, const task_record* record,
                         bool live) {
   const auto& node = plan.nodes[task.node];
-  task_snapshot out{task.id, node.name, path_value(task, node), {}, {}, std::nullopt};
+  task_snapshot out;
+  out.id = task.id;
+  out.name = node.name;
+  out.path = path_value(task, node);
   if (!record)
     return out;
   out.error = record->error;
@@ -96,11 +101,12 @@ result<state_snapshot> make_snapshot(const std::shared_ptr<const graph_plan>& pl
     return step.error();
   preview_outside(*step);
   bool applied = live && preview_finished(*step);
-  out.values = read_output(step->state, plan->stream_keys);
+  out.values = read_output(step->state, whole_state(*plan));
   for (const auto& t : step->tasks) {
     const auto* record = step->stored.find(t.id);
     out.tasks.push_back(show_task(*plan, t, record, live));
-    const auto& shown = out.tasks.back();
+    auto& shown = out.tasks.back();
+    shown.subgraph_ns = subgraph_namespace(*plan, config.checkpoint_ns, t);
     if (!applied || !record || !record->finished())
       out.next.push_back(shown.name);
     out.interrupts.insert(out.interrupts.end(), shown.interrupts.begin(), shown.interrupts.end());
@@ -109,6 +115,65 @@ result<state_snapshot> make_snapshot(const std::shared_ptr<const graph_plan>& pl
   out.metadata = saved->metadata;
   out.created_at = saved->checkpoint.ts;
   out.parent_id = saved->parent_id;
+  return out;
+}
+
+// The graph a node is, or the n-th it says it calls.
+static std::shared_ptr<const graph_plan> inner_graph(const graph_plan& plan, std::string_view node,
+                                                     std::size_t nth) {
+  auto n = plan.find_node(node);
+  if (n == no_index)
+    return nullptr;
+  const auto& found = plan.nodes[n];
+  if (found.body.graph)
+    return found.body.graph;
+  if (found.calls.empty())
+    return nullptr;
+  return found.calls[std::min(nth, found.calls.size() - 1)].plan();
+}
+
+result<std::shared_ptr<const graph_plan>> graph_at(const std::shared_ptr<const graph_plan>& root,
+                                                   std::string_view checkpoint_ns) {
+  auto at = root;
+  auto parts = split_namespace(checkpoint_ns);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    std::size_t nth = 0;
+    if (i + 1 < parts.size())
+      std::from_chars(parts[i + 1].data(), parts[i + 1].data() + parts[i + 1].size(), nth);
+    auto name = nodes_of_namespace(parts[i]);
+    if (name.empty())
+      continue; // the number behind a graph
+    at = inner_graph(*at, name.front(), nth);
+    if (!at)
+      return error{errc::invalid_config,
+                   "Subgraph " + without_task_ids(checkpoint_ns) + " not found"};
+  }
+  return at;
+}
+
+result<state_snapshot> read_snapshot(const std::shared_ptr<const graph_plan>& root, saver& store,
+                                     const run_config& config, bool subgraphs) {
+  auto plan = graph_at(root, config.checkpoint_ns);
+  if (!plan)
+    return plan.error();
+  auto saved = find_checkpoint(**plan, store,
+                               {config.thread_id, config.checkpoint_ns, config.checkpoint_id});
+  if (!saved)
+    return saved.error();
+  auto out = make_snapshot(*plan, config, *saved, config.checkpoint_id.empty());
+  if (!out || !subgraphs)
+    return out;
+  for (auto& task : out->tasks) {
+    if (task.subgraph_ns.empty())
+      continue;
+    auto inner_config = config;
+    inner_config.checkpoint_ns = task.subgraph_ns;
+    inner_config.checkpoint_id.clear();
+    auto inner = read_snapshot(root, store, inner_config, true);
+    if (!inner)
+      return inner;
+    task.state = std::make_shared<state_snapshot>(std::move(*inner));
+  }
   return out;
 }
 

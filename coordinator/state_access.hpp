@@ -25,6 +25,17 @@ result<state_snapshot> make_snapshot(const std::shared_ptr<const graph_plan>& pl
                                      const run_config& config,
                                      const std::optional<checkpoint_tuple>& saved, bool live);
 
+/// The state of a thread, with those of its tasks that are graphs when `subgraphs` is set.
+/// Shape:  `config.checkpoint_ns` names a subgraph's state.
+/// Errors: invalid_config (Subgraph … not found), those of make_snapshot, storage codes.
+result<state_snapshot> read_snapshot(const std::shared_ptr<const graph_plan>& root, saver& store,
+                                     const run_config& config, bool subgraphs);
+
+/// The graph whose state is kept under a namespace.
+/// Errors: invalid_config (Subgraph … not found).
+result<std::shared_ptr<const graph_plan>> graph_at(const std::shared_ptr<const graph_plan>& root,
+                                                   std::string_view checkpoint_ns);
+
 /// What an update needs besides the saver.
 struct update_tools {
   std::function<std::string(std::int64_t step)> next_checkpoint_id;

@@ -34,9 +34,26 @@ void add_to(task_record& task, const graph_plan& plan, const pending_write& w) {
     task.questions = read_questions(w.value);
   } else if (w.channel == names::resume) {
     task.answers = read_answers(w.value);
-  } else if (!control_write(w.channel)) {
+  } else if (w.channel == names::error_source) {
+    task.handed_over = true;
+  } else {
     task.output.push_back(restore_write(plan, w.channel, w.value));
   }
+}
+
+// What is not to be stored does not get there by way of a send either.
+value without_untracked(const graph_plan& plan, const value& packet) {
+  if (!packet.is(value_kind::send) || !packet.payload()[1].is_map())
+    return packet;
+  auto sent = packet.as<send>();
+  bool changed = false;
+  for (const auto& e : packet.payload()[1].entries())
+    if (auto c = plan.find_channel(e.key());
+        c != no_index && plan.channels[c].spec.kind == channel_kind::untracked) {
+      sent.arg = sent.arg.without(e.key());
+      changed = true;
+    }
+  return changed ? value::of(sent) : packet;
 }
 
 } // namespace
@@ -50,7 +67,9 @@ std::vector<interrupt> stored_writes::waiting() const {
   std::vector<interrupt> out;
   for (const auto& [id, task] : tasks)
     for (auto& q : task.waiting())
-      out.push_back(std::move(q));
+      if (std::none_of(out.begin(), out.end(),
+                       [&q](const interrupt& other) { return other.id == q.id; }))
+        out.push_back(std::move(q));
   return out;
 }
 
@@ -76,9 +95,14 @@ std::vector<std::pair<std::string, value>> store_writes(const graph_plan& plan,
                                                         const task_write_list& writes) {
   std::vector<std::pair<std::string, value>> out;
   out.reserve(writes.size());
-  for (const auto& w : writes)
-    if (w.channel == no_index || plan.channels[w.channel].spec.kind != channel_kind::untracked)
-      out.emplace_back(std::string{w.target(plan)}, w.val);
+  for (const auto& w : writes) {
+    if (w.channel == no_index || w.channel != plan.tasks) {
+      if (w.channel == no_index || plan.channels[w.channel].spec.kind != channel_kind::untracked)
+        out.emplace_back(std::string{w.target(plan)}, w.val);
+    } else {
+      out.emplace_back(names::tasks, without_untracked(plan, w.val));
+    }
+  }
   return out;
 }
 

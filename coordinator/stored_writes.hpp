@@ -20,6 +20,7 @@ struct task_record {
   std::vector<value> answers;       // to its questions so far
   std::vector<interrupt> questions; // the latest, answered or not
   value error;                      // the first, or null
+  bool handed_over = false;         // it failed, and its node's error handler took over
 
   bool finished() const noexcept { return !output.empty(); }
   /// Questions that still wait.
@@ -34,7 +35,7 @@ struct stored_writes {
   std::optional<value> answer;                           // the null task's plain answer
 
   const task_record* find(std::string_view task_id) const;
-  /// The questions of all tasks that wait, in the order of their ids' tasks.
+  /// The questions of all tasks that wait, each once, in the order of their tasks' ids.
   std::vector<interrupt> waiting() const;
 };
 

@@ -135,6 +135,13 @@ result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> p
   return {};
 }
 
+void mark_called(thread_state& state, const std::string& name) {
+  auto known = std::find_if(state.foreign_seen.begin(), state.foreign_seen.end(),
+                            [&name](const auto& e) { return e.first == name; });
+  if (known == state.foreign_seen.end())
+    state.foreign_seen.emplace_back(name, named<version>{});
+}
+
 checkpoint take_checkpoint(thread_state& state, const std::vector<channel_index>* updated,
                            std::vector<std::string>& new_versions) {
   checkpoint out;
@@ -176,12 +183,20 @@ value read_channels(const thread_state& state, const std::vector<channel_index>&
   return value::map(std::move(out));
 }
 
-value read_output(const thread_state& state, const std::vector<channel_index>& keys) {
-  if (state.plan->single && keys.size() == 1)
-    return available(state, keys[0])
-             ? read_channel(state.plan->channels[keys[0]].spec, state.cells[keys[0]])
-             : value{};
-  return read_channels(state, keys);
+state_update read_in_order(const thread_state& state, const shown_channels& shown) {
+  state_update out;
+  for (auto c : shown.keys)
+    if (available(state, c))
+      out.set(state.plan->channels[c].name,
+              read_channel(state.plan->channels[c].spec, state.cells[c]));
+  return out;
+}
+
+value read_output(const thread_state& state, const shown_channels& shown) {
+  if (!shown.bare)
+    return read_channels(state, shown.keys);
+  auto c = shown.keys.front();
+  return available(state, c) ? read_channel(state.plan->channels[c].spec, state.cells[c]) : value{};
 }
 
 } // namespace troupe

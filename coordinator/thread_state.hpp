@@ -11,6 +11,7 @@
 
 #include <troupe/saver.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,9 @@ result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> p
 checkpoint take_checkpoint(thread_state& state, const std::vector<channel_index>* updated,
                            std::vector<std::string>& new_versions);
 
+/// A task that a body started counts as seen: by its name, with nothing.
+void mark_called(thread_state& state, const std::string& name);
+
 /// The version the next apply gives to the channels it moves.
 inline version next_version(const thread_state& state) {
   return {state.newest.number + 1, state.tag};
@@ -70,8 +74,24 @@ inline bool available(const thread_state& state, channel_index c) {
 /// The available ones of these channels as a map.
 value read_channels(const thread_state& state, const std::vector<channel_index>& keys);
 
-/// The state as a stream or result shows it: a map of `keys`, or for a single-value graph that
-/// value.
-value read_output(const thread_state& state, const std::vector<channel_index>& keys);
+/// What results and stream parts show of a state: a map of these channels, or the bare value of the
+/// only one.
+struct shown_channels {
+  std::vector<channel_index> keys;
+  bool bare = false;
+
+  bool has(channel_index c) const {
+    return c != no_index && std::find(keys.begin(), keys.end(), c) != keys.end();
+  }
+};
+/// All state channels of a graph.
+inline shown_channels whole_state(const graph_plan& plan) {
+  return {plan.stream_keys, plan.single};
+}
+
+/// The state as a stream or result shows it; null for a bare channel without a value.
+value read_output(const thread_state& state, const shown_channels& shown);
+/// The same as an update, in the order of the channels.
+state_update read_in_order(const thread_state& state, const shown_channels& shown);
 
 } // namespace troupe

@@ -60,6 +60,7 @@ public:
     finish_nodes();
     list_channels();
     add_warnings();
+    warn_of_hopeless_joins();
     shrink();
     plan_->index();
     return std::shared_ptr<const graph_plan>{std::move(plan_)};
@@ -110,33 +111,69 @@ private:
   // ---- nodes --------------------------------------------------------------------------------
 
   void add_nodes() {
-    plan_->nodes.reserve(spec_.nodes.size() + 1);
+    plan_->nodes.reserve(2 * spec_.nodes.size() + 2);
+    place_.reserve(spec_.nodes.size());
     auto& start = plan_->nodes.emplace_back();
     start.name = names::start;
     start.branch = plan_->start;
     start.triggers = {plan_->start};
     plan_->channels[plan_->start].triggers = {0};
-    for (const auto& n : spec_.nodes)
-      add_node(n);
+    for (const auto& n : spec_.nodes) {
+      node_index handler = no_index;
+      if (n.options.on_error)
+        handler = add_handler(concat({names::error_handler_prefix, n.name}), n.options.on_error,
+                              n.options.lane);
+      place_.push_back(add_node(n, handler));
+    }
+    if (spec_.defaults.on_error) {
+      auto handler = add_handler(std::string{names::default_error_handler},
+                                 spec_.defaults.on_error);
+      for (auto i : place_)
+        if (plan_->nodes[i].handler == no_index)
+          plan_->nodes[i].handler = handler;
+    }
   }
 
-  void add_node(const node_spec& n) {
+  plan_node& add_plan_node(std::string name, bool defer) {
     auto i = static_cast<node_index>(plan_->nodes.size());
-    channel_spec kind{.kind = n.options.defer ? channel_kind::last_value_after_finish
-                                              : channel_kind::ephemeral,
+    channel_spec kind{.kind = defer ? channel_kind::last_value_after_finish
+                                    : channel_kind::ephemeral,
                       .guard = false};
-    auto branch = add_channel(concat({names::branch_prefix, n.name}), std::move(kind));
+    auto branch = add_channel(concat({names::branch_prefix, name}), std::move(kind));
     plan_->channels[branch].triggers = {i};
     auto& node = plan_->nodes.emplace_back();
-    node.name = n.name;
-    node.body = n.body;
-    node.lane = n.options.lane;
-    node.defer = n.options.defer;
-    node.metadata = n.options.metadata;
-    node.destinations = n.options.destinations;
+    node.name = std::move(name);
+    node.defer = defer;
     node.branch = branch;
     node.triggers = {branch};
+    return node;
+  }
+
+  node_index add_node(const node_spec& n, node_index handler) {
+    auto& node = add_plan_node(n.name, n.options.defer);
+    node.body = n.body;
+    node.lane = n.options.lane;
+    const auto& defaults = spec_.defaults;
+    node.retry = n.options.retry.given() ? n.options.retry : defaults.retry;
+    node.timeout = n.options.timeout.given() ? n.options.timeout : defaults.timeout;
+    node.cache = n.options.cache.given ? n.options.cache : defaults.cache;
+    node.handler = handler;
+    node.metadata = n.options.metadata;
+    node.destinations = n.options.destinations;
+    node.calls = n.options.calls;
     node.reads = n.options.input ? places(*n.options.input) : state_keys_;
+    return static_cast<node_index>(plan_->nodes.size() - 1);
+  }
+
+  // Reads nothing by itself: it is given what the failed node was given.
+  node_index add_handler(std::string name, const any_body& body, lane runs_on = lane::standard) {
+    auto& node = add_plan_node(std::move(name), false);
+    node.body = body.get();
+    node.retry = spec_.defaults.retry;
+    node.timeout = spec_.defaults.timeout;
+    node.handles = true;
+    node.lane = runs_on;
+    return static_cast<node_index>(plan_->nodes.size() - 1);
   }
 
   // The place in the plan of a name that was checked.
@@ -145,7 +182,7 @@ private:
       return 0;
     if (name == names::end)
       return end_node;
-    return spec_.node_at.find(name)->second + 1;
+    return place_[spec_.node_at.find(name)->second];
   }
 
   // ---- edges --------------------------------------------------------------------------------
@@ -170,7 +207,7 @@ private:
       auto [at, is_new] = known.try_emplace(name, &j);
       if (is_new)
         add_join(std::move(name), j);
-      else if (at->second->from != j.from || at->second->to != j.to)
+      else if (at->second->from != j.from || at->second->to != j.to || at->second->how != j.how)
         return error{errc::invalid_graph,
                      "compile a graph: two edges would share a channel: `" + name + "`"};
     }
@@ -182,9 +219,13 @@ private:
     auto waited_for = j.from;
     std::ranges::sort(waited_for);
     waited_for.erase(std::unique(waited_for.begin(), waited_for.end()), waited_for.end());
-    auto kind = plan_->nodes[to].defer ? channel_kind::named_barrier_after_finish
-                                       : channel_kind::named_barrier;
-    auto channel = add_channel(std::move(name), {.kind = kind, .names = std::move(waited_for)});
+    auto kind = !j.waits_for_all()       ? channel_kind::named_quorum
+                : plan_->nodes[to].defer ? channel_kind::named_barrier_after_finish
+                                         : channel_kind::named_barrier;
+    auto need = j.how.need == 0 ? waited_for.size() : j.how.need;
+    auto channel = add_channel(
+      std::move(name),
+      {.kind = kind, .names = std::move(waited_for), .need = need, .patience = j.how.timeout});
     plan_->channels[channel].triggers = {to};
     plan_->nodes[to].triggers.push_back(channel);
     for (const auto& from : j.from)
@@ -236,8 +277,10 @@ private:
         plan_->stream_keys.push_back(c);
       if (reacts_to_silence(channel.spec))
         plan_->reacting.push_back(c);
-      if (waits_for_finish(channel.spec.kind))
+      if (waits_for_finish(channel.spec))
         plan_->finishing.push_back(c);
+      if (channel.spec.kind == channel_kind::named_quorum && channel.spec.patience.count() > 0)
+        plan_->patient.push_back(c);
     }
   }
 
@@ -248,6 +291,47 @@ private:
           concat({"Node `", n.name,
                   "` has both destinations and edges: the edges are taken besides what its "
                   "commands say. Remove the edges if its commands decide alone."}));
+  }
+
+  // Nodes that a join waits for and that nothing leads to. A route without a path map, and a
+  // command without destinations, may lead anywhere.
+  void warn_of_hopeless_joins() {
+    if (plan_->finishing.empty() && spec_.joins.empty())
+      return;
+    std::vector<bool> reached(plan_->nodes.size());
+    std::vector<node_index> open{0};
+    reached[0] = true;
+    while (!open.empty()) {
+      auto n = open.back();
+      open.pop_back();
+      auto reach = [&](node_index to) {
+        if (to != end_node && to != no_index && !reached[to]) {
+          reached[to] = true;
+          open.push_back(to);
+        }
+      };
+      const auto& node = plan_->nodes[n];
+      for (const auto& w : node.writes)
+        for (auto to : plan_->channels[w.channel].triggers)
+          reach(to);
+      if (leads_anywhere(node))
+        return;
+      for (const auto& r : node.routes)
+        for (const auto& [label, to] : r.map.entries())
+          reach(place(to));
+      for (const auto& to : node.destinations)
+        if (spec_.has_node(to))
+          reach(place(to));
+    }
+    for (const auto& j : spec_.joins)
+      for (const auto& from : j.from)
+        if (j.to != names::end && !reached[place(from)])
+          plan_->warnings.push_back(
+            concat({"The join into `", j.to, "` waits for `", from, "`, which nothing leads to."}));
+  }
+
+  static bool leads_anywhere(const plan_node& node) {
+    return std::ranges::any_of(node.routes, [](const auto& r) { return !r.map.given(); });
   }
 
   void shrink() {
@@ -266,7 +350,8 @@ private:
 
   const graph_spec& spec_;
   std::shared_ptr<graph_plan> plan_;
-  indices channel_at_; // the plan's channel for each of spec_.channels
+  indices channel_at_;            // the plan's channel for each of spec_.channels
+  std::vector<node_index> place_; // the plan's node for each of spec_.nodes
   indices state_keys_;
 };
 

@@ -1,9 +1,8 @@
-// The picture of a compiled graph: its edges, and a Mermaid flowchart of them.
+// The edges of a compiled graph as they are drawn: who may run behind whom.
 #include "graph/graph_plan.hpp"
 #include "graph/names.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -27,7 +26,8 @@ void add_exits(std::vector<exit>& out, const graph_plan& plan, const plan_route&
   if (route.map.given())
     return;
   for (node_index to = 1; to < plan.nodes.size(); ++to)
-    out.push_back({to, {}});
+    if (!plan.nodes[to].handles)
+      out.push_back({to, {}});
   out.push_back({no_index, {}});
 }
 
@@ -135,7 +135,7 @@ private:
     std::set<node_index> next;
     for (auto c : written)
       if (arrived_.complete(c)) {
-        if (waits_for_finish(plan_.channels[c].spec.kind))
+        if (waits_for_finish(plan_.channels[c].spec))
           waiting_.insert(c);
         else
           fire(c, next);
@@ -228,67 +228,21 @@ std::vector<edge> end_edges(const graph_plan& plan, const std::vector<edge>& edg
   return out;
 }
 
-// ---- Mermaid --------------------------------------------------------------------------------
-
-// Words the flowchart grammar keeps for itself.
-constexpr std::array<std::string_view, 14> grammar_words{
-  "call",      "class", "classDef", "click",       "default",   "direction", "end",
-  "flowchart", "graph", "href",     "interpolate", "linkStyle", "style",     "subgraph"};
-
-bool is_plain_word(std::string_view name) {
-  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  auto inside = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_'; };
-  return !name.empty() && letter(name[0]) && std::ranges::all_of(name, inside)
-         && std::ranges::find(grammar_words, name) == grammar_words.end();
-}
-
-// The name where it is a plain word, else `_` and the node's place: so no two nodes share one.
-std::string mermaid_id(const graph_plan& plan, std::string_view name) {
-  if (name == names::start || name == names::end || is_plain_word(name))
-    return std::string{name};
-  return "_" + std::to_string(plan.find_node(name));
-}
-
-// Text between double quotes: what could end it, or means something in it, as an entity code.
-std::string mermaid_text(std::string_view text) {
-  constexpr std::string_view special = "\"#&<>;`*\\";
-  std::string out = "\"";
-  for (char c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f')
-      out += ' ';
-    else if (special.find(c) != special.npos)
-      out += "#" + std::to_string(static_cast<int>(c)) + ";";
-    else
-      out += c;
-  return out + '"';
-}
-
-std::string mermaid_edge(const graph_plan& plan, const edge& e) {
-  std::string arrow = e.conditional ? " -.->" : " -->";
-  if (!e.label.empty())
-    arrow += "|" + mermaid_text(e.label) + "|";
-  return "  " + mermaid_id(plan, e.from) + arrow + " " + mermaid_id(plan, e.to) + "\n";
+// An entrypoint writes to no node: it runs once, and may stop anywhere.
+std::vector<edge> workflow_edges(const graph_plan& plan) {
+  const auto& name = plan.nodes[1].name;
+  return {{std::string{names::start}, name, {}, false}, {name, std::string{names::end}, {}, true}};
 }
 
 } // namespace
 
 std::vector<compiled_graph::edge> compiled_graph::edges() const {
+  if (plan_->functional)
+    return workflow_edges(*plan_);
   auto out = declared_edges(*plan_);
   keep_one_a_pair(out);
   std::ranges::move(end_edges(*plan_, out), std::back_inserter(out));
   std::ranges::sort(out);
-  return out;
-}
-
-std::string compiled_graph::draw_mermaid() const {
-  auto drawn = edges();
-  std::string out = "flowchart TD\n  __start__([\"start\"])\n";
-  for (const auto& name : nodes())
-    out += "  " + mermaid_id(*plan_, name) + "[" + mermaid_text(name) + "]\n";
-  if (std::ranges::any_of(drawn, [](const edge& e) { return e.to == names::end; }))
-    out += "  __end__([\"end\"])\n";
-  for (const auto& e : drawn)
-    out += mermaid_edge(*plan_, e);
   return out;
 }
 

@@ -21,6 +21,7 @@ std::string_view to_string(errc code) noexcept {
     case errc::parent_command: return "parent_command";
     case errc::graph_drained: return "graph_drained";
     case errc::cancelled: return "cancelled";
+    case errc::invalid_resume: return "invalid_resume";
     case errc::checkpoint_missing: return "checkpoint_missing";
     case errc::checkpoint_corrupt: return "checkpoint_corrupt";
     case errc::storage_full: return "storage_full";
@@ -55,6 +56,7 @@ std::string reference_name(const error& err) {
     case errc::node_failed: return err.type();
     case errc::node_timeout: return "NodeTimeoutError";
     case errc::cancelled: return "CancelledError";
+    case errc::invalid_resume: return "ValidationError";
     case errc::parent_command: return "ParentCommand";
     case errc::graph_drained: return "GraphDrained";
     default: return std::string{to_string(err.code())};

@@ -39,13 +39,21 @@ struct plan_route {
   path_map map;
 };
 
+/// A node, or a task of a workflow, which has no place among the nodes: a task is started by a
+/// call, reads its arguments and writes to no channel.
 struct plan_node {
   std::string name;
-  node_body body; // both empty for START
+  node_body body; // empty for START
   troupe::lane lane = lane::standard;
   bool defer = false;
+  retry_policy retry = no_retry_policy;
+  timeout_policy timeout;
+  cache_policy cache = no_cache_policy;
+  node_index handler = no_index; // runs when it failed for good
+  bool handles = false;          // is such a handler
   value metadata;
   std::vector<std::string> destinations;
+  std::vector<compiled_graph> calls;   // graphs its body says it calls
   channel_index branch = no_index;     // branch:to:NAME, or __start__ for START
   std::vector<channel_index> triggers; // sorted by channel name
   std::string pull_suffix; // NAME "__pregel_pull" TRIGGER…: the end of a pull task's hash
@@ -54,7 +62,8 @@ struct plan_node {
   std::vector<plan_route> routes;
 };
 
-/// Node 0 is START; the others follow in the order they were added.
+/// Node 0 is START; the others follow in the order they were added, the error handler of a node
+/// right before it, the default one last.
 class graph_plan {
 public:
   compile_options options;
@@ -65,9 +74,11 @@ public:
   std::vector<channel_index> stream_keys; // all state channels that are not managed
   std::vector<channel_index> reacting;    // channels with reacts_to_silence()
   std::vector<channel_index> finishing;   // *_after_finish channels
+  std::vector<channel_index> patient;     // joins with a time-out
   channel_index start = no_index;         // __start__
   channel_index tasks = no_index;         // __pregel_tasks
-  bool single = false;                    // the whole state is the one channel __root__
+  bool single = false;                    // the whole state, or what is shown, is one channel
+  bool functional = false; // an entrypoint: node 1 reads __start__, there is no START
   std::vector<std::string> warnings;
 
   /// no_index when there is none. Cost: a binary search.

@@ -30,6 +30,9 @@ struct edge_spec {
 struct join_spec {
   std::vector<std::string> from; // order kept, it names the channel
   std::string to;
+  join_options how = {};
+
+  bool waits_for_all() const noexcept { return how.need == 0 && how.timeout.count() == 0; }
 };
 
 struct route_spec {
@@ -61,6 +64,7 @@ struct graph_spec {
   std::vector<edge_spec> edges; // as added, an edge may stand twice
   std::vector<join_spec> joins; // likewise
   std::vector<route_spec> routes;
+  node_defaults defaults;
 
   name_index channel_at;
   name_index node_at;

@@ -41,6 +41,15 @@ value state_view::to_value() const {
   return value::map(std::move(members));
 }
 
+state_update state_view::to_update() const {
+  if (!fields_)
+    return state_update{whole_};
+  state_update out;
+  for (const auto& e : entries_)
+    out.set(std::string{e.name}, e.val);
+  return out;
+}
+
 // ---- updates --------------------------------------------------------------------------------
 
 state_update::state_update(const value& v) {
@@ -74,15 +83,40 @@ interrupt value_traits<interrupt>::from(const value& v) {
   return {std::string{members["id"].as_string()}, members["value"], members["response_schema"]};
 }
 
+namespace {
+
+value timeout_value(const timeout_policy& t) {
+  return value::map(
+    {{"run_ns", t.run.count()}, {"idle_ns", t.idle.count()}, {"heartbeat_only", t.heartbeat_only}});
+}
+
+timeout_policy read_timeout(const value& v) {
+  auto span = [&v](std::string_view name) {
+    const auto& n = v[name];
+    return std::chrono::nanoseconds{n.is_int() && n.as_int() > 0 ? n.as_int() : 0};
+  };
+  const auto& only = v["heartbeat_only"];
+  return {span("run_ns"), span("idle_ns"), only.is_bool() && only.as_bool()};
+}
+
+} // namespace
+
+// A third part is troupe's own: the time-out, when it has one.
 value value_traits<send>::to(const send& s) {
-  return value::extension(value_kind::send, value::list({s.node, s.arg}));
+  std::vector<value> parts{value(s.node), s.arg};
+  if (s.timeout)
+    parts.push_back(timeout_value(*s.timeout));
+  return value::extension(value_kind::send, value::list(std::move(parts)));
 }
 
 send value_traits<send>::from(const value& v) {
   const auto& parts = unwrapped(v, value_kind::send);
-  if (!parts.is_list() || parts.size() != 2 || !parts[0].is_string())
+  if (!parts.is_list() || parts.size() < 2 || !parts[0].is_string())
     throw error{errc::invalid_value, "read a send: the value is no [node, arg]"};
-  return {std::string{parts[0].as_string()}, parts[1]};
+  send out{std::string{parts[0].as_string()}, parts[1]};
+  if (parts.size() > 2)
+    out.timeout = read_timeout(parts[2]);
+  return out;
 }
 
 } // namespace troupe

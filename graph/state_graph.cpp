@@ -157,12 +157,22 @@ graph_builder& graph_builder::output_schema(const schema& channels) {
 
 void graph_builder::add_node_body(std::string name, node_body body, node_options options) {
   check_node_name(*spec_, name);
-  if (!body.plain && !body.coroutine)
+  if (!body)
     throw refused("add a node: it has no body: " + quoted(name));
   if (options.input)
     declare_channels(*spec_, *options.input);
   spec_->node_at.emplace(name, static_cast<std::uint32_t>(spec_->nodes.size()));
   spec_->nodes.push_back({std::move(name), std::move(body), std::move(options)});
+}
+
+void graph_builder::add_graph(std::string name, const compiled_graph& graph, node_options options) {
+  node_body body;
+  body.graph = graph.plan();
+  add_node_body(std::move(name), std::move(body), std::move(options));
+}
+
+void graph_builder::set_node_defaults(node_defaults defaults) {
+  spec_->defaults = std::move(defaults);
 }
 
 void graph_builder::add_edge(std::string from, std::string to) {
@@ -180,6 +190,19 @@ void graph_builder::add_edge(std::vector<std::string> from, std::string to) {
   if (to != names::end)
     require_node(*spec_, to);
   spec_->joins.push_back({std::move(from), std::move(to)});
+}
+
+void graph_builder::add_join(std::vector<std::string> from, std::string to, join_options how) {
+  std::vector<std::string> distinct = from;
+  std::ranges::sort(distinct);
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  if (how.need > distinct.size())
+    throw refused("add a join: it needs " + std::to_string(how.need) + " of "
+                  + std::to_string(distinct.size()) + " nodes: to " + quoted(to));
+  if (how.timeout.count() < 0)
+    throw refused("add a join: its timeout is negative: to " + quoted(to));
+  add_edge(std::move(from), std::move(to));
+  spec_->joins.back().how = how;
 }
 
 void graph_builder::add_route(std::string from, route_body route, std::optional<schema> reads,
@@ -217,7 +240,8 @@ std::vector<std::string> compiled_graph::nodes() const {
   std::vector<std::string> out;
   out.reserve(plan_->nodes.size() - 1);
   for (node_index n = 1; n < plan_->nodes.size(); ++n)
-    out.push_back(plan_->nodes[n].name);
+    if (!plan_->nodes[n].handles)
+      out.push_back(plan_->nodes[n].name);
   return out;
 }
 

@@ -29,7 +29,7 @@ inline task_write write_to(std::string_view special, value v) {
 /// Source: spec/since-1.2.11.md B8.5, CONTROL.
 inline bool control_write(std::string_view channel) {
   return channel == names::error || channel == names::interrupt || channel == names::resume
-         || channel == "__error_source_node__";
+         || channel == names::error_source;
 }
 
 } // namespace troupe

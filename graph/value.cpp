@@ -247,12 +247,21 @@ value value::extension(value_kind kind, value payload) {
   return value(tag::extension, node, 0, static_cast<std::uint8_t>(kind));
 }
 
+namespace {
+
+// [node, arg], and what a time-out of its own says.
+bool is_packet(const value& v) noexcept {
+  return is_pair(v) || (v.is_list() && v.size() == 3 && v[0].is_string() && v[2].is_map());
+}
+
+} // namespace
+
 std::string_view detail::payload_problem(value_kind kind, const value& payload) noexcept {
   switch (kind) {
     case value_kind::message:
     case value_kind::interrupt:
     case value_kind::error: return payload.is_map() ? "" : "the payload is no map";
-    case value_kind::send: return is_pair(payload) ? "" : "the payload is no [node, arg]";
+    case value_kind::send: return is_packet(payload) ? "" : "the payload is no [node, arg]";
     case value_kind::timestamp: return payload.is_int() ? "" : "the payload is no integer";
     case value_kind::remove_message: return payload.is_string() ? "" : "the payload is no string";
     case value_kind::overwrite:

@@ -1,8 +1,10 @@
 // Everything stored is checked on its way in: records by checksum, payloads by their readers.
 #include "persistence/lmdb_reader.hpp"
 
+#include "persistence/delta_history.hpp"
 #include "persistence/saver_rules.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace troupe {
@@ -169,6 +171,59 @@ result<std::vector<pending_write>> lmdb_reader::read_pending(const names_view& n
   if (!ok)
     return ok.error();
   return in_task_order(std::move(found));
+}
+
+// ---- histories ----------------------------------------------------------------------------------
+
+result<named<delta_history>>
+lmdb_reader::delta_histories(const checkpoint_ref& ref, const std::vector<std::string>& channels) {
+  auto none = [&channels] { return history_walk{channels}.finish(); };
+  auto number = find_thread_number(txn_, ref.thread_id);
+  if (!number || !*number)
+    return number ? result<named<delta_history>>{none()} : number.error();
+  auto chain = find_chain(txn_, **number, ref.checkpoint_ns);
+  if (!chain || !*chain)
+    return chain ? result<named<delta_history>>{none()} : chain.error();
+  auto found = ref.checkpoint_id.empty() ? newest(**chain) : find(**chain, ref.checkpoint_id);
+  if (!found || !*found)
+    return found ? result<named<delta_history>>{none()} : found.error();
+  auto thread = open(ref.thread_id, **number);
+  if (!thread)
+    return thread.error();
+  auto target = read_checkpoint((*found)->payload, thread->names);
+  if (!target)
+    return target.error();
+  return walk_history(channels, std::move(target->parent_id),
+                      [&](const std::string& id, const std::vector<std::string>& open) {
+                        return read_ancestor(*thread, **chain, id, open);
+                      });
+}
+
+result<std::optional<checkpoint_tuple>>
+lmdb_reader::read_ancestor(const open_thread& thread, std::uint64_t chain, const std::string& id,
+                           const std::vector<std::string>& channels) {
+  auto found = find(chain, id);
+  if (!found || !*found)
+    return found ? result<std::optional<checkpoint_tuple>>{std::nullopt} : found.error();
+  auto stored = read_checkpoint((*found)->payload, thread.names);
+  if (!stored)
+    return stored.error();
+  std::optional<checkpoint_tuple> tuple{std::in_place};
+  tuple->parent_id = std::move(stored->parent_id);
+  std::vector<std::uint32_t> numbers;
+  for (std::size_t i = 0; i < stored->channels.size(); ++i)
+    if (auto& entry = stored->checkpoint.channel_versions[i];
+        std::ranges::binary_search(channels, entry.first)) {
+      tuple->checkpoint.channel_versions.push_back(std::move(entry));
+      numbers.push_back(stored->channels[i]);
+    }
+  if (auto ok = read_values(chain, numbers, tuple->checkpoint); !ok)
+    return ok.error();
+  auto pending = read_pending(thread.names, chain, id);
+  if (!pending)
+    return pending.error();
+  tuple->pending_writes = std::move(*pending);
+  return tuple;
 }
 
 // ---- many ---------------------------------------------------------------------------------------

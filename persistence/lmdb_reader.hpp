@@ -22,6 +22,9 @@ public:
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref);
   result<std::vector<checkpoint_tuple>> list(const list_query& query);
   result<std::vector<thread_info>> threads();
+  /// As saver::get_delta_channel_history; reads no value of another channel.
+  result<named<delta_history>> delta_histories(const checkpoint_ref& ref,
+                                               const std::vector<std::string>& channels);
 
 private:
   using names_view = std::vector<std::string_view>;
@@ -45,6 +48,9 @@ private:
                                                      found_checkpoint found, const value& filter);
   result<void> read_values(std::uint64_t chain, const std::vector<std::uint32_t>& channels,
                            checkpoint& cp);
+  result<std::optional<checkpoint_tuple>> read_ancestor(const open_thread& thread,
+                                                        std::uint64_t chain, const std::string& id,
+                                                        const std::vector<std::string>& channels);
   result<std::vector<pending_write>> read_pending(const names_view& names, std::uint64_t chain,
                                                   const std::string& checkpoint_id);
   result<void> list_thread(const list_query& query, const open_thread& thread,

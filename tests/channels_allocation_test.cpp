@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(lone_list_written_to_a_topic_takes_no_memory) {
 // A list of 20 000 elements is 320 kB: one copy would show.
 BOOST_AUTO_TEST_CASE(appends_to_a_long_list_do_not_copy_it) {
   const std::vector<value> more{value::list({"more"})};
-  for (const auto& spec : {append, sum, add_messages}) {
+  for (const auto& spec : {append, sum, add_messages, delta(append), delta(add_messages)}) {
     channel_probe c{starting_at(spec, value::list())};
     c.update({value::list(std::vector<value>(20'000, "text"))});
     c.update(more); // makes room

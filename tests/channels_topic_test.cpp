@@ -99,5 +99,25 @@ BOOST_AUTO_TEST_CASE(topic_ignores_consume_and_finish) {
   BOOST_TEST(c.available());
 }
 
+BOOST_AUTO_TEST_CASE(unique_topic_takes_each_value_once) {
+  channel_probe c{topic_unique};
+  BOOST_TEST(c.update({"a", value::list({"b", "a"}), "b"}));
+  BOOST_TEST(c.read() == value::list({"a", "b"}));
+  BOOST_TEST(!c.update({"b"}));
+  BOOST_TEST(c.update({"b", "c", 1, 1.0}));
+  BOOST_TEST(c.read() == value::list({"a", "b", "c", 1, 1.0}));
+  auto next = c.restored();
+  BOOST_TEST(!next.update({"a"}));
+  BOOST_TEST(!(topic_unique == topic_accumulating));
+}
+
+BOOST_AUTO_TEST_CASE(unique_topic_that_does_not_accumulate_forgets_with_the_step) {
+  channel_probe c{{.kind = channel_kind::topic, .unique = true}};
+  BOOST_TEST(c.update({"a", "a"}));
+  BOOST_TEST(c.read() == value::list({"a"}));
+  BOOST_TEST(c.update({"a"}));
+  BOOST_TEST(c.read() == value::list({"a"}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 } // namespace troupe

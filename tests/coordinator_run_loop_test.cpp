@@ -33,6 +33,8 @@ struct hand_host : loop_host {
   std::shared_ptr<recorder> sink = std::make_shared<recorder>();
   run_loop loop{*this};
   int ids = 0;
+  int given_up = 0;
+  std::chrono::nanoseconds clock{0};
 
   void run(task_ptr task, bool) override { tasks.push_back(std::move(task)); }
   void change(std::uint64_t epoch, channel_change change, const channel_cell& before) override {
@@ -54,8 +56,15 @@ struct hand_host : loop_host {
     return text;
   }
   std::string timestamp() override { return "2026-01-01T00:00:00.000000+00:00"; }
+  std::chrono::nanoseconds now() override { return clock; }
   void step_opened(std::uint64_t epoch) override { epochs.push_back(epoch); }
-  void ended(result<run_result> result) override { how = std::move(result); }
+  std::optional<value> cached(const cache_key&) override { return std::nullopt; }
+  void cache(const cache_key&, const value&,
+             const std::optional<std::chrono::nanoseconds>&) override {}
+  void give_up_tasks() override { ++given_up; }
+  void resumed(const lifecycle_callbacks::event&) override {}
+  void interrupted(const lifecycle_callbacks::event&) override {}
+  void ended(run_end end) override { how = std::move(end.how); }
 
   void begin(const compiled_graph& graph, bool stored, durability durable) {
     plan = graph.plan();
@@ -67,7 +76,7 @@ struct hand_host : loop_host {
     request.shared->sink = sink;
     request.input = value::map();
     request.stored = stored;
-    request.keys = plan->stream_keys;
+    request.shown = whole_state(*plan);
     loop.begin(std::move(request));
   }
   task_ptr take_task() {

@@ -308,7 +308,8 @@ BOOST_AUTO_TEST_CASE(what_a_node_was_given_is_in_its_plan) {
               .metadata = value::map({{"k", 1}}),
               .destinations = {"a", END}});
   g.add_edge(START, "a");
-  auto graph = g.compile({.name = "g", .interrupt_after = {"a"}, .checkpointer = false});
+  auto graph =
+    g.compile({.name = "g", .interrupt_after = {"a"}, .checkpointer = checkpointing::none});
   const auto& a = node_of(graph, "a");
   BOOST_TEST((a.lane == lane::blocking));
   BOOST_TEST(a.defer);
@@ -316,7 +317,7 @@ BOOST_AUTO_TEST_CASE(what_a_node_was_given_is_in_its_plan) {
   same(a.destinations, {"a", END});
   BOOST_TEST(static_cast<bool>(a.body.plain));
   BOOST_TEST(graph.name() == "g");
-  BOOST_TEST(!graph.plan()->options.checkpointer);
+  BOOST_TEST((graph.plan()->options.checkpointer == checkpointing::none));
   same(graph.plan()->options.interrupt_after, {"a"});
 }
 

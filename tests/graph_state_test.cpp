@@ -74,6 +74,22 @@ BOOST_AUTO_TEST_CASE(typed_state_starts_reducers_at_the_defaults_of_its_members)
   BOOST_TEST(!channels[3].second.op->initial.has_value()); // starts with its first write
 }
 
+struct long_lists {
+  std::vector<std::string> all;
+  std::int64_t sum_of = 5;
+  std::vector<std::string> last;
+  TROUPE_STATE(long_lists, (all, delta(append)), (sum_of, delta(sum, 7)),
+               (last, keep_last(append, 3)))
+};
+
+BOOST_AUTO_TEST_CASE(typed_state_keeps_channels_that_are_made_in_its_declaration) {
+  auto channels = schema_of<long_lists>().channels;
+  BOOST_TEST((channels[0].second == delta(append)));
+  BOOST_TEST((channels[1].second == delta(sum, 7)));
+  BOOST_TEST(channels[1].second.batch->initial == value(5));
+  BOOST_TEST((channels[2].second == keep_last(append, 3)));
+}
+
 BOOST_AUTO_TEST_CASE(typed_state_may_have_many_members) {
   BOOST_TEST(schema_of<long_state>().channels.size() == 20u);
   BOOST_TEST(value::of(long_state{})["t"] == value(20));

@@ -369,6 +369,150 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_new_checkpoint_has_no_pending_writes, backend, b
   BOOST_TEST(writes_of(*on.saver, at("t", "", "c1")).size() == 1u);
 }
 
+// ---- get_delta_channel_history ------------------------------------------------------------------
+
+// Checkpoint c<n> below c<parent>, with these values; its own step wrote "w<n>" to channels a and
+// b.
+void put_step(saver& to, int n, int parent, named<value> values, const std::string& ns = "") {
+  auto id = "c" + std::to_string(n);
+  put(to, at("t", ns),
+      make_put(id, parent == 0 ? "" : "c" + std::to_string(parent), std::move(values), value::map(),
+               {static_cast<unsigned>(n), 7}));
+  auto written = value("w" + std::to_string(n));
+  put_writes(to, at("t", ns, id), {"task", "", {{"a", written}, {"b", written}}});
+}
+
+value snapshot_of(const char* text) {
+  return value::extension(value_kind::delta_snapshot, text);
+}
+
+// A history as "seed: write write …".
+std::string shown(const delta_history& history) {
+  std::string out = history.seed ? to_json(*history.seed) + ":" : "no seed:";
+  for (const auto& w : history.writes)
+    out += " " + std::string{w.value.as_string()};
+  return out;
+}
+
+std::string history_of(saver& from, const checkpoint_ref& ref, const std::string& channel) {
+  auto found = from.get_delta_channel_history(ref, {channel}).value();
+  BOOST_REQUIRE(found.size() == 1u);
+  BOOST_TEST(found[0].first == channel);
+  return shown(found[0].second);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(history_has_the_writes_since_the_nearest_value_oldest_first, backend,
+                              backends) {
+  backend on;
+  put_step(*on.saver, 1, 0, {{"a", snapshot_of("old")}});
+  put_step(*on.saver, 2, 1, {});
+  put_step(*on.saver, 3, 2, {{"a", snapshot_of("near")}});
+  put_step(*on.saver, 4, 3, {});
+  put_step(*on.saver, 5, 4, {});
+  // Those of the one with the value count, those of the target are of the next step.
+  BOOST_TEST(history_of(*on.saver, at("t", "", "c5"), "a")
+             == R"({"$delta_snapshot":"near"}: w3 w4)");
+  BOOST_TEST(history_of(*on.saver, at("t"), "a") == R"({"$delta_snapshot":"near"}: w3 w4)");
+  BOOST_TEST(history_of(*on.saver, at("t", "", "c3"), "a")
+             == R"({"$delta_snapshot":"old"}: w1 w2)");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(history_takes_the_plain_value_of_a_former_reducer, backend,
+                              backends) {
+  backend on;
+  put_step(*on.saver, 1, 0, {{"a", value{1, 2}}});
+  put_step(*on.saver, 2, 1, {});
+  put_step(*on.saver, 3, 2, {});
+  BOOST_TEST(history_of(*on.saver, at("t"), "a") == "[1,2]: w1 w2");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(history_without_a_value_begins_at_the_first_checkpoint, backend,
+                              backends) {
+  backend on;
+  for (int n = 1; n <= 3; ++n)
+    put_step(*on.saver, n, n - 1, {});
+  BOOST_TEST(history_of(*on.saver, at("t"), "a") == "no seed: w1 w2");
+  BOOST_TEST(history_of(*on.saver, at("t", "", "c1"), "a") == "no seed:");
+  BOOST_TEST(history_of(*on.saver, at("t"), "unknown") == "no seed:");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(history_ends_for_each_channel_on_its_own, backend, backends) {
+  backend on;
+  put_step(*on.saver, 1, 0, {});
+  put_step(*on.saver, 2, 1, {{"a", snapshot_of("A")}});
+  put_step(*on.saver, 3, 2, {});
+  put_step(*on.saver, 4, 3, {{"b", snapshot_of("B")}});
+  put_step(*on.saver, 5, 4, {});
+  auto found = on.saver->get_delta_channel_history(at("t"), {"b", "c", "a", "b"}).value();
+  BOOST_REQUIRE(found.size() == 3u);
+  BOOST_TEST(found[0].first + " " + shown(found[0].second)
+             == R"(a {"$delta_snapshot":"A"}: w2 w3 w4)");
+  BOOST_TEST(found[1].first + " " + shown(found[1].second) == R"(b {"$delta_snapshot":"B"}: w4)");
+  BOOST_TEST(found[2].first + " " + shown(found[2].second) == "c no seed:");
+  BOOST_TEST(on.saver->get_delta_channel_history(at("t"), {}).value().empty());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(history_orders_a_step_by_path_task_and_position, backend, backends) {
+  backend on;
+  put(*on.saver, at("t"), make_put("c1", "", {}));
+  put(*on.saver, at("t"), make_put("c2", "c1", {}));
+  auto put_as = [&on](std::string task, std::string path, std::vector<const char*> texts) {
+    task_writes w{std::move(task), std::move(path), {}};
+    for (const auto* text : texts) {
+      w.writes.emplace_back("a", text);
+      w.writes.emplace_back("b", text);
+    }
+    put_writes(*on.saver, at("t", "", "c1"), w);
+  };
+  put_as("2", "~p, z", {"5"});
+  put_as("4", "~p, a", {"4"});
+  put_as("3", "~p, a", {"2", "3"});
+  put_as("9", "", {"1"});
+  put_as("1", "~~0000000001~p, a", {"6"});
+  BOOST_TEST(history_of(*on.saver, at("t"), "a") == "no seed: 1 2 3 4 5 6");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(history_follows_the_branch_wherever_ids_sort, backend, backends) {
+  backend on;
+  put_step(*on.saver, 5, 0, {});
+  put_step(*on.saver, 9, 5, {});
+  put_step(*on.saver, 7, 5, {});
+  put_step(*on.saver, 6, 7, {});
+  BOOST_TEST(history_of(*on.saver, at("t", "", "c6"), "a") == "no seed: w5 w7");
+  BOOST_TEST(history_of(*on.saver, at("t", "", "c9"), "a") == "no seed: w5");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(history_leaves_out_the_writes_of_a_branch_of_its_own, backend,
+                              backends) {
+  backend on;
+  put_step(*on.saver, 1, 0, {});
+  put_writes(*on.saver, at("t", "", "c1"),
+             {"later", std::string{branch_path_prefix} + "~p, a", {{"a", "other"}}});
+  put_step(*on.saver, 2, 1, {});
+  BOOST_TEST(history_of(*on.saver, at("t"), "a") == "no seed: w1");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(history_ends_where_a_parent_is_missing_or_met_again, backend,
+                              backends) {
+  backend on;
+  put_step(*on.saver, 3, 1, {}); // of a thread that was cut short
+  put_step(*on.saver, 4, 3, {});
+  BOOST_TEST(history_of(*on.saver, at("t"), "a") == "no seed: w3");
+  put_step(*on.saver, 1, 4, {});
+  BOOST_TEST(history_of(*on.saver, at("t", "", "c4"), "a") == "no seed: w4 w1 w3");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(history_of_nothing_is_empty_and_stays_in_its_namespace, backend,
+                              backends) {
+  backend on;
+  BOOST_TEST(history_of(*on.saver, at("t"), "a") == "no seed:");
+  put_step(*on.saver, 1, 0, {}, "child:1");
+  put_step(*on.saver, 2, 1, {});
+  BOOST_TEST(history_of(*on.saver, at("t"), "a") == "no seed:");
+  BOOST_TEST(history_of(*on.saver, at("t", "", "c7"), "a") == "no seed:");
+  require_error(on.saver->get_delta_channel_history(at(""), {"a"}), errc::invalid_config);
+}
+
 // ---- list ---------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(list_gives_all_by_thread_namespace_and_newest_first, backend,

@@ -11,6 +11,7 @@
 #include <caf/type_id.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,50 @@ template <class Inspector> typename Inspector::result_type inspect(Inspector& f,
            x.interrupts);
 }
 
+/// A task for an actor that is a node (actor_node). The answer is actor_task_done, or an error.
+/// Shape:  `input` msgpack of the node's input: the state as a map, or the argument of a send.
+struct actor_task {
+  std::string task_id;
+  std::string node;
+  std::string thread_id;
+  std::int64_t step = 0; // super-steps of the thread, from -1
+  std::uint32_t attempt = 1;
+  std::vector<std::uint8_t> input;
+};
+
+/// What came of an actor_task.
+/// Shape:  `update` msgpack of the update (a map, or null for none); `goto_` nodes to go to besides
+///         the edges. `error` not empty: the task failed, `error_type` is the class.
+struct actor_task_done {
+  std::vector<std::uint8_t> update;
+  std::vector<std::string> goto_;
+  std::string error;
+  std::string error_type;
+};
+
+template <class Inspector> typename Inspector::result_type inspect(Inspector& f, actor_task& x) {
+  return f(caf::meta::type_name("troupe::actor_task"), x.task_id, x.node, x.thread_id, x.step,
+           x.attempt, x.input);
+}
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, actor_task_done& x) {
+  return f(caf::meta::type_name("troupe::actor_task_done"), x.update, x.goto_, x.error,
+           x.error_type);
+}
+
+/// The input of an actor_task, and an answer with an update.
+/// Errors: throw error{invalid_value}.
+value input_of(const actor_task& task);
+actor_task_done done_with(const value& update, std::vector<std::string> goto_ = {});
+
+/// A node that is an actor of the caller's: it gets an actor_task and answers with actor_task_done.
+/// If it dies before it answers, the task fails with node_lost. The factory is called for each
+/// task, and its actor ended with the task.
+/// Owns:   the handle, not the actor.
+/// Source: troupe.
+node_body actor_node(caf::actor target);
+node_body actor_node(std::function<caf::actor()> factory);
+
 /// A start_run with this input, or this answer.
 /// Errors: throws error{invalid_value} for a value that can't be encoded.
 start_run make_start_run(std::string thread_id, const run_input& input);
@@ -62,4 +107,6 @@ void add_message_types(caf::actor_system_config& config);
 CAF_BEGIN_TYPE_ID_BLOCK(troupe, first_custom_type_id + 1000)
   CAF_ADD_TYPE_ID(troupe, (troupe::start_run))
   CAF_ADD_TYPE_ID(troupe, (troupe::run_finished))
+  CAF_ADD_TYPE_ID(troupe, (troupe::actor_task))
+  CAF_ADD_TYPE_ID(troupe, (troupe::actor_task_done))
 CAF_END_TYPE_ID_BLOCK(troupe)

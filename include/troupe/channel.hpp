@@ -3,11 +3,13 @@
 
 #include <troupe/value.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +28,8 @@ enum class channel_kind : std::uint8_t {
   binary_operator,         ///< folds each write with a reducer
   named_barrier,           ///< available when all names were written
   named_barrier_after_finish,
+  delta,        ///< folds like binary_operator, but is stored as the writes that made it
+  named_quorum, ///< available when enough of its names were written
   // managed: computed for the reader, no channel at all
   remaining_steps, ///< super-steps left before the recursion limit
   is_last_step,    ///< true in the last super-step the limit allows
@@ -47,13 +51,32 @@ struct reducer {
   }
 };
 
+/// How a delta channel folds the writes of a step, in task order, into its value.
+/// Shape:  `initial` is the value before the first write. `op` may throw
+///         troupe::error{invalid_update}. `messages`: writes get message ids before they are
+///         stored.
+/// Thread: as reducer.
+/// Source: langgraph/channels/delta.py; spec/engine.md section 2.3.
+struct batch_reducer {
+  std::string name;
+  std::function<value(const value& current, std::span<const value> writes)> op;
+  value initial;
+  bool messages = false;
+};
+
 /// What a schema says about one channel.
 struct channel_spec {
   channel_kind kind = channel_kind::last_value;
   bool guard = true;                      // ephemeral, untracked: one write a step
   bool accumulate = false;                // topic
+  bool unique = false;                    // topic: a value it holds already is not added again
   std::shared_ptr<const reducer> op = {}; // binary_operator
   std::vector<std::string> names = {};    // barriers
+  std::size_t need = 0;                   // named_quorum: how many of the names
+  std::chrono::nanoseconds patience{0};   // named_quorum: then fewer will do; 0: never
+  std::shared_ptr<const batch_reducer> batch = {}; // delta
+  std::int64_t snapshot_frequency = 0;             // delta: updates between two stored values
+  std::size_t keep_last = 0; // a list channel keeps this many of its last elements; 0: all
 
   bool managed() const noexcept { return kind >= channel_kind::remaining_steps; }
 
@@ -71,6 +94,8 @@ inline const channel_spec untracked{.kind = channel_kind::untracked};
 inline const channel_spec untracked_unguarded{.kind = channel_kind::untracked, .guard = false};
 inline const channel_spec topic{.kind = channel_kind::topic};
 inline const channel_spec topic_accumulating{.kind = channel_kind::topic, .accumulate = true};
+inline const channel_spec topic_unique{
+  .kind = channel_kind::topic, .accumulate = true, .unique = true};
 inline const channel_spec remaining_steps{.kind = channel_kind::remaining_steps};
 inline const channel_spec is_last_step{.kind = channel_kind::is_last_step};
 
@@ -101,8 +126,35 @@ extern const channel_spec maximum;
 /// Source: langgraph/graph/message.py, add_messages.
 extern const channel_spec add_messages;
 
-/// `spec` starting at another value; for binary_operator channels only.
+/// `spec` starting at another value; for binary_operator and delta channels only.
 channel_spec starting_at(const channel_spec& spec, value initial);
+
+/// A delta channel: like a reducer, but a checkpoint stores only the writes of its step, and the
+/// whole value once in `snapshot_frequency` updates. Reading a state replays the writes since.
+/// Shape:  `folding` is a binary_operator channel, whose reducer folds one write after another; or
+///         a batch_reducer of your own. add_messages becomes the reference's message delta
+///         reducer: a removal of what is not there, or of all, does nothing. An overwrite of null
+///         puts the initial value in place. Folding all writes of some steps at once must give
+///         what folding them step by step gives: a state is read back so.
+/// Units:  `snapshot_frequency` in updates of the channel, from 1.
+/// Errors: throws error{invalid_graph}: of class ValueError when snapshot_frequency < 1; when
+///         `folding` has no function, or no value to start at (see starting_at).
+/// Source: langgraph/channels/delta.py; spec/since-1.2.11.md B2.3.
+inline constexpr std::int64_t snapshot_frequency_default = 100; // updates
+channel_spec delta(const channel_spec& folding,
+                   std::int64_t snapshot_frequency = snapshot_frequency_default);
+channel_spec delta(batch_reducer folding,
+                   std::int64_t snapshot_frequency = snapshot_frequency_default);
+
+/// `spec`, a list channel (append, topic_accumulating, add_messages, delta(append) …), keeping its
+/// last `count` elements: the older ones are dropped at the end of each step that writes to it.
+/// Shape:  a value that is no list is kept as it is.
+/// Units:  `count` in elements, from 1.
+/// Errors: throws error{invalid_graph} when `count` is 0, when `spec` is of another kind than
+///         binary_operator, topic or delta, and for a delta channel of messages: a message that
+///         was dropped could come back when the channel is read.
+/// Source: troupe.
+channel_spec keep_last(const channel_spec& spec, std::size_t count);
 
 /// The channels of a state, in order.
 /// Shape:  names are unique; any name but the reserved ones (spec/engine.md section 1).

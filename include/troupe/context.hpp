@@ -3,6 +3,7 @@
 
 #include <troupe/control.hpp>
 #include <troupe/coro.hpp>
+#include <troupe/run_input.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -13,9 +14,20 @@
 
 namespace troupe {
 
+class compiled_graph;
+class store;
+
+/// What an error handler is told.
+/// Source: langgraph/errors.py, NodeError.
+struct task_failure {
+  std::string node;
+  error failure; ///< after a restart its class (error::type()) and message
+};
+
 namespace detail {
 
 struct task_scope; // actors/task_scope.hpp
+struct graph_call; // actors/task_scope.hpp
 
 /// Suspends a coroutine body until `wake` was carried out by the task's host.
 class suspension {
@@ -31,6 +43,11 @@ private:
   task_scope* scope_;
   std::function<void(task_scope&, std::coroutine_handle<>)> arrange_;
 };
+
+std::shared_ptr<graph_call> prepare_graph(task_scope& scope, const compiled_graph& graph,
+                                          const run_input& input);
+void await_graph(task_scope& scope, std::shared_ptr<graph_call> call, std::coroutine_handle<> body);
+value take_graph(task_scope& scope, graph_call& call);
 
 suspension sleep(task_scope& scope, std::chrono::nanoseconds delay);
 suspension run_blocking(task_scope& scope, std::function<void()> job);
@@ -60,6 +77,32 @@ private:
   coro<R> job_;
 };
 
+/// A run of another graph inside a body, to be awaited once, under a name.
+class graph_run {
+public:
+  graph_run(detail::task_scope& scope, std::shared_ptr<detail::graph_call> call)
+    : scope_{&scope},
+      call_{std::move(call)} {}
+  class awaiter {
+  public:
+    explicit awaiter(graph_run& run) noexcept : run_{&run} {}
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> body) {
+      detail::await_graph(*run_->scope_, run_->call_, body);
+    }
+    value await_resume() { return detail::take_graph(*run_->scope_, *run_->call_); }
+
+  private:
+    graph_run* run_;
+  };
+  awaiter operator co_await() & noexcept { return awaiter{*this}; }
+  void operator co_await() && = delete; // name it first: `auto inner = ctx.run(…);`
+
+private:
+  detail::task_scope* scope_;
+  std::shared_ptr<detail::graph_call> call_;
+};
+
 /// A task's view of its run. Valid until the body returns; a body may use it from one thread at a
 /// time.
 /// Source: langgraph/runtime.py, Runtime; langgraph/types.py, interrupt.
@@ -77,6 +120,40 @@ public:
   /// Source: langgraph/types.py, interrupt; spec/since-1.2.11.md B11.1.
   value interrupt(const value& question, const value& response_schema = {});
 
+  /// The answer as a T (anything a value can become).
+  /// Errors: invalid_resume when the answer is no T: the question waits on, with the same id.
+  /// Source: langgraph/types.py, interrupt with a response_schema.
+  template <class T> T interrupt_as(const value& question, const value& response_schema = {}) {
+    auto answer = interrupt(question, response_schema);
+    try {
+      return answer.template as<T>();
+    } catch (const error& e) {
+      refuse_answer(e.message());
+    }
+  }
+
+  /// Runs another graph as part of this task and gives its output. What it asks, this task asks;
+  /// what it had finished is not run again when the run is resumed. The n-th graph a body runs
+  /// keeps its state by that number: run them in the same order each time.
+  /// invoke() is for plain bodies of the blocking lane, run() for coroutines:
+  ///     auto inner = ctx.run(graph, {{"topic", topic}});
+  ///     auto out = co_await inner;
+  /// Errors: what the graph fails with; invoke() on another lane: invalid_graph.
+  /// Source: langgraph/pregel/main.py, a graph called in a node; spec/checkpoint.md section 5.
+  value invoke(const compiled_graph& graph, const run_input& input = {});
+  graph_run run(const compiled_graph& graph, const run_input& input = {}) {
+    return {*scope_, detail::prepare_graph(*scope_, graph, input)};
+  }
+
+  /// A message for readers of the `messages` stream: whole, or a part of one (a message value with
+  /// "chunk": true). A whole message whose id was streamed before is not streamed again. Nothing is
+  /// streamed from a node whose metadata has "nostream" among its "tags".
+  void stream_message(const value& message);
+  /// The same, and a write to the channel `key` ahead of what the body returns.
+  /// Errors: invalid_update when the message has no id; missing_key when there is no such channel.
+  /// Source: langgraph/graph/message.py, push_message.
+  void push_message(const value& message, const std::string& key = "messages");
+
   /// A part for readers of the `custom` stream; nothing when nobody reads it.
   /// Blocks: while the reader lags by limits::stream_queue_parts_max parts.
   void write(const value& part);
@@ -87,14 +164,33 @@ public:
   /// Whether the run was given up: a long body should return soon.
   bool stop_requested() const noexcept;
 
-  const std::string& thread_id() const noexcept; ///< empty without a saver
+  /// Tells the idle time-out of this attempt that the body goes on.
+  void heartbeat() noexcept;
+
+  /// Which attempt this is, from 1, and when the first one began.
+  std::uint32_t attempt() const noexcept;
+  std::chrono::system_clock::time_point first_attempt_time() const noexcept;
+  /// In an error handler: what failed. Null elsewhere.
+  const task_failure* failure() const noexcept;
+
+  /// The runtime's store; null without one.
+  troupe::store* store() const noexcept;
+  /// In an entrypoint: what the run before it saved on this thread; null the first time.
+  const value& previous() const noexcept;
+
+  const std::string&
+  checkpoint_ns() const noexcept; ///< of this task: `node:id`, from the outside in
+  const std::string& checkpoint_id() const noexcept; ///< the one this step starts from
+  const std::string& thread_id() const noexcept;     ///< empty without a saver
   const std::string& node() const noexcept;
   const std::string& task_id() const noexcept;
   std::int64_t step() const noexcept;            ///< super-steps of the thread, from -1
   std::int64_t remaining_steps() const noexcept; ///< super-steps left before the recursion limit
   bool is_last_step() const noexcept;
   const value& run_context() const noexcept; ///< run_config::context
-  const value& metadata() const noexcept;    ///< run_config::metadata with the node's over it
+  /// The same as a T. Errors: throws error{invalid_value}.
+  template <class T> T run_context_as() const { return run_context().template as<T>(); }
+  const value& metadata() const noexcept; ///< run_config::metadata with the node's over it
 
   /// Suspends a coroutine body without holding a thread: `co_await ctx.sleep_for(10ms);`
   detail::suspension sleep_for(std::chrono::nanoseconds delay) {
@@ -111,7 +207,11 @@ public:
     return blocking_job<std::invoke_result_t<F&>>{run_job(*scope_, std::move(job))};
   }
 
+  detail::task_scope& scope() noexcept { return *scope_; }
+
 private:
+  [[noreturn]] void refuse_answer(const std::string& why);
+
   template <class F, class R = std::invoke_result_t<F&>>
   static coro<R> run_job(detail::task_scope& scope, F job) {
     std::exception_ptr failure;

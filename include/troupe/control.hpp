@@ -1,6 +1,7 @@
 // What a node can say besides values: updates, commands, sends, overwrites; and interrupts.
 #pragma once
 
+#include <troupe/policy.hpp>
 #include <troupe/value.hpp>
 
 #include <initializer_list>
@@ -48,12 +49,16 @@ private:
   std::vector<entry> entries_;
 };
 
-/// A task of `node` in the next step with an input of its own.
+/// A task of `node` in the next step with an input of its own; `timeout`, when given, in place of
+/// the node's.
 /// Source: langgraph/types.py, Send.
 struct send {
   std::string node;
-  value arg;
-  friend bool operator==(const send&, const send&) = default;
+  value arg = {};
+  std::optional<timeout_policy> timeout = std::nullopt;
+  friend bool operator==(const send& a, const send& b) {
+    return a.node == b.node && a.arg == b.arg;
+  }
 };
 
 /// Where to go: a node (or END) by name, or a send.
@@ -88,7 +93,9 @@ private:
 };
 
 /// From a node: write `update` and go to `goto_`, besides the node's edges. As a run's input:
-/// answer a question (`resume`), write and go. `graph` is empty (this graph) or PARENT.
+/// answer a question (`resume`), write and go. `graph` is empty (this graph), PARENT, or the name
+/// (compile_options::name) of a graph further out, where the update and goto_ are carried out as if
+/// the node that holds this graph had returned them.
 /// Shape:  `resume` is the answer, or a map from interrupt ids (32 hex digits) to answers.
 /// Source: langgraph/types.py, Command.
 struct command {

@@ -35,6 +35,7 @@ enum class errc : std::uint8_t {
   parent_command = 13, ///< a command for the parent graph that nobody above took
   graph_drained = 14,  ///< the run stopped at a step's end because it was asked to
   cancelled = 15,      ///< the run was given up by its owner
+  invalid_resume = 16, ///< an answer that is not of the kind the question asks for; it still waits
 
   // the operator
   checkpoint_missing = 20, ///< no such checkpoint
@@ -62,10 +63,11 @@ std::string_view to_string(errc code) noexcept;
 /// verbatim where that text is part of the contract.
 class error : public std::exception {
 public:
-  error(errc code, std::string message, std::string type = {})
+  error(errc code, std::string message, std::string type = {}, std::string text = {})
     : code_{code},
       message_{std::move(message)},
-      type_{std::move(type)} {}
+      type_{std::move(type)},
+      text_{std::move(text)} {}
 
   errc code() const noexcept { return code_; }
   const std::string& message() const noexcept { return message_; }
@@ -76,6 +78,9 @@ public:
   /// else empty.
   const std::string& type() const noexcept { return type_; }
 
+  /// Of node_failed what the thrown exception said by itself; of other codes the message.
+  const std::string& text() const noexcept { return text_.empty() ? message_ : text_; }
+
   friend bool operator==(const error& a, const error& b) {
     return a.code_ == b.code_ && a.message_ == b.message_ && a.type_ == b.type_;
   }
@@ -84,6 +89,7 @@ private:
   errc code_;
   std::string message_;
   std::string type_;
+  std::string text_;
 };
 
 /// The class the reference raises for this failure, e.g. "InvalidUpdateError", "ValueError":

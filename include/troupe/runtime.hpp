@@ -1,8 +1,11 @@
 // The front door: a runtime runs graphs on actors, stores their threads and streams their parts.
 #pragma once
 
+#include <troupe/node_cache.hpp>
+#include <troupe/run_input.hpp>
 #include <troupe/saver.hpp>
 #include <troupe/state_graph.hpp>
+#include <troupe/store.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -39,6 +42,8 @@ enum class stream_mode : std::uint8_t {
   checkpoints, ///< a snapshot for each checkpoint
   tasks,       ///< a part when a task starts and one when it ends
   debug,       ///< checkpoints and tasks in an envelope
+  messages,    ///< messages and parts of them, from models and from what nodes return
+  tools,       ///< what tools do: started, a piece of output, finished, failed
 };
 std::string_view to_string(stream_mode mode) noexcept;
 /// Errors: invalid_config for a name that is no mode.
@@ -56,16 +61,33 @@ public:
   /// Asks the run to stop at the end of the step it is in: it ends with graph_drained and goes on
   /// when it is invoked with no input. A run that is done by then ends as always.
   void request_drain(std::string reason = "shutdown");
-  /// Gives the run up: it ends with `cancelled`; bodies see stop_requested(). What was stored
-  /// stays.
+  /// Gives the run up now: it ends with `cancelled` without waiting for its tasks; their bodies see
+  /// stop_requested(), and what they do counts no more. What was stored stays.
   void cancel();
   bool drain_requested() const noexcept;
   bool cancelled() const noexcept;
   std::string reason() const;
 
 private:
+  friend struct control_hooks;
   struct state;
   std::shared_ptr<state> state_;
+};
+
+/// Told when a run is resumed and when it pauses. Called on a thread of the run: be short.
+/// Source: langgraph/callbacks.py, GraphCallbackHandler; spec/engine.md section 13.
+class lifecycle_callbacks {
+public:
+  struct event {
+    std::string thread_id;
+    std::string checkpoint_id;
+    std::string checkpoint_ns;
+    std::string status; ///< of a pause: "interrupt_before", "interrupt_after" or "pending"
+    std::vector<interrupt> interrupts;
+  };
+  virtual ~lifecycle_callbacks() = default;
+  virtual void on_resume(const event& /*unused*/) {}
+  virtual void on_interrupt(const event& /*unused*/) {}
 };
 
 /// How to run, or which checkpoint is meant.
@@ -78,42 +100,18 @@ struct run_config {
   std::uint32_t recursion_limit = limits::recursion_limit_default; ///< super-steps, at least 1
   std::uint32_t max_concurrency = 0;                               ///< tasks at once; 0: no bound
   std::chrono::milliseconds step_timeout{0};                       ///< of one super-step; 0: none
+  std::chrono::milliseconds run_timeout{0};                        ///< of the whole run; 0: none
   std::vector<std::string> interrupt_before = {}; ///< over the compiled ones; {"*"}: all
   std::vector<std::string> interrupt_after = {};
   std::vector<std::string> output_keys = {}; ///< what a result shows; empty: the output schema
-  bool strict_resume = true;                 ///< refuse answers that answer nothing
-  value metadata = {};                       ///< a map; stored with each checkpoint
-  value configurable = {};                   ///< a map; its scalars are stored with each checkpoint
-  value context = {};                        ///< anything; bodies read it, it is not stored
+  std::string output_key = {}; ///< or one key, whose bare value the result and its parts are
+  bool subgraphs = false;      ///< streams: parts of subgraphs too
+  bool strict_resume = true;   ///< refuse answers that answer nothing
+  value metadata = {};         ///< a map; stored with each checkpoint
+  value configurable = {};     ///< a map; its scalars are stored with each checkpoint
+  value context = {};          ///< anything; bodies read it, it is not stored
   std::optional<run_control> control = std::nullopt;
-};
-
-/// What a run starts with.
-class run_input {
-public:
-  /// An input map with no members: it is an input, and starts the graph.
-  run_input() : rep_{value::map()} {}
-  /// No input: go on where the thread stopped.
-  run_input(std::nullptr_t) : rep_{std::monostate{}} {}
-  run_input(value v) : rep_{std::move(v)} {}
-  /// A map in braces; one value in braces that is no pair is that value, and {nullptr} no input.
-  run_input(std::initializer_list<value> items) {
-    const auto& first = *items.begin();
-    bool pair = first.is_list() && first.size() == 2;
-    if (items.size() > 1 || pair)
-      rep_ = value(items);
-    else if (!first.is_null())
-      rep_ = first;
-  }
-  /// As a map; START writes its channels in the order of the schema.
-  run_input(const state_update& u) : rep_{u.to_value()} {}
-  run_input(command c) : rep_{std::move(c)} {}
-  template <typed_state S> run_input(const S& s) : rep_{value::of(s)} {}
-
-  const std::variant<std::monostate, value, command>& get() const noexcept { return rep_; }
-
-private:
-  std::variant<std::monostate, value, command> rep_;
+  std::shared_ptr<lifecycle_callbacks> callbacks = nullptr;
 };
 
 /// What a run that ended or paused gave.
@@ -127,11 +125,12 @@ public:
   std::vector<std::string> next;
   std::string checkpoint_id; ///< of the last checkpoint, also when it was not stored
   std::string drained;       ///< why, when a drain was asked for and a breakpoint came first
+  bool stopped = false;      ///< at a breakpoint or a question
 
   const troupe::value& value() const noexcept { return output; }
   const std::vector<interrupt>& interrupts() const noexcept { return questions; }
   /// Whether the run waits for an answer or at a breakpoint.
-  bool paused() const noexcept { return !next.empty(); }
+  bool paused() const noexcept { return stopped; }
 };
 
 template <class S> class typed_result : public run_result {
@@ -146,13 +145,16 @@ public:
 /// One part of a stream.
 /// Shape:  `data` as spec/streaming.md says; `ns` the namespaces from the root to the graph the
 ///         part comes from, empty for the root. Interrupts and messages are extension values.
-/// Units:  `seq` counts the parts of this call from 1.
+/// Units:  `seq` grows with every part of the thread, from run to run (of a run without a thread:
+///         from 1), so that a reader can go on from any number (basic_app::follow).
 struct stream_part {
   stream_mode mode = stream_mode::updates;
   std::vector<std::string> ns;
   value data;
   std::uint64_t seq = 0;
 };
+
+struct state_snapshot;
 
 /// A task as a snapshot shows it.
 struct task_snapshot {
@@ -162,6 +164,8 @@ struct task_snapshot {
   value error;                       ///< an error value, or null
   std::vector<interrupt> interrupts; ///< questions it asked
   std::optional<value> result;       ///< what it wrote, when it is finished
+  std::string subgraph_ns;           ///< of a graph: the namespace of its state; else empty
+  std::shared_ptr<state_snapshot> state; ///< of a graph, when subgraphs were asked for
 };
 
 /// The state of a thread at a checkpoint.
@@ -196,6 +200,8 @@ struct actor_info {
 };
 
 class app_core;     // coordinator/app_core.hpp
+class pending_run;  // coordinator/pending_run.hpp
+class part_source;  // coordinator/part_source.hpp
 class runtime_core; // coordinator/runtime_core.hpp
 
 /// A run that was started and goes on by itself.
@@ -212,6 +218,25 @@ public:
 
 private:
   std::shared_ptr<pending_run> run_;
+};
+
+/// What happens to a part that a body streams while its reader lags.
+enum class overflow : std::uint8_t {
+  wait,        ///< the body waits for the reader
+  drop_oldest, ///< the oldest part that waits is dropped
+  drop_newest, ///< this part is dropped
+  fail,        ///< the run stops at the end of its step, and the reader gets `overloaded`
+};
+
+/// How a run is streamed.
+struct stream_options {
+  std::vector<stream_mode> modes = {stream_mode::updates};
+  std::size_t queue_parts_max = limits::stream_queue_parts_max;
+  overflow when_full = overflow::wait; ///< for parts that bodies stream (custom, messages, tools)
+
+  stream_options() = default;
+  stream_options(std::initializer_list<stream_mode> list) : modes{list} {}
+  stream_options(std::vector<stream_mode> list) : modes{std::move(list)} {}
 };
 
 /// The parts of a run, pulled by the reader: the run advances while the reader reads. Memory is
@@ -284,11 +309,25 @@ public:
   run_handle start(const run_input& input, const run_config& config = {}) const;
 
   part_stream stream(const run_input& input, const run_config& config = {},
-                     std::vector<stream_mode> modes = {stream_mode::updates}) const;
+                     const stream_options& options = {}) const;
+
+  /// As start(), keeping the parts of these modes for readers that follow() the thread.
+  run_handle start(const run_input& input, const run_config& config,
+                   const stream_options& options) const;
+
+  /// The kept parts of a thread whose number is greater than `after`, then those of the run that is
+  /// on, until it ends. Parts of streamed and of started runs are kept, the last
+  /// limits::stream_log_parts_max of a thread, for as long as this process lives and the thread is
+  /// among the last limits::stream_log_threads_max.
+  /// Errors: the stream's first next() gives missing_key when parts behind `after` are gone.
+  part_stream follow(const std::string& thread_id, std::uint64_t after = 0) const;
 
   /// Errors: no_saver, invalid_config (no thread_id), storage codes.
   /// Source: spec/checkpoint.md section 6.1 to 6.3.
-  result<state_snapshot> try_get_state(const run_config& config) const;
+  /// `subgraphs`: with the snapshots of its tasks that are graphs. `config.checkpoint_ns` names
+  /// the state of a subgraph, as task_snapshot::subgraph_ns does.
+  /// Errors: also missing_key for a namespace no node of the graph stands for.
+  result<state_snapshot> try_get_state(const run_config& config, bool subgraphs = false) const;
   result<std::vector<state_snapshot>>
   try_get_state_history(const run_config& config, const history_options& options = {}) const;
   /// Writes as if a node had; gives where the new checkpoint is.
@@ -300,7 +339,9 @@ public:
     const run_config& config, const std::vector<std::vector<outside_update>>& supersteps) const;
 
   /// The forms that throw error.
-  state_snapshot get_state(const run_config& config) const { return try_get_state(config).value(); }
+  state_snapshot get_state(const run_config& config, bool subgraphs = false) const {
+    return try_get_state(config, subgraphs).value();
+  }
   std::vector<state_snapshot> get_state_history(const run_config& config,
                                                 const history_options& options = {}) const {
     return try_get_state_history(config, options).value();
@@ -310,6 +351,10 @@ public:
     return try_update_state(config, std::move(values), std::move(as_node)).value();
   }
 
+  /// Forgets what the cache holds for these nodes, or for all.
+  /// Errors: invalid_config without a cache; storage codes. Unknown nodes have nothing cached.
+  result<void> clear_cache(const std::vector<std::string>& nodes = {}) const;
+
   const compiled_graph& graph() const noexcept;
 
   /// The graph as an actor: answers start_run with run_finished (troupe/actor.hpp). It lives as
@@ -317,6 +362,7 @@ public:
   caf::actor handle() const;
 
 protected:
+  run_handle handle_of(result<std::shared_ptr<class pending_run>> run) const;
   std::shared_ptr<app_core> core_;
 };
 
@@ -336,9 +382,11 @@ public:
 
 /// Shape:  without `saver` and with an empty `data_dir`, threads are not stored.
 struct runtime_options {
-  std::filesystem::path data_dir = {};            ///< an LMDB saver in this directory
-  std::shared_ptr<troupe::saver> saver = nullptr; ///< or any saver
-  std::size_t worker_threads = 0;                 ///< of an own actor system; 0: as many as cores
+  std::filesystem::path data_dir = {};                 ///< an LMDB saver in this directory
+  std::shared_ptr<troupe::saver> saver = nullptr;      ///< or any saver
+  std::shared_ptr<troupe::store> store = nullptr;      ///< what bodies see as context::store()
+  std::shared_ptr<troupe::node_cache> cache = nullptr; ///< of nodes with a cache_policy
+  std::size_t worker_threads = 0; ///< of an own actor system; 0: as many as cores
   std::size_t blocking_threads = limits::blocking_threads_max; ///< bound of the blocking lane
 };
 

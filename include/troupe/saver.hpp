@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -115,6 +116,22 @@ struct save_request {
   std::optional<checkpoint_put> put;
 };
 
+/// What a channel is made of whose checkpoint holds no value for it: a delta channel.
+/// Shape:  `seed`: the value of the nearest checkpoint above that holds one, a delta_snapshot or,
+///         from a time when the channel was of another kind, a plain value; nullopt: none does.
+///         `writes`: all writes to the channel since, those of that checkpoint's own step included.
+/// Order:  `writes` oldest checkpoint first, then as checkpoint_tuple::pending_writes.
+/// Source: langgraph/checkpoint/base, DeltaChannelHistory; spec/checkpoint.md section 2.2.
+struct delta_history {
+  std::vector<pending_write> writes;
+  std::optional<value> seed;
+};
+
+/// How the task path of a write begins that only a branch of its own consumes, one whose first
+/// checkpoint holds the values of its delta channels: no history contains it.
+/// Source: troupe; the reference lets the other branches read it.
+inline constexpr std::string_view branch_path_prefix = "~!";
+
 /// When submit() answers.
 enum class save_ack : std::uint8_t {
   accepted, ///< the request left the queue: it is part of the open group commit, in order
@@ -155,6 +172,18 @@ public:
   /// which have one slot a task each and are replaced. Durable when it returns.
   /// Errors: as put.
   virtual result<void> put_writes(const checkpoint_ref& ref, const task_writes& writes) = 0;
+
+  /// What the channels are made of in the checkpoint at `ref`, whose own writes do not count: they
+  /// are of the next step. Follows the parents, and so the branch; of what one of them stores, the
+  /// writes behind branch_path_prefix are left out. The walk ends for a channel at the first
+  /// checkpoint that holds a value for it, and for all at one that is missing or was met before.
+  /// Shape:  one entry for each of `channels`, sorted, each once; empty histories when there is no
+  ///         such checkpoint. This implementation calls get_tuple for each checkpoint.
+  /// Blocks: as get_tuple, once a checkpoint.
+  /// Errors: as get_tuple.
+  /// Source: langgraph/checkpoint/base, get_delta_channel_history; spec/since-1.2.11.md D.
+  virtual result<named<delta_history>>
+  get_delta_channel_history(const checkpoint_ref& ref, const std::vector<std::string>& channels);
 
   /// Removes everything of a thread; no error when there is nothing.
   virtual result<void> delete_thread(const std::string& thread_id) = 0;

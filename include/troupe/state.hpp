@@ -4,9 +4,11 @@
 #include <troupe/channel.hpp>
 #include <troupe/control.hpp>
 
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace troupe {
 
@@ -30,6 +32,10 @@ public:
   bool contains(std::string_view name) const noexcept;
   /// The whole input: a map of what is there, or the argument of a send as it is.
   troupe::value to_value() const;
+  /// Whether this is the state by channel, rather than the argument of a send.
+  bool by_field() const noexcept { return fields_; }
+  /// What is there, in the order of the input schema.
+  state_update to_update() const;
 
 private:
   std::vector<entry> entries_;
@@ -42,18 +48,16 @@ template <class S, class T> struct state_field {
   using type = T;
   std::string_view name;
   T S::*member;
-  const channel_spec* spec; // null: last_value
+  std::optional<channel_spec> spec; // nullopt: last_value
 };
 
 namespace detail {
-template <class S, class T>
-constexpr state_field<S, T> make_field(std::string_view name, T S::*member) {
-  return {name, member, nullptr};
+template <class S, class T> state_field<S, T> make_field(std::string_view name, T S::*member) {
+  return {name, member, std::nullopt};
 }
 template <class S, class T>
-constexpr state_field<S, T> make_field(std::string_view name, T S::*member,
-                                       const channel_spec& spec) {
-  return {name, member, &spec};
+state_field<S, T> make_field(std::string_view name, T S::*member, channel_spec spec) {
+  return {name, member, std::move(spec)};
 }
 } // namespace detail
 
@@ -75,7 +79,8 @@ template <typed_state S> schema schema_of() {
   for_each_field<S>([&](const auto& field) {
     if (!field.spec)
       out.channels.emplace_back(std::string{field.name}, last_value);
-    else if (field.spec->kind == channel_kind::binary_operator && field.spec->op->initial)
+    else if ((field.spec->kind == channel_kind::binary_operator && field.spec->op->initial)
+             || field.spec->kind == channel_kind::delta)
       out.channels.emplace_back(std::string{field.name},
                                 starting_at(*field.spec, value::of(defaults.*(field.member))));
     else
@@ -118,11 +123,11 @@ public:
   update() = default;
 
   /// Adds a write; the member names the channel and its type is checked by the compiler.
-  template <class T, class X> update set(T S::*member, X&& x) && {
+  template <class T, class X = T> update set(T S::*member, X&& x) && {
     write(member, std::forward<X>(x));
     return std::move(*this);
   }
-  template <class T, class X> update& set(T S::*member, X&& x) & {
+  template <class T, class X = T> update& set(T S::*member, X&& x) & {
     write(member, std::forward<X>(x));
     return *this;
   }
@@ -151,7 +156,7 @@ private:
 };
 
 /// An update of one member: `set(&review::words, 3).set(&review::verdict, "ok")`.
-template <class S, class T, class X> update<S> set(T S::*member, X&& x) {
+template <class S, class T, class X = T> update<S> set(T S::*member, X&& x) {
   return update<S>{}.set(member, std::forward<X>(x));
 }
 

@@ -1,36 +1,57 @@
 // Building a graph: nodes, edges and conditional edges over a schema of channels.
 #pragma once
 
-#include <troupe/context.hpp>
-#include <troupe/state.hpp>
+#include <troupe/compiled_graph.hpp>
+#include <troupe/node_body.hpp>
 
-#include <functional>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace troupe {
 
-/// Where a node body runs. A body that returns a coro runs on the coroutine lane, whatever is said.
-enum class lane : std::uint8_t {
-  standard, ///< on the thread that drives the run, or a scheduler thread: short bodies only
-  blocking, ///< on the blocking pool: files, databases, any library that waits
-};
+class saver;
+struct graph_spec; // graph/graph_spec.hpp
 
 /// What a node says besides its body.
 /// Source: langgraph/graph/state.py, add_node.
 struct node_options {
   troupe::lane lane = lane::standard;
   bool defer = false; ///< runs only when nothing else is left to run
+  retry_policy retry = no_retry_policy;
+  timeout_policy timeout = {};          ///< of one attempt
+  cache_policy cache = no_cache_policy; ///< has an effect when the runtime has a cache
+  any_body on_error = {}; ///< runs when the last attempt failed, in the node's place and lane
   /// Input schema: keys of the graph's channels, or further, private channels with a kind of
   /// their own. nullopt: the graph's input to this node is the whole state.
   std::optional<schema> input = std::nullopt;
   value metadata = {};
   std::vector<std::string> destinations = {}; ///< where its commands may go, for drawings only
+  /// Graphs its body calls (context::invoke), so that their state can be read and they are drawn.
+  std::vector<compiled_graph> calls = {};
+};
+
+/// What holds for every node that does not say otherwise. Not handed on to subgraphs; `cache` and
+/// `on_error` not to error handlers.
+/// Source: langgraph/graph/state.py, set_node_defaults.
+struct node_defaults {
+  retry_policy retry = no_retry_policy;
+  timeout_policy timeout = {};
+  cache_policy cache = no_cache_policy;
+  any_body on_error = {};
+};
+
+/// How a graph keeps its threads.
+/// Source: langgraph/types.py, Checkpointer; spec/checkpoint.md section 5.
+enum class checkpointing : std::uint8_t {
+  inherit,    ///< the runtime's saver; as a subgraph, the state lasts for one task of the parent
+  per_thread, ///< as a subgraph only: the state lasts as long as the thread
+  none,       ///< nothing is stored
 };
 
 /// What is compiled into a graph besides its nodes.
@@ -40,8 +61,18 @@ struct compile_options {
   /// Stop before or behind these nodes; {"*"} means all.
   std::vector<std::string> interrupt_before = {};
   std::vector<std::string> interrupt_after = {};
-  /// false: runs of this graph use no saver even when the runtime has one.
-  bool checkpointer = true;
+  checkpointing checkpointer = checkpointing::inherit;
+  /// In place of the runtime's, unless the graph runs within another one.
+  std::shared_ptr<troupe::saver> saver = nullptr;
+};
+
+/// How many of the nodes before it a join waits for.
+struct join_options {
+  std::size_t need = 0; ///< 0: all; 1: any
+  /// From the first arrival on: then the join runs with what is there, at the next step's end, or
+  /// at once when nothing else is left to run. 0: it waits.
+  std::chrono::nanoseconds timeout{0};
+  friend bool operator==(const join_options&, const join_options&) = default;
 };
 
 /// Labels a route may give and the nodes they stand for; a bare name stands for itself.
@@ -72,61 +103,6 @@ private:
   bool given_ = false;
 };
 
-/// What a body gave back, in order.
-struct node_output {
-  using part = std::variant<state_update, command, send>;
-  std::vector<part> parts;
-};
-
-/// A body as the engine calls it; one of the two is set.
-struct node_body {
-  std::function<node_output(const state_view&, context&)> plain;
-  std::function<coro<node_output>(const state_view&, context&)> coroutine;
-};
-
-using route_body = std::function<std::vector<destination>(const state_view&, context&)>;
-
-struct graph_spec; // graph/graph_spec.hpp
-class graph_plan;  // graph/graph_plan.hpp
-
-/// A graph that can be run: immutable, cheap to copy, safe to share between threads.
-class compiled_graph {
-public:
-  explicit compiled_graph(std::shared_ptr<const graph_plan> plan) : plan_{std::move(plan)} {}
-
-  const std::string& name() const noexcept;
-  /// The nodes in the order they were added, without START and END.
-  std::vector<std::string> nodes() const;
-  /// The channels an input may write, in schema order. Like the reference, a run drops other keys
-  /// of its input.
-  std::vector<std::string> inputs() const;
-  /// As a Mermaid flowchart; conditional edges dotted.
-  /// Source: langchain_core/runnables/graph_mermaid.py (the look, not the text).
-  std::string draw_mermaid() const;
-
-  /// Edges as they are drawn.
-  struct edge {
-    std::string from, to, label;
-    bool conditional = false;
-    friend auto operator<=>(const edge&, const edge&) = default;
-  };
-  /// Order: by from, to, label.
-  std::vector<edge> edges() const;
-  /// Advice about the graph that is no error, e.g. a node with both commands and static edges.
-  const std::vector<std::string>& warnings() const noexcept;
-
-  const std::shared_ptr<const graph_plan>& plan() const noexcept { return plan_; }
-
-private:
-  std::shared_ptr<const graph_plan> plan_;
-};
-
-/// A compiled graph whose output is an S.
-template <class S> class typed_graph : public compiled_graph {
-public:
-  using compiled_graph::compiled_graph;
-};
-
 /// The part of state_graph that knows no types. Errors of the add_ members are thrown as
 /// error{invalid_graph} with the reference's text; what only the whole graph shows is found by
 /// compile().
@@ -148,8 +124,18 @@ public:
   void add_edge(std::initializer_list<const char*> from, std::string to) {
     add_edge(std::vector<std::string>(from.begin(), from.end()), std::move(to));
   }
+  /// `to` runs when `how` says enough of `from` have run. Arrivals that it did not wait for are
+  /// absorbed; a node that arrives a second time opens the next round.
+  /// Errors: invalid_graph: as add_edge, and for a `need` greater than the number of nodes.
+  /// Source: troupe.
+  void add_join(std::vector<std::string> from, std::string to, join_options how);
   void add_route(std::string from, route_body route, std::optional<schema> reads, path_map map,
                  std::string name);
+  /// A compiled graph as a node: it is given the keys it shares with this graph's state, and what
+  /// it puts out is this node's update. Of the options, lane, input and calls have no meaning.
+  void add_graph(std::string name, const compiled_graph& graph, node_options options);
+  /// What holds for every node, also for those added before. A second call replaces the first.
+  void set_node_defaults(node_defaults defaults);
   void set_entry_point(std::string node) { add_edge(START, std::move(node)); }
   void set_finish_point(std::string node) { add_edge(std::move(node), END); }
 
@@ -159,220 +145,6 @@ public:
 protected:
   std::shared_ptr<graph_spec> spec_;
 };
-
-namespace detail {
-
-// The first parameter of a callable that has exactly one operator().
-template <class F> struct callable_args {};
-template <class F>
-requires requires {
-  &F::operator();
-}
-struct callable_args<F> : callable_args<decltype(&F::operator())> {};
-template <class R, class... A> struct callable_args<R (*)(A...)> { using args = std::tuple<A...>; };
-template <class C, class R, class... A>
-struct callable_args<R (C::*)(A...)> : callable_args<R (*)(A...)> {};
-template <class C, class R, class... A>
-struct callable_args<R (C::*)(A...) const> : callable_args<R (*)(A...)> {};
-template <class C, class R, class... A>
-struct callable_args<R (C::*)(A...) noexcept> : callable_args<R (*)(A...)> {};
-template <class C, class R, class... A>
-struct callable_args<R (C::*)(A...) const noexcept> : callable_args<R (*)(A...)> {};
-
-template <class F>
-concept plain_callable = requires {
-  typename callable_args<std::decay_t<F>>::args;
-};
-
-/// What a body or route reads: decided by its first parameter; nothing (void) when it takes none.
-template <class F, class S, bool = plain_callable<F>> struct reads_of {
-  using type = S; // a generic lambda
-};
-template <class F, class S> struct reads_of<F, S, true> {
-  template <class Args> struct first { using type = void; };
-  template <class A, class... Rest> struct first<std::tuple<A, Rest...>> {
-    using type =
-      std::conditional_t<std::is_same_v<std::decay_t<A>, context>, void, std::decay_t<A>>;
-  };
-  using type = typename first<typename callable_args<std::decay_t<F>>::args>::type;
-};
-
-template <class In> In read_input(const state_view& view) {
-  if constexpr (std::is_same_v<In, state_view>)
-    return view;
-  else if constexpr (std::is_same_v<In, value>)
-    return view.to_value();
-  else if constexpr (typed_state<In>)
-    return read_state<In>(view);
-  else
-    return value_traits<In>::from(view.to_value());
-}
-
-// Calls a body with what it takes: (state, context), (state), (context) or ().
-template <class F, class In> decltype(auto) call_body(F& f, const In& in, context& ctx) {
-  if constexpr (std::is_invocable_v<F&, const In&, context&>)
-    return f(in, ctx);
-  else
-    return f(in);
-}
-template <class F> decltype(auto) call_body(F& f, context& ctx) {
-  if constexpr (std::is_invocable_v<F&, context&>)
-    return f(ctx);
-  else
-    return f();
-}
-
-inline void add_part(node_output& out, state_update u) {
-  if (!u.empty())
-    out.parts.emplace_back(std::move(u));
-}
-inline void add_part(node_output& out, const value& v) {
-  if (!v.is_null())
-    out.parts.emplace_back(state_update{v});
-}
-inline void add_part(node_output& out, command c) {
-  out.parts.emplace_back(std::move(c));
-}
-inline void add_part(node_output& out, send s) {
-  out.parts.emplace_back(std::move(s));
-}
-inline void add_part(node_output& out, node_output more) {
-  for (auto& p : more.parts)
-    out.parts.push_back(std::move(p));
-}
-inline void add_part(node_output&, std::monostate) {}
-template <class T> // these three may hold one another
-void add_part(node_output& out, std::optional<T> x);
-template <class... Ts> void add_part(node_output& out, std::variant<Ts...> x);
-template <class T> void add_part(node_output& out, std::vector<T> xs);
-template <typed_state S> void add_part(node_output& out, const S& s) {
-  out.parts.emplace_back(state_update{value::of(s)});
-}
-template <class T> void add_part(node_output& out, std::optional<T> x) {
-  if (x)
-    add_part(out, std::move(*x));
-}
-template <class... Ts> void add_part(node_output& out, std::variant<Ts...> x) {
-  std::visit([&out](auto&& y) { add_part(out, std::forward<decltype(y)>(y)); }, std::move(x));
-}
-template <class T> void add_part(node_output& out, std::vector<T> xs) {
-  for (auto& x : xs)
-    add_part(out, std::move(x));
-}
-template <class R> node_output to_output(R&& r) {
-  node_output out;
-  if constexpr (std::is_base_of_v<state_update, std::decay_t<R>>)
-    add_part(out, static_cast<state_update>(std::forward<R>(r)));
-  else
-    add_part(out, std::forward<R>(r));
-  return out;
-}
-
-template <class T> struct is_coro : std::false_type { using type = T; };
-template <class T> struct is_coro<coro<T>> : std::true_type { using type = T; };
-
-template <class In, class F>
-decltype(auto) invoke_body(F& f, [[maybe_unused]] const state_view& view, context& ctx) {
-  if constexpr (std::is_void_v<In>)
-    return call_body(f, ctx);
-  else {
-    In in = read_input<In>(view);
-    return call_body(f, in, ctx);
-  }
-}
-
-// The frame keeps `in` (and through the node, `f`) alive while the body is suspended.
-template <class F, class In> coro<node_output> drive_body(F& f, In in, context& ctx) {
-  auto body = call_body(f, in, ctx);
-  if constexpr (std::is_void_v<typename is_coro<decltype(body)>::type>) {
-    co_await body;
-    co_return node_output{};
-  } else {
-    auto answer = co_await body;
-    auto out = to_output(std::move(answer));
-    co_return out;
-  }
-}
-template <class F> coro<node_output> drive_body(F& f, context& ctx) {
-  auto body = call_body(f, ctx);
-  if constexpr (std::is_void_v<typename is_coro<decltype(body)>::type>) {
-    co_await body;
-    co_return node_output{};
-  } else {
-    auto answer = co_await body;
-    auto out = to_output(std::move(answer));
-    co_return out;
-  }
-}
-
-template <class In, class F> auto body_result(F& f) {
-  if constexpr (std::is_void_v<In>) {
-    using R = decltype(call_body(f, std::declval<context&>()));
-    return std::type_identity<R>{};
-  } else {
-    using R = decltype(call_body(f, std::declval<const In&>(), std::declval<context&>()));
-    return std::type_identity<R>{};
-  }
-}
-
-template <class In, class F> node_body make_body(F f) {
-  using R = typename decltype(body_result<In>(f))::type;
-  node_body out;
-  if constexpr (is_coro<std::decay_t<R>>::value) {
-    out.coroutine = [f = std::move(f)]([[maybe_unused]] const state_view& view,
-                                       context& ctx) mutable {
-      if constexpr (std::is_void_v<In>)
-        return drive_body(f, ctx);
-      else
-        return drive_body(f, read_input<In>(view), ctx);
-    };
-  } else {
-    out.plain = [f = std::move(f)](const state_view& view, context& ctx) mutable -> node_output {
-      if constexpr (std::is_void_v<R>) {
-        invoke_body<In>(f, view, ctx);
-        return {};
-      } else {
-        return to_output(invoke_body<In>(f, view, ctx));
-      }
-    };
-  }
-  return out;
-}
-
-inline std::vector<destination> to_destinations(const char* s) {
-  return {destination{std::string{s}}};
-}
-inline std::vector<destination> to_destinations(std::string s) {
-  return {destination{std::move(s)}};
-}
-inline std::vector<destination> to_destinations(send s) {
-  return {destination{std::move(s)}};
-}
-inline std::vector<destination> to_destinations(destination d) {
-  return {std::move(d)};
-}
-template <class B>
-requires std::is_same_v<B, bool> std::vector<destination> to_destinations(B b) {
-  return {destination{std::string{b ? "true" : "false"}}};
-}
-inline std::vector<destination> to_destinations(const destinations& d) {
-  return d.list();
-}
-template <class T> std::vector<destination> to_destinations(std::vector<T> xs) {
-  std::vector<destination> out;
-  out.reserve(xs.size());
-  for (auto& x : xs)
-    out.emplace_back(std::move(x));
-  return out;
-}
-
-template <class In, class F> route_body make_route(F f) {
-  return [f = std::move(f)](const state_view& view, context& ctx) mutable {
-    return to_destinations(invoke_body<In>(f, view, ctx));
-  };
-}
-
-} // namespace detail
 
 /// A graph over the state S (TROUPE_STATE), or over a schema made at run time (`state_graph<>`).
 /// Use: add nodes and edges, then compile. One thread at a time.
@@ -390,12 +162,39 @@ public:
   /// value, null for none), a command, a list of those, an std::optional or std::variant of them,
   /// or a coro of any of these.
   /// Errors: invalid_graph: a name that is taken, empty, reserved, or contains `|` or `:`.
-  template <class F> void add_node(std::string name, F body, node_options options = {}) {
+  template <class F>
+  requires(!std::is_base_of_v<compiled_graph, F> && !std::is_same_v<node_body, F>) void add_node(
+    std::string name, F body, node_options options = {}) {
     using In = typename detail::reads_of<F, default_input>::type;
     if constexpr (typed_state<In> && !std::is_same_v<In, S>)
       if (!options.input)
         options.input = schema_of<In>();
     add_node_body(std::move(name), detail::make_body<In>(std::move(body)), std::move(options));
+  }
+
+  /// A body the engine can call as it is, e.g. an actor_node.
+  void add_node(std::string name, node_body body, node_options options = {}) {
+    add_node_body(std::move(name), std::move(body), std::move(options));
+  }
+
+  /// A graph as a node.
+  void add_node(std::string name, const compiled_graph& graph, node_options options = {}) {
+    add_graph(std::move(name), graph, std::move(options));
+  }
+
+  /// Nodes that follow one another: adds each (name, body) pair and the edges between them.
+  /// Errors: as add_node and add_edge.
+  template <class... F> void add_sequence(std::pair<const char*, F>... nodes) {
+    static_assert(sizeof...(F) > 0, "Sequence requires at least one node.");
+    const char* before = nullptr;
+    (
+      [&] {
+        add_node(nodes.first, std::move(nodes.second));
+        if (before)
+          add_edge(before, nodes.first);
+        before = nodes.first;
+      }(),
+      ...);
   }
 
   /// Behind `from`, goes where `route` says: it reads the state as its node leaves it and returns

@@ -3,15 +3,23 @@
 #pragma once
 
 #include <troupe/channel.hpp>
+#include <troupe/compiled_graph.hpp>
 #include <troupe/context.hpp>
 #include <troupe/control.hpp>
 #include <troupe/coro.hpp>
+#include <troupe/diff.hpp>
 #include <troupe/error.hpp>
+#include <troupe/functional.hpp>
 #include <troupe/graph_library.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/message.hpp>
+#include <troupe/node_body.hpp>
+#include <troupe/node_cache.hpp>
+#include <troupe/policy.hpp>
+#include <troupe/run_input.hpp>
 #include <troupe/runtime.hpp>
 #include <troupe/saver.hpp>
 #include <troupe/state.hpp>
 #include <troupe/state_graph.hpp>
+#include <troupe/store.hpp>
 #include <troupe/value.hpp>

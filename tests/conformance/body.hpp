@@ -9,4 +9,7 @@ namespace troupe::conformance {
 /// Errors: as evaluate(); what a `raise` says.
 term run_body(const script_json& statements, scope& s);
 
+/// Whether the statements wait for a graph or a task: such a body belongs on the blocking lane.
+bool waits(const script_json& statements);
+
 } // namespace troupe::conformance

@@ -1,7 +1,7 @@
 #include "tests/conformance/call_config.hpp"
 
 #include "tests/conformance/graph_of.hpp"
-#include "tests/conformance/term.hpp"
+#include "tests/conformance/store_of.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -48,11 +48,12 @@ void address(run_config& out, const script_json& call, world& w) {
     out.checkpoint_ns = w.labels.ns(ns);
 }
 
-std::vector<std::string> output_keys(const script_json& call, world& w) {
-  const auto& keys = member(call, "output_keys");
+// One key alone: a result is its bare value.
+void choose_output(run_config& out, const script_json& keys) {
   if (keys.is_string())
-    w.refuse("output_keys that name one channel");
-  return node_names(keys);
+    out.output_key = keys.get<std::string>();
+  else
+    out.output_keys = node_names(keys);
 }
 
 } // namespace
@@ -63,10 +64,11 @@ run_config config_of(const script_json& call, world& w) {
   address(out, call, w);
   out.durability = durability_of(call);
   out.recursion_limit = recursion_limit(config);
-  out.max_concurrency = 1;
+  out.max_concurrency = w.shuffle ? 0 : 1;
   out.interrupt_before = node_names(member(call, "interrupt_before"));
   out.interrupt_after = node_names(member(call, "interrupt_after"));
-  out.output_keys = output_keys(call, w);
+  choose_output(out, member(call, "output_keys"));
+  out.subgraphs = member(call, "subgraphs") == true;
   out.strict_resume = member(call, "strict") == true;
   out.metadata = value_member(config, "metadata");
   out.configurable = value_member(config, "configurable");
@@ -93,6 +95,26 @@ history_options history_of(const script_json& call, world& w) {
     out.before = w.labels.id(label);
   if (const auto& limit = member(call, "limit"); !limit.is_null())
     out.limit = limit.get<std::size_t>();
+  return out;
+}
+
+store_query store_query_of(const script_json& call) {
+  store_query out;
+  out.prefix = namespace_of(member(call, "namespace"));
+  out.filter = value_member(call, "filter");
+  out.limit = call.value("limit", out.limit);
+  out.offset = call.value("offset", out.offset);
+  return out;
+}
+
+namespace_query namespace_query_of(const script_json& call) {
+  namespace_query out;
+  out.prefix = namespace_of(member(call, "prefix"));
+  out.suffix = namespace_of(member(call, "suffix"));
+  if (const auto& depth = member(call, "max_depth"); !depth.is_null())
+    out.max_depth = depth.get<std::size_t>();
+  out.limit = call.value("limit", out.limit);
+  out.offset = call.value("offset", out.offset);
   return out;
 }
 

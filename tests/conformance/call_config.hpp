@@ -11,7 +11,8 @@
 
 namespace troupe::conformance {
 
-/// One task at a time, and where the call names none the reference's defaults.
+/// One task at a time, all at once in a shuffled run, and where the call names none the reference's
+/// defaults.
 /// Errors: throws unsupported, and unknown_label.
 run_config config_of(const script_json& call, world& w);
 
@@ -20,6 +21,10 @@ std::vector<stream_mode> modes_of(const script_json& call, world& w);
 
 /// The checkpoints that a history call means.
 history_options history_of(const script_json& call, world& w);
+
+/// What a call looks for in the store.
+store_query store_query_of(const script_json& call);
+namespace_query namespace_query_of(const script_json& call);
 
 /// A member of a call or a config that holds text, "" where it is absent.
 std::string text_member(const script_json& object, const char* name);

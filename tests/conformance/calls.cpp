@@ -1,10 +1,11 @@
 #include "tests/conformance/calls.hpp"
 
 #include "tests/conformance/call_config.hpp"
+#include "tests/conformance/event_order.hpp"
 #include "tests/conformance/expr.hpp"
-#include "tests/conformance/graph_of.hpp"
 #include "tests/conformance/transcript.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace troupe::conformance {
@@ -14,16 +15,9 @@ answer_json failed(const error& e) {
   return {{"error", reference_name(e)}};
 }
 
-run_input input_of(const script_json& call, world& w) {
+run_input input_in(const script_json& call, world& w) {
   scope outside{w};
-  auto t = evaluate(call.at("input"), outside);
-  if (t.is_null())
-    return nullptr;
-  if (auto* c = t.as_command())
-    return *c;
-  if (t.as_object())
-    return update_of(t); // keeps the order of the channels
-  return t.to_value();
+  return input_of(evaluate(call.at("input"), outside));
 }
 
 std::optional<state_update> values_of(const script_json& update, world& w) {
@@ -42,10 +36,14 @@ outside_update update_in(const script_json& update, world& w) {
 
 } // namespace
 
-case_run::case_run(const script& s)
+case_run::case_run(const script& s, std::optional<std::uint64_t> seed)
   : script_{s},
-    world_{s.text()},
-    runtime_{runtime_options{.saver = saver_}} {}
+    world_{s.text()} {
+  world_.graphs = &graphs_;
+  world_.models = &models_;
+  if (seed)
+    world_.shuffle.emplace(*seed);
+}
 
 answer_json case_run::answers() {
   auto out = answer_json::array();
@@ -66,6 +64,9 @@ const std::map<std::string_view, case_run::call>& case_run::calls() {
     {"bulk_update", &case_run::bulk_update},
     {"checkpoints", &case_run::checkpoints},
     {"delete_thread", &case_run::delete_thread},
+    {"store", &case_run::search_store},
+    {"namespaces", &case_run::list_namespaces},
+    {"clear_cache", &case_run::clear_cache},
     {"draw", &case_run::draw},
     {"compile", &case_run::compile},
   };
@@ -88,27 +89,46 @@ answer_json case_run::answer(const script_json& call) {
 
 answer_json case_run::invoke(const script_json& call) {
   auto app = app_for(call);
-  return shown(app.try_invoke(input_of(call, world_), config_of(call, world_)).value());
+  return shown(app.try_invoke(input_in(call, world_), config_of(call, world_)).value());
 }
 
 answer_json case_run::stream(const script_json& call) {
-  answer_json out{{"events", answer_json::array()}};
+  auto events = answer_json::array();
+  std::optional<error> failure;
+  for (const auto& part : parts_of(call, failure))
+    events.push_back(shown(part));
+  answer_json out{{"events", std::move(events)}};
+  if (failure)
+    out.update(failed(*failure));
+  return out;
+}
+
+std::vector<stream_part> case_run::parts_of(const script_json& call,
+                                            std::optional<error>& failure) {
+  auto modes = modes_of(call, world_);
+  bool debug = std::find(modes.begin(), modes.end(), stream_mode::debug) != modes.end();
+  if (world_.shuffle && !debug)
+    modes.push_back(stream_mode::debug); // says which task comes when
+  std::vector<stream_part> out;
   try {
-    auto app = app_for(call);
-    auto parts = app.stream(input_of(call, world_), config_of(call, world_),
-                            modes_of(call, world_));
+    auto parts = app_for(call).stream(input_in(call, world_), config_of(call, world_), modes);
     while (auto part = parts.next())
-      out["events"].push_back(shown(*part));
+      out.push_back(std::move(*part));
   } catch (const error& e) {
-    out.update(failed(e));
+    failure = e;
   }
+  if (!world_.shuffle)
+    return out;
+  out = in_task_order(std::move(out), world_.handlers());
+  std::erase_if(out, [&](const auto& part) { return !debug && part.mode == stream_mode::debug; });
   return out;
 }
 
 // ---- state ----------------------------------------------------------------------------------
 
 answer_json case_run::state(const script_json& call) {
-  return shown(app_for(call).get_state(config_of(call, world_)));
+  auto config = config_of(call, world_);
+  return shown(app_for(call).get_state(config, config.subgraphs));
 }
 
 answer_json case_run::history(const script_json& call) {
@@ -152,6 +172,25 @@ answer_json case_run::delete_thread(const script_json& call) {
   return answer_json::object();
 }
 
+// ---- the store and the cache ----------------------------------------------------------------
+
+answer_json case_run::search_store(const script_json& call) {
+  auto found = store_->search(store_query_of(call));
+  auto items = answer_json::array();
+  for (const auto& item : found.value())
+    items.push_back({item.space, item.key, shown(item.value)});
+  return {{"items", std::move(items)}};
+}
+
+answer_json case_run::list_namespaces(const script_json& call) {
+  return {{"namespaces", store_->list_namespaces(namespace_query_of(call)).value()}};
+}
+
+answer_json case_run::clear_cache(const script_json& call) {
+  app_for(call).clear_cache(call.value("nodes", std::vector<std::string>{})).value();
+  return answer_json::object();
+}
+
 // ---- graphs ---------------------------------------------------------------------------------
 
 answer_json case_run::draw(const script_json& call) {
@@ -176,19 +215,20 @@ answer_json case_run::compile(const script_json& call) {
 app<> case_run::app_for(const script_json& call) {
   auto name = call.value("graph", std::string{"main"});
   auto found = apps_.find(name);
-  if (found == apps_.end())
-    found = apps_.emplace(name, load(name)).first;
-  if (auto* e = std::get_if<error>(&found->second))
-    throw *e;
-  return std::get<app<>>(found->second);
+  if (found == apps_.end()) {
+    auto used = services_of(name, script_.graphs.at(name));
+    found = apps_.emplace(name, host(used).load(graphs_.graph(name))).first;
+  }
+  return found->second;
 }
 
-std::variant<app<>, error> case_run::load(const std::string& name) {
-  try {
-    return runtime_.load(graph_of(name, script_.graphs.at(name), world_));
-  } catch (const error& e) {
-    return e;
-  }
+runtime& case_run::host(const services& used) {
+  auto& found = hosts_[used];
+  if (!found)
+    found = std::make_unique<runtime>(runtime_options{.saver = used.saver ? saver_ : nullptr,
+                                                      .store = used.store ? store_ : nullptr,
+                                                      .cache = used.cache ? cache_ : nullptr});
+  return *found;
 }
 
 } // namespace troupe::conformance

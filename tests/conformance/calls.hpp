@@ -2,26 +2,34 @@
 #pragma once
 
 #include "tests/conformance/case_file.hpp"
+#include "tests/conformance/graph_book.hpp"
+#include "tests/conformance/graph_of.hpp"
+#include "tests/conformance/model_book.hpp"
 #include "tests/conformance/world.hpp"
 
 #include <troupe/runtime.hpp>
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
-#include <variant>
+#include <vector>
 
 namespace troupe::conformance {
 
-/// One run of a case, with a runtime and a saver of its own.
+/// One run of a case, with a saver, a store, a cache and models of its own.
 class case_run {
 public:
-  /// Owns:   refers to `s`.
-  explicit case_run(const script& s);
+  /// Owns:   refers to `s`. Shape: with a seed the tasks of a step run side by side and end in an
+  ///         order drawn from it.
+  explicit case_run(const script& s, std::optional<std::uint64_t> seed = std::nullopt);
 
   /// Makes the calls and gives the transcript: one answer a call.
   /// Errors: throws unsupported, and what shows a case that is no case.
   answer_json answers();
+  /// Who used what the bodies share, in which order.
+  const use_log& uses() const noexcept { return world_.uses; }
 
 private:
   using call = answer_json (case_run::*)(const script_json& call);
@@ -37,19 +45,29 @@ private:
   answer_json bulk_update(const script_json& call);
   answer_json checkpoints(const script_json& call);
   answer_json delete_thread(const script_json& call);
+  answer_json search_store(const script_json& call);
+  answer_json list_namespaces(const script_json& call);
+  answer_json clear_cache(const script_json& call);
   answer_json draw(const script_json& call);
   answer_json compile(const script_json& call);
+
+  std::vector<stream_part> parts_of(const script_json& call, std::optional<error>& failure);
 
   /// The graph a call goes to, built when a call first needs it. Errors: throws the error it
   /// could not be built for, each time.
   app<> app_for(const script_json& call);
-  std::variant<app<>, error> load(const std::string& name);
+  /// A runtime with those of the case's services.
+  runtime& host(const services& used);
 
   const script& script_;
-  world world_; // outlives the runtime: bodies use it
+  world world_; // outlives the runtimes: bodies use it
+  graph_book graphs_{script_.graphs, world_};
+  model_book models_{script_.models};
   std::shared_ptr<saver> saver_ = make_memory_saver();
-  runtime runtime_;
-  std::map<std::string, std::variant<app<>, error>> apps_;
+  std::shared_ptr<store> store_ = make_memory_store();
+  std::shared_ptr<node_cache> cache_ = make_memory_cache();
+  std::map<services, std::unique_ptr<runtime>> hosts_;
+  std::map<std::string, app<>> apps_;
 };
 
 } // namespace troupe::conformance

@@ -41,12 +41,16 @@ const channel_spec& operator_of(const std::string& op, const std::string& type, 
   return *found->second;
 }
 
-channel_spec reduced_channel(const script_json& declared, world& w) {
-  auto op = declared.at("reduce").get<std::string>();
+channel_spec reduced_channel(const std::string& op, const script_json& declared, world& w) {
   if (op == "messages")
     return add_messages;
-  auto type = declared.at("type").get<std::string>();
+  auto type = declared.value("type", std::string{"list"});
   return starting_at(operator_of(op, type, w), empty_of(type, w));
+}
+
+channel_spec delta_channel(const script_json& declared, world& w) {
+  auto folding = reduced_channel(declared.at("delta").get<std::string>(), declared, w);
+  return delta(folding, declared.value("snapshot_frequency", snapshot_frequency_default));
 }
 
 } // namespace
@@ -55,7 +59,9 @@ channel_spec channel_of(const script_json& declared, world& w) {
   if (declared.is_string())
     return named_channel(declared.get<std::string>(), w);
   if (declared.contains("reduce"))
-    return reduced_channel(declared, w);
+    return reduced_channel(declared.at("reduce").get<std::string>(), declared, w);
+  if (declared.contains("delta"))
+    return delta_channel(declared, w);
   if (declared.contains("topic"))
     return declared.at("topic").at("accumulate").get<bool>() ? topic_accumulating : topic;
   if (declared.contains("ephemeral"))

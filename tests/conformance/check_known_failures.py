@@ -3,33 +3,37 @@ on it passes.
 
     check_known_failures.py CONFORMANCE CASES LIST             runs all cases
     check_known_failures.py CONFORMANCE CASES LIST --required  runs those that must pass, whatever
-                                                               the list says
+                                                               the list says: all but agents
+    check_known_failures.py CONFORMANCE CASES LIST --shuffled  runs all cases with tasks that end out
+                                                               of order, drawn from TROUPE_TEST_SEED;
+                                                               those on the list may fail
     check_known_failures.py CONFORMANCE CASES LIST --write     writes the list anew
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import threading
 
-REQUIRED = ["branch", "channels", "command", "interrupt", "send", "state", "supersteps",
-            "validation"]
 SILENCE_S_MAX = 300  # a program that prints nothing for so long hangs
+SEED = os.environ.get("TROUPE_TEST_SEED", "1")
 
 
-def nests(case):
-    """Whether a graph of the case runs another one."""
+def needs_agents(case):
+    """Whether the case uses what is built on top of the engine: agents and tool nodes."""
     nodes = [n for g in case["graphs"].values() for n in dict(g.get("nodes", {})).values()]
-    return any("graph" in n or '{"call": [' in json.dumps(n.get("run")) for n in nodes)
+    return ("$tools_condition" in json.dumps(case["graphs"]) or any("tools" in n for n in nodes)
+            or any("agent" in g for g in case["graphs"].values()))
 
 
 def is_required(path):
-    return path.parent.name in REQUIRED and not nests(json.loads(path.read_text()))
+    return not needs_agents(json.loads(path.read_text()))
 
 
-def verdicts(program, paths):
+def verdicts(command, paths):
     """The lines that the program prints for these cases, until it ends or hangs."""
-    process = subprocess.Popen([program, *paths], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*command, *paths], stdout=subprocess.PIPE, text=True)
     while True:
         watchdog = threading.Timer(SILENCE_S_MAX, process.kill)
         watchdog.start()
@@ -38,19 +42,18 @@ def verdicts(program, paths):
         if not line:
             process.wait()
             return
-        if line.startswith(("ok ", "FAIL ")):
+        if line.startswith(("ok ", "FAIL ", "skip ")):
             yield line.rstrip("\n")
 
 
-def failures(program, paths):
-    """Name of each case that fails → what the program says of it. A case that ends the program
-    fails, and the cases behind it are run again."""
+def reports(command, paths):
+    """Name of each case → what the program says of it. A case that ends the program fails, and the
+    cases behind it are run again."""
     out = {}
     while paths:
-        lines = list(verdicts(program, paths))
+        lines = list(verdicts(command, paths))
         for path, line in zip(paths, lines):
-            if not line.startswith("ok "):
-                out[name_of(path)] = line
+            out[name_of(path)] = line
         if len(lines) < len(paths):
             stuck = paths[len(lines)]
             out[name_of(stuck)] = f"FAIL {name_of(stuck)}: crashed, hangs or can't be read"
@@ -70,17 +73,22 @@ def complaints(failed, listed, names):
 
 
 def main(program, cases, list_path, mode=""):
-    required = mode == "--required"
+    required, shuffled = mode == "--required", mode == "--shuffled"
     paths = sorted(pathlib.Path(cases).glob("*/*.json"))
     if required:
         paths = [p for p in paths if is_required(p)]
-    failed = failures(program, paths)
-    print(f"{len(paths) - len(failed)} of {len(paths)} cases pass")
+    said = reports([program, "--shuffle", SEED] if shuffled else [program], paths)
+    failed = {name: line for name, line in said.items() if line.startswith("FAIL ")}
+    skipped = sum(line.startswith("skip ") for line in said.values())
+    print(f"{len(paths) - len(failed) - skipped} of {len(paths)} cases pass"
+          + (f", {skipped} can't be compared; seed {SEED}" if shuffled else ""))
     if mode == "--write":
         pathlib.Path(list_path).write_text("".join(f"{name}\n" for name in sorted(failed)))
         return 0
-    listed = set(pathlib.Path(list_path).read_text().split()) if not required else set()
-    bad = list(complaints(failed, listed, {name_of(p) for p in paths}))
+    listed = set() if required else set(pathlib.Path(list_path).read_text().split())
+    if shuffled:
+        listed &= failed.keys()
+    bad = list(complaints(failed, listed, said.keys()))
     for complaint in bad:
         print(complaint)
     return 1 if bad or not paths else 0

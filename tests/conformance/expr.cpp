@@ -1,5 +1,7 @@
 #include "tests/conformance/expr.hpp"
 
+#include "tests/conformance/transcript.hpp"
+
 #include <troupe/error.hpp>
 
 namespace troupe::conformance {
@@ -10,7 +12,7 @@ bool is_operation(const script_json& expr) {
 }
 
 term apply_operation(const std::string& name, const script_json& argument, scope& s) {
-  for (const auto* table : {&value_operations(), &task_operations()})
+  for (const auto* table : {&value_operations(), &task_operations(), &store_operations()})
     if (auto found = table->find(name); found != table->end())
       return found->second(argument, s);
   s.shared.refuse(name);
@@ -30,7 +32,39 @@ term evaluate_object(const script_json& expr, scope& s) {
   return out;
 }
 
+// A namespace without the ids in it.
+std::string path_of(std::string_view ns) {
+  std::string out;
+  bool in_id = false;
+  for (char c : ns) {
+    in_id = c == ':' || (in_id && c != '|');
+    if (!in_id)
+      out += c;
+  }
+  return out;
+}
+
 } // namespace
+
+context& task_of(const scope& s) {
+  if (!s.task)
+    throw error{errc::invalid_value, "evaluate a case: there is no task here"};
+  return *s.task;
+}
+
+const state_view& input_of(const scope& s) {
+  if (!s.input)
+    throw error{errc::invalid_value, "evaluate a case: there is no node's input here"};
+  return *s.input;
+}
+
+void note_use(const std::string& thing, const scope& s) {
+  if (!s.task)
+    return;
+  label_book without_ids{""};
+  auto input = without_ids.apply(shown(input_of(s).to_value()));
+  s.shared.uses.add(thing, path_of(s.task->checkpoint_ns()) + ' ' + input.dump());
+}
 
 term evaluate(const script_json& expr, scope& s) {
   if (is_operation(expr))

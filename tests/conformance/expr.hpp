@@ -5,14 +5,19 @@
 #include "tests/conformance/world.hpp"
 
 #include <troupe/context.hpp>
+#include <troupe/functional.hpp>
 #include <troupe/state.hpp>
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace troupe::conformance {
+
+using task_future = std::shared_ptr<detail::task_call>;
 
 /// Where an expression is evaluated. Shape: outside a node `input` and `task` are null.
 struct scope {
@@ -20,7 +25,16 @@ struct scope {
   const state_view* input = nullptr;
   context* task = nullptr;
   std::map<std::string, term, std::less<>> locals = {};
+  std::map<std::string, task_future, std::less<>> futures = {};
+  std::optional<value> saved = {}; ///< what a workflow saves in place of what it returns
 };
+
+/// The task and its input. Errors: throw error{invalid_value} outside a node.
+context& task_of(const scope& s);
+const state_view& input_of(const scope& s);
+
+/// Notes that a body used what others use too: `thing` names it.
+void note_use(const std::string& thing, const scope& s);
 
 /// What `expr` evaluates to; lists and objects are evaluated inside, in their order.
 /// Errors: throws what a `$raise` in it says, unsupported for an operator that is not known, and
@@ -40,5 +54,6 @@ using operation_table = std::map<std::string_view, operation>;
 
 const operation_table& value_operations(); ///< what is known from values alone
 const operation_table& task_operations();  ///< what reads the task, or speaks to it
+const operation_table& store_operations(); ///< what reads the store
 
 } // namespace troupe::conformance

@@ -1,24 +1,11 @@
 // Operators that read the task's input and run, and those that make what a task can say.
 #include "tests/conformance/expr.hpp"
-
-#include <troupe/message.hpp>
+#include "tests/conformance/model_book.hpp"
 
 namespace troupe::conformance {
 namespace {
 
 constexpr const char* remove_all = "__remove_all__";
-
-const state_view& input_of(const scope& s) {
-  if (!s.input)
-    throw error{errc::invalid_value, "evaluate a case: there is no node's input here"};
-  return *s.input;
-}
-
-context& task_of(const scope& s) {
-  if (!s.task)
-    throw error{errc::invalid_value, "evaluate a case: there is no task here"};
-  return *s.task;
-}
 
 term make_send(const script_json& argument, scope& s) {
   auto node = text(argument.at(0), s);
@@ -54,19 +41,10 @@ term answers_by_id(const script_json& argument, scope& s) {
 }
 
 term make_message(const script_json& argument, scope& s) {
-  message out;
-  for (const auto& [key, member] : argument.items()) {
-    auto v = evaluate(member, s).to_value();
-    if (key == "role")
-      out.role = v.as_string();
-    else if (key == "content")
-      out.content = v;
-    else if (key == "id" && !v.is_null())
-      out.id = v.as_string();
-    else if (!v.is_null())
-      out.more = out.more.with(key, v);
-  }
-  return value::of(out);
+  term::message_type out;
+  for (const auto& [key, member] : argument.items())
+    out.members.emplace_back(key, evaluate(member, s));
+  return out;
 }
 
 term make_removal(const script_json& argument, scope& s) {
@@ -77,6 +55,27 @@ term make_removal(const script_json& argument, scope& s) {
 term ask(const script_json& argument, scope& s) {
   auto question = evaluate(argument.at(0), s).to_value();
   return task_of(s).interrupt(question, value_of(argument.at(1)));
+}
+
+term result_of(const script_json& name, scope& s) {
+  auto found = s.futures.find(name.get_ref<const std::string&>());
+  if (found == s.futures.end())
+    throw error{errc::missing_key, "evaluate a case: no future " + name.dump()};
+  return detail::take_task(task_of(s).scope(), *found->second);
+}
+
+term failure_part(const script_json& part, scope& s) {
+  const auto* told = task_of(s).failure();
+  if (!told)
+    throw error{errc::invalid_value, "evaluate a case: this is no error handler"};
+  if (part == "node")
+    return value(told->node);
+  return value(part == "class" ? reference_name(told->failure) : told->failure.text());
+}
+
+term ask_model(const script_json& argument, scope& s) {
+  auto messages = evaluate(argument.at(1), s).to_value();
+  return s.shared.models->answer(argument.at(0).get<std::string>(), messages, s);
 }
 
 } // namespace
@@ -95,6 +94,11 @@ const operation_table& task_operations() {
      }},
     {"$thread", [](const script_json&, scope& s) -> term { return value(task_of(s).thread_id()); }},
     {"$step", [](const script_json&, scope& s) -> term { return value(task_of(s).step()); }},
+
+    {"$previous", [](const script_json&, scope& s) -> term { return task_of(s).previous(); }},
+    {"$result", result_of},
+    {"$error", failure_part},
+    {"$model", ask_model},
 
     {"$send", make_send},
     {"$command", make_command},

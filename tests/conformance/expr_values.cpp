@@ -85,6 +85,12 @@ term variable(const script_json& argument, scope& s) {
   return found->second;
 }
 
+term count(const script_json& name, scope& s) {
+  auto counter = text(name, s);
+  note_use("$count " + counter, s);
+  return value(s.shared.count(counter));
+}
+
 term arm(const script_json& argument, scope& s) {
   return evaluate(argument.at(evaluate(argument.at(0), s).is_true() ? 1 : 2), s);
 }
@@ -95,10 +101,7 @@ const operation_table& value_operations() {
   static const operation_table table{
     {"$quote", [](const script_json& json, scope&) { return term_of(json); }},
     {"$var", variable},
-    {"$count",
-     [](const script_json& name, scope& s) -> term {
-       return value(s.shared.count(text(name, s)));
-     }},
+    {"$count", count},
     {"$raise", [](const script_json& failure, scope& s) -> term { raise(failure, s); }},
 
     {"$at", binary(at)},

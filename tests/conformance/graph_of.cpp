@@ -1,12 +1,11 @@
 #include "tests/conformance/graph_of.hpp"
 
-#include "tests/conformance/body.hpp"
 #include "tests/conformance/channel_of.hpp"
+#include "tests/conformance/expr.hpp"
+#include "tests/conformance/node_of.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <optional>
-#include <set>
 #include <utility>
 
 namespace troupe::conformance {
@@ -21,22 +20,17 @@ public:
       graph_{all_channels()} {}
 
   compiled_graph build() {
-    refuse_members(declared_, {"agent", "entrypoint", "defaults"});
+    if (declared_.contains("agent"))
+      world_.refuse("agent");
     add_schemas();
     add_nodes();
     add_edges();
     add_branches();
-    return graph_.compile(options());
+    return graph_.compile(compile_options_of(name_, declared_));
   }
 
 private:
   using node_list = std::vector<std::pair<std::string, const script_json*>>;
-
-  void refuse_members(const script_json& object, std::initializer_list<const char*> members) {
-    for (const auto* member : members)
-      if (object.contains(member))
-        world_.refuse(member);
-  }
 
   const script_json& member(const char* name) const {
     static const script_json nothing;
@@ -105,30 +99,13 @@ private:
   }
 
   void add_nodes() {
-    for (const auto& [node, spec] : ordered_nodes())
-      add_node(node, *spec);
-  }
-
-  void add_node(const std::string& node, const script_json& spec) {
-    refuse_members(spec, {"graph", "tools", "retry", "cache", "on_error"});
-    graph_.add_node(
-      node,
-      [&w = world_, &body = spec.at("run")](const state_view& input, context& task) {
-        scope s{w, &input, &task};
-        return output_of(run_body(body, s));
-      },
-      options_of(spec));
-  }
-
-  node_options options_of(const script_json& spec) {
-    node_options out;
-    out.defer = spec.value("defer", false);
-    if (auto keys = spec.find("input"); keys != spec.end())
-      out.input = channels_named(*keys);
-    if (auto metadata = spec.find("metadata"); metadata != spec.end())
-      out.metadata = value_of(*metadata);
-    out.destinations = spec.value("destinations", std::vector<std::string>{});
-    return out;
+    for (const auto& [node, spec] : ordered_nodes()) {
+      auto keys = spec->find("input");
+      auto input = keys == spec->end() ? std::nullopt : std::optional{channels_named(*keys)};
+      add_node(graph_, node, *spec, std::move(input), world_);
+    }
+    if (const auto& defaults = member("defaults"); !defaults.is_null())
+      graph_.set_node_defaults(defaults_of(defaults, world_));
   }
 
   // ---- edges ----------------------------------------------------------------------------------
@@ -170,33 +147,47 @@ private:
         map_of(branch), "route" + std::to_string(++count));
   }
 
-  // ---- compile --------------------------------------------------------------------------------
-
-  // A graph that calls go to keeps its threads in the case's saver, or nowhere.
-  bool keeps_threads(const script_json& compile) const {
-    auto checkpointer = compile.find("checkpointer");
-    return checkpointer != compile.end()
-           && (name_ == "main" ? *checkpointer == true : *checkpointer == "case");
-  }
-
-  compile_options options() const {
-    static const script_json defaults = script_json::object();
-    const auto& compile = member("compile").is_null() ? defaults : member("compile");
-    compile_options out;
-    out.name = compile.value("name", name_);
-    out.interrupt_before = node_names(compile.value("interrupt_before", script_json{}));
-    out.interrupt_after = node_names(compile.value("interrupt_after", script_json{}));
-    out.checkpointer = keeps_threads(compile);
-    return out;
-  }
-
   const std::string& name_;
   const script_json& declared_;
   world& world_;
   state_graph<> graph_;
 };
 
+const script_json& compile_of(const script_json& declared) {
+  static const script_json nothing = script_json::object();
+  auto found = declared.find("compile");
+  return found == declared.end() || found->is_null() ? nothing : *found;
+}
+
+// Of "main" it says who keeps its threads, of other graphs what they are as a part of another one.
+checkpointing checkpointing_of(const std::string& name, const script_json& compile) {
+  auto found = compile.find("checkpointer");
+  if (found == compile.end() || !found->is_boolean())
+    return checkpointing::inherit;
+  if (!found->get<bool>())
+    return checkpointing::none;
+  return name == "main" ? checkpointing::inherit : checkpointing::per_thread;
+}
+
 } // namespace
+
+compile_options compile_options_of(const std::string& name, const script_json& declared) {
+  const auto& compile = compile_of(declared);
+  compile_options out;
+  out.name = compile.value("name", name);
+  out.interrupt_before = node_names(compile.value("interrupt_before", script_json{}));
+  out.interrupt_after = node_names(compile.value("interrupt_after", script_json{}));
+  out.checkpointer = checkpointing_of(name, compile);
+  return out;
+}
+
+services services_of(const std::string& name, const script_json& declared) {
+  const auto& compile = compile_of(declared);
+  auto checkpointer = compile.value("checkpointer", script_json{});
+  return {.saver = name == "main" ? checkpointer == true : checkpointer == "case",
+          .store = compile.value("store", script_json{}) == true,
+          .cache = compile.value("cache", script_json{}) == true};
+}
 
 compiled_graph graph_of(const std::string& name, const script_json& declared, world& w) {
   return construction{name, declared, w}.build();

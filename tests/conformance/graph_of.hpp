@@ -6,6 +6,7 @@
 
 #include <troupe/state_graph.hpp>
 
+#include <compare>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,18 @@ namespace troupe::conformance {
 /// Owns:   refers to `declared` and `w`, which must outlive its runs.
 /// Errors: throws error{invalid_graph} for a graph that can't be built, and unsupported.
 compiled_graph graph_of(const std::string& name, const script_json& declared, world& w);
+
+/// What a graph or workflow says of how it is compiled.
+compile_options compile_options_of(const std::string& name, const script_json& declared);
+
+/// What of the case's own a graph uses that calls go to.
+struct services {
+  bool saver = false;
+  bool store = false;
+  bool cache = false;
+  friend auto operator<=>(const services&, const services&) = default;
+};
+services services_of(const std::string& name, const script_json& declared);
 
 /// Node names: a list of them, "*" or nothing.
 std::vector<std::string> node_names(const script_json& declared);

@@ -1,5 +1,7 @@
 #include "tests/conformance/term.hpp"
 
+#include <troupe/message.hpp>
+
 #include <algorithm>
 
 namespace troupe::conformance {
@@ -33,6 +35,22 @@ value map_value(const term::object_type& members) {
   return value::map(std::move(out));
 }
 
+value message_value(const term::message_type& t) {
+  message out;
+  for (const auto& [key, member] : t.members) {
+    auto v = member.to_value();
+    if (key == "role")
+      out.role = v.as_string();
+    else if (key == "content")
+      out.content = v;
+    else if (key == "id" && !v.is_null())
+      out.id = v.as_string();
+    else if (!v.is_null())
+      out.more = out.more.with(key, v);
+  }
+  return value::of(out);
+}
+
 term list_term(const script_json& literal) {
   term::list_type out;
   for (const auto& item : literal)
@@ -56,6 +74,37 @@ value scalar(const script_json& literal) {
     case script_json::value_t::string: return literal.get_ref<const std::string&>();
     default: return {};
   }
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string out;
+  for (const auto& part : parts)
+    out += (out.empty() ? "" : ", ") + part;
+  return out;
+}
+
+std::string list_text(const term::list_type& items) {
+  std::vector<std::string> parts;
+  for (const auto& item : items)
+    parts.push_back(json_text(item));
+  return '[' + joined(parts) + ']';
+}
+
+std::string object_text(const term::object_type& members) {
+  std::vector<std::string> parts;
+  for (const auto& [key, member] : members)
+    parts.push_back(to_json(key) + ": " + json_text(member));
+  return '{' + joined(parts) + '}';
+}
+
+// The same with what a value holds for its parts.
+term opened(const value& v) {
+  if (v.is_list())
+    return term::list_type(v.items().begin(), v.items().end());
+  term::object_type members;
+  for (const auto& entry : v.entries())
+    members.emplace_back(std::string{entry.key()}, entry.val);
+  return members;
 }
 
 bool holds_command(const term::list_type& items) {
@@ -88,6 +137,8 @@ value term::to_value() const {
     return list_value(*items);
   if (auto* members = as_object())
     return map_value(*members);
+  if (auto* message = as_message())
+    return message_value(*message);
   return std::get<value>(rep_);
 }
 
@@ -104,6 +155,13 @@ bool term::is_true() const {
   if (auto* members = as_object())
     return !members->empty();
   return true;
+}
+
+const term& member_of(const term::object_type& members, std::string_view name) {
+  static const term nothing;
+  auto found = std::find_if(members.begin(), members.end(),
+                            [name](const auto& member) { return member.first == name; });
+  return found == members.end() ? nothing : found->second;
 }
 
 term term_of(const script_json& literal) {
@@ -140,6 +198,16 @@ node_output output_of(const term& t) {
   return out;
 }
 
+run_input input_of(const term& t) {
+  if (t.is_null())
+    return nullptr;
+  if (auto* c = t.as_command())
+    return *c;
+  if (t.as_object())
+    return update_of(t); // keeps the order of the channels
+  return t.to_value();
+}
+
 std::vector<destination> destinations_of(const term& t) {
   auto where = t.to_value();
   if (!where.is_list())
@@ -148,6 +216,15 @@ std::vector<destination> destinations_of(const term& t) {
   for (const auto& v : where.items())
     out.push_back(destination_of(v));
   return out;
+}
+
+std::string json_text(const term& t) {
+  if (auto* items = t.as_list())
+    return list_text(*items);
+  if (auto* members = t.as_object())
+    return object_text(*members);
+  auto v = t.to_value();
+  return v.is_list() || v.is_map() ? json_text(opened(v)) : to_json(v);
 }
 
 } // namespace troupe::conformance

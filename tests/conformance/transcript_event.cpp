@@ -94,11 +94,21 @@ answer_json shown_envelope(const value& data) {
   };
 }
 
+// ---- messages -------------------------------------------------------------------------------
+
+answer_json shown_message_payload(const value& data) {
+  answer_json metadata;
+  for (const auto* name : {"langgraph_node", "langgraph_step"})
+    metadata[name] = shown(data[1][name]);
+  return answer_json::array({shown(data[0]), std::move(metadata)});
+}
+
 answer_json shown_payload(const stream_part& part) {
   switch (part.mode) {
     case stream_mode::checkpoints: return shown_checkpoint_payload(part.data);
     case stream_mode::tasks: return shown_task_payload(part.data);
     case stream_mode::debug: return shown_envelope(part.data);
+    case stream_mode::messages: return shown_message_payload(part.data);
     default: return shown(part.data);
   }
 }

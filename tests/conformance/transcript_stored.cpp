@@ -12,6 +12,14 @@ namespace {
 
 constexpr std::string_view null_task = "00000000-0000-0000-0000-000000000000";
 
+// Of a task that is a graph: its state, or where that is.
+answer_json shown_inner(const task_snapshot& task) {
+  if (task.state)
+    return shown(*task.state);
+  return task.subgraph_ns.empty() ? answer_json{}
+                                  : answer_json{{"ns", marked_ns(task.subgraph_ns)}};
+}
+
 answer_json shown_task(const task_snapshot& task) {
   return {
     {"id", marked(label_kind::task, task.id)},
@@ -20,7 +28,7 @@ answer_json shown_task(const task_snapshot& task) {
     {"error", shown(task.error)},
     {"interrupts", shown(task.interrupts)},
     {"result", task.result ? shown(*task.result) : answer_json{}},
-    {"state", nullptr},
+    {"state", shown_inner(task)},
   };
 }
 

@@ -110,8 +110,16 @@ answer_json shown_checkpoint(std::string_view id) {
   return id.empty() ? answer_json{} : answer_json(marked(label_kind::checkpoint, id));
 }
 
+// Without the engine's own books; the stub in front of a run under durability exit has neither
+// source nor parents.
 answer_json shown_metadata(const value& metadata) {
-  auto out = shown(metadata);
+  if (!metadata.is_map())
+    return shown(metadata);
+  auto out = shown(metadata.without("counters_since_delta_snapshot"));
+  if (!metadata.contains("source"))
+    out["source"] = nullptr;
+  if (!metadata.contains("parents"))
+    out["parents"] = answer_json::object();
   const auto& parents = metadata["parents"];
   if (!parents.is_map())
     return out;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "tests/conformance/labels.hpp"
+#include "tests/conformance/shuffle.hpp"
+#include "tests/conformance/uses.hpp"
 
 #include <cstdint>
 #include <map>
@@ -10,8 +12,12 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace troupe::conformance {
+
+class graph_book; // graph_book.hpp
+class model_book; // model_book.hpp
 
 /// A part of the language of the cases that this driver does not know.
 struct unsupported : std::runtime_error {
@@ -24,6 +30,14 @@ public:
   explicit world(std::string given) : labels{std::move(given)} {}
 
   label_book labels;
+  graph_book* graphs = nullptr; ///< null outside a run of a case
+  model_book* models = nullptr;
+  std::optional<conformance::shuffle> shuffle; ///< of a run whose tasks end out of order
+  use_log uses;
+
+  /// An error handler ran; all that did. Shape: their namespaces.
+  void note_handler(const std::string& ns);
+  std::vector<std::string> handlers() const;
 
   /// How often `name` was counted, from 1.
   std::int64_t count(const std::string& name);
@@ -37,6 +51,7 @@ public:
 private:
   mutable std::mutex mutex_;
   std::map<std::string, std::int64_t> counts_;
+  std::vector<std::string> handlers_;
   std::optional<unsupported> refused_;
 };
 

@@ -13,6 +13,7 @@ import signal
 import sys
 import tempfile
 import unittest
+from xml.etree import ElementTree
 
 import store_damage
 from programs import Program, json_lines, programs_folder, run
@@ -88,6 +89,23 @@ class Graphs(CliTest):
         text = self.ok(self.troupe("draw", "hello"))
         self.assertRegex(text, r"graph TD|flowchart TD")
         self.assertIn("add", text)
+
+    def test_draw_prints_dot(self):
+        text = self.ok(self.troupe("draw", "loop", "--format", "dot", "--direction", "right"))
+        self.assertTrue(text.startswith("digraph ") and text.endswith("}\n"), text)
+        self.assertIn("rankdir=LR", text)
+
+    def test_draw_prints_well_formed_svg(self):
+        for graph in ["hello", "ask", "loop", "digest"]:
+            text = self.ok(self.troupe("draw", graph, "--format=svg", "--xray", "--title", "<&>"))
+            picture = ElementTree.fromstring(text)
+            self.assertEqual(picture.tag, "{http://www.w3.org/2000/svg}svg")
+            self.assertEqual(picture[0].text, "<&>")
+
+    def test_draw_refuses_what_it_does_not_know(self):
+        self.refused(self.troupe("draw", "hello", "--format", "ascii"), USAGE, "ascii", "mermaid")
+        self.refused(self.troupe("draw", "hello", "--xray=-1"), USAGE, "-1", "xray")
+        self.refused(self.troupe("draw", "hello", "--direction=up"), USAGE, "up", "right")
 
     def test_a_library_gives_the_same_graph_as_the_one_built_in(self):
         library = self.troupe("draw", f"{LIB / 'libdigest.so'}:digest")

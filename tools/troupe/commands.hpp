@@ -26,6 +26,7 @@ void add_run(CLI::App& app, chosen_command& chosen);
 void add_threads(CLI::App& app, chosen_command& chosen);
 void add_state(CLI::App& app, chosen_command& chosen);
 void add_history(CLI::App& app, chosen_command& chosen);
+void add_diff(CLI::App& app, chosen_command& chosen);
 void add_graphs(CLI::App& app, chosen_command& chosen);
 void add_draw(CLI::App& app, chosen_command& chosen);
 

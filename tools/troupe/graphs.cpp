@@ -1,4 +1,4 @@
-// troupe graphs, troupe draw: what there is to run.
+// troupe graphs: what there is to run.
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/graph_catalog.hpp"
 #include "tools/troupe/json_lines.hpp"
@@ -36,19 +36,6 @@ void add_graphs(CLI::App& app, chosen_command& chosen) {
   auto* command = app.add_subcommand("graphs", "List the built-in graphs");
   command->add_flag("--json", chosen.json, "Print one JSON object a line");
   command->callback([&chosen] { chosen.run = [&chosen] { return list_graphs(chosen.json); }; });
-}
-
-void add_draw(CLI::App& app, chosen_command& chosen) {
-  auto* command = app.add_subcommand("draw", "Print a graph as a Mermaid flowchart");
-  auto name = std::make_shared<std::string>();
-  command->add_option("GRAPH", *name, "A built-in graph, or path/to/lib.so:name")->required();
-  command->callback([&chosen, name] {
-    chosen.run = [name] {
-      auto text = find_graph(*name).draw_mermaid();
-      std::cout << text << (text.ends_with('\n') ? "" : "\n");
-      return 0;
-    };
-  });
 }
 
 } // namespace troupe::cli

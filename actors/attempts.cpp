@@ -1,0 +1,49 @@
+// When a failed task is tried again.
+#include "actors/attempts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace troupe {
+
+namespace {
+
+using std::chrono::nanoseconds;
+
+nanoseconds back_off(const retry_policy& policy, std::uint32_t attempt) {
+  auto wait = static_cast<double>(policy.initial_interval.count())
+              * std::pow(std::max(policy.backoff_factor, 0.0), attempt - 1);
+  auto most = static_cast<double>(policy.max_interval.count());
+  return nanoseconds{static_cast<std::int64_t>(std::clamp(wait, 0.0, std::max(most, 0.0)))};
+}
+
+std::string seconds(nanoseconds t) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3fs", static_cast<double>(t.count()) / 1e9);
+  return text;
+}
+
+} // namespace
+
+std::optional<nanoseconds> retry_delay(const retry_policy& policy, std::uint32_t attempt,
+                                       const error& failure, double random) {
+  const auto* fits = policy.max_attempts > 0 && policy.retry_on(failure) ? &policy : nullptr;
+  for (const auto& other : policy.otherwise)
+    if (!fits && other.retry_on(failure))
+      fits = &other;
+  if (!fits || attempt >= fits->max_attempts)
+    return std::nullopt;
+  auto jitter = fits->jitter ? nanoseconds{static_cast<std::int64_t>(random * 1e9)}
+                             : nanoseconds{0};
+  return back_off(*fits, attempt) + jitter;
+}
+
+error timeout_error(const std::string& node, bool idle, nanoseconds bound, nanoseconds elapsed) {
+  return {errc::node_timeout, "Node '" + node + "' exceeded its " + (idle ? "idle" : "run")
+                                + " timeout of " + seconds(bound)
+                                + (idle ? " without making progress" : "")
+                                + " (elapsed: " + seconds(elapsed) + ")."};
+}
+
+} // namespace troupe

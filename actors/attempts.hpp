@@ -1,0 +1,23 @@
+// When a failed task is tried again. Pure.
+// Source: langgraph/pregel/_retry.py; spec/engine.md section 10.1.
+#pragma once
+
+#include "graph/graph_plan.hpp"
+
+#include <chrono>
+#include <optional>
+
+namespace troupe {
+
+/// How long to wait before the next attempt, or nothing when the task has failed for good.
+/// Shape:  `attempt`: the one that failed, from 1; `random` in [0, 1).
+std::optional<std::chrono::nanoseconds> retry_delay(const retry_policy& policy,
+                                                    std::uint32_t attempt, const error& failure,
+                                                    double random);
+
+/// What a task that ran out of time fails with.
+/// Units:  `elapsed` since the attempt began, or since its last sign of life.
+error timeout_error(const std::string& node, bool idle, std::chrono::nanoseconds bound,
+                    std::chrono::nanoseconds elapsed);
+
+} // namespace troupe

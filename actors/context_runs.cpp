@@ -1,0 +1,114 @@
+// What a body runs within itself: graphs and tasks, waited for by a thread of the blocking lane or
+// by a coroutine.
+#include "actors/task_scope.hpp"
+#include "graph/task_id.hpp"
+
+#include <troupe/functional.hpp>
+
+namespace troupe {
+
+namespace {
+
+error wrong_lane(const detail::task_scope& task, const char* what) {
+  return {errc::invalid_graph, "node `" + task.node->name + "`: it waits for " + what
+                                 + " on the standard lane, which others need: give it "
+                                   "lane::blocking, or make it a coroutine"};
+}
+
+value output_of(detail::graph_call& call) {
+  auto& end = *call.end;
+  if (end.upward)
+    throw upward_command{std::move(*end.upward)};
+  if (!end.how)
+    throw end.how.error();
+  if (end.how->paused())
+    throw node_interrupted{end.how->questions};
+  return end.how->output;
+}
+
+} // namespace
+
+namespace detail {
+
+std::shared_ptr<graph_call> prepare_graph(task_scope& scope, const compiled_graph& graph,
+                                          const run_input& input) {
+  auto call = std::make_shared<graph_call>();
+  call->run = {graph.plan(), input, scope.shared_from_this(), scope.graphs++, false};
+  scope.sign_of_life();
+  return call;
+}
+
+void await_graph(task_scope& scope, std::shared_ptr<graph_call> call,
+                 std::coroutine_handle<> body) {
+  if (!scope.host)
+    throw wrong_lane(scope, "a graph");
+  auto wake = scope.host->waker(body);
+  auto stop = scope.run->graphs->start(call->run, [call, wake](nested_end end) {
+    call->end = std::move(end);
+    call->ended.release();
+    wake();
+  });
+  scope.inner_runs(std::move(stop));
+}
+
+value take_graph(task_scope& scope, graph_call& call) {
+  scope.sign_of_life();
+  return output_of(call);
+}
+
+std::shared_ptr<task_call> start_task(task_scope& scope, std::shared_ptr<const plan_node> task,
+                                      value arguments) {
+  scope.sign_of_life();
+  auto call = std::make_shared<task_call>();
+  call->node = std::move(task);
+  call->arguments = std::move(arguments);
+  call->caller = scope.shared_from_this();
+  call->index = scope.calls++;
+  if (scope.run->calls) {
+    scope.run->calls->call(call);
+  } else {
+    call->failure = error{errc::invalid_graph,
+                          "start task `" + call->node->name + "`: there is no run here"};
+    call->ended.release();
+  }
+  return call;
+}
+
+bool task_ended(const task_call& call) noexcept {
+  return call.ended.open();
+}
+
+void wait_for_task(task_scope& scope, task_call& call) {
+  if (call.ended.open())
+    return;
+  if (!scope.may_block)
+    throw wrong_lane(scope, "a task");
+  scope.run->graphs->wait(call.ended);
+}
+
+void await_task(task_scope& scope, std::shared_ptr<task_call> call, std::coroutine_handle<> body) {
+  if (!scope.host)
+    throw wrong_lane(scope, "a task");
+  call->ended.when_open(scope.host->waker(body));
+}
+
+value take_task(task_scope& scope, task_call& call) {
+  scope.sign_of_life();
+  if (call.paused)
+    throw node_interrupted{call.questions};
+  if (call.failure)
+    throw *call.failure;
+  return call.returned;
+}
+
+} // namespace detail
+
+value context::invoke(const compiled_graph& graph, const run_input& input) {
+  if (!scope_->may_block)
+    throw wrong_lane(*scope_, "a graph");
+  auto call = detail::prepare_graph(*scope_, graph, input);
+  call->end = scope_->run->graphs->run_here(call->run);
+  return detail::take_graph(*scope_, *call);
+}
+
+} // namespace troupe

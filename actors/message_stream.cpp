@@ -1,0 +1,136 @@
+// Messages on their way to readers of the `messages` stream.
+#include "actors/task_scope.hpp"
+#include "channels/message_forms.hpp"
+#include "graph/checkpoint_ns.hpp"
+
+#include <span>
+
+namespace troupe {
+
+namespace {
+
+bool is_message(const value& v) {
+  return v.is(value_kind::message);
+}
+
+bool is_chunk(const value& message) {
+  return message.payload()["chunk"].is_bool() && message.payload()["chunk"].as_bool();
+}
+
+// A message and where it comes from.
+value message_part(const detail::task_scope& task, const value& message) {
+  auto from = task.metadata.is_map() ? task.metadata : value::map();
+  std::vector<value> triggers;
+  if (task.index != no_index && !task.sent)
+    for (auto c : task.node->triggers)
+      triggers.emplace_back(task.run->plan->channels[c].name);
+  else
+    triggers.emplace_back(names::push);
+  from = from.with("langgraph_step", value(task.step))
+           .with("langgraph_node", value(task.node->name))
+           .with("langgraph_triggers", value::list(std::move(triggers)))
+           .with("langgraph_checkpoint_ns", value(task.ns));
+  return value::list({message, std::move(from)});
+}
+
+void emit(detail::task_scope& task, const value& message) {
+  task.run->sink->emit_custom(
+    {stream_mode::messages, split_namespace(task.run->ns), message_part(task, message), 0});
+}
+
+// Calls `f` with each message at the top of a value: itself, or the elements of a list.
+template <class F> void each_message(const value& v, F&& f) {
+  if (is_message(v))
+    f(v);
+  else if (v.is_list())
+    for (const auto& item : v.items())
+      if (is_message(item))
+        f(item);
+}
+
+void mark_seen(detail::task_scope& task) {
+  auto input = task.input.to_value();
+  auto mark = [&task](const value& m) {
+    if (const auto& id = message_id(m); id.is_string())
+      task.run->sink->streamed_before(std::string{id.as_string()});
+  };
+  each_message(input, mark);
+  if (input.is_map())
+    for (const auto& e : input.entries())
+      each_message(e.val, mark);
+}
+
+// The value with an id for each message in it, all of them streamed but for those seen before.
+value stream_from(detail::task_scope& task, const value& v) {
+  if (is_message(v)) {
+    auto message = with_message_id(v);
+    if (!task.run->sink->streamed_before(std::string{message_id(message).as_string()}))
+      emit(task, message);
+    return message;
+  }
+  if (v.is(value_kind::overwrite) || !v.is_list())
+    return v;
+  std::vector<value> items;
+  bool any = false;
+  for (const auto& item : v.items()) {
+    any |= is_message(item);
+    items.push_back(is_message(item) ? stream_from(task, item) : item);
+  }
+  return any ? value::list(std::move(items)) : v;
+}
+
+state_update stream_from(detail::task_scope& task, const state_update& update) {
+  std::vector<state_update::entry> entries;
+  for (const auto& [name, v] : update.entries())
+    entries.emplace_back(name, stream_from(task, v));
+  return state_update{std::move(entries)};
+}
+
+// The tag `nostream` in a node's metadata keeps what its models say out of the stream.
+bool muted(const detail::task_scope& task) {
+  if (!task.metadata.is_map())
+    return false;
+  for (const auto& tag : task.metadata["tags"].items())
+    if (tag.is_string() && tag.as_string() == "nostream")
+      return true;
+  return false;
+}
+
+} // namespace
+
+void stream_messages_of(detail::task_scope& task, node_output& output) {
+  bool start = task.index == 0;
+  if (start || !task.run->wants(stream_mode::messages))
+    return;
+  mark_seen(task);
+  for (auto& part : output.parts) {
+    if (auto* u = std::get_if<state_update>(&part))
+      *u = stream_from(task, *u);
+    else if (auto* c = std::get_if<command>(&part); c && c->update)
+      c->update = stream_from(task, *c->update);
+  }
+}
+
+void context::stream_message(const value& message) {
+  scope_->sign_of_life();
+  if (!is_message(message))
+    throw error{errc::invalid_value, "stream a message: it is no message: " + to_json(message)};
+  if (scope_->over() || !scope_->run->wants(stream_mode::messages) || muted(*scope_))
+    return;
+  const auto& id = message_id(message);
+  bool seen = id.is_string() && scope_->run->sink->streamed_before(std::string{id.as_string()});
+  if (is_chunk(message) || !seen)
+    emit(*scope_, message);
+}
+
+void context::push_message(const value& message, const std::string& key) {
+  if (!is_message(message) || !message_id(message).is_string())
+    throw error{errc::invalid_update, "Message ID is required"};
+  auto channel = scope_->run->plan->find_channel(key);
+  if (channel == no_index)
+    throw error{errc::missing_key, "push a message: no such channel: `" + key + "`"};
+  stream_message(message);
+  scope_->early.push_back({channel, message, {}});
+}
+
+} // namespace troupe

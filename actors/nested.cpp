@@ -1,0 +1,34 @@
+// Waiting for something that another thread ends.
+#include "actors/nested.hpp"
+
+namespace troupe {
+
+void latch::release() {
+  std::function<void()> then;
+  {
+    std::lock_guard lock{mutex_};
+    open_.store(true, std::memory_order_release);
+    then.swap(then_);
+  }
+  wake_.notify_all();
+  if (then)
+    then();
+}
+
+void latch::when_open(std::function<void()> then) {
+  {
+    std::lock_guard lock{mutex_};
+    if (!open()) {
+      then_ = std::move(then);
+      return;
+    }
+  }
+  then();
+}
+
+void latch::wait() {
+  std::unique_lock lock{mutex_};
+  wake_.wait(lock, [this] { return open(); });
+}
+
+} // namespace troupe

@@ -1,0 +1,110 @@
+// The parts of a task that more than one thread may touch, and its next attempt.
+#include "actors/task_scope.hpp"
+
+namespace troupe {
+
+namespace detail {
+
+void task_scope::sign_of_life() noexcept {
+  if (timeout.idle.count() != 0 && !timeout.heartbeat_only)
+    progress_ns.store(std::chrono::steady_clock::now().time_since_epoch().count(),
+                      std::memory_order_relaxed);
+}
+
+void task_scope::inner_runs(std::function<void()> stop) {
+  {
+    std::lock_guard lock{mutex_};
+    stop_inner_ = std::move(stop);
+    if (!given_up || !stop_inner_)
+      return;
+  }
+  stop_inner();
+}
+
+void task_scope::stop_inner() {
+  std::function<void()> stop;
+  {
+    std::lock_guard lock{mutex_};
+    stop.swap(stop_inner_);
+  }
+  if (stop)
+    stop();
+}
+
+} // namespace detail
+
+task_ptr next_attempt(const detail::task_scope& failed) {
+  auto next = std::make_shared<detail::task_scope>();
+  next->run = failed.run;
+  next->node = failed.node;
+  next->index = failed.index;
+  next->id = failed.id;
+  next->ns = failed.ns;
+  next->checkpoint_ns = failed.checkpoint_ns;
+  next->slot = failed.slot;
+  next->child = failed.child;
+  next->epoch = failed.epoch;
+  next->step = failed.step;
+  next->stop = failed.stop;
+  next->spread = failed.spread;
+  next->sent = failed.sent;
+  next->input = failed.input;
+  next->whole = failed.whole;
+  next->route_cells = failed.route_cells;
+  next->metadata = failed.metadata;
+  next->answers = failed.answers;
+  next->timeout = failed.timeout;
+  next->handled = failed.handled;
+  next->previous = failed.previous;
+  next->call = failed.call;
+  next->input_order = failed.input_order;
+  next->attempt = failed.attempt + 1;
+  next->first_attempt = failed.first_attempt;
+  return next;
+}
+
+std::optional<value> run_shared::take_answer() {
+  {
+    std::lock_guard lock{mutex_};
+    if (answer_)
+      return std::exchange(answer_, std::nullopt);
+  }
+  return above ? above->take_answer() : std::nullopt;
+}
+
+void run_shared::give_answer(value answer) {
+  std::lock_guard lock{mutex_};
+  answer_ = std::move(answer);
+}
+
+void run_shared::begin_step(const std::string& from_checkpoint) {
+  std::lock_guard lock{mutex_};
+  checkpoint_id = from_checkpoint;
+}
+
+void run_shared::set_resuming(std::optional<bool> told) {
+  std::lock_guard lock{mutex_};
+  resuming = told;
+}
+
+run_shared::step_facts run_shared::open_step() {
+  std::lock_guard lock{mutex_};
+  return {checkpoint_id, resuming};
+}
+
+bool run_shared::answer_waits() {
+  std::lock_guard lock{mutex_};
+  return answer_.has_value();
+}
+
+bool part_sink::streamed_before(const std::string& message_id) {
+  std::lock_guard lock{mutex_};
+  return !messages_.insert(message_id).second;
+}
+
+bool replay_bound::first_visit(const std::string& checkpoint_ns) {
+  std::lock_guard lock{mutex_};
+  return visited_.insert(checkpoint_ns.substr(0, checkpoint_ns.rfind(':'))).second;
+}
+
+} // namespace troupe

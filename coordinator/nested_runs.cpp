@@ -1,0 +1,254 @@
+// Runs within runs: graphs as nodes, and graphs that bodies call.
+#include "actors/tell.hpp"
+#include "coordinator/app_core.hpp"
+#include "coordinator/delta_values.hpp"
+
+namespace troupe {
+
+namespace {
+
+class nested_completion : public run_completion {
+public:
+  std::function<void(nested_end)> then;
+  void finish(nested_end how) override { then(std::move(how)); }
+};
+
+// What the run takes over from the one around it. Breakpoints and output keys are its own.
+run_config inner_config(const detail::task_scope& task) {
+  const auto& outer = task.run->config;
+  run_config out;
+  out.thread_id = outer.thread_id;
+  out.durability = outer.durability;
+  out.recursion_limit = outer.recursion_limit;
+  out.max_concurrency = outer.max_concurrency;
+  out.strict_resume = false; // the root has checked the answers
+  out.subgraphs = outer.subgraphs;
+  out.metadata = task.metadata;
+  out.configurable = outer.configurable;
+  out.context = outer.context;
+  return out;
+}
+
+std::shared_ptr<run_shared> shared_within(const nested_run& run,
+                                          const run_shared::step_facts& step) {
+  const auto& task = *run.task;
+  const auto& outer = *task.run;
+  const auto& options = run.graph->options;
+  auto out = std::make_shared<run_shared>();
+  out->plan = run.graph;
+  out->config = inner_config(task);
+  if (outer.config.subgraphs)
+    out->sink = outer.sink;
+  out->home = outer.home;
+  out->control = outer.control;
+  out->graphs = outer.graphs;
+  out->memory = outer.memory;
+  out->cache = outer.cache;
+  out->above = task.run;
+  out->ns = nested_namespace(task.ns, options.checkpointer == checkpointing::per_thread, run.nth);
+  if (options.checkpointer != checkpointing::none) {
+    out->store = outer.store;
+    out->saver = outer.saver;
+  }
+  out->parents = outer.parents.is_map() ? outer.parents : value::map();
+  out->parents = out->parents.with(outer.ns, value(step.checkpoint_id));
+  out->addressed = outer.addressed;
+  out->answers = outer.answers;
+  out->replay = outer.replay;
+  return out;
+}
+
+struct addressed_checkpoint {
+  std::string ns;
+  std::string id;
+};
+
+// Time travel into this run: by its namespace, or, since a task of a forked checkpoint has another
+// id, by the nodes on the way.
+std::optional<addressed_checkpoint> find_addressed(const run_shared& shared) {
+  if (!shared.addressed.is_map())
+    return std::nullopt;
+  if (const auto& id = shared.addressed[shared.ns]; id.is_string())
+    return addressed_checkpoint{shared.ns, std::string{id.as_string()}};
+  if (shared.above->replay)
+    for (const auto& e : shared.addressed.entries())
+      if (without_task_ids(e.key()) == without_task_ids(shared.ns) && e.val.is_string())
+        return addressed_checkpoint{std::string{e.key()}, std::string{e.val.as_string()}};
+  return std::nullopt;
+}
+
+result<void> load_thread(run_request& request, std::uint32_t attempt) {
+  auto& shared = *request.shared;
+  auto& store = *shared.store;
+  const auto& thread = shared.config.thread_id;
+  auto find = [&](const checkpoint_ref& at) { return find_checkpoint(*shared.plan, store, at); };
+  auto take = [&request](result<std::optional<checkpoint_tuple>> found) -> result<void> {
+    if (!found)
+      return found.error();
+    request.saved = std::move(*found);
+    return {};
+  };
+  if (auto at = find_addressed(shared)) {
+    request.addressed = true;
+    request.moved_here = at->ns != shared.ns;
+    if (request.moved_here)
+      shared.addressed = shared.addressed.with(shared.ns, value(at->id));
+    if (auto found = take(find({thread, at->ns, at->id})); !found || !request.saved)
+      return found;
+    auto newest = store.get_tuple({thread, at->ns, ""});
+    if (!newest)
+      return newest.error();
+    request.superseded = *newest && (*newest)->ref.checkpoint_id != at->id;
+    return {};
+  }
+  if (shared.replay) {
+    request.addressed = true;
+    request.told_resuming.reset();
+    if (!shared.replay->first_visit(shared.ns))
+      return take(find({thread, shared.ns, ""}));
+    list_query query;
+    query.thread_id = thread;
+    query.checkpoint_ns = shared.ns;
+    query.before = shared.replay->before();
+    query.limit = 1;
+    auto found = list_checkpoints(*shared.plan, store, query);
+    if (!found)
+      return found.error();
+    if (!found->empty())
+      request.saved = std::move(found->front());
+    return {};
+  }
+  // The namespace of a task of a new step is new: there can be nothing in it.
+  bool may_be_there = request.told_resuming.value_or(false) || attempt > 1
+                      || shared.plan->options.checkpointer == checkpointing::per_thread
+                      || shared.config.thread_id.empty();
+  return may_be_there ? take(find({thread, shared.ns, ""})) : result<void>{};
+}
+
+unsigned depth_of(const run_shared& shared) {
+  unsigned out = 0;
+  for (auto* r = shared.above.get(); r; r = r->above.get())
+    ++out;
+  return out;
+}
+
+} // namespace
+
+result<std::shared_ptr<run_request>> app_core::prepare_within(const nested_run& run) {
+  auto request = std::make_shared<run_request>();
+  auto step = run.task->run->open_step();
+  request->shared = shared_within(run, step);
+  auto& shared = *request->shared;
+  if (depth_of(shared) > limits::graph_depth_max)
+    return error{errc::invalid_graph, "run graph `" + graph().name() + "` in node `"
+                                        + run.task->node->name
+                                        + "`: more than graph_depth_max runs within one another"};
+  request->input = run.input.get();
+  request->shown = {plan()->output_keys, plan()->single};
+  request->stored = shared.store != nullptr;
+  request->told_resuming = run.task->attempt > 1 ? std::optional{true} : step.resuming;
+  if (!request->stored)
+    return request;
+  request->tag = runtime_.random();
+  if (auto loaded = load_thread(*request, run.task->attempt); !loaded)
+    return loaded.error();
+  return request;
+}
+
+std::function<void()> app_core::start_within(nested_run run, std::function<void(nested_end)> then) {
+  auto request = prepare_within(run);
+  if (!request) {
+    then({request.error()});
+    return {};
+  }
+  auto* unit = (*request)->shared->home;
+  strand* own = run.spread ? runtime_.acquire_strand() : nullptr;
+  if (own)
+    (*request)->shared->home = unit = own;
+  auto group = take_group(unit);
+  auto completion = std::make_shared<nested_completion>();
+  completion->then = [self = shared_from_this(), group, own, key = completion.get(),
+                      then = std::move(then)](nested_end how) {
+    self->runtime_.release_strand(own);
+    self->give_group(group);
+    then(std::move(how));
+    self->runtime_.leave(*key);
+  };
+  if (!runtime_.enter(*completion, group)) {
+    completion->finish({error{errc::runtime_stopped, "run a graph: the runtime is stopping"}});
+    return {};
+  }
+  auto stop = [self = shared_from_this(), group, key = completion.get()] {
+    self->runtime_.stop_run(key, group, {errc::cancelled, "run of a graph: it was given up"});
+  };
+  tell(group.coordinator, *group.card, unit, begin_run{std::move(*request), std::move(completion)});
+  return stop;
+}
+
+nested_end app_core::run_within(nested_run run) {
+  auto request = prepare_within(run);
+  if (!request)
+    return {request.error()};
+  auto completion = std::make_shared<pending_run>((*request)->shared->control,
+                                                  runtime_.shared().actors);
+  auto& unit = runtime_.units().acquire();
+  unit.lend();
+  completion->lent_by(&unit);
+  auto group = take_group(&unit);
+  completion->of_group(group.card->group);
+  bool entered = runtime_.enter(*completion, group);
+  if (entered) {
+    run.task->inner_runs([self = shared_from_this(), group, key = completion.get()] {
+      self->runtime_.stop_run(key, group, {errc::cancelled, "run of a graph: it was given up"});
+    });
+    (*request)->shared->home = &unit;
+    tell(group.coordinator, *group.card, &unit, begin_run{std::move(*request), completion});
+    unit.run_until([&completion] { return completion->done(); });
+    run.task->inner_runs({});
+  }
+  unit.give_back();
+  runtime_.units().release(unit);
+  give_group(std::move(group));
+  if (!entered)
+    return {error{errc::runtime_stopped, "run a graph: the runtime is stopping"}};
+  runtime_.leave(*completion);
+  return completion->take();
+}
+
+// -- the runtime as the host of runs within runs
+
+std::function<void()> runtime_core::start(nested_run run, std::function<void(nested_end)> then) {
+  return app_of(run.graph)->start_within(std::move(run), std::move(then));
+}
+
+namespace {
+
+// A pool thread that waits for others of its pool must not keep them from running.
+class waiting_thread {
+public:
+  explicit waiting_thread(blocking_pool& pool) : pool_{pool} {
+    if (!pool.begin_wait())
+      throw error{errc::overloaded, "wait for a graph or task: waiting_threads_max threads of the "
+                                    "blocking lane wait already"};
+  }
+  waiting_thread(const waiting_thread&) = delete;
+  waiting_thread& operator=(const waiting_thread&) = delete;
+  ~waiting_thread() { pool_.end_wait(); }
+
+private:
+  blocking_pool& pool_;
+};
+
+} // namespace
+
+nested_end runtime_core::run_here(nested_run run) {
+  waiting_thread waits{services_.pool};
+  return app_of(run.graph)->run_within(std::move(run));
+}
+
+void runtime_core::wait(latch& what) {
+  waiting_thread waits{services_.pool};
+  what.wait();
+}
+
+} // namespace troupe

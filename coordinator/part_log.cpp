@@ -1,0 +1,77 @@
+// Keeping parts for later readers.
+#include "coordinator/part_log.hpp"
+
+namespace troupe {
+
+void thread_log::append(stream_part& part) {
+  {
+    std::lock_guard lock{mutex_};
+    part.seq = ++last_;
+    parts_.push_back(part);
+    if (parts_.size() > limits::stream_log_parts_max)
+      parts_.pop_front();
+  }
+  changed_.notify_all();
+}
+
+void thread_log::open() {
+  std::lock_guard lock{mutex_};
+  ++runs_;
+}
+
+void thread_log::close() {
+  {
+    std::lock_guard lock{mutex_};
+    --runs_;
+  }
+  changed_.notify_all();
+}
+
+bool thread_log::is_open() const {
+  std::lock_guard lock{mutex_};
+  return runs_ > 0;
+}
+
+result<std::deque<stream_part>> thread_log::parts_after(std::uint64_t after) {
+  std::unique_lock lock{mutex_};
+  changed_.wait(lock, [&] { return runs_ == 0 || last_ > after; });
+  if (after > last_)
+    return error{errc::missing_key, "follow a stream: its last part has number "
+                                      + std::to_string(last_) + ", not " + std::to_string(after)};
+  auto first = parts_.empty() ? last_ + 1 : parts_.front().seq;
+  if (after + 1 < first)
+    return error{errc::missing_key,
+                 "follow a stream: the parts before number " + std::to_string(first) + " are gone"};
+  return std::deque<stream_part>{parts_.begin() + static_cast<std::ptrdiff_t>(after + 1 - first),
+                                 parts_.end()};
+}
+
+std::shared_ptr<thread_log> part_log::of(const std::string& thread_id) {
+  std::lock_guard lock{mutex_};
+  auto [at, is_new] = logs_.try_emplace(thread_id);
+  if (is_new)
+    at->second.log = std::make_shared<thread_log>();
+  else
+    by_use_.erase(at->second.place);
+  at->second.place = by_use_.insert(by_use_.end(), thread_id);
+  auto out = at->second.log;
+  for (auto old = by_use_.begin();
+       logs_.size() > limits::stream_log_threads_max && old != by_use_.end();) {
+    auto entry = logs_.find(*old);
+    if (entry->second.log == out || entry->second.log->is_open()) {
+      ++old;
+      continue;
+    }
+    logs_.erase(entry);
+    old = by_use_.erase(old);
+  }
+  return out;
+}
+
+std::shared_ptr<thread_log> part_log::find(const std::string& thread_id) {
+  std::lock_guard lock{mutex_};
+  auto at = logs_.find(thread_id);
+  return at == logs_.end() ? nullptr : at->second.log;
+}
+
+} // namespace troupe

@@ -1,0 +1,59 @@
+// The parts of threads that were streamed lately, numbered, for readers that come later or again.
+//
+// Invariants:
+//  - the numbers of a thread's parts grow by one while its log is kept.
+//  - a log is kept while a run writes to it; of the others the oldest are dropped.
+#pragma once
+
+#include <troupe/runtime.hpp>
+
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+namespace troupe {
+
+/// One thread's.
+class thread_log {
+public:
+  /// Numbers the part and keeps a copy. From any thread.
+  void append(stream_part& part);
+  /// A run begins or ends to write.
+  void open();
+  void close();
+  bool is_open() const;
+
+  /// The parts behind `after`; waits for one while a run is on; none at the end.
+  /// Errors: missing_key when some of them are gone.
+  result<std::deque<stream_part>> parts_after(std::uint64_t after);
+
+private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<stream_part> parts_;
+  std::uint64_t last_ = 0; // number of the newest part
+  int runs_ = 0;
+};
+
+/// Any thread may call.
+class part_log {
+public:
+  /// The thread's log, made when there is none.
+  std::shared_ptr<thread_log> of(const std::string& thread_id);
+  std::shared_ptr<thread_log> find(const std::string& thread_id);
+
+private:
+  struct entry {
+    std::shared_ptr<thread_log> log;
+    std::list<std::string>::iterator place;
+  };
+  std::mutex mutex_;
+  std::unordered_map<std::string, entry> logs_;
+  std::list<std::string> by_use_; // the one used last at the end
+};
+
+} // namespace troupe

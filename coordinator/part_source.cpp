@@ -1,0 +1,124 @@
+// Reading streams.
+#include "coordinator/part_source.hpp"
+
+#include "actors/tell.hpp"
+
+namespace troupe {
+
+namespace {
+
+error stopped() {
+  return {errc::runtime_stopped, "start a run: the runtime is stopping"};
+}
+
+} // namespace
+
+run_source::run_source(std::shared_ptr<app_core> app, const run_input& input,
+                       const run_config& config, const stream_options& options)
+  : app_{std::move(app)} {
+  auto request = app_->prepare(input, config, true);
+  if (!request) {
+    failure_ = request.error();
+    return;
+  }
+  auto& runtime = app_->runtime();
+  unit_ = &runtime.units().acquire();
+  unit_->lend();
+  queue_ = std::make_shared<part_queue>(options, *unit_);
+  if (!config.thread_id.empty())
+    queue_->keep_in(runtime.log().of(config.thread_id));
+  completion_ = std::make_shared<pending_run>((*request)->shared->control, runtime.shared().actors);
+  completion_->lent_by(unit_);
+  group_ = app_->take_group(unit_);
+  completion_->of_group(group_.card->group);
+  if (!runtime.enter(*completion_, group_)) {
+    failure_ = stopped();
+    unit_->give_back();
+    runtime.units().release(*std::exchange(unit_, nullptr));
+    app_->give_group(std::move(group_));
+    return;
+  }
+  (*request)->shared->home = unit_;
+  (*request)->shared->sink = queue_;
+  tell(group_.coordinator, *group_.card, unit_, begin_run{std::move(*request), completion_});
+}
+
+run_source::~run_source() {
+  if (!unit_)
+    return;
+  queue_->close();
+  completion_->control().request_drain("the reader of the stream left");
+  unit_->run_until([this] { return completion_->done(); });
+  finish();
+}
+
+result<std::optional<stream_part>> run_source::next() {
+  while (true) {
+    if (batch_.empty() && queue_)
+      batch_ = queue_->take_all();
+    if (!batch_.empty()) {
+      auto part = std::move(batch_.front());
+      batch_.pop_front();
+      return std::optional{std::move(part)};
+    }
+    if (failure_)
+      return *failure_;
+    if (!unit_)
+      return std::optional<stream_part>{};
+    unit_->run_until([this] { return completion_->done() || !queue_->empty(); });
+    if (completion_->done() && queue_->empty())
+      finish();
+  }
+}
+
+void run_source::finish() {
+  auto& runtime = app_->runtime();
+  unit_->give_back();
+  runtime.units().release(*std::exchange(unit_, nullptr));
+  app_->give_group(std::move(group_));
+  runtime.leave(*completion_);
+  auto how = completion_->take().how;
+  if (queue_->overflowed())
+    failure_ = error{errc::overloaded,
+                     "stream: the reader lags by more than queue_parts_max parts"};
+  else if (how)
+    outcome_ = std::move(*how);
+  else
+    failure_ = how.error();
+}
+
+std::vector<actor_info> run_source::actors() const {
+  return completion_ ? completion_->actors() : std::vector<actor_info>{};
+}
+
+result<std::optional<stream_part>> log_source::next() {
+  if (batch_.empty() && log_) {
+    auto more = log_->parts_after(after_);
+    if (!more)
+      return more.error();
+    batch_ = std::move(*more);
+  }
+  if (batch_.empty())
+    return std::optional<stream_part>{};
+  auto part = std::move(batch_.front());
+  batch_.pop_front();
+  after_ = part.seq;
+  return std::optional{std::move(part)};
+}
+
+log_sink::log_sink(const std::vector<stream_mode>& modes, std::shared_ptr<thread_log> log)
+  : log_{std::move(log)} {
+  for (auto m : modes)
+    modes_ |= 1u << static_cast<unsigned>(m);
+  log_->open();
+}
+
+log_sink::~log_sink() {
+  log_->close();
+}
+
+bool log_sink::wants(stream_mode mode) const noexcept {
+  return (modes_ & (1u << static_cast<unsigned>(mode))) != 0;
+}
+
+} // namespace troupe

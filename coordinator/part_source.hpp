@@ -1,0 +1,71 @@
+// The readers' side of streams.
+#pragma once
+
+#include "coordinator/app_core.hpp"
+#include "coordinator/part_log.hpp"
+#include "coordinator/part_queue.hpp"
+
+namespace troupe {
+
+/// Where the parts of a part_stream come from.
+class part_source {
+public:
+  virtual ~part_source() = default;
+  virtual result<std::optional<stream_part>> next() = 0;
+  virtual const run_result* outcome() const noexcept { return nullptr; }
+  virtual std::vector<actor_info> actors() const { return {}; }
+};
+
+/// A run that advances while its parts are read.
+class run_source : public part_source {
+public:
+  run_source(std::shared_ptr<app_core> app, const run_input& input, const run_config& config,
+             const stream_options& options);
+  ~run_source() override;
+
+  result<std::optional<stream_part>> next() override;
+  const run_result* outcome() const noexcept override { return outcome_ ? &*outcome_ : nullptr; }
+  std::vector<actor_info> actors() const override;
+
+private:
+  void finish();
+
+  std::shared_ptr<app_core> app_;
+  lent_thread* unit_ = nullptr; // null when the run has ended
+  run_group group_;
+  std::shared_ptr<part_queue> queue_;
+  std::shared_ptr<pending_run> completion_;
+  std::deque<stream_part> batch_;
+  std::optional<error> failure_;
+  std::optional<run_result> outcome_;
+};
+
+/// The kept parts of a thread.
+class log_source : public part_source {
+public:
+  log_source(std::shared_ptr<thread_log> log, std::uint64_t after)
+    : log_{std::move(log)},
+      after_{after} {}
+  result<std::optional<stream_part>> next() override;
+
+private:
+  std::shared_ptr<thread_log> log_; // null: there is none
+  std::uint64_t after_;
+  std::deque<stream_part> batch_;
+};
+
+/// Keeps the parts of a run that nobody pulls.
+class log_sink : public part_sink {
+public:
+  log_sink(const std::vector<stream_mode>& modes, std::shared_ptr<thread_log> log);
+  ~log_sink() override;
+  bool wants(stream_mode mode) const noexcept override;
+  void emit(stream_part part) override { log_->append(part); }
+  void emit_custom(stream_part part) override { log_->append(part); }
+
+private:
+  unsigned modes_ = 0;
+  std::shared_ptr<thread_log> log_;
+};
+
+} // namespace troupe

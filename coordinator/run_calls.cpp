@@ -1,0 +1,170 @@
+// Tasks that come up while a step is open: those a body starts, and the handlers of failed ones.
+#include "coordinator/run_loop.hpp"
+
+#include "coordinator/task_cache.hpp"
+#include "graph/names.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe {
+
+void run_loop::call_started(const task_call_ptr& call) {
+  const auto& caller = *call->caller;
+  if (caller.epoch != epoch_ || phase_ != phase::running || slots_[caller.slot].ended) {
+    call->failure = error{errc::cancelled, "task `" + call->node->name + "`: the run was given up"};
+    call->ended.release();
+    return;
+  }
+  if (slots_.size() >= limits::tasks_per_step_max) {
+    call->failure = error{errc::overloaded, "start task `" + call->node->name
+                                              + "`: the step has tasks_per_step_max tasks"};
+    call->ended.release();
+    return;
+  }
+  if (caller.attempt > 1 && take_over(call))
+    return;
+  auto place = static_cast<std::uint32_t>(slots_.size());
+  auto caller_path = path_of(slots_[caller.slot]);
+  auto& s = slots_.emplace_back();
+  s.node = call->node.get();
+  s.call = call;
+  s.caller_ns = caller.ns;
+  s.plan = plan_call({checkpoint_id_, s.caller_ns, step_}, s.node->name, caller_path, call->index);
+  s.caller_path = std::move(caller_path);
+  s.scope = make_task(s, place);
+  emit_task_start(s);
+  if (const auto* known = replaying_ ? nullptr : pending_.find(s.plan.id);
+      known && known->finished()) {
+    s.writes = known->output;
+    s.ended = true;
+    s.scope.reset();
+    return settle_call(s);
+  }
+  if (take_cached(s))
+    return settle_call(s);
+  ++unfinished_;
+  host_.run(s.scope, false);
+}
+
+// A task that has its writes from the cache counts as finished.
+bool run_loop::take_cached(slot& s) {
+  if (!s.node->cache.given || !shared_->cache)
+    return false;
+  auto key = cache_key_of(s, s.scope->input);
+  auto found = key ? host_.cached(*key) : std::nullopt;
+  auto writes = found ? from_cached(plan(), *found) : std::nullopt;
+  if (!writes)
+    return false;
+  s.writes = std::move(*writes);
+  s.ended = true;
+  s.scope.reset();
+  keep_writes(s, s.writes);
+  return true;
+}
+
+void run_loop::keep_cached(const slot& s, const detail::task_scope& task) {
+  if (!s.node->cache.given || !shared_->cache)
+    return;
+  if (auto key = cache_key_of(s, task.input))
+    host_.cache(*key, to_cached(plan(), s.writes), s.node->cache.ttl);
+}
+
+// None when the policy's function throws, or the input can't be encoded: then the task runs.
+std::optional<cache_key> run_loop::cache_key_of(const slot& s, const state_view& input) const {
+  try {
+    return key_of(plan(), *s.node, s.call != nullptr,
+                  s.call ? s.call->arguments : input.to_value());
+  } catch (...) {
+    return std::nullopt;
+  }
+}
+
+// A body that is tried again starts its tasks again: those of the attempt before serve.
+bool run_loop::take_over(const task_call_ptr& call) {
+  const auto& caller = *call->caller;
+  auto same = std::find_if(slots_.begin(), slots_.end(), [&](const slot& s) {
+    return s.call && s.caller_ns == caller.ns && s.call->index == call->index
+           && s.node == call->node.get() && s.status != task_status::failed;
+  });
+  if (same == slots_.end())
+    return false;
+  auto before = std::exchange(same->call, call);
+  if (!before->ended.open()) { // a body that was given up may wait for it
+    before->failure = error{errc::cancelled, "task `" + call->node->name + "`: it was given up"};
+    before->ended.release();
+  }
+  if (same->ended)
+    settle_call(*same);
+  return true;
+}
+
+// The body that started the task may go on.
+void run_loop::settle_call(slot& s) {
+  if (!s.call || s.call->ended.open())
+    return;
+  auto& call = *s.call;
+  call.failure = s.failure;
+  call.paused = s.status == task_status::interrupted;
+  call.questions = s.questions;
+  for (const auto& w : s.writes)
+    if (w.channel == no_index && w.name == names::returned)
+      call.returned = w.val;
+  call.caller.reset();
+  call.ended.release();
+}
+
+// The run is over: nobody is to wait for what will never come.
+void run_loop::drop_calls() {
+  for (auto& s : slots_)
+    if (s.call && !s.call->ended.open()) {
+      s.failure = error{errc::cancelled, "task `" + s.node->name + "`: the run ended"};
+      settle_call(s);
+    }
+}
+
+bool run_loop::start_handlers() {
+  auto known = static_cast<std::uint32_t>(slots_.size());
+  for (std::uint32_t i = 0; i < known; ++i) {
+    auto& s = slots_[i];
+    if (s.status == task_status::failed && s.failure && !s.handled && s.node->handler != no_index
+        && !ends_the_run(s.failure->code()))
+      add_handler(i);
+  }
+  return unfinished_ > 0;
+}
+
+void run_loop::add_handler(std::uint32_t failed) {
+  auto place = static_cast<std::uint32_t>(slots_.size());
+  auto& s = slots_.emplace_back();
+  auto& of = slots_[failed];
+  of.handled = true;
+  auto ns = namespace_of(of);
+  s.node = &plan().nodes[of.node->handler];
+  s.handles = failed;
+  s.plan = plan_handler({checkpoint_id_, ns, step_}, plan(), of.node->handler, of.plan);
+  if (const auto* known = replaying_ ? nullptr : pending_.find(s.plan.id);
+      known && known->finished()) {
+    s.writes = known->output;
+    s.ended = true;
+    return;
+  }
+  s.scope = make_task(s, place);
+  ++unfinished_;
+}
+
+std::string run_loop::path_of(const slot& s) const {
+  if (s.call)
+    return call_path_str(s.caller_path, s.call->index);
+  if (s.handles != no_index)
+    return handler_path_str(path_of(slots_[s.handles]));
+  return task_path_str(s.plan.push ? push_path(s.plan.index) : pull_path(s.node->name));
+}
+
+std::string run_loop::namespace_of(const slot& s) const {
+  if (s.handles != no_index)
+    return task_namespace(namespace_of(slots_[s.handles]), s.node->name, s.plan.id);
+  return task_namespace(s.call ? s.caller_ns : shared_->ns, s.node->name, s.plan.id);
+}
+
+} // namespace troupe

@@ -1,0 +1,74 @@
+// What a run keeps of the delta channels of its graph. Pure.
+//
+// Invariants:
+//  - Of a graph without delta channels nothing is kept: callers ask active() and go on.
+//  - Between the entry and the first checkpoint the run makes, writes belong to a checkpoint that
+//    may have other children. Then they are marked as a branch's own, and the values are stored.
+// Source: langgraph/pregel/_loop.py; spec/since-1.2.11.md B2.3.
+#pragma once
+
+#include "coordinator/delta_book.hpp"
+#include "coordinator/exit_writes.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+/// How a run enters a thread.
+struct thread_entry {
+  std::string_view checkpoint_id = {}; // where it starts from, there or not
+  const std::optional<checkpoint_tuple>& saved;
+  bool reapplies = false;  // the finished tasks of that checkpoint are not run again
+  bool superseded = false; // it has a child
+  bool moved_here = false; // it is of another namespace
+  bool addressed = false;  // by its id
+  bool at_exit = false;    // one checkpoint is stored, when the run ends
+};
+
+class run_deltas {
+public:
+  /// A run enters a thread, which is loaded. `plan` must outlive it.
+  void begin(const graph_plan& plan, const thread_state& state, const thread_entry& how);
+
+  bool active() const noexcept { return book_.active(); }
+
+  /// A command wrote this. `carried`: into a fork, and is stored nowhere else.
+  void command_wrote(std::int64_t step, const task_write_list& writes, bool carried);
+
+  /// The path under which the writes of a task are stored.
+  std::string stored_path(std::string task_path) const {
+    return branch_ ? branch_path(task_path) : std::move(task_path);
+  }
+
+  /// A task's writes were applied; then, once a step, its end. `lost`: stored writes of a task that
+  /// was not there any more.
+  void applied(std::int64_t step, const std::string& task_id, const std::string& task_path,
+               const task_write_list& writes);
+  void lost(const task_write_list& writes) { book_.force(writes); }
+  void end_step() noexcept { exit_.end_step(); }
+
+  /// A checkpoint was made, stored or not.
+  void made(const std::vector<channel_index>* updated);
+
+  /// The channels whose value the checkpoint stored now holds; they are settled.
+  std::vector<channel_index> settle(thread_state& state) { return book_.settle(state); }
+  value counted(value metadata) const { return book_.counted(std::move(metadata)); }
+
+  /// Durability exit: what is stored with the parent of the one checkpoint.
+  std::vector<task_writes> take_exit_writes(const thread_state& state);
+  /// The checkpoint to store first when that parent is none.
+  std::optional<std::string> stub_id() const;
+
+private:
+  delta_book book_;
+  exit_writes exit_;
+  std::string base_id_;
+  bool fresh_ = false;
+  bool branch_ = false;
+  bool addressed_ = false;
+  bool at_exit_ = false;
+};
+
+} // namespace troupe

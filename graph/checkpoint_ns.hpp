@@ -1,0 +1,30 @@
+// Checkpoint namespaces: where a graph within a graph keeps its state. `node:task_id|child:task_id`
+// from the outside in; a graph with a state of its own stands without a task id; the second and
+// later run of a graph within one task has a number behind it (`node:id|1`).
+// Source: langgraph/_internal/_config.py, recast_checkpoint_ns; spec/checkpoint.md section 5.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// The parts, from the outside in; none for the root.
+std::vector<std::string> split_namespace(std::string_view ns);
+
+/// The namespace of a task: `ns|name:id`, without `ns|` at the root.
+std::string task_namespace(std::string_view checkpoint_ns, std::string_view node,
+                           std::string_view task_id);
+
+/// The namespace without task ids.
+std::string without_task_ids(std::string_view ns);
+
+/// The names of the nodes on the way, numbers left out.
+std::vector<std::string> nodes_of_namespace(std::string_view ns);
+
+/// The namespace of the n-th graph (from 0) that the task with namespace `task_ns` runs.
+std::string nested_namespace(std::string_view task_ns, bool per_thread, std::uint32_t nth);
+
+} // namespace troupe

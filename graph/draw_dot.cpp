@@ -1,0 +1,135 @@
+// A drawn graph as a Graphviz digraph.
+#include "graph/draw_model.hpp"
+#include "graph/draw_text.hpp"
+
+#include <string_view>
+
+namespace troupe {
+namespace drawing {
+namespace {
+
+// Within double quotes: Graphviz knows backslash escapes and, in labels, HTML's entities.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '&') {
+      out += "&amp;";
+      continue;
+    }
+    if (c == '"' || c == '\\')
+      out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string quoted(std::string_view text) {
+  return "\"" + escaped(text) + "\"";
+}
+
+std::string label_of(const drawn_node& node) {
+  auto out = "\"" + escaped(node.name);
+  for (const auto& line : node.details)
+    out += "\\n" + escaped(line);
+  return out + "\"";
+}
+
+std::string cluster_of(const drawn_node& node) {
+  return quoted("cluster_" + node.id);
+}
+
+class writer {
+public:
+  explicit writer(const draw_options& options)
+    : options_{options},
+      colors_{safe_colors(options.colors)} {}
+
+  std::string write(const compiled_graph& graph) && {
+    out_ = "digraph " + quoted(printable(graph.name())) + " {\n";
+    head();
+    content(make_drawn_graph(graph, options_), "  ");
+    out_ += "}\n";
+    return std::move(out_);
+  }
+
+private:
+  void head() {
+    bool down = options_.direction == draw_direction::down;
+    out_ += std::string{"  graph [rankdir="} + (down ? "TB" : "LR") + ", compound=true"
+            + (options_.curve == draw_curve::straight ? ", splines=polyline" : "")
+            + ", fontname=\"Helvetica\"];\n";
+    if (!options_.title.empty())
+      out_ += "  graph [labelloc=t, label=" + quoted(printable(options_.title)) + "];\n";
+    out_ += "  node [shape=box, style=\"rounded,filled\", fillcolor=" + quoted(colors_.node)
+            + ", color=\"#8a7fd0\", fontcolor=\"#1f1b3a\", fontname=\"Helvetica\"];\n"
+            + "  edge [color=\"#6b6785\", fontname=\"Helvetica\", fontsize=11];\n";
+  }
+
+  void content(const drawn_graph& graph, const std::string& indent) {
+    for (const auto& node : graph.nodes)
+      if (node.inside)
+        box(node, indent);
+      else
+        out_ += indent + quoted(node.id) + " [label=" + label_of(node) + look_of(node) + "];\n";
+    for (const auto& e : graph.edges)
+      edge(graph, e, indent);
+  }
+
+  // A title over the whole picture would be inherited: a cluster says its own label.
+  void box(const drawn_node& node, const std::string& indent) {
+    out_ += indent + "subgraph " + cluster_of(node) + " {\n";
+    out_ += indent + "  graph [label=" + label_of(node) + ", labelloc=t, style=\"rounded,filled\""
+            + ", fillcolor=" + quoted(colors_.box) + ", color=\"#b8b2dc\"];\n";
+    content(*node.inside, indent + "  ");
+    out_ += indent + "}\n";
+  }
+
+  std::string look_of(const drawn_node& node) const {
+    switch (node.shape) {
+      case node_shape::start: return ", shape=ellipse, fillcolor=" + quoted(colors_.start);
+      case node_shape::end: return ", shape=ellipse, fillcolor=" + quoted(colors_.end);
+      case node_shape::plain: return {};
+      case node_shape::graph: return ", peripheries=2";
+    }
+    return {};
+  }
+
+  // Edges join nodes only: one of a box is cut at the border of its cluster.
+  void edge(const drawn_graph& graph, const drawn_edge& e, const std::string& indent) {
+    const auto& from = graph.nodes[e.from];
+    const auto& to = graph.nodes[e.to];
+    bool loop = e.from == e.to;
+    std::string look = e.dotted ? ", style=dotted" : "";
+    if (!e.label.empty())
+      look += ", label=" + quoted(e.label);
+    if (from.inside && !loop)
+      look += ", ltail=" + cluster_of(from);
+    if (to.inside && !loop)
+      look += ", lhead=" + cluster_of(to);
+    out_ += indent + quoted(way_out(from)) + " -> " + quoted(way_in(to));
+    if (!look.empty())
+      out_ += " [" + look.substr(2) + "]";
+    out_ += ";\n";
+  }
+
+  static std::string way_in(const drawn_node& node) {
+    return node.inside ? node.inside->find(node_shape::start)->id : node.id;
+  }
+  static std::string way_out(const drawn_node& node) {
+    const auto* end = node.inside ? node.inside->find(node_shape::end) : nullptr;
+    return end ? end->id : way_in(node);
+  }
+
+  const draw_options& options_;
+  draw_colors colors_;
+  std::string out_;
+};
+
+} // namespace
+} // namespace drawing
+
+std::string compiled_graph::draw_dot(const draw_options& options) const {
+  return drawing::writer{options}.write(*this);
+}
+
+} // namespace troupe

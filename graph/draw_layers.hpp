@@ -1,0 +1,39 @@
+// The combinatorial half of the layout: which layer an item is in, and who stands beside whom.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace troupe::drawing {
+
+struct arrow {
+  std::uint32_t from, to;
+  bool labelled = false; ///< then there is a layer between its ends, where the label finds room
+};
+
+/// Items in layers. Slots are the items, then the pieces of edges that pass layers.
+struct layered_net {
+  std::vector<bool> reversed;                     ///< of edges: they lead against the layers
+  std::vector<std::vector<std::uint32_t>> pieces; ///< of edges: their slots from above to below
+  std::vector<std::uint32_t> layer_of;            ///< of slots
+  std::vector<std::vector<std::uint32_t>> layers; ///< slots from left to right
+  std::vector<std::vector<std::uint32_t>> above;  ///< of slots: linked ones in the layer above
+  std::vector<std::vector<std::uint32_t>> below;
+  std::size_t slots() const noexcept { return layer_of.size(); }
+};
+
+/// Pieces of edges a net has at most; the longest edges go without when there would be more.
+inline constexpr std::size_t pieces_max = 20'000;
+
+/// Layers for `items` items, with few crossings of `arrows`.
+/// Shape:  an arrow from an item to itself is in no layer and has no pieces.
+/// Order:  every arrow leads to a later layer unless it is reversed; arrows that close a circle in
+///         a depth-first walk, in the order of items and arrows, are.
+layered_net make_layers(std::size_t items, std::span<const arrow> arrows);
+
+/// How many pairs of links cross. For tests.
+std::size_t crossings(const layered_net& net);
+
+} // namespace troupe::drawing

@@ -1,0 +1,169 @@
+// A drawn graph as a Mermaid flowchart.
+#include "graph/draw_model.hpp"
+#include "graph/draw_text.hpp"
+
+#include <string_view>
+
+namespace troupe {
+namespace drawing {
+namespace {
+
+// ---- text -----------------------------------------------------------------------------------
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
+         || static_cast<unsigned char>(c) >= 0x80;
+}
+
+// Marks that mean nothing where they stand; elsewhere some begin a list or set text in italics.
+bool is_harmless(char before, char mark, char after) {
+  switch (mark) {
+    case ',':
+    case '=': return true;
+    case ' ': return before != ' ' && after != ' ';
+    case '_':
+    case '-':
+    case '.': return is_word(before) && is_word(after);
+    default: return false;
+  }
+}
+
+// The lexer looks for `direction TB` before it looks for quotes, anywhere in a line.
+bool begins_direction(std::string_view text) {
+  return text.starts_with("direction");
+}
+
+// What stands between double quotes: all but words as entity codes, which Mermaid turns back when
+// nothing is parsed any more.
+std::string quoted(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char before = i == 0 ? ' ' : text[i - 1];
+    char after = i + 1 == text.size() ? ' ' : text[i + 1];
+    bool plain = is_word(text[i]) ? !begins_direction(text.substr(i))
+                                  : is_harmless(before, text[i], after);
+    if (plain)
+      out += text[i];
+    else
+      out += "#" + std::to_string(static_cast<int>(text[i])) + ";";
+  }
+  return out;
+}
+
+std::string label_of(const drawn_node& node) {
+  auto out = "\"" + quoted(node.name);
+  for (const auto& line : node.details)
+    out += "<br/>" + quoted(line);
+  return out + "\"";
+}
+
+// ---- the front ------------------------------------------------------------------------------
+
+std::string yaml_string(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\')
+      out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string frontmatter(const draw_options& options) {
+  std::string out = options.mermaid_frontmatter;
+  if (out.empty()) {
+    if (!options.title.empty())
+      out += "title: " + yaml_string(printable(options.title)) + "\n";
+    if (options.curve == draw_curve::straight)
+      out += "config:\n  flowchart:\n    curve: linear\n";
+  }
+  if (out.empty())
+    return out;
+  return "---\n" + out + (out.ends_with('\n') ? "" : "\n") + "---\n";
+}
+
+// ---- nodes and edges ------------------------------------------------------------------------
+
+class writer {
+public:
+  explicit writer(const draw_options& options)
+    : down_{options.direction == draw_direction::down},
+      colors_{safe_colors(options.colors)} {
+    out_ = frontmatter(options) + "flowchart " + (down_ ? "TD" : "LR") + "\n";
+  }
+
+  std::string write(const drawn_graph& graph) && {
+    content(graph, "  ");
+    style("default", "fill:" + colors_.node + ",stroke:#8a7fd0,color:#1f1b3a");
+    style("first", "fill:" + colors_.start);
+    style("last", "fill:" + colors_.end);
+    if (!boxes_.empty()) {
+      style("box", "fill:" + colors_.box + ",stroke:#b8b2dc");
+      out_ += "  class " + boxes_ + " box\n";
+    }
+    return std::move(out_);
+  }
+
+private:
+  void content(const drawn_graph& graph, const std::string& indent) {
+    for (const auto& node : graph.nodes)
+      if (node.inside)
+        box(node, indent);
+      else
+        out_ += indent + node.id + shape_of(node) + "\n";
+    for (const auto& e : graph.edges)
+      edge(graph, e, indent);
+  }
+
+  // Says the direction itself: without, Mermaid turns a block that no edge leads into.
+  void box(const drawn_node& node, const std::string& indent) {
+    out_ += indent + "subgraph " + node.id + "[" + label_of(node) + "]\n";
+    out_ += indent + "  direction " + (down_ ? "TB" : "LR") + "\n";
+    content(*node.inside, indent + "  ");
+    out_ += indent + "end\n";
+    boxes_ += (boxes_.empty() ? "" : ",") + node.id;
+  }
+
+  static std::string shape_of(const drawn_node& node) {
+    switch (node.shape) {
+      case node_shape::start: return "([" + label_of(node) + "]):::first";
+      case node_shape::end: return "([" + label_of(node) + "]):::last";
+      case node_shape::plain: return "[" + label_of(node) + "]";
+      case node_shape::graph: return "[[" + label_of(node) + "]]";
+    }
+    return {};
+  }
+
+  void edge(const drawn_graph& graph, const drawn_edge& e, const std::string& indent) {
+    const auto* from = &graph.nodes[e.from];
+    const auto* to = &graph.nodes[e.to];
+    if (from == to && from->inside) { // a block can't have an edge to itself
+      const auto& inside = *from->inside;
+      to = inside.find(node_shape::start);
+      from = inside.find(node_shape::end);
+      from = from ? from : to;
+    }
+    out_ += indent + from->id + (e.dotted ? " -.->" : " -->");
+    if (!e.label.empty())
+      out_ += "|\"" + quoted(e.label) + "\"|";
+    out_ += " " + to->id + "\n";
+  }
+
+  void style(std::string_view name, const std::string& what) {
+    out_ += "  classDef " + std::string{name} + " " + what + "\n";
+  }
+
+  bool down_;
+  draw_colors colors_;
+  std::string out_;
+  std::string boxes_; // their ids, with commas
+};
+
+} // namespace
+} // namespace drawing
+
+std::string compiled_graph::draw_mermaid(const draw_options& options) const {
+  return drawing::writer{options}.write(drawing::make_drawn_graph(*this, options));
+}
+
+} // namespace troupe

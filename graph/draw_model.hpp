@@ -1,0 +1,59 @@
+// The drawn graph: nodes, edges and what is nested in them, the same for every format. What is
+// drawn is decided here, how it looks in draw_mermaid, draw_dot and draw_svg.
+//
+// Invariants:
+//  - An edge joins two nodes of one drawn_graph: none leads into a nested one.
+//  - Every text is printable (draw_text.hpp), so it has no line ends and is valid UTF-8.
+//  - The same graph and options give the same drawn_graph.
+#pragma once
+
+#include <troupe/compiled_graph.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace troupe::drawing {
+
+enum class node_shape : std::uint8_t {
+  start,
+  end,
+  plain,
+  graph, ///< a nested graph: a closed one, or a box when something is inside
+};
+
+struct drawn_graph;
+
+struct drawn_node {
+  std::string id;   ///< a plain word no format has another meaning for; unique in the picture
+  std::string name; ///< "start" and "end" for START and END
+  std::string path; ///< as in compiled_graph::subgraphs, "outer|inner"
+  std::vector<std::string> details = {};
+  node_shape shape = node_shape::plain;
+  std::shared_ptr<const drawn_graph> inside = nullptr; ///< the nested graph of an open box
+};
+
+struct drawn_edge {
+  std::uint32_t from, to; ///< places in drawn_graph::nodes
+  std::string label;
+  bool dotted = false;
+};
+
+/// Order: START, the nodes as they were added, each with the graphs it calls behind it, and END
+///        when something leads there; edges by the places of their ends.
+struct drawn_graph {
+  std::vector<drawn_node> nodes;
+  std::vector<drawn_edge> edges;
+
+  /// The node of that shape; null when there is none.
+  const drawn_node* find(node_shape shape) const noexcept;
+};
+
+/// What `options` shows of `graph`.
+drawn_graph make_drawn_graph(const compiled_graph& graph, const draw_options& options);
+
+/// The colours with every one that is none replaced by its default.
+draw_colors safe_colors(draw_colors colors);
+
+} // namespace troupe::drawing

@@ -1,0 +1,86 @@
+// Workflows: a task as a node without edges, an entrypoint as a plan of one node.
+#include <troupe/functional.hpp>
+
+#include "graph/graph_plan.hpp"
+#include "graph/names.hpp"
+
+#include <troupe/limits.hpp>
+
+namespace troupe::detail {
+
+namespace {
+
+error refuse(const char* what, const std::string& name, const std::string& why) {
+  return {errc::invalid_graph, std::string{what} + " `" + name.substr(0, 80) + "`: " + why};
+}
+
+std::optional<error> find_bad_name(const char* what, const std::string& name) {
+  if (name.empty())
+    return refuse(what, name, "its name is empty");
+  if (name.size() > limits::node_name_bytes_max)
+    return refuse(what, name, "its name has more than node_name_bytes_max bytes");
+  if (name.find_first_of("|:") != std::string::npos || names::reserved(name) || name == names::start
+      || name == names::end)
+    return refuse(what, name, "its name is reserved, or has a `|` or `:`");
+  return std::nullopt;
+}
+
+channel_index add_channel(graph_plan& plan, std::string_view name, channel_spec spec, bool state) {
+  plan.channels.push_back({.name = std::string{name},
+                           .spec = std::move(spec),
+                           .state = state,
+                           .control = !state,
+                           .triggers = {}});
+  return static_cast<channel_index>(plan.channels.size() - 1);
+}
+
+} // namespace
+
+std::shared_ptr<const plan_node> make_task(std::string name, node_body body, task_options options) {
+  if (auto bad = find_bad_name("task", name))
+    throw *bad;
+  auto node = std::make_shared<plan_node>();
+  node->name = std::move(name);
+  node->body = std::move(body);
+  node->lane = options.lane;
+  node->retry = std::move(options.retry);
+  node->timeout = options.timeout;
+  node->cache = std::move(options.cache);
+  node->metadata = std::move(options.metadata);
+  return node;
+}
+
+result<compiled_graph> make_entrypoint(std::string name, node_body body,
+                                       entrypoint_options options) {
+  if (auto bad = find_bad_name("entrypoint", name))
+    return *bad;
+  auto plan = std::make_shared<graph_plan>();
+  plan->functional = plan->single = true;
+  plan->options.name = name;
+  plan->options.checkpointer = options.checkpointer;
+  plan->options.saver = std::move(options.saver);
+  plan->start = add_channel(*plan, names::start, ephemeral, false);
+  auto end = add_channel(*plan, names::end, last_value, true);
+  add_channel(*plan, names::previous, last_value, false);
+  plan->tasks = add_channel(*plan, names::tasks, topic, false);
+  plan->input_keys = {plan->start};
+  plan->output_keys = plan->stream_keys = {end};
+  plan->reacting = {plan->start, plan->tasks};
+  plan->nodes.emplace_back().name = names::start; // stands in place 0, and never runs
+  auto& node = plan->nodes.emplace_back();
+  node.pull_suffix = name + std::string{names::pull} + std::string{names::start};
+  node.name = std::move(name);
+  node.body = std::move(body);
+  node.lane = options.lane;
+  node.retry = std::move(options.retry);
+  node.timeout = options.timeout;
+  node.cache = std::move(options.cache);
+  node.branch = plan->start;
+  node.triggers = {plan->start};
+  node.reads = {plan->start};
+  plan->channels[plan->start].triggers = {1};
+  plan->index();
+  return compiled_graph{std::shared_ptr<const graph_plan>{std::move(plan)}};
+}
+
+} // namespace troupe::detail

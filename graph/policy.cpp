@@ -1,0 +1,45 @@
+// Which errors are worth another attempt.
+#include <troupe/policy.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace troupe {
+
+namespace {
+
+// The classes the reference does not retry, and what C++ throws in their place.
+constexpr std::array<std::string_view, 38> final_classes{
+  "ValueError",          "UnicodeError",        "UnicodeDecodeError", "UnicodeEncodeError",
+  "ValidationError",     "JSONDecodeError",     "TypeError",          "ArithmeticError",
+  "ZeroDivisionError",   "OverflowError",       "FloatingPointError", "ImportError",
+  "ModuleNotFoundError", "LookupError",         "KeyError",           "IndexError",
+  "NameError",           "UnboundLocalError",   "SyntaxError",        "IndentationError",
+  "RuntimeError",        "NotImplementedError", "RecursionError",     "GraphRecursionError",
+  "ReferenceError",      "StopIteration",       "StopAsyncIteration", "OSError",
+  "FileNotFoundError",   "PermissionError",     "std::logic_error",   "std::invalid_argument",
+  "std::domain_error",   "std::length_error",   "std::out_of_range",  "std::runtime_error",
+  "std::range_error",    "std::overflow_error",
+};
+
+// Failures of the engine or its store are not the task's: they end the run.
+bool of_task(errc code) {
+  return code < errc::checkpoint_missing || code == errc::worker_lost || code == errc::overloaded;
+}
+
+} // namespace
+
+bool default_retry_on(const error& err) {
+  if (!of_task(err.code()))
+    return false;
+  auto name = reference_name(err);
+  return std::find(final_classes.begin(), final_classes.end(), name) == final_classes.end();
+}
+
+retry_filter::retry_filter(std::vector<std::string> classes)
+  : fits_{[classes = std::move(classes)](const error& err) {
+      return std::find(classes.begin(), classes.end(), reference_name(err)) != classes.end();
+    }} {}
+
+} // namespace troupe

@@ -1,0 +1,97 @@
+// When a task is tried again, when it is given up, and when it need not run at all.
+#pragma once
+
+#include <troupe/error.hpp>
+#include <troupe/value.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+/// What the reference retries where a policy does not say: connection errors, time-outs of a node,
+/// and every class it does not know; not ValueError, TypeError, ArithmeticError, ImportError,
+/// LookupError, KeyError, IndexError, NameError, SyntaxError, RuntimeError, ReferenceError,
+/// StopIteration, OSError, and their C++ counterparts (std::logic_error, std::runtime_error …).
+/// Source: langgraph/_internal/_retry.py, default_retry_on; spec/engine.md section 10.1.
+bool default_retry_on(const error& err);
+
+/// Which errors a policy is for: error classes by name (as reference_name() gives them; an empty
+/// list fits none), a predicate, or, when nothing is said, default_retry_on.
+class retry_filter {
+public:
+  retry_filter() = default;
+  retry_filter(std::vector<std::string> classes);
+  retry_filter(std::initializer_list<const char*> classes)
+    : retry_filter{std::vector<std::string>(classes.begin(), classes.end())} {}
+  retry_filter(std::function<bool(const error&)> predicate) : fits_{std::move(predicate)} {}
+
+  bool operator()(const error& err) const { return fits_ ? fits_(err) : default_retry_on(err); }
+
+private:
+  std::function<bool(const error&)> fits_;
+};
+
+/// How often, and how long after a failure, a task is tried again. Attempt n (from 1) is followed
+/// by a wait of min(max_interval, initial_interval * backoff_factor^(n-1)), with `jitter` up to
+/// one second more.
+/// Source: langgraph/types.py, RetryPolicy.
+struct retry_policy {
+  std::chrono::nanoseconds initial_interval = std::chrono::milliseconds{500};
+  double backoff_factor = 2.0;
+  std::chrono::nanoseconds max_interval = std::chrono::seconds{128};
+  std::uint32_t max_attempts = 3; ///< the first one included
+  bool jitter = true;
+  retry_filter retry_on = {};
+  /// Further policies, for errors this one is not for: the first that fits is used. Attempts count
+  /// for all of them together.
+  std::vector<retry_policy> otherwise = {};
+
+  bool given() const noexcept { return max_attempts > 0 || !otherwise.empty(); }
+};
+
+/// No policy: what is said elsewhere holds, or nothing is tried again. (One attempt is a policy.)
+inline const retry_policy no_retry_policy{.max_attempts = 0};
+
+/// How long one attempt at a task may take. 0: no bound.
+/// Shape:  `idle` counts from the attempt's last progress: a write to a channel or stream, a call
+///         of a graph or task, context::heartbeat(); with `heartbeat_only` from the last
+///         heartbeat() alone.
+/// Source: langgraph/types.py, TimeoutPolicy. There for async nodes only; here for every lane: a
+///         body that can't be interrupted goes on without effect (context::stop_requested()).
+struct timeout_policy {
+  std::chrono::nanoseconds run{0};
+  std::chrono::nanoseconds idle{0};
+  bool heartbeat_only = false;
+
+  timeout_policy() = default;
+  template <class Rep, class Period>
+  timeout_policy(std::chrono::duration<Rep, Period> run_timeout) : run{run_timeout} {}
+  timeout_policy(std::chrono::nanoseconds run_timeout, std::chrono::nanoseconds idle_timeout,
+                 bool by_heartbeat = false)
+    : run{run_timeout},
+      idle{idle_timeout},
+      heartbeat_only{by_heartbeat} {}
+  bool given() const noexcept { return run.count() != 0 || idle.count() != 0; }
+};
+
+/// A node whose writes are kept for the inputs it had.
+/// Shape:  `ttl` nullopt: no end. `key_func` gives the bytes an input is known by; unset: the
+///         input's canonical msgpack.
+/// Source: langgraph/types.py, CachePolicy; spec/engine.md section 10.3.
+struct cache_policy {
+  std::optional<std::chrono::nanoseconds> ttl = std::nullopt;
+  std::function<std::string(const value& input)> key_func = {};
+  bool given = true;
+};
+
+/// No policy: what is said elsewhere holds, or nothing is cached.
+inline const cache_policy no_cache_policy{.given = false};
+
+} // namespace troupe

@@ -1,0 +1,43 @@
+// What a run of a graph starts with.
+#pragma once
+
+#include <troupe/control.hpp>
+#include <troupe/state.hpp>
+
+#include <initializer_list>
+#include <utility>
+#include <variant>
+
+namespace troupe {
+
+/// What a run starts with.
+class run_input {
+public:
+  /// An input map with no members: it is an input, and starts the graph.
+  run_input() : rep_{value::map()} {}
+  /// No input: go on where the thread stopped.
+  run_input(std::nullptr_t) : rep_{std::monostate{}} {}
+  run_input(value v) : rep_{std::move(v)} {}
+  /// A map in braces; one value in braces that is no pair is that value, and {nullptr} no input.
+  run_input(std::initializer_list<value> items) {
+    const auto& first = *items.begin();
+    bool pair = first.is_list() && first.size() == 2;
+    if (items.size() > 1 || pair)
+      rep_ = value(items);
+    else if (!first.is_null())
+      rep_ = first;
+  }
+  /// As a map; START writes its channels in the order of the update.
+  run_input(state_update u) : rep_{std::move(u)} {}
+  run_input(command c) : rep_{std::move(c)} {}
+  template <typed_state S> run_input(const S& s) : rep_{value::of(s)} {}
+
+  const std::variant<std::monostate, value, state_update, command>& get() const noexcept {
+    return rep_;
+  }
+
+private:
+  std::variant<std::monostate, value, state_update, command> rep_;
+};
+
+} // namespace troupe

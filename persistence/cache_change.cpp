@@ -1,0 +1,272 @@
+#include "persistence/cache_change.hpp"
+
+#include "persistence/cache_rules.hpp"
+#include "persistence/lmdb_index.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+error does_not_fit(std::string_view what) {
+  std::string text{"read a cache's index: it does not fit: "};
+  return {errc::checkpoint_corrupt, text.append(what)};
+}
+
+bool is_damage(const error& err) {
+  return err.code() == errc::checkpoint_corrupt || err.code() == errc::format_too_new;
+}
+
+} // namespace
+
+// ---- the transaction ----------------------------------------------------------------------------
+
+result<cache_change> cache_change::begin(lmdb_env& env) {
+  auto txn = env.begin_write();
+  if (!txn)
+    return txn.error();
+  cache_change change{std::move(*txn)};
+  if (auto loaded = change.load_meta(); !loaded)
+    return loaded.error();
+  return change;
+}
+
+result<void> cache_change::load_meta() {
+  auto key = cache_meta_key();
+  auto stored = txn_.get(key);
+  if (!stored)
+    return stored.error();
+  has_changed_ = !*stored;
+  if (!*stored && txn_.entries() == 0)
+    return {};
+  if (!*stored)
+    return troupe::error{errc::checkpoint_corrupt, "open the cache: another program's LMDB file: "
+                                                     + txn_.env().file().string()
+                                                     + ": choose another directory"};
+  auto payload = open_record(**stored, key, record_kind::meta);
+  auto meta = payload ? read_cache_meta(*payload) : payload.error();
+  if (!meta && meta.error().code() == errc::format_too_new)
+    return troupe::error{errc::format_too_new,
+                         meta.error().message() + ": " + txn_.env().file().string()};
+  if (!meta)
+    return start_over();
+  meta_ = *meta;
+  return {};
+}
+
+result<void> cache_change::put(const store_key& key, record_kind kind) {
+  has_changed_ = true;
+  seal_record(record_, key, kind);
+  return txn_.put(key, record_);
+}
+
+result<void> cache_change::erase(std::string_view key) {
+  has_changed_ = true;
+  return txn_.erase(key);
+}
+
+result<void> cache_change::commit() {
+  if (!has_changed_)
+    return {};
+  begin_record(record_);
+  append_cache_meta(meta_, record_);
+  if (auto ok = put(cache_meta_key(), record_kind::meta); !ok)
+    return ok;
+  return txn_.commit();
+}
+
+// ---- storing ------------------------------------------------------------------------------------
+
+result<void> cache_change::set(const cache_key& place, std::string_view encoded,
+                               const std::optional<cache_time>& until, cache_time now,
+                               std::uint64_t charged_bytes_max) {
+  auto key = cache_entry_key(place);
+  if (auto ok = forget_replaced(key); !ok)
+    return ok;
+  auto charge = charge_of(place, encoded);
+  if (auto ok = shrink(charged_bytes_max - std::min(charge, charged_bytes_max), now); !ok)
+    return ok;
+
+  auto number = meta_.next_number++;
+  auto place_bytes = cache_place(place.space, place.key);
+  begin_record(record_);
+  append_cache_entry({number, until, place_bytes, encoded}, record_);
+  if (auto ok = put(key, cache_entry_record); !ok)
+    return ok;
+  auto space_bytes = cache_place(place.space);
+  begin_record(record_);
+  append_cache_age({key, until, charge, space_bytes}, record_);
+  if (auto ok = put(cache_age_key(number), cache_index_record); !ok)
+    return ok;
+  meta_.charged_bytes += charge;
+  if (!until)
+    return {};
+  begin_record(record_);
+  return put(cache_end_key(*until, number), cache_index_record);
+}
+
+std::uint64_t cache_change::charge_of(const cache_key& place, std::string_view encoded) {
+  constexpr std::size_t numbers = 48; // the most that stands in front, in either record
+  auto space_size = cache_place(place.space).size();
+  auto head = record_header_bytes + numbers + space_size;
+  return cache_charge(head + place.key.size() + encoded.size(), head);
+}
+
+// ---- forgetting ---------------------------------------------------------------------------------
+
+result<void> cache_change::start_over() {
+  has_changed_ = true;
+  for (const auto& prefix : {cache_entries_prefix(), cache_ages_prefix(), cache_ends_prefix()})
+    if (auto ok = txn_.erase_all(prefix); !ok)
+      return ok;
+  meta_.charged_bytes = 0;
+  return {};
+}
+
+// Where LMDB itself can't go on, starting over fails too: then the first failure tells more.
+result<void> cache_change::start_over_after(const troupe::error& failure) {
+  if (!is_damage(failure))
+    return failure;
+  auto ok = start_over();
+  return ok || ok.error().code() == errc::storage_full ? ok : failure;
+}
+
+result<void> cache_change::shrink(std::uint64_t charged_bytes_max, cache_time now) {
+  while (meta_.charged_bytes > charged_bytes_max) {
+    auto more = forget_first(now);
+    if (!more)
+      return start_over_after(more.error());
+    if (!*more)
+      meta_.charged_bytes = 0; // nothing is left: damage took what it was for
+  }
+  return {};
+}
+
+// Forgets what ran out first, or else the oldest. Says whether there was one.
+result<bool> cache_change::forget_first(cache_time now) {
+  auto end = first_end();
+  if (!end)
+    return end.error();
+  std::optional<std::uint64_t> number;
+  if (*end && has_run_out((*end)->end, now)) {
+    number = (*end)->number;
+    if (auto ok = erase(cache_end_key((*end)->end, *number)); !ok)
+      return ok.error();
+  } else {
+    auto oldest = first_age();
+    if (!oldest)
+      return oldest.error();
+    number = *oldest;
+  }
+  if (!number)
+    return false;
+  auto forgotten = forget(*number);
+  return forgotten ? result<bool>{true} : forgotten.error();
+}
+
+result<std::optional<cache_end>> cache_change::first_end() {
+  lmdb_cursor at{txn_};
+  auto prefix = cache_ends_prefix();
+  auto found = at.seek(prefix);
+  if (!found)
+    return found.error();
+  if (!*found || !at.key().starts_with(prefix.view()))
+    return std::optional<cache_end>{};
+  auto end = read_cache_end_key(at.key());
+  return end ? result<std::optional<cache_end>>{end} : does_not_fit("end");
+}
+
+result<std::optional<std::uint64_t>> cache_change::first_age() {
+  lmdb_cursor at{txn_};
+  auto prefix = cache_ages_prefix();
+  auto found = at.seek(prefix);
+  if (!found)
+    return found.error();
+  if (!*found || !at.key().starts_with(prefix.view()))
+    return std::optional<std::uint64_t>{};
+  auto number = read_cache_age_key(at.key());
+  return number ? result<std::optional<std::uint64_t>>{number} : does_not_fit("age");
+}
+
+result<void> cache_change::forget(std::uint64_t number) {
+  auto key = cache_age_key(number);
+  auto stored = txn_.get(key);
+  if (!stored)
+    return stored.error();
+  if (!*stored)
+    return {};
+  auto age = open_cache_age(**stored, key);
+  if (!age)
+    return age.error();
+  meta_.charged_bytes -= std::min(meta_.charged_bytes, age->charged_bytes);
+  auto until = age->until;
+  if (auto ok = forget_entry(std::string{age->entry_key}, number); !ok)
+    return ok;
+  if (until)
+    if (auto ok = erase(cache_end_key(*until, number)); !ok)
+      return ok;
+  return erase(key);
+}
+
+// An entry of another number was set after this one was damaged: it stays, if it is whole.
+result<void> cache_change::forget_entry(const std::string& entry_key, std::uint64_t number) {
+  auto stored = txn_.get(entry_key);
+  if (!stored)
+    return stored.error();
+  if (!*stored
+      || (peek_cache_entry_number(**stored) != number && open_cache_entry(**stored, entry_key)))
+    return {};
+  return erase(entry_key);
+}
+
+// What a damaged entry leaves behind goes when its age comes.
+result<void> cache_change::forget_replaced(const store_key& entry_key) {
+  auto stored = txn_.get(entry_key);
+  if (!stored)
+    return stored.error();
+  if (!*stored)
+    return {};
+  auto number = peek_cache_entry_number(**stored);
+  auto age_key = cache_age_key(number);
+  auto age_stored = txn_.get(age_key);
+  if (!age_stored)
+    return age_stored.error();
+  if (!*age_stored)
+    return {};
+  auto age = open_cache_age(**age_stored, age_key);
+  return age && age->entry_key == entry_key.view() ? forget(number) : result<void>{};
+}
+
+result<void> cache_change::clear(const std::vector<std::string>& space) {
+  if (space.empty())
+    return start_over();
+  std::vector<std::uint64_t> numbers;
+  auto scanned = scan(txn_, cache_ages_prefix(), [&](auto key, auto data) -> result<void> {
+    auto age = open_cache_age(data, key);
+    auto number = read_cache_age_key(key);
+    if (!age || !number)
+      return age ? does_not_fit("age") : age.error();
+    if (cached_space_is_under(age->space, space))
+      numbers.push_back(*number);
+    return {};
+  });
+  if (!scanned)
+    return start_over_after(scanned.error());
+  for (auto number : numbers)
+    if (auto ok = forget(number); !ok)
+      return start_over_after(ok.error());
+  return {};
+}
+
+result<void> cache_change::forget_damaged(const store_key& entry_key) {
+  auto stored = txn_.get(entry_key);
+  if (!stored)
+    return stored.error();
+  if (!*stored)
+    return {};
+  auto entry = open_cache_entry(**stored, entry_key);
+  return entry && from_msgpack(entry->encoded) ? result<void>{} : erase(entry_key);
+}
+
+} // namespace troupe

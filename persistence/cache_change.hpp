@@ -1,0 +1,66 @@
+// What changes a cache's file, inside one write transaction.
+//
+// Invariants, but for what damage does:
+//  - An entry has one age record, and one end record if it has an end, of its number.
+//  - The meta record's `charged_bytes` is the sum of what the age records are charged.
+// A damaged entry is worth nothing and is left to be forgotten by age. Where the meta record or the
+// index is damaged, the cache starts over, empty.
+#pragma once
+
+#include "persistence/cache_format.hpp"
+#include "persistence/lmdb_env.hpp"
+
+namespace troupe {
+
+/// One change of the cache. Nothing is changed without commit().
+/// Thread: one at a time.
+/// Errors: of all members storage codes; checkpoint_corrupt for a file that LMDB can't read.
+class cache_change {
+public:
+  /// Begins a transaction and makes an empty file a cache.
+  /// Errors: also checkpoint_corrupt for another program's file, format_too_new.
+  static result<cache_change> begin(lmdb_env& env);
+
+  std::uint64_t charged_bytes() const noexcept { return meta_.charged_bytes; }
+
+  /// Stores an encoded value under a place; one that is there is replaced. Before that, what ran
+  /// out at `now` and then the oldest go, until all are charged no more than `charged_bytes_max`.
+  result<void> set(const cache_key& place, std::string_view encoded,
+                   const std::optional<cache_time>& until, cache_time now,
+                   std::uint64_t charged_bytes_max);
+  /// What a value would be charged.
+  static std::uint64_t charge_of(const cache_key& place, std::string_view encoded);
+  /// Forgets until all are charged no more than that.
+  result<void> shrink(std::uint64_t charged_bytes_max, cache_time now);
+  /// Forgets what is at or under a space.
+  result<void> clear(const std::vector<std::string>& space);
+  /// Forgets what is under an entry's key, unless it can be read.
+  result<void> forget_damaged(const store_key& entry_key);
+
+  /// Makes commit() write, also if nothing was changed.
+  void touch() noexcept { has_changed_ = true; }
+  /// Nothing is written where nothing was changed.
+  result<void> commit();
+
+private:
+  explicit cache_change(lmdb_txn txn) : txn_{std::move(txn)} {}
+
+  result<void> load_meta();
+  result<void> put(const store_key& key, record_kind kind);
+  result<void> erase(std::string_view key);
+  result<void> start_over();
+  result<void> start_over_after(const troupe::error& failure);
+  result<bool> forget_first(cache_time now);
+  result<std::optional<cache_end>> first_end();
+  result<std::optional<std::uint64_t>> first_age();
+  result<void> forget(std::uint64_t number);
+  result<void> forget_entry(const std::string& entry_key, std::uint64_t number);
+  result<void> forget_replaced(const store_key& entry_key);
+
+  lmdb_txn txn_;
+  cache_meta meta_;
+  bool has_changed_ = false;
+  std::string record_;
+};
+
+} // namespace troupe

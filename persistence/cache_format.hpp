@@ -1,0 +1,89 @@
+// The cache's keys and payloads. FORMAT.md, "Cache".
+#pragma once
+
+#include "persistence/keys.hpp"
+#include "persistence/record.hpp"
+
+#include <troupe/node_cache.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// The format this troupe writes, and the only one it reads.
+inline constexpr std::uint64_t cache_format = 1;
+
+/// Kinds of records that only a cache has. Storage format.
+inline constexpr auto cache_entry_record = static_cast<record_kind>(32);
+inline constexpr auto cache_index_record = static_cast<record_kind>(33);
+
+using cache_time = node_cache::clock::time_point;
+
+// ---- keys ---------------------------------------------------------------------------------------
+
+store_key cache_meta_key();
+/// All keys but that of the meta record begin with one of these.
+store_key cache_entries_prefix();
+store_key cache_ages_prefix();
+store_key cache_ends_prefix();
+
+/// By a hash of the place; the place itself is in the record.
+store_key cache_entry_key(const cache_key& place);
+/// Sorts by number, that is by age.
+store_key cache_age_key(std::uint64_t number);
+/// Sorts by end, then by age.
+store_key cache_end_key(cache_time end, std::uint64_t number);
+
+struct cache_end {
+  cache_time end;
+  std::uint64_t number = 0;
+};
+/// Nothing for a damaged key.
+std::optional<std::uint64_t> read_cache_age_key(std::string_view key);
+std::optional<cache_end> read_cache_end_key(std::string_view key);
+
+// ---- payloads -----------------------------------------------------------------------------------
+
+struct cache_meta {
+  std::uint64_t next_number = 1;
+  std::uint64_t charged_bytes = 0; // for all entries
+};
+void append_cache_meta(const cache_meta& meta, std::string& out);
+/// Errors: format_too_new, checkpoint_corrupt.
+result<cache_meta> read_cache_meta(std::string_view payload);
+
+struct cache_entry {
+  std::uint64_t number = 0;
+  std::optional<cache_time> until;
+  std::string_view place;   // as cache_place gives it
+  std::string_view encoded; // the value
+};
+void append_cache_entry(const cache_entry& entry, std::string& out);
+/// The entry of a stored record. Owns: nothing. Errors: checkpoint_corrupt, format_too_new.
+result<cache_entry> open_cache_entry(std::string_view stored, std::string_view key);
+/// The number a stored entry claims to have, unchecked; 0 when it can't be told.
+std::uint64_t peek_cache_entry_number(std::string_view stored);
+
+/// What is known of an entry by its age.
+struct cache_age {
+  std::string_view entry_key;
+  std::optional<cache_time> until;
+  std::uint64_t charged_bytes = 0;
+  std::string_view space; // as cache_place begins
+};
+void append_cache_age(const cache_age& age, std::string& out);
+result<cache_age> open_cache_age(std::string_view stored, std::string_view key);
+
+/// A space, or a space and behind it a key, as bytes: different ones differ.
+std::string cache_place(const std::vector<std::string>& space, std::string_view key = {});
+/// Whether a stored space begins with all parts of another.
+bool cached_space_is_under(std::string_view stored, const std::vector<std::string>& space);
+
+/// What two records of an entry count for, with their keys and the room that pages waste.
+std::uint64_t cache_charge(std::size_t entry_record_bytes, std::size_t age_record_bytes);
+
+} // namespace troupe

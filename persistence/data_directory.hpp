@@ -1,0 +1,70 @@
+// The data directory, and what of it this process has open.
+#pragma once
+
+#include "persistence/lmdb_env.hpp"
+
+#include <unistd.h>
+
+#include <condition_variable>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace troupe {
+
+/// The canonical path of a data directory, made when it is missing (mode 0700), but not its
+/// parents. Errors: storage_failed, which names it.
+result<std::string> make_data_directory(const std::filesystem::path& dir);
+
+/// What this process has open of one kind, by data directory. An entry stays until the object is
+/// gone altogether: LMDB must not open a file a second time before it closed it.
+/// Thread: any.
+template <class T> class open_objects {
+public:
+  /// Never destroyed: an object may outlive the end of main. One for each process, because a child
+  /// of fork() must not use what its parent opened.
+  static open_objects& of_this_process() {
+    static auto& mutex = *new std::mutex;
+    static auto& by_process = *new std::map<pid_t, open_objects*>;
+    std::scoped_lock lock{mutex};
+    auto& mine = by_process[getpid()];
+    if (!mine)
+      mine = new open_objects;
+    return *mine;
+  }
+
+  /// The object of a directory, or what `open` gives, a result<std::unique_ptr<T>>.
+  /// Blocks: while the directory's object is being closed, and on `open`, which runs alone.
+  template <class Open> result<std::shared_ptr<T>> find_or_open(const std::string& dir, Open open) {
+    std::unique_lock lock{mutex_};
+    for (auto at = open_.find(dir); at != open_.end(); at = open_.find(dir)) {
+      if (auto there = at->second.lock())
+        return there;
+      closed_.wait(lock);
+    }
+    result<std::unique_ptr<T>> opened = open();
+    if (!opened)
+      return opened.error();
+    auto shared = std::shared_ptr<T>{(*opened).release(), [dir](T* gone) {
+                                       delete gone;
+                                       of_this_process().closed(dir);
+                                     }};
+    open_[dir] = shared;
+    return shared;
+  }
+
+private:
+  void closed(const std::string& dir) {
+    std::scoped_lock lock{mutex_};
+    open_.erase(dir);
+    closed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable closed_;
+  std::map<std::string, std::weak_ptr<T>> open_;
+};
+
+} // namespace troupe

@@ -1,0 +1,59 @@
+// The walk through the ancestors of a checkpoint that gathers what delta channels are made of.
+#pragma once
+
+#include <troupe/saver.hpp>
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// Gathers histories while someone leads it from parent to parent.
+/// Order:  the target's parent first, then its parent, and so on.
+/// Source: langgraph/checkpoint/base, get_delta_channel_history; spec/checkpoint.md section 2.2.
+class history_walk {
+public:
+  /// `channels` in any order, also several times.
+  explicit history_walk(const std::vector<std::string>& channels);
+
+  /// The channels that are still looked for.
+  const std::vector<std::string>& open() const noexcept { return open_; }
+
+  /// Whether to go on at this checkpoint: something is looked for, and it was not met before.
+  bool wants(const std::string& checkpoint_id);
+
+  /// Takes an ancestor's writes, and its values where it has some.
+  void take(const checkpoint_tuple& ancestor);
+
+  /// What was gathered, by channel.
+  named<delta_history> finish();
+
+private:
+  delta_history& of(const std::string& channel);
+
+  named<delta_history> found_; // writes newest first until finish()
+  std::vector<std::string> open_;
+  std::set<std::string> met_;
+};
+
+/// Leads a walk from `parent_id` on. `read(id, open)` gives result<std::optional<checkpoint_tuple>>
+/// or result<const checkpoint_tuple*>, of which only the parent, the writes and the values of the
+/// channels `open` are used; nothing or null ends the walk.
+template <class Read>
+result<named<delta_history>> walk_history(const std::vector<std::string>& channels,
+                                          std::string parent_id, Read read) {
+  history_walk walk{channels};
+  while (walk.wants(parent_id)) {
+    auto ancestor = read(parent_id, walk.open());
+    if (!ancestor)
+      return ancestor.error();
+    if (!*ancestor)
+      break;
+    walk.take(**ancestor);
+    parent_id = (*ancestor)->parent_id;
+  }
+  return walk.finish();
+}
+
+} // namespace troupe

@@ -1,0 +1,181 @@
+// The cache in an LMDB file of its own: reads on the calling thread, changes there too, one at a
+// time. A change is one transaction, synced as the saver's are: without that, a power cut could
+// leave a file that LMDB cannot even read without a crash.
+//
+// The file is bounded by LMDB's map. Half of it is for values by their charge; the rest is what
+// LMDB needs to write anew before it reuses what was freed two transactions ago. Should that not be
+// enough, half of the values go, and then all of them.
+#include "persistence/cache_change.hpp"
+#include "persistence/cache_rules.hpp"
+#include "persistence/data_directory.hpp"
+
+#include <atomic>
+
+namespace troupe {
+
+namespace {
+
+constexpr std::string_view cache_file = "cache.mdb";
+constexpr std::size_t values_share = 2; // of the file: one half for all of them,
+constexpr std::size_t value_share = 8;  // one eighth for one
+
+// What LMDB says of a file is written for a store.
+error advised(const error& err) {
+  return err.code() != errc::checkpoint_corrupt
+           ? err
+           : error{err.code(), err.message() + ": if it is a cache, it can be deleted"};
+}
+
+// Before anything is read.
+result<void> cover_pages(lmdb_env& env) {
+  auto txn = env.begin_write();
+  return txn ? env.cover_pages() : txn.error();
+}
+
+class lmdb_cache final : public node_cache {
+public:
+  static result<std::unique_ptr<node_cache>> open(const std::filesystem::path& dir,
+                                                  const lmdb_cache_options& options) {
+    auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    auto map_size = std::max(options.file_bytes_max, limits::cache_file_bytes_min) / page * page;
+    auto env = lmdb_env::open(dir / cache_file, map_size);
+    if (!env)
+      return advised(env.error());
+    if (auto covered = cover_pages(**env); !covered)
+      return covered.error();
+    std::unique_ptr<lmdb_cache> cache{new lmdb_cache{std::move(*env)}};
+    if (auto ready = cache->update([](cache_change&) { return result<void>{}; }); !ready)
+      return ready.error();
+    return std::unique_ptr<node_cache>{std::move(cache)};
+  }
+
+  result<std::optional<value>> get(const cache_key& key, cache_time now) override {
+    if (auto ok = check_cache_key(key); !ok)
+      return ok.error();
+    last_now_ = now;
+    auto entry_key = cache_entry_key(key);
+    bool is_damaged = false;
+    auto found = read(key, entry_key, now, is_damaged);
+    if (is_damaged) // a miss all the same, also when it can't be removed
+      static_cast<void>(
+        update([&](cache_change& change) { return change.forget_damaged(entry_key); }));
+    return found ? found : advised(found.error());
+  }
+
+  result<void> set(const cache_key& key, const value& v, std::optional<cache_time> until) override {
+    if (auto ok = check_cache_key(key); !ok)
+      return ok;
+    auto encoded = to_msgpack(v);
+    if (!encoded)
+      return encoded.error();
+    auto charge = cache_change::charge_of(key, *encoded);
+    if (auto most = env_->map_size_bytes() / value_share; charge > most)
+      return troupe::error{errc::invalid_value, "cache a value: it is too large for this cache: "
+                                                  + std::to_string(charge) + " bytes, at most "
+                                                  + std::to_string(most) + ": `" + key.space.back()
+                                                  + "`"};
+    return update([&](cache_change& change) {
+      return change.set(key, *encoded, until, last_now_, env_->map_size_bytes() / values_share);
+    });
+  }
+
+  result<void> clear(const std::vector<std::string>& space) override {
+    return update([&](cache_change& change) { return change.clear(space); });
+  }
+
+private:
+  explicit lmdb_cache(std::unique_ptr<lmdb_env> env) : env_{std::move(env)} {}
+
+  result<std::optional<value>> read(const cache_key& key, const store_key& entry_key,
+                                    cache_time now, bool& is_damaged) {
+    auto txn = env_->begin_read();
+    if (!txn)
+      return txn.error();
+    auto stored = txn->get(entry_key);
+    if (!stored)
+      return stored.error();
+    if (!*stored)
+      return std::optional<value>{};
+    auto entry = open_cache_entry(**stored, entry_key);
+    is_damaged = !entry;
+    if (!entry || entry->place != cache_place(key.space, key.key) || has_run_out(entry->until, now))
+      return std::optional<value>{};
+    auto v = from_msgpack(entry->encoded);
+    is_damaged = !v;
+    return v ? std::optional{std::move(*v)} : std::nullopt;
+  }
+
+  template <class Change> result<void> update(Change change) {
+    std::scoped_lock alone{change_mutex_};
+    auto done = try_update(change);
+    for (auto all : {false, true}) {
+      if (done || done.error().code() != errc::storage_full)
+        break;
+      auto made = make_room(all);
+      done = made ? try_update(change) : made;
+    }
+    return done ? done : advised(done.error());
+  }
+
+  template <class Change> result<void> try_update(Change& change) {
+    if (auto ok = reopen_if_needed(); !ok)
+      return ok;
+    auto begun = cache_change::begin(*env_);
+    if (!begun)
+      return begun.error();
+    if (auto ok = change(*begun); !ok)
+      return ok;
+    auto committed = begun->commit();
+    reopen_first_ = !committed;
+    return committed;
+  }
+
+  result<void> reopen_if_needed() {
+    if (reopen_first_)
+      if (auto ok = env_->reopen(); !ok)
+        return ok;
+    reopen_first_ = false;
+    return {};
+  }
+
+  // Forgetting needs room itself: it gets the reserve beyond the map. What it frees can be used two
+  // transactions later, so a second one follows.
+  result<void> make_room(bool all) {
+    if (auto ok = reopen_if_needed(); !ok)
+      return ok;
+    env_->clear_dead_readers();
+    if (auto ok = env_->resize(env_->map_size_bytes() + limits::store_reserve_bytes); !ok)
+      return ok;
+    auto forget = [this, all](cache_change& change) {
+      return all ? change.clear({}) : change.shrink(change.charged_bytes() / 2, last_now_);
+    };
+    auto touch = [](cache_change& change) {
+      change.touch();
+      return result<void>{};
+    };
+    auto made = try_update(forget);
+    if (made)
+      made = try_update(touch);
+    auto shrunk = env_->resize(env_->map_size_bytes());
+    return made ? shrunk : made;
+  }
+
+  std::unique_ptr<lmdb_env> env_;
+  std::mutex change_mutex_;
+  bool reopen_first_ = false; // a commit failed
+  std::atomic<cache_time> last_now_ = cache_time::min();
+};
+
+} // namespace
+
+result<std::shared_ptr<node_cache>> open_lmdb_cache(const std::filesystem::path& dir,
+                                                    lmdb_cache_options options) {
+  auto path = make_data_directory(dir);
+  if (!path)
+    return path.error();
+  return open_objects<node_cache>::of_this_process().find_or_open(*path, [&] {
+    return lmdb_cache::open(*path, options);
+  });
+}
+
+} // namespace troupe

@@ -1,0 +1,52 @@
+// A small sequential interpreter of plans, written from the specification (../shared/spec) and not
+// from troupe's engine: plain maps, one task after another.
+#pragma once
+
+#include "tests/fuzz/answer.hpp"
+#include "tests/fuzz/loop.hpp"
+#include "tests/fuzz/plan.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace troupe::fuzz {
+
+class interpreter {
+public:
+  explicit interpreter(std::shared_ptr<const graph_design> g);
+
+  /// What the call answers, and the thread behind it.
+  /// Errors: throws no_answer.
+  answer make(const call& c);
+
+  // What a chooser of calls looks at.
+  std::size_t checkpoints() const { return world_.thread.history("").size(); }
+  /// The questions that wait, now or at a checkpoint.
+  std::vector<question> waiting(const std::optional<std::uint32_t>& at) const;
+  state_answer look(const std::optional<std::uint32_t>& at) const;
+
+private:
+  struct previewed {
+    state_model state;
+    std::vector<task_model> tasks;
+    std::vector<std::string> next;
+  };
+
+  void run(const call& c, answer& out);
+  void update(const call& c);
+  void update_as(const call& c, const checkpoint_model* saved, state_model& s,
+                 const std::string& node);
+  void put_update(const checkpoint_model* saved, state_model s, const std::string& source,
+                  std::string parent, std::int64_t step);
+  std::string acting_node(const checkpoint_model* saved) const;
+  std::string id_at(std::uint32_t place) const;
+  std::int64_t place_of(const std::string& id) const;
+  state_answer shown(const graph_model& g, const std::string& ns, const checkpoint_model& c,
+                     bool live, bool inner) const;
+
+  std::shared_ptr<const graph_model> graph_;
+  mutable world world_;
+};
+
+} // namespace troupe::fuzz

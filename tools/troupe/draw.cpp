@@ -1,0 +1,69 @@
+// troupe draw: what a graph looks like.
+#include "tools/troupe/commands.hpp"
+#include "tools/troupe/graph_catalog.hpp"
+
+#include <troupe/limits.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <map>
+
+namespace troupe::cli {
+
+namespace {
+
+enum class picture { mermaid, dot, svg };
+
+const std::map<std::string, picture> pictures{
+  {"mermaid", picture::mermaid}, {"dot", picture::dot}, {"svg", picture::svg}};
+const std::map<std::string, draw_direction> directions{{"down", draw_direction::down},
+                                                       {"right", draw_direction::right}};
+
+struct draw_flags {
+  std::string graph;
+  std::string format = "mermaid";
+  std::string direction = "down";
+  draw_options options;
+};
+
+std::string drawing(const draw_flags& flags) {
+  auto graph = find_graph(flags.graph);
+  auto options = flags.options;
+  options.direction = directions.at(flags.direction);
+  switch (pictures.at(flags.format)) {
+    case picture::mermaid: return graph.draw_mermaid(options);
+    case picture::dot: return graph.draw_dot(options);
+    case picture::svg: return graph.draw_svg(options);
+  }
+  return {};
+}
+
+} // namespace
+
+void add_draw(CLI::App& app, chosen_command& chosen) {
+  auto* command = app.add_subcommand("draw", "Print a graph as a picture");
+  auto flags = std::make_shared<draw_flags>();
+  command->add_option("GRAPH", flags->graph, "A built-in graph, or path/to/lib.so:name")
+    ->required();
+  command->add_option("--format", flags->format, "mermaid, dot (Graphviz) or svg")
+    ->check(CLI::IsMember(pictures))
+    ->capture_default_str();
+  command->add_option("--direction", flags->direction, "Where edges lead: down or right")
+    ->check(CLI::IsMember(directions))
+    ->capture_default_str();
+  constexpr int levels_max = limits::graph_depth_max;
+  command
+    ->add_flag("--xray{" + std::to_string(levels_max) + "}", flags->options.xray,
+               "Show the insides of nested graphs; --xray=N only of N levels")
+    ->check(CLI::Range(0, levels_max));
+  command->add_option("--title", flags->options.title, "Stands above the picture");
+  command->callback([&chosen, flags] {
+    chosen.run = [flags] {
+      std::cout << drawing(*flags);
+      return 0;
+    };
+  });
+}
+
+} // namespace troupe::cli
