@@ -28,6 +28,9 @@ std::string seconds(nanoseconds t) {
 
 std::optional<nanoseconds> retry_delay(const retry_policy& policy, std::uint32_t attempt,
                                        const error& failure, double random) {
+  // That the run is to stop is no failure of the task, whatever the policy is for.
+  if (failure.code() == errc::graph_drained || failure.code() == errc::cancelled)
+    return std::nullopt;
   const auto* fits = policy.max_attempts > 0 && policy.retry_on(failure) ? &policy : nullptr;
   for (const auto& other : policy.otherwise)
     if (!fits && other.retry_on(failure))

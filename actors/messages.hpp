@@ -79,9 +79,11 @@ struct abandon_task {
   std::uint64_t epoch = 0;
 };
 
-/// A body started a task of its own.
+/// A body started a task of its own. A body may outlive the actors of its run: where nobody takes
+/// this message, `gone` ends the call.
 struct start_call {
   task_call_ptr call;
+  std::shared_ptr<void> gone;
 };
 
 /// Apply what a step wrote to a channel; `base` first replaces its contents.

@@ -1,6 +1,8 @@
 // Waiting for something that another thread ends.
 #include "actors/nested.hpp"
 
+#include "actors/task_scope.hpp"
+
 namespace troupe {
 
 void latch::release() {
@@ -29,6 +31,14 @@ void latch::when_open(std::function<void()> then) {
 void latch::wait() {
   std::unique_lock lock{mutex_};
   wake_.wait(lock, [this] { return open(); });
+}
+
+void detail::task_call::message_gone() {
+  if (taken.exchange(true))
+    return;
+  failure = error{errc::cancelled, "task `" + node->name + "`: the run is over"};
+  caller.reset();
+  ended.release();
 }
 
 } // namespace troupe

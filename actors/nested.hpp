@@ -89,6 +89,10 @@ struct task_call {
   std::optional<error> failure;
   bool paused = false;
   std::vector<interrupt> questions;
+
+  std::atomic<bool> taken{false}; // by the coordinator
+  /// The message to the coordinator is gone; if it was not taken, the call ends here.
+  void message_gone();
 };
 
 } // namespace detail

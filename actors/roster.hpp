@@ -19,6 +19,7 @@ struct group_card {
     std::lock_guard lock{mutex};
     thread = std::move(thread_id);
   }
+  std::atomic<bool> gone{false}; // the coordinator died: the group takes no run any more
   std::mutex mutex;
   std::string thread; // the thread whose run the group works for; empty when idle
 };

@@ -22,7 +22,11 @@ caf::behavior saver_actor::make_behavior() {
         done.failure = how.error();
       tell(to, *card, home, std::move(done));
     };
-    saver_->submit(std::move(*order.request), order.when, std::move(answer));
+    try {
+      saver_->submit(std::move(*order.request), order.when, answer);
+    } catch (const std::exception& e) { // else this actor dies, and all runs wait for ever
+      answer(error{errc::storage_failed, std::string{"save: the saver threw: "} + e.what()});
+    }
   }};
 }
 

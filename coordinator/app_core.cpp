@@ -226,16 +226,19 @@ result<void> app_core::clear_cache(const std::vector<std::string>& nodes) {
 run_group app_core::take_group(caf::execution_unit* unit) {
   {
     std::lock_guard lock{mutex_};
-    if (!idle_.empty()) {
+    while (!idle_.empty()) {
       auto group = std::move(idle_.back().group);
       idle_.pop_back();
-      return group;
+      if (!group.card->group->gone)
+        return group;
     }
   }
   return runtime_.spawn_group(context_, unit);
 }
 
 void app_core::give_group(run_group group) {
+  if (group.card->group->gone)
+    return;
   std::unique_lock lock{mutex_};
   if (closed_ || idle_.size() >= limits::pooled_groups_max) {
     lock.unlock();

@@ -139,6 +139,9 @@ result<std::shared_ptr<run_request>> app_core::prepare_within(const nested_run& 
   auto step = run.task->run->open_step();
   request->shared = shared_within(run, step);
   auto& shared = *request->shared;
+  if (run.task->over())
+    return error{errc::cancelled, "run graph `" + graph().name() + "` in node `"
+                                    + run.task->node->name + "`: the task was given up"};
   if (depth_of(shared) > limits::graph_depth_max)
     return error{errc::invalid_graph, "run graph `" + graph().name() + "` in node `"
                                         + run.task->node->name
@@ -198,11 +201,11 @@ nested_end app_core::run_within(nested_run run) {
   completion->of_group(group.card->group);
   bool entered = runtime_.enter(*completion, group);
   if (entered) {
-    run.task->inner_runs([self = shared_from_this(), group, key = completion.get()] {
-      self->runtime_.stop_run(key, group, {errc::cancelled, "run of a graph: it was given up"});
-    });
     (*request)->shared->home = &unit;
     tell(group.coordinator, *group.card, &unit, begin_run{std::move(*request), completion});
+    run.task->inner_runs([self = shared_from_this(), group, key = completion.get()] {
+      self->runtime_.stop_run(key, group, {errc::cancelled, "run of a graph: it was given up"});
+    }); // behind begin_run: a stop that comes first stops nothing
     unit.run_until([&completion] { return completion->done(); });
     run.task->inner_runs({});
   }

@@ -20,6 +20,17 @@ constexpr std::chrono::microseconds trivial_task{5};  // below: cheaper here tha
 constexpr std::chrono::microseconds short_graph{100}; // likewise, for a whole subgraph
 constexpr int inline_steps_max = 16;                  // then the coordinator looks into its mailbox
 
+// The caller's code, on the coordinator's turn: what it throws must not end this actor.
+template <class F> void without_throwing(const char* what, F&& call) {
+  try {
+    call();
+  } catch (const std::exception& e) {
+    log_warning(std::string{what} + ": " + e.what());
+  } catch (...) {
+    log_warning(std::string{what} + ": an exception of unknown kind");
+  }
+}
+
 class coordinator_port : public call_port {
 public:
   coordinator_port(caf::actor coordinator, card_ptr card)
@@ -27,7 +38,8 @@ public:
       card_{std::move(card)} {}
   void call(task_call_ptr call) override {
     auto* home = call->caller->run->home;
-    tell(coordinator_, *card_, home, start_call{std::move(call)});
+    std::shared_ptr<void> gone{nullptr, [call](void*) { call->message_gone(); }};
+    tell(coordinator_, *card_, home, start_call{std::move(call), std::move(gone)});
   }
 
 private:
@@ -91,6 +103,7 @@ caf::behavior run_actor::make_behavior() {
     },
     [this](start_call& order) {
       taken(*card_);
+      order.call->taken = true;
       loop_.call_started(order.call);
     },
     [this](step_deadline& deadline) {
@@ -265,11 +278,10 @@ void run_actor::step_opened(std::uint64_t epoch) {
 
 // A cache that fails is no reason for a run to: the task runs.
 std::optional<value> run_actor::cached(const cache_key& key) {
-  auto found = shared_->cache->get(key, node_cache::clock::now());
-  if (found)
-    return std::move(*found);
-  log_warning("the cache can't be read: " + found.error().message());
-  return std::nullopt;
+  std::optional<value> out;
+  without_throwing("the cache can't be read",
+                   [&] { out = shared_->cache->get(key, node_cache::clock::now()).value(); });
+  return out;
 }
 
 void run_actor::cache(const cache_key& key, const value& v,
@@ -279,8 +291,8 @@ void run_actor::cache(const cache_key& key, const value& v,
   if (ttl && *ttl < for_good)
     until = node_cache::clock::now()
             + std::chrono::duration_cast<node_cache::clock::duration>(*ttl);
-  if (auto kept = shared_->cache->set(key, v, until); !kept)
-    log_warning("the cache can't be written: " + kept.error().message());
+  without_throwing("the cache can't be written",
+                   [&] { shared_->cache->set(key, v, until).value(); });
 }
 
 void run_actor::give_up_tasks() {
@@ -297,12 +309,12 @@ void run_actor::give_up_tasks() {
 
 void run_actor::resumed(const lifecycle_callbacks::event& what) {
   if (shared_->config.callbacks)
-    shared_->config.callbacks->on_resume(what);
+    without_throwing("on_resume", [&] { shared_->config.callbacks->on_resume(what); });
 }
 
 void run_actor::interrupted(const lifecycle_callbacks::event& what) {
   if (shared_->config.callbacks)
-    shared_->config.callbacks->on_interrupt(what);
+    without_throwing("on_interrupt", [&] { shared_->config.callbacks->on_interrupt(what); });
 }
 
 void run_actor::ended(run_end how) {
@@ -345,6 +357,7 @@ void run_actor::child_died(const caf::down_msg& down) {
 }
 
 void run_actor::on_exit() {
+  card_->group->gone = true; // before the owner hears of the run's end and gives the group back
   loop_.abort({errc::runtime_stopped, "run: the runtime was stopped"});
   for (auto& children : nodes_)
     for (auto& c : children.all)

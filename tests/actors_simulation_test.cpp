@@ -1,40 +1,19 @@
 // Whole runs on CAF's test scheduler: the next actor to run is drawn from a seed.
 #include "tests/coordinator_fixture.hpp"
+#include "tests/simulated_system.hpp"
 
 #include <troupe/actor.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
-#include <caf/actor_system.hpp>
-#include <caf/event_based_actor.hpp>
-#include <caf/scheduler/test_coordinator.hpp>
 #include <caf/send.hpp>
 
 #include <chrono>
-#include <random>
 #include <string_view>
 
 namespace troupe {
 namespace {
-
-struct simulated_system {
-  caf::actor_system_config config;
-  caf::actor_system sys;
-  caf::scheduler::test_coordinator& sched;
-
-  simulated_system()
-    : sys{config.set("scheduler.policy", caf::atom("testing"))},
-      sched{dynamic_cast<caf::scheduler::test_coordinator&>(sys.scheduler())} {}
-
-  /// Runs every queued job, in an order drawn from `seed`.
-  void run_shuffled(unsigned seed) {
-    for (std::mt19937 rng{seed}; sched.has_job(); sched.run_once()) {
-      std::uniform_int_distribution<std::size_t> pick{0, sched.jobs.size() - 1};
-      std::swap(sched.jobs.front(), sched.jobs[pick(rng)]);
-    }
-  }
-};
 
 /// A fan-out over two reducers and a join, then a send each.
 compiled_graph busy_graph() {

@@ -1,9 +1,10 @@
-// What the tests of running graphs share: a gate that holds bodies, a saver that fails, and small
-// graphs.
+// What the tests of running graphs share: gates that hold bodies, savers that fail, small graphs.
 #pragma once
 
 #include <troupe/troupe.hpp>
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -31,6 +32,11 @@ public:
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [this, count] { return waiting_ >= count; });
   }
+  /// How many came so far.
+  int came() {
+    std::lock_guard lock{mutex_};
+    return waiting_;
+  }
 
 private:
   std::mutex mutex_;
@@ -39,10 +45,28 @@ private:
   bool open_ = false;
 };
 
-/// Forwards to another saver, but fails the nth submit, once.
-class failing_saver : public saver {
+/// Lets whoever comes first wait for the others. Gives up after a time no test should ever take.
+class meeting_point {
 public:
-  failing_saver(std::shared_ptr<saver> inner, int nth) : inner_{std::move(inner)}, left_{nth} {}
+  explicit meeting_point(int count) : missing_{count} {}
+  /// Whether all came.
+  bool meet() {
+    std::unique_lock lock{mutex_};
+    --missing_;
+    changed_.notify_all();
+    return changed_.wait_for(lock, std::chrono::seconds{60}, [this] { return missing_ <= 0; });
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int missing_;
+};
+
+/// Forwards to another saver.
+class forwarding_saver : public saver {
+public:
+  explicit forwarding_saver(std::shared_ptr<saver> inner) : inner_{std::move(inner)} {}
 
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) override {
     return inner_->get_tuple(ref);
@@ -62,14 +86,48 @@ public:
   result<std::vector<thread_info>> threads() override { return inner_->threads(); }
   void submit(save_request request, save_ack when,
               std::function<void(result<void>)> done) override {
-    if (--left_ == 0)
-      return done(error{errc::storage_full, "save: injected"});
     inner_->submit(std::move(request), when, std::move(done));
   }
 
 private:
   std::shared_ptr<saver> inner_;
-  int left_;
+};
+
+/// Fails the nth submit, once.
+class failing_saver : public forwarding_saver {
+public:
+  failing_saver(std::shared_ptr<saver> inner, int nth)
+    : forwarding_saver{std::move(inner)},
+      left_{nth} {}
+
+  void submit(save_request request, save_ack when,
+              std::function<void(result<void>)> done) override {
+    if (--left_ == 0)
+      return done(error{errc::storage_full, "save: injected"});
+    forwarding_saver::submit(std::move(request), when, std::move(done));
+  }
+  bool failed() const noexcept { return left_ <= 0; }
+
+private:
+  std::atomic<int> left_;
+};
+
+/// Fails what `refuses` picks.
+class picky_saver : public forwarding_saver {
+public:
+  picky_saver(std::shared_ptr<saver> inner, std::function<bool(const save_request&)> refuses)
+    : forwarding_saver{std::move(inner)},
+      refuses_{std::move(refuses)} {}
+
+  void submit(save_request request, save_ack when,
+              std::function<void(result<void>)> done) override {
+    if (refuses_(request))
+      return done(error{errc::storage_full, "save: injected"});
+    forwarding_saver::submit(std::move(request), when, std::move(done));
+  }
+
+private:
+  std::function<bool(const save_request&)> refuses_;
 };
 
 /// START → a → b → c → END; each node calls `body` and appends its name to `log`.
@@ -87,6 +145,18 @@ inline compiled_graph three_nodes(std::function<void(const std::string&)> body,
   g.add_edge("a", "b");
   g.add_edge("b", "c");
   return g.compile({.name = "three"});
+}
+
+/// An answer to the one question that waits, or by id.
+inline command answer(value v) {
+  command c;
+  c.resume = std::move(v);
+  return c;
+}
+
+/// The error a run ended with; `ok` for none.
+inline errc code_of(const result<run_result>& how) {
+  return how ? errc::ok : how.error().code();
 }
 
 inline value words(std::initializer_list<const char*> texts) {

@@ -1,0 +1,289 @@
+// Runs that are asked to stop or to pause: drains and breakpoints, also inside graphs and
+// workflows, who is told, and the bounds of a run.
+#include "tests/coordinator_fixture.hpp"
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+namespace data = boost::unit_test::data;
+
+using counter = std::atomic<int>;
+
+runtime_options with_memory() {
+  return {.saver = make_memory_saver()};
+}
+
+const schema log_only{{"log", append}};
+
+state_update log(const std::string& text) {
+  return {{"log", value::list({text})}};
+}
+
+/// first → second; `first` asks for a drain, once.
+compiled_graph drains(counter& first, counter& second, compile_options options = {}) {
+  state_graph<> g{log_only};
+  g.add_node("first", [&first](context& ctx) {
+    if (++first == 1)
+      ctx.request_drain("enough");
+    return log("first");
+  });
+  g.add_node("second", [&second] {
+    ++second;
+    return log("second");
+  });
+  g.add_edge(START, "first");
+  g.add_edge("first", "second");
+  return g.compile(std::move(options));
+}
+
+/// Notes what it is told.
+struct listener : lifecycle_callbacks {
+  void on_resume(const event& what) override { told.push_back("resume " + what.thread_id); }
+  void on_interrupt(const event& what) override {
+    told.push_back(what.status + " " + std::to_string(what.interrupts.size()));
+  }
+  std::vector<std::string> told;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(coordinator_control)
+
+// ---- drains ---------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_drained_run_ends_behind_the_step_in_which_it_was_asked_and_goes_on_later) {
+  for (auto durable : {durability::sync, durability::async, durability::exit}) {
+    counter first{0}, second{0};
+    runtime rt{with_memory()};
+    auto app = rt.load(drains(first, second));
+    run_config config{.thread_id = "t", .durability = durable};
+    auto how = app.try_invoke({}, config);
+    BOOST_REQUIRE((code_of(how) == errc::graph_drained));
+    BOOST_TEST(how.error().message() == "Graph drained: enough");
+    BOOST_TEST(second == 0);
+    BOOST_TEST(app.invoke(nullptr, config).output["log"] == words({"first", "second"}));
+    BOOST_TEST(first == 1);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_is_done_when_it_is_drained_ends_as_always) {
+  run_control control;
+  runtime rt{with_memory()};
+  auto app = rt.load(three_nodes([&control](const std::string& node) {
+    if (node == "c")
+      control.request_drain();
+  }));
+  auto how = app.try_invoke({}, {.thread_id = "t", .control = control});
+  BOOST_TEST((code_of(how) == errc::ok));
+}
+
+BOOST_AUTO_TEST_CASE(a_breakpoint_comes_before_a_drain_and_the_result_says_so) {
+  counter first{0}, second{0};
+  runtime rt{with_memory()};
+  auto app = rt.load(drains(first, second));
+  auto paused = app.invoke({}, {.thread_id = "t", .interrupt_before = {"second"}});
+  BOOST_TEST(paused.paused());
+  BOOST_TEST(paused.drained == "enough");
+  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).output["log"] == words({"first", "second"}));
+}
+
+BOOST_DATA_TEST_CASE(a_drain_inside_a_graph_ends_the_root_run_and_both_go_on_later,
+                     data::make({false, true}), called) {
+  counter first{0}, second{0}, bodies{0}, handled{0};
+  auto inner = drains(first, second);
+  node_options options;
+  options.lane = lane::blocking;
+  options.retry = retry_policy{.initial_interval = 0ns,
+                               .jitter = false,
+                               .retry_on = retry_filter{[](const error&) { return true; }}};
+  options.on_error = [&handled] { ++handled; };
+  state_graph<> g{log_only};
+  if (called)
+    g.add_node(
+      "inner",
+      [&bodies, inner](context& ctx) {
+        ++bodies;
+        return ctx.invoke(inner);
+      },
+      options);
+  else
+    g.add_node("inner", inner, options);
+  g.add_node("behind", [] { return log("behind"); });
+  g.add_edge(START, "inner");
+  g.add_edge("inner", "behind");
+  runtime rt{with_memory()};
+  auto app = rt.load(g.compile());
+  auto how = app.try_invoke({}, {.thread_id = "t"});
+  BOOST_TEST((code_of(how) == errc::graph_drained));
+  BOOST_TEST(second == 0);
+  BOOST_TEST(handled == 0); // a stop that was asked for is no failure,
+  BOOST_TEST(bodies <= 1);  // and not to be tried again
+  auto out = app.invoke(nullptr, {.thread_id = "t"}).output;
+  BOOST_TEST(out["log"] == words({"first", "second", "behind"}));
+  BOOST_TEST(first == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_workflow_that_is_drained_runs_the_tasks_it_starts_to_the_end) {
+  counter ran{0};
+  auto drain = task("drain", [&ran](int n, context& ctx) {
+    ++ran;
+    ctx.request_drain("from a task");
+    return n;
+  });
+  auto flow = entrypoint("flow", [drain](const value&, context& ctx) {
+    auto one = drain(ctx, 1).get();
+    return one + drain(ctx, 2).get();
+  });
+  runtime rt{with_memory()};
+  BOOST_TEST(rt.load(flow).invoke({}, {.thread_id = "t"}).output == value(3));
+  BOOST_TEST(ran == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_beside_a_drain_is_what_the_run_ends_with) {
+  state_graph<> g{log_only};
+  g.add_node("drains", [](context& ctx) { ctx.request_drain("x"); });
+  g.add_node("fails", []() -> state_update { throw std::out_of_range{"boom"}; });
+  g.add_node("behind", [] {});
+  for (const char* name : {"drains", "fails"}) {
+    g.add_edge(START, name);
+    g.add_edge(name, "behind");
+  }
+  runtime rt{with_memory()};
+  auto how = rt.load(g.compile()).try_invoke({}, {.thread_id = "t"});
+  BOOST_REQUIRE((code_of(how) == errc::node_failed));
+  BOOST_TEST(how.error().type() == "std::out_of_range");
+}
+
+// ---- breakpoints ----------------------------------------------------------------------------
+
+BOOST_DATA_TEST_CASE(a_breakpoint_inside_a_graph_pauses_the_root_run, data::make({false, true}),
+                     called) {
+  counter first{1}, second{0}; // no drain
+  compile_options stops;
+  stops.interrupt_before = {"second"};
+  auto inner = drains(first, second, stops);
+  state_graph<> g{log_only};
+  if (called)
+    g.add_node("inner", [inner](context& ctx) { return ctx.invoke(inner); },
+               {.lane = lane::blocking});
+  else
+    g.add_node("inner", inner);
+  g.add_edge(START, "inner");
+  runtime rt{with_memory()};
+  auto app = rt.load(g.compile());
+  auto paused = app.invoke({}, {.thread_id = "t"});
+  BOOST_TEST(paused.paused());
+  BOOST_TEST(paused.interrupts().empty());
+  BOOST_TEST(second == 0);
+  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).output["log"] == words({"first", "second"}));
+  BOOST_TEST(first == 2);
+}
+
+BOOST_AUTO_TEST_CASE(listeners_hear_of_pauses_and_resumptions_of_the_root_run_once) {
+  state_graph<> in{log_only};
+  in.add_node("asks", [](context& ctx) { return log(ctx.interrupt("?").as<std::string>()); });
+  in.add_edge(START, "asks");
+  state_graph<> g{log_only};
+  g.add_node("inner", in.compile());
+  g.add_node("behind", [] { return log("behind"); });
+  g.add_edge(START, "inner");
+  g.add_edge("inner", "behind");
+  runtime rt{with_memory()};
+  auto app = rt.load(g.compile());
+  auto heard = std::make_shared<listener>();
+  run_config config{.thread_id = "t", .interrupt_before = {"behind"}, .callbacks = heard};
+  app.invoke({}, config);
+  app.invoke(answer("yes"), config);
+  app.invoke(nullptr, config);
+  const std::vector<std::string> expected{"pending 1", "resume t", "interrupt_before 0",
+                                          "resume t"};
+  BOOST_TEST(heard->told == expected, boost::test_tools::per_element());
+}
+
+// ---- bounds ---------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_recursion_limit_counts_the_steps_of_each_graph_by_itself) {
+  auto in = three_nodes([](const auto&) {});
+  state_graph<> g{log_only};
+  g.add_node("inner", in);
+  g.add_edge(START, "inner");
+  runtime rt{with_memory()};
+  auto app = rt.load(g.compile());
+  auto code = [&](const char* thread, std::uint32_t limit) {
+    return code_of(app.try_invoke({}, {.thread_id = thread, .recursion_limit = limit}));
+  };
+  BOOST_TEST((code("t4", 4) == errc::ok)); // START and three nodes
+  BOOST_TEST((code("t3", 3) == errc::graph_recursion));
+}
+
+BOOST_AUTO_TEST_CASE(a_bound_on_concurrency_is_kept_and_changes_no_result) {
+  counter now{0}, most{0};
+  state_graph<> g{log_only};
+  g.add_node("w",
+             [&](const value& i) {
+               auto running = ++now;
+               for (auto seen = most.load(); running > seen;)
+                 if (most.compare_exchange_weak(seen, running))
+                   break;
+               std::this_thread::yield();
+               --now;
+               return state_update{{"log", value::list({i})}};
+             },
+             {.lane = lane::blocking});
+  g.add_conditional_edges(START, [](const state_view&) {
+    std::vector<send> out;
+    for (int i = 0; i < 50; ++i)
+      out.push_back({"w", value(i)});
+    return out;
+  });
+  runtime rt;
+  auto app = rt.load(g.compile());
+  for (int bound = 1; bound < 4; ++bound) {
+    most = 0;
+    auto out = app.invoke({}, {.max_concurrency = static_cast<std::uint32_t>(bound)}).output;
+    BOOST_TEST(out["log"].size() == 50u);
+    BOOST_TEST(out["log"][49] == value(49));
+    BOOST_TEST(most <= bound);
+  }
+}
+
+// A task that a body waits for must not count, or the body would wait for ever.
+BOOST_AUTO_TEST_CASE(tasks_that_bodies_start_run_beyond_the_bound_on_concurrency) {
+  auto leaf = task("leaf", [](int n) { return n; });
+  auto branch = task("branch", [leaf](int n, context& ctx) { return leaf(ctx, n).get(); });
+  auto flow = entrypoint("flow", [branch](const value&, context& ctx) {
+    auto a = branch(ctx, 1), b = branch(ctx, 2);
+    return a.get() + b.get();
+  });
+  runtime rt;
+  BOOST_TEST(rt.load(flow).invoke({}, {.max_concurrency = 1}).output == value(3));
+}
+
+#ifndef __SANITIZE_ADDRESS__ // a million tasks, planned: 1 GB
+BOOST_AUTO_TEST_CASE(a_step_of_more_tasks_than_the_bound_is_refused_before_any_of_them_runs) {
+  counter ran{0};
+  state_graph<> g{{{"n", last_value}, {"done", sum}}};
+  g.add_node("w", [&ran](const value&) { ++ran; });
+  g.add_conditional_edges(START, [](const state_view& s) {
+    return std::vector<send>(static_cast<std::size_t>(s["n"].as_int()), send{"w", value(0)});
+  });
+  runtime rt;
+  auto app = rt.load(g.compile());
+  auto bound = static_cast<std::int64_t>(limits::tasks_per_step_max);
+  auto how = app.try_invoke({{"n", bound + 1}});
+  BOOST_REQUIRE((code_of(how) == errc::overloaded));
+  BOOST_TEST(how.error().message().find("tasks_per_step_max") != std::string::npos);
+  BOOST_TEST(ran == 0);
+}
+#endif
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe

@@ -1,0 +1,600 @@
+// Runs within runs: graphs as nodes and graphs that bodies call, their state, questions, commands,
+// time travel and ends.
+#include "tests/coordinator_fixture.hpp"
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <thread>
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+namespace data = boost::unit_test::data;
+
+runtime_options with_memory() {
+  return {.saver = make_memory_saver()};
+}
+
+using counter = std::atomic<int>;
+
+/// How a node of the outer graph runs the inner one.
+enum class holds { as_node, invokes, awaits };
+constexpr holds all_ways[] = {holds::as_node, holds::invokes, holds::awaits};
+std::ostream& operator<<(std::ostream& out, holds way) {
+  constexpr const char* names[] = {"as node", "invokes", "awaits"};
+  return out << names[static_cast<int>(way)];
+}
+
+/// Adds a node that is `inner`, or hands it the whole state and its output on.
+void add_inner(state_graph<>& g, const std::string& name, const compiled_graph& inner, holds way,
+               node_options options = {}) {
+  if (way == holds::as_node)
+    return g.add_node(name, inner, std::move(options));
+  options.calls = {inner};
+  if (way == holds::awaits)
+    return g.add_node(
+      name,
+      [inner](const state_view& s, context& ctx) -> coro<value> {
+        auto run = ctx.run(inner, s.to_value());
+        auto out = co_await run;
+        co_return out;
+      },
+      std::move(options));
+  options.lane = lane::blocking;
+  g.add_node(
+    name, [inner](const state_view& s, context& ctx) { return ctx.invoke(inner, s.to_value()); },
+    std::move(options));
+}
+
+/// START → name → END around one inner graph.
+compiled_graph around(const schema& state, const std::string& name, const compiled_graph& inner,
+                      holds way, node_options options = {}) {
+  state_graph<> g{state};
+  add_inner(g, name, inner, way, std::move(options));
+  g.add_edge(START, name);
+  return g.compile({.name = "outer"});
+}
+
+/// first → ask → last: `first` and `last` count, `ask` asks and writes the answer to `x`.
+compiled_graph asking(counter& first, counter& last, compile_options options = {}) {
+  state_graph<> g{{{"x", last_value}, {"steps", sum}}};
+  g.add_node("first", [&first] {
+    ++first;
+    return state_update{{"steps", 1}};
+  });
+  g.add_node("ask", [](context& ctx) {
+    return state_update{{"x", ctx.interrupt("x?")}, {"steps", 1}};
+  });
+  g.add_node("last", [&last] {
+    ++last;
+    return state_update{{"steps", 1}};
+  });
+  g.add_edge(START, "first");
+  g.add_edge("first", "ask");
+  g.add_edge("ask", "last");
+  return g.compile(std::move(options));
+}
+
+const schema x_and_steps{{"x", last_value}, {"steps", last_value}};
+
+/// A graph of one node that returns `c`.
+compiled_graph sends_up(command c, std::string name) {
+  state_graph<> g{{{"x", last_value}}};
+  g.add_node("up", [c] { return c; });
+  g.add_node("behind", [] { BOOST_ERROR("the command ends this graph"); });
+  g.add_edge(START, "up");
+  g.add_edge("up", "behind");
+  return g.compile({.name = std::move(name)});
+}
+
+command to_graph(std::string graph, state_update update, destinations to) {
+  command c;
+  c.graph = std::move(graph);
+  c.update = std::move(update);
+  c.goto_ = std::move(to);
+  return c;
+}
+
+/// `calls` runs the graph three times and puts out what each run gave.
+void add_three_calls(state_graph<>& g, const compiled_graph& inner, holds way) {
+  if (way == holds::awaits)
+    return g.add_node("calls", [inner](const state_view&, context& ctx) -> coro<state_update> {
+      std::vector<value> all;
+      for (int i = 0; i < 3; ++i) {
+        auto run = ctx.run(inner, {{"steps", 10 * i}});
+        all.push_back(co_await run);
+      }
+      state_update out;
+      out.set("answers", value::list(std::move(all)));
+      co_return out;
+    });
+  g.add_node("calls",
+             [inner](context& ctx) {
+               std::vector<value> out;
+               for (int i = 0; i < 3; ++i)
+                 out.push_back(ctx.invoke(inner, {{"steps", 10 * i}}));
+               return state_update{{"answers", value::list(std::move(out))}};
+             },
+             {.lane = lane::blocking});
+}
+
+/// Runs itself `n` levels deep.
+compiled_graph calls_itself(const std::optional<compiled_graph>& self, holds way) {
+  state_graph<> g{{{"n", last_value}}};
+  auto down = [](const state_view& s) {
+    return run_input{state_update{{"n", s["n"].as_int() - 1}}};
+  };
+  if (way == holds::invokes)
+    g.add_node("down",
+               [&self, down](const state_view& s, context& ctx) {
+                 return s["n"] == value(0) ? s.to_value() : ctx.invoke(*self, down(s));
+               },
+               {.lane = lane::blocking});
+  else
+    g.add_node("down", [&self, down](const state_view& s, context& ctx) -> coro<value> {
+      if (s["n"] == value(0))
+        co_return s.to_value();
+      auto run = ctx.run(*self, down(s));
+      auto out = co_await run;
+      co_return out;
+    });
+  g.add_edge(START, "down");
+  return g.compile({.name = "deep"});
+}
+
+/// Stored checkpoints of graphs within the root.
+std::size_t checkpoints_within(saver& store, const std::string& thread_id) {
+  auto all = store.list({.thread_id = thread_id}).value();
+  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const auto& tuple) {
+    return !tuple.ref.checkpoint_ns.empty();
+  }));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(coordinator_subgraph)
+
+// ---- keys -----------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_graph_as_a_node_reads_and_writes_the_keys_it_shares_and_no_others) {
+  state_graph<> in{{{"x", last_value}, {"own", append}}};
+  in.add_node("n", [](const state_view& s) {
+    BOOST_TEST(!s.contains("outer"));
+    return state_update{{"x", s["x"].as_int() + 1}, {"own", words({"mine"})}};
+  });
+  in.add_edge(START, "n");
+  state_graph<> g{{{"x", last_value}, {"outer", last_value}}};
+  g.add_node("before", [] { return state_update{{"x", 1}, {"outer", "kept"}}; });
+  g.add_node("inner", in.compile());
+  g.add_edge(START, "before");
+  g.add_edge("before", "inner");
+  runtime rt;
+  BOOST_TEST(to_json(rt.load(g.compile()).invoke({}).output) == R"({"outer":"kept","x":2})");
+}
+
+BOOST_AUTO_TEST_CASE(a_reducer_of_the_outer_graph_folds_what_the_inner_one_puts_out) {
+  state_graph<> in{{{"log", append}}};
+  in.add_node("n", [] { return state_update{{"log", words({"in"})}}; });
+  in.add_edge(START, "n");
+  runtime rt;
+  auto app = rt.load(around({{"log", append}}, "inner", in.compile(), holds::as_node));
+  BOOST_TEST(app.invoke({{"log", words({"a"})}}).output["log"] == words({"a", "a", "in"}));
+}
+
+// ---- calls ----------------------------------------------------------------------------------
+
+BOOST_DATA_TEST_CASE(each_call_of_a_graph_in_one_task_keeps_a_state_of_its_own,
+                     data::make({holds::invokes, holds::awaits}), way) {
+  counter first{0}, last{0};
+  state_graph<> g{{{"answers", append}}};
+  add_three_calls(g, asking(first, last), way);
+  g.add_edge(START, "calls");
+  runtime rt{with_memory()};
+  auto app = rt.load(g.compile());
+  auto paused = app.invoke({}, {.thread_id = "t"});
+  for (int i = 1; i < 4; ++i) {
+    BOOST_TEST(paused.interrupts().size() == 1u);
+    BOOST_TEST(first == i);
+    paused = app.invoke(answer(value(i)), {.thread_id = "t"});
+  }
+  BOOST_TEST(first == 3); // none of them twice
+  BOOST_TEST(last == 3);
+  BOOST_TEST(to_json(paused.output)
+             == R"({"answers":[{"steps":3,"x":1},{"steps":13,"x":2},{"steps":23,"x":3}]})");
+}
+
+BOOST_AUTO_TEST_CASE(invoke_on_the_standard_lane_is_refused_with_the_node_and_what_to_do) {
+  counter ran{0};
+  state_graph<> in{{{"x", last_value}}};
+  in.add_node("n", [&ran] { ++ran; });
+  in.add_edge(START, "n");
+  auto inner = in.compile();
+  state_graph<> g{{{"x", last_value}}};
+  g.add_node("caller", [inner](context& ctx) { ctx.invoke(inner); });
+  g.add_edge(START, "caller");
+  runtime rt;
+  auto how = rt.load(g.compile()).try_invoke({});
+  BOOST_REQUIRE((code_of(how) == errc::invalid_graph));
+  for (const char* told : {"`caller`", "lane::blocking", "coroutine"})
+    BOOST_TEST(how.error().message().find(told) != std::string::npos);
+  BOOST_TEST(ran == 0);
+}
+
+BOOST_DATA_TEST_CASE(what_an_inner_graph_fails_with_comes_out_of_it, data::make(all_ways), way) {
+  state_graph<> in{{{"x", last_value}}};
+  in.add_node("bad", [] { throw std::out_of_range{"inside"}; });
+  in.add_edge(START, "bad");
+  runtime rt{with_memory()};
+  auto app = rt.load(around({{"x", last_value}}, "inner", in.compile(), way));
+  auto how = app.try_invoke({}, {.thread_id = "t"});
+  BOOST_REQUIRE((code_of(how) == errc::node_failed));
+  BOOST_TEST(how.error().type() == "std::out_of_range");
+  BOOST_TEST(how.error().message().find("`bad`") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_body_can_catch_what_the_graph_it_called_failed_with) {
+  state_graph<> in{{{"x", last_value}}};
+  in.add_node("bad", [] { throw std::out_of_range{"inside"}; });
+  in.add_edge(START, "bad");
+  state_graph<> g{{{"x", last_value}}};
+  g.add_node("calls",
+             [inner = in.compile()](context& ctx) {
+               try {
+                 ctx.invoke(inner);
+               } catch (const error& e) {
+                 return state_update{{"x", e.type()}};
+               }
+               return state_update{{"x", "no error"}};
+             },
+             {.lane = lane::blocking});
+  g.add_edge(START, "calls");
+  runtime rt;
+  BOOST_TEST(rt.load(g.compile()).invoke({}).output["x"] == value("std::out_of_range"));
+}
+
+// ---- what is stored -------------------------------------------------------------------------
+
+BOOST_DATA_TEST_CASE(a_graph_that_inherits_its_saver_starts_afresh_in_each_run,
+                     data::make(all_ways), way) {
+  state_graph<> in{{{"seen", sum}, {"x", last_value}}};
+  in.add_node("n", [](const state_view& s) { return state_update{{"seen", 1}, {"x", s["seen"]}}; });
+  in.add_edge(START, "n");
+  runtime rt{with_memory()};
+  auto app = rt.load(around({{"x", last_value}}, "inner", in.compile(), way));
+  for (int i = 0; i < 3; ++i)
+    BOOST_TEST(app.invoke({}, {.thread_id = "t"}).output["x"] == value(0));
+}
+
+BOOST_DATA_TEST_CASE(a_graph_with_a_state_per_thread_goes_on_where_its_last_run_ended,
+                     data::make(all_ways), way) {
+  state_graph<> in{{{"seen", sum}, {"x", last_value}}};
+  in.add_node("n", [](const state_view& s) { return state_update{{"seen", 1}, {"x", s["seen"]}}; });
+  in.add_edge(START, "n");
+  auto inner = in.compile({.checkpointer = checkpointing::per_thread});
+  runtime rt{with_memory()};
+  auto app = rt.load(around({{"x", last_value}}, "inner", inner, way));
+  for (int i = 0; i < 3; ++i)
+    BOOST_TEST(app.invoke({}, {.thread_id = "t"}).output["x"] == value(i));
+  BOOST_TEST(app.invoke({}, {.thread_id = "other"}).output["x"] == value(0));
+}
+
+BOOST_DATA_TEST_CASE(a_graph_that_stores_nothing_begins_again_when_it_is_resumed,
+                     data::make(all_ways), way) {
+  counter first{0}, last{0};
+  auto inner = asking(first, last, {.checkpointer = checkpointing::none});
+  auto store = make_memory_saver();
+  runtime rt{{.saver = store}};
+  auto app = rt.load(around(x_and_steps, "inner", inner, way));
+  BOOST_TEST(app.invoke({}, {.thread_id = "t"}).interrupts().size() == 1u);
+  BOOST_TEST(app.invoke(answer("yes"), {.thread_id = "t"}).output["x"] == value("yes"));
+  BOOST_TEST(first == 2);
+  BOOST_TEST(last == 1);
+  for (const auto& tuple : store->list({.thread_id = "t"}).value())
+    BOOST_TEST(tuple.ref.checkpoint_ns.empty());
+}
+
+BOOST_DATA_TEST_CASE(a_saver_of_its_own_serves_a_graph_only_where_it_is_the_root,
+                     data::make(all_ways), way) {
+  counter first{0}, last{0};
+  auto own = make_memory_saver();
+  auto outers = make_memory_saver();
+  auto inner = asking(first, last, {.saver = own});
+  runtime rt{{.saver = outers}};
+  auto app = rt.load(around(x_and_steps, "inner", inner, way));
+  app.invoke({}, {.thread_id = "t"});
+  app.invoke(answer("yes"), {.thread_id = "t"});
+  BOOST_TEST(first == 1);
+  BOOST_TEST(own->threads().value().empty());
+  BOOST_TEST(checkpoints_within(*outers, "t") > 0u);
+  rt.load(inner).invoke({}, {.thread_id = "root"});
+  BOOST_TEST(own->threads().value().size() == 1u);
+  BOOST_TEST(outers->threads().value().size() == 1u);
+}
+
+BOOST_DATA_TEST_CASE(a_checkpoint_of_an_inner_graph_that_cannot_be_stored_fails_the_root_run,
+                     data::make(all_ways), way) {
+  for (auto durable : {durability::sync, durability::async, durability::exit}) {
+    counter first{0}, last{0}, refusals{1};
+    auto refuses = [&refusals](const save_request& r) {
+      return !r.ref.checkpoint_ns.empty() && r.put && refusals-- > 0;
+    };
+    runtime rt{{.saver = std::make_shared<picky_saver>(make_memory_saver(), refuses)}};
+    auto app = rt.load(around(x_and_steps, "inner", asking(first, last), way));
+    run_config config{.thread_id = "t", .durability = durable};
+    auto how = app.try_invoke({}, config);
+    BOOST_REQUIRE((code_of(how) == errc::storage_full));
+    // The thread goes on where the root was, or starts when not even that was stored.
+    bool fresh = app.get_state(config).config.checkpoint_id.empty();
+    auto paused = app.invoke(fresh ? run_input{} : run_input{nullptr}, config);
+    BOOST_TEST(paused.interrupts().size() == 1u);
+    auto out = app.invoke(answer("yes"), config).output;
+    BOOST_TEST(to_json(out) == R"({"steps":3,"x":"yes"})");
+    BOOST_TEST(last == 1);
+  }
+}
+
+// ---- commands -------------------------------------------------------------------------------
+
+BOOST_DATA_TEST_CASE(a_command_for_the_parent_is_carried_out_one_graph_further_out,
+                     data::make(all_ways), way) {
+  auto up = to_graph(command::PARENT, {{"x", "up"}}, "target");
+  state_graph<> g{{{"x", last_value}, {"log", append}}};
+  add_inner(g, "inner", sends_up(up, "inner graph"), way);
+  g.add_node("target", [](const state_view& s) {
+    return state_update{{"log", value::list({s["x"]})}};
+  });
+  g.add_edge(START, "inner");
+  runtime rt{with_memory()};
+  auto out = rt.load(g.compile()).invoke({{"x", 0}}, {.thread_id = "t"}).output;
+  BOOST_TEST(to_json(out) == R"({"log":["up"],"x":"up"})");
+}
+
+BOOST_DATA_TEST_CASE(a_command_for_a_graph_by_name_passes_the_graphs_between,
+                     data::make(all_ways) * data::make(all_ways), outer_way, inner_way) {
+  auto up = to_graph("root graph", {{"x", "up"}}, "target");
+  state_graph<> middle{{{"x", last_value}}};
+  add_inner(middle, "inner", sends_up(up, "inner graph"), inner_way);
+  middle.add_node("target", [] { BOOST_ERROR("a target of the graph between"); });
+  middle.add_edge(START, "inner");
+  state_graph<> g{{{"x", last_value}, {"log", append}}};
+  add_inner(g, "middle", middle.compile({.name = "middle graph"}), outer_way);
+  g.add_node("target", [](const state_view& s) {
+    return state_update{{"log", value::list({s["x"]})}};
+  });
+  g.add_edge(START, "middle");
+  runtime rt{with_memory()};
+  auto app = rt.load(g.compile({.name = "root graph"}));
+  auto out = app.invoke({{"x", 0}}, {.thread_id = "t"}).output;
+  BOOST_TEST(to_json(out) == R"({"log":["up"],"x":"up"})");
+}
+
+BOOST_AUTO_TEST_CASE(a_command_for_a_parent_that_is_not_there_fails_with_its_own_code) {
+  runtime rt;
+  auto up = to_graph(command::PARENT, {{"x", "up"}}, "target");
+  auto how = rt.load(sends_up(up, "root")).try_invoke({});
+  BOOST_TEST((code_of(how) == errc::parent_command));
+}
+
+// ---- questions ------------------------------------------------------------------------------
+
+BOOST_DATA_TEST_CASE(a_question_two_graphs_down_is_answered_plainly_or_by_its_id,
+                     data::make(all_ways) * data::make(all_ways) * data::make({false, true}),
+                     outer_way, inner_way, by_id) {
+  counter first{0}, last{0};
+  auto middle = around(x_and_steps, "inner", asking(first, last), inner_way);
+  runtime rt{with_memory()};
+  auto app = rt.load(around(x_and_steps, "middle", middle, outer_way));
+  auto paused = app.invoke({}, {.thread_id = "t"});
+  BOOST_REQUIRE(paused.paused());
+  BOOST_REQUIRE(paused.interrupts().size() == 1u);
+  const auto& question = paused.interrupts()[0];
+  BOOST_TEST(question.value == value("x?"));
+  value given("yes");
+  if (by_id)
+    given = value::map({{question.id, "yes"}});
+  auto out = app.invoke(answer(given), {.thread_id = "t"}).output;
+  BOOST_TEST(to_json(out) == R"({"steps":3,"x":"yes"})");
+  BOOST_TEST(first == 1);
+  BOOST_TEST(last == 1);
+}
+
+BOOST_DATA_TEST_CASE(two_inner_graphs_that_ask_are_answered_one_by_one_by_id, data::make(all_ways),
+                     way) {
+  counter first{0}, last{0};
+  auto inner = asking(first, last);
+  state_graph<> g{{{"x", any_value}, {"steps", sum}}};
+  for (const char* name : {"left", "right"}) {
+    add_inner(g, name, inner, way);
+    g.add_edge(START, name);
+  }
+  runtime rt{with_memory()};
+  auto app = rt.load(g.compile());
+  run_config config{.thread_id = "t"};
+  auto paused = app.invoke({}, config);
+  BOOST_REQUIRE(paused.interrupts().size() == 2u);
+  auto left = paused.interrupts()[0].id, right = paused.interrupts()[1].id;
+  BOOST_TEST(left != right);
+  BOOST_TEST((code_of(app.try_invoke(answer("both?"), config)) == errc::unknown_interrupt));
+  auto half = app.invoke(answer(value::map({{right, "r"}})), config);
+  BOOST_REQUIRE(half.interrupts().size() == 1u);
+  BOOST_TEST(half.interrupts()[0].id == left);
+  BOOST_TEST(last == 1);
+  auto out = app.invoke(answer(value::map({{left, "l"}})), config).output;
+  BOOST_TEST(to_json(out) == R"({"steps":6,"x":"r"})");
+  BOOST_TEST(first == 2);
+  BOOST_TEST(last == 2);
+}
+
+// ---- reading, updating and streaming the inner state -------------------------------------------
+
+BOOST_DATA_TEST_CASE(the_state_of_a_paused_inner_graph_is_read_updated_and_gone_on_with,
+                     data::make(all_ways), way) {
+  counter first{0}, last{0};
+  runtime rt{with_memory()};
+  auto app = rt.load(around(x_and_steps, "inner", asking(first, last), way));
+  app.invoke({}, {.thread_id = "t"});
+  auto state = app.get_state({.thread_id = "t"}, true);
+  BOOST_REQUIRE(state.tasks.size() == 1u);
+  const auto& task = state.tasks[0];
+  BOOST_REQUIRE((task.state != nullptr));
+  BOOST_TEST(to_json(task.state->values) == R"({"steps":1})");
+  BOOST_TEST(task.state->next == std::vector<std::string>{"ask"}, boost::test_tools::per_element());
+  BOOST_TEST(task.state->interrupts.size() == 1u);
+  run_config inside{.thread_id = "t", .checkpoint_ns = task.subgraph_ns};
+  BOOST_TEST(app.get_state(inside).values == task.state->values);
+  app.update_state(inside, state_update{{"steps", 100}});
+  BOOST_TEST(app.get_state(inside).values["steps"] == value(101));
+  auto out = app.invoke(answer("yes"), {.thread_id = "t"}).output;
+  BOOST_TEST(to_json(out) == R"({"steps":103,"x":"yes"})");
+  BOOST_TEST(first == 1);
+}
+
+BOOST_AUTO_TEST_CASE(the_state_of_a_namespace_no_node_stands_for_is_no_state) {
+  counter first{0}, last{0};
+  runtime rt{with_memory()};
+  auto app = rt.load(around(x_and_steps, "inner", asking(first, last), holds::as_node));
+  app.invoke({}, {.thread_id = "t"});
+  auto state = app.try_get_state({.thread_id = "t", .checkpoint_ns = "nobody:1"});
+  BOOST_REQUIRE(!state);
+  BOOST_TEST((state.error().code() == errc::invalid_config));
+  BOOST_TEST(state.error().message() == "Subgraph nobody not found");
+}
+
+BOOST_DATA_TEST_CASE(parts_of_an_inner_graph_are_streamed_when_asked_for_under_its_namespace,
+                     data::make(all_ways), way) {
+  counter first{0}, last{0};
+  runtime rt{with_memory()};
+  auto app = rt.load(around(x_and_steps, "inner", asking(first, last), way));
+  for (bool asked : {false, true}) {
+    run_config config{.thread_id = asked ? "a" : "b", .subgraphs = asked};
+    std::vector<std::string> seen;
+    for (const auto& part : app.stream({}, config, {stream_mode::updates}))
+      seen.push_back((part.ns.empty() ? "" : part.ns[0].substr(0, part.ns[0].find(':')) + "/")
+                     + std::string{part.data.entries()[0].key()});
+    auto expected = asked ? std::vector<std::string>{"inner/first", "inner/__interrupt__",
+                                                     "__interrupt__"}
+                          : std::vector<std::string>{"__interrupt__"};
+    BOOST_TEST(seen == expected, boost::test_tools::per_element());
+  }
+}
+
+// ---- time travel ----------------------------------------------------------------------------
+
+BOOST_DATA_TEST_CASE(a_run_from_a_checkpoint_of_an_inner_graph_goes_on_there, data::make(all_ways),
+                     way) {
+  counter first{0}, last{0};
+  runtime rt{with_memory()};
+  auto app = rt.load(around(x_and_steps, "inner", asking(first, last), way));
+  app.invoke({}, {.thread_id = "t"});
+  auto ns = app.get_state({.thread_id = "t"}).tasks.at(0).subgraph_ns;
+  app.invoke(answer("yes"), {.thread_id = "t"});
+  auto history = app.get_state_history({.thread_id = "t", .checkpoint_ns = ns});
+  auto before = [&](const std::string& node) {
+    auto found = std::find_if(history.begin(), history.end(), [&](const auto& s) {
+      return s.next == std::vector<std::string>{node};
+    });
+    BOOST_REQUIRE((found != history.end()));
+    return found->config;
+  };
+  auto at = before("last");
+  auto out = app.invoke(nullptr, {.thread_id = "t",
+                                  .checkpoint_id = at.checkpoint_id,
+                                  .checkpoint_ns = at.checkpoint_ns});
+  BOOST_TEST(to_json(out.output) == R"({"steps":3,"x":"yes"})");
+  BOOST_TEST(first == 1);
+  BOOST_TEST(last == 2);
+  at = before("ask");
+  auto asks = app.invoke(nullptr, {.thread_id = "t",
+                                   .checkpoint_id = at.checkpoint_id,
+                                   .checkpoint_ns = at.checkpoint_ns});
+  BOOST_TEST(asks.interrupts().size() == 1u);
+  auto other = app.invoke(answer("no"), {.thread_id = "t"});
+  BOOST_TEST(to_json(other.output) == R"({"steps":3,"x":"no"})");
+  BOOST_TEST(first == 1);
+  BOOST_TEST(last == 3);
+}
+
+// ---- bounds and ends ------------------------------------------------------------------------
+
+BOOST_DATA_TEST_CASE(graphs_nest_as_deep_as_the_bound_and_no_deeper,
+                     data::make({holds::invokes, holds::awaits}), way) {
+  std::optional<compiled_graph> self;
+  self = calls_itself(self, way);
+  runtime rt;
+  auto app = rt.load(*self);
+  auto deepest = static_cast<std::int64_t>(limits::graph_depth_max);
+  BOOST_TEST(app.invoke({{"n", deepest}}).output["n"] == value(0));
+  auto how = app.try_invoke({{"n", deepest + 1}});
+  BOOST_REQUIRE((code_of(how) == errc::invalid_graph));
+  BOOST_TEST(how.error().message().find("graph_depth_max") != std::string::npos);
+}
+
+BOOST_DATA_TEST_CASE(an_inner_run_is_stopped_when_the_attempt_around_it_runs_out_of_time,
+                     data::make(all_ways), way) {
+  gate hold, told;
+  counter attempts{0}, stopped{0}, went_on{0};
+  state_graph<> in{{{"x", last_value}}};
+  in.add_node("holds",
+              [&](context& ctx) {
+                if (++attempts == 2)
+                  return state_update{{"x", "second"}};
+                hold.pass();
+                stopped += ctx.stop_requested();
+                told.open();
+                return state_update{{"x", "first"}};
+              },
+              {.lane = lane::blocking});
+  in.add_node("behind", [&went_on] { ++went_on; });
+  in.add_edge(START, "holds");
+  in.add_edge("holds", "behind");
+  node_options options;
+  options.timeout = 20ms;
+  options.retry = retry_policy{.initial_interval = 0ns, .jitter = false};
+  runtime rt{with_memory()};
+  auto app = rt.load(around({{"x", last_value}}, "inner", in.compile(), way, options));
+  BOOST_TEST(app.invoke({}, {.thread_id = "t"}).output["x"] == value("second"));
+  hold.open();
+  told.pass();
+  BOOST_TEST(stopped == 1);
+  BOOST_TEST(attempts == 2);
+  BOOST_TEST(went_on == 1); // of the second attempt
+}
+
+BOOST_DATA_TEST_CASE(an_inner_run_is_stopped_when_the_root_run_is_cancelled, data::make(all_ways),
+                     way) {
+  gate hold, told;
+  counter stopped{0}, went_on{0};
+  state_graph<> in{{{"x", last_value}}};
+  in.add_node("holds",
+              [&](context& ctx) {
+                hold.pass();
+                stopped += ctx.stop_requested();
+                told.open();
+              },
+              {.lane = lane::blocking});
+  in.add_node("behind", [&went_on] { ++went_on; });
+  in.add_edge(START, "holds");
+  in.add_edge("holds", "behind");
+  {
+    runtime rt{with_memory()};
+    auto app = rt.load(around({{"x", last_value}}, "inner", in.compile(), way));
+    run_control control;
+    auto run = app.start({}, {.thread_id = "t", .control = control});
+    hold.wait_for(1);
+    control.cancel();
+    BOOST_TEST((code_of(run.get()) == errc::cancelled)); // though the body still holds
+    hold.open();
+    told.pass();
+  } // all that still runs has ended
+  BOOST_TEST(stopped == 1);
+  BOOST_TEST(went_on == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe

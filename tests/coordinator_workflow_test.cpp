@@ -1,0 +1,554 @@
+// Workflows: tasks that bodies start, what they give, and what of them is kept.
+#include "tests/coordinator_fixture.hpp"
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+namespace data = boost::unit_test::data;
+
+using counter = std::atomic<int>;
+using integers = std::vector<std::int64_t>;
+
+runtime_options with_memory() {
+  return {.saver = make_memory_saver()};
+}
+
+const retry_policy at_once{.initial_interval = 0ns, .jitter = false};
+
+/// The square of its argument; counts.
+auto square(counter& ran) {
+  return task("square", [&ran](std::int64_t n) {
+    ++ran;
+    return n * n;
+  });
+}
+
+/// A body that starts a square for each of its input, and then waits for them in the given way.
+compiled_graph squares_of(counter& ran, bool coroutine) {
+  auto sq = square(ran);
+  if (coroutine)
+    return entrypoint("flow", [sq](integers in, context& ctx) -> coro<integers> {
+      std::vector<future<std::int64_t>> started;
+      for (auto n : in)
+        started.push_back(sq(ctx, n));
+      integers out;
+      for (const auto& f : started)
+        out.push_back(co_await f);
+      co_return out;
+    });
+  return entrypoint("flow", [sq](const integers& in, context& ctx) {
+    std::vector<future<std::int64_t>> started;
+    for (auto n : in)
+      started.push_back(sq(ctx, n));
+    integers out;
+    for (const auto& f : started)
+      out.push_back(f.get());
+    return out;
+  });
+}
+
+/// Two squares, a question, and what was answered.
+compiled_graph asks_behind_tasks(counter& ran) {
+  return entrypoint("flow", [sq = square(ran)](std::int64_t n, context& ctx) {
+    auto first = sq(ctx, n), second = sq(ctx, n + 1);
+    auto one = first.get(), two = second.get();
+    auto given = ctx.interrupt("more?");
+    auto third = sq(ctx, n + 2);
+    return value::list({value(one), value(two), given, value(third.get())});
+  });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(coordinator_workflow)
+
+// ---- futures --------------------------------------------------------------------------------
+
+BOOST_DATA_TEST_CASE(results_are_those_of_the_calls_in_a_plain_body_and_in_a_coroutine,
+                     data::make({false, true}), coroutine) {
+  counter ran{0};
+  runtime rt{with_memory()};
+  auto app = rt.load(squares_of(ran, coroutine));
+  BOOST_TEST(to_json(app.invoke({value::list({3, 1, 2})}, {.thread_id = "t"}).output) == "[9,1,4]");
+  BOOST_TEST(ran == 3);
+}
+
+BOOST_AUTO_TEST_CASE(tasks_that_a_body_started_run_side_by_side) {
+  meeting_point all{3};
+  auto meets = task("meets", [&all](std::int64_t) { return all.meet(); });
+  auto flow = entrypoint("flow", [meets](const value&, context& ctx) {
+    auto a = meets(ctx, 1), b = meets(ctx, 2), c = meets(ctx, 3);
+    return a.get() && b.get() && c.get();
+  });
+  runtime rt;
+  BOOST_TEST(rt.load(flow).invoke({}).output == value(true));
+}
+
+BOOST_AUTO_TEST_CASE(a_result_belongs_to_its_call_in_whatever_order_the_tasks_end) {
+  std::vector<gate> gates(4);
+  auto held = task("held", [&gates](std::int64_t n) {
+    gates[static_cast<std::size_t>(n)].pass();
+    return n;
+  });
+  auto flow = entrypoint("flow", [held](const value&, context& ctx) {
+    std::vector<future<std::int64_t>> started;
+    for (int n = 0; n < 4; ++n)
+      started.push_back(held(ctx, n));
+    integers out;
+    for (const auto& f : started)
+      out.push_back(f.get());
+    return out;
+  });
+  runtime rt;
+  auto run = rt.load(flow).start({});
+  for (std::size_t n : {2u, 3u, 0u, 1u}) {
+    gates[n].wait_for(1);
+    gates[n].open();
+  }
+  BOOST_TEST(to_json(run.get().value().output) == "[0,1,2,3]");
+}
+
+BOOST_AUTO_TEST_CASE(a_future_is_ready_when_its_task_ended_and_gives_its_result_twice) {
+  auto quick = task("quick", [](std::int64_t n) { return n + 1; });
+  auto flow = entrypoint("flow", [quick](const value&, context& ctx) {
+    auto f = quick(ctx, 1);
+    auto first = f.get();
+    bool ready = f.ready();
+    return value::list({value(first), value(ready), value(f.get())});
+  });
+  runtime rt;
+  BOOST_TEST(to_json(rt.load(flow).invoke({}).output) == "[2,true,2]");
+}
+
+BOOST_AUTO_TEST_CASE(a_task_may_start_tasks_and_return_nothing) {
+  counter ran{0};
+  auto inner = task("inner", [&ran](std::int64_t n) { ran += static_cast<int>(n); });
+  auto outer = task("outer", [inner](std::int64_t n, context& ctx) {
+    auto a = inner(ctx, n), b = inner(ctx, n);
+    a.get();
+    b.get();
+  });
+  auto flow = entrypoint("flow", [outer](std::int64_t n, context& ctx) {
+    outer(ctx, n).get();
+    return n;
+  });
+  runtime rt;
+  BOOST_TEST(rt.load(flow).invoke(value(21)).output == value(21));
+  BOOST_TEST(ran == 42);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_of_a_graph_may_start_tasks_too) {
+  counter ran{0};
+  state_graph<> g{{{"x", last_value}}};
+  g.add_node("n",
+             [sq = square(ran)](context& ctx) {
+               return state_update{{"x", sq(ctx, 5).get()}};
+             },
+             {.lane = lane::blocking});
+  g.add_edge(START, "n");
+  runtime rt{with_memory()};
+  BOOST_TEST(rt.load(g.compile()).invoke({}, {.thread_id = "t"}).output["x"] == value(25));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_ends_when_the_tasks_nobody_waits_for_have_ended_and_keeps_them) {
+  gate hold;
+  counter ran{0};
+  auto slow = task("slow", [&](std::int64_t n) {
+    hold.pass();
+    ++ran;
+    return n;
+  });
+  auto flow = entrypoint("flow", [slow](const value&, context& ctx) {
+    slow(ctx, 1);
+    slow(ctx, 2);
+    return std::string{"body"};
+  });
+  auto store = make_memory_saver();
+  runtime rt{{.saver = store}};
+  auto run = rt.load(flow).start({}, {.thread_id = "t"});
+  hold.wait_for(2);
+  BOOST_TEST(!run.ready());
+  hold.open();
+  BOOST_TEST(run.get().value().output == value("body"));
+  BOOST_TEST(ran == 2);
+  auto first = store->list({.thread_id = "t"}).value().back();
+  auto kept = std::count_if(first.pending_writes.begin(), first.pending_writes.end(),
+                            [](const auto& w) { return w.channel == "__return__"; });
+  BOOST_TEST(kept == 2);
+}
+
+// ---- the wrong lane -------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(waiting_for_a_task_on_the_standard_lane_is_refused_and_the_body_may_go_on) {
+  gate hold;
+  std::optional<error> refused;
+  auto held = task("held", [&hold](std::int64_t n) {
+    hold.pass();
+    return n;
+  });
+  auto flow = entrypoint("impatient",
+                         [&, held](const value&, context& ctx) {
+                           auto f = held(ctx, 1);
+                           try {
+                             f.get();
+                           } catch (const error& e) {
+                             refused = e;
+                           }
+                           hold.open();
+                           return std::string{"went on"};
+                         },
+                         {.lane = lane::standard});
+  runtime rt;
+  BOOST_TEST(rt.load(flow).invoke({}).output == value("went on"));
+  BOOST_REQUIRE(refused.has_value());
+  BOOST_TEST((refused->code() == errc::invalid_graph));
+  for (const char* told : {"`impatient`", "lane::blocking", "coroutine"})
+    BOOST_TEST(refused->message().find(told) != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_coroutine_must_not_block_on_a_task) {
+  gate hold;
+  auto held = task("held", [&hold](std::int64_t n) {
+    hold.pass();
+    return n;
+  });
+  auto flow = entrypoint("flow", [&hold, held](value, context& ctx) -> coro<std::string> {
+    auto f = held(ctx, 1);
+    auto code = errc::ok;
+    try {
+      f.get();
+    } catch (const error& e) {
+      code = e.code();
+    }
+    hold.open();
+    auto n = co_await f;
+    co_return std::string{to_string(code)} + " " + std::to_string(n);
+  });
+  runtime rt;
+  BOOST_TEST(rt.load(flow).invoke({}).output == value("invalid_graph 1"));
+}
+
+// ---- failures -------------------------------------------------------------------------------
+
+BOOST_DATA_TEST_CASE(what_a_task_fails_with_comes_out_of_its_future, data::make({false, true}),
+                     caught) {
+  auto bad = task("bad", [](std::int64_t n) -> std::int64_t {
+    throw std::out_of_range{"task " + std::to_string(n)};
+  });
+  auto flow = entrypoint("flow", [bad, caught](const value&, context& ctx) {
+    auto f = bad(ctx, 7);
+    try {
+      return std::to_string(f.get());
+    } catch (const error& e) {
+      if (!caught)
+        throw;
+      return e.type() + ": " + e.text();
+    }
+  });
+  runtime rt{with_memory()};
+  auto how = rt.load(flow).try_invoke({}, {.thread_id = "t"});
+  if (caught) {
+    BOOST_TEST(how.value().output == value("std::out_of_range: task 7"));
+  } else {
+    BOOST_REQUIRE((code_of(how) == errc::node_failed));
+    BOOST_TEST(how.error().type() == "std::out_of_range");
+    BOOST_TEST(how.error().message().find("`bad`") != std::string::npos);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_workflow_that_failed_runs_the_failed_task_again_and_no_other) {
+  counter good{0}, bad{0};
+  auto fails_once = task("fails once", [&bad](std::int64_t n) {
+    if (++bad == 1)
+      throw std::runtime_error{"once"};
+    return n;
+  });
+  auto flow = entrypoint("flow", [sq = square(good), fails_once](const value&, context& ctx) {
+    auto a = sq(ctx, 2);
+    auto b = fails_once(ctx, 3);
+    auto c = sq(ctx, 4);
+    return integers{a.get(), c.get(), b.get()};
+  });
+  for (auto durable : {durability::sync, durability::async, durability::exit}) {
+    good = bad = 0;
+    runtime rt{with_memory()};
+    auto app = rt.load(flow);
+    run_config config{.thread_id = "t", .durability = durable};
+    BOOST_TEST((code_of(app.try_invoke({}, config)) == errc::node_failed));
+    BOOST_TEST(to_json(app.invoke(nullptr, config).output) == "[4,16,3]");
+    BOOST_TEST(good == 2);
+    BOOST_TEST(bad == 2);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_task_is_tried_again_by_its_policy_and_its_body_is_not) {
+  counter bodies{0};
+  auto third_time =
+    task("third time",
+         [](std::int64_t n, context& ctx) {
+           if (ctx.attempt() < 3)
+             throw node_error{"ConnectionError", "attempt " + std::to_string(ctx.attempt())};
+           return n * ctx.attempt();
+         },
+         {.retry = at_once});
+  auto flow = entrypoint("flow", [&bodies, third_time](const value&, context& ctx) {
+    ++bodies;
+    return third_time(ctx, 10).get();
+  });
+  runtime rt{with_memory()};
+  BOOST_TEST(rt.load(flow).invoke({}, {.thread_id = "t"}).output == value(30));
+  BOOST_TEST(bodies == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_body_that_is_tried_again_gets_what_its_tasks_gave_before) {
+  counter ran{0};
+  auto flow = entrypoint("flow",
+                         [sq = square(ran)](const value&, context& ctx) {
+                           auto a = sq(ctx, 2), b = sq(ctx, 3);
+                           auto sum = a.get() + b.get();
+                           if (ctx.attempt() < 3)
+                             throw node_error{"ConnectionError", "again"};
+                           return sum + sq(ctx, 4).get();
+                         },
+                         {.retry = at_once});
+  runtime rt{with_memory()};
+  BOOST_TEST(rt.load(flow).invoke({}, {.thread_id = "t"}).output == value(29));
+  BOOST_TEST(ran == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_task_that_takes_too_long_fails_with_a_timeout_and_may_be_tried_again) {
+  gate hold;
+  auto slow = task("slow",
+                   [&hold](std::int64_t n, context& ctx) {
+                     if (ctx.attempt() == 1)
+                       hold.pass();
+                     return n;
+                   },
+                   {.timeout = 20ms});
+  auto patient = task("patient",
+                      [&hold](std::int64_t n, context& ctx) {
+                        if (ctx.attempt() == 1)
+                          hold.pass();
+                        return n;
+                      },
+                      {.retry = at_once, .timeout = 20ms});
+  auto flow = entrypoint("flow", [slow, patient](const value&, context& ctx) {
+    auto f = patient(ctx, 5);
+    try {
+      return std::to_string(slow(ctx, 1).get());
+    } catch (const error& e) {
+      return std::string{to_string(e.code())} + " " + std::to_string(f.get());
+    }
+  });
+  {
+    runtime rt{with_memory()};
+    auto out = rt.load(flow).invoke({}, {.thread_id = "t"}).output;
+    hold.open();
+    BOOST_TEST(out == value("node_timeout 5"));
+  }
+}
+
+// ---- questions and restarts -----------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(what_tasks_gave_is_found_again_after_a_restart_and_they_do_not_run_again) {
+  for (auto durable : {durability::sync, durability::async, durability::exit}) {
+    counter ran{0};
+    auto store = make_memory_saver();
+    run_config config{.thread_id = "t", .durability = durable};
+    {
+      runtime rt{{.saver = store}};
+      auto paused = rt.load(asks_behind_tasks(ran)).invoke(value(3), config);
+      BOOST_TEST(paused.interrupts().at(0).value == value("more?"));
+      BOOST_TEST(ran == 2);
+    }
+    runtime rt{{.saver = store}};
+    auto out = rt.load(asks_behind_tasks(ran)).invoke(answer("yes"), config).output;
+    BOOST_TEST(to_json(out) == R"([9,16,"yes",25])");
+    BOOST_TEST(ran == 3);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_input_of_the_next_run_starts_the_tasks_anew) {
+  counter ran{0};
+  runtime rt{with_memory()};
+  auto app = rt.load(squares_of(ran, false));
+  for (int i = 1; i < 4; ++i) {
+    auto in = value::list({i});
+    BOOST_TEST(app.invoke({in}, {.thread_id = "t"}).output == value::list({i * i}));
+    BOOST_TEST(ran == i);
+  }
+}
+
+BOOST_DATA_TEST_CASE(a_question_inside_a_task_pauses_the_run_and_its_answer_goes_there,
+                     data::make({false, true}), by_id) {
+  counter before{0}, asked{0};
+  auto asks = task("asks", [&asked](std::int64_t n, context& ctx) {
+    ++asked;
+    return value::list({n, ctx.interrupt(value::list({"for", n}))});
+  });
+  auto flow = entrypoint("flow", [sq = square(before), asks](const value&, context& ctx) {
+    auto n = sq(ctx, 3).get();
+    auto f = asks(ctx, n);
+    return f.get();
+  });
+  runtime rt{with_memory()};
+  auto app = rt.load(flow);
+  auto paused = app.invoke({}, {.thread_id = "t"});
+  BOOST_TEST(paused.paused());
+  BOOST_REQUIRE(paused.interrupts().size() == 1u);
+  BOOST_TEST(to_json(paused.interrupts()[0].value) == R"(["for",9])");
+  value given("me");
+  if (by_id)
+    given = value::map({{paused.interrupts()[0].id, "me"}});
+  BOOST_TEST(to_json(app.invoke(answer(given), {.thread_id = "t"}).output) == R"([9,"me"])");
+  BOOST_TEST(before == 1);
+  BOOST_TEST(asked == 2);
+}
+
+BOOST_AUTO_TEST_CASE(questions_of_several_tasks_come_one_by_one_in_the_order_of_the_waits) {
+  auto asks = task("asks", [](std::int64_t n, context& ctx) { return ctx.interrupt(value(n)); });
+  auto flow = entrypoint("flow", [asks](const value&, context& ctx) {
+    auto a = asks(ctx, 1), b = asks(ctx, 2);
+    auto two = b.get(), one = a.get();
+    return value::list({one, two});
+  });
+  runtime rt{with_memory()};
+  auto app = rt.load(flow);
+  auto paused = app.invoke({}, {.thread_id = "t"});
+  BOOST_REQUIRE(paused.interrupts().size() == 1u);
+  BOOST_TEST(paused.interrupts()[0].value == value(2));
+  // The other one waits as well, so a plain answer is refused, as in the reference.
+  run_config config{.thread_id = "t"};
+  BOOST_TEST((code_of(app.try_invoke(answer("two"), config)) == errc::unknown_interrupt));
+  paused = app.invoke(answer(value::map({{paused.interrupts()[0].id, "two"}})), config);
+  BOOST_REQUIRE(paused.interrupts().size() == 1u);
+  BOOST_TEST(paused.interrupts()[0].value == value(1));
+  paused = app.invoke(answer(value::map({{paused.interrupts()[0].id, "one"}})), config);
+  BOOST_TEST(to_json(paused.output) == R"(["one","two"])");
+}
+
+// ---- from one run to the next -----------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(what_a_run_returned_is_previous_in_the_next_one_of_its_thread) {
+  auto flow = entrypoint("flow", [](std::int64_t n, context& ctx) {
+    const auto& before = ctx.previous();
+    return before.is_null() ? n : before.as_int() + n;
+  });
+  runtime rt{with_memory()};
+  auto app = rt.load(flow);
+  BOOST_TEST(app.invoke(value(1), {.thread_id = "t"}).output == value(1));
+  BOOST_TEST(app.invoke(value(10), {.thread_id = "t"}).output == value(11));
+  BOOST_TEST(app.invoke(value(100), {.thread_id = "t"}).output == value(111));
+  BOOST_TEST(app.invoke(value(5), {.thread_id = "other"}).output == value(5));
+}
+
+BOOST_AUTO_TEST_CASE(a_final_value_gives_one_thing_and_saves_another) {
+  auto flow = entrypoint("flow", [](std::int64_t n, context& ctx) {
+    return final_value{ctx.previous(), n * 2};
+  });
+  runtime rt{with_memory()};
+  auto app = rt.load(flow);
+  BOOST_TEST(app.invoke(value(1), {.thread_id = "t"}).output == value{});
+  BOOST_TEST(app.invoke(value(5), {.thread_id = "t"}).output == value(2));
+  BOOST_TEST(app.invoke(value(7), {.thread_id = "t"}).output == value(10));
+}
+
+// ---- the cache ------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_task_with_a_cache_runs_once_for_an_argument_in_all_threads_and_workflows) {
+  counter ran{0};
+  auto sq = task("square",
+                 [&ran](std::int64_t n) {
+                   ++ran;
+                   return n * n;
+                 },
+                 {.cache = cache_policy{}});
+  auto body = [sq](std::int64_t n, context& ctx) {
+    auto a = sq(ctx, n);
+    return a.get() + sq(ctx, n).get(); // the second one finds what the first one gave
+  };
+  runtime rt{{.saver = make_memory_saver(), .cache = make_memory_cache()}};
+  auto one = rt.load(entrypoint("one", body)), other = rt.load(entrypoint("other", body));
+  BOOST_TEST(one.invoke(value(3), {.thread_id = "a"}).output == value(18));
+  BOOST_TEST(ran == 1);
+  BOOST_TEST(one.invoke(value(3), {.thread_id = "b"}).output == value(18));
+  BOOST_TEST(other.invoke(value(3), {.thread_id = "c"}).output == value(18));
+  BOOST_TEST(ran == 1);
+  BOOST_TEST(one.invoke(value(4), {.thread_id = "a"}).output == value(32));
+  BOOST_TEST(ran == 2);
+}
+
+// ---- threads --------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(more_workflows_than_the_blocking_lane_has_threads_wait_without_a_deadlock) {
+  counter ran{0};
+  auto leaf = square(ran);
+  auto branch = task("branch", [leaf](std::int64_t n, context& ctx) {
+    auto a = leaf(ctx, n), b = leaf(ctx, n);
+    return a.get() + b.get();
+  });
+  auto flow = entrypoint("flow", [branch](std::int64_t n, context& ctx) {
+    auto a = branch(ctx, n), b = branch(ctx, n);
+    return a.get() + b.get();
+  });
+  runtime rt{{.saver = make_memory_saver(), .blocking_threads = 2}};
+  auto app = rt.load(flow);
+  std::vector<run_handle> runs;
+  for (int i = 0; i < 20; ++i)
+    runs.push_back(app.start(value(i), {.thread_id = "t" + std::to_string(i)}));
+  for (int i = 0; i < 20; ++i)
+    BOOST_TEST(runs[static_cast<std::size_t>(i)].get().value().output == value(4 * i * i));
+  BOOST_TEST(ran == 80);
+}
+
+BOOST_AUTO_TEST_CASE(
+  more_bodies_than_the_blocking_lane_has_threads_call_graphs_without_a_deadlock) {
+  state_graph<> in{{{"n", last_value}}};
+  in.add_node("n",
+              [](const state_view& s) {
+                return state_update{{"n", s["n"].as_int() + 1}};
+              },
+              {.lane = lane::blocking});
+  in.add_edge(START, "n");
+  state_graph<> g{{{"n", last_value}}};
+  g.add_node("calls",
+             [inner = in.compile()](const state_view& s, context& ctx) {
+               return ctx.invoke(inner, ctx.invoke(inner, s.to_value()));
+             },
+             {.lane = lane::blocking});
+  g.add_edge(START, "calls");
+  runtime rt{{.blocking_threads = 2}};
+  auto app = rt.load(g.compile());
+  std::vector<run_handle> runs;
+  for (int i = 0; i < 20; ++i)
+    runs.push_back(app.start({{"n", i}}));
+  for (int i = 0; i < 20; ++i)
+    BOOST_TEST(runs[static_cast<std::size_t>(i)].get().value().output["n"] == value(i + 2));
+}
+
+BOOST_AUTO_TEST_CASE(a_coroutine_task_may_take_its_arguments_by_reference) {
+  auto twice = task("twice", [](const std::string& s, context& ctx) -> coro<std::string> {
+    co_await ctx.sleep_for(1ms);
+    co_return s + s;
+  });
+  auto flow = entrypoint("flow", [twice](const std::string& s, context& ctx) -> coro<std::string> {
+    auto f = twice(ctx, s);
+    co_return co_await f;
+  });
+  runtime rt;
+  BOOST_TEST(rt.load(flow).invoke(value("a text that is not short at all")).value()
+             == value("a text that is not short at alla text that is not short at all"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe
