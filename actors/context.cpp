@@ -61,9 +61,13 @@ std::uint32_t context::attempt() const noexcept {
   return scope_->attempt;
 }
 std::chrono::system_clock::time_point context::first_attempt_time() const noexcept {
-  if (scope_->first_attempt.time_since_epoch().count() == 0) // a short task that runs inline
-    scope_->first_attempt = std::chrono::system_clock::now();
-  return scope_->first_attempt;
+  using std::chrono::steady_clock, std::chrono::system_clock;
+  auto& first = scope_->first_attempt;
+  if (first.time_since_epoch().count() == 0) // the only one, this
+    first =
+      system_clock::now()
+      - std::chrono::duration_cast<system_clock::duration>(steady_clock::now() - scope_->began);
+  return first;
 }
 const task_failure* context::failure() const noexcept {
   return scope_->handled.get();

@@ -97,13 +97,14 @@ private:
 
   void write_entries(const state_update& update, bool must_be_map) {
     std::size_t first = writes_.size();
+    writes_.reserve(first + update.entries().size() + node_.writes.size());
     for (const auto& [name, v] : update.entries()) {
       if (must_be_map && name == names::root)
         throw error{errc::invalid_update, "Expected dict, got " + to_json(v) + bad_return};
       if (auto c = plan_.find_channel(name); may_write(c))
         writes_.push_back({c, v, {}});
     }
-    if (is_start())
+    if (is_start() && writes_.size() - first > 1)
       order_input(first);
   }
 

@@ -30,6 +30,10 @@ std::int64_t now_ns() {
   return steady_clock::now().time_since_epoch().count();
 }
 
+bool tries_again(const retry_policy& policy) {
+  return policy.max_attempts > 1 || !policy.otherwise.empty();
+}
+
 } // namespace
 
 node_actor::node_actor(caf::actor_config& cfg, services& services, card_ptr card,
@@ -94,7 +98,7 @@ bool node_actor::needs_pool(const detail::task_scope& task) const {
 void node_actor::start(task_ptr task) {
   card_->running = true;
   current_ = task;
-  if (task->attempt == 1)
+  if (task->attempt == 1 && tries_again(task->node->retry)) // others read the clock when asked
     task->first_attempt = std::chrono::system_clock::now();
   if (task->timeout.given()) {
     task->started_ns = now_ns();

@@ -82,7 +82,7 @@ template <class F> void mapped(detail::task_scope& task, context& ctx, F&& outpu
 } // namespace
 
 void run_body(detail::task_scope& task) {
-  auto begin = std::chrono::steady_clock::now();
+  task.began = std::chrono::steady_clock::now();
   context ctx{task};
   mapped(task, ctx, [&]() -> node_output {
     if (task.node->body.plain)
@@ -91,10 +91,11 @@ void run_body(detail::task_scope& task) {
     out.parts.emplace_back(state_update{task.whole});
     return out;
   });
-  task.took = std::chrono::steady_clock::now() - begin;
+  task.took = std::chrono::steady_clock::now() - task.began;
 }
 
 void start_body(detail::task_scope& task, context& ctx, std::optional<coro<node_output>>& body) {
+  task.began = std::chrono::steady_clock::now();
   guarded(task, [&] {
     body.emplace(task.node->body.coroutine(task.input, ctx));
     body->start();

@@ -65,7 +65,8 @@ struct task_scope : std::enable_shared_from_this<task_scope> {
 
   // -- of this attempt
   std::uint32_t attempt = 1;
-  std::chrono::system_clock::time_point first_attempt{};
+  std::chrono::system_clock::time_point first_attempt{}; // if it may be tried again
+  std::chrono::steady_clock::time_point began{};
   std::int64_t started_ns = 0;              // steady clock; of attempts with a time-out
   bool may_block = false;                   // runs on a thread nobody else needs
   body_host* host = nullptr;                // of a coroutine body

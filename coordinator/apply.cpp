@@ -75,7 +75,12 @@ result<void> step_apply::apply_here(const channel_change& change) {
   return {};
 }
 
-result<std::vector<channel_change>> step_apply::begin(std::span<const applied_task> tasks) {
+result<std::span<channel_change>> step_apply::begin(std::span<const applied_task> tasks) {
+  bump_step_ = false;
+  groups_.clear();
+  touched_.clear();
+  updated_.clear();
+  unknown_.clear();
   next_ = next_version(state_);
   for (const auto& t : tasks) {
     bump_step_ |= t.what != applied_task::kind::input;
@@ -89,18 +94,20 @@ result<std::vector<channel_change>> step_apply::begin(std::span<const applied_ta
     for (auto c : state_.live)
       if (state_.slot[c] == 0)
         groups_.push_back({c, {}});
-  std::vector<channel_change> elsewhere;
   for (auto& g : groups_) {
     state_.slot[g.channel] = 0;
     touched_.push_back(g.channel);
   }
+  std::size_t elsewhere = 0; // the groups of state channels, at the front
   for (auto& g : groups_) {
-    if (!state_.plan->channels[g.channel].control)
-      elsewhere.push_back(std::move(g));
-    else if (auto done = apply_here(g); !done)
-      return done.error();
+    if (state_.plan->channels[g.channel].control) {
+      if (auto done = apply_here(g); !done)
+        return done.error();
+    } else if (auto& front = groups_[elsewhere++]; &front != &g) {
+      front = std::move(g);
+    }
   }
-  return elsewhere;
+  return std::span{groups_.data(), elsewhere};
 }
 
 void step_apply::settle(channel_index channel, channel_cell cell, bool changed) {

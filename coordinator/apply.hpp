@@ -33,8 +33,9 @@ public:
   /// `bump` false: versions stay (previews of get_state). `tasks` in task order.
   step_apply(thread_state& state, bool bump) : state_{state}, bump_{bump} {}
 
-  /// The changes for state channels, first written first, then the silent ones.
-  result<std::vector<channel_change>> begin(std::span<const applied_task> tasks);
+  /// The changes for state channels, first written first, then the silent ones; the writes may be
+  /// moved out. Valid until the next begin(), which forgets all that came before.
+  result<std::span<channel_change>> begin(std::span<const applied_task> tasks);
 
   /// The state channel's answer: its contents now, and whether it counts as updated.
   void settle(channel_index channel, channel_cell cell, bool changed);

@@ -1,6 +1,8 @@
 // Which tasks run next: the trigger rule and the identities of the tasks it starts.
 #include "coordinator/plan.hpp"
 
+#include <boost/container/small_vector.hpp>
+
 #include <algorithm>
 #include <charconv>
 
@@ -78,7 +80,7 @@ std::vector<planned_task> plan_next_tasks(const thread_state& state, const plan_
   std::vector<planned_task> out;
   plan_sends(state, at, out, ignored);
   if (updated && !updated->empty()) {
-    std::vector<node_index> candidates;
+    boost::container::small_vector<node_index, 16> candidates;
     for (auto c : *updated)
       for (auto n : plan.channels[c].triggers)
         candidates.push_back(n);

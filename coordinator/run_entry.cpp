@@ -57,7 +57,6 @@ void run_loop::begin(run_request request) {
   ++epoch_;
   slots_.clear();
   running_ = next_slot_ = unfinished_ = unsettled_ = 0;
-  apply_.reset();
   refused_.reset();
   unsaved_.clear();
   waiting_put_.reset();

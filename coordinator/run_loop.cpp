@@ -243,16 +243,34 @@ void run_loop::task_lost(const task_ptr& task, const std::string& why) {
 }
 
 // What came of a task becomes writes to store, and parts to emit.
-void run_loop::record(slot& s, const detail::task_scope& task) {
+void run_loop::record(slot& s, detail::task_scope& task) {
   s.ended = true;
   s.status = task.status;
-  s.failure = task.failure;
-  s.questions = task.questions;
-  s.upward = task.upward;
-  bool bubbles = (s.failure && ends_the_run(s.failure->code()))
-                 || (s.status == task_status::interrupted && s.questions.empty());
+  s.failure = std::move(task.failure);
+  s.questions = std::move(task.questions);
+  s.upward = std::move(task.upward);
+  if (task.status == task_status::done) {
+    s.writes = std::move(task.writes);
+    if (s.writes.empty())
+      s.writes.push_back(write_to(names::no_writes, {}));
+  }
+  if (stored_) // else nobody needs the list
+    keep_writes(s, writes_of(s, task));
+  if (!bubbles(s))
+    report(s);
+  if (task.status == task_status::done)
+    keep_cached(s, task);
+}
+
+// Whether what ended the task is to end the run, and nothing to be stored of the task.
+bool run_loop::bubbles(const slot& s) {
+  return (s.failure && ends_the_run(s.failure->code()))
+         || (s.status == task_status::interrupted && s.questions.empty());
+}
+
+task_write_list run_loop::writes_of(const slot& s, const detail::task_scope& task) const {
   task_write_list all;
-  if (task.status == task_status::interrupted && !bubbles) {
+  if (task.status == task_status::interrupted && !bubbles(s)) {
     std::vector<value> questions;
     for (const auto& q : s.questions)
       questions.push_back(value::of(q));
@@ -263,22 +281,14 @@ void run_loop::record(slot& s, const detail::task_scope& task) {
       write_to(names::resume,
                value::list({task.answers.begin(),
                             task.answers.begin() + static_cast<std::ptrdiff_t>(task.answered)})));
-  if (task.status == task_status::failed && !bubbles) {
+  if (task.status == task_status::failed && !bubbles(s)) {
     all.push_back(write_to(names::error, error_value(*s.failure)));
     if (s.node->handler != no_index)
       all.push_back(write_to(names::error_source, value(s.node->name)));
   }
-  if (task.status == task_status::done) {
-    s.writes = task.writes;
-    if (s.writes.empty())
-      s.writes.push_back(write_to(names::no_writes, {}));
-    all.insert(all.end(), s.writes.begin(), s.writes.end());
-  }
-  keep_writes(s, all);
-  if (!bubbles)
-    report(s);
   if (task.status == task_status::done)
-    keep_cached(s, task);
+    all.insert(all.end(), s.writes.begin(), s.writes.end());
+  return all;
 }
 
 void run_loop::report(const slot& s) {
@@ -331,9 +341,9 @@ void run_loop::close_step() {
   apply_step();
 }
 
-std::vector<const run_loop::slot*> run_loop::in_task_order() const {
-  std::vector<const slot*> order;
-  order.reserve(slots_.size());
+const std::vector<const run_loop::slot*>& run_loop::in_task_order() {
+  auto& order = ordered_;
+  order.clear();
   for (const auto& s : slots_)
     if (!s.call)
       order.push_back(&s);
@@ -347,27 +357,24 @@ std::vector<const run_loop::slot*> run_loop::in_task_order() const {
   return order;
 }
 
-std::vector<applied_task> run_loop::applied_tasks() const {
-  std::vector<applied_task> out;
-  auto order = in_task_order();
-  out.reserve(order.size());
-  for (const auto* s : order)
-    out.push_back(
+const std::vector<applied_task>& run_loop::applied_tasks() {
+  applied_.clear();
+  for (const auto* s : in_task_order())
+    applied_.push_back(
       {s->plan.push || s->handles != no_index ? applied_task::kind::push : applied_task::kind::pull,
        s->plan.node, &s->writes});
-  return out;
+  return applied_;
 }
 
 void run_loop::apply_step() {
   phase_ = phase::applying;
-  auto tasks = applied_tasks();
+  const auto& tasks = applied_tasks();
   for (const auto& s : slots_)
     if (s.call)
       mark_called(state_, s.node->name);
   if (stored_ && shared_->config.durability == durability::exit)
     before_ = state_;
-  apply_.emplace(state_, true);
-  auto changes = apply_->begin(tasks);
+  auto changes = apply_.begin(tasks);
   if (!changes)
     return refuse_step(changes.error());
   unsettled_ = changes->size();
@@ -384,7 +391,7 @@ void run_loop::settled(std::uint64_t epoch, channel_index channel, channel_cell 
                        bool changed) {
   if (epoch != epoch_ || phase_ != phase::applying)
     return;
-  apply_->settle(channel, std::move(cell), changed);
+  apply_.settle(channel, std::move(cell), changed);
   if (--unsettled_ == 0)
     applied();
 }
@@ -427,7 +434,7 @@ void run_loop::applied() {
   if (refused_)
     return refuse_step(*refused_);
   before_.reset();
-  updated_ = apply_->finish(joins_out_of_patience());
+  updated_ = apply_.finish(joins_out_of_patience());
   if (deltas_.active())
     note_deltas();
   bool wrote = std::any_of(slots_.begin(), slots_.end(), [this](const slot& s) {

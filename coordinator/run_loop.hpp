@@ -134,11 +134,13 @@ private:
   void give_input(detail::task_scope& task, const slot& s) const;
   void read_state(detail::task_scope& task) const;
   void give_answers(detail::task_scope& task) const;
-  void record(slot& s, const detail::task_scope& task);
+  void record(slot& s, detail::task_scope& task);
+  static bool bubbles(const slot& s);
+  task_write_list writes_of(const slot& s, const detail::task_scope& task) const;
   void report(const slot& s);
   void close_step();
-  std::vector<const slot*> in_task_order() const;
-  std::vector<applied_task> applied_tasks() const;
+  const std::vector<const slot*>& in_task_order();
+  const std::vector<applied_task>& applied_tasks();
   void apply_step();
   void refuse_step(error why);
   std::vector<channel_index> joins_out_of_patience();
@@ -216,11 +218,13 @@ private:
 
   // the step
   std::uint64_t epoch_ = 0;
-  std::vector<slot> slots_; // grows while the step is open
+  std::vector<slot> slots_;           // grows while the step is open
+  std::vector<const slot*> ordered_;  // scratch of in_task_order
+  std::vector<applied_task> applied_; // scratch of applied_tasks
   std::size_t running_ = 0;
   std::size_t next_slot_ = 0;
   std::size_t unfinished_ = 0;
-  std::optional<step_apply> apply_;
+  step_apply apply_{state_, true};
   std::size_t unsettled_ = 0;
   std::optional<error> refused_;
   std::optional<thread_state> before_; // the step; durability exit, which saves it if it is refused

@@ -30,7 +30,8 @@ std::string task_namespace(std::string_view checkpoint_ns, std::string_view node
   out.reserve(checkpoint_ns.size() + node.size() + task_id.size() + 2);
   if (!checkpoint_ns.empty())
     out.append(checkpoint_ns).append("|");
-  return out.append(node).append(":").append(task_id);
+  out.append(node).append(":").append(task_id);
+  return out; // not the reference append returns, which would be copied
 }
 
 std::string without_task_ids(std::string_view ns) {

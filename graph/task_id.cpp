@@ -64,20 +64,44 @@ uuid_bytes big_endian(std::uint64_t high, std::uint64_t low) {
 
 constexpr unsigned no_digit = 16;
 
+constexpr std::array<std::uint8_t, 256> hex_values = [] {
+  std::array<std::uint8_t, 256> out{};
+  out.fill(no_digit);
+  for (unsigned i = 0; i < 16; ++i)
+    for (char c : {"0123456789abcdef"[i], "0123456789ABCDEF"[i]})
+      out[static_cast<unsigned char>(c)] = static_cast<std::uint8_t>(i);
+  return out;
+}();
+
 unsigned hex_value(char c) {
-  if (c >= '0' && c <= '9')
-    return static_cast<unsigned>(c - '0');
-  auto lower = static_cast<char>(c | 0x20);
-  return lower >= 'a' && lower <= 'f' ? static_cast<unsigned>(lower - 'a' + 10) : no_digit;
+  return hex_values[static_cast<unsigned char>(c)];
 }
 
 error no_uuid(std::string_view text) {
   return {errc::invalid_value, "make an id: no UUID: " + std::string{text}};
 }
 
+// The usual form, 8-4-4-4-12, without a branch a digit. False for any other.
+bool parse_usual_uuid(std::string_view text, uuid_bytes& out) {
+  if (text.size() != 36)
+    return false;
+  constexpr std::uint8_t places[16] = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
+  unsigned seen = 0;
+  for (std::size_t i = 0; i < 16; ++i) {
+    auto high = hex_value(text[places[i]]), low = hex_value(text[places[i] + 1u]);
+    seen |= high | low;
+    out[i] = static_cast<unsigned char>(high << 4 | low);
+  }
+  return (seen & no_digit) == 0 && text[8] == '-' && text[13] == '-' && text[18] == '-'
+         && text[23] == '-';
+}
+
 // The 16 bytes of a UUID; the dashes may stand anywhere or be absent.
 uuid_bytes parse_uuid(std::string_view text) {
   uuid_bytes out{};
+  if (parse_usual_uuid(text, out))
+    return out;
+  out = {};
   std::size_t digits = 0;
   for (char c : text) {
     if (c == '-')

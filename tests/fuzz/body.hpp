@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,9 +21,13 @@ namespace troupe::fuzz {
 class run_counts {
 public:
   /// Counts an execution of `node` with `input`; how many there were with this input before.
-  std::uint32_t count(const std::string& node, const std::string& input);
+  /// `matters`: what the body does depends on this number.
+  std::uint32_t count(const std::string& node, const std::string& input, bool matters);
   /// Executions of each body since the last call.
   std::map<std::string, std::uint32_t> take();
+  /// Whether, since the last call, a body whose number matters ran twice with one input: side by
+  /// side, who is first would be chance.
+  bool ran_twice();
   run_counts() = default;
   run_counts(const run_counts& other);
   run_counts& operator=(const run_counts& other);
@@ -31,6 +36,8 @@ private:
   mutable std::mutex mutex_;
   std::map<std::string, std::uint32_t> by_input_;
   std::map<std::string, std::uint32_t> by_node_;
+  std::set<std::string> lately_;
+  bool twice_ = false;
 };
 
 using part = std::variant<state_update, command>;

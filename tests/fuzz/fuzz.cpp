@@ -6,12 +6,16 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace troupe::fuzz {
@@ -87,9 +91,21 @@ public:
   watchdog(const watchdog&) = delete;
   watchdog& operator=(const watchdog&) = delete;
 
+  /// For a signal handler.
+  void name_seeds() const noexcept {
+    for (const auto& s : slots_)
+      if (s.since != 0) {
+        char text[64] = "troupe crashed, or was ended, with seed ";
+        auto* end =
+          std::to_chars(text + std::strlen(text), text + sizeof text - 1, s.seed.load()).ptr;
+        *end++ = '\n';
+        (void)!::write(STDERR_FILENO, text, static_cast<std::size_t>(end - text));
+      }
+  }
+
   void begins(std::size_t slot, std::uint64_t seed) {
     slots_[slot].seed = seed;
-    slots_[slot].since = now();
+    slots_[slot].since = seed == 0 ? 0 : now();
   }
 
 private:
@@ -121,18 +137,57 @@ private:
   std::thread guard_;
 };
 
+// ---- one seed ---------------------------------------------------------------------------------
+
+// Both sides' answers on a plan that was made smaller.
+void explain(const plan& p, bool smaller) {
+  if (smaller) {
+    auto small = shrink(p);
+    std::string log;
+    auto found = try_apart(small, &log);
+    std::cout << "made smaller:\n" << show(*small.graph);
+    if (log.empty())
+      for (const auto& c : small.calls)
+        log += show(c) + "\n";
+    std::cout << log;
+    if (found)
+      std::cout << "call " << found->call << ": " << found->what << "\n";
+  }
+  std::cout << "to see it whole: troupe-fuzz --replay " << p.seed << std::endl;
+}
+
+// A crash names the seeds in hand.
+watchdog* on_watch = nullptr;
+
+void name_seeds(int signal) {
+  if (on_watch)
+    on_watch->name_seeds();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
 // ---- many seeds -------------------------------------------------------------------------------
 
 class campaign {
 public:
-  explicit campaign(const options& o) : options_{o}, dog_{o.threads}, next_{o.seed} {}
+  explicit campaign(const options& o)
+    : options_{o},
+      dog_{std::make_unique<watchdog>(o.threads)},
+      next_{o.seed} {}
 
   int run() {
+    on_watch = dog_.get();
+    for (auto signal : {SIGSEGV, SIGABRT, SIGBUS, SIGTERM})
+      std::signal(signal, name_seeds);
     std::vector<std::thread> workers;
     for (std::uint64_t i = 0; i < options_.threads; ++i)
       workers.emplace_back([this, i] { work(i); });
     for (auto& w : workers)
       w.join();
+    on_watch = nullptr;
+    dog_.reset();
+    if (first_ && !options_.keep_going)
+      explain(*first_, options_.shrink);
     std::cout << done_ << " seeds from " << options_.seed << ", " << calls_ << " calls, " << found_
               << " differences" << std::endl;
     return found_ == 0 ? 0 : 1;
@@ -153,35 +208,29 @@ private:
     hosts on;
     while (!over()) {
       auto seed = next_++;
-      dog_.begins(slot, seed);
+      dog_->begins(slot, seed);
       auto p = make_plan(seed);
       auto found = try_plan(p, on);
       ++done_;
       calls_ += p.calls.size();
       if (found)
-        report(p, *found, on);
+        report(p, *found);
     }
-    dog_.begins(slot, 0);
+    dog_->begins(slot, 0);
   }
 
-  void report(const plan& p, const finding& found, hosts& on) {
+  void report(const plan& p, const finding& found) {
     std::lock_guard guard{mutex_};
     if (found_++ > 0 && !options_.keep_going)
       return;
     std::cout << "seed " << p.seed << ", call " << found.call << ": " << found.what << std::endl;
-    if (options_.keep_going)
-      return;
-    if (options_.shrink) {
-      auto small = shrink(p, on);
-      std::string log;
-      try_plan(small, on, &log);
-      std::cout << "made smaller:\n" << show(*small.graph) << log;
-    }
-    std::cout << "to see it whole: troupe-fuzz --replay " << p.seed << std::endl;
+    if (!first_)
+      first_ = p;
   }
 
   options options_;
-  watchdog dog_;
+  std::unique_ptr<watchdog> dog_;
+  std::optional<plan> first_;
   clock::time_point begin_ = clock::now();
   std::atomic<std::uint64_t> next_;
   std::atomic<std::uint64_t> done_{0}, calls_{0}, found_{0};
@@ -190,33 +239,29 @@ private:
 
 int replay(std::uint64_t seed, bool smaller) {
   constexpr const char* paces[] = {"plain", "blocking", "coroutine", "delayed"};
-  hosts on;
   auto p = make_plan(seed);
   std::cout << show(*p.graph) << (p.kept == keeper::lmdb ? "LMDB" : "memory") << ", "
             << paces[static_cast<int>(p.pace)] << " bodies" << std::endl;
-  for (const auto& c : p.calls)
-    std::cout << "will " << show(c) << std::endl; // troupe may not come back
   std::string log;
-  auto found = try_plan(p, on, &log);
+  auto found = try_apart(p, &log);
+  if (log.empty())
+    for (const auto& c : p.calls)
+      log += show(c) + "\n";
   std::cout << log;
   if (!found) {
     std::cout << "no difference" << std::endl;
     return 0;
   }
   std::cout << "call " << found->call << ": " << found->what << std::endl;
-  if (smaller) {
-    auto small = shrink(p, on);
-    log.clear();
-    found = try_plan(small, on, &log);
-    std::cout << "\nmade smaller:\n" << show(*small.graph) << log;
-    if (found)
-      std::cout << "call " << found->call << ": " << found->what << std::endl;
-  }
+  if (smaller)
+    explain(p, true);
   return 1;
 }
 
-int fuzz_main(std::vector<std::string> arguments) {
-  auto o = parse(std::move(arguments));
+} // namespace
+
+int fuzz_main(const std::vector<std::string>& arguments) {
+  auto o = parse(arguments);
   if (!o)
     return usage();
   try {
@@ -227,7 +272,6 @@ int fuzz_main(std::vector<std::string> arguments) {
   }
 }
 
-} // namespace
 } // namespace troupe::fuzz
 
 int main(int argc, char** argv) {

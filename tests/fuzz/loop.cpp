@@ -87,8 +87,8 @@ void loop::enter() {
   }
   if (set_.commanded)
     take_command();
-  if (known::inner_answers_are_used_again && pending_.taken_inside && !set_.commanded
-      && !travelling_ && !set_.nested)
+  if (known::some_answers_are_used_again && pending_.taken_unseen && !set_.commanded && !travelling_
+      && !set_.nested)
     throw no_answer{"a used answer that troupe offers again"};
   if (!set_.nested) {
     if (!known::command_hides_a_stored_answer || !set_.commanded || set_.answer)
@@ -110,7 +110,7 @@ void loop::enter() {
 
 void loop::check_answers() const {
   auto waiting = pending_.waiting();
-  bool strict = set_.strict && !superseded_;
+  bool strict = set_.strict && (known::strict_at_superseded_checkpoints || !superseded_);
   if (set_.answer && waiting.size() > 1)
     throw fails(strict ? "UnknownInterruptError" : "RuntimeError");
   if (!set_.answers || !strict)
@@ -123,7 +123,7 @@ void loop::check_answers() const {
 }
 
 void loop::take_command() {
-  if (state_.versions.empty() && (set_.answer || set_.answers))
+  if (current_.id.empty() && (set_.answer || set_.answers))
     throw fails("EmptyInputError"); // troupe: nothing waits on a thread that does not exist
   check_answers();
   write_list writes;
@@ -179,8 +179,8 @@ void loop::start() {
 // ---- steps ----------------------------------------------------------------------------------
 
 outcome loop::run() {
-  enter();
   try {
+    enter();
     auto o = go();
     leave(o.how != outcome::done);
     return o;
@@ -192,9 +192,11 @@ outcome loop::run() {
 
 outcome loop::go() {
   for (;;) {
-    if (step_ > stop_)
-      throw fails("GraphRecursionError");
     tasks_ = prepare(world_, graph_, state_, id_, set_.ns, step_, true);
+    if (step_ > stop_) {
+      avoid_crash();
+      throw fails("GraphRecursionError");
+    }
     if (tasks_.empty()) {
       bool now = known::output_is_the_state_at_the_end && !last_values_.is_null();
       return {.output = now ? read(graph_, state_, graph_.outputs) : last_values_};
@@ -206,11 +208,19 @@ outcome loop::go() {
           t.writes = stored->second.output;
           t.finished = true;
         }
-    if (stops(set_.before, tasks_))
+    if (stops(set_.before, tasks_)) {
+      avoid_crash();
       return pause({});
+    }
     if (auto o = step())
       return *o;
   }
+}
+
+void loop::avoid_crash() const {
+  if (known::end_behind_an_inline_step_crashes && put_ && tasks_.size() > 1
+      && (!set_.stored || set_.durability != durability::sync))
+    throw no_answer{"a place where troupe crashes"};
 }
 
 std::optional<outcome> loop::step() {
@@ -234,6 +244,7 @@ std::optional<outcome> loop::step() {
   put("loop");
   if (stops(set_.after, tasks_)) {
     tasks_ = prepare(world_, graph_, state_, id_, set_.ns, step_, true);
+    avoid_crash();
     return pause({});
   }
   set_.resuming.reset();
@@ -257,6 +268,8 @@ std::set<std::string> loop::apply_step() {
 // How the step goes on: a failure counts before a command for the parent, that before questions.
 loop::done_with loop::run_tasks() {
   done_with out;
+  if (!set_.nested)
+    world_.counts.ran_twice();
   std::size_t came = 0;
   bool one_answer = set_.plain->waiting.has_value();
   for (auto& t : tasks_) {
@@ -280,6 +293,8 @@ loop::done_with loop::run_tasks() {
   }
   if (one_answer && came > 1)
     throw no_answer{"two tasks came for one answer"};
+  if (!set_.nested && world_.counts.ran_twice())
+    throw no_answer{"which of two tasks fails is chance"};
   return out;
 }
 
@@ -292,6 +307,7 @@ void loop::commit(task_model& t, const done_with& how, const asking& a) {
   switch (how.how) {
     case outcome::done:
       r.output = t.writes;
+      r.first = a.used ? 1 : 0;
       if (r.output.empty())
         r.output.emplace_back(no_writes, value{});
       t.finished = true;
@@ -309,6 +325,8 @@ void loop::commit(task_model& t, const done_with& how, const asking& a) {
   stored = r;
   stored.answers = answers;
   dirty_.insert(t.id);
+  if (auto* kept = world_.thread.find("", set_.plain->stored_at); kept && a.used && !set_.nested)
+    kept->pending.taken_unseen = false;
   if (set_.durability == durability::exit)
     return;
   if (auto* kept = set_.stored ? world_.thread.find(set_.ns, id_) : nullptr)
@@ -330,8 +348,10 @@ void loop::put(const std::string& source, bool with_updated) {
   id_ = c.id;
   current_ = std::move(c);
   pending_ = {};
-  if (!set_.nested && (!known::answers_outlive_their_step || source != "loop"))
+  if (!set_.nested && set_.plain->waiting) {
     set_.plain->waiting.reset();
+    set_.plain->stale = true;
+  }
   dirty_.clear();
   outside_dirty_ = false;
   put_ = true;
@@ -405,7 +425,8 @@ void loop::leave(bool raised) {
     thread_model::store(kept->pending, id, persisted(graph_, pending_.tasks[id]));
   if (outside_dirty_) {
     kept->pending.outside = persisted(graph_, {.output = pending_.outside}).output;
-    kept->pending.answer = set_.plain->waiting;
+    if (set_.answer)
+      kept->pending.answer = set_.plain->waiting;
   }
 }
 

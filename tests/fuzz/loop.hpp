@@ -36,6 +36,7 @@ struct world {
 struct plain_answer {
   std::optional<value> waiting;
   std::string stored_at;     // the checkpoint of the root that keeps it
+  bool stale = false;        // there was one, and nobody took it in the step it was for
   std::size_t asked_for = 0; // how often a question without an answer came for one
 };
 
@@ -145,6 +146,7 @@ private:
   void start();
   outcome go();
   std::optional<outcome> step();
+  void avoid_crash() const;
   done_with run_tasks();
   std::set<std::string> apply_step();
   std::vector<part> entry_parts(const value& input) const;

@@ -1,4 +1,5 @@
 // The tasks of a step: which there are, and what becomes of one.
+#include "tests/fuzz/known_differences.hpp"
 #include "tests/fuzz/loop.hpp"
 
 #include <algorithm>
@@ -148,7 +149,8 @@ write_list loop::written(world& w, const graph_model& g, const state_model& s, c
   auto fresh = s;
   std::map<std::string, std::vector<value>> own;
   for (const auto& [channel, v] : out)
-    own[channel].push_back(v);
+    if (std::find(n.reads.begin(), n.reads.end(), channel) != n.reads.end())
+      own[channel].push_back(v);
   for (std::size_t i = 0; i < fresh.cells.size(); ++i)
     fresh.cells[i].update(own[g.channels[i].first]);
   auto seen = read(g, fresh, n.reads);
@@ -195,6 +197,8 @@ value loop::ask(const task_model& t, asking& a, const value& q) {
   }
   ++a.count;
   ++set_.plain->asked_for;
+  if (known::answers_outlive_their_step && set_.plain->stale)
+    throw no_answer{"an answer that troupe keeps too long"};
   if (!set_.plain->waiting)
     throw asked{{question_id(task_ns(set_.ns, t), a.answers.size()), q}};
   a.answers.push_back(*set_.plain->waiting);
@@ -202,7 +206,7 @@ value loop::ask(const task_model& t, asking& a, const value& q) {
   set_.plain->waiting.reset();
   if (auto* kept = world_.thread.find("", set_.plain->stored_at)) {
     kept->pending.answer.reset(); // used once
-    kept->pending.taken_inside = set_.nested;
+    kept->pending.taken_unseen = true;
   }
   return a.answers.back();
 }

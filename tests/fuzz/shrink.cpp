@@ -25,10 +25,10 @@ void collect(graph_design& g, std::vector<graph_design*>& out) {
 
 class shrinker {
 public:
-  shrinker(plan p, hosts& on) : best_{std::move(p)}, hosts_{on} {}
+  explicit shrinker(plan p) : best_{std::move(p)} {}
 
   plan run() {
-    if (auto found = try_plan(best_, hosts_)) {
+    if (auto found = try_apart(best_)) {
       best_.calls.resize(found->call + 1);
       kind_ = found->kind();
     }
@@ -46,16 +46,12 @@ private:
   bool keep_if_different(plan p) {
     if (++tries_ > tries_max)
       return false;
-    try {
-      auto found = try_plan(p, hosts_);
-      if (!found || found->kind() != kind_)
-        return false;
-      p.calls.resize(found->call + 1);
-      best_ = std::move(p);
-      return true;
-    } catch (const error&) {
-      return false; // such a graph can't be built
-    }
+    auto found = try_apart(p);
+    if (!found || found->kind() != kind_)
+      return false;
+    p.calls.resize(found->call + 1);
+    best_ = std::move(p);
+    return true;
   }
 
   bool drop_calls() {
@@ -289,14 +285,13 @@ private:
 
   plan best_;
   std::string kind_;
-  hosts& hosts_;
   std::size_t tries_ = 0;
 };
 
 } // namespace
 
-plan shrink(plan p, hosts& on) {
-  return shrinker{std::move(p), on}.run();
+plan shrink(plan p) {
+  return shrinker{std::move(p)}.run();
 }
 
 } // namespace troupe::fuzz

@@ -22,14 +22,14 @@ checkpoint_model* thread_model::find(const std::string& ns, const std::string& i
 }
 
 checkpoint_model* thread_model::latest(const std::string& ns) {
-  return latest_before(ns, "");
+  return latest_before(ns, "~");
 }
 
 checkpoint_model* thread_model::latest_before(const std::string& ns, const std::string& bound) {
   auto chain = all_.find(ns);
   if (chain == all_.end())
     return nullptr;
-  auto end = bound.empty() ? chain->second.end() : chain->second.lower_bound(bound);
+  auto end = chain->second.lower_bound(bound);
   return end == chain->second.begin() ? nullptr : &std::prev(end)->second;
 }
 
@@ -41,10 +41,17 @@ std::vector<const checkpoint_model*> thread_model::history(const std::string& ns
   return out;
 }
 
-void thread_model::store(pending_record& where, const std::string& task, const task_record& more) {
+void thread_model::store(pending_record& where, const std::string& task, const task_record& more,
+                         bool from_outside) {
   auto& stored = where.tasks[task];
-  for (auto i = stored.output.size(); i < more.output.size(); ++i)
-    stored.output.push_back(more.output[i]);
+  auto position = more.first;
+  for (const auto& w : more.output)
+    if (!stored.positions.insert(position++).second)
+      continue;
+    else if (from_outside)
+      stored.output.insert(stored.output.begin() + stored.from_outside++, w);
+    else
+      stored.output.push_back(w);
 
   if (more.error)
     stored.error = more.error;

@@ -26,6 +26,9 @@ using write_list = std::vector<std::pair<std::string, value>>; // (channel, valu
 struct task_record {
   write_list output = {}; // the marker __no_writes__ when there are no others
 
+  std::ptrdiff_t first = 0; // position of the first of `output`: answers stand before it
+  std::set<std::ptrdiff_t> positions = {}; // that are taken, of a stored task
+  std::ptrdiff_t from_outside = 0;         // so many of `output`, at its front
   std::optional<failure> error = {};
   std::vector<question> questions = {}; // the latest
   std::vector<value> answers = {};
@@ -39,7 +42,7 @@ struct pending_record {
   std::map<std::string, task_record> tasks; // by task id
   write_list outside;                       // of the null task
   std::optional<value> answer;              // the plain answer; gone when it was used
-  bool taken_inside = false;                // by a graph within
+  bool taken_unseen = false;                // by a task whose answers are not stored here
 
   std::vector<question> waiting() const;
 };
@@ -68,14 +71,16 @@ class thread_model {
 public:
   checkpoint_model* find(const std::string& ns, const std::string& id);
   checkpoint_model* latest(const std::string& ns);
-  /// The newest one older than `bound`; an empty bound is none.
+  /// The newest one older than `bound`; none is older than nothing.
   checkpoint_model* latest_before(const std::string& ns, const std::string& bound);
   void put(const std::string& ns, checkpoint_model c) { all_[ns][c.id] = std::move(c); }
   /// Newest first.
   std::vector<const checkpoint_model*> history(const std::string& ns) const;
 
   /// Stores what a task wrote: a position that is there is kept, the rest is replaced.
-  static void store(pending_record& where, const std::string& task, const task_record& more);
+  /// What an update from outside adds stands in front: writes are ordered by the path they have.
+  static void store(pending_record& where, const std::string& task, const task_record& more,
+                    bool from_outside = false);
 
 private:
   std::map<std::string, std::map<std::string, checkpoint_model>> all_; // ns, id

@@ -52,7 +52,8 @@ plan make_plan(std::uint64_t seed) {
   return out;
 }
 
-std::optional<finding> try_plan(const plan& p, hosts& on, std::string* log) {
+std::optional<finding> try_plan(const plan& p, hosts& on, std::string* log,
+                                const std::function<void(std::size_t)>& begins) {
   interpreter expected{p.graph};
   subject troupe_side{p, on.get(p.kept)};
   for (std::size_t i = 0; i < p.calls.size(); ++i) {
@@ -67,6 +68,8 @@ std::optional<finding> try_plan(const plan& p, hosts& on, std::string* log) {
         *log += "no answer: " + e.why + "\n";
       return std::nullopt;
     }
+    if (begins)
+      begins(i);
     auto got = troupe_side.make(c);
     auto what = difference(want, got);
     if (log) {

@@ -5,6 +5,7 @@
 #include "tests/fuzz/plan.hpp"
 #include "tests/fuzz/subject.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,10 +25,17 @@ struct finding {
 plan make_plan(std::uint64_t seed);
 
 /// Runs the plan on both sides; stops at the first difference.
-/// Shape: `log`, if given, gets the calls with both answers as text.
-std::optional<finding> try_plan(const plan& p, hosts& on, std::string* log = nullptr);
+/// Shape: `log`, if given, gets the calls with both answers as text; `begins` is told the place of
+///        each call before it is made.
+std::optional<finding> try_plan(const plan& p, hosts& on, std::string* log = nullptr,
+                                const std::function<void(std::size_t)>& begins = {});
 
-/// A smaller plan that still shows a difference: fewer calls, nodes, edges, routes, parts.
-plan shrink(plan p, hosts& on);
+/// The same in a process of its own, so that a crash and a hang are findings too. The caller must
+/// be the only thread.
+std::optional<finding> try_apart(const plan& p, std::string* log = nullptr);
+
+/// A smaller plan that still shows a difference of this kind: fewer calls, nodes, edges, routes,
+/// parts. The caller must be the only thread.
+plan shrink(plan p);
 
 } // namespace troupe::fuzz
