@@ -71,9 +71,37 @@ figure invoke_fan_out(const sampler& sample, const compiled_graph& compiled, int
   return sample.batches(run, [&last, &wanted] { expect(last.value() == wanted, "the results"); });
 }
 
+/// A step of tasks that do nothing, over and over: the price of a barrier. The workload's variant
+/// on bare actors sends as many messages.
+figure barrier(const sampler& sample, int width) {
+  constexpr std::uint32_t steps = 200;
+  state_graph<> g{results_schema()};
+  for (int i = 0; i < width; ++i) {
+    auto name = "worker" + std::to_string(1000 + i);
+    g.add_node(name, [] {});
+    g.add_edge(START, name);
+    g.add_edge(name, name);
+  }
+  runtime machine;
+  auto graph = machine.load(g.compile());
+  auto input = no_results();
+  auto config = new_run(durability::exit);
+  config.recursion_limit = steps;
+  return sample.each([&] {
+    bool endless = false;
+    auto us = time_us([&] {
+      auto how = graph.try_invoke(input, config);
+      endless = !how && how.error().code() == errc::graph_recursion;
+    });
+    expect(endless, "to be cut off");
+    return us / steps;
+  });
+}
+
 } // namespace
 
 void add_fan_out(workloads& all) {
+  all.push_back({"barrier_100", [](const sampler& sample) { return barrier(sample, 100); }});
   for (int n : {5, 10, 100})
     all.push_back({"fanout_join_" + std::to_string(n), [n](const sampler& sample) {
                      return invoke_fan_out(sample, static_fan_out(n), n, n);

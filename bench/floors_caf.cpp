@@ -201,6 +201,8 @@ void add_caf_floors(workloads& all) {
   for (std::size_t width : {1, 10, 100, 1000})
     all.push_back({"floor_caf_superstep_" + std::to_string(width) + "_1w",
                    [width](const sampler& sample) { return superstep(sample, width); }});
+  all.push_back(
+    {"barrier_100", [](const sampler& sample) { return superstep(sample, 100); }, "raw CAF"});
   auto blocking_caller_3steps = "floor_caf_blocking_caller_3steps";
   all.push_back({blocking_caller_3steps,
                  [](const sampler& s) { return blocking_caller(s, policy::sharing); }, "sharing"});

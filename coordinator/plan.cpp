@@ -88,6 +88,7 @@ std::vector<planned_task> plan_next_tasks(const thread_state& state, const plan_
       return plan.nodes[a].name < plan.nodes[b].name;
     });
     candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+    out.reserve(out.size() + candidates.size());
     for (auto n : candidates)
       if (triggered(state, n))
         out.push_back(pull_task(at, plan, n));
