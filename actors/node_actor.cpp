@@ -67,7 +67,7 @@ caf::behavior node_actor::make_behavior() {
       if (done.task != current_)
         return;
       finish_graph(*done.task, std::move(done.end));
-      done.task->took = nanoseconds{now_ns() - done.task->started_ns};
+      done.task->took = steady_clock::now() - done.task->began;
       ended(std::move(done.task));
     },
     [this](attempt_deadline& deadline) {
@@ -141,7 +141,7 @@ void node_actor::start_coroutine(task_ptr task) {
 }
 
 void node_actor::start_graph(task_ptr task) {
-  task->started_ns = now_ns();
+  task->began = steady_clock::now();
   auto input = task->input.by_field() ? run_input(task->input.to_update())
                                       : run_input(task->input.to_value());
   auto stop = task->run->graphs->start(
@@ -228,7 +228,7 @@ void node_actor::check_time(const task_ptr& task) {
   if (bound.idle.count() > 0 && idle >= bound.idle)
     return abandon(timeout_error(task->node->name, true, bound.idle, idle));
   if (bound.idle.count() > 0)
-    arm(task, bound.idle - idle);
+    arm(task, bound.idle - idle); // it showed signs of life
 }
 
 // The attempt that runs counts no more; what it was to say is `why`. Its body goes on without

@@ -83,6 +83,7 @@ struct run_shared {
 
   // -- its place
   std::shared_ptr<run_shared> above; // the run it is part of; null for a root
+  task_ptr caller;                   // the task of that run which it is part of
   std::string ns;                    // checkpoint namespace; "" for a root
   value parents;                     // {namespace: checkpoint id} of the runs above; null at a root
   troupe::saver* store = nullptr;    // null: nothing is stored
@@ -111,10 +112,8 @@ struct run_shared {
   bool answer_waits();
 
   bool wants(stream_mode mode) const noexcept { return sink && sink->wants(mode); }
-  bool given_up() const noexcept {
-    return stop.load(std::memory_order_relaxed) || control.cancelled()
-           || (above && above->given_up());
-  }
+  /// Whether nobody waits for this run any more, nor for one it is part of.
+  bool given_up() const noexcept;
 
 private:
   std::mutex mutex_;

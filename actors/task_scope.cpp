@@ -63,6 +63,10 @@ task_ptr next_attempt(const detail::task_scope& failed) {
   return next;
 }
 
+bool run_shared::given_up() const noexcept {
+  return stop.load(std::memory_order_relaxed) || control.cancelled() || (caller && caller->over());
+}
+
 std::optional<value> run_shared::take_answer() {
   {
     std::lock_guard lock{mutex_};

@@ -4,6 +4,7 @@
 #include "actors/tell.hpp"
 #include "coordinator/delta_values.hpp"
 #include "coordinator/graph_actor.hpp"
+#include "coordinator/print_sink.hpp"
 #include "coordinator/task_cache.hpp"
 
 #include <caf/send.hpp>
@@ -55,6 +56,18 @@ result<void> check_breakpoints(const graph_plan& plan, const run_config& config)
       if (name != "*" && plan.find_node(name) == no_index)
         return error{errc::invalid_config, "Interrupt node `" + name + "` not found"};
   return {};
+}
+
+// A context is anything, unless the graph says what it is.
+result<void> check_context(const graph_plan& plan, const value& context) {
+  if (!plan.context.check)
+    return {};
+  try {
+    plan.context.check(context);
+    return {};
+  } catch (const error& e) {
+    return error{errc::invalid_config, "context of a run: " + e.message()};
+  }
 }
 
 error stopped() {
@@ -113,7 +126,9 @@ result<std::shared_ptr<run_request>> app_core::prepare(const run_input& input,
   if (plan()->options.checkpointer == checkpointing::per_thread)
     return error{errc::invalid_config, "checkpointer=True cannot be used for root graphs.",
                  "RuntimeError"};
-  auto shown = find_shown(*plan(), config, streamed);
+  if (auto fits = check_context(*plan(), config.context); !fits)
+    return fits.error();
+  auto shown = find_shown(*plan(), config, streamed || !config.print_mode.empty());
   if (!shown)
     return shown.error();
   auto request = std::make_shared<run_request>();
@@ -171,6 +186,7 @@ result<run_result> app_core::invoke(const run_input& input, const run_config& co
     return stopped();
   }
   (*request)->shared->home = &unit;
+  (*request)->shared->sink = printing(config.print_mode, nullptr);
   tell(group.coordinator, *group.card, &unit, begin_run{std::move(*request), completion});
   unit.run_until([&completion] { return completion->done(); });
   unit.give_back();
@@ -206,7 +222,7 @@ result<std::shared_ptr<pending_run>> app_core::start(const run_input& input,
     return stopped();
   }
   (*request)->shared->home = unit;
-  (*request)->shared->sink = std::move(sink);
+  (*request)->shared->sink = printing(config.print_mode, std::move(sink));
   tell(group.coordinator, *group.card, unit, begin_run{std::move(*request), completion});
   return completion;
 }

@@ -45,6 +45,7 @@ std::shared_ptr<run_shared> shared_within(const nested_run& run,
   out->memory = outer.memory;
   out->cache = outer.cache;
   out->above = task.run;
+  out->caller = run.task;
   out->ns = nested_namespace(task.ns, options.checkpointer == checkpointing::per_thread, run.nth);
   if (options.checkpointer != checkpointing::none) {
     out->store = outer.store;

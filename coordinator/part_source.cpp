@@ -2,6 +2,7 @@
 #include "coordinator/part_source.hpp"
 
 #include "actors/tell.hpp"
+#include "coordinator/print_sink.hpp"
 
 namespace troupe {
 
@@ -39,7 +40,7 @@ run_source::run_source(std::shared_ptr<app_core> app, const run_input& input,
     return;
   }
   (*request)->shared->home = unit_;
-  (*request)->shared->sink = queue_;
+  (*request)->shared->sink = printing(config.print_mode, queue_);
   tell(group_.coordinator, *group_.card, unit_, begin_run{std::move(*request), completion_});
 }
 

@@ -8,6 +8,8 @@
 namespace troupe {
 
 void run_loop::emit(stream_mode mode, value data) {
+  if (nested() && shared_->given_up())
+    return; // what is left of it is no part of the run any more
   stream_part part{mode, ns_, std::move(data), 0};
   bool sync = stored_ && shared_->config.durability == durability::sync;
   // What it reports is durable with the next save, when something of it was not handed over yet.

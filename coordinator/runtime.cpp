@@ -128,6 +128,24 @@ result<run_result> basic_app::try_invoke(const run_input& input, const run_confi
   return core_->invoke(input, config);
 }
 
+std::vector<result<run_result>> basic_app::batch(std::span<const run_input> inputs,
+                                                 std::span<const run_config> configs) const {
+  if (configs.size() != inputs.size() && configs.size() != 1)
+    throw error{errc::invalid_config, "batch: " + std::to_string(inputs.size()) + " inputs, but "
+                                        + std::to_string(configs.size()) + " configs"};
+  if (configs.size() < inputs.size() && !configs[0].thread_id.empty())
+    throw error{errc::invalid_config, "batch: " + std::to_string(inputs.size())
+                                        + " inputs for one thread `" + configs[0].thread_id
+                                        + "`: give each a config with a thread_id of its own"};
+  std::vector<run_handle> runs;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    runs.push_back(start(inputs[i], configs[configs.size() == 1 ? 0 : i]));
+  std::vector<result<run_result>> out;
+  for (auto& run : runs)
+    out.push_back(run.get());
+  return out;
+}
+
 run_handle basic_app::start(const run_input& input, const run_config& config) const {
   return handle_of(core_->start(input, config));
 }

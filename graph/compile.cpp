@@ -267,6 +267,7 @@ private:
   }
 
   void list_channels() {
+    plan_->context = spec_.context;
     plan_->input_keys = unmanaged(places(spec_.input_schema()));
     plan_->output_keys = unmanaged(places(spec_.output_schema()));
     plan_->single = spec_.state.channels.size() == 1

@@ -62,6 +62,12 @@ struct plan_node {
   std::vector<plan_route> routes;
 };
 
+/// What a run's context must be.
+struct context_spec {
+  value json;                              // JSON Schema; null: anything
+  std::function<void(const value&)> check; // throws error; null: anything
+};
+
 /// Node 0 is START; the others follow in the order they were added, the error handler of a node
 /// right before it, the default one last.
 class graph_plan {
@@ -79,6 +85,7 @@ public:
   channel_index tasks = no_index;         // __pregel_tasks
   bool single = false;                    // the whole state, or what is shown, is one channel
   bool functional = false; // an entrypoint: node 1 reads __start__, there is no START
+  context_spec context;
   std::vector<std::string> warnings;
 
   /// no_index when there is none. Cost: a binary search.

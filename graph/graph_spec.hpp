@@ -2,6 +2,8 @@
 // whole graph shows is unchecked.
 #pragma once
 
+#include "graph/graph_plan.hpp"
+
 #include <troupe/state_graph.hpp>
 
 #include <cstdint>
@@ -65,6 +67,7 @@ struct graph_spec {
   std::vector<join_spec> joins; // likewise
   std::vector<route_spec> routes;
   node_defaults defaults;
+  context_spec context;
 
   name_index channel_at;
   name_index node_at;

@@ -155,6 +155,11 @@ graph_builder& graph_builder::output_schema(const schema& channels) {
   return *this;
 }
 
+graph_builder& graph_builder::context_schema(value json, std::function<void(const value&)> check) {
+  spec_->context = {std::move(json), std::move(check)};
+  return *this;
+}
+
 void graph_builder::add_node_body(std::string name, node_body body, node_options options) {
   check_node_name(*spec_, name);
   if (!body)

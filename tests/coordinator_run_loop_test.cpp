@@ -257,6 +257,25 @@ BOOST_AUTO_TEST_CASE(an_aborted_run_ends_at_once_and_late_answers_are_dropped) {
   BOOST_TEST(!host.loop.active());
 }
 
+BOOST_AUTO_TEST_CASE(as_many_tasks_of_a_step_are_started_as_may_run_at_once_and_then_one_by_one) {
+  const auto tasks = limits::tasks_in_flight_max + 2;
+  state_graph<> g{{{"sum", sum}}};
+  g.add_node("w", [] { return state_update{{"sum", 1}}; });
+  g.add_conditional_edges(START, [tasks](const state_view&) {
+    return std::vector<send>(tasks, send{"w", value{}});
+  });
+  hand_host host;
+  host.begin(g.compile(), false, durability::async);
+  host.finish(host.take_task()); // START
+  BOOST_TEST(host.tasks.size() == limits::tasks_in_flight_max);
+  host.finish(host.take_task());
+  BOOST_TEST(host.tasks.size() == limits::tasks_in_flight_max);
+  while (!host.tasks.empty())
+    host.finish(host.take_task());
+  BOOST_REQUIRE(host.how.has_value());
+  BOOST_TEST(host.how->value().output["sum"] == value(static_cast<std::int64_t>(tasks)));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <iostream>
 #include <random>
 #include <stdexcept>
 #include <thread>
@@ -30,6 +31,11 @@ std::size_t count(const std::vector<actor_info>& actors, std::string_view kind,
     return a.kind == kind && a.name == name && a.state == state;
   }));
 }
+
+struct user {
+  std::string name;
+  TROUPE_STATE(user, name)
+};
 
 } // namespace
 
@@ -472,6 +478,73 @@ BOOST_AUTO_TEST_CASE(bad_options_and_inputs_are_named) {
   BOOST_TEST((code(value(3), {.thread_id = "number"}) == errc::invalid_update));
   BOOST_TEST((code({}, {.thread_id = "t2", .recursion_limit = 3}) == errc::graph_recursion));
   BOOST_TEST((code({}, {.thread_id = "t3", .recursion_limit = 4}) == errc::ok));
+}
+
+BOOST_AUTO_TEST_CASE(a_context_that_is_not_what_the_graph_says_is_refused_before_anything_runs) {
+  std::atomic<int> ran{0};
+  state_graph<> g{{{"log", append}}};
+  g.add_node("n", [&ran](const state_view&, context& ctx) {
+    ++ran;
+    return state_update{{"log", words({ctx.run_context_as<user>().name.c_str()})}};
+  });
+  g.add_edge(START, "n");
+  g.context_schema<user>();
+  runtime rt;
+  auto app = rt.load(g.compile());
+  auto how = app.try_invoke({}, {.context = {{"name", 7}}});
+  BOOST_REQUIRE(!how);
+  BOOST_TEST((how.error().code() == errc::invalid_config));
+  BOOST_TEST(how.error().message().find("name") != std::string::npos);
+  BOOST_TEST(ran == 0);
+  BOOST_TEST(app.invoke({}, {.context = {{"name", "ada"}}}).output["log"] == words({"ada"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_gives_what_came_of_each_input_in_order) {
+  state_graph<> g{{{"n", last_value}}};
+  g.add_node("half", [](const state_view& s) {
+    if (s["n"].as_int() % 2 != 0)
+      throw std::runtime_error{"odd"};
+    return state_update{{"n", s["n"].as_int() / 2}};
+  });
+  g.add_edge(START, "half");
+  runtime rt{in_memory()};
+  auto app = rt.load(g.compile());
+  const std::vector<run_input> inputs{{{"n", 2}}, {{"n", 3}}, {{"n", 8}}};
+  const std::vector<run_config> threads{{.thread_id = "a"}, {.thread_id = "b"}, {.thread_id = "c"}};
+  auto all = app.batch(inputs, threads);
+  BOOST_REQUIRE(all.size() == 3u);
+  BOOST_TEST(all[0].value().output["n"] == value(1));
+  BOOST_TEST((all[1].error().code() == errc::node_failed));
+  BOOST_TEST(all[2].value().output["n"] == value(4));
+  auto refused = [&](std::span<const run_config> configs) {
+    try {
+      app.batch(inputs, configs);
+      return errc::ok;
+    } catch (const error& e) {
+      return e.code();
+    }
+  };
+  BOOST_TEST((refused(std::span{threads}.first(2)) == errc::invalid_config));
+  BOOST_TEST((refused(std::span{threads}.first(1)) == errc::invalid_config));
+}
+
+BOOST_AUTO_TEST_CASE(parts_are_printed_when_asked_for_whether_or_not_anybody_reads_them) {
+  runtime rt;
+  auto app = rt.load(three_nodes([](const auto&) {}));
+  std::ostringstream printed;
+  auto* before = std::cout.rdbuf(printed.rdbuf());
+  run_config config{.print_mode = {stream_mode::updates}};
+  app.invoke({}, config);
+  auto stream = app.stream({}, config, {stream_mode::values});
+  std::size_t parts = 0;
+  while (auto part = stream.next())
+    parts += part->mode == stream_mode::values;
+  std::cout.rdbuf(before);
+  auto text = printed.str();
+  BOOST_TEST(std::count(text.begin(), text.end(), '\n') == 6);
+  BOOST_TEST(text.find("[updates] {") == 0u);
+  BOOST_TEST(text.find("[values]") == std::string::npos);
+  BOOST_TEST(parts == 3u); // behind each step
 }
 
 BOOST_AUTO_TEST_SUITE_END()

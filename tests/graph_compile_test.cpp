@@ -91,6 +91,18 @@ void same(const texts& got, const texts& wanted) {
   BOOST_TEST(got == wanted, boost::test_tools::per_element());
 }
 
+struct person {
+  std::string name;
+  std::optional<int> age;
+  TROUPE_STATE(person, name, age)
+};
+struct crowd {
+  std::vector<person> people;
+  std::map<std::string, double> scores;
+  bool done = false;
+  TROUPE_STATE(crowd, (people, append), scores, done)
+};
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(graph_compile)
@@ -458,6 +470,27 @@ BOOST_AUTO_TEST_CASE(reserved_words_are_those_of_the_reference) {
   for (auto word :
        {"", "a", "__start__", "__end__", "__pregel_tasks", "__return__", "__previous__"})
     BOOST_TEST(!names::reserved(word), word);
+}
+
+BOOST_AUTO_TEST_CASE(a_graph_says_what_goes_in_and_comes_out_as_json_schema) {
+  state_graph<crowd> g;
+  g.add_node("n", [] {});
+  g.add_edge(START, "n");
+  g.output_schema({{"done", last_value}, {"said", add_messages}});
+  g.context_schema<person>();
+  auto graph = g.compile({.name = "meeting"});
+  BOOST_TEST(to_json(graph.input_jsonschema()["properties"]["people"])
+             == R"({"items":{"properties":{"age":{"anyOf":[{"type":"integer"},{"type":"null"}]},)"
+                R"("name":{"type":"string"}},"required":["name"],"title":"person",)"
+                R"("type":"object"},"type":"array"})");
+  BOOST_TEST(to_json(graph.input_jsonschema()["properties"]["scores"])
+             == R"({"additionalProperties":{"type":"number"},"type":"object"})");
+  auto out = graph.output_jsonschema();
+  BOOST_TEST(out["title"] == value("meeting_output"));
+  BOOST_TEST(out["properties"].size() == 2u);
+  BOOST_TEST(out["properties"]["done"] == (value{{"type", "boolean"}}));
+  BOOST_TEST(out["properties"]["said"]["items"]["title"] == value("message"));
+  BOOST_TEST(graph.context_jsonschema()["required"] == value::list({"name"}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

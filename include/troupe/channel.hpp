@@ -77,6 +77,7 @@ struct channel_spec {
   std::shared_ptr<const batch_reducer> batch = {}; // delta
   std::int64_t snapshot_frequency = 0;             // delta: updates between two stored values
   std::size_t keep_last = 0; // a list channel keeps this many of its last elements; 0: all
+  std::shared_ptr<const value> json = {}; // JSON Schema of its value; null: what the kind says
 
   bool managed() const noexcept { return kind >= channel_kind::remaining_steps; }
 

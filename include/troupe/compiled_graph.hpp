@@ -1,6 +1,8 @@
 // A graph that can be run, and how it looks.
 #pragma once
 
+#include <troupe/value.hpp>
+
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +58,18 @@ public:
   /// The channels an input may write, in schema order. Like the reference, a run drops other keys
   /// of its input.
   std::vector<std::string> inputs() const;
+
+  /// What an input may be, and what a result is: JSON Schema objects of the channels' values. Of a
+  /// state that is one bare value, the schema of that. Any member may be missing.
+  /// Shape:  a map of JSON Schema 2020-12 keywords. A channel of a typed state is of its member's
+  ///         type; else its kind says what it knows (lists, messages), or nothing.
+  /// Errors: none.
+  /// Source: langgraph/pregel/main.py, get_input_jsonschema, get_output_jsonschema.
+  value input_jsonschema() const;
+  value output_jsonschema() const;
+  /// That of graph_builder::context_schema; null without one.
+  /// Source: langgraph/pregel/main.py, get_context_jsonschema.
+  value context_jsonschema() const;
 
   /// Edges as they are drawn.
   struct edge {

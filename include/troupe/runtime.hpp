@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -106,10 +107,13 @@ struct run_config {
   std::vector<std::string> output_keys = {}; ///< what a result shows; empty: the output schema
   std::string output_key = {}; ///< or one key, whose bare value the result and its parts are
   bool subgraphs = false;      ///< streams: parts of subgraphs too
-  bool strict_resume = true;   ///< refuse answers that answer nothing
-  value metadata = {};         ///< a map; stored with each checkpoint
-  value configurable = {};     ///< a map; its scalars are stored with each checkpoint
-  value context = {};          ///< anything; bodies read it, it is not stored
+  /// Parts of these modes are also written to the standard output, a line of JSON each, streamed or
+  /// not. For a look at what a graph does: {stream_mode::updates, stream_mode::values}.
+  std::vector<stream_mode> print_mode = {};
+  bool strict_resume = true; ///< refuse answers that answer nothing
+  value metadata = {};       ///< a map; stored with each checkpoint
+  value configurable = {};   ///< a map; its scalars are stored with each checkpoint
+  value context = {};        ///< anything; bodies read it, it is not stored
   std::optional<run_control> control = std::nullopt;
   std::shared_ptr<lifecycle_callbacks> callbacks = nullptr;
 };
@@ -304,6 +308,14 @@ public:
   ///         invalid_config, unknown_interrupt, ambiguous_resume, graph_drained, storage codes.
   ///         What was stored before a failure stays, finished tasks of the failed step included.
   result<run_result> try_invoke(const run_input& input, const run_config& config = {}) const;
+
+  /// Runs an input for each config, side by side, and gives what came of them in that order.
+  /// Shape:  one config serves all inputs, then without a thread_id; else there is one an input.
+  /// Errors: throws error{invalid_config} when the counts differ; what a run ends with stands in
+  ///         its own result, as of try_invoke().
+  /// Source: langchain_core/runnables/base.py, batch(return_exceptions=True).
+  std::vector<result<run_result>> batch(std::span<const run_input> inputs,
+                                        std::span<const run_config> configs) const;
 
   /// Starts a run that the runtime's own threads carry.
   run_handle start(const run_input& input, const run_config& config = {}) const;

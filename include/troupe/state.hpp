@@ -3,6 +3,7 @@
 
 #include <troupe/channel.hpp>
 #include <troupe/control.hpp>
+#include <troupe/json_schema.hpp>
 
 #include <optional>
 #include <string_view>
@@ -77,14 +78,14 @@ template <typed_state S> schema schema_of() {
   schema out;
   S defaults{};
   for_each_field<S>([&](const auto& field) {
-    if (!field.spec)
-      out.channels.emplace_back(std::string{field.name}, last_value);
-    else if ((field.spec->kind == channel_kind::binary_operator && field.spec->op->initial)
-             || field.spec->kind == channel_kind::delta)
-      out.channels.emplace_back(std::string{field.name},
-                                starting_at(*field.spec, value::of(defaults.*(field.member))));
-    else
-      out.channels.emplace_back(std::string{field.name}, *field.spec);
+    using T = typename std::remove_cvref_t<decltype(field)>::type;
+    auto spec = field.spec.value_or(last_value);
+    if ((spec.kind == channel_kind::binary_operator && spec.op->initial)
+        || spec.kind == channel_kind::delta)
+      spec = starting_at(spec, value::of(defaults.*(field.member)));
+    if (auto json = json_schema<T>(); !json.empty())
+      spec.json = std::make_shared<const value>(std::move(json));
+    out.channels.emplace_back(std::string{field.name}, std::move(spec));
   });
   return out;
 }
@@ -115,6 +116,24 @@ template <typed_state S> struct value_traits<S> {
     return value::map(std::move(out));
   }
   static S from(const value& v) { return read_state<S>(state_view{v}); }
+};
+
+template <typed_state S> struct json_schema_traits<S> {
+  static value make() {
+    std::vector<value::map_init> members;
+    std::vector<value> required;
+    for_each_field<S>([&](const auto& field) {
+      using T = typename std::remove_cvref_t<decltype(field)>::type;
+      auto schema = json_schema<T>();
+      if (!schema.contains("anyOf"))
+        required.emplace_back(std::string{field.name});
+      members.emplace_back(std::string{field.name}, std::move(schema));
+    });
+    return {{"title", S::troupe_name},
+            {"type", "object"},
+            {"properties", value::map(std::move(members))},
+            {"required", value::list(std::move(required))}};
+  }
 };
 
 /// Writes to the channels of a typed state, made with set().

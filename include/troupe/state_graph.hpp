@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -115,6 +116,14 @@ public:
   /// Keys that are no channels yet become channels.
   graph_builder& input_schema(const schema& channels);
   graph_builder& output_schema(const schema& channels);
+
+  /// What the context of a run (run_config::context) must be: a C. A run is refused otherwise.
+  /// Errors: of such a run: invalid_config that names the member.
+  /// Source: langgraph/graph/state.py, StateGraph(context_schema).
+  template <class C> graph_builder& context_schema() {
+    return context_schema(json_schema<C>(), [](const value& context) { (void)context.as<C>(); });
+  }
+  graph_builder& context_schema(value json, std::function<void(const value&)> check);
 
   void add_node_body(std::string name, node_body body, node_options options);
   /// From `from` to `to`; from START, or to END.

@@ -11,6 +11,7 @@
 #include <troupe/error.hpp>
 #include <troupe/functional.hpp>
 #include <troupe/graph_library.hpp>
+#include <troupe/json_schema.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/message.hpp>
 #include <troupe/node_body.hpp>

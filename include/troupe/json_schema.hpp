@@ -1,0 +1,61 @@
+// What a C++ type looks like as JSON.
+#pragma once
+
+#include <troupe/value.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace troupe {
+
+template <class T> value json_schema();
+
+/// The JSON Schema of T. Specialise it for a type with value_traits of your own.
+/// Shape:  `static value make()`, a map of JSON Schema 2020-12 keywords; an empty one says nothing.
+template <class T> struct json_schema_traits {
+  static value make() { return value::map(); }
+};
+template <> struct json_schema_traits<bool> {
+  static value make() { return {{"type", "boolean"}}; }
+};
+template <std::integral I> struct json_schema_traits<I> {
+  static value make() { return {{"type", "integer"}}; }
+};
+template <std::floating_point F> struct json_schema_traits<F> {
+  static value make() { return {{"type", "number"}}; }
+};
+template <> struct json_schema_traits<std::string> {
+  static value make() { return {{"type", "string"}}; }
+};
+template <class T> struct json_schema_traits<std::optional<T>> {
+  static value make() {
+    return {{"anyOf", value::list({json_schema<T>(), value{{"type", "null"}}})}};
+  }
+};
+template <class T> struct json_schema_traits<std::vector<T>> {
+  static value make() { return {{"type", "array"}, {"items", json_schema<T>()}}; }
+};
+/// Maps with string keys.
+template <class M>
+requires(std::is_same_v<typename M::key_type, std::string>&& requires {
+  typename M::mapped_type;
+}) struct json_schema_traits<M> {
+  static value make() {
+    return {{"type", "object"}, {"additionalProperties", json_schema<typename M::mapped_type>()}};
+  }
+};
+
+/// The JSON Schema of T: of bool, numbers, strings, std::optional, std::vector, string maps, and
+/// structs with a TROUPE_STATE declaration (an object whose members are required unless they are
+/// optional); of any other type one that allows everything.
+/// Errors: none.
+/// Source: langgraph/pregel/main.py, get_input_jsonschema (Pydantic's of Python types).
+template <class T> value json_schema() {
+  return json_schema_traits<T>::make();
+}
+
+} // namespace troupe

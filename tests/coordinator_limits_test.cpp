@@ -1,0 +1,77 @@
+// The bounds of what a runtime keeps between runs, at them and past them.
+#include "coordinator/part_log.hpp"
+#include "tests/coordinator_fixture.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+
+BOOST_AUTO_TEST_SUITE(coordinator_limits)
+
+BOOST_AUTO_TEST_CASE(a_thread_keeps_its_newest_parts) {
+  thread_log log;
+  auto append = [&log] {
+    stream_part part;
+    log.append(part);
+    return part.seq;
+  };
+  for (std::size_t i = 1; i <= limits::stream_log_parts_max; ++i)
+    BOOST_REQUIRE(append() == i);
+  BOOST_TEST(log.parts_after(0).value().size() == limits::stream_log_parts_max);
+  append();
+  BOOST_TEST((log.parts_after(0).error().code() == errc::missing_key));
+  auto rest = log.parts_after(1).value();
+  BOOST_TEST(rest.size() == limits::stream_log_parts_max);
+  BOOST_TEST(rest.front().seq == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(the_parts_of_the_threads_used_last_are_kept_and_those_of_a_run_that_is_on) {
+  part_log all;
+  auto name = [](std::size_t i) { return "t" + std::to_string(i); };
+  auto running = all.of("running");
+  running->open();
+  for (std::size_t i = 1; i < limits::stream_log_threads_max; ++i)
+    all.of(name(i));
+  BOOST_TEST((all.find(name(1)) != nullptr));
+  all.of("one more");
+  BOOST_TEST((all.find(name(1)) == nullptr));
+  BOOST_TEST((all.find(name(2)) != nullptr));
+  BOOST_TEST((all.find("running") == running));
+  running->close();
+}
+
+BOOST_AUTO_TEST_CASE(a_graph_keeps_no_more_idle_groups_than_the_bound) {
+  gate hold;
+  state_graph<> g{{{"x", last_value}}};
+  g.add_node("n", [&hold](const state_view&, context& ctx) -> coro<state_update> {
+    auto job = ctx.blocking([&hold] { hold.pass(); });
+    co_await job;
+    co_return state_update{};
+  });
+  g.add_edge(START, "n");
+  const auto runs = limits::pooled_groups_max + 8;
+  runtime rt{{.blocking_threads = runs}};
+  auto app = rt.load(g.compile());
+  auto coordinators = [&rt] {
+    std::size_t out = 0;
+    for (const auto& a : rt.actors())
+      out += a.kind == "run";
+    return out;
+  };
+  std::vector<run_handle> all;
+  for (std::size_t i = 0; i < runs; ++i)
+    all.push_back(app.start({}));
+  hold.wait_for(static_cast<int>(limits::blocking_threads_max)); // no more threads than that
+  BOOST_TEST(coordinators() == runs);
+  hold.open();
+  for (auto& run : all)
+    run.get().value();
+  auto safety = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+  while (coordinators() > limits::pooled_groups_max && std::chrono::steady_clock::now() < safety)
+    std::this_thread::yield(); // the others end by themselves
+  BOOST_TEST(coordinators() <= limits::pooled_groups_max);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe
