@@ -201,6 +201,19 @@ class Run(CliTest):
         self.assertEqual(json.loads(shown)["checkpoint_id"], older)
         self.assertEqual(len(self.ok(self.kept("history", "ask", "t", "--limit", "1")).splitlines()), 1)
 
+    def test_diff_shows_what_changed_between_two_checkpoints(self):
+        self.ok(self.kept("run", "loop", "t"))
+        text = self.ok(self.kept("diff", "loop", "t"))
+        for line in ["- /count 9", "+ /count 10", "- next: step"]:
+            self.assertIn(line, text)
+        steps = json_lines(self.ok(self.kept("history", "loop", "t", "--json")))
+        newest, older = steps[0]["checkpoint_id"], steps[4]["checkpoint_id"]
+        diff = json_lines(self.ok(self.kept("diff", "loop", "t", "--from", older, "--json")))[0]
+        self.assertEqual((diff["from"], diff["to"], diff["steps"]), (older, newest, 4))
+        self.assertEqual(diff["values"], [{"path": "/count", "before": 6, "after": 10}])
+        self.refused(self.kept("diff", "loop", "t", "--to", "nope"), USAGE, "nope", "history")
+        self.refused(self.kept("diff", "loop", "other"), USAGE, "other", "threads")
+
 
 class Stopping(CliTest):
     def loop(self, delay_ms, until):
