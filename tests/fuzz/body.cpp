@@ -97,26 +97,16 @@ run_counts::run_counts(const run_counts& other) {
 run_counts& run_counts::operator=(const run_counts& other) {
   if (this != &other) {
     std::scoped_lock guard{mutex_, other.mutex_};
-    by_input_ = other.by_input_;
+    by_task_ = other.by_task_;
     by_node_ = other.by_node_;
-    lately_ = other.lately_;
-    twice_ = other.twice_;
   }
   return *this;
 }
 
-bool run_counts::ran_twice() {
+std::uint32_t run_counts::count(const std::string& name, const std::string& task) {
   std::lock_guard guard{mutex_};
-  lately_.clear();
-  return std::exchange(twice_, false);
-}
-
-std::uint32_t run_counts::count(const std::string& node, const std::string& input, bool matters) {
-  std::lock_guard guard{mutex_};
-  if (matters && !lately_.insert(node + " " + input).second)
-    twice_ = true;
-  ++by_node_[node];
-  return by_input_[node + " " + input]++;
+  ++by_node_[name];
+  return by_task_[name + " " + task]++;
 }
 
 std::map<std::string, std::uint32_t> run_counts::take() {
@@ -129,9 +119,10 @@ std::string label_of(const std::string& node) {
 }
 
 std::vector<part> run_body(const graph_design& g, const node_design& n, const value& input,
-                           run_counts& counts, const std::function<value(const value&)>& ask) {
+                           run_counts& counts, const std::string& task,
+                           const std::function<value(const value&)>& ask) {
   auto text = to_json(input);
-  auto execution = counts.count(n.name, text, n.body.fails != 0);
+  auto execution = counts.count(n.name, task);
   situation before{g, n.name, input, text};
   if (!n.body.fails_behind)
     fail_if(n.body.fails, execution, before);
@@ -162,9 +153,9 @@ std::vector<part> run_body(const graph_design& g, const node_design& n, const va
 }
 
 std::vector<destination> run_route(const graph_design& g, const route_design& r, const value& state,
-                                   run_counts& counts) {
+                                   run_counts& counts, const std::string& task) {
   auto text = to_json(state);
-  auto execution = counts.count(r.name, text, r.fails != 0);
+  auto execution = counts.count(r.name, task);
   situation s{g, r.name, state, text};
   fail_if(r.fails, execution, s);
   return destinations_of(r.options[s.hash % r.options.size()], s, r.labelled);

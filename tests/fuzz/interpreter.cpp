@@ -1,7 +1,5 @@
 #include "tests/fuzz/interpreter.hpp"
 
-#include "tests/fuzz/known_differences.hpp"
-
 #include <algorithm>
 
 namespace troupe::fuzz {
@@ -33,8 +31,10 @@ value result_of(const graph_model& g, const write_list& writes) {
 
 } // namespace
 
-interpreter::interpreter(std::shared_ptr<const graph_design> g)
-  : graph_{std::make_shared<graph_model>(std::move(g))} {}
+interpreter::interpreter(std::shared_ptr<const graph_design> g, const known_differences& known)
+  : graph_{std::make_shared<graph_model>(std::move(g))} {
+  world_.known = known;
+}
 
 std::string interpreter::id_at(std::uint32_t place) const {
   auto all = world_.thread.history("");
@@ -260,6 +260,16 @@ void interpreter::update(const call& c) {
   }
 }
 
+// The task an update stands for: one that waits, or one of its own.
+std::string interpreter::updating_task(const checkpoint_model* saved, const std::string& node) {
+  if (saved)
+    for (const auto& waiting :
+         loop::prepare(world_, *graph_, saved->state, saved->id, "", saved->step + 1, false))
+      if (waiting.node->name == node)
+        return waiting.id;
+  return world_.task_id("update " + (saved ? saved->id : world_.next_id()));
+}
+
 void interpreter::update_as(const call& c, const checkpoint_model* saved, state_model& s,
                             const std::string& name) {
   const auto* node = graph_->node(name);
@@ -269,21 +279,14 @@ void interpreter::update_as(const call& c, const checkpoint_model* saved, state_
   std::vector<part> parts;
   if (!c.input.is_null())
     parts.emplace_back(state_update{c.input});
-  t.writes = loop::written(world_, *graph_, s, *node, parts, node->design ? c.input : value{});
+  t.id = updating_task(saved, name);
+  t.writes = loop::written(world_, *graph_, s, t, parts, node->design ? c.input : value{});
   bool superseded = c.at && saved != world_.thread.latest("");
   if (saved && !superseded) {
-    std::string id = "update " + saved->id;
-    for (const auto& waiting :
-         loop::prepare(world_, *graph_, saved->state, saved->id, "", saved->step + 1, false))
-      if (waiting.node == node) {
-        id = waiting.id;
-        break;
-      }
     auto r = loop::persisted(*graph_, {.output = t.writes});
-    auto& stored = world_.thread.find("", saved->id)->pending.tasks[id];
-    if (known::update_of_a_delta_channel_is_lost && graph_->has_delta && !stored.output.empty())
+    bool all = thread_model::store(world_.thread.find("", saved->id)->pending, t.id, r, true);
+    if (world_.known.second_delta_writes_are_lost && graph_->has_delta && !all)
       throw no_answer{"an update of a delta channel that troupe loses"};
-    thread_model::store(world_.thread.find("", saved->id)->pending, id, r, true);
   }
   loop::apply(*graph_, s, {t}, true);
 }

@@ -14,11 +14,14 @@ namespace troupe::fuzz {
 
 class interpreter {
 public:
-  explicit interpreter(std::shared_ptr<const graph_design> g);
+  interpreter(std::shared_ptr<const graph_design> g, const known_differences& known);
 
   /// What the call answers, and the thread behind it.
   /// Errors: throws no_answer.
   answer make(const call& c);
+
+  /// What happened in the calls.
+  const coverage& seen() const { return world_.seen; }
 
   // What a chooser of calls looks at.
   std::size_t checkpoints() const { return world_.thread.history("").size(); }
@@ -39,6 +42,7 @@ private:
                  const std::string& node);
   void put_update(const checkpoint_model* saved, state_model s, const std::string& source,
                   std::string parent, std::int64_t step);
+  std::string updating_task(const checkpoint_model* saved, const std::string& node);
   std::string acting_node(const checkpoint_model* saved) const;
   std::string id_at(std::uint32_t place) const;
   std::int64_t place_of(const std::string& id) const;

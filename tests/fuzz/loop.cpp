@@ -1,7 +1,5 @@
 #include "tests/fuzz/loop.hpp"
 
-#include "tests/fuzz/known_differences.hpp"
-
 #include <algorithm>
 #include <cstdlib>
 
@@ -27,155 +25,6 @@ std::string world::task_id(const std::string& key) {
   return task_ids.emplace(key, "t" + std::to_string(task_ids.size())).first->second;
 }
 
-// ---- entry ----------------------------------------------------------------------------------
-
-const checkpoint_model* loop::load() {
-  if (!set_.stored)
-    return nullptr;
-  auto& thread = world_.thread;
-  auto* newest = thread.latest(set_.ns);
-  if (set_.at) {
-    addressed_ = true;
-    auto* found = thread.find(set_.ns, *set_.at);
-    superseded_ = found && found != newest;
-    return found;
-  }
-  if (!set_.replay)
-    return newest;
-  addressed_ = true;
-  set_.resuming.reset();
-  auto place = set_.ns.substr(0, set_.ns.rfind(':'));
-  return set_.replay->visited.insert(place).second
-           ? thread.latest_before(set_.ns, set_.replay->bound)
-           : newest;
-}
-
-void loop::enter() {
-  const auto* saved = load();
-  state_ = fresh_state(graph_);
-  if (saved) {
-    id_ = saved_id_ = saved->id;
-    parent_ = saved->parent;
-    source_ = saved->source;
-    step_ = saved->step + 1;
-    state_ = saved->state;
-    pending_ = saved->pending;
-    current_ = *saved;
-  } else
-    id_ = world_.next_id();
-  stop_ = step_ + set_.limit + 1;
-
-  bool told = set_.resuming.value_or(false);
-  resuming_ = !state_.versions.empty()
-              && (set_.resuming ? told : !set_.nested && (!set_.input || set_.commanded));
-  bool answering = set_.answer || set_.answers;
-  travelling_ = addressed_ && !((set_.commanded && answering) || told);
-  replaying_ = travelling_ || superseded_;
-  forks_ = resuming_ && travelling_ && ((source_ != "update" && source_ != "fork") || superseded_);
-  if (!set_.nested) {
-    set_.resuming = resuming_;
-    set_.plain = std::make_shared<plain_answer>();
-    if (travelling_) {
-      set_.replay = std::make_shared<replay_model>();
-      set_.replay->bound = source_ == "update" || source_ == "fork" ? parent_ : id_;
-    }
-  }
-  if (travelling_) {
-    pending_.answer.reset();
-    for (auto& [id, task] : pending_.tasks)
-      task.answers.clear();
-  }
-  if (set_.commanded)
-    take_command();
-  if (known::some_answers_are_used_again && pending_.taken_unseen && !set_.commanded && !travelling_
-      && !set_.nested)
-    throw no_answer{"a used answer that troupe offers again"};
-  if (!set_.nested) {
-    if (!known::command_hides_a_stored_answer || !set_.commanded || set_.answer)
-      set_.plain->waiting = pending_.answer;
-    set_.plain->stored_at = id_;
-  }
-  if (!pending_.outside.empty()) {
-    auto updated = apply(graph_, state_, {outside_task(pending_.outside)}, true);
-    if (state_.updated)
-      state_.updated->insert(updated.begin(), updated.end());
-  }
-  if (resuming_)
-    resume();
-  else if (set_.input || set_.commanded)
-    start();
-  else
-    throw fails("EmptyInputError");
-}
-
-void loop::check_answers() const {
-  auto waiting = pending_.waiting();
-  bool strict = set_.strict && (known::strict_at_superseded_checkpoints || !superseded_);
-  if (set_.answer && waiting.size() > 1)
-    throw fails(strict ? "UnknownInterruptError" : "RuntimeError");
-  if (!set_.answers || !strict)
-    return;
-  auto waits = [&waiting](const auto& a) {
-    return std::any_of(waiting.begin(), waiting.end(), [&a](auto& q) { return q.id == a.first; });
-  };
-  if (set_.answers->empty() || !std::all_of(set_.answers->begin(), set_.answers->end(), waits))
-    throw fails("UnknownInterruptError");
-}
-
-void loop::take_command() {
-  if (current_.id.empty() && (set_.answer || set_.answers))
-    throw fails("EmptyInputError"); // troupe: nothing waits on a thread that does not exist
-  check_answers();
-  write_list writes;
-  if (state_.versions.empty()) // a fresh thread: START goes there, besides its edges
-    entry_ = set_.goto_;
-  else
-    for (const auto& node : set_.goto_)
-      writes.emplace_back(branch_to(node), value(START));
-  for (const auto& [key, v] : set_.update.entries())
-    writes.emplace_back(key, v);
-  if (writes.empty() && entry_.empty() && !set_.answer && !set_.answers)
-    throw fails("EmptyInputError");
-  if (known::fresh_command_goes_nowhere && !entry_.empty())
-    throw no_answer{"a command that goes somewhere on a fresh thread"};
-  pending_.outside.insert(pending_.outside.end(), writes.begin(), writes.end());
-  if (set_.answer)
-    pending_.answer = set_.answer;
-  else if (!writes.empty())
-    pending_.answer.reset();
-  if (forks_ || (writes.empty() && !set_.answer))
-    return;
-  outside_dirty_ = true;
-  auto* kept = world_.thread.find(set_.ns, id_);
-  if (!kept || set_.durability == durability::exit)
-    return;
-  kept->pending.outside = persisted(graph_, {.output = pending_.outside}).output;
-  if (set_.answer)
-    kept->pending.answer = set_.answer;
-}
-
-void loop::resume() {
-  state_.seen[interrupt_key] = state_.versions;
-  if (forks_) {
-    for (auto& [id, task] : pending_.tasks)
-      task.questions.clear();
-    put("fork", false);
-    if (known::fork_forgets_what_was_updated)
-      state_.updated.reset();
-  }
-  last_values_ = read(graph_, state_, graph_.outputs);
-}
-
-void loop::start() {
-  // What waited is given up: its triggers count as seen.
-  auto tasks = prepare(world_, graph_, state_, id_, set_.ns, step_, false);
-  // A command on a fresh thread was applied already; the entry edges follow.
-  auto input = set_.input.value_or(value::map());
-  tasks.push_back(outside_task({{START, input}}));
-  state_.updated = apply(graph_, state_, tasks, true);
-  put("input");
-}
-
 // ---- steps ----------------------------------------------------------------------------------
 
 outcome loop::run() {
@@ -195,10 +44,11 @@ outcome loop::go() {
     tasks_ = prepare(world_, graph_, state_, id_, set_.ns, step_, true);
     if (step_ > stop_) {
       avoid_crash();
+      world_.seen.saw(feature::recursion_limits);
       throw fails("GraphRecursionError");
     }
     if (tasks_.empty()) {
-      bool now = known::output_is_the_state_at_the_end && !last_values_.is_null();
+      bool now = world_.known.output_is_the_state_at_the_end && !last_values_.is_null();
       return {.output = now ? read(graph_, state_, graph_.outputs) : last_values_};
     }
     if (!replaying_)
@@ -209,6 +59,7 @@ outcome loop::go() {
           t.finished = true;
         }
     if (stops(set_.before, tasks_)) {
+      world_.seen.saw(feature::breakpoints);
       avoid_crash();
       return pause({});
     }
@@ -218,7 +69,7 @@ outcome loop::go() {
 }
 
 void loop::avoid_crash() const {
-  if (known::end_behind_an_inline_step_crashes && put_ && tasks_.size() > 1
+  if (world_.known.end_behind_an_inline_step_crashes && put_ && tasks_.size() > 1
       && (!set_.stored || set_.durability != durability::sync))
     throw no_answer{"a place where troupe crashes"};
 }
@@ -243,6 +94,7 @@ std::optional<outcome> loop::step() {
   replaying_ = false;
   put("loop");
   if (stops(set_.after, tasks_)) {
+    world_.seen.saw(feature::breakpoints);
     tasks_ = prepare(world_, graph_, state_, id_, set_.ns, step_, true);
     avoid_crash();
     return pause({});
@@ -257,8 +109,7 @@ std::set<std::string> loop::apply_step() {
   try {
     after.updated = apply(graph_, after, tasks_, true);
   } catch (const failure&) {
-    if (known::exit_stores_half_a_refused_step && set_.durability == durability::exit)
-      throw no_answer{"a refused step under durability exit"};
+    world_.seen.saw(feature::refused_writes);
     throw;
   }
   state_ = std::move(after);
@@ -268,13 +119,14 @@ std::set<std::string> loop::apply_step() {
 // How the step goes on: a failure counts before a command for the parent, that before questions.
 loop::done_with loop::run_tasks() {
   done_with out;
-  if (!set_.nested)
-    world_.counts.ran_twice();
   std::size_t came = 0;
   bool one_answer = set_.plain->waiting.has_value();
+  std::set<const node_model*> sent;
   for (auto& t : tasks_) {
     if (t.finished)
       continue;
+    if (t.pushed && !sent.insert(t.node).second)
+      world_.seen.saw(feature::sends_of_one_node);
     auto a = answers_of(t);
     auto before = set_.plain->asked_for;
     auto how = execute(t, a);
@@ -284,6 +136,8 @@ loop::done_with loop::run_tasks() {
       if (out.how == outcome::done)
         out.how = outcome::paused;
       out.questions.insert(out.questions.end(), how.questions.begin(), how.questions.end());
+      if (out.questions.size() > 1)
+        world_.seen.saw(feature::two_questions_at_once);
     } else if ((how.how == outcome::failed && out.how != outcome::failed)
                || (how.how == outcome::to_parent
                    && (out.how == outcome::done || out.how == outcome::paused))) {
@@ -293,8 +147,6 @@ loop::done_with loop::run_tasks() {
   }
   if (one_answer && came > 1)
     throw no_answer{"two tasks came for one answer"};
-  if (!set_.nested && world_.counts.ran_twice())
-    throw no_answer{"which of two tasks fails is chance"};
   return out;
 }
 
@@ -329,8 +181,10 @@ void loop::commit(task_model& t, const done_with& how, const asking& a) {
     kept->pending.taken_unseen = false;
   if (set_.durability == durability::exit)
     return;
-  if (auto* kept = set_.stored ? world_.thread.find(set_.ns, id_) : nullptr)
-    thread_model::store(kept->pending, t.id, persisted(graph_, r));
+  auto* kept = set_.stored ? world_.thread.find(set_.ns, id_) : nullptr;
+  bool all = !kept || thread_model::store(kept->pending, t.id, persisted(graph_, r));
+  if (world_.known.second_delta_writes_are_lost && graph_.has_delta && !all)
+    throw no_answer{"a write to a delta channel that troupe loses"};
 }
 
 void loop::put(const std::string& source, bool with_updated) {
@@ -405,7 +259,7 @@ outcome loop::pause(std::vector<question> questions) {
     return out;
   auto after = state_;
   auto updated = apply(graph_, after, finished, true);
-  if (known::output_is_the_state_at_the_end || shows(updated, finished))
+  if (world_.known.output_is_the_state_at_the_end || shows(updated, finished))
     out.output = read(graph_, after, graph_.outputs);
   return out;
 }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "tests/fuzz/body.hpp"
+#include "tests/fuzz/coverage.hpp"
 #include "tests/fuzz/graph_model.hpp"
+#include "tests/fuzz/known_differences.hpp"
 #include "tests/fuzz/thread_model.hpp"
 
 #include <memory>
@@ -22,7 +24,9 @@ struct no_answer {
 
 /// What all runs of a plan share.
 struct world {
+  known_differences known;
   thread_model thread;
+  coverage seen;
   run_counts counts;
   std::uint64_t ids = 0;
   std::map<std::string, std::string> task_ids;
@@ -114,7 +118,7 @@ public:
   static task_model outside_task(const write_list& writes);
   /// What node writers make of what a body returned.
   static write_list written(world& w, const graph_model& g, const state_model& s,
-                            const node_model& n, const std::vector<part>& parts, const value& raw);
+                            const task_model& t, const std::vector<part>& parts, const value& raw);
   static value read(const graph_model& g, const state_model& s,
                     const std::vector<std::string>& keys);
   /// What of the state a checkpoint keeps.
@@ -151,7 +155,9 @@ private:
   std::set<std::string> apply_step();
   std::vector<part> entry_parts(const value& input) const;
   done_with execute(task_model& t, asking& a);
-  done_with execute_inner(task_model& t);
+  done_with attempt(task_model& t, asking& a, bool again);
+  void note(const task_model& t);
+  done_with execute_inner(task_model& t, bool again);
   asking answers_of(const task_model& t) const;
   value ask(const task_model& t, asking& a, const value& q);
   void commit(task_model& t, const done_with& how, const asking& a);
@@ -177,6 +183,7 @@ private:
   bool travelling_ = false, replaying_ = false, forks_ = false, resuming_ = false;
   std::vector<std::string> entry_; // where a command goes on a fresh thread
   std::vector<task_model> tasks_;
+  std::map<std::string, std::int64_t> ran_; // nodes, and the step they ran in last
   value last_values_;
 };
 

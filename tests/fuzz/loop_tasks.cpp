@@ -1,5 +1,4 @@
 // The tasks of a step: which there are, and what becomes of one.
-#include "tests/fuzz/known_differences.hpp"
 #include "tests/fuzz/loop.hpp"
 
 #include <algorithm>
@@ -123,8 +122,9 @@ std::vector<task_model> loop::prepare(world& w, const graph_model& g, const stat
   return out;
 }
 
-write_list loop::written(world& w, const graph_model& g, const state_model& s, const node_model& n,
+write_list loop::written(world& w, const graph_model& g, const state_model& s, const task_model& t,
                          const std::vector<part>& parts, const value& raw) {
+  const auto& n = *t.node;
   write_list out;
   for (const auto& p : parts)
     if (const auto* update = std::get_if<state_update>(&p))
@@ -133,6 +133,7 @@ write_list loop::written(world& w, const graph_model& g, const state_model& s, c
       add_update(out, n, *c.update);
   for (const auto& p : parts)
     if (const auto* c = std::get_if<command>(&p)) {
+      w.seen.saw(c->graph.empty() ? feature::commands : feature::parent_commands);
       if (!c->graph.empty())
         throw gone_to_parent{*c};
       for (const auto& d : c->goto_.list())
@@ -159,10 +160,13 @@ write_list loop::written(world& w, const graph_model& g, const state_model& s, c
       if (!seen.contains(e.key()))
         seen = seen.with(e.key(), e.val);
   write_list routed;
+  w.seen.saw(feature::routes);
   for (const auto* r : n.routes)
-    for (auto d : run_route(*g.design, *r, seen, w.counts)) {
-      if (auto* label = std::get_if<std::string>(&d); label && r->labelled)
+    for (auto d : run_route(*g.design, *r, seen, w.counts, t.id)) {
+      if (auto* label = std::get_if<std::string>(&d); label && r->labelled) {
+        w.seen.saw(feature::path_maps);
         label->erase(0, label_of("").size());
+      }
       add_target(routed, d);
     }
   out.insert(out.end(), routed.begin(), routed.end());
@@ -192,15 +196,18 @@ std::string loop::question_id(const std::string& task_ns, std::size_t k) {
 
 value loop::ask(const task_model& t, asking& a, const value& q) {
   if (a.count < a.answers.size()) {
+    world_.seen.saw(feature::answers);
     a.used = true;
     return a.answers[a.count++];
   }
   ++a.count;
   ++set_.plain->asked_for;
-  if (known::answers_outlive_their_step && set_.plain->stale)
+  world_.seen.saw(set_.nested ? feature::questions_in_subgraphs : feature::questions);
+  if (world_.known.answers_outlive_their_step && set_.plain->stale)
     throw no_answer{"an answer that troupe keeps too long"};
   if (!set_.plain->waiting)
     throw asked{{question_id(task_ns(set_.ns, t), a.answers.size()), q}};
+  world_.seen.saw(feature::answers);
   a.answers.push_back(*set_.plain->waiting);
   a.used = true;
   set_.plain->waiting.reset();
@@ -209,6 +216,33 @@ value loop::ask(const task_model& t, asking& a, const value& q) {
     kept->pending.taken_unseen = true;
   }
   return a.answers.back();
+}
+
+void loop::note(const task_model& t) {
+  auto& seen = world_.seen;
+  if (tasks_.size() > 1)
+    seen.saw(feature::parallel_tasks);
+  if (t.pushed)
+    seen.saw(t.node->inner ? feature::sends_to_subgraphs : feature::sends);
+  if (!t.node->design)
+    return;
+  if (t.node->design->defer)
+    seen.saw(feature::deferred_nodes);
+  if (!t.node->design->reads.empty())
+    seen.saw(feature::node_schemas);
+  for (const auto& channel : t.triggers)
+    if (channel.starts_with("join:") && state_.cells[graph_.place(channel)].available())
+      seen.saw(feature::joins);
+  if (auto last = ran_.find(t.node->name); last != ran_.end() && last->second != step_)
+    seen.saw(feature::rounds);
+  ran_[t.node->name] = step_;
+  if (!t.node->inner)
+    return;
+  seen.saw(set_.nested ? feature::subgraphs_two_deep : feature::subgraphs);
+  auto keeps = t.node->inner->design->keeps;
+  if (keeps != checkpointing::inherit)
+    seen.saw(keeps == checkpointing::none ? feature::subgraphs_without_saver
+                                          : feature::subgraphs_per_thread);
 }
 
 // What START returns: the input, and where a command goes that came in its place.
@@ -222,36 +256,53 @@ std::vector<part> loop::entry_parts(const value& input) const {
   return out;
 }
 
+// A task with a retry policy is tried again when its body or a route fails; its questions have the
+// answers they had.
 loop::done_with loop::execute(task_model& t, asking& a) {
+  note(t);
+  auto attempts_max = t.node->design ? t.node->design->attempts_max : 1;
+  for (std::uint32_t n = 1;; ++n) {
+    auto out = attempt(t, a, n > 1);
+    if (out.how != outcome::failed || out.error.type != "ValueError" || n >= attempts_max)
+      return out;
+    world_.seen.saw(t.node->inner ? feature::retries_of_subgraphs : feature::retries);
+    t.writes.clear();
+    a.count = 0;
+  }
+}
+
+loop::done_with loop::attempt(task_model& t, asking& a, bool again) {
   if (++world_.executions > executions_max)
     throw no_answer{"too many executions"};
   try {
     if (t.node->inner)
-      return execute_inner(t);
+      return execute_inner(t, again);
     std::vector<part> parts;
     value raw; // START drops what is no input, so its routes don't see it either
     if (!t.node->design)
       parts = entry_parts(t.input);
     else {
-      parts = run_body(*graph_.design, *t.node->design, t.input, world_.counts,
+      parts = run_body(*graph_.design, *t.node->design, t.input, world_.counts, t.id,
                        [&](const value& q) { return ask(t, a, q); });
       if (is_map(parts))
         raw = std::get<state_update>(parts.front()).to_value();
     }
-    t.writes = written(world_, graph_, state_, *t.node, parts, raw);
+    t.writes = written(world_, graph_, state_, t, parts, raw);
     return {};
   } catch (const asked& e) {
     return {.how = outcome::paused, .questions = {e.what}};
   } catch (const gone_to_parent& e) {
     return {.how = outcome::to_parent, .parent = e.what};
   } catch (const node_error& e) {
+    world_.seen.saw(set_.nested ? feature::failures_in_subgraphs : feature::failures);
     return {.how = outcome::failed, .error = {e.type(), e.what()}};
   } catch (const failure& e) {
     return {.how = outcome::failed, .error = e};
   }
 }
 
-loop::done_with loop::execute_inner(task_model& t) {
+// Tried again it goes on where it stopped: what is finished stays finished.
+loop::done_with loop::execute_inner(task_model& t, bool again) {
   const auto& inner = *t.node->inner;
   loop_setup s;
   s.stored = set_.stored && inner.design->keeps != checkpointing::none;
@@ -262,7 +313,7 @@ loop::done_with loop::execute_inner(task_model& t) {
   s.before = inner.design->before;
   s.after = inner.design->after;
   s.input = shared_keys(t.input, inner);
-  s.resuming = set_.resuming;
+  s.resuming = again ? std::optional{true} : set_.resuming;
   s.replay = set_.replay;
   s.answers = set_.answers;
   s.plain = set_.plain;
@@ -275,7 +326,7 @@ loop::done_with loop::execute_inner(task_model& t) {
     parts.emplace_back(o.parent);
   } else if (!o.output.is_null())
     parts.emplace_back(state_update{o.output});
-  t.writes = written(world_, graph_, state_, *t.node, parts, o.output);
+  t.writes = written(world_, graph_, state_, t, parts, o.output);
   return {};
 }
 

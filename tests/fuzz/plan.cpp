@@ -155,6 +155,8 @@ private:
       node_design n;
       n.name = name();
       n.defer = has_.defers && dice_.chance(20);
+      if (has_.fails && dice_.chance(30))
+        n.attempts_max = dice_.between(2, 3);
       if (has_.narrow && dice_.chance(30)) {
         n.reads = some_channels(g);
         if (std::find(n.reads.begin(), n.reads.end(), g.counter) == n.reads.end())

@@ -4,7 +4,9 @@
 #include <troupe/runtime.hpp>
 #include <troupe/value.hpp>
 
+#include "tests/fuzz/coverage.hpp"
 #include "tests/fuzz/dice.hpp"
+#include "tests/fuzz/known_differences.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -66,10 +68,10 @@ struct part_design {
 };
 
 struct body_design {
-  std::uint32_t questions = 0; // asked one after another
-  std::uint32_t asks_of = 1;   // asks when the input's hash is a multiple of it
-  std::uint32_t fails = 0;     // bit n: the execution n (from 0) with the same input fails
-  bool fails_behind = false;   // behind its questions
+  std::uint32_t questions = 0;                    // asked one after another
+  std::uint32_t asks_of = 1;                      // asks when the input's hash is a multiple of it
+  std::uint32_t fails = 0;                        // bit n: the execution n (from 0) of a task fails
+  bool fails_behind = false;                      // behind its questions
   std::vector<std::vector<part_design>> variants; // one is chosen by the input
 };
 
@@ -78,6 +80,7 @@ struct graph_design;
 struct node_design {
   std::string name;
   bool defer = false;
+  std::uint32_t attempts_max = 1;
   std::vector<std::string> reads; // its input schema; empty: the whole state
   body_design body;
   std::shared_ptr<graph_design> inner; // a graph in place of the body
@@ -156,12 +159,16 @@ struct plan {
   std::vector<call> calls;
   keeper kept = keeper::memory;
   fuzz::pace pace = pace::plain;
+  known_differences known = {};
 };
 
 // ---- making and showing ---------------------------------------------------------------------
 
 /// A graph from a seed, with graphs inside it up to two deep.
 std::shared_ptr<const graph_design> make_graph(dice& d);
+
+/// What can be said of the plan before it runs: its channels, schemas, calls, and how it runs.
+coverage coverage_of(const plan& p);
 
 /// Readable text, one line an item.
 std::string show(const graph_design& graph, const std::string& indent = "");

@@ -79,6 +79,8 @@ std::string show(const graph_design& g, const std::string& indent) {
     out << indent << "  outputs " << joined(g.outputs) << "\n";
   for (const auto& n : g.nodes) {
     out << indent << "  node " << n.name << (n.defer ? " deferred" : "");
+    if (n.attempts_max > 1)
+      out << " tried " << n.attempts_max << " times";
     if (!n.reads.empty())
       out << " reads " << joined(n.reads);
     if (n.inner)

@@ -2,6 +2,7 @@
 #include "tests/fuzz/trial.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 
 namespace troupe::fuzz {
@@ -28,11 +29,12 @@ public:
   explicit shrinker(plan p) : best_{std::move(p)} {}
 
   plan run() {
-    if (auto found = try_apart(best_)) {
-      best_.calls.resize(found->call + 1);
-      kind_ = found->kind();
-    }
-    for (bool smaller = true; smaller && tries_ < tries_max;) {
+    auto found = try_apart(best_);
+    if (!found)
+      return best_; // it does not happen every time
+    best_.calls.resize(found->call + 1);
+    kind_ = found->kind();
+    for (bool smaller = true; smaller && !over();) {
       smaller = drop_calls();
       smaller = simplify_calls() || smaller;
       smaller = simplify_graphs() || smaller;
@@ -41,10 +43,13 @@ public:
   }
 
 private:
-  static constexpr std::size_t tries_max = 3000;
+  using clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds time_max{100};
+
+  bool over() const { return clock::now() - begin_ > time_max; }
 
   bool keep_if_different(plan p) {
-    if (++tries_ > tries_max)
+    if (over())
       return false;
     auto found = try_apart(p);
     if (!found || found->kind() != kind_)
@@ -154,7 +159,7 @@ private:
       if (g >= all.size())
         break;
       i = std::min(i, count(*all[g]));
-      if (i == 0 || tries_ > tries_max)
+      if (i == 0 || over())
         break;
       if (!change(*all[g], i - 1))
         continue;
@@ -224,7 +229,7 @@ private:
   static bool plainer(graph_design& g, std::size_t i) {
     auto& n = g.nodes[i / 7];
     switch (i % 7) {
-      case 0: return std::exchange(n.defer, false);
+      case 0: return std::exchange(n.defer, false) || std::exchange(n.attempts_max, 1) > 1;
       case 1: return !std::exchange(n.reads, {}).empty();
       case 2: return std::exchange(n.body.questions, 0) != 0;
       case 3: return std::exchange(n.body.fails, 0) != 0;
@@ -285,7 +290,7 @@ private:
 
   plan best_;
   std::string kind_;
-  std::size_t tries_ = 0;
+  clock::time_point begin_ = clock::now();
 };
 
 } // namespace

@@ -36,8 +36,8 @@ schema schema_of_keys(const graph_design& g, const std::vector<std::string>& key
 node_output run_node(stage& on, const graph_design& g, const node_design& n, const value& input,
                      context& ctx) {
   node_output out;
-  for (auto& p :
-       run_body(g, n, input, on.counts, [&ctx](const value& q) { return ctx.interrupt(q); }))
+  for (auto& p : run_body(g, n, input, on.counts, ctx.task_id(),
+                          [&ctx](const value& q) { return ctx.interrupt(q); }))
     if (auto* update = std::get_if<state_update>(&p))
       out.parts.emplace_back(std::move(*update));
     else
@@ -73,6 +73,11 @@ void add_node(state_graph<>& out, const graph_design& g, const node_design& n,
               const std::shared_ptr<const graph_design>& root, stage& on) {
   node_options options;
   options.defer = n.defer;
+  if (n.attempts_max > 1)
+    options.retry = {.initial_interval = std::chrono::microseconds{1},
+                     .max_attempts = n.attempts_max,
+                     .jitter = false,
+                     .retry_on = {"ValueError"}};
   if (n.inner) {
     out.add_node(n.name, build(*n.inner, root, on), std::move(options));
     return;
@@ -93,8 +98,8 @@ void add_route(state_graph<>& out, const graph_design& g, const route_design& r,
   }
   out.add_route(
     r.from,
-    [&g, &r, &on](const state_view& in, context&) {
-      return run_route(g, r, in.to_value(), on.counts);
+    [&g, &r, &on](const state_view& in, context& ctx) {
+      return run_route(g, r, in.to_value(), on.counts, ctx.task_id());
     },
     std::nullopt, r.labelled ? path_map{labels} : path_map{}, r.name);
 }

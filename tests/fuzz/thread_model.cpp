@@ -41,24 +41,34 @@ std::vector<const checkpoint_model*> thread_model::history(const std::string& ns
   return out;
 }
 
-void thread_model::store(pending_record& where, const std::string& task, const task_record& more,
+bool thread_model::store(pending_record& where, const std::string& task, const task_record& more,
                          bool from_outside) {
   auto& stored = where.tasks[task];
+  auto& taken = stored.positions;
   auto position = more.first;
-  for (const auto& w : more.output)
-    if (!stored.positions.insert(position++).second)
+  bool all = true;
+  for (const auto& w : more.output) {
+    auto here = position++;
+    if (std::find(taken.begin(), taken.end(), here) != taken.end()) {
+      all = false;
       continue;
-    else if (from_outside)
-      stored.output.insert(stored.output.begin() + stored.from_outside++, w);
+    }
+    auto at = stored.from_outside;
+    if (from_outside)
+      ++stored.from_outside;
     else
-      stored.output.push_back(w);
-
+      at = std::find_if(taken.begin() + at, taken.end(), [here](auto p) { return p > here; })
+           - taken.begin();
+    taken.insert(taken.begin() + at, here);
+    stored.output.insert(stored.output.begin() + at, w);
+  }
   if (more.error)
     stored.error = more.error;
   if (!more.questions.empty())
     stored.questions = more.questions;
   if (!more.answers.empty())
     stored.answers = more.answers;
+  return all;
 }
 
 } // namespace troupe::fuzz

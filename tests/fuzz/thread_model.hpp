@@ -27,8 +27,8 @@ struct task_record {
   write_list output = {}; // the marker __no_writes__ when there are no others
 
   std::ptrdiff_t first = 0; // position of the first of `output`: answers stand before it
-  std::set<std::ptrdiff_t> positions = {}; // that are taken, of a stored task
-  std::ptrdiff_t from_outside = 0;         // so many of `output`, at its front
+  std::vector<std::ptrdiff_t> positions = {}; // of a stored task: those of `output`
+  std::ptrdiff_t from_outside = 0;            // so many of `output`, at its front
   std::optional<failure> error = {};
   std::vector<question> questions = {}; // the latest
   std::vector<value> answers = {};
@@ -77,9 +77,10 @@ public:
   /// Newest first.
   std::vector<const checkpoint_model*> history(const std::string& ns) const;
 
-  /// Stores what a task wrote: a position that is there is kept, the rest is replaced.
+  /// Stores what a task wrote, by position: one that is there is kept, the rest is replaced.
   /// What an update from outside adds stands in front: writes are ordered by the path they have.
-  static void store(pending_record& where, const std::string& task, const task_record& more,
+  /// Whether all of the output was stored.
+  static bool store(pending_record& where, const std::string& task, const task_record& more,
                     bool from_outside = false);
 
 private:

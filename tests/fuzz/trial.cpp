@@ -24,10 +24,11 @@ std::string finding::kind() const {
   return out;
 }
 
-plan make_plan(std::uint64_t seed) {
+plan make_plan(std::uint64_t seed, const known_differences& known) {
   dice d{seed};
   plan out;
   out.seed = seed;
+  out.known = known;
   out.kept = d.chance(25) ? keeper::lmdb : keeper::memory;
   auto n = d.below(100);
   out.pace = n < 45   ? pace::plain
@@ -36,7 +37,7 @@ plan make_plan(std::uint64_t seed) {
                       : pace::delayed;
   out.graph = make_graph(d);
   call_chooser chooser{*out.graph, d};
-  interpreter thread{out.graph};
+  interpreter thread{out.graph, known};
   auto calls = d.between(1, calls_max);
   for (std::uint32_t tries = 0; out.calls.size() < calls && tries < tries_max;) {
     auto c = chooser.choose(thread);
@@ -52,9 +53,8 @@ plan make_plan(std::uint64_t seed) {
   return out;
 }
 
-std::optional<finding> try_plan(const plan& p, hosts& on, std::string* log,
-                                const std::function<void(std::size_t)>& begins) {
-  interpreter expected{p.graph};
+std::optional<finding> try_plan(const plan& p, hosts& on, const trial_report& report) {
+  interpreter expected{p.graph, p.known};
   subject troupe_side{p, on.get(p.kept)};
   for (std::size_t i = 0; i < p.calls.size(); ++i) {
     const auto& c = p.calls[i];
@@ -64,21 +64,26 @@ std::optional<finding> try_plan(const plan& p, hosts& on, std::string* log,
     try {
       want = expected.make(c);
     } catch (const no_answer& e) {
-      if (log)
-        *log += "no answer: " + e.why + "\n";
+      if (report.log)
+        *report.log += "no answer: " + e.why + "\n";
       return std::nullopt;
     }
-    if (begins)
-      begins(i);
+    if (report.begins)
+      report.begins(i);
     auto got = troupe_side.make(c);
     auto what = difference(want, got);
-    if (log) {
-      *log += "call " + std::to_string(i) + ": " + show(c) + "\n";
-      *log += what.empty() ? show(want, false)
-                           : "  interpreter\n" + show(want, true) + "  troupe\n" + show(got, true);
+    if (report.log) {
+      *report.log += "call " + std::to_string(i) + ": " + show(c) + "\n";
+      *report.log += what.empty()
+                       ? show(want, false)
+                       : "  interpreter\n" + show(want, true) + "  troupe\n" + show(got, true);
     }
     if (!what.empty())
       return finding{i, what};
+  }
+  if (report.seen) {
+    report.seen->saw(coverage_of(p));
+    report.seen->saw(expected.seen());
   }
   return std::nullopt;
 }

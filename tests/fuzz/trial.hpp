@@ -22,13 +22,23 @@ struct finding {
 };
 
 /// The plan of a seed: the graph, then calls chosen one by one where the interpreter stands.
-plan make_plan(std::uint64_t seed);
+plan make_plan(std::uint64_t seed, const known_differences& known);
+
+/// What a trial tells besides its finding.
+/// Shape: `log` gets the calls with both answers as text; `seen`, what happened in them; `begins`
+/// is
+///        told the place of each call before it is made.
+struct trial_report {
+  std::string* log = nullptr;
+  coverage* seen = nullptr;
+  std::function<void(std::size_t)> begins = {};
+};
 
 /// Runs the plan on both sides; stops at the first difference.
-/// Shape: `log`, if given, gets the calls with both answers as text; `begins` is told the place of
-///        each call before it is made.
-std::optional<finding> try_plan(const plan& p, hosts& on, std::string* log = nullptr,
-                                const std::function<void(std::size_t)>& begins = {});
+std::optional<finding> try_plan(const plan& p, hosts& on, const trial_report& report = {});
+
+/// How a child process ended that should have ended well, by its wait status; empty: it did.
+std::string unexpected_end(int status);
 
 /// The same in a process of its own, so that a crash and a hang are findings too. The caller must
 /// be the only thread.

@@ -1,9 +1,12 @@
 // A trial in a child process.
 #include "tests/fuzz/trial.hpp"
 
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <sys/wait.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace troupe::fuzz {
@@ -30,13 +33,17 @@ std::string one_line(std::string text) {
 
 void run_child(const plan& p, int to, bool with_log) {
   ::alarm(seconds_max);
+  if (!with_log && !std::freopen("/dev/null", "w", stderr)) // a sanitizer's report, once more
+    ::_exit(3);
   std::string log;
   std::optional<finding> found;
   {
     hosts on;
     try {
-      found = try_plan(p, on, with_log ? &log : nullptr,
-                       [to](std::size_t call) { say(to, "call " + std::to_string(call) + "\n"); });
+      trial_report report{.log = with_log ? &log : nullptr, .begins = [to](std::size_t call) {
+                            say(to, "call " + std::to_string(call) + "\n");
+                          }};
+      found = try_plan(p, on, report);
     } catch (const error&) {
       // a graph that can't be built shows nothing
     }
@@ -60,11 +67,21 @@ std::string read_all(int from) {
 
 } // namespace
 
+std::string unexpected_end(int status) {
+  if (WIFSIGNALED(status))
+    return WTERMSIG(status) == SIGALRM
+             ? "troupe does not come back"
+             : std::string{"troupe ends by "} + ::strsignal(WTERMSIG(status));
+  return WEXITSTATUS(status) == 0 ? "" : "troupe ends the process"; // as a sanitizer does
+}
+
 std::optional<finding> try_apart(const plan& p, std::string* log) {
   int ends[2];
   if (::pipe(ends) != 0)
-    return std::nullopt;
+    throw std::system_error{errno, std::generic_category(), "pipe"};
   auto child = ::fork();
+  if (child < 0)
+    throw std::system_error{errno, std::generic_category(), "fork"};
   if (child == 0) {
     ::close(ends[0]);
     run_child(p, ends[1], log != nullptr);
@@ -90,10 +107,8 @@ std::optional<finding> try_apart(const plan& p, std::string* log) {
       break;
     }
   }
-  if (WIFSIGNALED(status))
-    out.what = WTERMSIG(status) == SIGALRM
-                 ? "error: troupe does not come back"
-                 : std::string{"error: troupe ends by "} + ::strsignal(WTERMSIG(status));
+  if (auto end = unexpected_end(status); !end.empty())
+    out.what = "error: " + end;
   return out.what.empty() ? std::nullopt : std::optional{out};
 }
 
