@@ -110,6 +110,7 @@ struct run_shared {
   std::optional<value> take_answer();
   void give_answer(value answer);
   bool answer_waits();
+  void forget_answer();
 
   bool wants(stream_mode mode) const noexcept { return sink && sink->wants(mode); }
   /// Whether nobody waits for this run any more, nor for one it is part of.

@@ -96,6 +96,11 @@ run_shared::step_facts run_shared::open_step() {
   return {checkpoint_id, resuming};
 }
 
+void run_shared::forget_answer() {
+  std::lock_guard lock{mutex_};
+  answer_.reset();
+}
+
 bool run_shared::answer_waits() {
   std::lock_guard lock{mutex_};
   return answer_.has_value();

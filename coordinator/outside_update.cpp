@@ -168,6 +168,10 @@ private:
     if (!nodes)
       return nodes.error();
     auto ids = task_ids(*nodes);
+    repeats_ = base_.saved
+               && std::ranges::any_of(base_.saved->pending_writes, [&ids](const auto& w) {
+                    return std::ranges::find(ids, w.task_id) != ids.end();
+                  });
     std::vector<task_write_list> writes;
     for (std::size_t i = 0; i < nodes->size(); ++i) {
       auto made = run_writers(state_, config_,
@@ -243,14 +247,15 @@ private:
   }
 
   // Which delta channels the checkpoint holds a value of: on a fresh thread all, since their writes
-  // are stored nowhere; the same goes for those written beside another future.
+  // are stored nowhere; the same goes for those written beside another future, and for those of a
+  // task that has stored writes already.
   std::vector<channel_index> settle_deltas(const std::vector<applied_task>& tasks) {
     task_write_list written;
     for (const auto& t : tasks)
       if (t.writes)
         written.insert(written.end(), t.writes->begin(), t.writes->end());
     deltas_.force_overwritten(written);
-    if (base_.superseded)
+    if (base_.superseded || repeats_)
       deltas_.force(written);
     if (base_.saved)
       deltas_.count(written);
@@ -284,6 +289,7 @@ private:
   std::int64_t step_ = -1; // of the checkpoint that is built upon
   thread_state state_;
   delta_book deltas_;
+  bool repeats_ = false; // acts as a task that has stored writes
   std::vector<save_request> requests_;
 };
 

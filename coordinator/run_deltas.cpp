@@ -8,6 +8,7 @@ namespace troupe {
 void run_deltas::begin(const graph_plan& plan, const thread_state& state, const thread_entry& how) {
   book_.begin(plan, how.saved ? how.saved->metadata : value{});
   branch_ = false;
+  earlier_.clear();
   if (!active())
     return;
   base_id_ = how.checkpoint_id;
@@ -16,15 +17,18 @@ void run_deltas::begin(const graph_plan& plan, const thread_state& state, const 
   addressed_ = how.addressed;
   at_exit_ = how.at_exit;
   exit_.begin(plan, fresh_ ? std::span<const pending_write>{} : how.saved->pending_writes);
-  if (how.saved && !how.reapplies)
+  if (how.saved && !how.reapplies) {
     book_.force(how.saved->pending_writes);
+    for (const auto& w : how.saved->pending_writes)
+      earlier_.insert(w.task_id);
+  }
   if (how.moved_here)
     book_.force_all(state);
 }
 
 void run_deltas::command_wrote(std::int64_t step, const task_write_list& writes, bool carried) {
   if (at_exit_ && !carried)
-    exit_.collect(step, std::string{names::null_task_id}, "", writes);
+    exit_.collect(step, std::string{names::null_task_id}, std::string{names::command_path}, writes);
   else if (carried || fresh_ || branch_)
     book_.force(writes);
 }
@@ -32,7 +36,7 @@ void run_deltas::command_wrote(std::int64_t step, const task_write_list& writes,
 void run_deltas::applied(std::int64_t step, const std::string& task_id,
                          const std::string& task_path, const task_write_list& writes) {
   book_.force_overwritten(writes);
-  if (branch_)
+  if (branch_ || earlier_.contains(task_id)) // what is stored of it is not this
     book_.force(writes);
   if (at_exit_)
     exit_.collect(step, task_id, task_path, writes);
@@ -41,6 +45,7 @@ void run_deltas::applied(std::int64_t step, const std::string& task_id,
 void run_deltas::made(const std::vector<channel_index>* updated) {
   book_.count(updated);
   branch_ = false;
+  earlier_.clear();
 }
 
 std::vector<task_writes> run_deltas::take_exit_writes(const thread_state& state) {

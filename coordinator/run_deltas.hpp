@@ -11,6 +11,7 @@
 #include "coordinator/exit_writes.hpp"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -65,6 +66,7 @@ private:
   delta_book book_;
   exit_writes exit_;
   std::string base_id_;
+  std::set<std::string, std::less<>> earlier_; // tasks that run again, beside their stored writes
   bool fresh_ = false;
   bool branch_ = false;
   bool addressed_ = false;

@@ -46,6 +46,12 @@ task_write_list outside_writes(const graph_plan& plan, const command& c) {
   return out;
 }
 
+// Whether what is shown may be lost without a write.
+bool forgets(const graph_plan& plan, const shown_channels& shown) {
+  return std::any_of(shown.keys.begin(), shown.keys.end(),
+                     [&plan](channel_index c) { return reacts_to_silence(plan.channels[c].spec); });
+}
+
 } // namespace
 
 void run_loop::begin(run_request request) {
@@ -71,6 +77,10 @@ void run_loop::begin(run_request request) {
   outcome_.reset();
   upward_.reset();
   first_step_ = true;
+  answer_marked_ = false;
+  first_gotos_.clear();
+  last_shown_.reset();
+  forgets_output_ = forgets(*shared_->plan, shown_);
   waiting_since_.clear();
   before_.reset();
   input_order_.clear();
@@ -122,6 +132,7 @@ result<void> run_loop::enter(run_request& request) {
   bool named = nested() && shared_->addressed.contains(shared_->ns);
   bool travelling = request.addressed && (named || !((cmd && cmd->resume) || told.value_or(false)));
   replaying_ = travelling || request.superseded;
+  strict_ = config.strict_resume && !request.superseded;
   forks_ = resuming && travelling
            && ((source_ != "update" && source_ != "fork") || request.superseded);
   deltas_.begin(plan(), state_,
@@ -145,16 +156,10 @@ result<void> run_loop::enter(run_request& request) {
     for (auto& [id, task] : pending_.tasks)
       task.answers.clear();
   }
-  // An answer that a task took is used up; one that was stored just before a crash is not. A new
-  // input asks new questions, which only lenient resume lets an old answer answer.
-  if (pending_.answer && !cmd && (resuming || !config.strict_resume)) {
-    bool used = std::any_of(pending_.tasks.begin(), pending_.tasks.end(), [this](const auto& t) {
-      const auto& taken = t.second.answers;
-      return std::find(taken.begin(), taken.end(), *pending_.answer) != taken.end();
-    });
-    if (!used)
-      shared_->give_answer(*pending_.answer);
-  }
+  // An answer that was stored just before a crash is not used up. A new input asks new questions,
+  // which only lenient resume lets an old answer answer.
+  if (pending_.answer && !cmd && (resuming || !strict_))
+    shared_->give_answer(*pending_.answer);
   if (cmd) {
     if (!saved && cmd->resume && stored_)
       return nothing_to_resume(config.thread_id);
@@ -172,8 +177,12 @@ result<void> run_loop::enter(run_request& request) {
       input_order_.push_back(name);
     return start_with(u->to_value());
   }
-  if (cmd) // on a fresh thread: the command was applied, and the entry edges follow
+  if (cmd) { // on a fresh thread: the command was applied, and the entry edges follow
+    for (const auto& w : pending_.outside)
+      if (w.channel == no_index || plan().channels[w.channel].control)
+        first_gotos_.push_back(w);
     return start_with(value::map());
+  }
   if (told) // within a run that is resumed there may be nothing to do
     return {};
   return error{errc::empty_input, "Received no input for __start__"};
@@ -193,9 +202,8 @@ result<void> run_loop::check_answer(const value& answer) {
   if (!stored_)
     return error{errc::ambiguous_resume, "Cannot use Command(resume=...) without checkpointer"};
   auto waiting = pending_.waiting();
-  bool strict = shared_->config.strict_resume;
   if (is_answer_map(answer)) {
-    if (!strict)
+    if (!strict_)
       return {};
     if (answer.empty())
       return error{errc::unknown_interrupt, "The resume map names no interrupt"};
@@ -207,7 +215,7 @@ result<void> run_loop::check_answer(const value& answer) {
     return {};
   }
   if (waiting.size() > 1)
-    return error{strict ? errc::unknown_interrupt : errc::ambiguous_resume,
+    return error{strict_ ? errc::unknown_interrupt : errc::ambiguous_resume,
                  "When there are multiple pending interrupts, you must specify the interrupt id "
                  "when resuming. Docs: https://docs.langchain.com/oss/python/langgraph/"
                  "interrupts#handling-multiple-interrupts."};
@@ -243,7 +251,8 @@ result<void> run_loop::take_command(const command& c) {
   auto all = store_writes(plan(), pending_.outside);
   if (pending_.answer)
     all.emplace_back(names::resume, *pending_.answer);
-  task_writes null_task{std::string{names::null_task_id}, deltas_.stored_path(""), std::move(all)};
+  task_writes null_task{std::string{names::null_task_id},
+                        deltas_.stored_path(std::string{names::command_path}), std::move(all)};
   if (shared_->config.durability == durability::exit) {
     unsaved_.push_back(std::move(null_task));
     return {};
@@ -277,7 +286,6 @@ result<void> run_loop::resume_thread() {
     for (auto& [id, task] : pending_.tasks)
       task.questions.clear();
     put_checkpoint("fork", nullptr);
-    updated_ = std::nullopt;
   }
   if (!nested())
     host_.resumed(lifecycle("pending"));

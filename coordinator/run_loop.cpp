@@ -106,7 +106,9 @@ void run_loop::launch_more() {
   if (bound == 0 || bound > limits::tasks_in_flight_max)
     bound = limits::tasks_in_flight_max;
   bool alone = unfinished_ == 1;
-  while (next_slot_ < slots_.size() && running_ < bound) {
+  // A task that runs inline may close its step and plan, or end, what comes behind it.
+  for (auto epoch = epoch_; epoch == epoch_ && phase_ == phase::running
+                            && next_slot_ < slots_.size() && running_ < bound;) {
     auto& s = slots_[next_slot_++];
     if (s.ended || s.call) // a started task runs already
       continue;
@@ -132,6 +134,8 @@ task_ptr run_loop::make_task(const slot& s, std::uint32_t place) {
   task->timeout = s.plan.timeout ? *s.plan.timeout : node.timeout;
   give_input(*task, s);
   give_answers(*task);
+  if (s.plan.node == 0)
+    task->early = std::exchange(first_gotos_, {});
   task->metadata = shared_->config.metadata;
   if (node.metadata.is_map()) {
     if (!task->metadata.is_map())
@@ -254,8 +258,10 @@ void run_loop::record(slot& s, detail::task_scope& task) {
     if (s.writes.empty())
       s.writes.push_back(write_to(names::no_writes, {}));
   }
-  if (stored_) // else nobody needs the list
+  if (stored_) { // else nobody needs the list
+    mark_answer_taken();
     keep_writes(s, writes_of(s, task));
+  }
   if (!bubbles(s))
     report(s);
   if (task.status == task_status::done)
@@ -304,7 +310,7 @@ void run_loop::report(const slot& s) {
         emit(stream_mode::values, part);
       }
       questions_.insert(questions_.end(), s.questions.begin(), s.questions.end());
-      values_shown_ = true;
+      note_shown();
     }
   } else if (s.status == task_status::done && s.plan.node != 0 && wants(stream_mode::updates)) {
     emit(stream_mode::updates,
@@ -447,6 +453,7 @@ void run_loop::applied() {
   if (show_values)
     emit_values();
   pending_ = {};
+  shared_->forget_answer(); // it was for the questions of this step
   replaying_ = false;
   put_checkpoint("loop", &*updated_);
   if (std::exchange(first_step_, false)) {

@@ -161,6 +161,7 @@ private:
 
   // saving (run_saving.cpp)
   void keep_writes(const slot& s, const task_write_list& writes);
+  void mark_answer_taken();
   checkpoint_ref here(std::string checkpoint_id) const {
     return {shared_->config.thread_id, shared_->ns, std::move(checkpoint_id)};
   }
@@ -177,6 +178,7 @@ private:
   bool wants(stream_mode mode) const { return shared_->wants(mode); }
   void emit(stream_mode mode, value data);
   void release_parts();
+  void note_shown();
   void emit_values();
   void emit_checkpoint();
   void emit_task_start(const slot& s);
@@ -212,7 +214,10 @@ private:
   stored_writes pending_; // of the checkpoint the run started from, until the first step ended
   bool replaying_ = false;
   bool forks_ = false;
-  std::string source_; // of the loaded checkpoint
+  std::string source_;          // of the loaded checkpoint
+  task_write_list first_gotos_; // of a command on a fresh thread: followed beside the entry edges
+  bool strict_ = true;          // answers must answer something
+  bool answer_marked_ = false;  // that a task took the plain answer is stored
   bool first_step_ = true;
   std::vector<std::string> input_order_; // the keys of the input, when it has an order
 
@@ -246,6 +251,10 @@ private:
     stream_part part;
   };
   std::deque<held_part> held_;
+  /// The output is what was shown last. Only where channels lose their value without a write is
+  /// that not the state at the end, and kept.
+  std::optional<std::pair<value, state_update>> last_shown_;
+  bool forgets_output_ = false;
   bool values_shown_ = false;
   std::vector<interrupt> questions_;
   std::vector<std::string> next_;

@@ -27,8 +27,14 @@ void run_loop::release_parts() {
   }
 }
 
-void run_loop::emit_values() {
+void run_loop::note_shown() {
   values_shown_ = true;
+  if (forgets_output_)
+    last_shown_.emplace(read_output(state_, shown_), read_in_order(state_, shown_));
+}
+
+void run_loop::emit_values() {
+  note_shown();
   if (wants(stream_mode::values))
     emit(stream_mode::values, read_output(state_, shown_));
 }
@@ -83,6 +89,8 @@ run_result run_loop::make_result() const {
   run_result out;
   if (stopped_ && plan().functional)
     out.output = value::map();
+  else if (last_shown_)
+    out.output = last_shown_->first;
   else if (values_shown_ || stopped_)
     out.output = read_output(state_, shown_);
   out.questions = questions_;
@@ -190,7 +198,7 @@ void run_loop::complete() {
   ++epoch_;
   run_end outcome{std::move(*outcome_), std::move(upward_)};
   if (nested() && outcome.how && !outcome.how->stopped)
-    outcome.update = read_in_order(state_, shown_);
+    outcome.update = last_shown_ ? last_shown_->second : read_in_order(state_, shown_);
   outcome_.reset();
   upward_.reset();
   drop_calls();

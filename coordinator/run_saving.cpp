@@ -23,6 +23,17 @@ void run_loop::keep_writes(const slot& s, const task_write_list& writes) {
          shared_->config.durability == durability::sync ? save_ack::durable : save_ack::accepted);
 }
 
+// A plain answer is stored until its step is over, and used once: who took it may be a task further
+// in, or one that stores nothing itself. The path it is stored with says so.
+void run_loop::mark_answer_taken() {
+  if (!pending_.answer || answer_marked_ || nested() || shared_->answer_waits())
+    return;
+  answer_marked_ = true;
+  unsaved_.push_back({std::string{names::null_task_id},
+                      std::string{names::taken_path},
+                      {{std::string{names::resume}, *pending_.answer}}});
+}
+
 void run_loop::put_checkpoint(std::string_view source, const std::vector<channel_index>* updated) {
   auto before = std::exchange(checkpoint_id_, host_.next_checkpoint_id(step_));
   if (shared_->config.durability != durability::exit)

@@ -78,10 +78,10 @@ stored_writes read_stored(const graph_plan& plan, const std::vector<pending_writ
   for (const auto& w : writes) {
     if (w.task_id != names::null_task_id)
       add_to(out.tasks[w.task_id], plan, w);
-    else if (w.channel == names::resume)
-      out.answer = w.value;
-    else
+    else if (w.channel != names::resume)
       out.outside.push_back(restore_write(plan, w.channel, w.value));
+    else if (w.task_path != names::taken_path)
+      out.answer = w.value;
   }
   return out;
 }

@@ -32,7 +32,7 @@ struct task_record {
 struct stored_writes {
   std::map<std::string, task_record, std::less<>> tasks; // by task id
   task_write_list outside;                               // the null task's, without answers
-  std::optional<value> answer;                           // the null task's plain answer
+  std::optional<value> answer; // the null task's plain answer, unless a task took it
 
   const task_record* find(std::string_view task_id) const;
   /// The questions of all tasks that wait, each once, in the order of their tasks' ids.

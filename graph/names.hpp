@@ -22,6 +22,10 @@ inline constexpr std::string_view error_handler_prefix = "__error_handler__";
 inline constexpr std::string_view default_error_handler = "__default_error_handler__";
 inline constexpr std::string_view error_handler_path = "node_error_handler";
 inline constexpr std::string_view scheduled = "__scheduled__";
+/// The task paths of what a command brought, and of its plain answer once a task took it: the
+/// latter sorts first, both before those of tasks.
+inline constexpr std::string_view command_path = "!";
+inline constexpr std::string_view taken_path = " taken";
 inline constexpr std::string_view tasks = "__pregel_tasks";
 inline constexpr std::string_view push = "__pregel_push";
 inline constexpr std::string_view pull = "__pregel_pull";

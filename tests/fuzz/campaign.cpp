@@ -72,7 +72,7 @@ private:
   void try_seed(std::uint64_t seed, hosts& on) {
     tally_.seed = seed;
     ::alarm(plan_seconds_max);
-    auto p = make_plan(seed, options_.known);
+    auto p = make_plan(seed);
     coverage seen;
     auto found = try_plan(p, on, {.seen = &seen});
     ::alarm(0);
@@ -135,7 +135,7 @@ bool has_all(const tally& t) {
 void print_finding(const campaign_options& o, std::uint64_t seed) {
   std::cout << "to see it: " << o.replay << " " << seed << std::endl;
   if (o.shrink)
-    print_smaller(make_plan(seed, o.known));
+    print_smaller(make_plan(seed));
 }
 
 } // namespace

@@ -1,8 +1,6 @@
 // Many seeds, one after another.
 #pragma once
 
-#include "tests/fuzz/known_differences.hpp"
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,7 +14,6 @@ struct campaign_options {
   std::uint64_t graphs_min = 0;      // goes on until so many were tried
   bool keep_going = false;           // behind a difference
   bool shrink = true;
-  known_differences known = {};
   std::string replay = "troupe-fuzz --replay"; // the command that shows a seed
 };
 

@@ -20,7 +20,6 @@ struct options {
   campaign_options campaign;
   std::optional<std::uint64_t> replayed;
   std::optional<std::uint64_t> test_seed;
-  std::vector<std::string> as_specified;
   bool no_shrink = false;
 };
 
@@ -39,24 +38,13 @@ void add_flags(CLI::App& app, options& o) {
     ->excludes(runs);
   app.add_flag("--keep-going", o.campaign.keep_going, "Does not end at the first difference");
   app.add_flag("--no-shrink", o.no_shrink, "Prints no smaller plan");
-  app
-    .add_option("--as-specified", o.as_specified,
-                "The interpreter does not follow troupe in this known difference")
-    ->check(CLI::IsMember(names_of_known_differences()));
   app.add_option("--replay", o.replayed, "Prints one seed's graph, calls and both answers")
     ->excludes(seed)
     ->excludes(runs);
 }
 
-std::string replay_command(const std::string& program, const options& o) {
-  auto out = program;
-  for (const auto& name : o.as_specified)
-    out += " --as-specified " + name;
-  return out + " --replay";
-}
-
 int replay(std::uint64_t seed, const campaign_options& o) {
-  auto p = make_plan(seed, o.known);
+  auto p = make_plan(seed);
   if (!print_trial(p))
     return 0;
   if (o.shrink)
@@ -72,10 +60,8 @@ int fuzz_main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (o.test_seed && app.count("--seed") == 0)
     o.campaign.seed = *o.test_seed * seeds_of_a_test;
-  for (const auto& name : o.as_specified)
-    follow_specification(o.campaign.known, name);
   o.campaign.shrink = !o.no_shrink;
-  o.campaign.replay = replay_command(argv[0], o);
+  o.campaign.replay = std::string{argv[0]} + " --replay";
   return o.replayed ? replay(*o.replayed, o.campaign) : run_campaign(o.campaign) ? 0 : 1;
 }
 

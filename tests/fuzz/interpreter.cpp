@@ -31,10 +31,8 @@ value result_of(const graph_model& g, const write_list& writes) {
 
 } // namespace
 
-interpreter::interpreter(std::shared_ptr<const graph_design> g, const known_differences& known)
-  : graph_{std::make_shared<graph_model>(std::move(g))} {
-  world_.known = known;
-}
+interpreter::interpreter(std::shared_ptr<const graph_design> g)
+  : graph_{std::make_shared<graph_model>(std::move(g))} {}
 
 std::string interpreter::id_at(std::uint32_t place) const {
   auto all = world_.thread.history("");
@@ -284,9 +282,7 @@ void interpreter::update_as(const call& c, const checkpoint_model* saved, state_
   bool superseded = c.at && saved != world_.thread.latest("");
   if (saved && !superseded) {
     auto r = loop::persisted(*graph_, {.output = t.writes});
-    bool all = thread_model::store(world_.thread.find("", saved->id)->pending, t.id, r, true);
-    if (world_.known.second_delta_writes_are_lost && graph_->has_delta && !all)
-      throw no_answer{"an update of a delta channel that troupe loses"};
+    thread_model::store(world_.thread.find("", saved->id)->pending, t.id, r, true);
   }
   loop::apply(*graph_, s, {t}, true);
 }

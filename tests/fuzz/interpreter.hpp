@@ -14,7 +14,7 @@ namespace troupe::fuzz {
 
 class interpreter {
 public:
-  interpreter(std::shared_ptr<const graph_design> g, const known_differences& known);
+  explicit interpreter(std::shared_ptr<const graph_design> g);
 
   /// What the call answers, and the thread behind it.
   /// Errors: throws no_answer.

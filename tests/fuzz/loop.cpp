@@ -43,14 +43,11 @@ outcome loop::go() {
   for (;;) {
     tasks_ = prepare(world_, graph_, state_, id_, set_.ns, step_, true);
     if (step_ > stop_) {
-      avoid_crash();
       world_.seen.saw(feature::recursion_limits);
       throw fails("GraphRecursionError");
     }
-    if (tasks_.empty()) {
-      bool now = world_.known.output_is_the_state_at_the_end && !last_values_.is_null();
-      return {.output = now ? read(graph_, state_, graph_.outputs) : last_values_};
-    }
+    if (tasks_.empty())
+      return {.output = last_values_};
     if (!replaying_)
       for (auto& t : tasks_)
         if (auto stored = pending_.tasks.find(t.id);
@@ -60,18 +57,11 @@ outcome loop::go() {
         }
     if (stops(set_.before, tasks_)) {
       world_.seen.saw(feature::breakpoints);
-      avoid_crash();
       return pause({});
     }
     if (auto o = step())
       return *o;
   }
-}
-
-void loop::avoid_crash() const {
-  if (world_.known.end_behind_an_inline_step_crashes && put_ && tasks_.size() > 1
-      && (!set_.stored || set_.durability != durability::sync))
-    throw no_answer{"a place where troupe crashes"};
 }
 
 std::optional<outcome> loop::step() {
@@ -96,7 +86,6 @@ std::optional<outcome> loop::step() {
   if (stops(set_.after, tasks_)) {
     world_.seen.saw(feature::breakpoints);
     tasks_ = prepare(world_, graph_, state_, id_, set_.ns, step_, true);
-    avoid_crash();
     return pause({});
   }
   set_.resuming.reset();
@@ -177,14 +166,11 @@ void loop::commit(task_model& t, const done_with& how, const asking& a) {
   stored = r;
   stored.answers = answers;
   dirty_.insert(t.id);
-  if (auto* kept = world_.thread.find("", set_.plain->stored_at); kept && a.used && !set_.nested)
-    kept->pending.taken_unseen = false;
   if (set_.durability == durability::exit)
     return;
   auto* kept = set_.stored ? world_.thread.find(set_.ns, id_) : nullptr;
-  bool all = !kept || thread_model::store(kept->pending, t.id, persisted(graph_, r));
-  if (world_.known.second_delta_writes_are_lost && graph_.has_delta && !all)
-    throw no_answer{"a write to a delta channel that troupe loses"};
+  if (kept)
+    thread_model::store(kept->pending, t.id, persisted(graph_, r));
 }
 
 void loop::put(const std::string& source, bool with_updated) {
@@ -202,10 +188,8 @@ void loop::put(const std::string& source, bool with_updated) {
   id_ = c.id;
   current_ = std::move(c);
   pending_ = {};
-  if (!set_.nested && set_.plain->waiting) {
-    set_.plain->waiting.reset();
-    set_.plain->stale = true;
-  }
+  if (!set_.nested)
+    set_.plain->waiting.reset(); // it was for the questions of this step
   dirty_.clear();
   outside_dirty_ = false;
   put_ = true;
@@ -249,6 +233,8 @@ outcome loop::pause(std::vector<question> questions) {
   outcome out{.how = outcome::paused,
               .output = read(graph_, state_, graph_.outputs),
               .questions = std::move(questions)};
+  if (out.questions.empty() && !last_values_.is_null())
+    out.output = last_values_; // a breakpoint shows nothing new
   std::vector<task_model> finished;
   for (const auto& t : tasks_)
     if (t.finished)
@@ -259,7 +245,7 @@ outcome loop::pause(std::vector<question> questions) {
     return out;
   auto after = state_;
   auto updated = apply(graph_, after, finished, true);
-  if (world_.known.output_is_the_state_at_the_end || shows(updated, finished))
+  if (shows(updated, finished))
     out.output = read(graph_, after, graph_.outputs);
   return out;
 }

@@ -5,7 +5,6 @@
 #include "tests/fuzz/body.hpp"
 #include "tests/fuzz/coverage.hpp"
 #include "tests/fuzz/graph_model.hpp"
-#include "tests/fuzz/known_differences.hpp"
 #include "tests/fuzz/thread_model.hpp"
 
 #include <memory>
@@ -24,7 +23,6 @@ struct no_answer {
 
 /// What all runs of a plan share.
 struct world {
-  known_differences known;
   thread_model thread;
   coverage seen;
   run_counts counts;
@@ -40,7 +38,6 @@ struct world {
 struct plain_answer {
   std::optional<value> waiting;
   std::string stored_at;     // the checkpoint of the root that keeps it
-  bool stale = false;        // there was one, and nobody took it in the step it was for
   std::size_t asked_for = 0; // how often a question without an answer came for one
 };
 
@@ -150,7 +147,6 @@ private:
   void start();
   outcome go();
   std::optional<outcome> step();
-  void avoid_crash() const;
   done_with run_tasks();
   std::set<std::string> apply_step();
   std::vector<part> entry_parts(const value& input) const;

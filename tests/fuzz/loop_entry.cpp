@@ -68,9 +68,6 @@ void loop::enter() {
   }
   if (set_.commanded)
     take_command();
-  if (world_.known.some_answers_are_used_again && pending_.taken_unseen && !set_.commanded
-      && !travelling_ && !set_.nested)
-    throw no_answer{"a used answer that troupe offers again"};
   if (!set_.nested) {
     // An answer counts for what asked for it: not in a run that brings others (H6 of design.md).
     if (!set_.commanded || set_.answer)
@@ -92,7 +89,7 @@ void loop::enter() {
 
 void loop::check_answers() const {
   auto waiting = pending_.waiting();
-  bool strict = set_.strict && (world_.known.strict_at_superseded_checkpoints || !superseded_);
+  bool strict = set_.strict && !superseded_;
   if (set_.answer && waiting.size() > 1)
     throw failure{strict ? "UnknownInterruptError" : "RuntimeError", ""};
   if (!set_.answers || !strict)
@@ -111,15 +108,12 @@ void loop::take_command() {
   write_list writes;
   if (state_.versions.empty()) // a fresh thread: START goes there, besides its edges
     entry_ = set_.goto_;
-  else
-    for (const auto& node : set_.goto_)
-      writes.emplace_back(branch_to(node), value(START));
+  for (const auto& node : set_.goto_)
+    writes.emplace_back(branch_to(node), value(START));
   for (const auto& [key, v] : set_.update.entries())
     writes.emplace_back(key, v);
   if (writes.empty() && entry_.empty() && !set_.answer && !set_.answers)
     throw failure{"EmptyInputError", ""};
-  if (world_.known.fresh_command_goes_nowhere && !entry_.empty())
-    throw no_answer{"a command that goes somewhere on a fresh thread"};
   pending_.outside.insert(pending_.outside.end(), writes.begin(), writes.end());
   if (set_.answer)
     pending_.answer = set_.answer;
@@ -143,8 +137,6 @@ void loop::resume() {
       task.questions.clear();
     world_.seen.saw(feature::forks);
     put("fork", false);
-    if (world_.known.fork_forgets_what_was_updated)
-      state_.updated.reset();
   }
   last_values_ = read(graph_, state_, graph_.outputs);
 }

@@ -203,8 +203,6 @@ value loop::ask(const task_model& t, asking& a, const value& q) {
   ++a.count;
   ++set_.plain->asked_for;
   world_.seen.saw(set_.nested ? feature::questions_in_subgraphs : feature::questions);
-  if (world_.known.answers_outlive_their_step && set_.plain->stale)
-    throw no_answer{"an answer that troupe keeps too long"};
   if (!set_.plain->waiting)
     throw asked{{question_id(task_ns(set_.ns, t), a.answers.size()), q}};
   world_.seen.saw(feature::answers);
@@ -213,7 +211,6 @@ value loop::ask(const task_model& t, asking& a, const value& q) {
   set_.plain->waiting.reset();
   if (auto* kept = world_.thread.find("", set_.plain->stored_at)) {
     kept->pending.answer.reset(); // used once
-    kept->pending.taken_unseen = true;
   }
   return a.answers.back();
 }

@@ -6,7 +6,6 @@
 
 #include "tests/fuzz/coverage.hpp"
 #include "tests/fuzz/dice.hpp"
-#include "tests/fuzz/known_differences.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -159,7 +158,6 @@ struct plan {
   std::vector<call> calls;
   keeper kept = keeper::memory;
   fuzz::pace pace = pace::plain;
-  known_differences known = {};
 };
 
 // ---- making and showing ---------------------------------------------------------------------

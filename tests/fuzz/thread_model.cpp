@@ -41,18 +41,15 @@ std::vector<const checkpoint_model*> thread_model::history(const std::string& ns
   return out;
 }
 
-bool thread_model::store(pending_record& where, const std::string& task, const task_record& more,
+void thread_model::store(pending_record& where, const std::string& task, const task_record& more,
                          bool from_outside) {
   auto& stored = where.tasks[task];
   auto& taken = stored.positions;
   auto position = more.first;
-  bool all = true;
   for (const auto& w : more.output) {
     auto here = position++;
-    if (std::find(taken.begin(), taken.end(), here) != taken.end()) {
-      all = false;
+    if (std::find(taken.begin(), taken.end(), here) != taken.end())
       continue;
-    }
     auto at = stored.from_outside;
     if (from_outside)
       ++stored.from_outside;
@@ -68,7 +65,6 @@ bool thread_model::store(pending_record& where, const std::string& task, const t
     stored.questions = more.questions;
   if (!more.answers.empty())
     stored.answers = more.answers;
-  return all;
 }
 
 } // namespace troupe::fuzz

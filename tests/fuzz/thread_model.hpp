@@ -42,7 +42,6 @@ struct pending_record {
   std::map<std::string, task_record> tasks; // by task id
   write_list outside;                       // of the null task
   std::optional<value> answer;              // the plain answer; gone when it was used
-  bool taken_unseen = false;                // by a task whose answers are not stored here
 
   std::vector<question> waiting() const;
 };
@@ -79,8 +78,7 @@ public:
 
   /// Stores what a task wrote, by position: one that is there is kept, the rest is replaced.
   /// What an update from outside adds stands in front: writes are ordered by the path they have.
-  /// Whether all of the output was stored.
-  static bool store(pending_record& where, const std::string& task, const task_record& more,
+  static void store(pending_record& where, const std::string& task, const task_record& more,
                     bool from_outside = false);
 
 private:

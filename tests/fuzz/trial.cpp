@@ -24,11 +24,10 @@ std::string finding::kind() const {
   return out;
 }
 
-plan make_plan(std::uint64_t seed, const known_differences& known) {
+plan make_plan(std::uint64_t seed) {
   dice d{seed};
   plan out;
   out.seed = seed;
-  out.known = known;
   out.kept = d.chance(25) ? keeper::lmdb : keeper::memory;
   auto n = d.below(100);
   out.pace = n < 45   ? pace::plain
@@ -37,7 +36,7 @@ plan make_plan(std::uint64_t seed, const known_differences& known) {
                       : pace::delayed;
   out.graph = make_graph(d);
   call_chooser chooser{*out.graph, d};
-  interpreter thread{out.graph, known};
+  interpreter thread{out.graph};
   auto calls = d.between(1, calls_max);
   for (std::uint32_t tries = 0; out.calls.size() < calls && tries < tries_max;) {
     auto c = chooser.choose(thread);
@@ -54,7 +53,7 @@ plan make_plan(std::uint64_t seed, const known_differences& known) {
 }
 
 std::optional<finding> try_plan(const plan& p, hosts& on, const trial_report& report) {
-  interpreter expected{p.graph, p.known};
+  interpreter expected{p.graph};
   subject troupe_side{p, on.get(p.kept)};
   for (std::size_t i = 0; i < p.calls.size(); ++i) {
     const auto& c = p.calls[i];

@@ -22,7 +22,7 @@ struct finding {
 };
 
 /// The plan of a seed: the graph, then calls chosen one by one where the interpreter stands.
-plan make_plan(std::uint64_t seed, const known_differences& known);
+plan make_plan(std::uint64_t seed);
 
 /// What a trial tells besides its finding.
 /// Shape: `log` gets the calls with both answers as text; `seen`, what happened in them; `begins`

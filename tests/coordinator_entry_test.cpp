@@ -1,0 +1,145 @@
+// How a run enters a thread and what it leaves: answers that are used once, commands on fresh
+// threads, forks, what a run shows at its end.
+#include "tests/coordinator_fixture.hpp"
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+runtime_options in_memory() {
+  return {.saver = make_memory_saver()};
+}
+
+state_update logged(const value& what) {
+  return {{"log", value::list({what})}};
+}
+
+/// Asks `questions` times and logs the answers.
+void add_asking(state_graph<>& g, const char* name, int questions) {
+  g.add_node(name, [questions](const state_view&, context& ctx) {
+    std::vector<value> answers;
+    for (int i = 0; i < questions; ++i)
+      answers.push_back(ctx.interrupt(i));
+    return state_update{{"log", value::list(std::move(answers))}};
+  });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(coordinator_entry)
+
+// START runs inline and plans a step of two tasks, at which the run pauses.
+BOOST_DATA_TEST_CASE(a_run_pauses_before_a_step_of_several_tasks, boost::unit_test::data::xrange(3),
+                     durable) {
+  state_graph<> g{{{"log", append}}};
+  for (const char* name : {"a", "b"}) {
+    g.add_node(name, [name] { return logged(name); });
+    g.add_edge(START, name);
+  }
+  runtime rt{in_memory()};
+  auto app = rt.load(g.compile({.interrupt_before = {"b"}}));
+  run_config config{.thread_id = "t", .durability = static_cast<durability>(durable)};
+  BOOST_TEST(app.invoke({}, config).paused());
+  BOOST_TEST(app.invoke(nullptr, config).output["log"] == words({"a", "b"}));
+}
+
+BOOST_DATA_TEST_CASE(a_plain_answer_that_a_graph_further_in_took_answers_nothing_else,
+                     boost::unit_test::data::xrange(3), durable) {
+  state_graph<> in{{{"log", append}}};
+  add_asking(in, "asks", 2);
+  in.add_edge(START, "asks");
+  state_graph<> g{{{"log", append}}};
+  g.add_node("graph", in.compile());
+  g.add_edge(START, "graph");
+  runtime rt{in_memory()};
+  auto app = rt.load(g.compile());
+  run_config config{.thread_id = "t", .durability = static_cast<durability>(durable)};
+  app.invoke({}, config);
+  BOOST_TEST(app.invoke(answer("first"), config).paused());
+  auto again = app.invoke(nullptr, config); // no answer: the second question waits on
+  BOOST_REQUIRE(again.interrupts().size() == 1u);
+  BOOST_TEST(again.interrupts()[0].value == value(1));
+  BOOST_TEST(app.invoke(answer("second"), config).output["log"] == words({"first", "second"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_plain_answer_that_no_task_of_its_step_took_is_forgotten) {
+  std::atomic<bool> asks_first{true};
+  state_graph<> g{{{"log", append}}};
+  g.add_node("first", [&asks_first](const state_view&, context& ctx) {
+    if (asks_first)
+      ctx.interrupt("first?");
+    return logged("first");
+  });
+  add_asking(g, "second", 1);
+  g.add_edge(START, "first");
+  g.add_edge("first", "second");
+  runtime rt{in_memory()};
+  auto app = rt.load(g.compile());
+  app.invoke({}, {.thread_id = "t"});
+  asks_first = false;
+  auto paused = app.invoke(answer("for the first"), {.thread_id = "t"});
+  BOOST_TEST(paused.interrupts().size() == 1u);
+  BOOST_TEST(paused.output["log"] == words({"first"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_command_on_a_fresh_thread_goes_where_it_says_beside_the_entry_edges) {
+  state_graph<> g{{{"log", append}, {"x", last_value}}};
+  for (const char* name : {"a", "z"})
+    g.add_node(name, [name] { return logged(name); });
+  g.add_edge(START, "a");
+  runtime rt{in_memory()};
+  command c;
+  c.update = state_update{{"x", 42}};
+  c.goto_ = "z";
+  auto out = rt.load(g.compile()).invoke(c, {.thread_id = "t"}).output;
+  BOOST_TEST(out["log"] == words({"a", "z"}));
+  BOOST_TEST(out["x"] == value(42));
+}
+
+BOOST_AUTO_TEST_CASE(the_output_is_what_was_shown_last_even_if_a_channel_has_forgotten_it) {
+  state_graph<> g{{{"note", any_value}}};
+  g.add_node("writes", [] { return state_update{{"note", "read me"}}; });
+  g.add_node("writes_nothing", [] {});
+  g.add_edge(START, "writes");
+  g.add_edge("writes", "writes_nothing");
+  runtime rt{in_memory()};
+  auto app = rt.load(g.compile());
+  BOOST_TEST(app.invoke({}, {.thread_id = "t"}).output["note"] == value("read me"));
+  BOOST_TEST(!app.get_state({.thread_id = "t"}).values.contains("note"));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_finished_task_s_node_is_made_to_write_beside_its_own_writes_is_kept) {
+  state_graph<> g{{{"d", delta(append)}}};
+  g.add_node("done", [] {});
+  g.add_node("fails", []() -> state_update { throw std::runtime_error{"no"}; });
+  g.add_edge(START, "done");
+  g.add_edge(START, "fails");
+  runtime rt{in_memory()};
+  auto app = rt.load(g.compile());
+  run_config config{.thread_id = "t"};
+  BOOST_TEST(!app.try_invoke({}, config).has_value());
+  app.update_state(config, state_update{{"d", words({"by hand"})}}, "done");
+  BOOST_TEST(app.get_state(config).values["d"] == words({"by hand"}));
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_at_a_superseded_checkpoint_need_not_answer_anything) {
+  state_graph<> g{{{"log", append}}};
+  add_asking(g, "asks", 1);
+  g.add_edge(START, "asks");
+  runtime rt{in_memory()};
+  auto app = rt.load(g.compile());
+  auto asked = app.invoke({}, {.thread_id = "t"}).checkpoint_id;
+  app.invoke(answer("one"), {.thread_id = "t"});
+  auto by_id = answer(value::map({{std::string(32, '0'), "nobody asked"}}));
+  auto old = app.try_invoke(by_id, {.thread_id = "t", .checkpoint_id = asked});
+  BOOST_TEST((code_of(old) == errc::ok));
+  auto head = app.try_invoke(by_id, {.thread_id = "t"});
+  BOOST_TEST((code_of(head) == errc::unknown_interrupt));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe
