@@ -1,6 +1,7 @@
 #include "persistence/encoded_request.hpp"
 
 #include "persistence/saver_rules.hpp"
+#include "persistence/value_patch.hpp"
 
 namespace troupe {
 
@@ -14,9 +15,21 @@ error refused(std::string_view what, std::string_view name, std::string_view why
   return {errc::invalid_value, std::move(text)};
 }
 
+// What the new value of a channel may be a patch of. On another branch the last value that was
+// stored may have a higher version; patches always lead to lower ones.
+const value_base* find_base(const value_bases* bases, const std::string& channel,
+                            const checkpoint& cp) {
+  if (!bases)
+    return nullptr;
+  auto found = bases->find(channel);
+  auto* at = find_named(cp.channel_versions, channel);
+  return found != bases->end() && at && found->second.at.number < at->number ? &found->second
+                                                                             : nullptr;
+}
+
 } // namespace
 
-result<void> encoded_request::encode(const save_request& request) {
+result<void> encoded_request::encode(const save_request& request, const value_bases* bases) {
   if (bytes_.capacity() > kept_bytes_max)
     bytes_ = {};
   bytes_.clear();
@@ -29,10 +42,15 @@ result<void> encoded_request::encode(const save_request& request) {
   if (!request.put)
     return {};
   const auto& cp = request.put->checkpoint;
-  for (const auto& channel : request.put->new_versions)
-    if (auto* val = find_named(cp.channel_values, channel))
-      if (auto ok = append(*val, "channel ", channel); !ok)
-        return ok;
+  for (const auto& channel : request.put->new_versions) {
+    auto* val = find_named(cp.channel_values, channel);
+    if (!val)
+      continue;
+    if (auto* base = find_base(bases, channel, cp); base && append_as_patch(*val, *base))
+      continue;
+    if (auto ok = append(*val, "channel ", channel); !ok)
+      return ok;
+  }
   return append(request.put->metadata, "the metadata of ", cp.id);
 }
 
@@ -45,13 +63,27 @@ result<void> encoded_request::append(const value& v, std::string_view what, std:
     return refused(what, name,
                    "too large: " + std::to_string(size) + " bytes, at most "
                      + std::to_string(limits::value_size_bytes_max));
-  ends_.push_back(bytes_.size());
+  ends_.push_back({bytes_.size()});
   return {};
 }
 
-std::string_view encoded_request::take() {
-  auto begin = next_ == 0 ? 0 : ends_[next_ - 1];
-  return std::string_view{bytes_}.substr(begin, ends_[next_++] - begin);
+bool encoded_request::append_as_patch(const value& v, const value_base& base) {
+  auto begin = bytes_.size();
+  if (whole_is_due(base) || !append_patch(base.val, v, bytes_))
+    return false;
+  auto size = bytes_.size() - begin;
+  if (2 * size > base.bytes || size + base.bytes > limits::value_size_bytes_max) {
+    bytes_.resize(begin);
+    return false;
+  }
+  ends_.push_back({bytes_.size(), &base});
+  return true;
+}
+
+encoded_request::piece encoded_request::take() {
+  auto begin = next_ == 0 ? 0 : ends_[next_ - 1].at;
+  const auto& end = ends_[next_++];
+  return {std::string_view{bytes_}.substr(begin, end.at - begin), end.base};
 }
 
 } // namespace troupe

@@ -1,6 +1,8 @@
 // The values of a request as msgpack, before anything of it is stored.
 #pragma once
 
+#include "persistence/value_base.hpp"
+
 #include <troupe/saver.hpp>
 
 #include <string>
@@ -14,21 +16,32 @@ namespace troupe {
 ///         channel in new_versions that has one, then the metadata.
 class encoded_request {
 public:
+  /// A value of a channel becomes a patch where `bases` (null: none) has something to start from;
+  /// the bases must stay as they are until the values were taken.
   /// Errors: invalid_value, which names the channel: too deep, or larger than
   ///         limits::value_size_bytes_max.
-  result<void> encode(const save_request& request);
+  result<void> encode(const save_request& request, const value_bases* bases);
 
+  struct piece {
+    std::string_view bytes;
+    const value_base* base = nullptr; // what it is a patch of; null: a whole value
+  };
   /// The next value. Owns: nothing; valid until the next encode().
-  std::string_view take();
+  piece take();
 
   /// Units:  bytes of all values.
   std::size_t size() const noexcept { return bytes_.size(); }
 
 private:
+  struct end {
+    std::size_t at = 0;
+    const value_base* base = nullptr;
+  };
   result<void> append(const value& v, std::string_view what, std::string_view name);
+  bool append_as_patch(const value& v, const value_base& base);
 
   std::string bytes_;
-  std::vector<std::size_t> ends_;
+  std::vector<end> ends_;
   std::size_t next_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include "persistence/delta_history.hpp"
 #include "persistence/saver_rules.hpp"
+#include "persistence/value_patch.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -126,21 +127,81 @@ result<void> lmdb_reader::read_values(std::uint64_t chain,
                                       const std::vector<std::uint32_t>& channels, checkpoint& cp) {
   for (std::size_t i = 0; i < channels.size(); ++i) {
     const auto& [name, at] = cp.channel_versions[i];
-    auto key = value_key(chain, at, channels[i]);
-    auto stored = txn_.get(key);
-    if (!stored)
-      return stored.error();
-    if (!*stored)
-      continue; // the channel is empty
-    auto payload = open_record(**stored, key, record_kind::value);
-    if (!payload)
-      return payload.error();
-    auto val = from_msgpack(*payload);
+    auto val = read_value(chain, at, channels[i]);
     if (!val)
-      return damaged("value");
-    cp.channel_values.emplace_back(name, std::move(*val));
+      return val.error();
+    if (*val) // else the channel is empty
+      cp.channel_values.emplace_back(name, std::move(**val));
   }
   return {};
+}
+
+result<std::optional<value>> lmdb_reader::read_value(std::uint64_t chain, const version& at,
+                                                     std::uint32_t channel) {
+  auto key = value_key(chain, at, channel);
+  auto stored = txn_.get(key);
+  if (!stored)
+    return stored.error();
+  if (!*stored)
+    return std::optional<value>{};
+  if (kind_of(**stored) == record_kind::patch) {
+    auto val = read_patched(chain, channel, at, **stored);
+    return val ? result{std::optional{std::move(*val)}} : val.error();
+  }
+  auto payload = open_record(**stored, key, record_kind::value);
+  if (!payload)
+    return payload.error();
+  auto val = from_msgpack(*payload);
+  if (!val)
+    return damaged("value");
+  return std::optional{std::move(*val)};
+}
+
+// Back to the nearest value that is whole, or known already, and from there forward again.
+result<value> lmdb_reader::read_patched(std::uint64_t chain, std::uint32_t channel, version at,
+                                        std::string_view stored) {
+  std::vector<std::pair<value_place, std::string_view>> patches;
+  value val;
+  while (true) {
+    if (auto known = patched_.find({chain, channel, at}); known != patched_.end()) {
+      val = known->second;
+      break;
+    }
+    auto key = value_key(chain, at, channel);
+    if (kind_of(stored) != record_kind::patch) {
+      auto payload = open_record(stored, key, record_kind::value);
+      if (!payload)
+        return payload.error();
+      auto whole = from_msgpack(*payload);
+      if (!whole)
+        return damaged("value");
+      val = std::move(*whole);
+      break;
+    }
+    auto payload = open_record(stored, key, record_kind::patch);
+    if (!payload)
+      return payload.error();
+    auto base = take_patch_head(*payload, at);
+    if (!base)
+      return base.error();
+    patches.push_back({{chain, channel, at}, *payload});
+    at = base->at;
+    auto before = txn_.get(value_key(chain, at, channel));
+    if (!before)
+      return before.error();
+    if (!*before || short_checksum(**before) != base->checksum)
+      return damaged("patch");
+    stored = **before;
+  }
+  for (auto patch = patches.rbegin(); patch != patches.rend(); ++patch) {
+    auto next = apply_patch(val, patch->second);
+    if (!next)
+      return next;
+    val = std::move(*next);
+    if (keeps_patched_)
+      patched_[patch->first] = val;
+  }
+  return val;
 }
 
 result<std::vector<pending_write>> lmdb_reader::read_pending(const names_view& names,
@@ -229,6 +290,7 @@ lmdb_reader::read_ancestor(const open_thread& thread, std::uint64_t chain, const
 // ---- many ---------------------------------------------------------------------------------------
 
 result<std::vector<checkpoint_tuple>> lmdb_reader::list(const list_query& query) {
+  keeps_patched_ = true;
   std::vector<checkpoint_tuple> found;
   if (query.thread_id) {
     auto number = find_thread_number(txn_, *query.thread_id);

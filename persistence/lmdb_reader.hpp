@@ -6,6 +6,7 @@
 
 #include <troupe/saver.hpp>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,10 @@ private:
                                                      found_checkpoint found, const value& filter);
   result<void> read_values(std::uint64_t chain, const std::vector<std::uint32_t>& channels,
                            checkpoint& cp);
+  result<std::optional<value>> read_value(std::uint64_t chain, const version& at,
+                                          std::uint32_t channel);
+  result<value> read_patched(std::uint64_t chain, std::uint32_t channel, version at,
+                             std::string_view stored);
   result<std::optional<checkpoint_tuple>> read_ancestor(const open_thread& thread,
                                                         std::uint64_t chain, const std::string& id,
                                                         const std::vector<std::string>& channels);
@@ -59,7 +64,17 @@ private:
                           const namespace_entry& at, std::vector<checkpoint_tuple>& found);
   result<thread_info> describe(std::string_view thread_id, std::uint64_t number);
 
+  struct value_place {
+    std::uint64_t chain;
+    std::uint32_t channel;
+    version at;
+    friend auto operator<=>(const value_place&, const value_place&) = default;
+  };
+
   const lmdb_txn& txn_;
+  /// Where many checkpoints are read: the values read from patches, for the next one to start at.
+  std::map<value_place, value> patched_;
+  bool keeps_patched_ = false;
 };
 
 } // namespace troupe

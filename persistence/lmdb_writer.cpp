@@ -7,6 +7,7 @@
 #include "persistence/lmdb_index.hpp"
 #include "persistence/saver_rules.hpp"
 #include "persistence/store_format.hpp"
+#include "persistence/value_patch.hpp"
 
 #include <utility>
 
@@ -123,10 +124,11 @@ void lmdb_writer::forget() {
   last_commit_ = 0;
   next_number_ = 0;
   threads_.clear();
+  bases_bytes_ = 0;
 }
 
 write_outcome lmdb_writer::write(const commit_job& job) {
-  if (auto encoded = encoded_.encode(job.request); !encoded)
+  if (auto encoded = encoded_.encode(job.request, bases_of(job.request.ref)); !encoded)
     return {.answer = encoded.error()};
   auto written = job.delete_thread ? erase_thread(job.request.ref.thread_id) : store(job.request);
   if (!written) {
@@ -152,12 +154,12 @@ result<void> lmdb_writer::store(const save_request& request) {
   if (!chain)
     return chain.error();
   for (const auto& task : request.writes)
-    if (auto ok = store_writes(thread, *chain, request.ref.checkpoint_id, task); !ok)
+    if (auto ok = store_writes(thread, (*chain)->number, request.ref.checkpoint_id, task); !ok)
       return ok;
   if (request.put) {
-    if (auto ok = store_values(thread, *chain, *request.put); !ok)
+    if (auto ok = store_values(thread, **chain, *request.put); !ok)
       return ok;
-    if (auto ok = store_checkpoint(thread, *chain, *request.put); !ok)
+    if (auto ok = store_checkpoint(thread, (*chain)->number, *request.put); !ok)
       return ok;
   }
   return store_names(thread);
@@ -184,8 +186,8 @@ result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain
   std::vector<stored_write> more;
   for (std::size_t i = 0; i < task.writes.size(); ++i) {
     const auto& channel = task.writes[i].first;
-    more.push_back(
-      {write_slot(channel, i), thread.names.number(channel), task.task_path, encoded_.take()});
+    more.push_back({write_slot(channel, i), thread.names.number(channel), task.task_path,
+                    encoded_.take().bytes});
   }
   merge_writes(writes, more);
   begin_record(record_);
@@ -193,33 +195,65 @@ result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain
   return put(key, record_kind::writes);
 }
 
-result<void> lmdb_writer::store_values(known_thread& thread, std::uint64_t chain,
+result<void> lmdb_writer::store_values(known_thread& thread, known_chain& chain,
                                        const checkpoint_put& put) {
   const auto& cp = put.checkpoint;
   for (const auto& channel : put.new_versions) {
-    auto has_value = find_named(cp.channel_values, channel) != nullptr;
-    auto encoded = has_value ? encoded_.take() : std::string_view{};
+    auto* val = find_named(cp.channel_values, channel);
+    auto piece = val ? encoded_.take() : encoded_request::piece{};
     auto* at = find_named(cp.channel_versions, channel);
     if (!at)
       continue;
-    auto key = value_key(chain, *at, thread.names.number(channel));
-    if (!has_value) { // an empty channel is one without a record
+    auto key = value_key(chain.number, *at, thread.names.number(channel));
+    if (!val) { // an empty channel is one without a record
       if (auto ok = txn_->erase(key); !ok)
         return ok;
       continue;
     }
-    begin_record(record_);
-    record_.append(encoded);
-    if (auto ok = this->put(key, record_kind::value); !ok)
+    if (auto ok = store_value(key, piece, *at); !ok)
       return ok;
+    auto* base = piece.base;
+    if (base || may_be_base(*val, piece.bytes.size()))
+      remember(chain, channel,
+               {*at, *val, piece.bytes.size() + (base ? base->bytes : 0),
+                base ? base->depth + 1 : 0, short_checksum(record_)});
   }
   return {};
+}
+
+result<void> lmdb_writer::store_value(const store_key& key, const encoded_request::piece& piece,
+                                      const version& at) {
+  begin_record(record_);
+  if (piece.base)
+    append_patch_head({piece.base->at, piece.base->checksum}, at, record_);
+  record_.append(piece.bytes);
+  return put(key, piece.base ? record_kind::patch : record_kind::value);
+}
+
+const value_bases* lmdb_writer::bases_of(const checkpoint_ref& ref) const {
+  auto thread = threads_.find(ref.thread_id);
+  if (thread == threads_.end())
+    return nullptr;
+  auto chain = thread->second.chains.find(ref.checkpoint_ns);
+  return chain == thread->second.chains.end() ? nullptr : &chain->second.bases;
+}
+
+void lmdb_writer::remember(known_chain& chain, const std::string& channel, value_base stored) {
+  auto& base = chain.bases[channel];
+  bases_bytes_ += stored.bytes - base.bytes;
+  base = std::move(stored);
+  if (bases_bytes_ <= patch_bases_bytes_max)
+    return;
+  for (auto& [id, thread] : threads_)
+    for (auto& [ns, known] : thread.chains)
+      known.bases.clear();
+  bases_bytes_ = 0;
 }
 
 result<void> lmdb_writer::store_checkpoint(known_thread& thread, std::uint64_t chain,
                                            const checkpoint_put& put) {
   begin_record(record_);
-  append_checkpoint(put.checkpoint, put.parent_id, encoded_.take(), thread.names, record_);
+  append_checkpoint(put.checkpoint, put.parent_id, encoded_.take().bytes, thread.names, record_);
   return this->put(checkpoint_key(chain, put.checkpoint.id), record_kind::checkpoint);
 }
 
@@ -285,17 +319,18 @@ result<void> lmdb_writer::load_names(known_thread& thread) {
   });
 }
 
-result<std::uint64_t> lmdb_writer::find_or_make_chain(known_thread& thread, const std::string& ns) {
-  if (ns.empty())
-    return thread.number; // the root namespace has the thread's own number
+result<lmdb_writer::known_chain*> lmdb_writer::find_or_make_chain(known_thread& thread,
+                                                                  const std::string& ns) {
   if (auto known = thread.chains.find(ns); known != thread.chains.end())
-    return known->second;
+    return &known->second;
+  if (ns.empty()) // the root namespace has the thread's own number
+    return &thread.chains.emplace(ns, known_chain{thread.number, {}}).first->second;
   auto stored = find_chain(*txn_, thread.number, ns);
   if (!stored)
     return stored.error();
   auto chain = *stored ? result<std::uint64_t>{**stored} : new_number();
   if (!chain)
-    return chain;
+    return chain.error();
   if (!*stored) {
     begin_record(record_);
     append_namespace(*chain, ns, record_);
@@ -304,8 +339,7 @@ result<std::uint64_t> lmdb_writer::find_or_make_chain(known_thread& thread, cons
   }
   if (thread.chains.size() >= limits::store_threads_chains_max)
     thread.chains.clear();
-  thread.chains.emplace(ns, *chain);
-  return chain;
+  return &thread.chains.emplace(ns, known_chain{*chain, {}}).first->second;
 }
 
 result<std::uint64_t> lmdb_writer::new_number() {

@@ -32,10 +32,14 @@ public:
   void abort() override;
 
 private:
+  struct known_chain {
+    std::uint64_t number = 0;
+    value_bases bases;
+  };
   struct known_thread {
     std::uint64_t number = 0;
     name_table names;
-    std::unordered_map<std::string, std::uint64_t> chains; // by namespace, all but the root
+    std::unordered_map<std::string, known_chain> chains; // by namespace
   };
 
   result<void> store(const save_request& request);
@@ -43,14 +47,18 @@ private:
                             const std::string& checkpoint_id, const task_writes& task);
   result<void> store_checkpoint(known_thread& thread, std::uint64_t chain,
                                 const checkpoint_put& put);
-  result<void> store_values(known_thread& thread, std::uint64_t chain, const checkpoint_put& put);
+  result<void> store_values(known_thread& thread, known_chain& chain, const checkpoint_put& put);
+  result<void> store_value(const store_key& key, const encoded_request::piece& piece,
+                           const version& at);
+  void remember(known_chain& chain, const std::string& channel, value_base stored);
+  const value_bases* bases_of(const checkpoint_ref& ref) const;
   result<void> store_names(known_thread& thread);
   result<void> erase_thread(const std::string& thread_id);
   result<void> put(const store_key& key, record_kind kind);
 
   result<known_thread*> find_or_make_thread(const std::string& thread_id);
   result<void> load_names(known_thread& thread);
-  result<std::uint64_t> find_or_make_chain(known_thread& thread, const std::string& ns);
+  result<known_chain*> find_or_make_chain(known_thread& thread, const std::string& ns);
   result<std::uint64_t> new_number();
   result<void> load_meta();
   result<void> store_meta_record();
@@ -70,6 +78,7 @@ private:
   std::uint64_t last_commit_ = 0; // id of our last transaction; 0: remember nothing
   std::uint64_t next_number_ = 0;
   std::unordered_map<std::string, known_thread> threads_;
+  std::size_t bases_bytes_ = 0; // of all bases of all threads
 
   encoded_request encoded_;
   std::string record_;

@@ -50,6 +50,7 @@ std::string_view to_string(record_kind kind) noexcept {
     case record_kind::checkpoint: return "checkpoint";
     case record_kind::value: return "value";
     case record_kind::writes: return "writes";
+    case record_kind::patch: return "patch";
   }
   return "unknown";
 }
@@ -65,6 +66,16 @@ void seal_record(std::string& out, std::string_view key, record_kind kind) {
   out[3] = 0; // flags
   put_number(&out[length_at], out.size() - record_header_bytes, 4);
   put_number(&out[checksum_at], checksum(out, key), 8);
+}
+
+record_kind kind_of(std::string_view stored) noexcept {
+  return static_cast<record_kind>(stored.size() < record_header_bytes ? 0 : stored[2]);
+}
+
+std::uint32_t short_checksum(std::string_view stored) noexcept {
+  return stored.size() < record_header_bytes
+           ? 0
+           : static_cast<std::uint32_t>(get_number(stored.substr(checksum_at, 4)));
 }
 
 result<std::string_view> open_record(std::string_view stored, std::string_view key,

@@ -18,6 +18,7 @@ enum class record_kind : std::uint8_t {
   checkpoint = 5,
   value = 6,
   writes = 7,
+  patch = 8, // a value as what it has that another one has not
 };
 
 std::string_view to_string(record_kind kind) noexcept;
@@ -32,6 +33,11 @@ void begin_record(std::string& out);
 /// Fills the header in. The checksum covers the header, the key and the payload, so a record that
 /// turns up under another key is damage too.
 void seal_record(std::string& out, std::string_view key, record_kind kind);
+
+/// The kind a stored record says it has, and the lowest bits of its checksum; both unchecked.
+/// 0 of what is no record.
+record_kind kind_of(std::string_view stored) noexcept;
+std::uint32_t short_checksum(std::string_view stored) noexcept;
 
 /// The payload of a stored record.
 /// Owns:   nothing; the payload lies in `stored`.
