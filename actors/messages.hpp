@@ -110,6 +110,7 @@ struct save_order {
   caf::actor reply_to;
   std::shared_ptr<actor_card> reply_card;
   caf::execution_unit* home = nullptr; // of the answer
+  std::shared_ptr<held_claim> claim;   // the run's; null: there is none
 };
 
 struct save_done {

@@ -68,6 +68,17 @@ private:
   std::set<std::string> visited_;
 };
 
+/// A run's claim on its thread.
+struct held_claim {
+  thread_claim first;               // of requests until one was stored
+  std::atomic<bool> held{false};    // one was
+  std::atomic<bool> revoked{false}; // another run of this runtime has begun on the thread
+
+  thread_claim now() const noexcept {
+    return held ? thread_claim{first.owner, first.owner} : first;
+  }
+};
+
 /// Shared by the coordinator and the tasks of one run.
 struct run_shared {
   std::shared_ptr<const graph_plan> plan;
@@ -88,6 +99,7 @@ struct run_shared {
   value parents;                     // {namespace: checkpoint id} of the runs above; null at a root
   troupe::saver* store = nullptr;    // null: nothing is stored
   std::shared_ptr<saver_link> saver; // its actor
+  std::shared_ptr<held_claim> claim; // the root run's, for all runs within it; null: there is none
   /// Time travel into a subgraph: {namespace: checkpoint id} of those to begin at, or null.
   value addressed;
 

@@ -22,6 +22,9 @@ caf::behavior saver_actor::make_behavior() {
         done.failure = how.error();
       tell(to, *card, home, std::move(done));
     };
+    if (order.claim && order.claim->revoked)
+      return answer(error{errc::conflict, "store a step of thread `" + order.request->ref.thread_id
+                                            + "`: another run has begun on it"});
     try {
       saver_->submit(std::move(*order.request), order.when, answer);
     } catch (const std::exception& e) { // else this actor dies, and all runs wait for ever

@@ -149,6 +149,12 @@ result<std::shared_ptr<run_request>> app_core::prepare(const run_input& input,
   shared.store = store;
   shared.saver = own_saver_ ? own_saver_ : runtime_.shared().saver;
   request->tag = runtime_.random();
+  shared.claim = std::make_shared<held_claim>();
+  runtime_.take_over(config.thread_id, shared.claim);
+  auto owner = store->thread_owner(config.thread_id); // before anything of the thread is read
+  if (!owner)
+    return owner.error();
+  shared.claim->first = {*owner, std::max<std::uint64_t>(request->tag, 1)};
   if (!config.checkpoint_ns.empty())
     if (auto found = address_subgraph(shared, *store); !found)
       return found.error();

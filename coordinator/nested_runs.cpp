@@ -49,6 +49,7 @@ std::shared_ptr<run_shared> shared_within(const nested_run& run,
   out->ns = nested_namespace(task.ns, options.checkpointer == checkpointing::per_thread, run.nth);
   if (options.checkpointer != checkpointing::none) {
     out->store = outer.store;
+    out->claim = outer.claim;
     out->saver = outer.saver;
   }
   out->parents = outer.parents.is_map() ? outer.parents : value::map();

@@ -328,6 +328,10 @@ result<checkpoint_ref> update_thread(const std::shared_ptr<const graph_plan>& pl
   if (std::any_of(supersteps.begin(), supersteps.end(), [](const auto& s) { return s.empty(); }))
     return error{errc::invalid_config, "No updates provided"};
   checkpoint_ref at{config.thread_id, config.checkpoint_ns, config.checkpoint_id};
+  auto owner = store.thread_owner(config.thread_id);
+  if (!owner)
+    return owner.error();
+  thread_claim claim{*owner, 0};
   bool first = true;
   for (const auto& updates : supersteps) {
     auto base = find_base(*plan, store, at, std::exchange(first, false));
@@ -338,8 +342,12 @@ result<checkpoint_ref> update_thread(const std::shared_ptr<const graph_plan>& pl
       return requests.error();
     for (auto& request : *requests) {
       at.checkpoint_id = request.put->checkpoint.id;
+      if (claim.owner == 0)
+        claim.owner = std::max<std::uint64_t>(tools.tag(), 1);
+      request.claim = claim;
       if (auto saved = save(store, std::move(request)); !saved)
         return saved.error();
+      claim.before = claim.owner;
     }
   }
   return at;

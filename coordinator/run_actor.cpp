@@ -248,7 +248,7 @@ void run_actor::save(save_request request, save_ack when, std::uint64_t ticket) 
   auto& to = *shared_->saver;
   tell(to.actor, *to.card, home(),
        save_order{std::make_shared<save_request>(std::move(request)), when, ticket,
-                  caf::actor_cast<caf::actor>(this), card_, home_});
+                  caf::actor_cast<caf::actor>(this), card_, home_, shared_->claim});
 }
 
 void run_actor::emit(stream_part part) {

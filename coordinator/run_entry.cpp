@@ -69,6 +69,7 @@ void run_loop::begin(run_request request) {
   held_.clear();
   acknowledged_ = last_put_ = first_ticket_ = ticket_;
   exit_updated_.reset();
+  claimed_by_.reset();
   values_shown_ = false;
   questions_.clear();
   next_.clear();

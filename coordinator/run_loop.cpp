@@ -29,7 +29,7 @@ error read_error(const value& stored) {
 
 bool ends_the_run(errc code) noexcept {
   return code == errc::graph_drained || code == errc::cancelled || code == errc::runtime_stopped
-         || (code >= errc::checkpoint_missing && code <= errc::abi_mismatch);
+         || (code >= errc::checkpoint_missing && code <= errc::conflict);
 }
 
 void run_loop::tick() {

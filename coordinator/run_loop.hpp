@@ -254,6 +254,7 @@ private:
   /// The output is what was shown last. Only where channels lose their value without a write is
   /// that not the state at the end, and kept.
   std::optional<std::pair<value, state_update>> last_shown_;
+  std::optional<std::uint64_t> claimed_by_; // the first ticket that makes the run the owner
   bool forgets_output_ = false;
   bool values_shown_ = false;
   std::vector<interrupt> questions_;

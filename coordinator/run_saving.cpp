@@ -99,7 +99,13 @@ void run_loop::put_stub(std::string id) {
 }
 
 void run_loop::submit(save_request request, save_ack when) {
-  host_.save(std::move(request), when, ++ticket_);
+  ++ticket_;
+  if (shared_->claim) {
+    request.claim = shared_->claim->now();
+    if (!claimed_by_ && (request.put || !request.writes.empty()))
+      claimed_by_ = ticket_;
+  }
+  host_.save(std::move(request), when, ticket_);
 }
 
 // Durability exit: the checkpoint the run ended at, then the writes of its unfinished step.
@@ -136,6 +142,8 @@ bool run_loop::may_go_on() const noexcept {
 void run_loop::saved(std::uint64_t ticket, const result<void>& how) {
   if (phase_ == phase::idle || ticket <= acknowledged_)
     return;
+  if (how && claimed_by_ && ticket >= *claimed_by_)
+    shared_->claim->held = true;
   if (!how) {
     outcome_ = how.error();
     shared_->stop = true;

@@ -77,6 +77,20 @@ void runtime_core::release_strand(strand* unit) {
     strands_->release(*unit);
 }
 
+void runtime_core::take_over(const std::string& thread_id,
+                             const std::shared_ptr<held_claim>& claim) {
+  constexpr std::size_t few = 1024;
+  std::lock_guard lock{claims_mutex_};
+  if (claims_.size() > std::max(few, 2 * claims_kept_)) {
+    std::erase_if(claims_, [](const auto& e) { return e.second.expired(); });
+    claims_kept_ = claims_.size();
+  }
+  auto& last = claims_[thread_id];
+  if (auto earlier = last.lock())
+    earlier->revoked = true;
+  last = claim;
+}
+
 std::string runtime_core::next_checkpoint_id(std::int64_t step) {
   auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
     std::chrono::system_clock::now().time_since_epoch());

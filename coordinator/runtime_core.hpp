@@ -75,6 +75,9 @@ public:
   /// The actor in front of a saver; it ends with whoever made it.
   std::shared_ptr<saver_link> make_saver_link(std::shared_ptr<troupe::saver> saver);
 
+  /// A run begins on a thread: what an earlier one has still to store there is refused.
+  void take_over(const std::string& thread_id, const std::shared_ptr<held_claim>& claim);
+
   void keep(std::shared_ptr<app_core> app);
   std::shared_ptr<app_core> find_app(const graph_plan* plan) const;
   /// Loads it when it is not.
@@ -99,6 +102,10 @@ private:
   bool closed_ = false;
   std::unordered_map<const run_completion*, run_group> active_;
   std::unordered_map<const graph_plan*, std::shared_ptr<app_core>> apps_;
+
+  std::mutex claims_mutex_;
+  std::unordered_map<std::string, std::weak_ptr<held_claim>> claims_; // by thread
+  std::size_t claims_kept_ = 0; // when those of runs that are gone were dropped last
 
   part_log log_;
   std::mutex id_mutex_;

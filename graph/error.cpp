@@ -31,6 +31,7 @@ std::string_view to_string(errc code) noexcept {
     case errc::no_saver: return "no_saver";
     case errc::unknown_graph: return "unknown_graph";
     case errc::abi_mismatch: return "abi_mismatch";
+    case errc::conflict: return "conflict";
     case errc::worker_lost: return "worker_lost";
     case errc::overloaded: return "overloaded";
     case errc::protocol_mismatch: return "protocol_mismatch";

@@ -223,14 +223,22 @@ void group_commit::write_again(commit_job job) {
 result<void> group_commit::rewrite_batch() {
   if (auto begun = sink_.begin(); !begun)
     return begun;
-  for (const auto& job : batch_) {
-    if (job.is_empty())
-      continue;
-    if (auto outcome = sink_.write(job); !outcome.answer) {
+  std::vector<commit_job> written;
+  for (auto& job : batch_) {
+    auto outcome = job.is_empty() ? write_outcome{} : sink_.write(job);
+    if (!outcome.transaction_stands) {
       sink_.abort();
+      written.insert(written.end(), std::make_move_iterator(&job),
+                     std::make_move_iterator(batch_.data() + batch_.size()));
+      batch_ = std::move(written);
       return outcome.answer;
     }
+    if (outcome.answer)
+      written.push_back(std::move(job));
+    else
+      refuse(std::move(job), outcome.answer.error()); // meanwhile somebody else owns its thread
   }
+  batch_ = std::move(written);
   return {};
 }
 
@@ -257,6 +265,17 @@ result<void> group_commit::commit_batch() {
   return rewritten ? sink_.commit() : rewritten;
 }
 
+// What was accepted already is told with the thread's next request.
+void group_commit::refuse(commit_job job, const troupe::error& why) {
+  const auto& thread_id = job.request.ref.thread_id;
+  if (!job.done) {
+    lost_.insert_or_assign(thread_id, why);
+    return;
+  }
+  lost_.erase(thread_id); // this answer tells it
+  job.done(why);
+}
+
 void group_commit::settle(const result<void>& committed) {
   {
     std::scoped_lock lock{uncommitted_mutex_};
@@ -264,13 +283,10 @@ void group_commit::settle(const result<void>& committed) {
     any_uncommitted_.store(false, std::memory_order_release);
   }
   for (auto& job : batch_) {
-    const auto& thread_id = job.request.ref.thread_id;
-    if (!committed && job.done)
-      lost_.erase(thread_id); // this answer tells it
-    else if (!committed)
-      lost_.insert_or_assign(thread_id, committed.error());
-    if (job.done)
-      job.done(committed);
+    if (!committed)
+      refuse(std::move(job), committed.error());
+    else if (job.done)
+      job.done({});
   }
   batch_.clear();
   batch_bytes_ = 0;

@@ -90,6 +90,7 @@ private:
   bool is_due() const;
   void close();
   result<void> commit_batch();
+  void refuse(commit_job job, const troupe::error& why);
   void settle(const result<void>& committed);
 
   commit_sink& sink_;

@@ -30,19 +30,20 @@ result<namespace_entry> read_namespace(std::string_view stored, std::string_view
 
 } // namespace
 
-void append_thread(std::uint64_t number, std::string& payload) {
-  append_varint(payload, number);
+void append_thread(const thread_entry& thread, std::string& payload) {
+  append_varint(payload, thread.number);
+  append_fixed64(payload, thread.owner);
 }
 
-result<std::uint64_t> read_thread(std::string_view stored, std::string_view key) {
+result<thread_entry> read_thread(std::string_view stored, std::string_view key) {
   auto payload = open_record(stored, key, record_kind::thread);
   if (!payload)
     return payload.error();
   byte_reader in{*payload};
-  auto number = in.varint();
+  thread_entry thread{in.varint(), in.fixed64()};
   if (!in.finished())
     return damaged("thread");
-  return number;
+  return thread;
 }
 
 void append_namespace(std::uint64_t chain, std::string_view ns, std::string& payload) {
@@ -51,18 +52,25 @@ void append_namespace(std::uint64_t chain, std::string_view ns, std::string& pay
     append_sized(payload, ns);
 }
 
-result<std::optional<std::uint64_t>> find_thread_number(const lmdb_txn& txn,
-                                                        std::string_view thread_id) {
+result<std::optional<thread_entry>> find_thread(const lmdb_txn& txn, std::string_view thread_id) {
   auto key = thread_key(thread_id);
   auto stored = txn.get(key);
   if (!stored)
     return stored.error();
   if (!*stored)
-    return std::optional<std::uint64_t>{};
-  auto number = read_thread(**stored, key);
-  if (!number)
-    return number.error();
-  return std::optional{*number};
+    return std::optional<thread_entry>{};
+  auto thread = read_thread(**stored, key);
+  if (!thread)
+    return thread.error();
+  return std::optional{*thread};
+}
+
+result<std::optional<std::uint64_t>> find_thread_number(const lmdb_txn& txn,
+                                                        std::string_view thread_id) {
+  auto thread = find_thread(txn, thread_id);
+  if (!thread)
+    return thread.error();
+  return *thread ? std::optional{(**thread).number} : std::nullopt;
 }
 
 result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, std::uint64_t thread,

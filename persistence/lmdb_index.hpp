@@ -23,8 +23,15 @@ template <class Fn> result<void> scan(const lmdb_txn& txn, const store_key& pref
   return more ? result<void>{} : more.error();
 }
 
-/// The number of a thread, which is also the chain of its root namespace.
+/// A thread as its record has it: its number, which is also the chain of its root namespace, and
+/// who wrote to it last (thread_claim), 0 for nobody.
+struct thread_entry {
+  std::uint64_t number = 0;
+  std::uint64_t owner = 0;
+};
+
 /// Errors: checkpoint_corrupt, format_too_new, storage_failed; as all below.
+result<std::optional<thread_entry>> find_thread(const lmdb_txn& txn, std::string_view thread_id);
 result<std::optional<std::uint64_t>> find_thread_number(const lmdb_txn& txn,
                                                         std::string_view thread_id);
 
@@ -41,8 +48,8 @@ struct namespace_entry {
 /// All namespaces of a thread by name, the root first.
 result<std::vector<namespace_entry>> all_namespaces(const lmdb_txn& txn, std::uint64_t thread);
 
-void append_thread(std::uint64_t number, std::string& payload);
+void append_thread(const thread_entry& thread, std::string& payload);
 void append_namespace(std::uint64_t chain, std::string_view ns, std::string& payload);
-result<std::uint64_t> read_thread(std::string_view stored, std::string_view key);
+result<thread_entry> read_thread(std::string_view stored, std::string_view key);
 
 } // namespace troupe

@@ -306,10 +306,10 @@ result<std::vector<checkpoint_tuple>> lmdb_reader::list(const list_query& query)
   store_key all;
   all.append_byte(static_cast<unsigned char>(key_area::thread));
   auto ok = scan(txn_, all, [&](std::string_view key, auto data) -> result<void> {
-    auto number = read_thread(data, key);
-    if (!number)
-      return number.error();
-    auto thread = open(thread_id_of(key), *number);
+    auto entry = read_thread(data, key);
+    if (!entry)
+      return entry.error();
+    auto thread = open(thread_id_of(key), entry->number);
     return thread ? list_thread(query, *thread, found) : thread.error();
   });
   if (!ok)
@@ -367,10 +367,10 @@ result<std::vector<thread_info>> lmdb_reader::threads() {
   store_key all;
   all.append_byte(static_cast<unsigned char>(key_area::thread));
   auto ok = scan(txn_, all, [&](std::string_view key, auto data) -> result<void> {
-    auto number = read_thread(data, key);
-    if (!number)
-      return number.error();
-    auto info = describe(thread_id_of(key), *number);
+    auto thread = read_thread(data, key);
+    if (!thread)
+      return thread.error();
+    auto info = describe(thread_id_of(key), thread->number);
     if (!info)
       return info.error();
     infos.push_back(std::move(*info));

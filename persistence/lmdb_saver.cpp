@@ -50,6 +50,19 @@ public:
                 [&](lmdb_reader& from) { return from.delta_histories(ref, channels); });
   }
 
+  result<std::uint64_t> thread_owner(const std::string& thread_id) override {
+    if (auto ok = check_thread_id(thread_id); !ok)
+      return ok.error();
+    commits_.flush(thread_id);
+    auto txn = env_->begin_read();
+    if (!txn)
+      return txn.error();
+    auto thread = find_thread(*txn, thread_id);
+    if (!thread)
+      return thread.error();
+    return *thread ? (**thread).owner : 0;
+  }
+
   result<std::vector<thread_info>> threads() override {
     return read("", [](lmdb_reader& from) { return from.threads(); });
   }

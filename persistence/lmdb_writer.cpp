@@ -130,6 +130,11 @@ void lmdb_writer::forget() {
 write_outcome lmdb_writer::write(const commit_job& job) {
   if (auto encoded = encoded_.encode(job.request, bases_of(job.request.ref)); !encoded)
     return {.answer = encoded.error()};
+  if (job.request.claim) {
+    auto owner = owner_of(job.request.ref.thread_id);
+    if (auto ok = owner ? check_claim(job.request, *owner) : owner.error(); !ok)
+      return {.answer = ok.error()};
+  }
   auto written = job.delete_thread ? erase_thread(job.request.ref.thread_id) : store(job.request);
   if (!written) {
     failed(written.error());
@@ -150,6 +155,11 @@ result<void> lmdb_writer::store(const save_request& request) {
   if (!found)
     return found.error();
   auto& thread = **found;
+  if (request.claim && thread.owner != request.claim->owner) {
+    thread.owner = request.claim->owner;
+    if (auto ok = store_thread(request.ref.thread_id, thread); !ok)
+      return ok;
+  }
   auto chain = find_or_make_chain(thread, request.ref.checkpoint_ns);
   if (!chain)
     return chain.error();
@@ -289,24 +299,34 @@ result<void> lmdb_writer::erase_thread(const std::string& thread_id) {
 result<lmdb_writer::known_thread*> lmdb_writer::find_or_make_thread(const std::string& thread_id) {
   if (auto known = threads_.find(thread_id); known != threads_.end())
     return &known->second;
-  auto stored = find_thread_number(*txn_, thread_id);
+  auto stored = find_thread(*txn_, thread_id);
   if (!stored)
     return stored.error();
-  auto number = *stored ? result<std::uint64_t>{**stored} : new_number();
+  auto number = *stored ? result<std::uint64_t>{(**stored).number} : new_number();
   if (!number)
     return number.error();
   auto& thread = threads_[thread_id];
   thread.number = *number;
-  if (*stored) {
-    if (auto loaded = load_names(thread); !loaded)
-      return loaded.error();
-    return &thread;
-  }
-  begin_record(record_);
-  append_thread(*number, record_);
-  if (auto ok = put(thread_key(thread_id), record_kind::thread); !ok)
+  thread.owner = *stored ? (**stored).owner : 0;
+  auto ok = *stored ? load_names(thread) : store_thread(thread_id, thread);
+  if (!ok)
     return ok.error();
   return &thread;
+}
+
+result<void> lmdb_writer::store_thread(const std::string& thread_id, const known_thread& thread) {
+  begin_record(record_);
+  append_thread({thread.number, thread.owner}, record_);
+  return put(thread_key(thread_id), record_kind::thread);
+}
+
+result<std::uint64_t> lmdb_writer::owner_of(const std::string& thread_id) {
+  if (auto known = threads_.find(thread_id); known != threads_.end())
+    return known->second.owner;
+  auto stored = find_thread(*txn_, thread_id);
+  if (!stored)
+    return stored.error();
+  return *stored ? (**stored).owner : 0;
 }
 
 result<void> lmdb_writer::load_names(known_thread& thread) {

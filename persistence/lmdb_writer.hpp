@@ -38,11 +38,14 @@ private:
   };
   struct known_thread {
     std::uint64_t number = 0;
+    std::uint64_t owner = 0;
     name_table names;
     std::unordered_map<std::string, known_chain> chains; // by namespace
   };
 
   result<void> store(const save_request& request);
+  result<std::uint64_t> owner_of(const std::string& thread_id);
+  result<void> store_thread(const std::string& thread_id, const known_thread& thread);
   result<void> store_writes(known_thread& thread, std::uint64_t chain,
                             const std::string& checkpoint_id, const task_writes& task);
   result<void> store_checkpoint(known_thread& thread, std::uint64_t chain,

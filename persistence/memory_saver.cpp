@@ -23,7 +23,10 @@ struct stored_namespace {
   std::map<std::string, std::map<std::pair<std::string, std::int64_t>, pending_write>> writes;
 };
 
-using stored_thread = std::map<std::string, stored_namespace>;
+struct stored_thread {
+  std::map<std::string, stored_namespace> namespaces;
+  std::uint64_t owner = 0;
+};
 
 void store_writes(stored_namespace& ns, const std::string& checkpoint_id, const task_writes& task) {
   auto& slots = ns.writes[checkpoint_id];
@@ -82,8 +85,9 @@ public:
     auto thread = threads_.find(ref.thread_id);
     if (thread == threads_.end())
       return std::optional<checkpoint_tuple>{};
-    auto ns = thread->second.find(ref.checkpoint_ns);
-    if (ns == thread->second.end() || ns->second.checkpoints.empty())
+    const auto& namespaces = thread->second.namespaces;
+    auto ns = namespaces.find(ref.checkpoint_ns);
+    if (ns == namespaces.end() || ns->second.checkpoints.empty())
       return std::optional<checkpoint_tuple>{};
     const auto& all = ns->second.checkpoints;
     auto at = ref.checkpoint_id.empty() ? std::prev(all.end()) : all.find(ref.checkpoint_id);
@@ -99,7 +103,7 @@ public:
     std::vector<checkpoint_tuple> found;
     for (const auto& [thread_id, thread] : threads_)
       if (thread_id == query.thread_id.value_or(thread_id))
-        for (const auto& [name, ns] : thread)
+        for (const auto& [name, ns] : thread.namespaces)
           if (name == query.checkpoint_ns.value_or(name))
             list_namespace(query, thread_id, name, ns, found);
     return found;
@@ -122,6 +126,12 @@ public:
     return {};
   }
 
+  result<std::uint64_t> thread_owner(const std::string& thread_id) override {
+    std::scoped_lock lock{mutex_};
+    auto thread = threads_.find(thread_id);
+    return thread == threads_.end() ? 0 : thread->second.owner;
+  }
+
   result<std::vector<thread_info>> threads() override {
     std::scoped_lock lock{mutex_};
     std::vector<thread_info> infos;
@@ -141,7 +151,13 @@ private:
     if (request.writes.empty() && !request.put)
       return {};
     std::scoped_lock lock{mutex_};
-    auto& ns = threads_[request.ref.thread_id][request.ref.checkpoint_ns];
+    auto known = threads_.find(request.ref.thread_id);
+    if (auto ok = check_claim(request, known == threads_.end() ? 0 : known->second.owner); !ok)
+      return ok;
+    auto& thread = threads_[request.ref.thread_id];
+    if (request.claim)
+      thread.owner = request.claim->owner;
+    auto& ns = thread.namespaces[request.ref.checkpoint_ns];
     for (const auto& task : request.writes)
       store_writes(ns, request.ref.checkpoint_id, task);
     if (request.put)
@@ -165,7 +181,7 @@ private:
   static thread_info describe(const std::string& thread_id, const stored_thread& thread) {
     thread_info info{.thread_id = thread_id, .checkpoint_id = {}, .ts = {}};
     auto from_root = false;
-    for (const auto& [name, ns] : thread) {
+    for (const auto& [name, ns] : thread.namespaces) {
       info.checkpoints += ns.checkpoints.size();
       if (ns.checkpoints.empty() || from_root)
         continue;

@@ -3,6 +3,10 @@
 
 namespace troupe {
 
+result<std::uint64_t> saver::thread_owner(const std::string&) {
+  return std::uint64_t{0};
+}
+
 namespace {
 
 result<void> store(saver& to, const save_request& request) {

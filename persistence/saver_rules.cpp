@@ -96,4 +96,14 @@ bool matches_filter(const value& filter, const value& metadata) {
   });
 }
 
+result<void> check_claim(const save_request& request, std::uint64_t owner) {
+  if (!request.claim || owner == request.claim->owner || owner == request.claim->before)
+    return {};
+  return error{errc::conflict,
+               "store a step of thread `" + request.ref.thread_id
+                 + (owner == 0 ? "`: the thread was deleted"
+                               : "`: another run has taken it over: run again to go on from its "
+                                 "state, or from a checkpoint_id for a branch beside it")};
+}
+
 } // namespace troupe

@@ -43,4 +43,8 @@ std::vector<pending_write> in_task_order(std::vector<slotted_write> writes);
 /// Whether the metadata has every member of the filter; a missing member equals null.
 bool matches_filter(const value& filter, const value& metadata);
 
+/// Whether a request with this claim may be stored in a thread that `owner` wrote to last.
+/// Errors: conflict.
+result<void> check_claim(const save_request& request, std::uint64_t owner);
+
 } // namespace troupe

@@ -140,6 +140,63 @@ BOOST_AUTO_TEST_CASE(an_answer_at_a_superseded_checkpoint_need_not_answer_anythi
   BOOST_TEST((code_of(head) == errc::unknown_interrupt));
 }
 
+// ---- one writer a thread ----------------------------------------------------------------------
+
+namespace {
+
+/// Logs "a", waits at a gate, logs "b".
+compiled_graph held_in_the_middle(gate& hold) {
+  state_graph<> g{{{"log", append}}};
+  g.add_node("a", [] { return logged("a"); });
+  g.add_node("b",
+             [&hold] {
+               hold.pass();
+               return logged("b");
+             },
+             {.lane = lane::blocking});
+  g.add_edge(START, "a");
+  g.add_edge("a", "b");
+  return g.compile();
+}
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(a_run_that_another_one_overtook_on_its_thread_stores_nothing_more,
+                     boost::unit_test::data::xrange(2) * boost::unit_test::data::xrange(3),
+                     other_runtime, durable) {
+  gate hold;
+  auto store = make_memory_saver();
+  runtime rt{{.saver = store}}, second{{.saver = store}};
+  auto graph = held_in_the_middle(hold);
+  auto app = rt.load(graph);
+  auto other = other_runtime != 0 ? second.load(graph) : app;
+  run_config config{.thread_id = "t", .durability = static_cast<durability>(durable)};
+  auto slow = app.start({}, config);
+  hold.wait_for(1);
+  auto updated = other.update_state({.thread_id = "t"}, state_update{{"log", words({"by hand"})}},
+                                    "a");
+  hold.open();
+  auto how = slow.get();
+  BOOST_REQUIRE((code_of(how) == errc::conflict));
+  BOOST_TEST(how.error().message().find("`t`") != std::string::npos);
+  auto state = app.get_state({.thread_id = "t"});
+  BOOST_TEST(state.config.checkpoint_id == updated.checkpoint_id);
+  BOOST_TEST(state.next == std::vector<std::string>{"b"}, boost::test_tools::per_element());
+  BOOST_TEST(app.invoke(nullptr, config).output["log"].items().back() == value("b"));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_whose_thread_is_deleted_ends_and_leaves_it_deleted) {
+  gate hold;
+  auto store = make_memory_saver();
+  runtime rt{{.saver = store}};
+  auto run = rt.load(held_in_the_middle(hold)).start({}, {.thread_id = "t"});
+  hold.wait_for(1);
+  store->delete_thread("t").value();
+  hold.open();
+  BOOST_TEST((code_of(run.get()) == errc::conflict));
+  BOOST_TEST(store->threads().value().empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe

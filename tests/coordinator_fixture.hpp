@@ -84,6 +84,9 @@ public:
     return inner_->delete_thread(thread_id);
   }
   result<std::vector<thread_info>> threads() override { return inner_->threads(); }
+  result<std::uint64_t> thread_owner(const std::string& thread_id) override {
+    return inner_->thread_owner(thread_id);
+  }
   void submit(save_request request, save_ack when,
               std::function<void(result<void>)> done) override {
     inner_->submit(std::move(request), when, std::move(done));

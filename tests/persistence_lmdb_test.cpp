@@ -499,6 +499,44 @@ BOOST_AUTO_TEST_CASE(two_processes_share_a_directory) {
   BOOST_TEST(s->list({.thread_id = "t", .checkpoint_ns = ""}).value().size() == 20u);
 }
 
+// Each reads the thread and stores the next checkpoint: of two that read the same, one succeeds.
+BOOST_AUTO_TEST_CASE(two_processes_race_on_a_thread_and_no_checkpoint_has_two_children) {
+  constexpr unsigned tries = 500;
+  auto race = [](saver& s, unsigned who) {
+    unsigned stored = 0;
+    for (unsigned n = 1; n <= tries; ++n) {
+      auto owner = s.thread_owner("t").value();
+      auto newest = s.get_tuple({"t", "", ""}).value();
+      auto number = newest ? newest->checkpoint.channel_values.at(0).second.as_int() + 1 : 0;
+      auto put = numbered_put(static_cast<unsigned>(number));
+      put.checkpoint.id = checkpoint_id(static_cast<unsigned>(number) * 2 + who);
+      put.parent_id = newest ? newest->ref.checkpoint_id : "";
+      save_request request{{"t", "", ""}, {}, std::move(put), thread_claim{owner, n * 2 + who}};
+      auto how = test::submit(s, std::move(request), save_ack::durable).get();
+      if (!how && how.error().code() != errc::conflict)
+        throw error{how.error()};
+      stored += how.has_value();
+    }
+    return stored;
+  };
+  child_process child{[&](child_process& self) {
+    auto s = open(dir);
+    self.wait_for_parent();
+    self.report(race(*s, 1));
+    return 0;
+  }};
+  auto s = open(dir);
+  child.go_on();
+  auto stored = race(*s, 0);
+  unsigned by_child = 0;
+  BOOST_REQUIRE(child.next_report(by_child));
+  BOOST_TEST(child.wait() == 0);
+  auto all = s->list({.thread_id = "t"}).value();
+  BOOST_TEST(all.size() == stored + by_child);
+  for (std::size_t i = 0; i < all.size(); ++i) // newest first: one line, without a fork
+    BOOST_REQUIRE(all[i].parent_id == (i + 1 < all.size() ? all[i + 1].ref.checkpoint_id : ""));
+}
+
 BOOST_AUTO_TEST_CASE(a_process_follows_when_another_makes_the_file_grow) {
   child_process child{[this](child_process& self) {
     self.wait_for_parent();

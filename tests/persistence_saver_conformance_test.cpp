@@ -675,6 +675,58 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(ids_beyond_their_bounds_are_refused, backend, back
   BOOST_TEST(s.threads().value().empty());
 }
 
+// ---- claims -------------------------------------------------------------------------------------
+
+namespace {
+
+// A checkpoint beside those of fill(), under a claim.
+result<void> put_claimed(saver& to, const std::string& id, thread_claim claim) {
+  save_request request{at("t"), {}, make_put(id, "", {{"n", 0}}), claim};
+  return test::submit(to, std::move(request), save_ack::durable).get();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(the_owner_of_a_thread_is_who_claimed_it_last, backend, backends) {
+  backend b;
+  auto& s = *b.saver;
+  BOOST_TEST(s.thread_owner("t").value() == 0u);
+  fill(s); // without claims: nobody is asked, and nobody is the owner
+  BOOST_TEST(s.thread_owner("t").value() == 0u);
+  BOOST_TEST(put_claimed(s, "d1", {0, 5}).has_value());
+  BOOST_TEST(put_claimed(s, "d2", {5, 5}).has_value());
+  BOOST_TEST(s.thread_owner("t").value() == 5u);
+  BOOST_TEST(put_claimed(s, "d3", {5, 6}).has_value());
+  BOOST_TEST(s.thread_owner("t").value() == 6u);
+  BOOST_TEST(s.thread_owner("u").value() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(who_is_no_owner_any_more_stores_nothing, backend, backends) {
+  backend b;
+  auto& s = *b.saver;
+  BOOST_TEST(put_claimed(s, "d1", {0, 5}).has_value());
+  BOOST_TEST(put_claimed(s, "d2", {5, 6}).has_value());
+  for (thread_claim late : {thread_claim{5, 5}, thread_claim{0, 5}, thread_claim{0, 7}})
+    require_error(put_claimed(s, "d3", late), errc::conflict);
+  save_request writes{at("t", "", "d2"), {one_write("task", 1)}, std::nullopt, thread_claim{5, 5}};
+  require_error(test::submit(s, writes, save_ack::accepted).get(), errc::conflict);
+  writes.ref.checkpoint_ns = "child:1"; // the claim is on the whole thread
+  require_error(test::submit(s, writes, save_ack::accepted).get(), errc::conflict);
+  BOOST_TEST(!is_there(s, at("t", "", "d3")));
+  BOOST_TEST(get(s, at("t", "", "d2")).pending_writes.empty());
+  BOOST_TEST(put_claimed(s, "d3", {6, 6}).has_value()); // the owner goes on
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(nothing_lands_in_a_thread_behind_its_deletion, backend, backends) {
+  backend b;
+  auto& s = *b.saver;
+  BOOST_TEST(put_claimed(s, "d1", {0, 5}).has_value());
+  s.delete_thread("t").value();
+  require_error(put_claimed(s, "d2", {5, 5}), errc::conflict);
+  BOOST_TEST(s.threads().value().empty());
+  BOOST_TEST(put_claimed(s, "d3", {0, 6}).has_value()); // a new run on a new thread
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe

@@ -47,6 +47,7 @@ enum class errc : std::uint8_t {
   no_saver = 26,           ///< the call needs a saver and the runtime has none
   unknown_graph = 27,      ///< no graph of that name, or a library that exports none
   abi_mismatch = 28,       ///< a graph library built for another ABI version
+  conflict = 29, ///< another run has taken the thread over; what this one did since is not stored
 
   // try again later
   worker_lost = 30,

@@ -108,12 +108,24 @@ struct checkpoint_put {
   std::vector<std::string> new_versions;
 };
 
+/// Who may write to a thread: one run at a time. A run reads who owns the thread before it reads
+/// the thread, and its first request makes it the owner; when another one was faster, or took over
+/// since, or the thread was deleted, the request is refused.
+/// Shape:  `before`: the owner that was read (0: nobody); once the run's first request was stored,
+///         the same as `owner`. `owner`: the run; any number but 0 that no other run has.
+/// Source: troupe.
+struct thread_claim {
+  std::uint64_t before = 0;
+  std::uint64_t owner = 0;
+};
+
 /// One ordered unit of saving: the writes of tasks (of the checkpoint `ref.checkpoint_id`), then
-/// the checkpoint that supersedes them. Both parts may be absent.
+/// the checkpoint that supersedes them. Both parts may be absent. Without a claim nobody is asked.
 struct save_request {
   checkpoint_ref ref;
   std::vector<task_writes> writes;
   std::optional<checkpoint_put> put;
+  std::optional<thread_claim> claim = std::nullopt;
 };
 
 /// What a channel is made of whose checkpoint holds no value for it: a delta channel.
@@ -185,7 +197,14 @@ public:
   virtual result<named<delta_history>>
   get_delta_channel_history(const checkpoint_ref& ref, const std::vector<std::string>& channels);
 
-  /// Removes everything of a thread; no error when there is nothing.
+  /// Who wrote to the thread last, 0 for nobody. A saver that does not know says 0 and must ignore
+  /// claims: then nothing keeps two runs from the same thread. One that hands requests on to
+  /// another saver hands this on too.
+  /// Errors: as get_tuple.
+  virtual result<std::uint64_t> thread_owner(const std::string& thread_id);
+
+  /// Removes everything of a thread; no error when there is nothing. What a run that was on has
+  /// still to store is refused.
   virtual result<void> delete_thread(const std::string& thread_id) = 0;
 
   /// All threads, by id.
@@ -195,7 +214,8 @@ public:
   /// or from within the call. Never blocks on the disk.
   /// Order:  requests are stored in the order of submission; a request's writes before its put.
   ///         `done` may submit; it must not wait for this saver nor drop its last reference.
-  /// Errors: as put. A failure after `accepted` was answered is given to the thread's next
+  /// Errors: as put, and conflict for a claim that does not hold: nothing of it was stored. A
+  ///         failure after `accepted` was answered is given to the thread's next
   ///         request, which is not stored.
   virtual void submit(save_request request, save_ack when, std::function<void(result<void>)> done);
 };
