@@ -51,11 +51,14 @@ public:
   bool consume();
   bool finish();
   bool available() const;
-  const value& get() const { return *held_; }
+  /// Null for a barrier, which holds none. Only when available().
+  const value& get() const { return held_ ? *held_ : nothing_; }
 
 private:
   bool fold(const std::vector<value>& writes);
   bool arrive(const std::vector<value>& writes);
+
+  inline static const value nothing_;
 
   const cell_rule* rule_;
   std::optional<value> held_;
