@@ -56,6 +56,7 @@ public:
     add_edges();
     if (auto collision = add_joins())
       return *std::move(collision);
+    add_subscriptions();
     add_routes();
     finish_nodes();
     list_channels();
@@ -232,6 +233,15 @@ private:
       plan_->nodes[place(from)].writes.push_back({channel, from});
   }
 
+  void add_subscriptions() {
+    for (const auto& s : spec_.subscriptions) {
+      auto node = place(s.node);
+      auto channel = channel_at_[spec_.channel_at.find(s.channel)->second];
+      plan_->channels[channel].triggers.push_back(node);
+      plan_->nodes[node].triggers.push_back(channel);
+    }
+  }
+
   void add_routes() {
     for (const auto& r : spec_.routes) {
       std::optional<indices> reads;
@@ -301,7 +311,10 @@ private:
       return;
     std::vector<bool> reached(plan_->nodes.size());
     std::vector<node_index> open{0};
-    reached[0] = true;
+    for (const auto& s : spec_.subscriptions)
+      open.push_back(place(s.node));
+    for (auto n : open)
+      reached[n] = true;
     while (!open.empty()) {
       auto n = open.back();
       open.pop_back();

@@ -45,6 +45,11 @@ struct route_spec {
   path_map map;
 };
 
+struct subscription_spec {
+  std::string node;
+  std::string channel;
+};
+
 /// The names of the routes out of one node.
 struct route_names {
   std::set<std::string, std::less<>> taken;
@@ -66,6 +71,7 @@ struct graph_spec {
   std::vector<edge_spec> edges; // as added, an edge may stand twice
   std::vector<join_spec> joins; // likewise
   std::vector<route_spec> routes;
+  std::vector<subscription_spec> subscriptions; // each once
   node_defaults defaults;
   context_spec context;
 

@@ -210,6 +210,24 @@ void graph_builder::add_join(std::vector<std::string> from, std::string to, join
   spec_->joins.back().how = how;
 }
 
+void graph_builder::subscribe(const std::string& node, const std::vector<std::string>& channels) {
+  require_node(*spec_, node);
+  if (channels.empty())
+    throw refused("subscribe node " + quoted(node) + ": no channel is named");
+  for (const auto& name : channels) {
+    auto known = spec_->channel_at.find(name);
+    if (known == spec_->channel_at.end())
+      throw refused("subscribe node " + quoted(node) + ": no channel is called " + quoted(name));
+    if (spec_->channels[known->second].second.managed())
+      throw refused("subscribe node " + quoted(node) + ": " + quoted(name)
+                    + " is a managed value, which no step writes");
+  }
+  for (const auto& name : channels)
+    if (std::ranges::none_of(spec_->subscriptions,
+                             [&](const auto& s) { return s.node == node && s.channel == name; }))
+      spec_->subscriptions.push_back({node, name});
+}
+
 void graph_builder::add_route(std::string from, route_body route, std::optional<schema> reads,
                               path_map map, std::string name) {
   if (!route)

@@ -33,7 +33,8 @@ mistake find_unknown_source(const graph_spec& spec) {
 
 mistake find_no_entrypoint(const graph_spec& spec) {
   auto starts = [](const auto& e) { return e.from == names::start; };
-  if (std::ranges::any_of(spec.edges, starts) || std::ranges::any_of(spec.routes, starts))
+  if (std::ranges::any_of(spec.edges, starts) || std::ranges::any_of(spec.routes, starts)
+      || !spec.subscriptions.empty())
     return std::nullopt;
   return found("Graph must have an entrypoint: add at least one edge from START to another node");
 }

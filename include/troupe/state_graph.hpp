@@ -145,6 +145,13 @@ public:
   void add_graph(std::string name, const compiled_graph& graph, node_options options);
   /// What holds for every node, also for those added before. A second call replaces the first.
   void set_node_defaults(node_defaults defaults);
+  /// `node` runs behind every step in which one of these channels got a value, its own writes
+  /// included, besides what edges say. A graph of subscriptions needs no edge from START.
+  /// Shape:  channels of any schema known so far, no managed ones.
+  /// Errors: invalid_graph: an unknown node or channel, none, or a managed one.
+  /// Source: langgraph/pregel/main.py, NodeBuilder.subscribe_only (with read_from as the node's
+  ///         input schema, and write_to as the update it returns).
+  void subscribe(const std::string& node, const std::vector<std::string>& channels);
   void set_entry_point(std::string node) { add_edge(START, std::move(node)); }
   void set_finish_point(std::string node) { add_edge(std::move(node), END); }
 
