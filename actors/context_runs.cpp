@@ -16,14 +16,7 @@ error wrong_lane(const detail::task_scope& task, const char* what) {
 }
 
 value output_of(detail::graph_call& call) {
-  auto& end = *call.end;
-  if (end.upward)
-    throw upward_command{std::move(*end.upward)};
-  if (!end.how)
-    throw end.how.error();
-  if (end.how->paused())
-    throw node_interrupted{end.how->questions};
-  return end.how->output;
+  return result_of(*call.end).output;
 }
 
 } // namespace

@@ -106,19 +106,24 @@ void finish_body(detail::task_scope& task, coro<node_output>& body, context& ctx
   mapped(task, ctx, [&] { return body.take(); });
 }
 
+const run_result& result_of(nested_end& end) {
+  if (end.upward)
+    throw upward_command{std::move(*end.upward)};
+  if (!end.how)
+    throw end.how.error();
+  if (end.how->paused())
+    throw node_interrupted{end.how->questions};
+  return *end.how;
+}
+
 void finish_graph(detail::task_scope& task, nested_end end) {
   context ctx{task};
   mapped(task, ctx, [&]() -> node_output {
-    if (end.upward)
-      throw upward_command{std::move(*end.upward)};
-    if (!end.how)
-      throw end.how.error();
-    if (end.how->paused())
-      throw node_interrupted{end.how->questions};
+    const auto& how = result_of(end);
     node_output out;
-    if (!end.how->output.is_null())
-      out.parts.emplace_back(end.how->output.is_map() ? std::move(end.update)
-                                                      : state_update{end.how->output});
+    if (!how.output.is_null())
+      out.parts.emplace_back(how.output.is_map() ? std::move(end.update)
+                                                 : state_update{how.output});
     return out;
   });
 }

@@ -125,6 +125,10 @@ void run_body(detail::task_scope& task);
 void start_body(detail::task_scope& task, context& ctx, std::optional<coro<node_output>>& body);
 void finish_body(detail::task_scope& task, coro<node_output>& body, context& ctx);
 
+/// What a graph within a body came to, or leaves the body with what it ended with instead.
+/// Errors: throws upward_command, node_interrupted, or the run's error.
+const run_result& result_of(nested_end& end);
+
 /// Fills in what a graph that was the whole of the task came to. Never throws.
 void finish_graph(detail::task_scope& task, nested_end end);
 

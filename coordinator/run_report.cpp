@@ -36,7 +36,7 @@ void run_loop::note_shown() {
 void run_loop::emit_values() {
   note_shown();
   if (wants(stream_mode::values))
-    emit(stream_mode::values, read_output(state_, shown_));
+    emit(stream_mode::values, last_shown_ ? last_shown_->first : read_output(state_, shown_));
 }
 
 void run_loop::emit_checkpoint() {

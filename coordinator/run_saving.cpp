@@ -29,6 +29,10 @@ void run_loop::mark_answer_taken() {
   if (!pending_.answer || answer_marked_ || nested() || shared_->answer_waits())
     return;
   answer_marked_ = true;
+  for (auto& task : unsaved_) // with durability exit it was not stored yet, and need not be
+    if (task.task_id == names::null_task_id
+        && std::erase_if(task.writes, [](const auto& w) { return w.first == names::resume; }) > 0)
+      return;
   unsaved_.push_back({std::string{names::null_task_id},
                       std::string{names::taken_path},
                       {{std::string{names::resume}, *pending_.answer}}});
@@ -123,10 +127,6 @@ void run_loop::save_exit() {
     saved_id_ = checkpoint_id_;
     submit(std::move(request), save_ack::durable);
   }
-  if (!shared_->answer_waits()) // a plain answer that was taken is not to be taken again
-    for (auto& task : unsaved_)
-      if (task.task_id == names::null_task_id)
-        std::erase_if(task.writes, [](const auto& w) { return w.first == names::resume; });
   std::erase_if(unsaved_, [](const task_writes& task) { return task.writes.empty(); });
   if (!unsaved_.empty())
     submit({here(checkpoint_id_), std::exchange(unsaved_, {}), std::nullopt}, save_ack::durable);

@@ -20,8 +20,6 @@ using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 namespace data = boost::unit_test::data;
 
-using counter = std::atomic<int>;
-
 error connection_lost() {
   return {errc::node_failed, "node `n` failed", "ConnectionError"};
 }
@@ -63,10 +61,6 @@ void add_node(state_graph<>& g, const std::string& name, place where, node_optio
       g.add_node(
         name, [body](const state_view&, context& ctx) { return body(ctx); }, std::move(options));
   }
-}
-
-state_update log(const std::string& text) {
-  return {{"log", value::list({text})}};
 }
 
 /// One node "n" between START and END.

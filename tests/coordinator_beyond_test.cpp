@@ -14,18 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-schema log_schema() {
-  return schema{{"log", append}};
-}
-
-state_update logged(const char* text) {
-  return state_update{{"log", words({text})}};
-}
-
-runtime_options in_memory() {
-  return {.saver = make_memory_saver()};
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(coordinator_beyond)
@@ -36,7 +24,7 @@ BOOST_AUTO_TEST_CASE(a_refused_step_leaves_nothing_behind_with_durability_exit) 
     g.add_node(name, [name] { return state_update{{"log", words({name})}, {"one", 1}}; });
     g.add_edge(START, name);
   }
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(g.compile());
   run_config t{.thread_id = "t", .durability = durability::exit};
   BOOST_TEST((app.try_invoke({}, t).error().code() == errc::invalid_update));
@@ -46,11 +34,11 @@ BOOST_AUTO_TEST_CASE(a_refused_step_leaves_nothing_behind_with_durability_exit) 
 }
 
 BOOST_AUTO_TEST_CASE(a_join_of_any_runs_at_the_first_arrival_and_absorbs_the_rest) {
-  state_graph<> g{log_schema()};
-  g.add_node("a", [] { return logged("a"); });
+  state_graph<> g{log_only};
+  g.add_node("a", [] { return log("a"); });
   g.add_node("b1", [] {});
-  g.add_node("b2", [] { return logged("b"); });
-  g.add_node("join", [] { return logged("join"); });
+  g.add_node("b2", [] { return log("b"); });
+  g.add_node("join", [] { return log("join"); });
   g.add_edge(START, "a");
   g.add_edge(START, "b1");
   g.add_edge("b1", "b2");
@@ -60,10 +48,10 @@ BOOST_AUTO_TEST_CASE(a_join_of_any_runs_at_the_first_arrival_and_absorbs_the_res
 }
 
 BOOST_AUTO_TEST_CASE(a_join_with_a_timeout_runs_with_what_is_there_when_nothing_else_is_left) {
-  state_graph<> g{log_schema()};
-  g.add_node("a", [] { return logged("a"); });
-  g.add_node("b", [] { return logged("b"); });
-  g.add_node("join", [] { return logged("join"); });
+  state_graph<> g{log_only};
+  g.add_node("a", [] { return log("a"); });
+  g.add_node("b", [] { return log("b"); });
+  g.add_node("join", [] { return log("join"); });
   g.add_edge(START, "a");
   g.add_join({"a", "b"}, "join", {.timeout = 1h});
   auto graph = g.compile();
@@ -83,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_node_can_be_an_actor_and_its_death_fails_the_task) {
       return done_with(value::map({{"log", words({"actor"})}}));
     }};
   });
-  state_graph<> g{log_schema()};
+  state_graph<> g{log_only};
   g.add_node("n", actor_node(echo));
   g.add_edge(START, "n");
   auto graph = g.compile();
@@ -98,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_node_can_be_an_actor_and_its_death_fails_the_task) {
 }
 
 BOOST_AUTO_TEST_CASE(a_reader_goes_on_from_any_number_of_a_thread) {
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(three_nodes([](const auto&) {}));
   app.start({}, {.thread_id = "t"}, {stream_mode::updates}).get().value();
   std::vector<std::uint64_t> numbers;

@@ -10,8 +10,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using counter = std::atomic<int>;
-
 runtime_options with_cache() {
   return {.saver = make_memory_saver(), .cache = make_memory_cache()};
 }

@@ -15,18 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 namespace data = boost::unit_test::data;
 
-using counter = std::atomic<int>;
-
-runtime_options with_memory() {
-  return {.saver = make_memory_saver()};
-}
-
-const schema log_only{{"log", append}};
-
-state_update log(const std::string& text) {
-  return {{"log", value::list({text})}};
-}
-
 /// What the second of three nodes waits for while its run is given up; `released` lets a body go
 /// that no one can interrupt. Later runs wait for nothing.
 struct held_run {
@@ -303,27 +291,6 @@ BOOST_DATA_TEST_CASE(a_run_out_of_time_ends_at_once_whatever_it_waits_for_and_go
   bool fresh = app.get_state({.thread_id = "t"}).config.checkpoint_id.empty();
   app.invoke(fresh ? run_input{} : run_input{nullptr}, {.thread_id = "t"});
   BOOST_TEST(c_ran == 1);
-}
-
-// The second run, of the same actors, sleeps until the deadlines of the first one are past.
-BOOST_AUTO_TEST_CASE(deadlines_of_runs_that_ended_hit_no_later_run_of_their_group) {
-  std::atomic<bool> sleeps{false};
-  state_graph<> g{log_only};
-  g.add_node("n", [&sleeps](const state_view&, context& ctx) -> coro<state_update> {
-    if (sleeps)
-      co_await ctx.sleep_for(120ms);
-    auto out = log("n");
-    co_return out;
-  });
-  g.add_edge(START, "n");
-  runtime rt{with_memory()};
-  auto app = rt.load(g.compile());
-  run_config config{.thread_id = "t", .step_timeout = 100ms, .run_timeout = 100ms};
-  bool in_time = app.try_invoke({}, config).has_value();
-  sleeps = true;
-  auto how = app.try_invoke({}, {.thread_id = "u"});
-  if (in_time) // else this machine was too busy to tell
-    BOOST_TEST((code_of(how) == errc::ok));
 }
 
 // ---- a saver that never answers -------------------------------------------------------------

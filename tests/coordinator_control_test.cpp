@@ -14,18 +14,6 @@ namespace {
 using namespace std::chrono_literals;
 namespace data = boost::unit_test::data;
 
-using counter = std::atomic<int>;
-
-runtime_options with_memory() {
-  return {.saver = make_memory_saver()};
-}
-
-const schema log_only{{"log", append}};
-
-state_update log(const std::string& text) {
-  return {{"log", value::list({text})}};
-}
-
 /// first → second; `first` asks for a drain, once.
 compiled_graph drains(counter& first, counter& second, compile_options options = {}) {
   state_graph<> g{log_only};

@@ -9,14 +9,6 @@
 namespace troupe {
 namespace {
 
-runtime_options in_memory() {
-  return {.saver = make_memory_saver()};
-}
-
-state_update logged(const value& what) {
-  return {{"log", value::list({what})}};
-}
-
 /// Asks `questions` times and logs the answers.
 void add_asking(state_graph<>& g, const char* name, int questions) {
   g.add_node(name, [questions](const state_view&, context& ctx) {
@@ -36,10 +28,10 @@ BOOST_DATA_TEST_CASE(a_run_pauses_before_a_step_of_several_tasks, boost::unit_te
                      durable) {
   state_graph<> g{{{"log", append}}};
   for (const char* name : {"a", "b"}) {
-    g.add_node(name, [name] { return logged(name); });
+    g.add_node(name, [name] { return log(name); });
     g.add_edge(START, name);
   }
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(g.compile({.interrupt_before = {"b"}}));
   run_config config{.thread_id = "t", .durability = static_cast<durability>(durable)};
   BOOST_TEST(app.invoke({}, config).paused());
@@ -54,7 +46,7 @@ BOOST_DATA_TEST_CASE(a_plain_answer_that_a_graph_further_in_took_answers_nothing
   state_graph<> g{{{"log", append}}};
   g.add_node("graph", in.compile());
   g.add_edge(START, "graph");
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(g.compile());
   run_config config{.thread_id = "t", .durability = static_cast<durability>(durable)};
   app.invoke({}, config);
@@ -71,12 +63,12 @@ BOOST_AUTO_TEST_CASE(a_plain_answer_that_no_task_of_its_step_took_is_forgotten) 
   g.add_node("first", [&asks_first](const state_view&, context& ctx) {
     if (asks_first)
       ctx.interrupt("first?");
-    return logged("first");
+    return log("first");
   });
   add_asking(g, "second", 1);
   g.add_edge(START, "first");
   g.add_edge("first", "second");
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(g.compile());
   app.invoke({}, {.thread_id = "t"});
   asks_first = false;
@@ -88,9 +80,9 @@ BOOST_AUTO_TEST_CASE(a_plain_answer_that_no_task_of_its_step_took_is_forgotten) 
 BOOST_AUTO_TEST_CASE(a_command_on_a_fresh_thread_goes_where_it_says_beside_the_entry_edges) {
   state_graph<> g{{{"log", append}, {"x", last_value}}};
   for (const char* name : {"a", "z"})
-    g.add_node(name, [name] { return logged(name); });
+    g.add_node(name, [name] { return log(name); });
   g.add_edge(START, "a");
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   command c;
   c.update = state_update{{"x", 42}};
   c.goto_ = "z";
@@ -105,7 +97,7 @@ BOOST_AUTO_TEST_CASE(the_output_is_what_was_shown_last_even_if_a_channel_has_for
   g.add_node("writes_nothing", [] {});
   g.add_edge(START, "writes");
   g.add_edge("writes", "writes_nothing");
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(g.compile());
   BOOST_TEST(app.invoke({}, {.thread_id = "t"}).output["note"] == value("read me"));
   BOOST_TEST(!app.get_state({.thread_id = "t"}).values.contains("note"));
@@ -117,7 +109,7 @@ BOOST_AUTO_TEST_CASE(what_a_finished_task_s_node_is_made_to_write_beside_its_own
   g.add_node("fails", []() -> state_update { throw std::runtime_error{"no"}; });
   g.add_edge(START, "done");
   g.add_edge(START, "fails");
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(g.compile());
   run_config config{.thread_id = "t"};
   BOOST_TEST(!app.try_invoke({}, config).has_value());
@@ -129,7 +121,7 @@ BOOST_AUTO_TEST_CASE(an_answer_at_a_superseded_checkpoint_need_not_answer_anythi
   state_graph<> g{{{"log", append}}};
   add_asking(g, "asks", 1);
   g.add_edge(START, "asks");
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(g.compile());
   auto asked = app.invoke({}, {.thread_id = "t"}).checkpoint_id;
   app.invoke(answer("one"), {.thread_id = "t"});
@@ -147,11 +139,11 @@ namespace {
 /// Logs "a", waits at a gate, logs "b".
 compiled_graph held_in_the_middle(gate& hold) {
   state_graph<> g{{{"log", append}}};
-  g.add_node("a", [] { return logged("a"); });
+  g.add_node("a", [] { return log("a"); });
   g.add_node("b",
              [&hold] {
                hold.pass();
-               return logged("b");
+               return log("b");
              },
              {.lane = lane::blocking});
   g.add_edge(START, "a");

@@ -150,6 +150,19 @@ inline compiled_graph three_nodes(std::function<void(const std::string&)> body,
   return g.compile({.name = "three"});
 }
 
+using counter = std::atomic<int>;
+
+inline runtime_options with_memory() {
+  return {.saver = make_memory_saver()};
+}
+
+inline const schema log_only{{"log", append}};
+
+/// An update that appends to "log".
+inline state_update log(const value& what) {
+  return {{"log", value::list({what})}};
+}
+
 /// An answer to the one question that waits, or by id.
 inline command answer(value v) {
   command c;

@@ -12,18 +12,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using counter = std::atomic<int>;
-
-runtime_options with_memory() {
-  return {.saver = make_memory_saver()};
-}
-
-const schema log_only{{"log", append}};
-
-state_update log(const std::string& text) {
-  return {{"log", value::list({text})}};
-}
-
 /// Logs which node failed, with what.
 state_update log_failure(context& ctx) {
   const auto* failed = ctx.failure();

@@ -21,10 +21,6 @@
 namespace troupe {
 namespace {
 
-runtime_options in_memory() {
-  return {.saver = make_memory_saver()};
-}
-
 std::size_t count(const std::vector<actor_info>& actors, std::string_view kind,
                   std::string_view name, std::string_view state) {
   return static_cast<std::size_t>(std::count_if(actors.begin(), actors.end(), [&](const auto& a) {
@@ -50,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_run_held_in_the_middle_shows_its_coordinator_channels_and
   g.add_edge(START, "a");
   g.add_edge("a", "b");
   g.add_edge("b", "c");
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(g.compile({.name = "held"}));
   auto run = app.start({}, {.thread_id = "t"});
   hold.wait_for(1);
@@ -70,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_run_held_in_the_middle_shows_its_coordinator_channels_and
 }
 
 BOOST_AUTO_TEST_CASE(an_idle_graph_ends_with_no_actor_but_the_runtimes_own) {
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(three_nodes([](const auto&) {}));
   app.invoke({}, {.thread_id = "t"});
   auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{30};
@@ -90,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_thousand_runtimes_start_and_end_some_with_a_run_in_flight
           hold->pass();
       },
       i % 8 == 7 ? lane::standard : lane::blocking);
-    auto rt = std::make_unique<runtime>(i % 2 ? in_memory() : runtime_options{});
+    auto rt = std::make_unique<runtime>(i % 2 ? with_memory() : runtime_options{});
     auto app = rt->load(graph);
     if (i % 4 == 3) {
       auto run = app.start({}, {.thread_id = "t"});
@@ -112,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_thousand_runtimes_start_and_end_some_with_a_run_in_flight
 
 BOOST_AUTO_TEST_CASE(a_runtime_that_stops_ends_the_run_another_thread_waits_for) {
   gate hold;
-  auto rt = std::make_unique<runtime>(in_memory());
+  auto rt = std::make_unique<runtime>(with_memory());
   auto app = rt->load(three_nodes(
     [&hold](const std::string& node) {
       if (node == "b")
@@ -135,12 +131,12 @@ BOOST_AUTO_TEST_CASE(a_callers_actor_system_is_left_as_it_was_found) {
   add_message_types(config);
   caf::actor_system sys{config};
   {
-    runtime rt{sys, in_memory()};
+    runtime rt{sys, with_memory()};
     auto app = rt.load(three_nodes([](const auto&) {}));
     BOOST_TEST(app.invoke({}, {.thread_id = "t"}).output["log"] == words({"a", "b", "c"}));
   }
   BOOST_TEST(sys.registry().running() == 0u);
-  runtime again{sys, in_memory()};
+  runtime again{sys, with_memory()};
   auto app = again.load(three_nodes([](const auto&) {}));
   BOOST_TEST(app.invoke({}, {.thread_id = "t"}).output["log"] == words({"a", "b", "c"}));
 }
@@ -149,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_graph_actor_answers_start_run_with_run_finished) {
   caf::actor_system_config config;
   add_message_types(config);
   caf::actor_system sys{config};
-  runtime rt{sys, in_memory()};
+  runtime rt{sys, with_memory()};
   state_graph<> g{{{"log", append}}};
   g.add_node("ask", [](context& ctx) {
     return state_update{{"log", value::list({ctx.interrupt("go?")})}};
@@ -178,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_graph_actor_answers_start_run_with_run_finished) {
 
 BOOST_AUTO_TEST_CASE(a_node_that_throws_fails_the_run_with_the_class_it_threw) {
   for (auto where : {lane::standard, lane::blocking}) {
-    runtime rt{in_memory()};
+    runtime rt{with_memory()};
     auto app = rt.load(three_nodes(
       [](const std::string& node) {
         if (node == "b")
@@ -210,7 +206,7 @@ BOOST_AUTO_TEST_CASE(what_finished_beside_a_failure_is_not_run_again) {
   g.add_edge(START, "bad");
   for (auto durable : {durability::sync, durability::async, durability::exit}) {
     good = bad = 0;
-    runtime rt{in_memory()};
+    runtime rt{with_memory()};
     auto app = rt.load(g.compile());
     run_config config{.thread_id = "t", .durability = durable};
     BOOST_TEST((app.try_invoke({}, config).error().code() == errc::node_failed));
@@ -228,7 +224,7 @@ BOOST_AUTO_TEST_CASE(two_values_for_one_last_value_channel_fail_the_run_and_leav
   g.add_edge(START, "first");
   g.add_edge("first", "p");
   g.add_edge("first", "q");
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(g.compile());
   auto how = app.try_invoke({}, {.thread_id = "t"});
   BOOST_REQUIRE(!how);
@@ -242,7 +238,7 @@ BOOST_AUTO_TEST_CASE(two_values_for_one_last_value_channel_fail_the_run_and_leav
 BOOST_AUTO_TEST_CASE(a_step_that_takes_too_long_ends_the_run_and_the_thread_goes_on_later) {
   gate hold;
   std::atomic<bool> first{true};
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(three_nodes(
     [&](const std::string& node) {
       if (node == "b" && first.exchange(false))
@@ -271,7 +267,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_run_ends_and_its_bodies_are_told) {
   g.add_edge(START, "a");
   g.add_edge("a", "b");
   {
-    runtime rt{in_memory()};
+    runtime rt{with_memory()};
     auto app = rt.load(g.compile());
     run_control control;
     auto run = app.start({}, {.thread_id = "t", .control = control});
@@ -285,7 +281,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_run_ends_and_its_bodies_are_told) {
 
 BOOST_AUTO_TEST_CASE(a_drained_run_stops_at_its_steps_end_and_goes_on_later) {
   run_control control;
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(three_nodes([&control](const std::string& node) {
     if (node == "a")
       control.request_drain("tea");
@@ -316,7 +312,7 @@ BOOST_DATA_TEST_CASE(results_do_not_depend_on_the_order_in_which_tasks_finish,
       out.push_back({"hold", value(i)});
     return out;
   });
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto run = rt.load(g.compile()).start({}, {.thread_id = "t"});
   std::vector<int> order(tasks);
   for (int i = 0; i < tasks; ++i)
@@ -359,7 +355,7 @@ BOOST_AUTO_TEST_CASE(a_coroutine_body_sleeps_waits_for_jobs_and_fails_like_any_o
   });
   g.add_edge(START, "naps");
   g.add_edge("naps", "throws");
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(g.compile());
   auto paused = app.invoke({}, {.thread_id = "t"});
   BOOST_TEST(paused.interrupts().at(0).value.as_string() == "go on?");
@@ -424,7 +420,7 @@ BOOST_AUTO_TEST_CASE(
 }
 
 BOOST_AUTO_TEST_CASE(runs_of_many_threads_at_once_all_end_right) {
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(three_nodes([](const auto&) {}));
   std::vector<run_handle> runs;
   for (int i = 0; i < 200; ++i)
@@ -446,7 +442,7 @@ BOOST_AUTO_TEST_CASE(runs_of_many_threads_at_once_all_end_right) {
 }
 
 BOOST_AUTO_TEST_CASE(a_run_inside_a_body_uses_the_same_runtime) {
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto inner = rt.load(three_nodes([](const auto&) {}));
   state_graph<> g{{{"log", append}}};
   g.add_node("calls", [&inner] {
@@ -458,7 +454,7 @@ BOOST_AUTO_TEST_CASE(a_run_inside_a_body_uses_the_same_runtime) {
 }
 
 BOOST_AUTO_TEST_CASE(bad_options_and_inputs_are_named) {
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(three_nodes([](const auto&) {}));
   auto code = [&](const run_input& input, run_config config) {
     auto how = app.try_invoke(input, config);
@@ -509,7 +505,7 @@ BOOST_AUTO_TEST_CASE(a_batch_gives_what_came_of_each_input_in_order) {
     return state_update{{"n", s["n"].as_int() / 2}};
   });
   g.add_edge(START, "half");
-  runtime rt{in_memory()};
+  runtime rt{with_memory()};
   auto app = rt.load(g.compile());
   const std::vector<run_input> inputs{{{"n", 2}}, {{"n", 3}}, {{"n", 8}}};
   const std::vector<run_config> threads{{.thread_id = "a"}, {.thread_id = "b"}, {.thread_id = "c"}};

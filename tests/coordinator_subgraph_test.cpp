@@ -16,12 +16,6 @@ namespace {
 using namespace std::chrono_literals;
 namespace data = boost::unit_test::data;
 
-runtime_options with_memory() {
-  return {.saver = make_memory_saver()};
-}
-
-using counter = std::atomic<int>;
-
 /// How a node of the outer graph runs the inner one.
 enum class holds { as_node, invokes, awaits };
 constexpr holds all_ways[] = {holds::as_node, holds::invokes, holds::awaits};

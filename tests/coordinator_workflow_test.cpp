@@ -18,10 +18,6 @@ namespace data = boost::unit_test::data;
 using counter = std::atomic<int>;
 using integers = std::vector<std::int64_t>;
 
-runtime_options with_memory() {
-  return {.saver = make_memory_saver()};
-}
-
 const retry_policy at_once{.initial_interval = 0ns, .jitter = false};
 
 /// The square of its argument; counts.
@@ -537,7 +533,8 @@ BOOST_AUTO_TEST_CASE(
 
 BOOST_AUTO_TEST_CASE(a_coroutine_task_may_take_its_arguments_by_reference) {
   auto twice = task("twice", [](const std::string& s, context& ctx) -> coro<std::string> {
-    co_await ctx.sleep_for(1ms);
+    auto elsewhere = ctx.blocking([] {}); // suspends it
+    co_await elsewhere;
     co_return s + s;
   });
   auto flow = entrypoint("flow", [twice](const std::string& s, context& ctx) -> coro<std::string> {

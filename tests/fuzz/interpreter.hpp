@@ -1,4 +1,4 @@
-// A small sequential interpreter of plans, written from the specification (../shared/spec) and not
+// A small sequential interpreter of plans, written from the specification and not
 // from troupe's engine: plain maps, one task after another.
 #pragma once
 
