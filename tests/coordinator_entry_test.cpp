@@ -57,6 +57,35 @@ BOOST_DATA_TEST_CASE(a_plain_answer_that_a_graph_further_in_took_answers_nothing
   BOOST_TEST(app.invoke(answer("second"), config).output["log"] == words({"first", "second"}));
 }
 
+// The run that brought it failed before anything asked; whichever run takes it, uses it up.
+BOOST_DATA_TEST_CASE(a_stored_answer_is_used_once_whatever_the_durability_of_who_takes_it,
+                     boost::unit_test::data::xrange(3), durable) {
+  std::atomic<bool> fails{false};
+  state_graph<> g{{{"log", append}}};
+  g.add_node("asks", [&fails](const state_view&, context& ctx) {
+    if (fails)
+      throw std::runtime_error{"no"};
+    auto first = ctx.interrupt(0), second = ctx.interrupt(1);
+    return state_update{{"log", value::list({first, second})}};
+  });
+  g.add_edge(START, "asks");
+  runtime rt{with_memory()};
+  auto app = rt.load(g.compile());
+  run_config config{.thread_id = "t", .durability = durability::sync};
+  app.invoke({}, config);
+  fails = true;
+  BOOST_TEST(!app.try_invoke(answer("stored"), config).has_value());
+  fails = false;
+  auto taker = config;
+  taker.durability = static_cast<durability>(durable);
+  for (const auto& how : {taker, config}) {
+    auto paused = app.invoke(nullptr, how);
+    BOOST_REQUIRE(paused.interrupts().size() == 1u);
+    BOOST_TEST(paused.interrupts()[0].value == value(1));
+  }
+  BOOST_TEST(app.invoke(answer("second"), config).output["log"] == words({"stored", "second"}));
+}
+
 BOOST_AUTO_TEST_CASE(a_plain_answer_that_no_task_of_its_step_took_is_forgotten) {
   std::atomic<bool> asks_first{true};
   state_graph<> g{{{"log", append}}};
