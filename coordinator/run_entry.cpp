@@ -78,7 +78,7 @@ void run_loop::begin(run_request request) {
   outcome_.reset();
   upward_.reset();
   first_step_ = true;
-  answer_marked_ = false;
+  answer_given_ = false;
   first_gotos_.clear();
   last_shown_.reset();
   forgets_output_ = forgets(*shared_->plan, shown_);
@@ -159,8 +159,10 @@ result<void> run_loop::enter(run_request& request) {
   }
   // An answer that was stored just before a crash is not used up. A new input asks new questions,
   // which only lenient resume lets an old answer answer.
-  if (pending_.answer && !cmd && (resuming || !strict_))
+  if (pending_.answer && !cmd && (resuming || !strict_)) {
     shared_->give_answer(*pending_.answer);
+    answer_given_ = true;
+  }
   if (cmd) {
     if (!saved && cmd->resume && stored_)
       return nothing_to_resume(config.thread_id);
@@ -245,8 +247,10 @@ result<void> run_loop::take_command(const command& c) {
     deltas_.command_wrote(step_, writes, forks_);
   }
   pending_.outside.insert(pending_.outside.end(), writes.begin(), writes.end());
-  if (c.resume && !answers_by_id)
+  if (c.resume && !answers_by_id) {
     pending_.answer = *c.resume;
+    answer_given_ = true;
+  }
   if (!stored_ || forks_ || (writes.empty() && answers_by_id))
     return {};
   auto all = store_writes(plan(), pending_.outside);

@@ -454,6 +454,7 @@ void run_loop::applied() {
     emit_values();
   pending_ = {};
   shared_->forget_answer(); // it was for the questions of this step
+  answer_given_ = false;
   replaying_ = false;
   put_checkpoint("loop", &*updated_);
   if (std::exchange(first_step_, false)) {

@@ -217,7 +217,7 @@ private:
   std::string source_;          // of the loaded checkpoint
   task_write_list first_gotos_; // of a command on a fresh thread: followed beside the entry edges
   bool strict_ = true;          // answers must answer something
-  bool answer_marked_ = false;  // that a task took the plain answer is stored
+  bool answer_given_ = false;   // the plain answer may be taken, and that it was is not stored yet
   bool first_step_ = true;
   std::vector<std::string> input_order_; // the keys of the input, when it has an order
 

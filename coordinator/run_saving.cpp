@@ -26,9 +26,9 @@ void run_loop::keep_writes(const slot& s, const task_write_list& writes) {
 // A plain answer is stored until its step is over, and used once: who took it may be a task further
 // in, or one that stores nothing itself. The path it is stored with says so.
 void run_loop::mark_answer_taken() {
-  if (!pending_.answer || answer_marked_ || nested() || shared_->answer_waits())
+  if (!answer_given_ || nested() || shared_->answer_waits())
     return;
-  answer_marked_ = true;
+  answer_given_ = false;
   for (auto& task : unsaved_) // with durability exit it was not stored yet, and need not be
     if (task.task_id == names::null_task_id
         && std::erase_if(task.writes, [](const auto& w) { return w.first == names::resume; }) > 0)

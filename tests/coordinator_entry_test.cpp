@@ -86,6 +86,32 @@ BOOST_DATA_TEST_CASE(a_stored_answer_is_used_once_whatever_the_durability_of_who
   BOOST_TEST(app.invoke(answer("second"), config).output["log"] == words({"stored", "second"}));
 }
 
+// Answers by id are for one run, a stored plain one stays for the run after it.
+BOOST_DATA_TEST_CASE(a_stored_answer_waits_through_a_run_that_brings_answers_by_id,
+                     boost::unit_test::data::xrange(3), durable) {
+  std::atomic<bool> fails{false};
+  state_graph<> g{{{"log", append}}};
+  g.add_node("asks", [&fails](const state_view&, context& ctx) {
+    if (fails)
+      throw std::runtime_error{"no"};
+    auto first = ctx.interrupt(0), second = ctx.interrupt(1);
+    return state_update{{"log", value::list({first, second})}};
+  });
+  g.add_edge(START, "asks");
+  runtime rt{with_memory()};
+  auto app = rt.load(g.compile());
+  run_config config{.thread_id = "t", .durability = static_cast<durability>(durable)};
+  auto asked = app.invoke({}, config);
+  BOOST_REQUIRE(asked.interrupts().size() == 1u);
+  fails = true;
+  BOOST_TEST(!app.try_invoke(answer("stored"), config).has_value());
+  fails = false;
+  auto by_id = app.invoke(answer(value::map({{asked.interrupts()[0].id, "by id"}})), config);
+  BOOST_REQUIRE(by_id.interrupts().size() == 1u);
+  BOOST_TEST(by_id.interrupts()[0].value == value(1));
+  BOOST_TEST(app.invoke(nullptr, config).output["log"] == words({"by id", "stored"}));
+}
+
 BOOST_AUTO_TEST_CASE(a_plain_answer_that_no_task_of_its_step_took_is_forgotten) {
   std::atomic<bool> asks_first{true};
   state_graph<> g{{{"log", append}}};

@@ -65,6 +65,8 @@ private:
       return true;
     if (options_.runs)
       return seed >= options_.seed + *options_.runs;
+    if (options_.graphs_max && tally_.graphs >= *options_.graphs_max)
+      return true;
     return tally_.graphs >= options_.graphs_min
            && clock::now() - begin_ >= std::chrono::seconds{options_.seconds};
   }

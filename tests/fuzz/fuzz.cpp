@@ -36,6 +36,8 @@ void add_flags(CLI::App& app, options& o) {
                 "Goes on until so many graphs were tried; fails when a feature was in none")
     ->capture_default_str()
     ->excludes(runs);
+  app.add_option("--graphs-max", o.campaign.graphs_max, "Ends when so many graphs were tried")
+    ->excludes(runs);
   app.add_flag("--keep-going", o.campaign.keep_going, "Does not end at the first difference");
   app.add_flag("--no-shrink", o.no_shrink, "Prints no smaller plan");
   app.add_option("--replay", o.replayed, "Prints one seed's graph, calls and both answers")
