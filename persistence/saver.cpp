@@ -9,6 +9,10 @@ result<std::uint64_t> saver::thread_owner(const std::string&) {
 
 namespace {
 
+error cannot(const char* what) {
+  return {errc::invalid_config, std::string{"this saver can't "} + what};
+}
+
 result<void> store(saver& to, const save_request& request) {
   for (const auto& task : request.writes)
     if (auto stored = to.put_writes(request.ref, task); !stored)
@@ -17,6 +21,18 @@ result<void> store(saver& to, const save_request& request) {
 }
 
 } // namespace
+
+result<prune_report> saver::prune(const std::vector<std::string>&, const retention&) {
+  return cannot("prune threads");
+}
+
+result<void> saver::copy_thread(const std::string&, const std::string&) {
+  return cannot("copy a thread");
+}
+
+result<prune_report> saver::delete_for_runs(const std::vector<std::string>&) {
+  return cannot("delete by run");
+}
 
 void saver::submit(save_request request, save_ack, std::function<void(result<void>)> done) {
   done(store(*this, request));

@@ -150,6 +150,27 @@ enum class save_ack : std::uint8_t {
   durable,  ///< it, and everything submitted before it, survives a power cut
 };
 
+/// What prune() leaves of a thread. In each of its namespaces a checkpoint stays when one of the
+/// rules names it, or when one that stays can't be read without it (delta channels). Of a namespace
+/// within the thread, only checkpoints whose parents above stay are looked at: the others go, too.
+/// Shape:  `created_before`: as checkpoint::ts; what is not older stays; nullopt: no such rule.
+/// Units:  `keep_every` counts steps, as in the metadata; 0: no such rule.
+/// Source: langgraph/checkpoint/base, prune: strategy "keep_latest" is the default here, strategy
+///         "delete" is delete_thread(). The other rules are troupe's.
+struct retention {
+  std::size_t keep_latest = 1;  // the newest of each namespace
+  std::uint64_t keep_every = 0; // those whose step is a multiple of it
+  bool keep_forks = false;      // those with two children or more, and the newest of each branch
+  std::optional<std::string> created_before = std::nullopt;
+};
+
+/// What was removed.
+struct prune_report {
+  std::size_t checkpoints = 0;
+  std::size_t values = 0; // of channels, in no checkpoint any more
+  friend bool operator==(const prune_report&, const prune_report&) = default;
+};
+
 struct thread_info {
   std::string thread_id;
   std::string checkpoint_id; // the newest of the root namespace, else of any
@@ -206,6 +227,31 @@ public:
   /// Removes everything of a thread; no error when there is nothing. What a run that was on has
   /// still to store is refused.
   virtual result<void> delete_thread(const std::string& thread_id) = 0;
+
+  /// Removes the checkpoints of these threads that `keep` does not name, their writes, and the
+  /// values that no checkpoint has any more. A thread that is not there counts as pruned. A run
+  /// that goes on from a removed checkpoint gets `conflict` when it stores; the newest checkpoint
+  /// of a namespace is never removed with keep_latest > 0, so what is on goes on.
+  /// Blocks: others for some ms at most: what is much is removed in pieces.
+  /// Errors: as put, unsupported by this saver: invalid_config. What was removed before an error
+  ///         stays removed; every checkpoint that is there can be read.
+  /// Source: langgraph/checkpoint/base, prune; spec/checkpoint.md section 2.
+  virtual result<prune_report> prune(const std::vector<std::string>& thread_ids,
+                                     const retention& keep = {});
+
+  /// Copies all checkpoints and writes of a thread, in all namespaces, under another id. No error
+  /// when there is nothing to copy.
+  /// Errors: as put; invalid_config when `target` has checkpoints or is `source`, or when this
+  /// saver
+  ///         can't. All of it is there, or nothing.
+  /// Source: langgraph/checkpoint/base, copy_thread.
+  virtual result<void> copy_thread(const std::string& source, const std::string& target);
+
+  /// Removes the checkpoints, of all threads and namespaces, whose metadata member `run_id` is one
+  /// of these, as prune() does.
+  /// Errors: as prune.
+  /// Source: langgraph/checkpoint/base, delete_for_runs.
+  virtual result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids);
 
   /// All threads, by id.
   virtual result<std::vector<thread_info>> threads() = 0;
