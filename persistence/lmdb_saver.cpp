@@ -3,6 +3,7 @@
 #include "persistence/group_commit.hpp"
 #include "persistence/lmdb_copy.hpp"
 #include "persistence/lmdb_env.hpp"
+#include "persistence/lmdb_files.hpp"
 #include "persistence/lmdb_pruner.hpp"
 #include "persistence/lmdb_reader.hpp"
 #include "persistence/lmdb_writer.hpp"
@@ -16,10 +17,10 @@ namespace {
 
 constexpr std::string_view store_file = "troupe.mdb";
 
-class lmdb_saver final : public saver {
+class lmdb_saver final : public lmdb_store {
 public:
-  static result<std::unique_ptr<saver>> open(const std::filesystem::path& dir,
-                                             const lmdb_saver_options& options) {
+  static result<std::unique_ptr<lmdb_store>> open(const std::filesystem::path& dir,
+                                                  const lmdb_saver_options& options) {
     auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     auto map_size = (options.map_size_bytes_max + page - 1) / page * page;
     auto env = lmdb_env::open(dir / store_file, map_size);
@@ -28,7 +29,7 @@ public:
     lmdb_writer writer{**env};
     if (auto ready = writer.prepare(); !ready)
       return ready.error();
-    return std::unique_ptr<saver>{new lmdb_saver{std::move(*env), options.commit_window}};
+    return std::unique_ptr<lmdb_store>{new lmdb_saver{std::move(*env), options.commit_window}};
   }
 
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) override {
@@ -116,6 +117,8 @@ public:
       return ok;
     return upkeep(target, [&] { return troupe::copy_thread(writer_, source, target); });
   }
+
+  lmdb_env& env() noexcept override { return *env_; }
 
   void submit(save_request request, save_ack when,
               std::function<void(result<void>)> done) override {
@@ -207,6 +210,15 @@ private:
   group_commit commits_; // the last member: its thread uses the others
 };
 
+result<std::shared_ptr<saver>> find_or_open(const std::string& path,
+                                            const lmdb_saver_options& options) {
+  return open_objects<saver>::of_this_process().find_or_open(
+    path, [&]() -> result<std::unique_ptr<saver>> {
+      auto opened = lmdb_saver::open(path, options);
+      return opened ? result<std::unique_ptr<saver>>{std::move(*opened)} : opened.error();
+    });
+}
+
 } // namespace
 
 result<std::shared_ptr<saver>> open_lmdb_saver(const std::filesystem::path& dir,
@@ -214,9 +226,20 @@ result<std::shared_ptr<saver>> open_lmdb_saver(const std::filesystem::path& dir,
   auto path = make_data_directory(dir);
   if (!path)
     return path.error();
-  return open_objects<saver>::of_this_process().find_or_open(*path, [&] {
-    return lmdb_saver::open(*path, options);
-  });
+  return find_or_open(*path, options);
+}
+
+result<std::shared_ptr<lmdb_store>> open_existing_store(const std::filesystem::path& dir) {
+  std::error_code failed;
+  auto path = std::filesystem::canonical(dir, failed);
+  if (failed)
+    return lmdb_error(failed.value(), "open the data directory", dir);
+  if (!std::filesystem::exists(path / store_file, failed))
+    return lmdb_error(failed ? failed.value() : ENOENT, "open the store", path / store_file);
+  auto opened = find_or_open(path.string(), {});
+  if (!opened)
+    return opened.error();
+  return std::static_pointer_cast<lmdb_store>(std::move(*opened));
 }
 
 } // namespace troupe
