@@ -189,6 +189,24 @@ store_key writes_key(std::uint64_t chain, std::string_view checkpoint_id,
   return key;
 }
 
+std::size_t tree_of(std::string_view key) noexcept {
+  if (key.size() < 3 || static_cast<key_area>(key[0]) != key_area::chain)
+    return 0;
+  auto part = 2 + static_cast<std::size_t>(static_cast<unsigned char>(key[1])); // behind the number
+  if (part >= key.size())
+    return 0;
+  switch (static_cast<chain_part>(key[part])) {
+    case chain_part::checkpoints: return 1;
+    case chain_part::values: return 2;
+    case chain_part::writes: return 3;
+    default: return 0;
+  }
+}
+
+bool is_tree_name(std::string_view key) noexcept {
+  return std::ranges::find(tree_names, key) != tree_names.end();
+}
+
 // Every prefix here begins with an area byte below 0xff, so there is always such a key.
 store_key behind(const store_key& prefix) {
   auto bytes = prefix.view();

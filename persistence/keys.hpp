@@ -27,6 +27,9 @@ enum class chain_part : unsigned char {
   values = 'v',
   writes = 'w',
 };
+inline constexpr std::array chain_parts{chain_part::checkpoints, chain_part::names,
+                                        chain_part::namespaces, chain_part::values,
+                                        chain_part::writes};
 
 /// A key of at most 511 bytes, LMDB's bound. Made by the functions below; ids must have been
 /// checked against limits (that is what keeps keys in bounds).
@@ -66,6 +69,12 @@ store_key checkpoint_key(std::uint64_t chain, std::string_view checkpoint_id);
 store_key value_key(std::uint64_t chain, const version& at, std::uint64_t channel);
 store_key writes_key(std::uint64_t chain, std::string_view checkpoint_id, std::string_view task_id);
 store_key writes_prefix(std::uint64_t chain, std::string_view checkpoint_id);
+
+/// The trees of the store's file: one each for checkpoints, values and writes, one for all else.
+std::size_t tree_of(std::string_view key) noexcept;
+inline constexpr std::array<const char*, 3> tree_names{"checkpoints", "values", "writes"};
+/// Whether an entry is one that LMDB made for a tree with a name.
+bool is_tree_name(std::string_view key) noexcept;
 
 /// The smallest key behind all keys that begin with `prefix`.
 store_key behind(const store_key& prefix);

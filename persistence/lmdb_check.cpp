@@ -5,6 +5,7 @@
 #include "persistence/lmdb_files.hpp"
 #include "persistence/lmdb_index.hpp"
 #include "persistence/lmdb_pruner.hpp"
+#include "persistence/metadata_record.hpp"
 #include "persistence/value_patch.hpp"
 
 #include <troupe/data_dir.hpp>
@@ -38,11 +39,11 @@ public:
     if (auto ok = find_owners(); !ok)
       damaged("the list of threads", ok.error());
     all_ = txn_.entries();
-    if (auto ok = scan(txn_, store_key{},
-                       [this](auto key, auto data) -> result<void> {
-                         look_at(key, data);
-                         return {};
-                       });
+    if (auto ok = scan_all(txn_,
+                           [this](auto key, auto data) -> result<void> {
+                             look_at(key, data);
+                             return {};
+                           });
         !ok)
       damaged("the file", ok.error()); // its tree: what is behind can't be reached
     if (progress_)
@@ -165,8 +166,8 @@ private:
     auto stored = read_checkpoint(*payload, names_of(of));
     if (!stored)
       return stored.error();
-    if (!from_msgpack(stored->metadata))
-      return troupe::damaged(record_kind::checkpoint, "its metadata are no value");
+    if (auto metadata = read_metadata(stored->metadata); !metadata)
+      return metadata.error();
     if (stored->parent_id.empty())
       return {};
     auto parent = txn_.get(checkpoint_key(chain_, stored->parent_id));
@@ -272,7 +273,7 @@ result<data_stats> stat_data(const std::filesystem::path& dir) {
   if (!txn)
     return txn.error();
   std::map<record_kind, record_count> kinds;
-  auto ok = scan(*txn, store_key{}, [&kinds](auto key, auto data) -> result<void> {
+  auto ok = scan_all(*txn, [&kinds](auto key, auto data) -> result<void> {
     auto& of = kinds[kind_of(data)];
     ++of.records;
     of.bytes += key.size() + data.size();

@@ -52,10 +52,18 @@ private:
     return copy_chain(entry.chain, *chain);
   }
 
-  // The new keys lie behind all old ones, but what is read moves when something is written.
   result<void> copy_chain(std::uint64_t from, std::uint64_t to) {
-    auto prefix = chain_prefix(from);
-    auto is_namespace = chain_prefix(from, chain_part::namespaces);
+    for (auto part : chain_parts)
+      if (part != chain_part::namespaces) // those get numbers of their own
+        if (auto ok = copy_part(from, to, part); !ok)
+          return ok;
+    return {};
+  }
+
+  // The new keys lie behind all old ones, but what is read moves when something is written.
+  result<void> copy_part(std::uint64_t from, std::uint64_t to, chain_part part) {
+    auto prefix = chain_prefix(from, part);
+    auto number_size = chain_prefix(from).view().size();
     std::string key{prefix.view()}, last;
     for (;;) {
       lmdb_cursor at{txn()};
@@ -65,9 +73,8 @@ private:
       if (!*found || !at.key().starts_with(prefix.view()))
         return {};
       last.assign(at.key());
-      if (!last.starts_with(is_namespace.view())) // those get numbers of their own
-        if (auto ok = copy_record(last, at.data(), prefix.view().size(), to); !ok)
-          return ok;
+      if (auto ok = copy_record(last, at.data(), number_size, to); !ok)
+        return ok;
       key = last;
       key.push_back('\0'); // the next one
     }

@@ -104,7 +104,7 @@ lmdb_txn::~lmdb_txn() {
 result<std::optional<std::string_view>> lmdb_txn::get(std::string_view key) const {
   auto k = as_val(key);
   MDB_val data;
-  auto rc = mdb_get(txn_, env_->dbi_, &k, &data);
+  auto rc = mdb_get(txn_, env_->dbi_of(key), &k, &data);
   if (rc == MDB_NOTFOUND)
     return std::optional<std::string_view>{};
   if (rc != 0)
@@ -115,21 +115,21 @@ result<std::optional<std::string_view>> lmdb_txn::get(std::string_view key) cons
 result<void> lmdb_txn::put(std::string_view key, std::string_view data) {
   auto k = as_val(key);
   auto d = as_val(data);
-  if (auto rc = mdb_put(txn_, env_->dbi_, &k, &d, 0); rc != 0)
+  if (auto rc = mdb_put(txn_, env_->dbi_of(key), &k, &d, 0); rc != 0)
     return env_->failure(rc, "write to the store");
   return {};
 }
 
 result<void> lmdb_txn::erase(std::string_view key) {
   auto k = as_val(key);
-  auto rc = mdb_del(txn_, env_->dbi_, &k, nullptr);
+  auto rc = mdb_del(txn_, env_->dbi_of(key), &k, nullptr);
   if (rc != 0 && rc != MDB_NOTFOUND)
     return env_->failure(rc, "delete from the store");
   return {};
 }
 
 result<void> lmdb_txn::erase_all(std::string_view prefix) {
-  lmdb_cursor at{*this};
+  lmdb_cursor at{*this, prefix};
   for (;;) {
     auto found = at.seek(prefix);
     if (!found)
@@ -137,16 +137,28 @@ result<void> lmdb_txn::erase_all(std::string_view prefix) {
     if (!*found || !at.key().starts_with(prefix))
       return {};
     auto key = as_val(at.key());
-    auto rc = mdb_del(txn_, env_->dbi_, &key, nullptr);
+    auto rc = mdb_del(txn_, env_->dbi_of(prefix), &key, nullptr);
     if (rc != 0)
       return env_->failure(rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc, "delete from the store");
   }
 }
 
 std::size_t lmdb_txn::entries() const {
-  MDB_stat stat{};
-  mdb_stat(txn_, env_->dbi_, &stat);
-  return stat.ms_entries;
+  std::size_t all = 0;
+  for (std::size_t tree = 0; tree < trees(); ++tree) {
+    MDB_stat stat{};
+    if (env_->dbis_[tree] != lmdb_env::no_tree)
+      mdb_stat(txn_, env_->dbis_[tree], &stat);
+    all += stat.ms_entries;
+  }
+  return all - (trees() - 1); // each tree with a name is an entry of tree 0
+}
+
+std::size_t lmdb_txn::trees() const noexcept {
+  std::size_t made = 1;
+  while (made <= env_->trees_.names.size() && env_->dbis_[made] != lmdb_env::no_tree)
+    ++made;
+  return made;
 }
 
 result<void> lmdb_txn::commit() {
@@ -161,6 +173,9 @@ result<void> lmdb_txn::commit() {
 
 // ---- cursors ----------------------------------------------------------------------------------
 
+lmdb_cursor::lmdb_cursor(const lmdb_txn& txn, std::string_view prefix) noexcept
+  : lmdb_cursor{txn, txn.env_->tree_of(prefix)} {}
+
 lmdb_cursor::~lmdb_cursor() {
   if (cursor_)
     mdb_cursor_close(cursor_);
@@ -168,7 +183,8 @@ lmdb_cursor::~lmdb_cursor() {
 
 result<bool> lmdb_cursor::move(MDB_cursor_op op) {
   if (!cursor_)
-    if (auto rc = mdb_cursor_open(txn_.txn_, txn_.env_->dbi_, &cursor_); rc != 0)
+    if (auto rc = mdb_cursor_open(txn_.txn_, txn_.env_->dbis_[tree_.value_or(0)], &cursor_);
+        rc != 0)
       return txn_.env_->failure(rc, "read the store");
   auto rc = mdb_cursor_get(cursor_, &key_, &data_, op);
   if (rc != 0 && rc != MDB_NOTFOUND)
@@ -177,6 +193,8 @@ result<bool> lmdb_cursor::move(MDB_cursor_op op) {
 }
 
 result<bool> lmdb_cursor::seek(std::string_view key) {
+  if (!tree_)
+    tree_ = txn_.env_->tree_of(key);
   key_ = as_val(key);
   return move(MDB_SET_RANGE);
 }
@@ -191,8 +209,9 @@ result<bool> lmdb_cursor::seek_before(std::string_view key) {
 // ---- the environment --------------------------------------------------------------------------
 
 result<std::unique_ptr<lmdb_env>> lmdb_env::open(std::filesystem::path file,
-                                                 std::size_t map_size_bytes) {
-  std::unique_ptr<lmdb_env> env{new lmdb_env{std::move(file), map_size_bytes}};
+                                                 std::size_t map_size_bytes,
+                                                 const lmdb_trees& trees) {
+  std::unique_ptr<lmdb_env> env{new lmdb_env{std::move(file), map_size_bytes, trees}};
   if (auto opened = env->open_file(); !opened)
     return opened.error();
   return env;
@@ -209,6 +228,8 @@ result<void> lmdb_env::open_file() {
   if (rc == 0)
     rc = mdb_env_set_maxreaders(env, limits::store_readers_max);
   if (rc == 0)
+    rc = mdb_env_set_maxdbs(env, lmdb_trees::names_max);
+  if (rc == 0)
     rc = mdb_env_set_mapsize(env, map_size_bytes_);
   if (rc == 0 && !lock_file_is_free(file_))
     rc = EAGAIN;
@@ -220,7 +241,9 @@ result<void> lmdb_env::open_file() {
   if (rc == MDB_MAP_RESIZED && mdb_env_set_mapsize(env, 0) == 0)
     rc = mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn);
   if (rc == 0)
-    rc = mdb_dbi_open(txn, nullptr, 0, &dbi_);
+    rc = open_trees(txn, 0);
+  if (rc == 0)
+    rc = mdb_txn_commit(std::exchange(txn, nullptr)); // so that the trees stay open
   if (txn)
     mdb_txn_abort(txn);
   if (rc != 0) {
@@ -229,6 +252,49 @@ result<void> lmdb_env::open_file() {
   }
   env_ = env;
   clear_dead_readers();
+  return {};
+}
+
+// Without MDB_CREATE only those that are there: a new file, or another program's, has none.
+int lmdb_env::open_trees(MDB_txn* txn, unsigned flags) {
+  dbis_.fill(no_tree);
+  if (auto rc = mdb_dbi_open(txn, nullptr, 0, &dbis_[0]); rc != 0)
+    return rc;
+  for (std::size_t i = 0; i < trees_.names.size(); ++i) {
+    auto rc = mdb_dbi_open(txn, trees_.names[i], flags, &dbis_[i + 1]);
+    if (rc != 0 && (flags != 0 || (rc != MDB_NOTFOUND && rc != MDB_INCOMPATIBLE)))
+      return rc;
+    if (rc != 0)
+      dbis_[i + 1] = no_tree;
+  }
+  return 0;
+}
+
+result<void> lmdb_env::make_trees(lmdb_txn& txn) {
+  if (auto rc = open_trees(txn.txn_, MDB_CREATE); rc != 0)
+    return failure(rc, "make the store");
+  return {};
+}
+
+result<void> lmdb_env::sort_into_trees(lmdb_txn& txn) {
+  MDB_cursor* at = nullptr;
+  auto rc = mdb_cursor_open(txn.txn_, dbis_[0], &at);
+  MDB_val key, data;
+  std::string moved_key, moved;
+  while (rc == 0 && (rc = mdb_cursor_get(at, &key, &data, MDB_NEXT)) == 0) {
+    moved_key.assign(static_cast<const char*>(key.mv_data), key.mv_size);
+    if (tree_of(moved_key) == 0)
+      continue;
+    moved.assign(static_cast<const char*>(data.mv_data), data.mv_size);
+    auto k = as_val(moved_key), d = as_val(moved);
+    rc = mdb_cursor_del(at, 0);
+    if (rc == 0)
+      rc = mdb_put(txn.txn_, dbi_of(moved_key), &k, &d, 0);
+  }
+  if (at)
+    mdb_cursor_close(at);
+  if (rc != MDB_NOTFOUND)
+    return failure(rc, "bring the store to a newer format");
   return {};
 }
 

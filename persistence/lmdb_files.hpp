@@ -16,6 +16,10 @@ public:
   virtual lmdb_env& env() noexcept = 0;
 };
 
+/// The file of a store, as lmdb_env::open.
+result<std::unique_ptr<lmdb_env>> open_store_file(std::filesystem::path file,
+                                                  std::size_t map_size_bytes);
+
 /// The store of a data directory that holds one.
 /// Errors: storage_failed when there is none; as open_lmdb_saver.
 result<std::shared_ptr<lmdb_store>> open_existing_store(const std::filesystem::path& dir);

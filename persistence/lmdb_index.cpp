@@ -96,6 +96,13 @@ result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, const check
   return find_chain(txn, **number, ref.checkpoint_ns);
 }
 
+result<void> erase_chain(lmdb_txn& txn, std::uint64_t chain) {
+  for (auto part : chain_parts)
+    if (auto ok = txn.erase_all(chain_prefix(chain, part)); !ok)
+      return ok;
+  return {};
+}
+
 result<std::vector<std::string_view>> thread_names(const lmdb_txn& txn, std::uint64_t thread) {
   std::vector<std::string_view> names;
   auto prefix = chain_prefix(thread, chain_part::names);

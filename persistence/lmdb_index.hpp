@@ -12,15 +12,30 @@
 
 namespace troupe {
 
-/// Calls `fn(key, data)` for each entry whose key begins with the prefix (empty: for every one), in
-/// order, until it returns an error. It must not write to the transaction.
+/// Calls `fn(key, data)` for each entry whose key begins with the prefix, in order, until it
+/// returns an error. It must not write to the transaction.
 template <class Fn> result<void> scan(const lmdb_txn& txn, const store_key& prefix, Fn fn) {
   lmdb_cursor at{txn};
-  auto more = at.seek(prefix.view().empty() ? std::string_view{"\0", 1} : prefix.view());
+  auto more = at.seek(prefix);
   for (; more && *more && at.key().starts_with(prefix.view()); more = at.next())
     if (auto ok = fn(at.key(), at.data()); !ok)
       return ok;
   return more ? result<void>{} : more.error();
+}
+
+/// Likewise for every entry, one tree after another.
+template <class Fn> result<void> scan_all(const lmdb_txn& txn, Fn fn) {
+  for (std::size_t tree = 0; tree < txn.trees(); ++tree) {
+    lmdb_cursor at{txn, tree};
+    auto more = at.seek(std::string_view{"\0", 1});
+    for (; more && *more; more = at.next())
+      if (!is_tree_name(at.key()))
+        if (auto ok = fn(at.key(), at.data()); !ok)
+          return ok;
+    if (!more)
+      return more.error();
+  }
+  return {};
 }
 
 /// A thread as its record has it: its number, which is also the chain of its root namespace, and
@@ -45,6 +60,9 @@ result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, const check
 /// The names of a thread's channels and nodes, by number.
 /// Owns:   nothing; they lie in the map.
 result<std::vector<std::string_view>> thread_names(const lmdb_txn& txn, std::uint64_t thread);
+
+/// Removes all of a chain.
+result<void> erase_chain(lmdb_txn& txn, std::uint64_t chain);
 
 /// A namespace and its number.
 struct namespace_entry {

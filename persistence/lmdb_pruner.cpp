@@ -2,6 +2,7 @@
 
 #include "persistence/bytes.hpp"
 #include "persistence/checkpoint_record.hpp"
+#include "persistence/metadata_record.hpp"
 #include "persistence/value_patch.hpp"
 
 #include <algorithm>
@@ -34,9 +35,9 @@ result<namespace_summary> summarize(const lmdb_txn& txn, const namespace_entry& 
     auto stored = read_stored(key, data, names);
     if (!stored)
       return stored.error();
-    auto metadata = from_msgpack(stored->metadata);
+    auto metadata = read_metadata(stored->metadata);
     if (!metadata)
-      return damaged(record_kind::checkpoint);
+      return metadata.error();
     out.checkpoints.push_back({std::string{behind_prefix(key, prefix)},
                                std::move(stored->parent_id), std::move(stored->checkpoint.ts),
                                std::move(*metadata)});
@@ -118,7 +119,7 @@ result<std::string> key_of_base(std::uint64_t chain, const store_key& prefix, st
 // From the newest to the oldest, since a patch builds on an older value.
 result<void> add_values(const lmdb_txn& txn, std::uint64_t chain, key_set used, removal& out) {
   auto prefix = chain_prefix(chain, chain_part::values);
-  lmdb_cursor at{txn};
+  lmdb_cursor at{txn, prefix};
   auto more = at.seek_before(behind(prefix));
   for (; more && *more && at.key().starts_with(prefix.view()); more = at.previous()) {
     std::string key{at.key()};
@@ -156,7 +157,7 @@ result<void> remove_namespace(lmdb_txn& txn, std::uint64_t thread, const namespa
   auto empty = holds_nothing(txn, at.chain);
   if (!empty || !*empty) // meanwhile it was used again
     return empty ? result<void>{} : empty.error();
-  if (auto ok = txn.erase_all(chain_prefix(at.chain)); !ok)
+  if (auto ok = erase_chain(txn, at.chain); !ok)
     return ok;
   return txn.erase(namespace_key(thread, at.ns));
 }

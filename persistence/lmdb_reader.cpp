@@ -2,6 +2,7 @@
 #include "persistence/lmdb_reader.hpp"
 
 #include "persistence/delta_history.hpp"
+#include "persistence/metadata_record.hpp"
 #include "persistence/saver_rules.hpp"
 #include "persistence/value_patch.hpp"
 
@@ -69,7 +70,7 @@ result<std::optional<lmdb_reader::found_checkpoint>> lmdb_reader::find(std::uint
 
 result<std::optional<lmdb_reader::found_checkpoint>> lmdb_reader::newest(std::uint64_t chain) {
   auto prefix = chain_prefix(chain, chain_part::checkpoints);
-  lmdb_cursor at{txn_};
+  lmdb_cursor at{txn_, prefix};
   auto more = at.seek_before(behind(prefix));
   if (!more)
     return more.error();
@@ -92,9 +93,9 @@ result<std::optional<checkpoint_tuple>> lmdb_reader::read_tuple(const open_threa
   auto stored = read_checkpoint(found.payload, thread.names);
   if (!stored)
     return stored.error();
-  auto metadata = from_msgpack(stored->metadata);
+  auto metadata = read_metadata(stored->metadata);
   if (!metadata)
-    return damaged(record_kind::checkpoint);
+    return metadata.error();
   if (!matches_filter(filter, *metadata))
     return std::optional<checkpoint_tuple>{};
   std::optional<checkpoint_tuple> tuple{std::in_place};
@@ -330,7 +331,7 @@ result<void> lmdb_reader::list_chain(const list_query& query, const open_thread&
   auto limit = query.limit.value_or(SIZE_MAX);
   auto prefix = chain_prefix(at.chain, chain_part::checkpoints);
   auto end = query.before ? checkpoint_key(at.chain, cut_to_key(*query.before)) : behind(prefix);
-  lmdb_cursor cursor{txn_};
+  lmdb_cursor cursor{txn_, prefix};
   auto more = cursor.seek_before(end);
   for (; more && *more && found.size() < limit; more = cursor.previous()) {
     auto key = cursor.key();

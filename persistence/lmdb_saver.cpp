@@ -23,7 +23,7 @@ public:
                                                   const lmdb_saver_options& options) {
     auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     auto map_size = (options.map_size_bytes_max + page - 1) / page * page;
-    auto env = lmdb_env::open(dir / store_file, map_size);
+    auto env = open_store_file(dir / store_file, map_size);
     if (!env)
       return env.error();
     lmdb_writer writer{**env};
@@ -227,6 +227,11 @@ result<std::shared_ptr<saver>> open_lmdb_saver(const std::filesystem::path& dir,
   if (!path)
     return path.error();
   return find_or_open(*path, options);
+}
+
+result<std::unique_ptr<lmdb_env>> open_store_file(std::filesystem::path file,
+                                                  std::size_t map_size_bytes) {
+  return lmdb_env::open(std::move(file), map_size_bytes, {tree_names, tree_of});
 }
 
 result<std::shared_ptr<lmdb_store>> open_existing_store(const std::filesystem::path& dir) {

@@ -29,14 +29,23 @@ result<void> lmdb_writer::prepare() {
   auto ready = env_.cover_pages();
   if (ready)
     ready = load_meta();
-  if (ready && next_number_ == 0) {
-    next_number_ = 1;
-    ready = store_meta_record();
-  }
+  if (ready)
+    ready = env_.make_trees(*txn_);
+  if (ready && format_ < store_format)
+    ready = upgrade();
   if (ready)
     return commit();
   abort();
   return ready;
+}
+
+// Format 1 had all in one tree.
+result<void> lmdb_writer::upgrade() {
+  if (auto sorted = env_.sort_into_trees(*txn_); !sorted)
+    return sorted;
+  format_ = store_format;
+  next_number_ = std::max<std::uint64_t>(next_number_, 1);
+  return store_meta_record();
 }
 
 result<void> lmdb_writer::begin() {
@@ -320,11 +329,9 @@ result<void> lmdb_writer::erase_thread(const std::string& thread_id) {
   auto chains = all_namespaces(*txn_, **number);
   if (!chains)
     return chains.error();
-  for (const auto& entry : *chains) {
-    auto prefix = chain_prefix(entry.chain);
-    if (auto ok = txn_->erase_all(prefix); !ok)
+  for (const auto& entry : *chains)
+    if (auto ok = erase_chain(*txn_, entry.chain); !ok)
       return ok;
-  }
   return txn_->erase(thread_key(thread_id));
 }
 
@@ -413,7 +420,7 @@ result<std::uint64_t> lmdb_writer::new_number() {
   return number;
 }
 
-// Leaves next_number_ at 0 for a file that is no store yet.
+// Leaves next_number_ and format_ at 0 for a file that is no store yet.
 result<void> lmdb_writer::load_meta() {
   auto key = meta_key();
   auto stored = txn_->get(key);
@@ -432,6 +439,7 @@ result<void> lmdb_writer::load_meta() {
   if (!meta)
     return meta.error();
   next_number_ = meta->next_number;
+  format_ = meta->format;
   return {};
 }
 

@@ -78,6 +78,7 @@ private:
   result<void> load_names(known_thread& thread);
   result<known_chain*> find_or_make_chain(known_thread& thread, const std::string& ns);
   result<void> load_meta();
+  result<void> upgrade();
   result<void> make_room();
   result<void> extend_map(bool extended);
   void failed(const troupe::error& err);
@@ -93,6 +94,7 @@ private:
 
   std::uint64_t last_commit_ = 0; // id of our last transaction; 0: remember nothing
   std::uint64_t next_number_ = 0;
+  std::uint64_t format_ = 0; // of the file, when it was opened
   std::unordered_map<std::string, known_thread> threads_;
   std::size_t bases_bytes_ = 0; // of all bases of all threads
 

@@ -1,6 +1,7 @@
 // The LMDB saver where it differs from one in memory: files, processes, crashes, full disks.
 #include "persistence/keys.hpp"
 #include "persistence/lmdb_env.hpp"
+#include "persistence/lmdb_files.hpp"
 #include "persistence/record.hpp"
 #include "persistence/store_format.hpp"
 
@@ -342,7 +343,7 @@ BOOST_AUTO_TEST_CASE(deleting_every_thread_leaves_nothing_behind) {
     s->delete_thread("a").value();
     s->delete_thread("b").value();
   }
-  auto env = lmdb_env::open(file, 1 << 20).value();
+  auto env = open_store_file(file, 1 << 20).value();
   BOOST_TEST(env->begin_read().value().entries() == 1u); // the meta record
 }
 

@@ -282,7 +282,7 @@ class Store(CliTest):
         answered = self.troupe("run", "ask", "--data", to, "--thread", "asks", "--resume", '"Ada"')
         self.assertIn("Hello, Ada!", self.ok(answered))
 
-        self.refused(self.store("import", data=to, input=lines), USAGE, "`t`", "already")
+        self.refused(self.store("import", data=to, input=lines), USAGE, "`asks`", "already")
         self.refused(self.store("import", data=to, input="no json\n"), USAGE, "line 1")
         self.refused(self.store("import", data=to, input='{"type": "checkpoint"}\n'), USAGE, "line 1")
         self.refused(self.store("export", "--thread", "nobody"), USAGE, "nobody")
