@@ -23,11 +23,14 @@ public:
     auto env = lmdb_env::open(dir / store_file, map_size);
     if (!env)
       return env.error();
-    lmdb_writer writer{**env};
+    lmdb_writer writer{**env, nullptr, options.compress_bytes_min};
     if (auto ready = writer.prepare(); !ready)
       return ready.error();
-    return std::unique_ptr<saver>{new lmdb_saver{std::move(*env), options.commit_window}};
+    return std::unique_ptr<saver>{new lmdb_saver{std::move(*env), options}};
   }
+
+  const keyring* keys() const noexcept { return keys_.get(); }
+  result<rotation_report> rewrap_keys() { return rewrap_thread_keys(*env_, *keys_); }
 
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) override {
     if (auto ok = check_ref(ref); !ok)
@@ -92,10 +95,11 @@ public:
   }
 
 private:
-  lmdb_saver(std::unique_ptr<lmdb_env> env, std::chrono::milliseconds window)
+  lmdb_saver(std::unique_ptr<lmdb_env> env, const lmdb_saver_options& options)
     : env_{std::move(env)},
-      writer_{*env_},
-      commits_{writer_, window} {}
+      keys_{options.keyring},
+      writer_{*env_, keys_.get(), options.compress_bytes_min},
+      commits_{writer_, options.commit_window} {}
 
   result<void> store(save_request request) {
     if (auto ok = check_request(request); !ok)
@@ -110,7 +114,7 @@ private:
     auto txn = env_->begin_read();
     if (!txn)
       return txn.error();
-    lmdb_reader from{*txn};
+    lmdb_reader from{*txn, keys_.get()};
     auto answer = fn(from);
     if (!answer)
       return troupe::error{answer.error().code(),
@@ -119,20 +123,44 @@ private:
   }
 
   std::unique_ptr<lmdb_env> env_;
+  const std::shared_ptr<const keyring> keys_; // null: what is new is plain
   lmdb_writer writer_;
   group_commit commits_; // the last member: its thread uses the others
 };
+
+// Nobody who asks for encryption gets a store that was opened without it.
+result<std::shared_ptr<saver>> open_store(const std::filesystem::path& dir,
+                                          const lmdb_saver_options& options) {
+  auto path = make_data_directory(dir);
+  if (!path)
+    return path.error();
+  auto found = open_objects<saver>::of_this_process().find_or_open(*path, [&] {
+    return lmdb_saver::open(*path, options);
+  });
+  if (!found || !options.keyring)
+    return found;
+  const auto* keys = static_cast<const lmdb_saver&>(**found).keys();
+  if (!keys || !(*keys == *options.keyring))
+    return troupe::error{errc::invalid_config,
+                         "open the store: this process has it open with other keys: " + *path};
+  return found;
+}
 
 } // namespace
 
 result<std::shared_ptr<saver>> open_lmdb_saver(const std::filesystem::path& dir,
                                                lmdb_saver_options options) {
-  auto path = make_data_directory(dir);
-  if (!path)
-    return path.error();
-  return open_objects<saver>::of_this_process().find_or_open(*path, [&] {
-    return lmdb_saver::open(*path, options);
-  });
+  return open_store(dir, options);
+}
+
+result<rotation_report> rotate_store_keys(const std::filesystem::path& dir,
+                                          std::shared_ptr<const keyring> keys) {
+  if (!keys)
+    return troupe::error{errc::invalid_config, "rotate the store's keys: there is no key ring"};
+  auto store = open_store(dir, {.keyring = std::move(keys)});
+  if (!store)
+    return store.error();
+  return static_cast<lmdb_saver&>(**store).rewrap_keys();
 }
 
 } // namespace troupe

@@ -3,6 +3,8 @@
 #include "tools/troupe/json_lines.hpp"
 #include "tools/troupe/terminal.hpp"
 
+#include <troupe/keyring.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -22,7 +24,8 @@ std::string line_of(const thread_info& t) {
 
 int list_threads(const std::string& data_dir, bool json) {
   expect_data_dir(data_dir);
-  auto threads = open_lmdb_saver(data_dir).value()->threads().value();
+  auto keys = keyring::from_environment().value();
+  auto threads = open_lmdb_saver(data_dir, {.keyring = keys}).value()->threads().value();
   terminal out{STDOUT_FILENO};
   std::size_t width = 0;
   for (const auto& t : threads)
