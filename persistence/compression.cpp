@@ -32,12 +32,13 @@ void decompressor::closer::operator()(ZSTD_DCtx_s* context) const noexcept {
   ZSTD_freeDCtx(context);
 }
 
-// Both special sizes, "unknown" and "no frame", are above every limit.
+// Both special sizes, "unknown" and "no frame", are above every limit; none says a frame that zstd
+// would skip.
 bool decompressor::decompress(std::string_view frame, std::size_t text_bytes_max,
                               std::string& out) {
   out.clear();
   auto size = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  if (size > text_bytes_max
+  if (size == 0 || size > text_bytes_max
       || ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size())
     return false;
   if (!context_)
