@@ -9,10 +9,6 @@ namespace troupe {
 
 namespace {
 
-error damaged(std::string_view what) {
-  return {errc::checkpoint_corrupt, "read a " + std::string{what} + " record: it does not fit"};
-}
-
 // The name of a namespace is in its key, or in its record when it is too long for a key.
 result<namespace_entry> read_namespace(std::string_view stored, std::string_view key,
                                        std::size_t prefix_size) {
@@ -24,7 +20,7 @@ result<namespace_entry> read_namespace(std::string_view stored, std::string_view
   auto in_key = key.size() > prefix_size && key[prefix_size] == 0;
   auto ns = in_key ? key.substr(prefix_size + 1) : in.sized();
   if (!in.finished())
-    return damaged("namespace");
+    return damaged(record_kind::ns);
   return namespace_entry{std::string{ns}, chain};
 }
 
@@ -42,7 +38,7 @@ result<thread_entry> read_thread(std::string_view stored, std::string_view key) 
   byte_reader in{*payload};
   thread_entry thread{in.varint(), in.fixed64()};
   if (!in.finished())
-    return damaged("thread");
+    return damaged(record_kind::thread);
   return thread;
 }
 
@@ -90,6 +86,13 @@ result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, std::uint64
   if (entry->ns != ns)
     return troupe::error{errc::storage_failed, "find a namespace: another one has its hash"};
   return std::optional{entry->chain};
+}
+
+result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, const checkpoint_ref& ref) {
+  auto number = find_thread_number(txn, ref.thread_id);
+  if (!number || !*number)
+    return number;
+  return find_chain(txn, **number, ref.checkpoint_ns);
 }
 
 result<std::vector<namespace_entry>> all_namespaces(const lmdb_txn& txn, std::uint64_t thread) {

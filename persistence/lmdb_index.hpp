@@ -39,6 +39,9 @@ result<std::optional<std::uint64_t>> find_thread_number(const lmdb_txn& txn,
 result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, std::uint64_t thread,
                                                 std::string_view ns);
 
+/// The chain of a ref's thread and namespace.
+result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, const checkpoint_ref& ref);
+
 /// A namespace and its number.
 struct namespace_entry {
   std::string ns;

@@ -34,18 +34,18 @@ std::uint64_t checksum(std::string_view record, std::string_view key) {
   return XXH3_64bits_withSeed(payload.data(), payload.size(), sum);
 }
 
-error damaged(record_kind kind, std::string_view what) {
-  std::string text{"read a "};
-  text.append(to_string(kind)).append(" record: ").append(what);
-  return {errc::checkpoint_corrupt, std::move(text)};
-}
-
 error too_new(record_kind kind) {
   return {errc::format_too_new, "read a " + std::string{to_string(kind)}
                                   + " record: it was written by a newer troupe: use that one"};
 }
 
 } // namespace
+
+error damaged(record_kind kind, std::string_view what) {
+  std::string text{"read a "};
+  text.append(to_string(kind)).append(" record: ").append(what);
+  return {errc::checkpoint_corrupt, std::move(text)};
+}
 
 std::string_view to_string(record_kind kind) noexcept {
   switch (kind) {

@@ -3,6 +3,7 @@
 
 #include "persistence/bytes.hpp"
 #include "persistence/lmdb_index.hpp"
+#include "persistence/name_table.hpp"
 
 #include <troupe/limits.hpp>
 
@@ -41,7 +42,7 @@ result<wrapped_key> read_wrapped(std::string_view stored, const store_key& key) 
   auto is_shown = [](char c) { return c > ' ' && c < 0x7f; };
   if (!in.finished() || wrapped.id.size() > limits::store_key_id_bytes_max
       || !std::ranges::all_of(wrapped.id, is_shown))
-    return troupe::error{errc::checkpoint_corrupt, "read a key record: it does not fit"};
+    return damaged(record_kind::key);
   return wrapped;
 }
 
@@ -200,6 +201,18 @@ result<std::string_view> thread_records::open(std::string_view stored, std::stri
     cipher_ = std::move(*cipher);
   }
   return opener_.open(stored, key, kind, cipher_ ? &*cipher_ : nullptr);
+}
+
+result<std::vector<std::string_view>> thread_records::names() {
+  std::vector<std::string_view> names;
+  auto prefix = chain_prefix(thread_, chain_part::names);
+  auto ok = scan(txn_, prefix, [this, &names](auto key, auto data) -> result<void> {
+    auto payload = open(data, key, record_kind::names);
+    return payload ? read_names(*payload, names) : payload.error();
+  });
+  if (!ok)
+    return ok.error();
+  return names;
 }
 
 } // namespace troupe

@@ -13,6 +13,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 namespace troupe {
 
@@ -44,6 +46,12 @@ public:
   /// As record_opener::open.
   /// Errors: also those of find_thread_cipher.
   result<std::string_view> open(std::string_view stored, std::string_view key, record_kind kind);
+
+  /// The names of the thread's channels and nodes, by number.
+  /// Owns:   nothing; they are there as long as what open() gives.
+  result<std::vector<std::string_view>> names();
+
+  const lmdb_txn& txn() const noexcept { return txn_; }
 
   /// What is opened from here on is given back at the scope's end.
   record_opener::scope scope() noexcept { return record_opener::scope{opener_}; }

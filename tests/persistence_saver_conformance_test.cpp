@@ -1,10 +1,6 @@
 // What every saver must do, after the reference's checkpointer conformance suite
 // (libs/checkpoint-conformance: put, put_writes, get_tuple, list, delete_thread).
-#include <troupe/keyring.hpp>
-
-#include "tests/persistence_fixture.hpp"
-
-#include <boost/mpl/list.hpp>
+#include "tests/persistence_backends.hpp"
 
 #include <algorithm>
 
@@ -16,26 +12,7 @@ using test::ids_of;
 using test::make_put;
 using test::require_error;
 
-struct memory_backend {
-  std::shared_ptr<troupe::saver> saver = make_memory_saver();
-};
-
-struct lmdb_backend {
-  test::temporary_directory dir;
-  std::shared_ptr<troupe::saver> saver = open_lmdb_saver(dir.path() / "data").value();
-};
-
-// All that can be done to a record is done to every one.
-struct encrypted_lmdb_backend {
-  test::temporary_directory dir;
-  std::shared_ptr<troupe::saver> saver =
-    open_lmdb_saver(dir.path() / "data",
-                    {.keyring = keyring::from_text("key " + std::string(64, '7')).value(),
-                     .compress_bytes_min = 1})
-      .value();
-};
-
-using backends = boost::mpl::list<memory_backend, lmdb_backend, encrypted_lmdb_backend>;
+using test::backends;
 using texts = std::vector<std::string>;
 
 checkpoint_ref at(std::string thread_id, std::string ns = "", std::string id = "") {

@@ -1,0 +1,33 @@
+// The savers that the suites of every saver run on.
+#pragma once
+
+#include <troupe/keyring.hpp>
+
+#include "tests/persistence_fixture.hpp"
+
+#include <boost/mpl/list.hpp>
+
+namespace troupe::test {
+
+struct memory_backend {
+  std::shared_ptr<troupe::saver> saver = make_memory_saver();
+};
+
+struct lmdb_backend {
+  temporary_directory dir;
+  std::shared_ptr<troupe::saver> saver = open_lmdb_saver(dir.path() / "data").value();
+};
+
+// All that can be done to a record is done to every one.
+struct encrypted_lmdb_backend {
+  temporary_directory dir;
+  std::shared_ptr<troupe::saver> saver =
+    open_lmdb_saver(dir.path() / "data",
+                    {.keyring = keyring::from_text("key " + std::string(64, '7')).value(),
+                     .compress_bytes_min = 1})
+      .value();
+};
+
+using backends = boost::mpl::list<memory_backend, lmdb_backend, encrypted_lmdb_backend>;
+
+} // namespace troupe::test
