@@ -12,11 +12,11 @@
 
 namespace troupe {
 
-/// Calls `fn(key, data)` for each entry whose key begins with the prefix, in order, until it
-/// returns an error. It must not write to the transaction.
+/// Calls `fn(key, data)` for each entry whose key begins with the prefix (empty: for every one), in
+/// order, until it returns an error. It must not write to the transaction.
 template <class Fn> result<void> scan(const lmdb_txn& txn, const store_key& prefix, Fn fn) {
   lmdb_cursor at{txn};
-  auto more = at.seek(prefix);
+  auto more = at.seek(prefix.view().empty() ? std::string_view{"\0", 1} : prefix.view());
   for (; more && *more && at.key().starts_with(prefix.view()); more = at.next())
     if (auto ok = fn(at.key(), at.data()); !ok)
       return ok;

@@ -3,6 +3,7 @@
 #include "persistence/group_commit.hpp"
 #include "persistence/lmdb_copy.hpp"
 #include "persistence/lmdb_env.hpp"
+#include "persistence/lmdb_files.hpp"
 #include "persistence/lmdb_pruner.hpp"
 #include "persistence/lmdb_reader.hpp"
 #include "persistence/lmdb_writer.hpp"
@@ -16,10 +17,10 @@ namespace {
 
 constexpr std::string_view store_file = "troupe.mdb";
 
-class lmdb_saver final : public saver {
+class lmdb_saver final : public lmdb_store {
 public:
-  static result<std::unique_ptr<saver>> open(const std::filesystem::path& dir,
-                                             const lmdb_saver_options& options) {
+  static result<std::unique_ptr<lmdb_store>> open(const std::filesystem::path& dir,
+                                                  const lmdb_saver_options& options) {
     auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     auto map_size = (options.map_size_bytes_max + page - 1) / page * page;
     auto env = lmdb_env::open(dir / store_file, map_size);
@@ -28,11 +29,8 @@ public:
     lmdb_writer writer{**env, nullptr, options.compress_bytes_min};
     if (auto ready = writer.prepare(); !ready)
       return ready.error();
-    return std::unique_ptr<saver>{new lmdb_saver{std::move(*env), options}};
+    return std::unique_ptr<lmdb_store>{new lmdb_saver{std::move(*env), options}};
   }
-
-  const keyring* keys() const noexcept { return keys_.get(); }
-  result<rotation_report> rewrap_keys() { return rewrap_thread_keys(*env_, *keys_); }
 
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) override {
     if (auto ok = check_ref(ref); !ok)
@@ -119,6 +117,9 @@ public:
       return ok;
     return upkeep(target, [&] { return troupe::copy_thread(writer_, source, target); });
   }
+
+  lmdb_env& env() noexcept override { return *env_; }
+  const keyring* keys() const noexcept override { return keys_.get(); }
 
   void submit(save_request request, save_ack when,
               std::function<void(result<void>)> done) override {
@@ -214,20 +215,19 @@ private:
 };
 
 // Nobody who asks for encryption gets a store that was opened without it.
-result<std::shared_ptr<saver>> open_store(const std::filesystem::path& dir,
-                                          const lmdb_saver_options& options) {
-  auto path = make_data_directory(dir);
-  if (!path)
-    return path.error();
-  auto found = open_objects<saver>::of_this_process().find_or_open(*path, [&] {
-    return lmdb_saver::open(*path, options);
-  });
+result<std::shared_ptr<saver>> find_or_open(const std::string& path,
+                                            const lmdb_saver_options& options) {
+  auto found = open_objects<saver>::of_this_process().find_or_open(
+    path, [&]() -> result<std::unique_ptr<saver>> {
+      auto opened = lmdb_saver::open(path, options);
+      return opened ? result<std::unique_ptr<saver>>{std::move(*opened)} : opened.error();
+    });
   if (!found || !options.keyring)
     return found;
   const auto* keys = static_cast<const lmdb_saver&>(**found).keys();
   if (!keys || !(*keys == *options.keyring))
     return troupe::error{errc::invalid_config,
-                         "open the store: this process has it open with other keys: " + *path};
+                         "open the store: this process has it open with other keys: " + path};
   return found;
 }
 
@@ -235,17 +235,34 @@ result<std::shared_ptr<saver>> open_store(const std::filesystem::path& dir,
 
 result<std::shared_ptr<saver>> open_lmdb_saver(const std::filesystem::path& dir,
                                                lmdb_saver_options options) {
-  return open_store(dir, options);
+  auto path = make_data_directory(dir);
+  if (!path)
+    return path.error();
+  return find_or_open(*path, options);
+}
+
+result<std::shared_ptr<lmdb_store>> open_existing_store(const std::filesystem::path& dir,
+                                                        std::shared_ptr<const keyring> keys) {
+  std::error_code failed;
+  auto path = std::filesystem::canonical(dir, failed);
+  if (failed)
+    return lmdb_error(failed.value(), "open the data directory", dir);
+  if (!std::filesystem::exists(path / store_file, failed))
+    return lmdb_error(failed ? failed.value() : ENOENT, "open the store", path / store_file);
+  auto opened = find_or_open(path.string(), {.keyring = std::move(keys)});
+  if (!opened)
+    return opened.error();
+  return std::static_pointer_cast<lmdb_store>(std::move(*opened));
 }
 
 result<rotation_report> rotate_store_keys(const std::filesystem::path& dir,
                                           std::shared_ptr<const keyring> keys) {
   if (!keys)
     return troupe::error{errc::invalid_config, "rotate the store's keys: there is no key ring"};
-  auto store = open_store(dir, {.keyring = std::move(keys)});
+  auto store = open_existing_store(dir, keys);
   if (!store)
     return store.error();
-  return static_cast<lmdb_saver&>(**store).rewrap_keys();
+  return rewrap_thread_keys((*store)->env(), *keys);
 }
 
 } // namespace troupe

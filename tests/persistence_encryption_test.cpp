@@ -4,6 +4,8 @@
 #include "persistence/lmdb_env.hpp"
 #include "persistence/thread_keys.hpp"
 
+#include <troupe/data_dir.hpp>
+
 #include "tests/persistence_fixture.hpp"
 
 #include <sys/wait.h>
@@ -405,6 +407,58 @@ BOOST_AUTO_TEST_CASE(a_key_record_that_fits_no_key_is_damage) {
       });
       require_error(open(keys("k1"))->get_tuple({"t", "", ""}), errc::checkpoint_corrupt);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_check_reads_encrypted_threads_with_the_key_and_checksums_without) {
+  {
+    auto store = open(keys("k1"), 1);
+    for (unsigned n = 0; n < 3; ++n)
+      store->put({"t", "", ""}, numbered_put(n)).value();
+    store->put({"u", "child", ""}, numbered_put(0)).value();
+  }
+  open(nullptr)->put({"plain", "", ""}, numbered_put(0)).value();
+  auto report = check_data(dir.path(), {}, keys("k1")).value();
+  BOOST_TEST((report.damaged == 0 && report.locked_threads == 0 && report.checkpoints == 5));
+  for (const auto& with : {ring{}, keys("k2")}) {
+    report = check_data(dir.path(), {}, with).value();
+    BOOST_TEST((report.damaged == 0 && report.locked_threads == 2));
+  }
+  change([](lmdb_txn& txn) { // a good checksum, and not what was encrypted
+    auto key = value_key(1, {1, 7}, 0);
+    std::string forged{*txn.get(key).value()};
+    forged.back() = static_cast<char>(forged.back() ^ 1);
+    seal_record(forged, key, record_kind::value, flags_of(forged));
+    txn.put(key, forged).value();
+  });
+  BOOST_TEST(check_data(dir.path(), {}, keys("k1")).value().damaged == 1u);
+  BOOST_TEST(check_data(dir.path()).value().damaged == 0u);
+  change([](lmdb_txn& txn) {
+    auto key = value_key(1, {1, 7}, 0);
+    std::string damaged{*txn.get(key).value()};
+    damaged.back() = static_cast<char>(damaged.back() ^ 1);
+    txn.put(key, damaged).value();
+  });
+  BOOST_TEST(check_data(dir.path()).value().damaged == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_copied_thread_has_a_key_of_its_own_and_a_plain_one_becomes_encrypted) {
+  open(nullptr)->put({"plain", "", ""}, numbered_put(0)).value();
+  {
+    auto store = open(keys("k1"));
+    store->put({"t", "", ""}, numbered_put(1)).value();
+    store->copy_thread("t", "t2").value();
+    store->copy_thread("plain", "p2").value();
+    store->delete_thread("t").value();
+    BOOST_TEST(number_of(*store, "t2") == value(1));
+    BOOST_TEST(number_of(*store, "p2") == value(0));
+  }
+  auto store = open(nullptr);
+  require_error(store->get_tuple({"t2", "", ""}), errc::key_missing);
+  require_error(store->get_tuple({"p2", "", ""}), errc::key_missing);
+  require_error(store->copy_thread("t2", "t3"), errc::key_missing);
+  require_error(store->prune({"t2"}), errc::key_missing);
+  require_error(store->threads(), errc::key_missing);
+  BOOST_TEST(!store->get_tuple({"t3", "", ""}).value().has_value());
 }
 
 // ---- processes ----------------------------------------------------------------------------------

@@ -29,28 +29,14 @@ int rotate_keys(const std::string& data_dir, bool json) {
   return 0;
 }
 
-// The command that those of the store are below, made by the first of them.
-CLI::App& store_command(CLI::App& app) {
-  auto found =
-    app.get_subcommands([](const CLI::App* command) { return command->get_name() == "store"; });
-  if (!found.empty())
-    return *found.front();
-  auto* made = app.add_subcommand("store", "Look after a data directory");
-  made->require_subcommand(1);
-  return *made;
-}
-
 } // namespace
 
-void add_rotate_keys(CLI::App& app, chosen_command& chosen) {
-  auto* command = store_command(app).add_subcommand(
+void add_rotate_keys(CLI::App& store, chosen_command& chosen) {
+  auto* command = store.add_subcommand(
     "rotate-keys", "Wrap the keys of all encrypted threads under the current key. The key ring "
                    "comes from the file that TROUPE_STORE_KEY_FILE names, or from "
                    "TROUPE_STORE_KEYS, and has the older keys, too");
-  auto data_dir = std::make_shared<std::string>(data_dir_default);
-  command->add_option("--data,--data-dir", *data_dir, "Where threads are kept")
-    ->type_name("DIR")
-    ->capture_default_str();
+  auto data_dir = add_data_dir(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object a line");
   command->callback([&chosen, data_dir] {
     chosen.run = [&chosen, data_dir] { return rotate_keys(*data_dir, chosen.json); };
