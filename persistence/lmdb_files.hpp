@@ -1,6 +1,7 @@
 // The store of a data directory as a file: what the tools of data_dir.hpp need of a saver.
 #pragma once
 
+#include <troupe/keyring.hpp>
 #include <troupe/saver.hpp>
 
 #include <filesystem>
@@ -16,6 +17,8 @@ public:
   virtual lmdb_env& env() noexcept = 0;
   /// What it was opened with; may be null.
   virtual const keyring* keys() const noexcept = 0;
+  /// As rotate_store_keys, with these keys, which are there.
+  virtual result<rotation_report> rewrap_keys() = 0;
 };
 
 /// The store of a data directory that holds one.

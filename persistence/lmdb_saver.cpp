@@ -11,6 +11,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <span>
+
 namespace troupe {
 
 namespace {
@@ -121,6 +124,27 @@ public:
   lmdb_env& env() noexcept override { return *env_; }
   const keyring* keys() const noexcept override { return keys_.get(); }
 
+  result<rotation_report> rewrap_keys() override {
+    auto numbers = thread_numbers();
+    if (!numbers)
+      return located(numbers.error());
+    rotation_report report;
+    for (std::size_t i = 0; i < numbers->size(); i += rewrapped_at_once) {
+      auto some = std::span{*numbers}.subspan(i, std::min(rewrapped_at_once, numbers->size() - i));
+      rotation_report of_these;
+      auto ok = upkeep("", [&]() -> write_outcome {
+        auto rewrapped = rewrap_thread_keys(writer_.transaction(), some, *keys_);
+        of_these = rewrapped ? *rewrapped : rotation_report{};
+        return writer_.ended(rewrapped ? result<void>{} : located(rewrapped.error()));
+      });
+      if (!ok)
+        return ok.error();
+      report.threads += of_these.threads;
+      report.rewrapped += of_these.rewrapped;
+    }
+    return report;
+  }
+
   void submit(save_request request, save_ack when,
               std::function<void(result<void>)> done) override {
     if (auto ok = check_request(request); !ok) {
@@ -147,6 +171,12 @@ private:
   result<void> upkeep(const std::string& thread_id, std::function<write_outcome()> work) {
     return commits_.submit_and_wait(
       {.request = {{thread_id, {}, {}}, {}, {}}, .upkeep = std::move(work), .done = {}});
+  }
+
+  result<std::vector<std::uint64_t>> thread_numbers() {
+    commits_.flush("");
+    auto txn = env_->begin_read();
+    return txn ? all_thread_numbers(*txn) : txn.error();
   }
 
   using find_removal = std::function<result<removal>(thread_records&, std::uint64_t thread)>;
@@ -259,10 +289,10 @@ result<rotation_report> rotate_store_keys(const std::filesystem::path& dir,
                                           std::shared_ptr<const keyring> keys) {
   if (!keys)
     return troupe::error{errc::invalid_config, "rotate the store's keys: there is no key ring"};
-  auto store = open_existing_store(dir, keys);
+  auto store = open_existing_store(dir, std::move(keys));
   if (!store)
     return store.error();
-  return rewrap_thread_keys((*store)->env(), *keys);
+  return (*store)->rewrap_keys();
 }
 
 } // namespace troupe

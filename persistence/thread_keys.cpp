@@ -17,8 +17,6 @@ namespace troupe {
 
 namespace {
 
-constexpr std::size_t rewrapped_at_once = 500; // some ms of others' waiting
-
 struct wrapped_key {
   std::string_view id; // of the ring's key
   std::string_view bytes;
@@ -79,25 +77,6 @@ result<void> store_wrapped(lmdb_txn& txn, const store_key& key, const secret_key
 
 // ---- rotation -----------------------------------------------------------------------------------
 
-result<std::vector<std::uint64_t>> all_thread_numbers(lmdb_env& env) {
-  auto txn = env.begin_read();
-  if (!txn)
-    return txn.error();
-  std::vector<std::uint64_t> numbers;
-  store_key all;
-  all.append_byte(static_cast<unsigned char>(key_area::thread));
-  auto ok = scan(*txn, all, [&numbers](auto key, auto data) -> result<void> {
-    auto thread = read_thread(data, key);
-    if (!thread)
-      return thread.error();
-    numbers.push_back(thread->number);
-    return {};
-  });
-  if (!ok)
-    return ok.error();
-  return numbers;
-}
-
 result<void> rewrap(lmdb_txn& txn, std::uint64_t thread, const keyring& ring,
                     rotation_report& report) {
   auto key = data_key_key(thread);
@@ -118,23 +97,6 @@ result<void> rewrap(lmdb_txn& txn, std::uint64_t thread, const keyring& ring,
     ++report.rewrapped;
   }
   ++report.threads;
-  return {};
-}
-
-// What fails leaves nothing of it; `report` counts what was committed.
-result<void> rewrap_some(lmdb_env& env, std::span<const std::uint64_t> threads, const keyring& ring,
-                         rotation_report& report) {
-  auto txn = env.begin_write();
-  if (!txn)
-    return txn.error();
-  auto with_these = report;
-  for (auto thread : threads)
-    if (auto ok = rewrap(*txn, thread, ring, with_these); !ok)
-      return ok;
-  if (with_these.rewrapped != report.rewrapped)
-    if (auto ok = txn->commit(); !ok)
-      return ok;
-  report = with_these;
   return {};
 }
 
@@ -169,18 +131,28 @@ result<aes_gcm> make_thread_cipher(lmdb_txn& txn, std::uint64_t thread, const ke
   return aes_gcm::with(*data_key);
 }
 
-result<rotation_report> rewrap_thread_keys(lmdb_env& env, const keyring& keys) {
-  auto numbers = all_thread_numbers(env);
-  if (!numbers)
-    return numbers.error();
+result<std::vector<std::uint64_t>> all_thread_numbers(const lmdb_txn& txn) {
+  std::vector<std::uint64_t> numbers;
+  store_key all;
+  all.append_byte(static_cast<unsigned char>(key_area::thread));
+  auto ok = scan(txn, all, [&numbers](auto key, auto data) -> result<void> {
+    auto thread = read_thread(data, key);
+    if (!thread)
+      return thread.error();
+    numbers.push_back(thread->number);
+    return {};
+  });
+  if (!ok)
+    return ok.error();
+  return numbers;
+}
+
+result<rotation_report> rewrap_thread_keys(lmdb_txn& txn, std::span<const std::uint64_t> threads,
+                                           const keyring& keys) {
   rotation_report report;
-  auto rest = std::span<const std::uint64_t>{*numbers};
-  while (!rest.empty()) {
-    auto some = rest.first(std::min(rest.size(), rewrapped_at_once));
-    if (auto ok = rewrap_some(env, some, keys, report); !ok)
+  for (auto thread : threads)
+    if (auto ok = rewrap(txn, thread, keys, report); !ok)
       return ok.error();
-    rest = rest.subspan(some.size());
-  }
   return report;
 }
 

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -28,10 +29,17 @@ result<std::optional<aes_gcm>> find_thread_cipher(const lmdb_txn& txn, std::uint
 /// Errors: storage_full, storage_failed.
 result<aes_gcm> make_thread_cipher(lmdb_txn& txn, std::uint64_t thread, const keyring& keys);
 
-/// Wraps the data keys of all threads under the ring's current key; some hundred a transaction.
-/// Thread: any; LMDB itself keeps it and the writer thread apart.
-/// Errors: as find_thread_cipher, and storage_full. What was wrapped before stays.
-result<rotation_report> rewrap_thread_keys(lmdb_env& env, const keyring& keys);
+/// How many threads are rewrapped in one transaction: others wait for some ms.
+inline constexpr std::size_t rewrapped_at_once = 500;
+
+/// The numbers of all threads.
+result<std::vector<std::uint64_t>> all_thread_numbers(const lmdb_txn& txn);
+
+/// Wraps the data keys of these threads under the ring's current key; plain threads, and those that
+/// are gone, are passed over.
+/// Errors: as find_thread_cipher, and storage_full.
+result<rotation_report> rewrap_thread_keys(lmdb_txn& txn, std::span<const std::uint64_t> threads,
+                                           const keyring& keys);
 
 /// Opens the records of one thread after another in a transaction. A thread's data key is looked up
 /// when the first of its records is met that needs it.
