@@ -144,6 +144,10 @@ store_key names_key(std::uint64_t thread, std::uint64_t first) {
   return key;
 }
 
+store_key data_key_key(std::uint64_t thread) {
+  return chain_prefix(thread, chain_part::key);
+}
+
 bool namespace_in_key(std::string_view ns) noexcept {
   return ns.size() <= namespace_in_key_max;
 }

@@ -22,14 +22,15 @@ enum class key_area : unsigned char {
 /// What a key of the chain area holds, in the order of the keys. Storage format: append only.
 enum class chain_part : unsigned char {
   checkpoints = 'c',
+  key = 'k', // of a thread, under its number: the only one of its kind
   names = 'n',
   namespaces = 's',
   values = 'v',
   writes = 'w',
 };
-inline constexpr std::array chain_parts{chain_part::checkpoints, chain_part::names,
-                                        chain_part::namespaces, chain_part::values,
-                                        chain_part::writes};
+inline constexpr std::array chain_parts{chain_part::checkpoints, chain_part::key,
+                                        chain_part::names,       chain_part::namespaces,
+                                        chain_part::values,      chain_part::writes};
 
 /// A key of at most 511 bytes, LMDB's bound. Made by the functions below; ids must have been
 /// checked against limits (that is what keeps keys in bounds).
@@ -60,6 +61,8 @@ store_key chain_prefix(std::uint64_t chain);
 store_key chain_prefix(std::uint64_t chain, chain_part part);
 /// The names that begin with number `first`.
 store_key names_key(std::uint64_t thread, std::uint64_t first);
+/// Where a thread's data key is.
+store_key data_key_key(std::uint64_t thread);
 /// Namespaces of up to 400 bytes stand in the key; longer ones as their XXH3-128.
 store_key namespace_key(std::uint64_t thread, std::string_view ns);
 bool namespace_in_key(std::string_view ns) noexcept;

@@ -6,6 +6,7 @@
 #include "persistence/lmdb_index.hpp"
 #include "persistence/lmdb_pruner.hpp"
 #include "persistence/metadata_record.hpp"
+#include "persistence/thread_keys.hpp"
 #include "persistence/value_patch.hpp"
 
 #include <troupe/data_dir.hpp>
@@ -31,8 +32,10 @@ std::string hex(std::string_view bytes) {
 
 class store_check {
 public:
-  store_check(const lmdb_txn& txn, const check_progress& progress)
+  store_check(const lmdb_txn& txn, const keyring* keys, const check_progress& progress)
     : txn_{txn},
+      keys_{keys},
+      records_{txn, keys},
       progress_{progress} {}
 
   data_report run() {
@@ -57,6 +60,7 @@ private:
     std::string thread_id;
     std::string ns;
     std::uint64_t thread = 0;
+    bool is_locked = false; // its data key is under a key that is not in the ring
   };
 
   void damaged(std::string where, const error& why) {
@@ -86,19 +90,29 @@ private:
 
   void add_thread(const std::string& id, std::uint64_t number) {
     auto namespaces = all_namespaces(txn_, number);
-    auto names = thread_names(txn_, number);
-    auto unused = find_values_to_remove(txn_, number);
-    if (names)
-      names_.emplace(number, std::move(*names));
-    if (unused)
-      report_.unused_values += unused->counted;
-    owners_[number] = {id, "", number};
+    auto cipher = find_thread_cipher(txn_, number, keys_);
+    auto is_locked = !cipher && cipher.error().code() == errc::key_missing;
+    owners_[number] = {id, "", number, is_locked};
+    if (is_locked)
+      ++report_.locked_threads;
+    else
+      look_ahead(number);
     if (!namespaces) {
       damaged("thread `" + id + "`", namespaces.error());
       return;
     }
     for (auto& entry : *namespaces)
-      owners_[entry.chain] = {id, std::move(entry.ns), number};
+      owners_[entry.chain] = {id, std::move(entry.ns), number, is_locked};
+  }
+
+  // The names are kept to the end.
+  void look_ahead(std::uint64_t thread) {
+    records_.enter(thread);
+    if (auto names = records_.names())
+      names_.emplace(thread, std::move(*names));
+    auto scope = records_.scope();
+    if (auto unused = find_values_to_remove(records_, thread))
+      report_.unused_values += unused->counted;
   }
 
   // ---- records
@@ -141,8 +155,15 @@ private:
 
   result<void> look_at_part(const owner& of, chain_part part, std::string_view key,
                             std::string_view rest, std::string_view data) {
+    auto scope = records_.scope();
+    records_.enter(of.thread);
+    if (of.is_locked) {
+      auto payload = open_flagged_record(data, key, kind_of(data));
+      return payload ? result<void>{} : payload.error();
+    }
     switch (part) {
       case chain_part::checkpoints: return look_at_checkpoint(of, key, data);
+      case chain_part::key: return opens(key, data, record_kind::key);
       case chain_part::names: return opens(key, data, record_kind::names);
       case chain_part::namespaces: return opens(key, data, record_kind::ns);
       case chain_part::values: return look_at_value(key, rest, data);
@@ -151,8 +172,8 @@ private:
     return error{errc::checkpoint_corrupt, "key " + hex(key) + ": no such key is ever written"};
   }
 
-  static result<void> opens(std::string_view key, std::string_view data, record_kind kind) {
-    auto payload = open_record(data, key, kind);
+  result<void> opens(std::string_view key, std::string_view data, record_kind kind) {
+    auto payload = records_.open(data, key, kind);
     return payload ? result<void>{} : payload.error();
   }
 
@@ -160,7 +181,7 @@ private:
 
   result<void> look_at_checkpoint(const owner& of, std::string_view key, std::string_view data) {
     ++report_.checkpoints;
-    auto payload = open_record(data, key, record_kind::checkpoint);
+    auto payload = records_.open(data, key, record_kind::checkpoint);
     if (!payload)
       return payload.error();
     auto stored = read_checkpoint(*payload, names_of(of));
@@ -191,8 +212,8 @@ private:
     return {};
   }
 
-  static result<value> whole(std::string_view key, std::string_view data) {
-    auto payload = open_record(data, key, record_kind::value);
+  result<value> whole(std::string_view key, std::string_view data) {
+    auto payload = records_.open(data, key, record_kind::value);
     if (!payload)
       return payload.error();
     auto val = from_msgpack(*payload);
@@ -202,7 +223,7 @@ private:
   // What it builds on has a lower version, and so was looked at before.
   result<value> patched(std::string_view key, const version& at, std::uint64_t channel,
                         std::string_view data) {
-    auto payload = open_record(data, key, record_kind::patch);
+    auto payload = records_.open(data, key, record_kind::patch);
     if (!payload)
       return payload.error();
     auto base = take_patch_head(*payload, at);
@@ -219,7 +240,7 @@ private:
 
   result<void> look_at_writes(const owner& of, std::string_view key, std::string_view rest,
                               std::string_view data) {
-    auto payload = open_record(data, key, record_kind::writes);
+    auto payload = records_.open(data, key, record_kind::writes);
     if (!payload)
       return payload.error();
     auto writes = read_writes(*payload);
@@ -239,6 +260,8 @@ private:
   }
 
   const lmdb_txn& txn_;
+  const keyring* keys_;
+  thread_records records_;
   const check_progress& progress_;
   data_report report_;
   std::size_t all_ = 0;
@@ -251,14 +274,15 @@ private:
 
 } // namespace
 
-result<data_report> check_data(const std::filesystem::path& dir, const check_progress& progress) {
-  auto store = open_existing_store(dir);
+result<data_report> check_data(const std::filesystem::path& dir, const check_progress& progress,
+                               std::shared_ptr<const keyring> keys) {
+  auto store = open_existing_store(dir, std::move(keys));
   if (!store)
     return store.error();
   auto txn = (*store)->env().begin_read();
   if (!txn)
     return txn.error();
-  return store_check{*txn, progress}.run();
+  return store_check{*txn, (*store)->keys(), progress}.run();
 }
 
 result<data_stats> stat_data(const std::filesystem::path& dir) {

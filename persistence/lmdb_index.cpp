@@ -2,7 +2,6 @@
 #include "persistence/lmdb_index.hpp"
 
 #include "persistence/bytes.hpp"
-#include "persistence/name_table.hpp"
 
 #include <algorithm>
 
@@ -101,18 +100,6 @@ result<void> erase_chain(lmdb_txn& txn, std::uint64_t chain) {
     if (auto ok = txn.erase_all(chain_prefix(chain, part)); !ok)
       return ok;
   return {};
-}
-
-result<std::vector<std::string_view>> thread_names(const lmdb_txn& txn, std::uint64_t thread) {
-  std::vector<std::string_view> names;
-  auto prefix = chain_prefix(thread, chain_part::names);
-  auto ok = scan(txn, prefix, [&names](auto key, auto data) -> result<void> {
-    auto payload = open_record(data, key, record_kind::names);
-    return payload ? read_names(*payload, names) : payload.error();
-  });
-  if (!ok)
-    return ok.error();
-  return names;
 }
 
 result<std::vector<namespace_entry>> all_namespaces(const lmdb_txn& txn, std::uint64_t thread) {

@@ -57,10 +57,6 @@ result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, std::uint64
 /// The chain of a ref's thread and namespace.
 result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, const checkpoint_ref& ref);
 
-/// The names of a thread's channels and nodes, by number.
-/// Owns:   nothing; they lie in the map.
-result<std::vector<std::string_view>> thread_names(const lmdb_txn& txn, std::uint64_t thread);
-
 /// Removes all of a chain.
 result<void> erase_chain(lmdb_txn& txn, std::uint64_t chain);
 

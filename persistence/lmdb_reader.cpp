@@ -35,6 +35,7 @@ result<std::optional<checkpoint_tuple>> lmdb_reader::get_tuple(const checkpoint_
     return chain.error();
   if (!*chain)
     return std::optional<checkpoint_tuple>{};
+  records_.enter(**number);
   auto found = ref.checkpoint_id.empty() ? newest(**chain) : find(**chain, ref.checkpoint_id);
   if (!found)
     return found.error();
@@ -48,7 +49,8 @@ result<std::optional<checkpoint_tuple>> lmdb_reader::get_tuple(const checkpoint_
 
 result<lmdb_reader::open_thread> lmdb_reader::open(std::string_view thread_id,
                                                    std::uint64_t number) {
-  auto names = thread_names(txn_, number);
+  records_.enter(number);
+  auto names = records_.names();
   if (!names)
     return names.error();
   return open_thread{thread_id, number, std::move(*names)};
@@ -62,7 +64,7 @@ result<std::optional<lmdb_reader::found_checkpoint>> lmdb_reader::find(std::uint
     return stored.error();
   if (!*stored)
     return std::optional<found_checkpoint>{};
-  auto payload = open_record(**stored, key, record_kind::checkpoint);
+  auto payload = records_.open(**stored, key, record_kind::checkpoint);
   if (!payload)
     return payload.error();
   return std::optional{found_checkpoint{id, *payload}};
@@ -76,7 +78,7 @@ result<std::optional<lmdb_reader::found_checkpoint>> lmdb_reader::newest(std::ui
     return more.error();
   if (!*more || !at.key().starts_with(prefix.view()))
     return std::optional<found_checkpoint>{};
-  auto payload = open_record(at.data(), at.key(), record_kind::checkpoint);
+  auto payload = records_.open(at.data(), at.key(), record_kind::checkpoint);
   if (!payload)
     return payload.error();
   auto id = at.key().substr(prefix.view().size());
@@ -128,6 +130,7 @@ result<void> lmdb_reader::read_values(std::uint64_t chain,
 
 result<std::optional<value>> lmdb_reader::read_value(std::uint64_t chain, const version& at,
                                                      std::uint32_t channel) {
+  auto scope = records_.scope();
   auto key = value_key(chain, at, channel);
   auto stored = txn_.get(key);
   if (!stored)
@@ -138,7 +141,7 @@ result<std::optional<value>> lmdb_reader::read_value(std::uint64_t chain, const 
     auto val = read_patched(chain, channel, at, **stored);
     return val ? result{std::optional{std::move(*val)}} : val.error();
   }
-  auto payload = open_record(**stored, key, record_kind::value);
+  auto payload = records_.open(**stored, key, record_kind::value);
   if (!payload)
     return payload.error();
   auto val = from_msgpack(*payload);
@@ -159,7 +162,7 @@ result<value> lmdb_reader::read_patched(std::uint64_t chain, std::uint32_t chann
     }
     auto key = value_key(chain, at, channel);
     if (kind_of(stored) != record_kind::patch) {
-      auto payload = open_record(stored, key, record_kind::value);
+      auto payload = records_.open(stored, key, record_kind::value);
       if (!payload)
         return payload.error();
       auto whole = from_msgpack(*payload);
@@ -168,7 +171,7 @@ result<value> lmdb_reader::read_patched(std::uint64_t chain, std::uint32_t chann
       val = std::move(*whole);
       break;
     }
-    auto payload = open_record(stored, key, record_kind::patch);
+    auto payload = records_.open(stored, key, record_kind::patch);
     if (!payload)
       return payload.error();
     auto base = take_patch_head(*payload, at);
@@ -201,7 +204,8 @@ result<std::vector<pending_write>> lmdb_reader::read_pending(const names_view& n
   auto prefix = writes_prefix(chain, checkpoint_id);
   auto size = prefix.view().size();
   auto ok = scan(txn_, prefix, [&](std::string_view key, auto data) -> result<void> {
-    auto payload = open_record(data, key, record_kind::writes);
+    auto scope = records_.scope();
+    auto payload = records_.open(data, key, record_kind::writes);
     if (!payload)
       return payload.error();
     auto writes = read_writes(*payload);
@@ -235,6 +239,7 @@ lmdb_reader::delta_histories(const checkpoint_ref& ref, const std::vector<std::s
   auto chain = find_chain(txn_, **number, ref.checkpoint_ns);
   if (!chain || !*chain)
     return chain ? result<named<delta_history>>{none()} : chain.error();
+  records_.enter(**number);
   auto found = ref.checkpoint_id.empty() ? newest(**chain) : find(**chain, ref.checkpoint_id);
   if (!found || !*found)
     return found ? result<named<delta_history>>{none()} : found.error();
@@ -253,6 +258,7 @@ lmdb_reader::delta_histories(const checkpoint_ref& ref, const std::vector<std::s
 result<std::optional<checkpoint_tuple>>
 lmdb_reader::read_ancestor(const open_thread& thread, std::uint64_t chain, const std::string& id,
                            const std::vector<std::string>& channels) {
+  auto scope = records_.scope();
   auto found = find(chain, id);
   if (!found || !*found)
     return found ? result<std::optional<checkpoint_tuple>>{std::nullopt} : found.error();
@@ -299,6 +305,7 @@ result<std::vector<checkpoint_tuple>> lmdb_reader::list(const list_query& query)
     auto entry = read_thread(data, key);
     if (!entry)
       return entry.error();
+    auto scope = records_.scope();
     auto thread = open(thread_id_of(key), entry->number);
     return thread ? list_thread(query, *thread, found) : thread.error();
   });
@@ -340,7 +347,8 @@ result<void> lmdb_reader::list_chain(const list_query& query, const open_thread&
     auto id = key.substr(prefix.view().size());
     if (id != query.checkpoint_id.value_or(std::string{id}))
       continue;
-    auto payload = open_record(cursor.data(), key, record_kind::checkpoint);
+    auto scope = records_.scope();
+    auto payload = records_.open(cursor.data(), key, record_kind::checkpoint);
     if (!payload)
       return payload.error();
     auto tuple = read_tuple(thread, at, {std::string{id}, *payload}, query.filter);
@@ -372,6 +380,7 @@ result<std::vector<thread_info>> lmdb_reader::threads() {
 }
 
 result<thread_info> lmdb_reader::describe(std::string_view thread_id, std::uint64_t number) {
+  auto scope = records_.scope();
   thread_info info{.thread_id = std::string{thread_id}, .checkpoint_id = {}, .ts = {}};
   auto thread = open(thread_id, number);
   auto chains = all_namespaces(txn_, number);

@@ -192,6 +192,13 @@ result<void> lmdb_writer::put(const store_key& key, record_kind kind) {
   return txn_->put(key, record_);
 }
 
+// What belongs to a thread and is not needed to delete it.
+result<void> lmdb_writer::put(known_thread& thread, const store_key& key, record_kind kind) {
+  if (auto ok = sealer_.seal(record_, key, kind, cipher_of(thread)); !ok)
+    return ok;
+  return txn_->put(key, record_);
+}
+
 result<void> lmdb_writer::store(const save_request& request) {
   auto found = find_or_make_thread(request.ref.thread_id);
   if (!found)
@@ -226,8 +233,9 @@ result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain
   if (!stored)
     return stored.error();
   std::vector<stored_write> writes;
+  record_opener::scope scope{opener_};
   if (*stored) {
-    auto payload = open_record(**stored, key, record_kind::writes);
+    auto payload = opener_.open(**stored, key, record_kind::writes, cipher_of(thread));
     if (!payload)
       return payload.error();
     auto there = read_writes(*payload);
@@ -244,7 +252,7 @@ result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain
   merge_writes(writes, more);
   begin_record(record_);
   append_writes(writes, record_);
-  return put(key, record_kind::writes);
+  return put(thread, key, record_kind::writes);
 }
 
 result<void> lmdb_writer::store_values(known_thread& thread, known_chain& chain,
@@ -262,7 +270,7 @@ result<void> lmdb_writer::store_values(known_thread& thread, known_chain& chain,
         return ok;
       continue;
     }
-    if (auto ok = store_value(key, piece, *at); !ok)
+    if (auto ok = store_value(thread, key, piece, *at); !ok)
       return ok;
     auto* base = piece.base;
     if (base || may_be_base(*val, piece.bytes.size()))
@@ -273,13 +281,13 @@ result<void> lmdb_writer::store_values(known_thread& thread, known_chain& chain,
   return {};
 }
 
-result<void> lmdb_writer::store_value(const store_key& key, const encoded_request::piece& piece,
-                                      const version& at) {
+result<void> lmdb_writer::store_value(known_thread& thread, const store_key& key,
+                                      const encoded_request::piece& piece, const version& at) {
   begin_record(record_);
   if (piece.base)
     append_patch_head({piece.base->at, piece.base->checksum}, at, record_);
   record_.append(piece.bytes);
-  return put(key, piece.base ? record_kind::patch : record_kind::value);
+  return put(thread, key, piece.base ? record_kind::patch : record_kind::value);
 }
 
 const lmdb_writer::known_chain* lmdb_writer::known_chain_of(const checkpoint_ref& ref) const {
@@ -307,7 +315,8 @@ result<void> lmdb_writer::store_checkpoint(known_thread& thread, known_chain& ch
   begin_record(record_);
   append_checkpoint(put.checkpoint, put.parent_id, encoded_.take().bytes, thread.names, record_);
   chain.newest = put.checkpoint.id;
-  return this->put(checkpoint_key(chain.number, put.checkpoint.id), record_kind::checkpoint);
+  return this->put(thread, checkpoint_key(chain.number, put.checkpoint.id),
+                   record_kind::checkpoint);
 }
 
 result<void> lmdb_writer::store_names(known_thread& thread) {
@@ -315,7 +324,7 @@ result<void> lmdb_writer::store_names(known_thread& thread) {
     return {};
   begin_record(record_);
   thread.names.append_new(record_);
-  auto stored = put(names_key(thread.number, thread.names.first_new()), record_kind::names);
+  auto stored = put(thread, names_key(thread.number, thread.names.first_new()), record_kind::names);
   thread.names.new_are_stored();
   return stored;
 }
@@ -359,10 +368,24 @@ result<lmdb_writer::known_thread*> lmdb_writer::find_or_make_thread(const std::s
   auto& thread = threads_[thread_id];
   thread.number = *number;
   thread.owner = *stored ? (**stored).owner : 0;
-  auto ok = *stored ? load_names(thread) : store_thread(thread_id, thread);
+  auto ok = *stored ? load_thread(thread) : store_thread(thread_id, thread);
+  if (ok && keys_ && !thread.cipher) {
+    auto made = make_thread_cipher(*txn_, thread.number, *keys_);
+    ok = made ? result<void>{} : made.error();
+    if (made)
+      thread.cipher = std::move(*made);
+  }
   if (!ok)
     return ok.error();
   return &thread;
+}
+
+result<void> lmdb_writer::load_thread(known_thread& thread) {
+  auto cipher = find_thread_cipher(*txn_, thread.number, keys_);
+  if (!cipher)
+    return cipher.error();
+  thread.cipher = std::move(*cipher);
+  return load_names(thread);
 }
 
 result<void> lmdb_writer::store_thread(const std::string& thread_id, const known_thread& thread) {
@@ -382,8 +405,9 @@ result<std::uint64_t> lmdb_writer::owner_of(const std::string& thread_id) {
 
 result<void> lmdb_writer::load_names(known_thread& thread) {
   auto prefix = chain_prefix(thread.number, chain_part::names);
-  return scan(*txn_, prefix, [&thread](auto key, auto data) -> result<void> {
-    auto payload = open_record(data, key, record_kind::names);
+  return scan(*txn_, prefix, [this, &thread](auto key, auto data) -> result<void> {
+    record_opener::scope scope{opener_};
+    auto payload = opener_.open(data, key, record_kind::names, cipher_of(thread));
     if (!payload)
       return payload.error();
     return thread.names.load(*payload);

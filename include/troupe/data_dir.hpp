@@ -7,10 +7,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace troupe {
+
+class keyring;
 
 /// How many records of one kind there are.
 /// Units:  `bytes` of records and keys, without what pages waste.
@@ -55,6 +58,8 @@ struct data_report {
   std::size_t lone_writes = 0;
   std::size_t unused_values = 0;
   std::size_t removed_parents = 0;
+  std::size_t locked_threads =
+    0; ///< encrypted, without their key: only their checksums were checked
 };
 
 /// How far a check has come: records looked at, of so many.
@@ -68,7 +73,8 @@ using check_progress = std::function<void(std::size_t done, std::size_t all)>;
 /// Errors: as stat_data; damage is no error.
 /// Source: troupe.
 result<data_report> check_data(const std::filesystem::path& dir,
-                               const check_progress& progress = {});
+                               const check_progress& progress = {},
+                               std::shared_ptr<const keyring> keys = nullptr);
 
 /// Copies the threads of a data directory to a new one, as they are at one moment. Others may go on
 /// using the first. With `compact` without unused pages: slower, and smaller.

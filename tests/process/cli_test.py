@@ -431,6 +431,45 @@ class BadInput(CliTest):
         self.assertEqual(json_lines(self.ok(done))[-1]["output"]["count"], 100)
 
 
+class Keys(CliTest):
+    def with_keys(self, *keys):
+        text = ",".join(f"{key}:{key[-1] * 64}" for key in keys)
+        return {"env": {**os.environ, "TROUPE_STORE_KEYS": text}}
+
+    def rotate(self, *keys):
+        return self.troupe("store", "rotate-keys", "--data", self.data, "--json",
+                           **self.with_keys(*keys))
+
+    def test_an_encrypted_thread_needs_its_key_and_its_key_is_rotated(self):
+        self.ok(self.kept("run", "hello", "t", **self.with_keys("k1")))
+        self.assertNotIn(b"branch:to:", (self.data / "troupe.mdb").read_bytes())
+        self.refused(self.kept("state", "hello", "t"), STORAGE, "`k1`", "TROUPE_STORE_KEY_FILE")
+        self.refused(self.troupe("threads", "--data", self.data), STORAGE, "`k1`")
+        self.refused(self.rotate("k2"), STORAGE, "`k1`")
+        rotated = json_lines(self.ok(self.rotate("k1", "k2")))
+        self.assertEqual(rotated, [{"type": "rotated", "key": "k2", "threads": 1, "rewrapped": 1}])
+        self.ok(self.kept("state", "hello", "t", **self.with_keys("k2")))
+        self.assertIn("t", self.ok(self.troupe("threads", "--data", self.data,
+                                               **self.with_keys("k2"))))
+
+    def test_keys_come_from_a_file_that_nobody_else_reads(self):
+        file = self.folder / "keys"
+        file.write_text("k1 " + "1" * 64 + "\n")
+        environment = {"env": {**os.environ, "TROUPE_STORE_KEY_FILE": str(file)}}
+        file.chmod(0o640)
+        self.refused(self.kept("run", "hello", "t", **environment), USAGE, str(file), "chmod 600")
+        file.chmod(0o600)
+        self.ok(self.kept("run", "hello", "t", **environment))
+        self.ok(self.troupe("store", "rotate-keys", "--data", self.data, **environment))
+
+    def test_rotating_without_keys_or_a_store_is_refused(self):
+        self.refused(self.rotate("k1"), STORAGE, str(self.data))
+        self.ok(self.kept("run", "hello", "t"))
+        done = self.troupe("store", "rotate-keys", "--data", self.data)
+        self.refused(done, USAGE, "TROUPE_STORE_KEY_FILE")
+        self.refused(self.rotate(), USAGE, "TROUPE_STORE_KEYS")
+
+
 class BadDataDirectory(CliTest):
     def refuses_data(self, *words, commands=("threads", "state", "run"), **options):
         for command in commands:

@@ -5,6 +5,7 @@
 #include "tools/troupe/terminal.hpp"
 
 #include <troupe/data_dir.hpp>
+#include <troupe/keyring.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -75,11 +76,15 @@ void print_report(const data_report& report) {
   note(report.unused_values, "values that no checkpoint has: `troupe store prune` removes them");
   note(report.removed_parents, "checkpoints whose parent was removed");
   note(report.lone_writes, "records of writes that no checkpoint has");
+  note(report.locked_threads,
+       "encrypted threads whose key is missing: only checksums were checked of them");
 }
 
 int check(const std::string& data_dir, bool json) {
   expect_data_dir(data_dir);
-  auto report = check_data(data_dir, progress_on(terminal{STDERR_FILENO})).value();
+  auto report = check_data(data_dir, progress_on(terminal{STDERR_FILENO}),
+                           keyring::from_environment().value())
+                  .value();
   if (!json) {
     print_report(report);
     return report.damaged == 0 ? 0 : 5;
@@ -92,7 +97,8 @@ int check(const std::string& data_dir, bool json) {
                                  {"damaged", std::to_string(report.damaged)},
                                  {"unused_values", std::to_string(report.unused_values)},
                                  {"removed_parents", std::to_string(report.removed_parents)},
-                                 {"lone_writes", std::to_string(report.lone_writes)}}));
+                                 {"lone_writes", std::to_string(report.lone_writes)},
+                                 {"locked_threads", std::to_string(report.locked_threads)}}));
   return report.damaged == 0 ? 0 : 5;
 }
 
@@ -142,7 +148,7 @@ struct prune_flags {
 
 int prune(prune_flags& flags) {
   expect_data_dir(*flags.data_dir);
-  auto saver = open_lmdb_saver(*flags.data_dir).value();
+  auto saver = open_saver(*flags.data_dir);
   if (flags.older_than_days > 0)
     flags.keep.created_before = timestamp_before(flags.older_than_days);
   if (flags.threads.empty())
@@ -208,6 +214,7 @@ void add_store(CLI::App& app, chosen_command& chosen) {
   add_copy(*store, chosen, "backup", "Copy it as it is now, while it is used", false);
   add_copy(*store, chosen, "compact", "Copy it without unused space, while it is used", true);
   add_store_lines(*store, chosen);
+  add_rotate_keys(*store, chosen);
 }
 
 } // namespace troupe::cli

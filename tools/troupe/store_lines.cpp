@@ -135,7 +135,7 @@ void export_thread(saver& from, const std::string& thread_id, std::ostream& out)
 int export_lines(const std::string& data_dir, std::vector<std::string> threads,
                  const std::string& file) {
   expect_data_dir(data_dir);
-  auto from = open_lmdb_saver(data_dir).value();
+  auto from = open_saver(data_dir);
   std::set<std::string> known;
   for (auto& thread : from->threads().value())
     known.insert(std::move(thread.thread_id));
@@ -233,7 +233,7 @@ int import_lines(const std::string& data_dir, const std::string& file) {
     if (!opened)
       throw error{errc::invalid_config, "can't read " + file};
   }
-  auto to = open_lmdb_saver(data_dir).value();
+  auto to = open_saver(data_dir);
   importer into{*to};
   std::string text;
   for (std::size_t number = 1; std::getline(file == "-" ? std::cin : opened, text); ++number) {

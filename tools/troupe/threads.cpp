@@ -3,6 +3,8 @@
 #include "tools/troupe/json_lines.hpp"
 #include "tools/troupe/terminal.hpp"
 
+#include <troupe/keyring.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -22,7 +24,7 @@ std::string line_of(const thread_info& t) {
 
 int list_threads(const std::string& data_dir, bool json) {
   expect_data_dir(data_dir);
-  auto threads = open_lmdb_saver(data_dir).value()->threads().value();
+  auto threads = open_saver(data_dir)->threads().value();
   terminal out{STDOUT_FILENO};
   std::size_t width = 0;
   for (const auto& t : threads)
@@ -43,6 +45,10 @@ int list_threads(const std::string& data_dir, bool json) {
 }
 
 } // namespace
+
+std::shared_ptr<saver> open_saver(const std::filesystem::path& dir) {
+  return open_lmdb_saver(dir, {.keyring = keyring::from_environment().value()}).value();
+}
 
 void expect_data_dir(const std::filesystem::path& dir) {
   std::error_code why;
