@@ -8,6 +8,8 @@
 
 #include <unistd.h>
 
+#include <system_error>
+
 namespace troupe {
 
 namespace {
@@ -26,7 +28,12 @@ public:
     lmdb_writer writer{**env};
     if (auto ready = writer.prepare(); !ready)
       return ready.error();
-    return std::unique_ptr<saver>{new lmdb_saver{std::move(*env), options.commit_window}};
+    try {
+      return std::unique_ptr<saver>{new lmdb_saver{std::move(*env), options.commit_window}};
+    } catch (const std::system_error& e) { // no more threads
+      return troupe::error{errc::storage_failed,
+                           std::string{"open the store: start its writer: "} + e.what()};
+    }
   }
 
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) override {
