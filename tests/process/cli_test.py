@@ -404,7 +404,9 @@ class BadDataDirectory(CliTest):
 
     def test_damaged_records(self):
         self.ok(self.kept("run", "hello", "t"))
+        self.assertIn("whole", self.ok(self.troupe("check", "--data", self.data)))
         self.assertGreater(store_damage.flip_checkpoints(self.data / "troupe.mdb"), 0)
+        self.refused(self.troupe("check", "--data", self.data), STORAGE, "page", "checksum")
         self.refuses_data("checksum", commands=["state", "run"])
 
     def test_a_newer_format(self):

@@ -29,6 +29,7 @@ void add_history(CLI::App& app, chosen_command& chosen);
 void add_diff(CLI::App& app, chosen_command& chosen);
 void add_graphs(CLI::App& app, chosen_command& chosen);
 void add_draw(CLI::App& app, chosen_command& chosen);
+void add_check(CLI::App& app, chosen_command& chosen);
 
 /// Fails unless threads are kept in `dir`: a command that only looks makes no directory.
 /// Errors: throws error{storage_failed}.
