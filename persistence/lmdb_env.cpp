@@ -120,18 +120,29 @@ void clear_unborn(const std::filesystem::path& store, int lock_fd) {
     static_cast<void>(!::ftruncate(file.get(), 0));
 }
 
+// The lock file is written through a map, and where the disk has no room for it that ends the
+// process (SIGBUS). 0 or an errno.
+int allocate(int lock_fd) {
+  constexpr off_t reader_slot = 64;
+  auto failed = ::posix_fallocate(lock_fd, 0, (limits::store_readers_max + 4) * reader_slot);
+  return failed == ENOSPC || failed == EDQUOT || failed == EFBIG ? failed : 0;
+}
+
 // Called before this process has the store open, since closing any descriptor of a file gives up
-// all locks of the process on it. False when another process keeps the store for itself.
-bool make_ready(const std::filesystem::path& store) {
+// all locks of the process on it. 0 or an errno: EAGAIN when another process keeps the store for
+// itself.
+int make_ready(const std::filesystem::path& store) {
   auto lock_file = store;
   lock_file += "-lock";
-  open_file_descriptor lock{::open(lock_file.c_str(), O_RDWR | O_CLOEXEC)};
+  open_file_descriptor lock{::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
   if (!lock)
-    return true; // not there yet, or not ours to open: LMDB tells
+    return 0; // not ours to open: LMDB tells
   if (!becomes_free(lock.get()))
-    return false;
+    return EAGAIN;
+  if (auto failed = allocate(lock.get()); failed != 0)
+    return failed;
   clear_unborn(store, lock.get());
-  return true;
+  return 0;
 }
 
 } // namespace
@@ -259,8 +270,8 @@ lmdb_env::~lmdb_env() {
 }
 
 result<void> lmdb_env::open_file() {
-  if (!make_ready(file_))
-    return failure(EAGAIN, "open the store");
+  if (auto failed = make_ready(file_); failed != 0)
+    return failure(failed, "open the store");
   MDB_env* env = nullptr;
   auto rc = mdb_env_create(&env);
   if (rc == 0)
