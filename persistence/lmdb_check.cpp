@@ -4,6 +4,7 @@
 #include "persistence/data_directory.hpp"
 #include "persistence/lmdb_files.hpp"
 #include "persistence/lmdb_index.hpp"
+#include "persistence/lmdb_pages.hpp"
 #include "persistence/lmdb_pruner.hpp"
 #include "persistence/metadata_record.hpp"
 #include "persistence/thread_keys.hpp"
@@ -272,10 +273,31 @@ private:
     values_; // of that one; they share what they can
 };
 
+// Of a file that is written to all the time nobody can say: then the records have to do.
+result<void> check_pages(const std::filesystem::path& dir) {
+  constexpr int tries = 5;
+  for (int i = 0; i < tries; ++i) {
+    auto whole = check_store_file(dir / store_file_name, false);
+    if (whole)
+      return {};
+    if (whole.error().code() != errc::storage_locked)
+      return whole.error();
+  }
+  return {};
+}
+
 } // namespace
 
 result<data_report> check_data(const std::filesystem::path& dir, const check_progress& progress,
                                std::shared_ptr<const keyring> keys) {
+  if (auto whole = check_pages(dir); !whole) {
+    if (whole.error().code() != errc::checkpoint_corrupt)
+      return whole.error();
+    data_report report;
+    report.damages.push_back({"the file", whole.error().message()});
+    report.damaged = 1;
+    return report; // LMDB might not survive it
+  }
   auto store = open_existing_store(dir, std::move(keys));
   if (!store)
     return store.error();

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -55,28 +56,94 @@ meaning meaning_of(int rc) {
 
 namespace {
 
+// A descriptor, closed at its end.
+class open_file_descriptor {
+public:
+  explicit open_file_descriptor(int fd) noexcept : fd_{fd} {}
+  open_file_descriptor(const open_file_descriptor&) = delete;
+  open_file_descriptor& operator=(const open_file_descriptor&) = delete;
+  ~open_file_descriptor() {
+    if (fd_ >= 0)
+      ::close(fd_);
+  }
+  int get() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+
+private:
+  int fd_;
+};
+
+struct flock store_lock(short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;
+  return lock;
+}
+
 // LMDB would wait for good for a process that holds the lock file for itself. Others hold it so
-// only while they open the store: that much is waited for. Called before this process has the
-// store open, since closing any descriptor of the file gives up all locks of the process on it.
-bool lock_file_is_free(const std::filesystem::path& store) {
+// only while they open the store: that much is waited for.
+bool becomes_free(int lock_fd) {
+  auto deadline = std::chrono::steady_clock::now() + limits::store_lock_wait;
+  for (;;) {
+    auto wanted = store_lock(F_RDLCK);
+    if (::fcntl(lock_fd, F_GETLK, &wanted) != 0 || wanted.l_type == F_UNLCK)
+      return true;
+    if (std::chrono::steady_clock::now() >= deadline)
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  }
+}
+
+// Whether the file is what LMDB leaves when the disk fills up, or the power goes, while it makes
+// one: the beginning of its two meta pages, or zeros. Such a file has never held anything.
+bool is_unborn(int fd) {
+  constexpr std::size_t metas = 2 * 4096;
+  std::array<char, metas + 1> bytes;
+  auto size = ::pread(fd, bytes.data(), bytes.size(), 0);
+  if (size <= 0 || static_cast<std::size_t>(size) > metas)
+    return false;
+  std::string_view begin{bytes.data(), static_cast<std::size_t>(size)};
+  if (begin.find_first_not_of('\0') == begin.npos)
+    return true;
+  constexpr std::uint32_t magic = 0xbeefc0de;
+  constexpr std::size_t magic_at = 16; // behind the page's head
+  return begin.size() >= magic_at + sizeof magic && begin.size() < metas
+         && std::memcmp(&begin[magic_at], &magic, sizeof magic) == 0;
+}
+
+// Alone with the store, empties a file that was left unborn, which LMDB would refuse for good.
+void clear_unborn(const std::filesystem::path& store, int lock_fd) {
+  open_file_descriptor file{::open(store.c_str(), O_RDWR | O_CLOEXEC)};
+  auto alone = store_lock(F_WRLCK);
+  if (file && is_unborn(file.get()) && ::fcntl(lock_fd, F_SETLK, &alone) == 0
+      && is_unborn(file.get()))
+    static_cast<void>(!::ftruncate(file.get(), 0));
+}
+
+// The lock file is written through a map, and where the disk has no room for it that ends the
+// process (SIGBUS). 0 or an errno.
+int allocate(int lock_fd) {
+  constexpr off_t reader_slot = 64;
+  auto failed = ::posix_fallocate(lock_fd, 0, (limits::store_readers_max + 4) * reader_slot);
+  return failed == ENOSPC || failed == EDQUOT || failed == EFBIG ? failed : 0;
+}
+
+// Called before this process has the store open, since closing any descriptor of a file gives up
+// all locks of the process on it. 0 or an errno: EAGAIN when another process keeps the store for
+// itself.
+int make_ready(const std::filesystem::path& store) {
   auto lock_file = store;
   lock_file += "-lock";
-  int fd = ::open(lock_file.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0)
-    return true; // not there yet, or not ours to open: LMDB tells
-  auto deadline = std::chrono::steady_clock::now() + limits::store_lock_wait;
-  bool free = false;
-  do {
-    struct flock wanted {};
-    wanted.l_type = F_RDLCK;
-    wanted.l_whence = SEEK_SET;
-    wanted.l_len = 1;
-    free = ::fcntl(fd, F_GETLK, &wanted) != 0 || wanted.l_type == F_UNLCK;
-    if (!free)
-      std::this_thread::sleep_for(std::chrono::milliseconds{5});
-  } while (!free && std::chrono::steady_clock::now() < deadline);
-  ::close(fd);
-  return free;
+  open_file_descriptor lock{::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+  if (!lock)
+    return 0; // not ours to open: LMDB tells
+  if (!becomes_free(lock.get()))
+    return EAGAIN;
+  if (auto failed = allocate(lock.get()); failed != 0)
+    return failed;
+  clear_unborn(store, lock.get());
+  return 0;
 }
 
 } // namespace
@@ -223,6 +290,8 @@ lmdb_env::~lmdb_env() {
 }
 
 result<void> lmdb_env::open_file() {
+  if (auto failed = make_ready(file_); failed != 0)
+    return failure(failed, "open the store");
   MDB_env* env = nullptr;
   auto rc = mdb_env_create(&env);
   if (rc == 0)
@@ -231,8 +300,6 @@ result<void> lmdb_env::open_file() {
     rc = mdb_env_set_maxdbs(env, lmdb_trees::names_max);
   if (rc == 0)
     rc = mdb_env_set_mapsize(env, map_size_bytes_);
-  if (rc == 0 && !lock_file_is_free(file_))
-    rc = EAGAIN;
   if (rc == 0)
     rc = mdb_env_open(env, file_.c_str(), MDB_NOSUBDIR | MDB_NOTLS, 0600);
   MDB_txn* txn = nullptr;
@@ -327,9 +394,18 @@ result<void> lmdb_env::resize(std::size_t map_size_bytes) {
   std::unique_lock alone{resize_mutex_};
   if (!env_)
     return failure(EIO, "use the store after a failure");
-  if (auto rc = mdb_env_set_mapsize(env_, map_size_bytes); rc != 0)
-    return failure(rc, "resize the store's map");
-  return {};
+  auto rc = mdb_env_set_mapsize(env_, map_size_bytes);
+  if (rc == 0)
+    return {};
+  // The old map is gone as well, which LMDB would not notice. Should it not open, reopen() may.
+  mdb_env_close(std::exchange(env_, nullptr));
+  static_cast<void>(open_file());
+  return failure(rc, "resize the store's map");
+}
+
+bool lmdb_env::is_open() {
+  std::shared_lock lock{resize_mutex_};
+  return env_ != nullptr;
 }
 
 // LMDB says EIO for a write that came out short, as it does when the disk fills up. Appending

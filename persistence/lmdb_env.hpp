@@ -144,7 +144,11 @@ public:
   result<void> reopen();
 
   /// Sets how far the file may grow, at least to what it holds now. Blocks: on read transactions.
+  /// Errors: storage_failed; then the size is the one it was opened with, or it is not open.
   result<void> resize(std::size_t map_size_bytes);
+
+  /// False after a failure to open or resize: begin_ fails until reopen() succeeds.
+  bool is_open();
 
   /// Frees pages that readers of dead processes pin.
   void clear_dead_readers();

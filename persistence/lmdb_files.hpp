@@ -6,10 +6,13 @@
 
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 namespace troupe {
 
 class lmdb_env;
+
+inline constexpr std::string_view store_file_name = "troupe.mdb"; // in a data directory
 
 /// A saver in an LMDB file.
 class lmdb_store : public saver {

@@ -13,12 +13,11 @@
 
 #include <algorithm>
 #include <span>
+#include <system_error>
 
 namespace troupe {
 
 namespace {
-
-constexpr std::string_view store_file = "troupe.mdb";
 
 class lmdb_saver final : public lmdb_store {
 public:
@@ -26,13 +25,18 @@ public:
                                                   const lmdb_saver_options& options) {
     auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     auto map_size = (options.map_size_bytes_max + page - 1) / page * page;
-    auto env = open_store_file(dir / store_file, map_size);
+    auto env = open_store_file(dir / store_file_name, map_size);
     if (!env)
       return env.error();
     lmdb_writer writer{**env, nullptr, options.compress_bytes_min};
     if (auto ready = writer.prepare(); !ready)
       return ready.error();
-    return std::unique_ptr<lmdb_store>{new lmdb_saver{std::move(*env), options}};
+    try {
+      return std::unique_ptr<lmdb_store>{new lmdb_saver{std::move(*env), options}};
+    } catch (const std::system_error& e) { // no more threads
+      return troupe::error{errc::storage_failed,
+                           std::string{"open the store: start its writer: "} + e.what()};
+    }
   }
 
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) override {
@@ -282,8 +286,8 @@ result<std::shared_ptr<lmdb_store>> open_existing_store(const std::filesystem::p
   auto path = std::filesystem::canonical(dir, failed);
   if (failed)
     return lmdb_error(failed.value(), "open the data directory", dir);
-  if (!std::filesystem::exists(path / store_file, failed))
-    return lmdb_error(failed ? failed.value() : ENOENT, "open the store", path / store_file);
+  if (!std::filesystem::exists(path / store_file_name, failed))
+    return lmdb_error(failed ? failed.value() : ENOENT, "open the store", path / store_file_name);
   auto opened = find_or_open(path.string(), {.keyring = std::move(keys)});
   if (!opened)
     return opened.error();

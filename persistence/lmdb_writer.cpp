@@ -49,6 +49,7 @@ result<void> lmdb_writer::upgrade() {
 }
 
 result<void> lmdb_writer::begin() {
+  reopen_first_ = reopen_first_ || !env_.is_open();
   if (reopen_first_)
     if (auto opened = env_.reopen(); !opened)
       return opened;
@@ -98,19 +99,22 @@ result<void> lmdb_writer::make_room() {
 result<void> lmdb_writer::extend_map(bool extended) {
   if (extended == is_extended_)
     return {};
-  is_extended_ = extended;
-  return env_.resize(env_.map_size_bytes() + (extended ? limits::store_reserve_bytes : 0));
+  is_extended_ = false; // so it is when the size can't be changed
+  auto resized = env_.resize(env_.map_size_bytes() + (extended ? limits::store_reserve_bytes : 0));
+  is_extended_ = extended && resized;
+  return resized;
 }
 
 result<void> lmdb_writer::commit() {
   auto id = txn_->id();
+  reopen_first_ = true; // also when there is no memory to say what failed
   auto committed = txn_->commit();
   txn_.reset();
   if (!committed) {
-    reopen_first_ = true;
     failed(committed.error());
     return committed;
   }
+  reopen_first_ = false;
   last_commit_ = id;
   wants_reserve_ = wants_reserve_ && !has_deleted_;
   return {};

@@ -2,6 +2,7 @@
 // more than the limit.
 #include "persistence/keys.hpp"
 #include "persistence/lmdb_env.hpp"
+#include "persistence/lmdb_files.hpp"
 #include "persistence/sealed_record.hpp"
 
 #include "tests/persistence_fixture.hpp"
@@ -154,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_store_holds_large_values_compressed_and_small_ones_not) {
     auto tuple = store->get_tuple({"t", "", ""}).value();
     BOOST_TEST((tuple->checkpoint.channel_values[0].second == value(text)));
   }
-  auto env = lmdb_env::open(dir.path() / "troupe.mdb", 1u << 30).value();
+  auto env = open_store_file(dir.path() / "troupe.mdb", 1u << 30).value();
   auto txn = env->begin_read().value();
   auto flags = [&txn](std::uint64_t channel) {
     return flags_of(*txn.get(value_key(1, {1, 7}, channel)).value());

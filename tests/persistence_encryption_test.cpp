@@ -2,6 +2,7 @@
 #include "persistence/bytes.hpp"
 #include "persistence/keys.hpp"
 #include "persistence/lmdb_env.hpp"
+#include "persistence/lmdb_files.hpp"
 #include "persistence/thread_keys.hpp"
 
 #include <troupe/data_dir.hpp>
@@ -73,7 +74,7 @@ struct fixture {
   }
   // While no saver has the file open.
   template <class Fn> void change(Fn fn) {
-    auto env = lmdb_env::open(file, 1u << 30).value();
+    auto env = open_store_file(file, 1u << 30).value();
     auto txn = env->begin_write().value();
     fn(txn);
     txn.commit().value();
@@ -143,7 +144,7 @@ BOOST_AUTO_TEST_CASE(encrypted_records_written_once_read_forever) {
                                      "b1e79f4fdbd7166214ce045d804239cddb20"))
       .value();
   });
-  auto env = lmdb_env::open(file, 1u << 30).value();
+  auto env = open_store_file(file, 1u << 30).value();
   auto txn = env->begin_read().value();
   auto ring =
     keyring::from_text("k1 202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f")

@@ -521,7 +521,11 @@ class BadDataDirectory(CliTest):
 
     def test_damaged_records(self):
         self.ok(self.kept("run", "hello", "t"))
+        self.assertIn("0 damaged", self.ok(self.troupe("store", "check", "--data", self.data)))
         self.assertGreater(store_damage.flip_checkpoints(self.data / "troupe.mdb"), 0)
+        checked = self.troupe("store", "check", "--data", self.data)
+        self.assertEqual(checked.returncode, STORAGE)
+        self.assertIn("does not match its checksum", checked.stdout)
         self.refuses_data("checksum", commands=["state", "run"])
 
     def test_a_newer_format(self):
