@@ -68,8 +68,9 @@ inline constexpr std::size_t store_index_fields_max = 64;       // paths of an i
 inline constexpr std::size_t store_index_path_bytes_max = 1024; // of one path
 inline constexpr std::size_t store_item_texts_max = 256;        // texts embedded for one item
 inline constexpr std::size_t store_vector_dims_max = 16'384;    // invalid_config
+inline constexpr float store_vector_number_max = 1e15f; // so that no sum is infinite; node_failed
 inline constexpr std::size_t store_exact_vectors_default =
-  4096; // up to as many, a search compares with all; above, it uses an index
+  16'384; // up to as many, a search compares with all; above, it uses an index
 inline constexpr std::size_t store_sweep_items_max = 1000; // that a put removes on its way
 inline constexpr std::chrono::milliseconds store_sweep_interval_default{60'000};
 inline constexpr std::chrono::milliseconds store_ttl_max{
