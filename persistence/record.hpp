@@ -19,6 +19,11 @@ enum class record_kind : std::uint8_t {
   value = 6,
   writes = 7,
   patch = 8, // a value as what it has that another one has not
+  // 32, 33: a cache's, in cache_format.hpp
+  space = 34, // these are the long-term store's
+  item = 35,
+  item_end = 36,
+  vector = 37,
 };
 
 std::string_view to_string(record_kind kind) noexcept;

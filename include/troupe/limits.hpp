@@ -58,6 +58,9 @@ inline constexpr std::chrono::milliseconds store_lock_wait{2000};
 inline constexpr std::size_t store_reserve_bytes =
   4u << 20; // beyond the map, so that a full store can delete
 
+inline constexpr std::size_t store_map_bytes_min =
+  1u << 20; // of the long-term store; a smaller bound counts as this
+
 // Of the long-term memory. Each is invalid_value past it, but where something else is said.
 inline constexpr std::size_t store_namespace_parts_max = 64;    // of a namespace that is put to
 inline constexpr std::size_t store_namespace_bytes_max = 1024;  // all parts, and one more for each

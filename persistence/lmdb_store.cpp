@@ -1,0 +1,277 @@
+// The long-term store in an LMDB file of its own, beside the saver's: reads on the calling thread,
+// changes there too, one at a time, each one transaction that is synced.
+//
+// The file is not the saver's because that has one writer thread with a group commit; a store's put
+// would wait for it, and be waited for. Several stores of this process, with options of each one's
+// own, share one file object, since LMDB must not open a file twice.
+#include "persistence/data_directory.hpp"
+#include "persistence/item_change.hpp"
+#include "persistence/lmdb_index.hpp"
+#include "persistence/local_store.hpp"
+#include "persistence/part_path.hpp"
+
+namespace troupe {
+
+namespace {
+
+constexpr std::string_view store_file_name = "store.mdb";
+
+class lmdb_snapshot final : public store_snapshot {
+public:
+  static result<std::unique_ptr<store_snapshot>> begin(lmdb_env& env) {
+    auto txn = env.begin_read();
+    if (!txn)
+      return txn.error();
+    auto key = items_meta_key();
+    auto stored = txn->get(key);
+    if (!stored)
+      return stored.error();
+    auto payload = open_record(stored->value_or(""), key, record_kind::meta);
+    auto meta = payload ? read_items_meta(*payload) : payload.error();
+    if (!meta)
+      return meta.error();
+    return std::unique_ptr<store_snapshot>{new lmdb_snapshot{std::move(*txn), meta->last_number}};
+  }
+
+  std::uint64_t last_number() const override { return last_number_; }
+
+  result<std::optional<stored_item>> find(const store_namespace& space,
+                                          const std::string& name) override {
+    auto number = find_space(txn_, space);
+    if (!number)
+      return number.error();
+    if (!*number)
+      return std::optional<stored_item>{};
+    auto found = read_item(item_key(**number, name));
+    if (found && *found && (*found)->key != name) // of the same hash
+      return std::optional<stored_item>{};
+    return found;
+  }
+
+  // Any of its vectors has the item's key: the first may be damaged.
+  result<std::optional<stored_item>> find(std::uint64_t number) override {
+    lmdb_cursor at{txn_};
+    auto prefix = vectors_prefix(number);
+    auto more = at.seek(prefix);
+    for (; more && *more && at.key().starts_with(prefix.view()); more = at.next())
+      if (auto vector = open_vector(at.data(), at.key())) {
+        auto found = read_item(vector->item_key);
+        auto is_it = !found || (*found && (*found)->number == number);
+        return is_it ? std::move(found) : std::optional<stored_item>{};
+      }
+    return more ? result<std::optional<stored_item>>{std::nullopt} : more.error();
+  }
+
+  result<void> each(const store_namespace& prefix, const take_item& take) override {
+    lmdb_cursor at{txn_};
+    auto begin = spaces_prefix(prefix);
+    auto more = at.seek(begin);
+    for (; more && *more && at.key().starts_with(begin.view()); more = at.next()) {
+      auto space = open_space(at.data(), at.key());
+      if (!space)
+        return space.error();
+      auto goes_on = is_under(space->space, prefix) ? each_in(space->number, take) : true;
+      if (!goes_on || !*goes_on)
+        return goes_on ? result<void>{} : goes_on.error();
+    }
+    return more ? result<void>{} : more.error();
+  }
+
+  result<std::vector<store_namespace>> namespaces(std::int64_t now) override {
+    auto spaces = spaces_under({});
+    if (!spaces)
+      return spaces.error();
+    std::vector<store_namespace> found;
+    for (auto& [number, space] : *spaces) {
+      auto is_alive = has_item(number, now);
+      if (!is_alive)
+        return is_alive.error();
+      if (*is_alive)
+        found.push_back(std::move(space));
+    }
+    return found;
+  }
+
+  result<vector_groups> groups(const store_namespace& prefix) override {
+    auto spaces = spaces_under(prefix);
+    if (!spaces)
+      return spaces.error();
+    vector_groups found;
+    for (const auto& [number, space] : *spaces)
+      found.insert(number);
+    return found;
+  }
+
+  // A damaged vector is none.
+  result<void> vectors_after(std::uint64_t number, std::size_t dims,
+                             const take_vector& take) override {
+    lmdb_cursor at{txn_};
+    auto prefix = vectors_prefix();
+    auto more = at.seek(vectors_prefix(number + 1));
+    for (; more && *more && at.key().starts_with(prefix.view()); more = at.next()) {
+      auto of = read_vector_key(at.key());
+      auto vector = open_vector(at.data(), at.key());
+      if (of && vector && vector->numbers.size() == dims)
+        take(*of, *space_of_item_key(vector->item_key), vector->numbers);
+    }
+    return more ? result<void>{} : more.error();
+  }
+
+private:
+  lmdb_snapshot(lmdb_txn txn, std::uint64_t last_number)
+    : txn_{std::move(txn)},
+      last_number_{last_number} {}
+
+  result<std::optional<stored_item>> read_item(std::string_view key) {
+    auto stored = txn_.get(key);
+    if (!stored)
+      return stored.error();
+    if (!*stored)
+      return std::optional<stored_item>{};
+    auto item = open_item(**stored, key);
+    return item ? result<std::optional<stored_item>>{std::move(*item)} : item.error();
+  }
+
+  result<std::vector<stored_space>> spaces_under(const store_namespace& prefix) {
+    std::vector<stored_space> found;
+    auto scanned = scan(txn_, spaces_prefix(prefix), [&](auto key, auto data) -> result<void> {
+      auto space = open_space(data, key);
+      if (!space)
+        return space.error();
+      if (is_under(space->space, prefix))
+        found.push_back(std::move(*space));
+      return {};
+    });
+    if (!scanned)
+      return scanned.error();
+    return found;
+  }
+
+  result<bool> each_in(std::uint64_t space, const take_item& take) {
+    lmdb_cursor at{txn_};
+    auto prefix = items_prefix(space);
+    auto more = at.seek(prefix);
+    for (; more && *more && at.key().starts_with(prefix.view()); more = at.next()) {
+      auto item = open_item(at.data(), at.key());
+      if (!item)
+        return item.error();
+      auto goes_on = take(std::move(*item));
+      if (!goes_on || !*goes_on)
+        return goes_on;
+    }
+    return more ? result<bool>{true} : more;
+  }
+
+  // A damaged item counts: its namespace must be found for it to be removed.
+  result<bool> has_item(std::uint64_t space, std::int64_t now) {
+    lmdb_cursor at{txn_};
+    auto prefix = items_prefix(space);
+    auto more = at.seek(prefix);
+    for (; more && *more && at.key().starts_with(prefix.view()); more = at.next()) {
+      auto head = open_item_head(at.data(), at.key());
+      if (!head || !head->item.is_over(now))
+        return true;
+    }
+    return more ? result<bool>{false} : more;
+  }
+
+  lmdb_txn txn_;
+  std::uint64_t last_number_;
+};
+
+// ---- the file -----------------------------------------------------------------------------------
+
+class lmdb_backend final : public store_backend {
+public:
+  static result<std::unique_ptr<lmdb_backend>> open(const std::filesystem::path& dir,
+                                                    std::size_t map_size_bytes) {
+    auto env = lmdb_env::open(dir / store_file_name, map_size_bytes);
+    if (!env)
+      return env.error();
+    std::unique_ptr<lmdb_backend> opened{new lmdb_backend{std::move(*env)}};
+    auto ready = opened->set_up();
+    return ready ? result<std::unique_ptr<lmdb_backend>>{std::move(opened)} : ready.error();
+  }
+
+  result<std::unique_ptr<store_snapshot>> read() override { return lmdb_snapshot::begin(*env_); }
+
+  result<std::vector<std::uint64_t>> change(bool frees, const change_work& work) override {
+    std::scoped_lock alone{change_mutex_};
+    auto done = try_change(work);
+    if (done || done.error().code() != errc::storage_full || !frees)
+      return done;
+    return change_in_reserve(work);
+  }
+
+private:
+  explicit lmdb_backend(std::unique_ptr<lmdb_env> env) : env_{std::move(env)} {}
+
+  result<void> set_up() {
+    {
+      auto txn = env_->begin_write();
+      if (!txn)
+        return txn.error();
+      if (auto covered = env_->cover_pages(); !covered)
+        return covered;
+    }
+    auto done = try_change([](store_change&) { return result<void>{}; });
+    return done ? result<void>{} : done.error();
+  }
+
+  result<std::vector<std::uint64_t>> try_change(const change_work& work, bool touches = false) {
+    if (reopen_first_)
+      if (auto ok = env_->reopen(); !ok)
+        return ok.error();
+    reopen_first_ = false;
+    auto begun = item_change::begin(*env_);
+    if (!begun)
+      return begun.error();
+    if (auto ok = work(*begun); !ok)
+      return ok.error();
+    if (touches)
+      begun->touch();
+    auto committed = begun->commit();
+    reopen_first_ = !committed;
+    return committed ? result<std::vector<std::uint64_t>>{begun->gone()} : committed.error();
+  }
+
+  // Removing needs room itself: it gets the reserve beyond the map. What it frees can be used two
+  // transactions later, so a second one follows.
+  result<std::vector<std::uint64_t>> change_in_reserve(const change_work& work) {
+    env_->clear_dead_readers();
+    if (auto ok = env_->resize(env_->map_size_bytes() + limits::store_reserve_bytes); !ok)
+      return ok.error();
+    auto done = try_change(work);
+    if (done)
+      if (auto touched = try_change([](store_change&) { return result<void>{}; }, true); !touched)
+        done = touched;
+    auto shrunk = env_->resize(env_->map_size_bytes());
+    return done && !shrunk ? shrunk.error() : done;
+  }
+
+  std::unique_ptr<lmdb_env> env_;
+  std::mutex change_mutex_;
+  bool reopen_first_ = false; // a commit failed
+};
+
+} // namespace
+
+result<std::shared_ptr<store>> open_lmdb_store(const std::filesystem::path& dir,
+                                               lmdb_store_options options) {
+  if (auto ok = check_store_options(options.store); !ok)
+    return ok.error();
+  auto path = make_data_directory(dir);
+  if (!path)
+    return path.error();
+  auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  auto map_size = std::max(options.map_size_bytes_max, limits::store_map_bytes_min) / page * page;
+  auto backend = open_objects<lmdb_backend>::of_this_process().find_or_open(*path, [&] {
+    return lmdb_backend::open(*path, map_size);
+  });
+  if (!backend)
+    return backend.error();
+  return std::shared_ptr<store>{
+    std::make_shared<local_store>(std::move(*backend), std::move(options.store))};
+}
+
+} // namespace troupe
