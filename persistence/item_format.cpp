@@ -117,6 +117,11 @@ store_key item_key(std::uint64_t space, std::string_view name) {
   return key;
 }
 
+std::optional<std::string_view> cut_name(std::string_view name) {
+  return name.size() <= name_in_key_max ? std::nullopt
+                                        : std::optional{name.substr(0, name_in_key_max)};
+}
+
 store_key item_ends_prefix() {
   return area_key(item_area::ends);
 }

@@ -24,9 +24,12 @@ store_key items_meta_key();
 store_key space_key(const store_namespace& space);
 /// What the keys of all namespaces under a prefix begin with; perhaps of others, too.
 store_key spaces_prefix(const store_namespace& prefix);
-/// The items of a namespace by its number, in the order of their keys, as far as 400 bytes go.
+/// The items of a namespace by its number, in the order of their keys, cut alike.
 store_key items_prefix(std::uint64_t space);
 store_key item_key(std::uint64_t space, std::string_view key);
+/// What a name begins with that is cut in its key; nothing for one that stands there whole.
+/// Shape:  `name` what follows the prefix in such a key.
+std::optional<std::string_view> cut_name(std::string_view name);
 /// Sorts by end, then by number.
 store_key item_ends_prefix();
 store_key item_end_key(std::int64_t end, std::uint64_t number);

@@ -10,11 +10,47 @@
 #include "persistence/local_store.hpp"
 #include "persistence/part_path.hpp"
 
+#include <algorithm>
+
 namespace troupe {
 
 namespace {
 
 constexpr std::string_view store_file_name = "store.mdb";
+
+// Gives what is under a prefix in the order of its names, until `take` says no. Long names stand
+// cut in the keys: those alike so far are put in order here.
+template <class Entry, class Open, class Less, class Take>
+result<bool> in_order(const lmdb_txn& txn, const store_key& prefix, std::size_t name_at, Open open,
+                      Less is_less, Take take) {
+  std::vector<Entry> alike;
+  std::string beginning;
+  auto take_alike = [&]() -> result<bool> {
+    std::ranges::sort(alike, is_less);
+    for (auto& entry : std::exchange(alike, {}))
+      if (auto more = take(std::move(entry)); !more || !*more)
+        return more;
+    return true;
+  };
+  lmdb_cursor at{txn};
+  auto more = at.seek(prefix);
+  for (; more && *more && at.key().starts_with(prefix.view()); more = at.next()) {
+    auto cut = cut_name(at.key().substr(name_at));
+    if (!alike.empty() && cut != beginning)
+      if (auto goes_on = take_alike(); !goes_on || !*goes_on)
+        return goes_on;
+    result<Entry> entry = open(at.data(), at.key());
+    if (!entry)
+      return entry.error();
+    if (cut) {
+      beginning = *cut;
+      alike.push_back(std::move(*entry));
+    } else if (auto goes_on = take(std::move(*entry)); !goes_on || !*goes_on) {
+      return goes_on;
+    }
+  }
+  return more ? take_alike() : more;
+}
 
 class lmdb_snapshot final : public store_snapshot {
 public:
@@ -63,18 +99,13 @@ public:
   }
 
   result<void> each(const store_namespace& prefix, const take_item& take) override {
-    lmdb_cursor at{txn_};
-    auto begin = spaces_prefix(prefix);
-    auto more = at.seek(begin);
-    for (; more && *more && at.key().starts_with(begin.view()); more = at.next()) {
-      auto space = open_space(at.data(), at.key());
-      if (!space)
-        return space.error();
-      auto goes_on = is_under(space->space, prefix) ? each_in(space->number, take) : true;
-      if (!goes_on || !*goes_on)
-        return goes_on ? result<void>{} : goes_on.error();
-    }
-    return more ? result<void>{} : more.error();
+    auto done = in_order<stored_space>(
+      txn_, spaces_prefix(prefix), spaces_prefix({}).view().size(), open_space,
+      [](const stored_space& x, const stored_space& y) { return x.space < y.space; },
+      [&](stored_space space) {
+        return is_under(space.space, prefix) ? each_in(space.number, take) : true;
+      });
+    return done ? result<void>{} : done.error();
   }
 
   result<std::vector<store_namespace>> namespaces(std::int64_t now) override {
@@ -148,18 +179,10 @@ private:
   }
 
   result<bool> each_in(std::uint64_t space, const take_item& take) {
-    lmdb_cursor at{txn_};
     auto prefix = items_prefix(space);
-    auto more = at.seek(prefix);
-    for (; more && *more && at.key().starts_with(prefix.view()); more = at.next()) {
-      auto item = open_item(at.data(), at.key());
-      if (!item)
-        return item.error();
-      auto goes_on = take(std::move(*item));
-      if (!goes_on || !*goes_on)
-        return goes_on;
-    }
-    return more ? result<bool>{true} : more;
+    return in_order<stored_item>(
+      txn_, prefix, prefix.view().size(), open_item,
+      [](const stored_item& x, const stored_item& y) { return x.key < y.key; }, take);
   }
 
   // A damaged item counts: its namespace must be found for it to be removed.

@@ -230,8 +230,7 @@ BOOST_DATA_TEST_CASE(put_refuses_what_is_longer_than_its_bound, make(store_kinds
   const std::string longest(limits::store_key_bytes_max, 'k');
   put({"a"}, longest, value::map());
   put({"a"}, longest.substr(1), value::map());
-  BOOST_TEST((keys({}) == texts{longest.substr(1), longest}
-              || keys({}) == texts{longest, longest.substr(1)})); // alike in all that orders them
+  BOOST_TEST((keys({}) == texts{longest.substr(1), longest}));
   require_error(items->put({"a"}, longest + "k", value::map()), errc::invalid_value);
   require_error_class(items->put({std::string(limits::store_namespace_bytes_max, 'x')}, "k",
                                  value::map()),
@@ -479,7 +478,7 @@ BOOST_DATA_TEST_CASE(a_hundred_namespaces_are_listed_unless_told, make(store_kin
 BOOST_DATA_TEST_CASE(several_threads_put_look_search_and_remove_at_once, make(store_kinds), kind) {
   use(kind);
   constexpr int threads = 4;
-  constexpr int rounds = 200;
+  constexpr int rounds = 50;
   auto shared = items;
   {
     std::vector<std::jthread> workers;

@@ -149,7 +149,7 @@ public:
   /// The items that fit.
   /// Order:  with a `query`: the closest first (of an item's vectors the closest counts), behind
   ///         them the items without vectors; of equal ones, and without a `query`: by namespace,
-  ///         then key, in the order of their bytes (as far as their first 400 go).
+  ///         then key, in the order of their bytes.
   /// Errors: invalid_value: a filter that is no map or too deep (limits::value_depth_max), an
   ///         unknown operator, an order against what is no number.
   result<std::vector<store_item>> search(const store_query& query);
