@@ -32,6 +32,12 @@ std::shared_ptr<saver> make_saver(const runtime_options& options) {
   return open_lmdb_saver(options.data_dir, {.keyring = std::move(keys)}).value();
 }
 
+std::shared_ptr<store> make_store(const runtime_options& options) {
+  if (options.store || options.data_dir.empty())
+    return options.store;
+  return open_lmdb_store(options.data_dir).value();
+}
+
 } // namespace
 
 std::string now_text() {
@@ -41,7 +47,7 @@ std::string now_text() {
 
 runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& options)
   : saver_{make_saver(options)},
-    store_{options.store},
+    store_{make_store(options)},
     cache_{options.cache},
     services_{options.blocking_threads},
     random_{std::random_device{}()} {

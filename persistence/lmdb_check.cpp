@@ -274,10 +274,10 @@ private:
 };
 
 // Of a file that is written to all the time nobody can say: then the records have to do.
-result<void> check_pages(const std::filesystem::path& dir) {
+result<void> check_pages(const std::filesystem::path& file, bool records_too) {
   constexpr int tries = 5;
   for (int i = 0; i < tries; ++i) {
-    auto whole = check_store_file(dir / store_file_name, false);
+    auto whole = check_store_file(file, records_too);
     if (whole)
       return {};
     if (whole.error().code() != errc::storage_locked)
@@ -290,7 +290,11 @@ result<void> check_pages(const std::filesystem::path& dir) {
 
 result<data_report> check_data(const std::filesystem::path& dir, const check_progress& progress,
                                std::shared_ptr<const keyring> keys) {
-  if (auto whole = check_pages(dir); !whole) {
+  auto whole = check_pages(dir / saver_file_name, false);
+  std::error_code ignored;
+  if (whole && std::filesystem::exists(dir / store_file_name, ignored))
+    whole = check_pages(dir / store_file_name, true);
+  if (!whole) {
     if (whole.error().code() != errc::checkpoint_corrupt)
       return whole.error();
     data_report report;
@@ -298,7 +302,7 @@ result<data_report> check_data(const std::filesystem::path& dir, const check_pro
     report.damaged = 1;
     return report; // LMDB might not survive it
   }
-  auto store = open_existing_store(dir, std::move(keys));
+  auto store = open_existing_saver(dir, std::move(keys));
   if (!store)
     return store.error();
   auto txn = (*store)->env().begin_read();
@@ -308,7 +312,7 @@ result<data_report> check_data(const std::filesystem::path& dir, const check_pro
 }
 
 result<data_stats> stat_data(const std::filesystem::path& dir) {
-  auto store = open_existing_store(dir);
+  auto store = open_existing_saver(dir);
   if (!store)
     return store.error();
   auto& env = (*store)->env();
@@ -339,14 +343,23 @@ result<data_stats> stat_data(const std::filesystem::path& dir) {
 
 result<std::uint64_t> copy_data(const std::filesystem::path& dir, const std::filesystem::path& to,
                                 bool compact) {
-  auto store = open_existing_store(dir);
+  auto store = open_existing_saver(dir);
   if (!store)
     return store.error();
   auto target = make_data_directory(to);
   if (!target)
     return target.error();
-  auto& env = (*store)->env();
-  return env.copy_to(std::filesystem::path{*target} / env.file().filename(), compact);
+  std::filesystem::path to_dir{*target};
+  auto threads = (*store)->env().copy_to(to_dir / saver_file_name, compact);
+  auto from = (*store)->env().file().parent_path();
+  std::error_code failed;
+  if (!threads || !std::filesystem::exists(from / store_file_name, failed))
+    return threads;
+  auto items = copy_store_file(from, to_dir / store_file_name, compact);
+  if (items)
+    return *threads + *items;
+  std::filesystem::remove(to_dir / saver_file_name, failed);
+  return items;
 }
 
 } // namespace troupe

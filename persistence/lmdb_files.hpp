@@ -1,4 +1,4 @@
-// The store of a data directory as a file: what the tools of data_dir.hpp need of a saver.
+// The files of a data directory: what the tools of data_dir.hpp need of a saver and a store.
 #pragma once
 
 #include <troupe/keyring.hpp>
@@ -12,10 +12,12 @@ namespace troupe {
 
 class lmdb_env;
 
-inline constexpr std::string_view store_file_name = "troupe.mdb"; // in a data directory
+// The files of a data directory; there may be a cache's, too, which nobody misses.
+inline constexpr std::string_view saver_file_name = "troupe.mdb";
+inline constexpr std::string_view store_file_name = "store.mdb";
 
 /// A saver in an LMDB file.
-class lmdb_store : public saver {
+class file_saver : public saver {
 public:
   virtual lmdb_env& env() noexcept = 0;
   /// What it was opened with; may be null.
@@ -24,13 +26,18 @@ public:
   virtual result<rotation_report> rewrap_keys() = 0;
 };
 
-/// The file of a store, as lmdb_env::open.
-result<std::unique_ptr<lmdb_env>> open_store_file(std::filesystem::path file,
+/// A saver's file, as lmdb_env::open.
+result<std::unique_ptr<lmdb_env>> open_saver_file(std::filesystem::path file,
                                                   std::size_t map_size_bytes);
 
-/// The store of a data directory that holds one.
+/// The saver of a data directory that holds one.
 /// Errors: storage_failed when there is none; as open_lmdb_saver.
-result<std::shared_ptr<lmdb_store>> open_existing_store(const std::filesystem::path& dir,
+result<std::shared_ptr<file_saver>> open_existing_saver(const std::filesystem::path& dir,
                                                         std::shared_ptr<const keyring> keys = {});
+
+/// Copies the long-term store of a data directory (its canonical path) to a new file; gives the
+/// size. Errors: as lmdb_env::copy_to; as open_lmdb_store.
+result<std::uint64_t> copy_store_file(const std::string& dir, const std::filesystem::path& to,
+                                      bool compact);
 
 } // namespace troupe

@@ -19,20 +19,20 @@ namespace troupe {
 
 namespace {
 
-class lmdb_saver final : public lmdb_store {
+class lmdb_saver final : public file_saver {
 public:
-  static result<std::unique_ptr<lmdb_store>> open(const std::filesystem::path& dir,
+  static result<std::unique_ptr<file_saver>> open(const std::filesystem::path& dir,
                                                   const lmdb_saver_options& options) {
     auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     auto map_size = (options.map_size_bytes_max + page - 1) / page * page;
-    auto env = open_store_file(dir / store_file_name, map_size);
+    auto env = open_saver_file(dir / saver_file_name, map_size);
     if (!env)
       return env.error();
     lmdb_writer writer{**env, nullptr, options.compress_bytes_min};
     if (auto ready = writer.prepare(); !ready)
       return ready.error();
     try {
-      return std::unique_ptr<lmdb_store>{new lmdb_saver{std::move(*env), options}};
+      return std::unique_ptr<file_saver>{new lmdb_saver{std::move(*env), options}};
     } catch (const std::system_error& e) { // no more threads
       return troupe::error{errc::storage_failed,
                            std::string{"open the store: start its writer: "} + e.what()};
@@ -275,30 +275,30 @@ result<std::shared_ptr<saver>> open_lmdb_saver(const std::filesystem::path& dir,
   return find_or_open(*path, options);
 }
 
-result<std::unique_ptr<lmdb_env>> open_store_file(std::filesystem::path file,
+result<std::unique_ptr<lmdb_env>> open_saver_file(std::filesystem::path file,
                                                   std::size_t map_size_bytes) {
   return lmdb_env::open(std::move(file), map_size_bytes, {tree_names, tree_of});
 }
 
-result<std::shared_ptr<lmdb_store>> open_existing_store(const std::filesystem::path& dir,
+result<std::shared_ptr<file_saver>> open_existing_saver(const std::filesystem::path& dir,
                                                         std::shared_ptr<const keyring> keys) {
   std::error_code failed;
   auto path = std::filesystem::canonical(dir, failed);
   if (failed)
     return lmdb_error(failed.value(), "open the data directory", dir);
-  if (!std::filesystem::exists(path / store_file_name, failed))
-    return lmdb_error(failed ? failed.value() : ENOENT, "open the store", path / store_file_name);
+  if (!std::filesystem::exists(path / saver_file_name, failed))
+    return lmdb_error(failed ? failed.value() : ENOENT, "open the store", path / saver_file_name);
   auto opened = find_or_open(path.string(), {.keyring = std::move(keys)});
   if (!opened)
     return opened.error();
-  return std::static_pointer_cast<lmdb_store>(std::move(*opened));
+  return std::static_pointer_cast<file_saver>(std::move(*opened));
 }
 
 result<rotation_report> rotate_store_keys(const std::filesystem::path& dir,
                                           std::shared_ptr<const keyring> keys) {
   if (!keys)
     return troupe::error{errc::invalid_config, "rotate the store's keys: there is no key ring"};
-  auto store = open_existing_store(dir, std::move(keys));
+  auto store = open_existing_saver(dir, std::move(keys));
   if (!store)
     return store.error();
   return (*store)->rewrap_keys();

@@ -58,6 +58,10 @@ std::string_view to_string(record_kind kind) noexcept {
     case record_kind::writes: return "writes";
     case record_kind::patch: return "patch";
     case record_kind::key: return "key";
+    case record_kind::space: return "store's namespace";
+    case record_kind::item: return "store's item";
+    case record_kind::item_end: return "store's end";
+    case record_kind::vector: return "store's vector";
   }
   return "unknown";
 }

@@ -21,6 +21,11 @@ enum class record_kind : std::uint8_t {
   writes = 7,
   patch = 8, // a value as what it has that another one has not
   key = 16,  // a thread's data key, wrapped
+  // 32, 33: a cache's, in cache_format.hpp
+  space = 34, // these are the long-term store's
+  item = 35,
+  item_end = 36,
+  vector = 37,
 };
 
 /// What was done to a payload, compression first. Storage format: append only.

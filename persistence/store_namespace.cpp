@@ -21,6 +21,15 @@ bool part_fits(const std::string& pattern, const std::string& part) {
 result<void> check_store_namespace(const store_namespace& space) {
   if (space.empty())
     return refused("the namespace is empty");
+  if (space.size() > limits::store_namespace_parts_max)
+    return refused("the namespace has more than "
+                   + std::to_string(limits::store_namespace_parts_max) + " parts");
+  std::size_t size = 0;
+  for (const auto& part : space)
+    size += part.size() + 1;
+  if (size > limits::store_namespace_bytes_max)
+    return refused("the namespace is longer than "
+                   + std::to_string(limits::store_namespace_bytes_max) + " bytes");
   for (const auto& part : space) {
     if (part.empty())
       return refused("the namespace has an empty part");

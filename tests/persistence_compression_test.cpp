@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_store_holds_large_values_compressed_and_small_ones_not) {
     auto tuple = store->get_tuple({"t", "", ""}).value();
     BOOST_TEST((tuple->checkpoint.channel_values[0].second == value(text)));
   }
-  auto env = open_store_file(dir.path() / "troupe.mdb", 1u << 30).value();
+  auto env = open_saver_file(dir.path() / "troupe.mdb", 1u << 30).value();
   auto txn = env->begin_read().value();
   auto flags = [&txn](std::uint64_t channel) {
     return flags_of(*txn.get(value_key(1, {1, 7}, channel)).value());

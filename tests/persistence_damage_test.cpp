@@ -90,7 +90,7 @@ BOOST_FIXTURE_TEST_SUITE(persistence_damage, fixture)
 // Within a transaction that is never committed.
 BOOST_AUTO_TEST_CASE(every_changed_byte_of_every_kind_of_record_is_reported) {
   make_store();
-  auto env = open_store_file(file, map_size).value();
+  auto env = open_saver_file(file, map_size).value();
   auto txn = env->begin_write().value();
   std::set<record_kind> kinds;
   for (const auto& [key, record] : all_records(txn)) {
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_store_that_is_whole_passes_the_check_at_every_moment) {
     records = whole.records;
   }
   s.reset();
-  auto env = open_store_file(file, map_size).value();
+  auto env = open_saver_file(file, map_size).value();
   BOOST_TEST(env->begin_read().value().entries() == records);
 }
 

@@ -47,7 +47,7 @@ struct directory {
 
   // Changes the file behind the saver's back.
   template <class Fn> void edit(Fn fn) const {
-    auto env = open_store_file(path / "troupe.mdb", limits::store_map_bytes_default).value();
+    auto env = open_saver_file(path / "troupe.mdb", limits::store_map_bytes_default).value();
     auto txn = env->begin_write().value();
     fn(txn);
     txn.commit().value();

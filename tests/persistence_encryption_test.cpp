@@ -74,7 +74,7 @@ struct fixture {
   }
   // While no saver has the file open.
   template <class Fn> void change(Fn fn) {
-    auto env = open_store_file(file, 1u << 30).value();
+    auto env = open_saver_file(file, 1u << 30).value();
     auto txn = env->begin_write().value();
     fn(txn);
     txn.commit().value();
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(encrypted_records_written_once_read_forever) {
                                      "b1e79f4fdbd7166214ce045d804239cddb20"))
       .value();
   });
-  auto env = open_store_file(file, 1u << 30).value();
+  auto env = open_saver_file(file, 1u << 30).value();
   auto txn = env->begin_read().value();
   auto ring =
     keyring::from_text("k1 202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f")

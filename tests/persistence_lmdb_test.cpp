@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(deleting_every_thread_leaves_nothing_behind) {
     s->delete_thread("a").value();
     s->delete_thread("b").value();
   }
-  auto env = open_store_file(file, 1 << 20).value();
+  auto env = open_saver_file(file, 1 << 20).value();
   BOOST_TEST(env->begin_read().value().entries() == 1u); // the meta record
 }
 

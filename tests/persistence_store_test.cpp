@@ -1,8 +1,8 @@
-// The store in memory: what can be put where, what a search finds, which namespaces there are.
+// Every store: what can be put where, what a search finds, which namespaces there are.
 #include "persistence/store_filter.hpp"
 #include "persistence/store_namespace.hpp"
 
-#include "tests/persistence_fixture.hpp"
+#include "tests/store_kinds.hpp"
 
 #include <troupe/store.hpp>
 
@@ -18,26 +18,10 @@ namespace troupe {
 namespace {
 
 using test::require_error;
+using test::store_kinds;
 using namespaces = std::vector<store_namespace>;
 using texts = std::vector<std::string>;
-
-struct fixture {
-  std::chrono::system_clock::time_point now{};
-  std::shared_ptr<store> memory = make_memory_store([this] { return now; });
-
-  void put(const store_namespace& space, const std::string& key, const value& v) {
-    memory->put(space, key, v).value();
-  }
-  texts keys(const store_query& query) {
-    texts found;
-    for (const auto& item : memory->search(query).value())
-      found.push_back(item.key);
-    return found;
-  }
-  namespaces listed(const namespace_query& query = {}) {
-    return memory->list_namespaces(query).value();
-  }
-};
+using boost::unit_test::data::make;
 
 value json(std::string_view text) {
   return from_json(text).value();
@@ -108,94 +92,107 @@ value answer_namespaces(store& from, const value& call) {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(persistence_store, fixture)
+BOOST_FIXTURE_TEST_SUITE(persistence_store, test::store_fixture)
 
 BOOST_DATA_TEST_CASE(the_recorded_answers_are_given,
-                     boost::unit_test::data::make({"filter", "filter-compare", "limit",
-                                                   "namespaces", "prefix-is-by-part"}),
-                     name) {
+                     make(store_kinds)
+                       * make({"filter", "filter-compare", "limit", "namespaces",
+                               "prefix-is-by-part"}),
+                     kind, name) {
+  use(kind);
   auto the_case = recorded_case(name);
-  run_puts(*memory, the_case);
+  run_puts(*items, the_case);
   const auto calls = the_case["calls"].items();
   for (std::size_t i = 1; i < calls.size(); ++i) {
-    auto answer = calls[i]["do"] == value("store") ? answer_store(*memory, calls[i])
-                                                   : answer_namespaces(*memory, calls[i]);
+    auto answer = calls[i]["do"] == value("store") ? answer_store(*items, calls[i])
+                                                   : answer_namespaces(*items, calls[i]);
     BOOST_TEST(answer == the_case["expect"][i]);
   }
 }
 
 // ---- put, get, remove ---------------------------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE(get_gives_what_was_put_under_the_same_namespace_and_key) {
+BOOST_DATA_TEST_CASE(get_gives_what_was_put_under_the_same_namespace_and_key, make(store_kinds),
+                     kind) {
+  use(kind);
   put({"a", "b"}, "k", value{{"n", 1}});
   put({"a"}, "k", value{{"n", 2}});
   put({"a", "b"}, "", value{{"n", 3}});
   put({"a", "b"}, std::string("k\0", 2), value{{"n", 4}});
   put({"ab"}, "k", value{{"n", 5}});
-  BOOST_TEST(memory->get({"a", "b"}, "k").value()->value == value({{"n", 1}}));
-  BOOST_TEST(memory->get({"a"}, "k").value()->value == value({{"n", 2}}));
-  BOOST_TEST(memory->get({"a", "b"}, "").value()->value == value({{"n", 3}}));
-  BOOST_TEST(memory->get({"a", "b"}, std::string("k\0", 2)).value()->value == value({{"n", 4}}));
-  auto item = memory->get({"ab"}, "k").value();
+  BOOST_TEST(items->get({"a", "b"}, "k").value()->value == value({{"n", 1}}));
+  BOOST_TEST(items->get({"a"}, "k").value()->value == value({{"n", 2}}));
+  BOOST_TEST(items->get({"a", "b"}, "").value()->value == value({{"n", 3}}));
+  BOOST_TEST(items->get({"a", "b"}, std::string("k\0", 2)).value()->value == value({{"n", 4}}));
+  auto item = items->get({"ab"}, "k").value();
   BOOST_TEST((item->space == store_namespace{"ab"} && item->key == "k"));
   BOOST_TEST(item->value == value({{"n", 5}}));
 }
 
-BOOST_AUTO_TEST_CASE(get_gives_nothing_for_what_is_not_there) {
+BOOST_DATA_TEST_CASE(get_gives_nothing_for_what_is_not_there, make(store_kinds), kind) {
+  use(kind);
   put({"a"}, "k", value::map());
   for (const store_namespace& space :
        {store_namespace{}, {"b"}, {"a", "b"}, {""}, {"a.b"}, {"langgraph"}})
-    BOOST_TEST(!memory->get(space, "k").value().has_value());
-  BOOST_TEST(!memory->get({"a"}, "K").value().has_value());
+    BOOST_TEST(!items->get(space, "k").value().has_value());
+  BOOST_TEST(!items->get({"a"}, "K").value().has_value());
   BOOST_TEST((listed() == namespaces{{"a"}})); // looking makes no namespace
 }
 
-BOOST_AUTO_TEST_CASE(put_replaces_the_value_and_keeps_when_it_was_created) {
+BOOST_DATA_TEST_CASE(put_replaces_the_value_and_keeps_when_it_was_created, make(store_kinds),
+                     kind) {
+  use(kind);
   put({"a"}, "k", value{{"old", 1}});
   now += std::chrono::milliseconds{1500};
   put({"a"}, "k", value{{"new", 2}});
-  auto item = memory->get({"a"}, "k").value().value();
+  auto item = items->get({"a"}, "k").value().value();
   BOOST_TEST(item.value == value({{"new", 2}}));
   BOOST_TEST(item.created_at == "1970-01-01T00:00:00.000000+00:00");
   BOOST_TEST(item.updated_at == "1970-01-01T00:00:01.500000+00:00");
-  BOOST_TEST((memory->search({}).value().at(0) == item));
+  BOOST_TEST((items->search({}).value().at(0) == item));
 }
 
-BOOST_AUTO_TEST_CASE(an_item_that_was_removed_is_created_anew) {
+BOOST_DATA_TEST_CASE(an_item_that_was_removed_is_created_anew, make(store_kinds), kind) {
+  use(kind);
   put({"a"}, "k", value::map());
-  memory->remove({"a"}, "k").value();
+  items->remove({"a"}, "k").value();
   now += std::chrono::seconds{1};
   put({"a"}, "k", value::map());
-  BOOST_TEST(memory->get({"a"}, "k").value()->created_at == "1970-01-01T00:00:01.000000+00:00");
+  BOOST_TEST(items->get({"a"}, "k").value()->created_at == "1970-01-01T00:00:01.000000+00:00");
 }
 
-BOOST_AUTO_TEST_CASE(times_stay_in_form_whatever_the_clock_says) {
+BOOST_DATA_TEST_CASE(times_stay_in_form_whatever_the_clock_says, make(store_kinds), kind) {
+  use(kind);
   for (auto at : {std::chrono::system_clock::time_point::min(),
                   std::chrono::system_clock::time_point::max()}) {
     now = at;
     put({"a"}, "k", value::map());
-    BOOST_TEST(memory->get({"a"}, "k").value()->updated_at.size() == 32u);
+    BOOST_TEST(items->get({"a"}, "k").value()->updated_at.size() == 32u);
   }
 }
 
-BOOST_AUTO_TEST_CASE(remove_takes_one_key_and_the_namespace_with_its_last) {
+BOOST_DATA_TEST_CASE(remove_takes_one_key_and_the_namespace_with_its_last, make(store_kinds),
+                     kind) {
+  use(kind);
   put({"a"}, "k1", value::map());
   put({"a"}, "k2", value::map());
   put({"a", "b"}, "k1", value::map());
-  memory->remove({"a"}, "k1").value();
+  items->remove({"a"}, "k1").value();
   BOOST_TEST((keys({}) == texts{"k2", "k1"}));
   BOOST_TEST((listed() == namespaces{{"a"}, {"a", "b"}}));
-  memory->remove({"a"}, "k2").value();
+  items->remove({"a"}, "k2").value();
   BOOST_TEST((listed() == namespaces{{"a", "b"}}));
 }
 
-BOOST_AUTO_TEST_CASE(remove_of_what_is_not_there_is_no_error) {
+BOOST_DATA_TEST_CASE(remove_of_what_is_not_there_is_no_error, make(store_kinds), kind) {
+  use(kind);
   for (const store_namespace& space : {store_namespace{}, {"a"}, {""}, {"a.b"}, {"langgraph"}})
-    memory->remove(space, "k").value();
+    items->remove(space, "k").value();
   BOOST_TEST(listed().empty());
 }
 
-BOOST_AUTO_TEST_CASE(put_refuses_a_namespace_that_cannot_be) {
+BOOST_DATA_TEST_CASE(put_refuses_a_namespace_that_cannot_be, make(store_kinds), kind) {
+  use(kind);
   for (const store_namespace& space : {store_namespace{},
                                        {""},
                                        {"a", ""},
@@ -204,41 +201,71 @@ BOOST_AUTO_TEST_CASE(put_refuses_a_namespace_that_cannot_be) {
                                        {"a", "b", "c."},
                                        {"langgraph"},
                                        {"langgraph", "a"}})
-    require_error_class(memory->put(space, "k", value::map()), "InvalidNamespaceError");
+    require_error_class(items->put(space, "k", value::map()), "InvalidNamespaceError");
   BOOST_TEST(listed().empty());
-  auto refused = memory->put({"a", "x.y"}, "k", value::map());
+  auto refused = items->put({"a", "x.y"}, "k", value::map());
   BOOST_TEST(refused.error().message().find("`x.y`") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(put_takes_any_other_namespace) {
-  const namespaces all{{std::string(1, '\0')},      {"*"}, {"a", "langgraph"}, {"langgraph2"},
-                       {std::string(100'000, 'x')}, {" "}, {"\xff"},           texts(10'000, "p")};
+BOOST_DATA_TEST_CASE(put_takes_any_other_namespace, make(store_kinds), kind) {
+  use(kind);
+  const namespaces all{{std::string(1, '\0')},
+                       {"*"},
+                       {"a", "langgraph"},
+                       {"langgraph2"},
+                       {std::string(limits::store_namespace_bytes_max - 1, 'x')},
+                       {std::string(limits::store_namespace_bytes_max - 2, 'x')},
+                       {" "},
+                       {"\xff"},
+                       texts(limits::store_namespace_parts_max, "p")};
   for (const auto& space : all)
-    put(space, "k", value::map());
+    put(space, "k", value{{"n", space.front().size()}});
   BOOST_TEST(listed().size() == all.size());
   for (const auto& space : all)
-    BOOST_TEST(memory->get(space, "k").value().has_value());
+    BOOST_TEST(items->get(space, "k").value().value().value["n"] == value(space.front().size()));
 }
 
-BOOST_AUTO_TEST_CASE(put_refuses_a_value_that_is_no_map) {
+BOOST_DATA_TEST_CASE(put_refuses_what_is_longer_than_its_bound, make(store_kinds), kind) {
+  use(kind);
+  const std::string longest(limits::store_key_bytes_max, 'k');
+  put({"a"}, longest, value::map());
+  put({"a"}, longest.substr(1), value::map());
+  BOOST_TEST((keys({}) == texts{longest.substr(1), longest}));
+  require_error(items->put({"a"}, longest + "k", value::map()), errc::invalid_value);
+  require_error_class(items->put({std::string(limits::store_namespace_bytes_max, 'x')}, "k",
+                                 value::map()),
+                      "InvalidNamespaceError");
+  require_error_class(items->put(texts(limits::store_namespace_parts_max + 1, "p"), "k",
+                                 value::map()),
+                      "InvalidNamespaceError");
+  BOOST_TEST(!items->get({"a"}, longest + "k").value().has_value());
+}
+
+BOOST_DATA_TEST_CASE(put_refuses_a_value_that_is_no_map, make(store_kinds), kind) {
+  use(kind);
   put({"a"}, "k", value{{"n", 1}});
   for (const value& v :
        {value{}, value(true), value(1), value("text"), value::list(),
         value::extension(value_kind::message, value{{"role", "user"}, {"content", "hi"}})})
-    require_error(memory->put({"a"}, "k", v), errc::invalid_value);
-  BOOST_TEST(memory->get({"a"}, "k").value()->value == value({{"n", 1}}));
+    require_error(items->put({"a"}, "k", v), errc::invalid_value);
+  BOOST_TEST(items->get({"a"}, "k").value()->value == value({{"n", 1}}));
 }
 
-BOOST_AUTO_TEST_CASE(put_takes_a_value_of_any_depth) {
-  auto deep = value{{"deep", nested_lists(100'000)}};
-  put({"a"}, "k", deep);
-  BOOST_TEST((memory->get({"a"}, "k").value()->value == deep));
-  BOOST_TEST((keys({.filter = value{{"deep", value{value{1}}}}}).empty()));
+BOOST_DATA_TEST_CASE(put_refuses_a_value_that_is_too_deep, make(store_kinds), kind) {
+  use(kind);
+  auto deepest = value{{"deep", nested_lists(limits::value_depth_max - 1)}};
+  put({"a"}, "k", deepest);
+  for (auto levels : {limits::value_depth_max, std::size_t{100'000}})
+    require_error(items->put({"a"}, "k", value{{"deep", nested_lists(levels)}}),
+                  errc::invalid_value);
+  BOOST_TEST((items->get({"a"}, "k").value()->value == deepest));
 }
 
 // ---- search -------------------------------------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE(search_gives_items_by_namespace_and_key_in_the_order_of_bytes) {
+BOOST_DATA_TEST_CASE(search_gives_items_by_namespace_and_key_in_the_order_of_bytes,
+                     make(store_kinds), kind) {
+  use(kind);
   for (const auto* key : {"b", "\xc3\xa4", "B", "a", "aa", ""})
     put({"s"}, key, value::map());
   put({"s", "a"}, "0", value::map());
@@ -247,13 +274,15 @@ BOOST_AUTO_TEST_CASE(search_gives_items_by_namespace_and_key_in_the_order_of_byt
   BOOST_TEST((keys({.prefix = {"s", "a"}}) == texts{"0"}));
 }
 
-BOOST_AUTO_TEST_CASE(search_under_a_prefix_that_cannot_be_finds_nothing) {
+BOOST_DATA_TEST_CASE(search_under_a_prefix_that_cannot_be_finds_nothing, make(store_kinds), kind) {
+  use(kind);
   put({"a"}, "k", value::map());
   for (const store_namespace& prefix : {store_namespace{""}, {"a", ""}, {"*"}, {"a."}})
     BOOST_TEST(keys({.prefix = prefix}).empty());
 }
 
-BOOST_AUTO_TEST_CASE(search_gives_ten_items_unless_told) {
+BOOST_DATA_TEST_CASE(search_gives_ten_items_unless_told, make(store_kinds), kind) {
+  use(kind);
   for (int i = 0; i < 12; ++i)
     put({"a"}, std::string(1, static_cast<char>('a' + i)), value{{"even", i % 2 == 0}});
   BOOST_TEST(keys({}).size() == 10u);
@@ -262,7 +291,8 @@ BOOST_AUTO_TEST_CASE(search_gives_ten_items_unless_told) {
   BOOST_TEST(keys({.limit = 0}).empty());
 }
 
-BOOST_AUTO_TEST_CASE(limit_and_offset_count_behind_the_filter) {
+BOOST_DATA_TEST_CASE(limit_and_offset_count_behind_the_filter, make(store_kinds), kind) {
+  use(kind);
   for (int i = 0; i < 12; ++i)
     put({"a"}, std::string(1, static_cast<char>('a' + i)), value{{"even", i % 2 == 0}});
   auto even = value{{"even", true}};
@@ -272,13 +302,15 @@ BOOST_AUTO_TEST_CASE(limit_and_offset_count_behind_the_filter) {
   BOOST_TEST(keys({.filter = even, .limit = SIZE_MAX, .offset = SIZE_MAX}).empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_filter_of_nothing_fits_all) {
+BOOST_DATA_TEST_CASE(a_filter_of_nothing_fits_all, make(store_kinds), kind) {
+  use(kind);
   put({"a"}, "k", value{{"n", 1}});
   BOOST_TEST(keys({.filter = {}}).size() == 1u);
   BOOST_TEST(keys({.filter = value::map()}).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_missing_member_is_null) {
+BOOST_DATA_TEST_CASE(a_missing_member_is_null, make(store_kinds), kind) {
+  use(kind);
   put({"a"}, "k", value{{"there", nullptr}});
   BOOST_TEST(keys({.filter = value{{"there", nullptr}}}).size() == 1u);
   BOOST_TEST(keys({.filter = value{{"missing", nullptr}}}).size() == 1u);
@@ -344,7 +376,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_number_has_no_order) {
       BOOST_TEST(!fits(member, condition), member);
 }
 
-BOOST_AUTO_TEST_CASE(values_that_are_no_json_are_equal_to_themselves) {
+BOOST_DATA_TEST_CASE(values_that_are_no_json_are_equal_to_themselves, make(store_kinds), kind) {
+  use(kind);
   auto message = [](const char* content) {
     return value::extension(value_kind::message, value{{"role", "user"}, {"content", content}});
   };
@@ -353,9 +386,11 @@ BOOST_AUTO_TEST_CASE(values_that_are_no_json_are_equal_to_themselves) {
   BOOST_TEST(keys({.filter = value{{"m", message("ho")}}}).empty());
 }
 
-BOOST_AUTO_TEST_CASE(search_refuses_filters_that_make_no_sense_also_when_there_is_nothing) {
+BOOST_DATA_TEST_CASE(search_refuses_filters_that_make_no_sense_also_when_there_is_nothing,
+                     make(store_kinds), kind) {
+  use(kind);
   auto refused = [this](std::string_view filter, const std::string& type) {
-    auto found = memory->search({.filter = json(filter)});
+    auto found = items->search({.filter = json(filter)});
     require_error_class(found ? result<void>{} : found.error(), type);
   };
   refused("{\"m\": {\"$in\": [1]}}", "ValueError");
@@ -370,14 +405,17 @@ BOOST_AUTO_TEST_CASE(search_refuses_filters_that_make_no_sense_also_when_there_i
   refused("\"m\"", "TypeError");
 }
 
-BOOST_AUTO_TEST_CASE(an_operator_is_none_at_the_top_nor_within_an_operand) {
+BOOST_DATA_TEST_CASE(an_operator_is_none_at_the_top_nor_within_an_operand, make(store_kinds),
+                     kind) {
+  use(kind);
   put({"a"}, "k", value{{"$gt", 1}, {"m", value{{"$in", 2}}}});
   BOOST_TEST(keys({.filter = value{{"$gt", 1}}}).size() == 1u);
   BOOST_TEST(keys({.filter = value{{"$gt", 2}}}).empty());
   BOOST_TEST(keys({.filter = value{{"m", value{{"$eq", value{{"$in", 2}}}}}}}).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_filter_may_be_as_deep_as_a_value_and_no_deeper) {
+BOOST_DATA_TEST_CASE(a_filter_may_be_as_deep_as_a_value_and_no_deeper, make(store_kinds), kind) {
+  use(kind);
   auto most = value{{"m", nested_lists(limits::value_depth_max - 1)}};
   put({"a"}, "k", most);
   BOOST_TEST(keys({.filter = most}).size() == 1u);
@@ -385,12 +423,13 @@ BOOST_AUTO_TEST_CASE(a_filter_may_be_as_deep_as_a_value_and_no_deeper) {
     for (const auto& condition :
          {nested_lists(levels), value{{"$eq", nested_lists(levels - 1)}},
           value::extension(value_kind::overwrite, nested_lists(levels - 1))})
-      require_error(memory->search({.filter = value{{"m", condition}}}), errc::invalid_value);
+      require_error(items->search({.filter = value{{"m", condition}}}), errc::invalid_value);
 }
 
 // ---- namespaces ---------------------------------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE(namespaces_fit_by_prefix_and_suffix_and_wildcards) {
+BOOST_DATA_TEST_CASE(namespaces_fit_by_prefix_and_suffix_and_wildcards, make(store_kinds), kind) {
+  use(kind);
   for (const store_namespace& space :
        {store_namespace{"a"}, {"a", "b"}, {"a", "b", "c"}, {"a", "x", "c"}, {"b", "c"}})
     put(space, "k", value::map());
@@ -405,7 +444,8 @@ BOOST_AUTO_TEST_CASE(namespaces_fit_by_prefix_and_suffix_and_wildcards) {
   BOOST_TEST(listed({.prefix = {""}}).empty());
 }
 
-BOOST_AUTO_TEST_CASE(namespaces_are_cut_once_they_fit_and_given_once) {
+BOOST_DATA_TEST_CASE(namespaces_are_cut_once_they_fit_and_given_once, make(store_kinds), kind) {
+  use(kind);
   for (const store_namespace& space : {store_namespace{"a", "b", "c"},
                                        {"a", "b", "d", "e"},
                                        {"a", "b", "d", "i"},
@@ -422,7 +462,8 @@ BOOST_AUTO_TEST_CASE(namespaces_are_cut_once_they_fit_and_given_once) {
   BOOST_TEST(listed({.max_depth = SIZE_MAX}).size() == 6u);
 }
 
-BOOST_AUTO_TEST_CASE(a_hundred_namespaces_are_listed_unless_told) {
+BOOST_DATA_TEST_CASE(a_hundred_namespaces_are_listed_unless_told, make(store_kinds), kind) {
+  use(kind);
   for (int i = 0; i < 101; ++i)
     put({"n", std::to_string(1000 + i)}, "k", value::map());
   BOOST_TEST(listed().size() == 100u);
@@ -434,10 +475,11 @@ BOOST_AUTO_TEST_CASE(a_hundred_namespaces_are_listed_unless_told) {
 
 // ---- threads ------------------------------------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE(several_threads_put_look_search_and_remove_at_once) {
+BOOST_DATA_TEST_CASE(several_threads_put_look_search_and_remove_at_once, make(store_kinds), kind) {
+  use(kind);
   constexpr int threads = 4;
-  constexpr int rounds = 200;
-  auto shared = make_memory_store();
+  constexpr int rounds = 50;
+  auto shared = items;
   {
     std::vector<std::jthread> workers;
     for (int t = 0; t < threads; ++t)

@@ -67,7 +67,7 @@ using check_progress = std::function<void(std::size_t done, std::size_t all)>;
 
 /// Checks every record, its checksum and form, that each belongs to a thread, that names and chains
 /// have no holes, that each value that is stored as a difference has what it builds on, and that
-/// every checkpoint can be read.
+/// every checkpoint can be read; of the long-term store, pages and checksums.
 /// Blocks: on reading everything. Others may go on using the directory; what they store meanwhile
 ///         is not looked at.
 /// Errors: as stat_data; damage is no error.
@@ -76,9 +76,9 @@ result<data_report> check_data(const std::filesystem::path& dir,
                                const check_progress& progress = {},
                                std::shared_ptr<const keyring> keys = nullptr);
 
-/// Copies the threads of a data directory to a new one, as they are at one moment. Others may go on
-/// using the first. With `compact` without unused pages: slower, and smaller.
-/// Units:  gives the bytes written; they are on the disk.
+/// Copies the threads of a data directory to a new one, as they are at one moment, and then its
+/// long-term store, as that is at another. Others may go on using the first. With `compact` without
+/// unused pages: slower, and smaller. Units:  gives the bytes written; they are on the disk.
 /// Errors: as stat_data; storage_failed when `to` holds threads or can't be made. What was written
 ///         of a copy that failed is removed.
 /// Source: troupe; mdb_env_copy.

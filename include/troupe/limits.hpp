@@ -66,4 +66,34 @@ inline constexpr std::size_t prune_records_max = 512;   // removed in one transa
 inline constexpr std::size_t store_reserve_bytes =
   4u << 20; // beyond the map, so that a full store can delete
 
+inline constexpr std::size_t store_map_bytes_min =
+  1u << 20; // of the long-term store; a smaller bound counts as this
+
+// Of the long-term memory. Each is invalid_value past it, but where something else is said.
+inline constexpr std::size_t store_namespace_parts_max = 64;    // of a namespace that is put to
+inline constexpr std::size_t store_namespace_bytes_max = 1024;  // all parts, and one more for each
+inline constexpr std::size_t store_key_bytes_max = 1024;        // of an item
+inline constexpr std::size_t store_results_max = 100'000;       // of a search; more wait: offset
+inline constexpr std::size_t store_batch_ops_max = 10'000;      // operations of one batch
+inline constexpr std::size_t store_index_fields_max = 64;       // paths of an index or a put
+inline constexpr std::size_t store_index_path_bytes_max = 1024; // of one path
+inline constexpr std::size_t store_item_texts_max = 256;        // texts embedded for one item
+inline constexpr std::size_t store_vector_dims_max = 16'384;    // invalid_config
+inline constexpr float store_vector_number_max = 1e15f; // so that no sum is infinite; node_failed
+inline constexpr std::size_t store_exact_vectors_default =
+  16'384; // up to as many, a search compares with all; above, it uses an index
+inline constexpr std::size_t store_sweep_items_max = 1000; // that a put removes on its way
+inline constexpr std::chrono::milliseconds store_sweep_interval_default{60'000};
+inline constexpr std::chrono::milliseconds store_ttl_max{
+  std::chrono::hours{24 * 365 * 100}}; // a time to live; longer ones count as this
+
+inline constexpr std::size_t embedding_batch_max = 256; // texts of one request; more follow
+inline constexpr std::size_t embedding_text_bytes_max = 1u << 20;   // of one text; invalid_value
+inline constexpr std::size_t embedding_reply_bytes_max = 64u << 20; // node_failed
+inline constexpr std::chrono::milliseconds embedding_timeout_default{30'000}; // of one attempt
+inline constexpr unsigned embedding_attempts_default = 4; // on 429, 5xx, lost connections
+inline constexpr std::chrono::milliseconds embedding_retry_first{500}; // doubles with each attempt
+inline constexpr std::chrono::milliseconds embedding_retry_max{
+  30'000}; // longest wait, also when the server asks for more
+
 } // namespace troupe::limits

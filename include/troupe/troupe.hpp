@@ -8,6 +8,7 @@
 #include <troupe/control.hpp>
 #include <troupe/coro.hpp>
 #include <troupe/diff.hpp>
+#include <troupe/embeddings.hpp>
 #include <troupe/error.hpp>
 #include <troupe/functional.hpp>
 #include <troupe/graph_library.hpp>

@@ -1,0 +1,28 @@
+// What an embeddings endpoint is asked, and what it may answer.
+#pragma once
+
+#include <troupe/embeddings.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// The JSON body of a request.
+std::string embeddings_request(const embeddings_options& options,
+                               std::span<const std::string> texts);
+
+/// The vectors of a reply's JSON.
+/// Order:  that of the texts, whatever that of the reply.
+/// Errors: node_failed of the type EmbeddingsError: not `count` vectors, of several lengths or not
+/// of
+///         the options' dims, or of what is no finite number.
+result<std::vector<std::vector<float>>> read_embeddings(std::string_view reply, std::size_t count,
+                                                        const embeddings_options& options);
+
+/// What the JSON of a refusal says, in one printable line of at most 200 bytes; else nothing.
+std::string refusal_text(std::string_view reply);
+
+} // namespace troupe

@@ -1,0 +1,278 @@
+#include "persistence/item_change.hpp"
+
+#include "persistence/lmdb_index.hpp"
+
+namespace troupe {
+
+namespace {
+
+bool is_damage(const error& err) {
+  return err.code() == errc::checkpoint_corrupt || err.code() == errc::format_too_new;
+}
+
+error two_of_one_hash(std::string_view name) {
+  return {errc::storage_failed, "put into the store: another name has the same hash: `"
+                                  + std::string{name.substr(0, 100)} + "`"};
+}
+
+} // namespace
+
+result<std::optional<std::uint64_t>> find_space(const lmdb_txn& txn, const store_namespace& space) {
+  auto key = space_key(space);
+  auto stored = txn.get(key);
+  if (!stored)
+    return stored.error();
+  if (!*stored)
+    return std::optional<std::uint64_t>{};
+  auto found = open_space(**stored, key);
+  if (!found)
+    return found.error();
+  return found->space == space ? std::optional{found->number} : std::nullopt;
+}
+
+// ---- the transaction ----------------------------------------------------------------------------
+
+result<item_change> item_change::begin(lmdb_env& env) {
+  auto txn = env.begin_write();
+  if (!txn)
+    return txn.error();
+  item_change change{std::move(*txn)};
+  if (auto loaded = change.load_meta(); !loaded)
+    return loaded.error();
+  return change;
+}
+
+result<void> item_change::load_meta() {
+  auto key = items_meta_key();
+  auto stored = txn_.get(key);
+  if (!stored)
+    return stored.error();
+  has_changed_ = !*stored;
+  if (!*stored && txn_.entries() == 0)
+    return {};
+  if (!*stored)
+    return troupe::error{errc::checkpoint_corrupt, "open the store: another program's LMDB file: "
+                                                     + txn_.env().file().string()
+                                                     + ": choose another directory"};
+  auto payload = open_record(**stored, key, record_kind::meta);
+  auto meta = payload ? read_items_meta(*payload) : payload.error();
+  if (!meta)
+    return troupe::error{meta.error().code(),
+                         meta.error().message() + ": " + txn_.env().file().string()};
+  meta_ = *meta;
+  return {};
+}
+
+result<void> item_change::write(const store_key& key, record_kind kind) {
+  has_changed_ = true;
+  seal_record(record_, key, kind);
+  return txn_.put(key, record_);
+}
+
+result<void> item_change::erase(std::string_view key) {
+  has_changed_ = true;
+  return txn_.erase(key);
+}
+
+result<void> item_change::commit() {
+  if (!has_changed_)
+    return {};
+  begin_record(record_);
+  append_items_meta(meta_, record_);
+  if (auto ok = write(items_meta_key(), record_kind::meta); !ok)
+    return ok;
+  return txn_.commit();
+}
+
+// ---- storing ------------------------------------------------------------------------------------
+
+result<std::uint64_t> item_change::space_number(const store_namespace& space) {
+  auto key = space_key(space);
+  auto stored = txn_.get(key);
+  if (!stored)
+    return stored.error();
+  if (*stored) {
+    auto found = open_space(**stored, key);
+    if (!found)
+      return found.error();
+    if (found->space != space)
+      return two_of_one_hash(space.front());
+    return found->number;
+  }
+  auto number = ++meta_.last_number;
+  begin_record(record_);
+  append_space({number, space}, record_);
+  if (auto ok = write(key, record_kind::space); !ok)
+    return ok.error();
+  return number;
+}
+
+// What is there; nothing where it is damaged.
+result<std::optional<item_head>> item_change::old_head(std::string_view key,
+                                                       const std::string& name) {
+  auto stored = txn_.get(key);
+  if (!stored)
+    return stored.error();
+  if (!*stored)
+    return std::optional<item_head>{};
+  auto head = open_item_head(**stored, key);
+  if (!head)
+    return is_damage(head.error()) ? result<std::optional<item_head>>{std::nullopt} : head.error();
+  if (head->item.key != name)
+    return two_of_one_hash(name);
+  return std::optional{std::move(*head)};
+}
+
+result<void> item_change::put(stored_item item, const prepared_put& what) {
+  auto space = space_number(item.space);
+  if (!space)
+    return space.error();
+  auto key = item_key(*space, item.key);
+  auto old = old_head(key, item.key);
+  if (!old)
+    return old.error();
+  if (*old) {
+    if (!(*old)->item.is_over(item.updated))
+      item.created = (*old)->item.created;
+    if (auto ok = forget(**old); !ok)
+      return ok;
+  }
+  item.number = ++meta_.last_number;
+  begin_record(record_);
+  append_item(item, !what.vectors.empty(), what.encoded, record_);
+  if (auto ok = write(key, record_kind::item); !ok)
+    return ok;
+  for (std::size_t i = 0; i < what.vectors.size(); ++i) {
+    begin_record(record_);
+    append_vector(key, what.vectors[i], record_);
+    if (auto ok = write(vector_key(item.number, i), record_kind::vector); !ok)
+      return ok;
+  }
+  return item.end == store_no_end ? result<void>{} : write_end(item, key);
+}
+
+result<void> item_change::write_end(const stored_item& item, std::string_view key) {
+  begin_record(record_);
+  append_item_end(key, record_);
+  return write(item_end_key(item.end, item.number), record_kind::item_end);
+}
+
+result<void> item_change::refresh(const stored_item& item, std::int64_t now, std::int64_t end) {
+  auto space = find_space(txn_, item.space);
+  if (!space || !*space)
+    return space ? result<void>{} : space.error();
+  auto key = item_key(**space, item.key);
+  auto old = old_head(key, item.key);
+  if (!old)
+    return old.error();
+  if (!*old || (*old)->item.number != item.number || (*old)->item.is_over(now)
+      || (*old)->item.end == end)
+    return {};
+  auto kept = (*old)->item;
+  begin_record(record_); // before the old bytes are written over
+  auto before = std::exchange(kept.end, end);
+  append_item(kept, (*old)->has_vectors, (*old)->encoded, record_);
+  if (auto ok = write(key, record_kind::item); !ok)
+    return ok;
+  if (auto ok = erase(item_end_key(before, kept.number)); !ok)
+    return ok;
+  return write_end(kept, key);
+}
+
+// ---- removing -----------------------------------------------------------------------------------
+
+// What belongs to an item, but for its own record.
+result<void> item_change::forget(const item_head& head) {
+  const auto& item = head.item;
+  if (item.end != store_no_end)
+    if (auto ok = erase(item_end_key(item.end, item.number)); !ok)
+      return ok;
+  if (!head.has_vectors)
+    return {};
+  gone_.push_back(item.number);
+  has_changed_ = true;
+  return txn_.erase_all(vectors_prefix(item.number));
+}
+
+result<void> item_change::remove(const store_namespace& space, const std::string& name) {
+  auto number = find_space(txn_, space);
+  if (!number || !*number)
+    return number ? result<void>{} : number.error();
+  auto key = item_key(**number, name);
+  auto stored = txn_.get(key);
+  if (!stored || !*stored)
+    return stored ? result<void>{} : stored.error();
+  auto old = old_head(key, name);
+  if (!old)
+    return old.error();
+  if (*old)
+    if (auto ok = forget(**old); !ok)
+      return ok;
+  if (auto ok = erase(key); !ok)
+    return ok;
+  return erase_space_if_empty(space, **number);
+}
+
+result<void> item_change::erase_space_if_empty(const store_namespace& space, std::uint64_t number) {
+  {
+    lmdb_cursor at{txn_};
+    auto prefix = items_prefix(number);
+    auto found = at.seek(prefix);
+    if (!found)
+      return found.error();
+    if (*found && at.key().starts_with(prefix.view()))
+      return {};
+  }
+  return erase(space_key(space));
+}
+
+// An end whose item was put anew, is damaged or gone takes only itself and its vectors along.
+result<void> item_change::forget_over(const item_end& end, std::string_view end_key) {
+  auto stored = txn_.get(end_key);
+  if (!stored)
+    return stored.error();
+  auto found = *stored ? open_item_end(**stored, end_key) : std::string_view{};
+  auto key = found ? std::string{*found} : std::string{};
+  if (auto ok = erase(end_key); !ok)
+    return ok;
+  if (auto ok = txn_.erase_all(vectors_prefix(end.number)); !ok)
+    return ok;
+  gone_.push_back(end.number);
+  if (key.empty())
+    return {};
+  auto item = txn_.get(key);
+  if (!item)
+    return item.error();
+  if (!*item)
+    return {};
+  auto head = open_item_head(**item, key);
+  if (!head || head->item.number != end.number || head->item.end != end.end)
+    return {};
+  if (auto ok = erase(key); !ok)
+    return ok;
+  return erase_space_if_empty(head->item.space, *space_of_item_key(key));
+}
+
+result<std::size_t> item_change::sweep(std::int64_t now, std::size_t count) {
+  std::vector<std::pair<item_end, std::string>> over;
+  {
+    lmdb_cursor at{txn_};
+    auto prefix = item_ends_prefix();
+    auto more = at.seek(prefix);
+    for (; more && *more && over.size() < count && at.key().starts_with(prefix.view());
+         more = at.next()) {
+      auto end = read_item_end_key(at.key());
+      if (end && end->end > now)
+        break;
+      over.emplace_back(end.value_or(item_end{}), at.key());
+    }
+    if (!more)
+      return more.error();
+  }
+  for (const auto& [end, key] : over)
+    if (auto ok = forget_over(end, key); !ok)
+      return ok.error();
+  return over.size();
+}
+
+} // namespace troupe

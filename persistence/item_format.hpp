@@ -1,0 +1,90 @@
+// The keys and payloads of the long-term store's file. FORMAT.md, "The long-term store".
+#pragma once
+
+#include "persistence/keys.hpp"
+#include "persistence/record.hpp"
+#include "persistence/store_backend.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// The format this troupe writes, and the only one it reads.
+inline constexpr std::uint64_t item_format = 1;
+
+// ---- keys ---------------------------------------------------------------------------------------
+
+store_key items_meta_key();
+/// A namespace, so that those under a prefix lie together, in order. Of its bytes the first 400
+/// stand in the key; behind those a hash.
+store_key space_key(const store_namespace& space);
+/// What the keys of all namespaces under a prefix begin with; perhaps of others, too.
+store_key spaces_prefix(const store_namespace& prefix);
+/// The items of a namespace by its number, in the order of their keys, cut alike.
+store_key items_prefix(std::uint64_t space);
+store_key item_key(std::uint64_t space, std::string_view key);
+/// What a name begins with that is cut in its key; nothing for one that stands there whole.
+/// Shape:  `name` what follows the prefix in such a key.
+std::optional<std::string_view> cut_name(std::string_view name);
+/// Sorts by end, then by number.
+store_key item_ends_prefix();
+store_key item_end_key(std::int64_t end, std::uint64_t number);
+/// Sorts by number.
+store_key vectors_prefix();
+store_key vectors_prefix(std::uint64_t number);
+store_key vector_key(std::uint64_t number, std::uint64_t place);
+
+struct item_end {
+  std::int64_t end = 0;
+  std::uint64_t number = 0;
+};
+/// Nothing for a damaged key.
+std::optional<item_end> read_item_end_key(std::string_view key);
+std::optional<std::uint64_t> read_vector_key(std::string_view key);
+/// The number of an item key's namespace.
+std::optional<std::uint64_t> space_of_item_key(std::string_view key);
+
+// ---- payloads -----------------------------------------------------------------------------------
+
+struct items_meta {
+  std::uint64_t last_number = 0; // given to a namespace or an item
+};
+void append_items_meta(const items_meta& meta, std::string& out);
+/// Errors: format_too_new, checkpoint_corrupt; as all below.
+result<items_meta> read_items_meta(std::string_view payload);
+
+struct stored_space {
+  std::uint64_t number = 0;
+  store_namespace space;
+};
+void append_space(const stored_space& space, std::string& out);
+result<stored_space> open_space(std::string_view stored, std::string_view key);
+
+/// What stands in front of an item's value.
+struct item_head {
+  stored_item item; // without its value
+  bool has_vectors = false;
+  std::string_view encoded; // the value
+};
+void append_item(const stored_item& item, bool has_vectors, std::string_view encoded,
+                 std::string& out);
+/// Owns: nothing of the value.
+result<item_head> open_item_head(std::string_view stored, std::string_view key);
+result<stored_item> open_item(std::string_view stored, std::string_view key);
+
+/// An end's record: the key of its item.
+void append_item_end(std::string_view item_key, std::string& out);
+result<std::string_view> open_item_end(std::string_view stored, std::string_view key);
+
+struct stored_vector {
+  std::string_view item_key;
+  store_vector numbers;
+};
+void append_vector(std::string_view item_key, const store_vector& numbers, std::string& out);
+result<stored_vector> open_vector(std::string_view stored, std::string_view key);
+
+} // namespace troupe

@@ -1,0 +1,331 @@
+#include "persistence/local_store.hpp"
+
+#include "persistence/part_path.hpp"
+#include "persistence/store_filter.hpp"
+#include "persistence/store_namespace.hpp"
+#include "persistence/timestamp_text.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_set>
+
+namespace troupe {
+
+namespace {
+
+store_item item_of(stored_item&& stored, std::optional<double> score = std::nullopt) {
+  return {std::move(stored.space),        std::move(stored.key),          std::move(stored.value),
+          timestamp_text(stored.created), timestamp_text(stored.updated), score};
+}
+
+bool is_by_meaning(const store_query& query, const std::optional<store_index>& index) {
+  return index && !query.query.empty();
+}
+
+bool is_before(const stored_item& a, const stored_item& b) {
+  return std::tie(a.space, a.key) < std::tie(b.space, b.key);
+}
+
+// Takes the items of a search behind its offset, up to its limit.
+class found_items {
+public:
+  found_items(const store_query& query, std::vector<stored_item>* read)
+    : limit_{std::min(query.limit, limits::store_results_max)},
+      to_skip_{query.offset},
+      read_{read} {}
+
+  bool is_full() const noexcept { return found_.size() >= limit_; }
+  void take(stored_item item, std::optional<double> score = std::nullopt) {
+    if (to_skip_ > 0) {
+      --to_skip_;
+      return;
+    }
+    if (read_ && item.ttl != store_forever)
+      read_->push_back(item);
+    found_.push_back(item_of(std::move(item), score));
+  }
+  std::vector<store_item> found() && { return std::move(found_); }
+
+private:
+  std::size_t limit_;
+  std::size_t to_skip_;
+  std::vector<stored_item>* read_;
+  std::vector<store_item> found_;
+};
+
+std::size_t hoped_for(const store_query& query) {
+  auto limit = std::min(query.limit, limits::store_results_max);
+  return query.offset > SIZE_MAX - limit ? SIZE_MAX : query.offset + limit;
+}
+
+} // namespace
+
+// ---- reading ------------------------------------------------------------------------------------
+
+struct local_store::look {
+  local_store& self;
+  store_snapshot& items;
+  std::int64_t now;
+  std::vector<stored_item> read = {};   // whose times to live begin anew
+  std::vector<std::uint64_t> lost = {}; // numbers the index has and the snapshot has not
+
+  bool fits(const stored_item& item, const store_query& query) const {
+    return !item.is_over(now) && fits_filter(item.value, query.filter);
+  }
+  std::vector<stored_item>* read_if(const std::optional<bool>& asked) {
+    return refreshes_ttl(asked, self.options_) ? &read : nullptr;
+  }
+
+  result<store_answer> operator()(const store_put&, const store_vector&) {
+    return store_answer{std::monostate{}};
+  }
+
+  result<store_answer> operator()(const store_get& op, const store_vector&) {
+    auto found = items.find(op.space, op.key);
+    if (!found)
+      return found.error();
+    if (!*found || (*found)->is_over(now))
+      return store_answer{std::optional<store_item>{}};
+    if (auto* to = read_if(op.refresh_ttl); to && (*found)->ttl != store_forever)
+      to->push_back(**found);
+    return store_answer{std::optional{item_of(std::move(**found))}};
+  }
+
+  result<store_answer> operator()(const namespace_query& query, const store_vector&) {
+    auto all = items.namespaces(now);
+    if (!all)
+      return all.error();
+    std::ranges::sort(*all);
+    namespace_listing listing{query};
+    for (const auto& space : *all)
+      listing.take(space);
+    return store_answer{std::move(listing).found()};
+  }
+
+  result<store_answer> operator()(const store_query& query, const store_vector& vector) {
+    found_items found{query, read_if(query.refresh_ttl)};
+    auto done = is_by_meaning(query, self.options_.index) ? search_by_meaning(query, vector, found)
+                                                          : search_in_order(query, {}, found);
+    return done ? result<store_answer>{std::move(found).found()} : done.error();
+  }
+
+  result<void> search_in_order(const store_query& query,
+                               const std::unordered_set<std::uint64_t>& but, found_items& found) {
+    if (found.is_full())
+      return {};
+    return items.each(query.prefix, [&](stored_item item) -> result<bool> {
+      if (fits(item, query) && !but.contains(item.number))
+        found.take(std::move(item));
+      return !found.is_full();
+    });
+  }
+
+  result<void> search_by_meaning(const store_query& query, const store_vector& vector,
+                                 found_items& found) {
+    if (auto followed = self.follow(items); !followed)
+      return followed;
+    std::optional<vector_groups> groups;
+    if (!query.prefix.empty()) {
+      auto under = items.groups(query.prefix);
+      if (!under)
+        return under.error();
+      groups = std::move(*under);
+    }
+    const auto* wanted = groups ? &*groups : nullptr;
+    std::shared_lock lock{self.index_mutex_};
+    auto ranking = self.index_->rank(vector, wanted, hoped_for(query));
+    lock.unlock();
+    auto begun = std::pair{found, read.size()};
+    std::unordered_set<std::uint64_t> seen;
+    auto taken = take_ranked(query, ranking, seen, found);
+    if (taken && !found.is_full() && !ranking.is_complete()) {
+      found = begun.first;
+      read.resize(begun.second);
+      seen.clear();
+      lock.lock();
+      ranking = self.index_->rank_exactly(vector, wanted);
+      lock.unlock();
+      taken = take_ranked(query, ranking, seen, found);
+    }
+    return taken ? search_in_order(query, seen, found) : taken;
+  }
+
+  // Of an item's vectors the first is the closest.
+  result<void> take_ranked(const store_query& query, vector_ranking& ranking,
+                           std::unordered_set<std::uint64_t>& seen, found_items& found) {
+    for (auto hits = ranking.next(); !hits.empty() && !found.is_full(); hits = ranking.next()) {
+      std::vector<stored_item> alike;
+      for (auto hit : hits) {
+        if (!seen.insert(hit.number).second)
+          continue;
+        auto item = items.find(hit.number);
+        if (!item)
+          return item.error();
+        if (!*item && hit.number <= items.last_number())
+          lost.push_back(hit.number);
+        if (*item && is_under((*item)->space, query.prefix) && fits(**item, query))
+          alike.push_back(std::move(**item));
+      }
+      std::ranges::sort(alike, is_before);
+      for (auto& item : alike)
+        if (!found.is_full())
+          found.take(std::move(item), static_cast<double>(hits.front().score));
+    }
+    return {};
+  }
+};
+
+// ---- the index ----------------------------------------------------------------------------------
+
+result<void> local_store::follow(store_snapshot& items) {
+  std::unique_lock lock{index_mutex_};
+  if (followed_ < items.last_number()) {
+    auto followed = items.vectors_after(followed_, index_->dims(),
+                                        [this](auto number, auto group, auto vector) {
+                                          index_->add(number, group, vector);
+                                        });
+    if (!followed) {
+      index_->clear(); // it may have half of what came
+      followed_ = 0;
+      return followed;
+    }
+    followed_ = items.last_number();
+    if (auto ok = forget_lost(items); !ok)
+      return ok;
+  }
+  index_->settle();
+  return {};
+}
+
+// What other processes removed is gone from the index at the latest when it has doubled.
+result<void> local_store::forget_lost(store_snapshot& items) {
+  if (index_->size() < 2 * checked_size_)
+    return {};
+  for (auto number : index_->numbers()) {
+    auto item = items.find(number);
+    if (!item)
+      return item.error();
+    if (!*item)
+      index_->remove(number);
+  }
+  checked_size_ = std::max<std::size_t>(index_->size(), 1000);
+  return {};
+}
+
+void local_store::forget(const std::vector<std::uint64_t>& numbers) {
+  if (!index_ || numbers.empty())
+    return;
+  std::unique_lock lock{index_mutex_};
+  for (auto number : numbers)
+    index_->remove(number);
+}
+
+// ---- the store ----------------------------------------------------------------------------------
+
+local_store::local_store(std::shared_ptr<store_backend> backend, store_options options)
+  : backend_{std::move(backend)},
+    options_{std::move(options)},
+    last_sweep_{store_now_micros(options_)} {
+  if (options_.index)
+    index_.emplace(options_.index->dims, options_.index->distance, options_.index->exact_max);
+}
+
+result<std::vector<store_answer>> local_store::batch(const std::vector<store_op>& ops) {
+  auto prepared = prepare_batch(ops, options_);
+  if (!prepared)
+    return prepared.error();
+  auto now = store_now_micros(options_);
+  std::vector<store_answer> answers;
+  std::vector<stored_item> read;
+  {
+    auto items = backend_->read();
+    if (!items)
+      return items.error();
+    look at{*this, **items, now};
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      auto answer = std::visit([&](const auto& op) { return at(op, prepared->queries[i]); },
+                               ops[i]);
+      if (!answer)
+        return answer.error();
+      answers.push_back(std::move(*answer));
+    }
+    read = std::move(at.read);
+    forget(at.lost);
+  }
+  if (auto changed = change(*prepared, read, now); !changed)
+    return changed.error();
+  return answers;
+}
+
+bool local_store::sweep_is_due(std::int64_t now) const {
+  if (options_.ttl.sweep_interval == store_forever)
+    return false;
+  auto wait =
+    std::chrono::microseconds{std::min(options_.ttl.sweep_interval, limits::store_ttl_max)};
+  auto last = last_sweep_.load();
+  return now < last || now - last >= wait.count();
+}
+
+result<void> local_store::change(const prepared_batch& batch, const std::vector<stored_item>& read,
+                                 std::int64_t now) {
+  if (batch.puts.empty() && read.empty())
+    return {};
+  auto sweeps = !batch.puts.empty() && sweep_is_due(now);
+  auto frees = std::ranges::all_of(batch.puts,
+                                   [](const prepared_put& put) { return put.op->value.is_null(); });
+  auto gone = backend_->change(frees, [&](store_change& to) -> result<void> {
+    if (sweeps)
+      if (auto swept = to.sweep(now, limits::store_sweep_items_max); !swept)
+        return swept.error();
+    for (const auto& item : read)
+      if (auto ok = to.refresh(item, now, store_end_micros(now, item.ttl)); !ok)
+        return ok;
+    for (const auto& put : batch.puts) {
+      const auto& op = *put.op;
+      auto ok = op.value.is_null() ? to.remove(op.space, op.key)
+                                   : to.put({.number = 0,
+                                             .space = op.space,
+                                             .key = op.key,
+                                             .value = op.value,
+                                             .created = now,
+                                             .updated = now,
+                                             .ttl = put.ttl,
+                                             .end = store_end_micros(now, put.ttl)},
+                                            put);
+      if (!ok)
+        return ok;
+    }
+    return {};
+  });
+  if (!gone)
+    return gone.error();
+  if (sweeps)
+    last_sweep_ = now;
+  forget(*gone);
+  return {};
+}
+
+result<std::size_t> local_store::sweep() {
+  auto now = store_now_micros(options_);
+  std::size_t all = 0;
+  for (;;) {
+    std::size_t swept = 0;
+    auto gone = backend_->change(true, [&](store_change& to) -> result<void> {
+      auto some = to.sweep(now, limits::store_sweep_items_max);
+      if (!some)
+        return some.error();
+      swept = *some;
+      return {};
+    });
+    if (!gone)
+      return gone.error();
+    forget(*gone);
+    all += swept;
+    if (swept < limits::store_sweep_items_max)
+      break;
+  }
+  last_sweep_ = now;
+  return all;
+}
+
+} // namespace troupe
