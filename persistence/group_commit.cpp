@@ -121,7 +121,11 @@ bool group_commit::wait_for_work() {
   next_taken_ = 0;
   std::swap(taken_, queue_);
   queued_.store(0, std::memory_order_release);
-  return stopping_ && taken_.empty();
+  auto stop = stopping_ && taken_.empty();
+  lock.unlock();
+  if (!taken_.empty())
+    sink_.foresee(taken_);
+  return stop;
 }
 
 // ---- the transaction ----------------------------------------------------------------------------
@@ -256,10 +260,11 @@ void group_commit::close() {
     settle(commit_batch());
 }
 
-// A single job gets a second chance: the sink may have made room, or opened the store anew.
+// A single job gets a second chance: the sink may have made room, or opened the store anew. A batch
+// does when the sink says so.
 result<void> group_commit::commit_batch() {
   auto committed = sink_.commit();
-  if (committed || batch_.size() > 1)
+  if (committed || (batch_.size() > 1 && !sink_.may_repeat()))
     return committed;
   auto rewritten = rewrite_batch();
   return rewritten ? sink_.commit() : rewritten;

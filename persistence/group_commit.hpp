@@ -10,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -47,6 +48,10 @@ public:
   virtual write_outcome write(const commit_job& job) = 0;
   virtual result<void> commit() = 0; // ends the transaction, also when it fails
   virtual void abort() = 0;
+  /// The jobs that will come next, if nothing is in the way: to prepare for all of them at once.
+  virtual void foresee(std::span<const commit_job>) {}
+  /// Whether the commit that failed may succeed when the same is written once more, or even did.
+  virtual bool may_repeat() const { return false; }
 };
 
 /// Gathers jobs into transactions.

@@ -1,6 +1,7 @@
 // What every saver must do, after the reference's checkpointer conformance suite
 // (libs/checkpoint-conformance: put, put_writes, get_tuple, list, delete_thread).
 #include "tests/persistence_fixture.hpp"
+#include "tests/postgres_server.hpp"
 
 #include <boost/mpl/list.hpp>
 
@@ -23,7 +24,12 @@ struct lmdb_backend {
   std::shared_ptr<troupe::saver> saver = open_lmdb_saver(dir.path() / "data").value();
 };
 
-using backends = boost::mpl::list<memory_backend, lmdb_backend>;
+struct postgres_backend {
+  std::shared_ptr<troupe::saver> saver =
+    open_postgres_saver(test::postgres_server::of_this_program().fresh_options()).value();
+};
+
+using backends = boost::mpl::list<memory_backend, lmdb_backend, postgres_backend>;
 using texts = std::vector<std::string>;
 
 checkpoint_ref at(std::string thread_id, std::string ns = "", std::string id = "") {
