@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <thread>
 
 namespace troupe {
@@ -296,6 +298,71 @@ result<void> lmdb_env::cover_pages() {
   if (fstat(fd, &file) == 0 && file.st_size < size && ftruncate(fd, size) != 0)
     return failure(errno, "open the store");
   return {};
+}
+
+// LMDB keeps the numbers of free pages, by transaction, in its first database: a count each, then
+// the numbers.
+result<lmdb_env::sizes> lmdb_env::measure() {
+  auto txn = begin_read();
+  if (!txn)
+    return txn.error();
+  MDB_envinfo info{};
+  MDB_stat stat{};
+  mdb_env_info(env_, &info);
+  mdb_env_stat(env_, &stat);
+  auto pages = info.me_last_pgno + 1;
+  MDB_cursor* cursor = nullptr;
+  auto rc = mdb_cursor_open(txn->txn_, 0, &cursor);
+  std::size_t free = 0;
+  while (rc == 0) {
+    MDB_val key, data;
+    rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT);
+    std::size_t count = 0;
+    if (rc == 0 && data.mv_size >= sizeof count) {
+      std::memcpy(&count, data.mv_data, sizeof count);
+      free += count;
+    }
+  }
+  if (cursor)
+    mdb_cursor_close(cursor);
+  if (rc != MDB_NOTFOUND)
+    return failure(rc, "measure the store");
+  std::error_code failed;
+  auto size = std::filesystem::file_size(file_, failed);
+  if (failed)
+    return failure(failed.value(), "measure the store");
+  // The reader this function has open itself is no one's.
+  return sizes{size, (pages - std::min(free, pages)) * stat.ms_psize, open_readers() - 1};
+}
+
+std::size_t lmdb_env::open_readers() const {
+  std::size_t lines = 0;
+  auto count = [](const char* line, void* to) {
+    *static_cast<std::size_t*>(to) += std::strstr(line, " - ") ? 0 : 1;
+    return 0;
+  };
+  mdb_reader_list(env_, count, &lines);
+  return std::max<std::size_t>(lines, 2) - 1; // the first line is a heading
+}
+
+result<std::uint64_t> lmdb_env::copy_to(const std::filesystem::path& file, bool compact) {
+  std::shared_lock lock{resize_mutex_};
+  if (!env_)
+    return failure(EIO, "use the store after a failure");
+  int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0)
+    return lmdb_error(errno, "copy the store", file);
+  auto rc = mdb_env_copyfd2(env_, fd, compact ? MDB_CP_COMPACT : 0);
+  if (rc == 0 && fsync(fd) != 0)
+    rc = errno;
+  struct stat copied {};
+  if (rc == 0 && fstat(fd, &copied) != 0)
+    rc = errno;
+  ::close(fd);
+  if (rc == 0)
+    return static_cast<std::uint64_t>(copied.st_size);
+  ::unlink(file.c_str());
+  return lmdb_error(rc, "copy the store", file);
 }
 
 } // namespace troupe

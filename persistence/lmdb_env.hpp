@@ -129,6 +129,20 @@ public:
   /// process when it is read (SIGBUS). Only inside a write transaction.
   result<void> cover_pages();
 
+  /// Units:  bytes of pages; `used` hold something or are LMDB's own.
+  struct sizes {
+    std::uint64_t file = 0;
+    std::uint64_t used = 0;
+    std::size_t readers = 0;
+  };
+  /// Thread: any. Errors: storage_failed.
+  result<sizes> measure();
+
+  /// Writes what the newest transaction left to a new file (mode 0600), and gives its size. On the
+  /// disk when it returns; a file that failed is removed.
+  /// Thread: any. Blocks: resize() and reopen(), on the disk. Errors: storage_full, storage_failed.
+  result<std::uint64_t> copy_to(const std::filesystem::path& file, bool compact);
+
   const std::filesystem::path& file() const noexcept { return file_; }
   std::size_t map_size_bytes() const noexcept { return map_size_bytes_; }
 
@@ -142,6 +156,7 @@ private:
   result<void> open_file();
   result<lmdb_txn> begin(unsigned flags);
   int why_short() const;
+  std::size_t open_readers() const;
   error failure(int rc, std::string_view doing) const { return lmdb_error(rc, doing, file_); }
 
   std::filesystem::path file_;

@@ -12,11 +12,11 @@
 
 namespace troupe {
 
-/// Calls `fn(key, data)` for each entry whose key begins with the prefix, in order, until it
-/// returns an error. It must not write to the transaction.
+/// Calls `fn(key, data)` for each entry whose key begins with the prefix (empty: for every one), in
+/// order, until it returns an error. It must not write to the transaction.
 template <class Fn> result<void> scan(const lmdb_txn& txn, const store_key& prefix, Fn fn) {
   lmdb_cursor at{txn};
-  auto more = at.seek(prefix);
+  auto more = at.seek(prefix.view().empty() ? std::string_view{"\0", 1} : prefix.view());
   for (; more && *more && at.key().starts_with(prefix.view()); more = at.next())
     if (auto ok = fn(at.key(), at.data()); !ok)
       return ok;
@@ -38,6 +38,13 @@ result<std::optional<std::uint64_t>> find_thread_number(const lmdb_txn& txn,
 /// The chain of a thread's namespace.
 result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, std::uint64_t thread,
                                                 std::string_view ns);
+
+/// The chain of a ref's thread and namespace.
+result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, const checkpoint_ref& ref);
+
+/// The names of a thread's channels and nodes, by number.
+/// Owns:   nothing; they lie in the map.
+result<std::vector<std::string_view>> thread_names(const lmdb_txn& txn, std::uint64_t thread);
 
 /// A namespace and its number.
 struct namespace_entry {

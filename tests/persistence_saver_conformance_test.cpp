@@ -1,9 +1,6 @@
 // What every saver must do, after the reference's checkpointer conformance suite
 // (libs/checkpoint-conformance: put, put_writes, get_tuple, list, delete_thread).
-#include "tests/persistence_fixture.hpp"
-#include "tests/postgres_server.hpp"
-
-#include <boost/mpl/list.hpp>
+#include "tests/persistence_backends.hpp"
 
 #include <algorithm>
 
@@ -15,21 +12,7 @@ using test::ids_of;
 using test::make_put;
 using test::require_error;
 
-struct memory_backend {
-  std::shared_ptr<troupe::saver> saver = make_memory_saver();
-};
-
-struct lmdb_backend {
-  test::temporary_directory dir;
-  std::shared_ptr<troupe::saver> saver = open_lmdb_saver(dir.path() / "data").value();
-};
-
-struct postgres_backend {
-  std::shared_ptr<troupe::saver> saver =
-    open_postgres_saver(test::postgres_server::of_this_program().fresh_options()).value();
-};
-
-using backends = boost::mpl::list<memory_backend, lmdb_backend, postgres_backend>;
+using test::backends;
 using texts = std::vector<std::string>;
 
 checkpoint_ref at(std::string thread_id, std::string ns = "", std::string id = "") {

@@ -169,6 +169,11 @@ struct prune_report {
   std::size_t checkpoints = 0;
   std::size_t values = 0; // of channels, in no checkpoint any more
   friend bool operator==(const prune_report&, const prune_report&) = default;
+  prune_report& operator+=(const prune_report& more) {
+    checkpoints += more.checkpoints;
+    values += more.values;
+    return *this;
+  }
 };
 
 struct thread_info {

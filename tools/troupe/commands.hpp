@@ -29,6 +29,11 @@ void add_history(CLI::App& app, chosen_command& chosen);
 void add_diff(CLI::App& app, chosen_command& chosen);
 void add_graphs(CLI::App& app, chosen_command& chosen);
 void add_draw(CLI::App& app, chosen_command& chosen);
+void add_store(CLI::App& app, chosen_command& chosen);
+void add_store_lines(CLI::App& store, chosen_command& chosen); // export and import
+
+/// The flag --data of a command.
+std::shared_ptr<std::string> add_data_dir(CLI::App& command);
 
 /// Fails unless threads are kept in `dir`: a command that only looks makes no directory.
 /// Errors: throws error{storage_failed}.

@@ -65,12 +65,17 @@ error unknown_thread(const std::string& thread, const std::string& data_dir) {
                                + shell_word(data_dir) + " lists those there are"};
 }
 
-void add_threads(CLI::App& app, chosen_command& chosen) {
-  auto* command = app.add_subcommand("threads", "List the threads kept in a data directory");
+std::shared_ptr<std::string> add_data_dir(CLI::App& command) {
   auto data_dir = std::make_shared<std::string>(data_dir_default);
-  command->add_option("--data", *data_dir, "Where threads are kept")
+  command.add_option("--data", *data_dir, "Where threads are kept")
     ->type_name("DIR")
     ->capture_default_str();
+  return data_dir;
+}
+
+void add_threads(CLI::App& app, chosen_command& chosen) {
+  auto* command = app.add_subcommand("threads", "List the threads kept in a data directory");
+  auto data_dir = add_data_dir(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object a line");
   command->callback([&chosen, data_dir] {
     chosen.run = [&chosen, data_dir] { return list_threads(*data_dir, chosen.json); };

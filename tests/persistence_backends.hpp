@@ -1,0 +1,27 @@
+// The savers that the suites of every saver run on.
+#pragma once
+
+#include "tests/persistence_fixture.hpp"
+#include "tests/postgres_server.hpp"
+
+#include <boost/mpl/list.hpp>
+
+namespace troupe::test {
+
+struct memory_backend {
+  std::shared_ptr<troupe::saver> saver = make_memory_saver();
+};
+
+struct lmdb_backend {
+  temporary_directory dir;
+  std::shared_ptr<troupe::saver> saver = open_lmdb_saver(dir.path() / "data").value();
+};
+
+struct postgres_backend {
+  std::shared_ptr<troupe::saver> saver =
+    open_postgres_saver(postgres_server::of_this_program().fresh_options()).value();
+};
+
+using backends = boost::mpl::list<memory_backend, lmdb_backend, postgres_backend>;
+
+} // namespace troupe::test
