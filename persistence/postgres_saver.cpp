@@ -1,6 +1,7 @@
 // The Postgres saver: reads on the calling thread, everything else through the writer thread.
 #include "persistence/group_commit.hpp"
 #include "persistence/postgres_pool.hpp"
+#include "persistence/postgres_pruner.hpp"
 #include "persistence/postgres_reader.hpp"
 #include "persistence/postgres_schema.hpp"
 #include "persistence/postgres_statements.hpp"
@@ -15,6 +16,7 @@ class postgres_saver final : public saver {
 public:
   explicit postgres_saver(const postgres_options& options)
     : sql_{options.schema},
+      numbers_{quoted_identifier(options.schema) + ".numbers"},
       pool_{options},
       writer_{options, sql_},
       commits_{writer_, options.commit_window} {}
@@ -66,6 +68,34 @@ public:
       {.request = {{thread_id, {}, {}}, {}, {}}, .delete_thread = true, .done = {}});
   }
 
+  result<prune_report> prune(const std::vector<std::string>& thread_ids,
+                             const retention& keep) override {
+    for (const auto& id : thread_ids)
+      if (auto ok = check_thread_id(id); !ok)
+        return ok.error();
+    return prune(thread_ids, [&keep](auto& thread) { mark_kept(thread, keep); });
+  }
+
+  result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids) override {
+    commits_.flush("");
+    auto ids = pool_.with(
+      [&](postgres_connection& on) { return threads_of_runs(on, sql_, run_ids); });
+    if (!ids)
+      return ids.error();
+    return prune(*ids, [&run_ids](auto& thread) { mark_other_runs(thread, run_ids); });
+  }
+
+  result<void> copy_thread(const std::string& source, const std::string& target) override {
+    if (auto ok = check_copy(source, target); !ok)
+      return ok;
+    commits_.flush(source);
+    commits_.flush(target);
+    auto may_be_done = false;
+    return pool_.with([&](postgres_connection& on) {
+      return troupe::copy_thread(on, sql_, numbers_, source, target, may_be_done);
+    });
+  }
+
   void submit(save_request request, save_ack when,
               std::function<void(result<void>)> done) override {
     if (auto ok = check_request(request); !ok) {
@@ -76,6 +106,20 @@ public:
   }
 
 private:
+  result<prune_report> prune(const std::vector<std::string>& thread_ids,
+                             const postgres_rule& mark) {
+    prune_report all;
+    for (const auto& id : thread_ids) {
+      commits_.flush(id);
+      auto pruned =
+        pool_.with([&](postgres_connection& on) { return prune_thread(on, sql_, id, mark); });
+      if (!pruned)
+        return pruned.error();
+      all += *pruned;
+    }
+    return all;
+  }
+
   result<void> store(save_request request) {
     if (auto ok = check_request(request); !ok)
       return ok;
@@ -93,6 +137,7 @@ private:
   }
 
   const postgres_statements sql_;
+  const std::string numbers_; // the name of the sequence
   postgres_pool pool_;
   postgres_writer writer_;
   group_commit commits_; // the last member: its thread uses the others

@@ -82,6 +82,10 @@ constexpr std::string_view all_threads =
   "ORDER BY (c.ns = ''::bytea) DESC, k.checkpoint_id DESC, c.ns DESC LIMIT 1) newest ON true "
   "ORDER BY t.thread_id";
 
+constexpr std::string_view these_checkpoints =
+  " k USING unnest($1::int8[], $2::bytea[]) AS e(chain, id) WHERE k.chain = e.chain "
+  "AND k.checkpoint_id = e.id";
+
 constexpr std::string_view of_thread = "(SELECT chain FROM @.chains WHERE thread = $1::int8)";
 
 } // namespace
@@ -103,6 +107,7 @@ postgres_statements::postgres_statements(std::string_view schema) {
   begin = sql("BEGIN");
   begin_reading = sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   commit = sql("COMMIT");
+  rollback = sql("ROLLBACK");
 
   next_numbers = sql("SELECT nextval($1::text::regclass)");
   lock_threads = sql("SELECT thread_id, thread, owner FROM @.threads "
@@ -110,9 +115,12 @@ postgres_statements::postgres_statements(std::string_view schema) {
   make_threads = sql("INSERT INTO @.threads (thread_id, thread) "
                      "SELECT * FROM unnest($1::bytea[], $2::int8[]) "
                      "ON CONFLICT (thread_id) DO NOTHING RETURNING thread_id, thread");
-  find_chains = sql("SELECT c.thread, c.ns, c.chain FROM unnest($1::int8[], $2::bytea[]) "
-                    "AS e(thread, ns) JOIN @.chains c "
-                    "ON c.thread = e.thread AND sha256(c.ns) = sha256(e.ns)");
+  find_chains = sql("SELECT e.place, c.chain, k.checkpoint_id FROM "
+                    "unnest($1::int8[], $2::bytea[], $3::bytea[]) WITH ORDINALITY "
+                    "AS e(thread, ns, checkpoint_id, place) JOIN @.chains c "
+                    "ON c.thread = e.thread AND sha256(c.ns) = sha256(e.ns) "
+                    "LEFT JOIN @.checkpoints k "
+                    "ON k.chain = c.chain AND k.checkpoint_id = e.checkpoint_id");
   make_chain = sql("INSERT INTO @.chains (chain, thread, ns) "
                    "VALUES ($1::int8, $2::int8, $3::bytea)");
   set_owner = sql("UPDATE @.threads SET owner = $2::int8 WHERE thread = $1::int8");
@@ -165,6 +173,49 @@ postgres_statements::postgres_statements(std::string_view schema) {
   newest_parent = parent_of(newest_one);
   parent = parent_of(this_one);
   ancestors = sql(walk_up());
+
+  summaries = sql("SELECT c.ns, c.chain, k.checkpoint_id, k.parent_id, k.ts, k.metadata "
+                  "FROM @.chains c JOIN @.checkpoints k ON k.chain = c.chain "
+                  "WHERE c.thread = $1::int8 ORDER BY c.ns, k.checkpoint_id");
+  stored_of = sql("SELECT w.ns, w.checkpoint_id FROM (SELECT c.ns, k.chain, "
+                  "k.checkpoint_id, e.* FROM @.chains c JOIN @.checkpoints k ON k.chain = c.chain "
+                  "CROSS JOIN LATERAL unnest(k.channels, k.numbers, k.tags) "
+                  "AS e(channel, number, tag) WHERE c.thread = $1::int8 "
+                  "AND e.channel = $2::bytea) w"
+                  + values_of("w"));
+  erase_checkpoints = sql("DELETE FROM @.checkpoints" + std::string{these_checkpoints});
+  erase_their_writes = sql("DELETE FROM @.writes" + std::string{these_checkpoints});
+  erase_unused_values =
+    sql("WITH used AS MATERIALIZED (SELECT DISTINCT k.chain, e.* FROM @.checkpoints k "
+        "CROSS JOIN LATERAL unnest(k.channels, k.numbers, k.tags) AS e(channel, number, tag) "
+        "WHERE k.chain IN "
+        + std::string{of_thread}
+        + "), gone AS (DELETE FROM @.channel_values s WHERE s.chain IN " + std::string{of_thread}
+        + " AND NOT EXISTS (SELECT 1 FROM used u WHERE u.chain = s.chain AND u.number = s.number "
+          "AND u.tag = s.tag AND u.channel = s.channel) RETURNING 1) SELECT count(*) FROM gone");
+  erase_empty_chains =
+    sql("DELETE FROM @.chains c WHERE c.thread = $1::int8 "
+        "AND NOT EXISTS (SELECT 1 FROM @.checkpoints k WHERE k.chain = c.chain) "
+        "AND NOT EXISTS (SELECT 1 FROM @.writes w WHERE w.chain = c.chain)");
+  threads_of_runs =
+    sql("SELECT t.thread_id FROM @.threads t WHERE t.thread IN (SELECT c.thread FROM @.chains c "
+        "JOIN @.checkpoints k ON k.chain = c.chain WHERE k.run_id IS NOT NULL AND sha256(k.run_id) "
+        "= ANY (ARRAY(SELECT sha256(r) FROM unnest($1::bytea[]) r))) ORDER BY t.thread_id");
+  copy_chains = sql("INSERT INTO @.chains (chain, thread, ns) "
+                    "SELECT nextval($3::text::regclass), $2::int8, ns FROM @.chains "
+                    "WHERE thread = $1::int8");
+  auto copy = [&sql](std::string_view table, std::string_view columns) {
+    std::string name{columns};
+    return sql("INSERT INTO @." + std::string{table} + " (chain, " + name + ") SELECT target.chain, "
+               + name + " FROM @.chains source JOIN @.chains target ON target.thread = $2::int8 "
+                 "AND sha256(target.ns) = sha256(source.ns) JOIN @."
+               + std::string{table}
+               + " k ON k.chain = source.chain WHERE source.thread = $1::int8");
+  };
+  copy_checkpoints = copy("checkpoints", "checkpoint_id, parent_id, v, ts, metadata, run_id, "
+                                         "channels, numbers, tags, seen, updated");
+  copy_values = copy("channel_values", "channel, number, tag, value");
+  copy_writes = copy("writes", "checkpoint_id, task_id, slot, channel, task_path, value");
 }
 
 } // namespace troupe

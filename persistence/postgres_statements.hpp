@@ -19,6 +19,7 @@ struct postgres_statements {
   postgres_statement begin;
   postgres_statement begin_reading; // one view for several statements
   postgres_statement commit;
+  postgres_statement rollback;
 
   // ---- writing: numbers, threads and chains
   postgres_statement next_numbers;  // sequence → the first of a block of numbers_in_block
@@ -52,6 +53,19 @@ struct postgres_statements {
   postgres_statement parent;        // thread id, ns, checkpoint → chain, parent
   postgres_statement ancestors; // chain, first, channels, how many → "tuple" rows; only values
                                 // and writes of the channels, up to each one's first value
+
+  // ---- pruning and copying
+  postgres_statement summaries;         // thread → ns, chain, checkpoint, parent, ts, metadata
+  postgres_statement stored_of;         // thread, channel → ns, checkpoint with a value of it
+  postgres_statement erase_checkpoints; // chains, checkpoints
+  postgres_statement erase_their_writes; // chains, checkpoints
+  postgres_statement erase_unused_values; // thread → how many
+  postgres_statement erase_empty_chains;  // thread
+  postgres_statement threads_of_runs;     // run ids → thread ids
+  postgres_statement copy_chains;         // source thread, target thread, sequence
+  postgres_statement copy_checkpoints;    // source thread, target thread, as the following
+  postgres_statement copy_values;
+  postgres_statement copy_writes;
 };
 
 inline constexpr std::int64_t numbers_in_block = 1024; // as the sequence increments

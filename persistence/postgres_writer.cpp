@@ -1,6 +1,6 @@
 // Invariants:
 //  - locked_ holds exactly the threads whose rows the open transaction has locked.
-//  - chains_ is what is committed, or is of the open transaction; an abort forgets it.
+//  - What is known of a thread was read after its row was locked, and is forgotten with the lock.
 //  - A connection that failed is given up; what it had not committed, the server rolls back.
 #include "persistence/postgres_writer.hpp"
 
@@ -72,8 +72,8 @@ void postgres_writer::foresee(std::span<const commit_job> jobs) {
   for (const auto& job : jobs) {
     if (foreseen_.size() == limits::postgres_threads_locked_max)
       return;
-    if (!job.is_empty())
-      foreseen_.insert(job.request.ref.thread_id);
+    if (!job.is_empty() && !job.upkeep)
+      foreseen_.insert(place_of(job.request));
   }
 }
 
@@ -82,7 +82,7 @@ void postgres_writer::foresee(std::span<const commit_job> jobs) {
 result<void> postgres_writer::connect() {
   if (connection_ && connection_->is_usable())
     return {};
-  forget();
+  give_up();
   auto began = clock::now();
   if (unreachable_ && began < no_attempt_before_)
     return *unreachable_;
@@ -102,8 +102,6 @@ result<void> postgres_writer::begin() {
   if (auto ok = connect(); !ok)
     return ok;
   locked_.clear();
-  if (chains_.size() > limits::store_threads_cached_max)
-    chains_.clear();
   return connection_->send(sql_.begin);
 }
 
@@ -126,32 +124,34 @@ result<void> postgres_writer::commit() {
   if (committed)
     return {};
   auto why = committed.error();
-  forget();
+  give_up();
   return why;
 }
 
 void postgres_writer::abort() {
-  forget();
+  locked_.clear();
+  if (!connection_ || !connection_->is_usable() || !connection_->ask(sql_.rollback))
+    give_up();
 }
 
-void postgres_writer::forget() {
+void postgres_writer::give_up() {
   connection_.reset();
   locked_.clear();
-  chains_.clear();
 }
 
 write_outcome postgres_writer::write(const commit_job& job) {
   const auto& request = job.request;
   if (auto encoded = encoded_.encode(request, nullptr); !encoded)
     return {.answer = encoded.error()};
-  auto found = find_or_lock(request.ref.thread_id);
+  auto found = find_or_lock(request);
   if (!found)
     return {.answer = found.error(), .transaction_stands = false};
-  foreseen_.erase(request.ref.thread_id);
+  foreseen_.erase(place_of(request));
   auto& thread = **found;
-  auto owner = thread.is_there ? thread.owner : 0;
-  if (auto ok = check_claim(request, owner); !ok)
+  if (auto ok = check_claim(request, thread.is_there ? thread.owner : 0); !ok)
     return {.answer = ok.error()};
+  if (auto ok = check_parent(request, thread); !ok)
+    return {.answer = ok.error(), .transaction_stands = connection_->is_usable()};
   auto written = job.delete_thread ? erase(thread) : store(request, thread);
   if (!written)
     return {.answer = written.error(), .transaction_stands = false};
@@ -160,23 +160,36 @@ write_outcome postgres_writer::write(const commit_job& job) {
 
 // ---- threads and numbers ------------------------------------------------------------------------
 
+postgres_writer::place postgres_writer::place_of(const save_request& request) {
+  return {request.ref.thread_id, request.ref.checkpoint_ns,
+          request.claim && request.put ? request.put->parent_id : std::string{}};
+}
+
+// With all that are foreseen: two round trips as a rule, however many there are.
 result<postgres_writer::locked_thread*>
-postgres_writer::find_or_lock(const std::string& thread_id) {
+postgres_writer::find_or_lock(const save_request& request) {
+  const auto& thread_id = request.ref.thread_id;
   if (auto known = locked_.find(thread_id); known != locked_.end())
     return &known->second;
-  foreseen_.insert(thread_id);
+  foreseen_.insert(place_of(request));
   std::vector<std::string> wanted;
-  for (const auto& id : foreseen_)
-    if (!locked_.contains(id))
-      wanted.push_back(id);
-  if (auto ok = lock(wanted); !ok)
+  std::vector<place> places;
+  for (const auto& at : foreseen_) {
+    if (locked_.contains(at.thread_id))
+      continue;
+    places.push_back(at);
+    if (wanted.empty() || wanted.back() != at.thread_id)
+      wanted.push_back(at.thread_id);
+  }
+  if (auto ok = lock(std::move(wanted)); !ok)
+    return ok.error();
+  if (auto ok = look_up(places); !ok)
     return ok.error();
   return &locked_.at(thread_id);
 }
 
 // In the order of the ids, so that two writers do not wait for each other in a circle.
-result<void> postgres_writer::lock(const std::vector<std::string>& thread_ids) {
-  auto wanted = thread_ids;
+result<void> postgres_writer::lock(std::vector<std::string> wanted) {
   for (int round = 0; round < lock_rounds_max; ++round) {
     if (auto ok = lock_those_there(wanted); !ok)
       return ok;
@@ -201,12 +214,13 @@ result<void> postgres_writer::lock_those_there(const std::vector<std::string>& t
     return rows.error();
   for (std::size_t row = 0; row < rows->size(); ++row)
     locked_[rows->string(row, 0)] = {.number = rows->number(row, 1),
-                                     .owner = std::bit_cast<std::uint64_t>(rows->number(row, 2))};
+                                     .owner = std::bit_cast<std::uint64_t>(rows->number(row, 2)),
+                                     .chains = {}};
   return {};
 }
 
 result<void> postgres_writer::make_missing(const std::vector<std::string>& thread_ids) {
-  if (auto ok = take_number(thread_ids.size()); !ok)
+  if (auto ok = take_numbers(thread_ids.size()); !ok)
     return ok;
   std::vector<std::int64_t> numbers;
   for (std::size_t i = 0; i < thread_ids.size(); ++i)
@@ -217,12 +231,12 @@ result<void> postgres_writer::make_missing(const std::vector<std::string>& threa
   if (!rows)
     return rows.error();
   for (std::size_t row = 0; row < rows->size(); ++row)
-    locked_[rows->string(row, 0)] = {.number = rows->number(row, 1), .is_unused = true};
+    locked_[rows->string(row, 0)] = {.number = rows->number(row, 1), .is_unused = true, .chains = {}};
   return {};
 }
 
 // At least so many numbers are left afterwards.
-result<void> postgres_writer::take_number(std::size_t count) {
+result<void> postgres_writer::take_numbers(std::size_t count) {
   static_assert(limits::postgres_threads_locked_max <= numbers_in_block);
   if (numbers_end_ - next_number_ >= static_cast<std::int64_t>(count))
     return {};
@@ -236,28 +250,53 @@ result<void> postgres_writer::take_number(std::size_t count) {
   return {};
 }
 
-// Nobody else can make one: the thread is locked.
-result<std::int64_t> postgres_writer::chain_of(std::int64_t thread, const std::string& ns) {
-  auto& known = chains_[thread];
-  if (auto at = known.find(ns); at != known.end())
-    return at->second;
-  if (known.size() >= limits::store_threads_chains_max)
-    known.clear();
+result<void> postgres_writer::look_up(const std::vector<place>& places) {
+  std::vector<std::int64_t> threads;
+  std::vector<std::string_view> namespaces;
+  std::vector<std::string_view> parents;
+  for (const auto& at : places) {
+    auto& thread = locked_.at(at.thread_id);
+    thread.chains.try_emplace(at.ns);
+    threads.push_back(thread.number);
+    namespaces.push_back(at.ns);
+    parents.push_back(at.parent_id);
+  }
   postgres_params params;
-  params.number_array(std::vector{thread}).bytes_array(std::vector<std::string_view>{ns});
+  params.number_array(threads).bytes_array(namespaces).bytes_array(parents);
   auto rows = connection_->ask(sql_.find_chains, params);
   if (!rows)
     return rows.error();
-  if (rows->size() != 0)
-    return known[ns] = rows->number(0, 2);
-  if (auto ok = take_number(1); !ok)
-    return ok.error();
-  auto chain = next_number_++;
-  postgres_params row;
-  row.number(chain).number(thread).bytes(ns);
-  if (auto ok = connection_->send(sql_.make_chain, row); !ok)
-    return ok.error();
-  return known[ns] = chain;
+  for (std::size_t row = 0; row < rows->size(); ++row) {
+    const auto& at = places.at(static_cast<std::size_t>(rows->number(row, 0)) - 1);
+    auto& chain = locked_.at(at.thread_id).chains.at(at.ns);
+    chain.number = rows->number(row, 1);
+    if (!rows->is_null(row, 2))
+      chain.present.insert(at.parent_id);
+  }
+  return {};
+}
+
+result<postgres_writer::known_chain*> postgres_writer::find_chain(const save_request& request,
+                                                                  locked_thread& thread) {
+  const auto& ns = request.ref.checkpoint_ns;
+  if (!thread.chains.contains(ns))
+    if (auto ok = look_up({place_of(request)}); !ok)
+      return ok.error();
+  return &thread.chains.at(ns);
+}
+
+// What a run goes on from may have been pruned.
+result<void> postgres_writer::check_parent(const save_request& request, locked_thread& thread) {
+  if (!request.claim || !request.put || request.put->parent_id.empty())
+    return {};
+  const auto& parent = request.put->parent_id;
+  auto chain = find_chain(request, thread);
+  if (!chain)
+    return chain.error();
+  if ((*chain)->number != 0 && !(*chain)->present.contains(parent))
+    if (auto ok = look_up({place_of(request)}); !ok)
+      return ok;
+  return (*chain)->present.contains(parent) ? result<void>{} : parent_is_gone(request);
 }
 
 // ---- storing ------------------------------------------------------------------------------------
@@ -273,34 +312,53 @@ result<void> postgres_writer::erase(locked_thread& thread) {
       return ok;
   postgres_params row;
   row.number_array(std::vector{thread.number});
-  chains_.erase(thread.number);
   thread.is_there = false;
   thread.is_unused = false;
+  for (auto& [ns, chain] : thread.chains)
+    chain = {};
   return connection_->send(sql_.erase_threads, row);
 }
 
 result<void> postgres_writer::store(const save_request& request, locked_thread& thread) {
   if (auto ok = store_owner(request, thread); !ok)
     return ok;
-  auto chain = chain_of(thread.number, request.ref.checkpoint_ns);
-  if (!chain)
-    return chain.error();
+  auto found = find_chain(request, thread);
+  if (!found)
+    return found.error();
+  auto& chain = **found;
+  if (chain.number == 0)
+    if (auto ok = make_chain(request, thread, chain); !ok)
+      return ok;
   for (const auto& task : request.writes)
-    if (auto ok = store_writes(*chain, request.ref.checkpoint_id, task); !ok)
+    if (auto ok = store_writes(chain.number, request.ref.checkpoint_id, task); !ok)
       return ok;
   if (!request.put)
     return {};
-  if (auto ok = store_values(*chain, *request.put); !ok)
+  chain.present.insert(request.put->checkpoint.id);
+  if (auto ok = store_values(chain.number, *request.put); !ok)
     return ok;
-  return store_checkpoint(*chain, *request.put);
+  return store_checkpoint(chain.number, *request.put);
+}
+
+// Nobody else can make one meanwhile: the thread is locked.
+result<void> postgres_writer::make_chain(const save_request& request, const locked_thread& thread,
+                                         known_chain& chain) {
+  if (auto ok = take_numbers(1); !ok)
+    return ok;
+  chain.number = next_number_++;
+  postgres_params params;
+  params.number(chain.number).number(thread.number).bytes(request.ref.checkpoint_ns);
+  return connection_->send(sql_.make_chain, params);
 }
 
 // A thread that this transaction deleted is made anew; its row stays locked.
 result<void> postgres_writer::store_owner(const save_request& request, locked_thread& thread) {
   if (!thread.is_there) {
-    if (auto ok = take_number(1); !ok)
+    if (auto ok = take_numbers(1); !ok)
       return ok;
-    thread = {.number = next_number_++};
+    thread.number = next_number_++;
+    thread.owner = 0;
+    thread.is_there = true;
     const std::string_view ids[] = {request.ref.thread_id};
     postgres_params params;
     params.bytes_array(ids).number_array(std::vector{thread.number});

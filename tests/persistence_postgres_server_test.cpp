@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <optional>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 namespace troupe::test {
@@ -88,6 +89,7 @@ struct postgres_server::state {
   started server;
   std::thread drain;
   PGconn* beside = nullptr;
+  bool is_made = false;
   int schemas = 0;
 };
 
@@ -109,9 +111,16 @@ postgres_server::postgres_server() : state_{std::make_unique<state>()} {
   int status = 0;
   waitpid(made.pid, &status, 0);
   BOOST_REQUIRE_MESSAGE(status == 0, "initdb: " + said);
+  std::ifstream trusted{s.data / "pg_hba.conf"};
+  std::string rules{std::istreambuf_iterator<char>{trusted}, {}};
+  std::ofstream{s.data / "pg_hba.conf"} << "local all guarded scram-sha-256\n" << rules;
   start();
   run("CREATE ROLE troupe LOGIN");
+  run("CREATE ROLE guarded LOGIN PASSWORD 'right'");
+  run("CREATE ROLE guest LOGIN");
   run("CREATE DATABASE troupe OWNER troupe");
+  state_->is_made = true;
+  PQfinish(std::exchange(state_->beside, nullptr)); // from now on in that database
 }
 
 postgres_server::~postgres_server() {
@@ -155,7 +164,7 @@ std::string postgres_server::run(const std::string& sql) {
   auto*& beside = state_->beside;
   if (!beside)
     beside =
-      PQconnectdb(conninfo("postgres", state_->schemas == 0 ? "postgres" : "troupe").c_str());
+      PQconnectdb(conninfo("postgres", state_->is_made ? "troupe" : "postgres").c_str());
   auto* done = PQexec(beside, sql.c_str());
   auto status = PQresultStatus(done);
   std::string answer = PQntuples(done) > 0 ? PQgetvalue(done, 0, 0) : "";
