@@ -123,8 +123,7 @@ bool group_commit::wait_for_work() {
   queued_.store(0, std::memory_order_release);
   auto stop = stopping_ && taken_.empty();
   lock.unlock();
-  if (!taken_.empty())
-    sink_.foresee(taken_);
+  foresee(taken_);
   return stop;
 }
 
@@ -139,6 +138,10 @@ void group_commit::run() {
     if (is_open_ && (stop || is_due()))
       close();
   }
+}
+
+void group_commit::foresee(std::span<const commit_job> jobs) {
+  taken_stay_together_ = !jobs.empty() && sink_.foresee(jobs);
 }
 
 void group_commit::take(commit_job job) {
@@ -225,6 +228,13 @@ void group_commit::write_again(commit_job job) {
 }
 
 result<void> group_commit::rewrite_batch() {
+  foresee(batch_);
+  auto rewritten = write_batch();
+  foresee(std::span{taken_}.subspan(next_taken_));
+  return rewritten;
+}
+
+result<void> group_commit::write_batch() {
   if (auto begun = sink_.begin(); !begun)
     return begun;
   std::vector<commit_job> written;
@@ -249,6 +259,8 @@ result<void> group_commit::rewrite_batch() {
 bool group_commit::is_due() const {
   if (batch_bytes_ >= limits::commit_bytes_max || (batch_is_awaited_ && queue_is_empty()))
     return true;
+  if (taken_stay_together_ && next_taken_ < taken_.size())
+    return false;
   return clock::now() >= opened_at_ + window_;
 }
 

@@ -103,11 +103,10 @@ private:
       chains[ns] = rows->number(row, 1);
       auto metadata = from_msgpack(rows->bytes(row, 5));
       if (!metadata)
-        return error{errc::checkpoint_corrupt,
-                     "prune a thread: the metadata of checkpoint `" + rows->string(row, 2)
-                       + "` does not fit"};
-      all.back().checkpoints.push_back({rows->string(row, 2), rows->string(row, 3),
-                                        rows->string(row, 4), std::move(*metadata)});
+        return error{errc::checkpoint_corrupt, "prune a thread: the metadata of checkpoint `"
+                                                 + rows->string(row, 2) + "` does not fit"};
+      all.back().checkpoints.push_back(
+        {rows->string(row, 2), rows->string(row, 3), rows->string(row, 4), std::move(*metadata)});
     }
     return all;
   }
@@ -201,9 +200,10 @@ result<void> copy_thread(postgres_connection& on, const postgres_statements& sql
                          const std::string& sequence, const std::string& source,
                          const std::string& target, bool& may_be_done) {
   if (may_be_done)
-    return error{errc::storage_failed,
-                 "copy a thread: the connection was lost while the copy was committed: see whether `"
-                   + target + "` is there"};
+    return error{
+      errc::storage_failed,
+      "copy a thread: the connection was lost while the copy was committed: see whether `" + target
+        + "` is there"};
   if (auto ok = on.send(sql.begin); !ok)
     return ok;
   postgres_params both;

@@ -78,8 +78,8 @@ public:
 
   result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids) override {
     commits_.flush("");
-    auto ids = pool_.with(
-      [&](postgres_connection& on) { return threads_of_runs(on, sql_, run_ids); });
+    auto ids =
+      pool_.with([&](postgres_connection& on) { return threads_of_runs(on, sql_, run_ids); });
     if (!ids)
       return ids.error();
     return prune(*ids, [&run_ids](auto& thread) { mark_other_runs(thread, run_ids); });

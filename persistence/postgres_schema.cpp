@@ -67,7 +67,10 @@ public:
 
   /// Runs the migration after `from`, unless somebody else did meanwhile.
   result<void> advance(std::int64_t from, const postgres_migration& migration) {
-    if (auto ok = lock(); !ok)
+    if (auto ok = ask(lock_); !ok)
+      return ok;
+    // Only behind the lock: a transaction that began before may not see the tables made since.
+    if (auto ok = on_.send_once("BEGIN"); !ok)
       return ok;
     auto now = version();
     if (!now)
@@ -77,16 +80,13 @@ public:
         return ok;
     if (auto ok = on_.send_once("COMMIT"); !ok)
       return ok;
-    auto done = on_.finish();
-    return done ? result<void>{} : done.error();
+    return ask(unlock_);
   }
 
 private:
-  result<void> lock() {
-    if (auto ok = on_.send_once("BEGIN"); !ok)
-      return ok;
-    auto locked = on_.ask(lock_, text_params({std::string{"troupe "} + std::string{schema_}}));
-    return locked ? result<void>{} : locked.error();
+  result<void> ask(const postgres_statement& statement) {
+    auto done = on_.ask(statement, text_params({"troupe " + std::string{schema_}}));
+    return done ? result<void>{} : done.error();
   }
 
   result<void> run(std::int64_t from, const postgres_migration& migration) {
@@ -110,7 +110,9 @@ private:
   std::string_view part_;
   const postgres_statement is_there_{"SELECT to_regclass($1::text)::oid::int8"};
   const postgres_statement lock_{
-    "SELECT 1::int8 FROM pg_advisory_xact_lock(hashtextextended($1::text, 0))"};
+    "SELECT 1::int8 FROM pg_advisory_lock(hashtextextended($1::text, 0))"};
+  const postgres_statement unlock_{
+    "SELECT 1::int8 FROM pg_advisory_unlock(hashtextextended($1::text, 0))"};
   const postgres_statement version_;
   const postgres_statement record_;
 };

@@ -189,28 +189,27 @@ postgres_statements::postgres_statements(std::string_view schema) {
     sql("WITH used AS MATERIALIZED (SELECT DISTINCT k.chain, e.* FROM @.checkpoints k "
         "CROSS JOIN LATERAL unnest(k.channels, k.numbers, k.tags) AS e(channel, number, tag) "
         "WHERE k.chain IN "
+        + std::string{of_thread} + "), gone AS (DELETE FROM @.channel_values s WHERE s.chain IN "
         + std::string{of_thread}
-        + "), gone AS (DELETE FROM @.channel_values s WHERE s.chain IN " + std::string{of_thread}
         + " AND NOT EXISTS (SELECT 1 FROM used u WHERE u.chain = s.chain AND u.number = s.number "
           "AND u.tag = s.tag AND u.channel = s.channel) RETURNING 1) SELECT count(*) FROM gone");
-  erase_empty_chains =
-    sql("DELETE FROM @.chains c WHERE c.thread = $1::int8 "
-        "AND NOT EXISTS (SELECT 1 FROM @.checkpoints k WHERE k.chain = c.chain) "
-        "AND NOT EXISTS (SELECT 1 FROM @.writes w WHERE w.chain = c.chain)");
-  threads_of_runs =
-    sql("SELECT t.thread_id FROM @.threads t WHERE t.thread IN (SELECT c.thread FROM @.chains c "
-        "JOIN @.checkpoints k ON k.chain = c.chain WHERE k.run_id IS NOT NULL AND sha256(k.run_id) "
-        "= ANY (ARRAY(SELECT sha256(r) FROM unnest($1::bytea[]) r))) ORDER BY t.thread_id");
+  erase_empty_chains = sql("DELETE FROM @.chains c WHERE c.thread = $1::int8 "
+                           "AND NOT EXISTS (SELECT 1 FROM @.checkpoints k WHERE k.chain = c.chain) "
+                           "AND NOT EXISTS (SELECT 1 FROM @.writes w WHERE w.chain = c.chain)");
+  threads_of_runs = sql(
+    "SELECT t.thread_id FROM @.threads t WHERE t.thread IN (SELECT c.thread FROM @.chains c "
+    "JOIN @.checkpoints k ON k.chain = c.chain WHERE k.run_id IS NOT NULL AND sha256(k.run_id) "
+    "= ANY (ARRAY(SELECT sha256(r) FROM unnest($1::bytea[]) r))) ORDER BY t.thread_id");
   copy_chains = sql("INSERT INTO @.chains (chain, thread, ns) "
                     "SELECT nextval($3::text::regclass), $2::int8, ns FROM @.chains "
                     "WHERE thread = $1::int8");
   auto copy = [&sql](std::string_view table, std::string_view columns) {
     std::string name{columns};
-    return sql("INSERT INTO @." + std::string{table} + " (chain, " + name + ") SELECT target.chain, "
-               + name + " FROM @.chains source JOIN @.chains target ON target.thread = $2::int8 "
-                 "AND sha256(target.ns) = sha256(source.ns) JOIN @."
-               + std::string{table}
-               + " k ON k.chain = source.chain WHERE source.thread = $1::int8");
+    return sql(
+      "INSERT INTO @." + std::string{table} + " (chain, " + name + ") SELECT target.chain, " + name
+      + " FROM @.chains source JOIN @.chains target ON target.thread = $2::int8 "
+        "AND sha256(target.ns) = sha256(source.ns) JOIN @."
+      + std::string{table} + " k ON k.chain = source.chain WHERE source.thread = $1::int8");
   };
   copy_checkpoints = copy("checkpoints", "checkpoint_id, parent_id, v, ts, metadata, run_id, "
                                          "channels, numbers, tags, seen, updated");

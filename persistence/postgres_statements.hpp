@@ -55,10 +55,10 @@ struct postgres_statements {
                                 // and writes of the channels, up to each one's first value
 
   // ---- pruning and copying
-  postgres_statement summaries;         // thread → ns, chain, checkpoint, parent, ts, metadata
-  postgres_statement stored_of;         // thread, channel → ns, checkpoint with a value of it
-  postgres_statement erase_checkpoints; // chains, checkpoints
-  postgres_statement erase_their_writes; // chains, checkpoints
+  postgres_statement summaries;           // thread → ns, chain, checkpoint, parent, ts, metadata
+  postgres_statement stored_of;           // thread, channel → ns, checkpoint with a value of it
+  postgres_statement erase_checkpoints;   // chains, checkpoints
+  postgres_statement erase_their_writes;  // chains, checkpoints
   postgres_statement erase_unused_values; // thread → how many
   postgres_statement erase_empty_chains;  // thread
   postgres_statement threads_of_runs;     // run ids → thread ids

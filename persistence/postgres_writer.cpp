@@ -67,14 +67,13 @@ postgres_writer::postgres_writer(const postgres_options& options, const postgres
 
 // ---- transactions -------------------------------------------------------------------------------
 
-void postgres_writer::foresee(std::span<const commit_job> jobs) {
+// One by one, each would cost as much as all of them together.
+bool postgres_writer::foresee(std::span<const commit_job> jobs) {
   foreseen_.clear();
-  for (const auto& job : jobs) {
-    if (foreseen_.size() == limits::postgres_threads_locked_max)
-      return;
+  for (const auto& job : jobs)
     if (!job.is_empty() && !job.upkeep)
       foreseen_.insert(place_of(job.request));
-  }
+  return true;
 }
 
 // Who waits for an unreachable server waits once: for as long as the attempt took, there is no
@@ -166,22 +165,21 @@ postgres_writer::place postgres_writer::place_of(const save_request& request) {
 }
 
 // With all that are foreseen: two round trips as a rule, however many there are.
-result<postgres_writer::locked_thread*>
-postgres_writer::find_or_lock(const save_request& request) {
+result<postgres_writer::locked_thread*> postgres_writer::find_or_lock(const save_request& request) {
   const auto& thread_id = request.ref.thread_id;
   if (auto known = locked_.find(thread_id); known != locked_.end())
     return &known->second;
-  foreseen_.insert(place_of(request));
-  std::vector<std::string> wanted;
-  std::vector<place> places;
+  std::set<std::string> wanted{thread_id};
+  std::vector<place> places{place_of(request)};
   for (const auto& at : foreseen_) {
+    if (places.size() == limits::postgres_threads_locked_max)
+      break;
     if (locked_.contains(at.thread_id))
       continue;
+    wanted.insert(at.thread_id);
     places.push_back(at);
-    if (wanted.empty() || wanted.back() != at.thread_id)
-      wanted.push_back(at.thread_id);
   }
-  if (auto ok = lock(std::move(wanted)); !ok)
+  if (auto ok = lock({wanted.begin(), wanted.end()}); !ok)
     return ok.error();
   if (auto ok = look_up(places); !ok)
     return ok.error();
@@ -231,7 +229,8 @@ result<void> postgres_writer::make_missing(const std::vector<std::string>& threa
   if (!rows)
     return rows.error();
   for (std::size_t row = 0; row < rows->size(); ++row)
-    locked_[rows->string(row, 0)] = {.number = rows->number(row, 1), .is_unused = true, .chains = {}};
+    locked_[rows->string(row, 0)] = {
+      .number = rows->number(row, 1), .is_unused = true, .chains = {}};
   return {};
 }
 

@@ -22,7 +22,7 @@ class postgres_writer final : public commit_sink {
 public:
   postgres_writer(const postgres_options& options, const postgres_statements& sql);
 
-  void foresee(std::span<const commit_job> jobs) override;
+  bool foresee(std::span<const commit_job> jobs) override;
   result<void> begin() override;
   write_outcome write(const commit_job& job) override;
   result<void> commit() override;
@@ -41,8 +41,8 @@ private:
   struct locked_thread {
     std::int64_t number = 0;
     std::uint64_t owner = 0;
-    bool is_there = true;   // not deleted
-    bool is_unused = false; // its row was only made to lock it
+    bool is_there = true;                      // not deleted
+    bool is_unused = false;                    // its row was only made to lock it
     std::map<std::string, known_chain> chains; // by namespace: those that were looked for
   };
   /// What a request needs to know: a chain, and whether it has a checkpoint.

@@ -170,11 +170,11 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_with_the_server_is_said) {
 }
 
 BOOST_DATA_TEST_CASE(no_message_contains_the_password,
-                     boost::unit_test::data::make({
-                       "postgresql://me:sec/ret@/db", "postgresql://me:sec@ret@host/db",
-                       "postgresql://me:sec?ret@host/db", "postgresql://me:sec#ret@host/db",
-                       "postgres://me:sec%ret@host/db", "password=sec ret", "passwort=secret",
-                       "host=h pa'ss=secret", "password='secret"}),
+                     boost::unit_test::data::make(
+                       {"postgresql://me:sec/ret@/db", "postgresql://me:sec@ret@host/db",
+                        "postgresql://me:sec?ret@host/db", "postgresql://me:sec#ret@host/db",
+                        "postgres://me:sec%ret@host/db", "password=sec ret", "passwort=secret",
+                        "host=h pa'ss=secret", "password='secret"}),
                      conninfo) {
   options.conninfo = conninfo;
   auto refused = open_postgres_saver(options);
@@ -354,8 +354,7 @@ BOOST_AUTO_TEST_CASE(of_two_runs_that_go_on_from_one_state_one_stores_the_step) 
 BOOST_AUTO_TEST_CASE(a_refused_run_leaves_no_thread_behind) {
   auto late = request_for("t", 1);
   late.claim = thread_claim{5, 5};
-  require_error(test::submit(*saver, std::move(late), save_ack::durable).get(),
-                errc::conflict);
+  require_error(test::submit(*saver, std::move(late), save_ack::durable).get(), errc::conflict);
   BOOST_TEST(run("SELECT count(*) FROM @.threads") == "0");
 }
 

@@ -163,8 +163,7 @@ postgres_options postgres_server::fresh_options() {
 std::string postgres_server::run(const std::string& sql) {
   auto*& beside = state_->beside;
   if (!beside)
-    beside =
-      PQconnectdb(conninfo("postgres", state_->is_made ? "troupe" : "postgres").c_str());
+    beside = PQconnectdb(conninfo("postgres", state_->is_made ? "troupe" : "postgres").c_str());
   auto* done = PQexec(beside, sql.c_str());
   auto status = PQresultStatus(done);
   std::string answer = PQntuples(done) > 0 ? PQgetvalue(done, 0, 0) : "";
