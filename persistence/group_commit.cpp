@@ -167,7 +167,10 @@ bool group_commit::wait_for_work() {
   next_taken_ = 0;
   std::swap(taken_, queue_);
   queued_.store(0, std::memory_order_release);
-  return stopping_ && taken_.empty();
+  auto stop = stopping_ && taken_.empty();
+  lock.unlock();
+  foresee(taken_);
+  return stop;
 }
 
 // ---- the transaction ----------------------------------------------------------------------------
@@ -194,6 +197,13 @@ void group_commit::give_up() {
   sink_.abort();
   is_open_ = false;
   settle(no_memory());
+}
+
+// Without memory for it the sink knows nothing of what comes.
+void group_commit::foresee(std::span<const commit_job> jobs) {
+  taken_stay_together_ = false;
+  static_cast<void>(
+    had_memory([&] { taken_stay_together_ = !jobs.empty() && sink_.foresee(jobs); }));
 }
 
 void group_commit::take(commit_job& job) {
@@ -284,6 +294,13 @@ void group_commit::write_again(commit_job& job) {
 }
 
 result<void> group_commit::rewrite_batch() {
+  foresee(batch_);
+  auto rewritten = write_batch();
+  foresee(std::span{taken_}.subspan(next_taken_));
+  return rewritten;
+}
+
+result<void> group_commit::write_batch() {
   if (auto begun = sink_.begin(); !begun)
     return begun;
   for (auto job = batch_.begin(); job != batch_.end();) {
@@ -305,6 +322,8 @@ result<void> group_commit::rewrite_batch() {
 bool group_commit::is_due() const {
   if (batch_bytes_ >= limits::commit_bytes_max || (batch_is_awaited_ && queue_is_empty()))
     return true;
+  if (taken_stay_together_ && next_taken_ < taken_.size())
+    return false;
   return clock::now() >= opened_at_ + window_;
 }
 
@@ -316,10 +335,11 @@ void group_commit::close() {
     settle(commit_batch());
 }
 
-// A single job gets a second chance: the sink may have made room, or opened the store anew.
+// A single job gets a second chance: the sink may have made room, or opened the store anew. A batch
+// does when the sink says so.
 result<void> group_commit::commit_batch() {
   auto committed = sink_.commit();
-  if (committed || batch_.size() > 1)
+  if (committed || (batch_.size() > 1 && !sink_.may_repeat()))
     return committed;
   auto rewritten = rewrite_batch();
   return rewritten ? sink_.commit() : rewritten;

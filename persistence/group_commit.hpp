@@ -10,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -51,11 +52,17 @@ public:
   virtual write_outcome write(const commit_job& job) = 0;
   virtual result<void> commit() = 0; // ends the transaction, also when it fails
   virtual void abort() = 0;
+  /// The jobs that will come next, instead of those foreseen before: to prepare for all at once.
+  /// True: they belong into one transaction, even if it gets older than the window.
+  virtual bool foresee(std::span<const commit_job>) { return false; }
+  /// Whether the commit that failed may succeed when the same is written once more, or even did.
+  virtual bool may_repeat() const { return false; }
 };
 
 /// Gathers jobs into transactions.
 /// A transaction is committed when a durable job is in it and no other waits, when it is as old as
-/// the window, or when it holds limits::commit_bytes_max.
+/// the window (and, if the sink wants that, all that was taken off the queue at once is in it), or
+/// when it holds limits::commit_bytes_max.
 /// Thread: submit() and flush() on any; `done` is called on the writer thread, must not throw, be
 ///         short, and not drop the last reference to this object's owner.
 /// Order:  jobs are written in the order of submit(). A job that breaks the transaction does not
@@ -93,6 +100,8 @@ private:
   void enter(commit_job& job, const write_outcome& outcome);
   void write_again(commit_job& job);
   result<void> rewrite_batch();
+  result<void> write_batch();
+  void foresee(std::span<const commit_job> jobs);
   bool is_due() const;
   void close();
   result<void> commit_batch();
@@ -113,7 +122,8 @@ private:
 
   std::vector<commit_job> taken_; // off the queue, not yet written
   std::size_t next_taken_ = 0;
-  std::vector<commit_job> batch_; // in the open transaction
+  bool taken_stay_together_ = false; // in one transaction
+  std::vector<commit_job> batch_;    // in the open transaction
   bool is_open_ = false;
   std::size_t batch_bytes_ = 0;
   bool batch_is_awaited_ = false; // by a durable job

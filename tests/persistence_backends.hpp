@@ -4,6 +4,7 @@
 #include <troupe/keyring.hpp>
 
 #include "tests/persistence_fixture.hpp"
+#include "tests/postgres_server.hpp"
 
 #include <boost/mpl/list.hpp>
 
@@ -28,6 +29,12 @@ struct encrypted_lmdb_backend {
       .value();
 };
 
-using backends = boost::mpl::list<memory_backend, lmdb_backend, encrypted_lmdb_backend>;
+struct postgres_backend {
+  std::shared_ptr<troupe::saver> saver =
+    open_postgres_saver(postgres_server::of_this_program().fresh_options()).value();
+};
+
+using backends =
+  boost::mpl::list<memory_backend, lmdb_backend, encrypted_lmdb_backend, postgres_backend>;
 
 } // namespace troupe::test

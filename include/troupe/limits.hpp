@@ -95,5 +95,20 @@ inline constexpr unsigned embedding_attempts_default = 4; // on 429, 5xx, lost c
 inline constexpr std::chrono::milliseconds embedding_retry_first{500}; // doubles with each attempt
 inline constexpr std::chrono::milliseconds embedding_retry_max{
   30'000}; // longest wait, also when the server asks for more
+// Postgres. Connections for reading; one more writes.
+inline constexpr std::size_t postgres_pool_size_default = 4;
+inline constexpr std::size_t postgres_pool_size_max = 1024;                    // invalid_config
+inline constexpr std::chrono::milliseconds postgres_connect_timeout{5000};     // storage_failed
+inline constexpr std::chrono::milliseconds postgres_statement_timeout{30'000}; // storage_failed
+inline constexpr std::chrono::milliseconds postgres_silence_margin{5000}; // the client's, beyond it
+inline constexpr std::chrono::milliseconds postgres_lock_timeout{15'000}; // storage_locked
+// The server ends a transaction whose process stands still; shorter than the wait for its locks.
+inline constexpr std::chrono::milliseconds postgres_idle_in_transaction{10'000};
+inline constexpr std::size_t postgres_schema_bytes_max = 63;          // of a name; invalid_config
+inline constexpr std::size_t postgres_statement_bytes_max = 8u << 20; // of values; more are split
+inline constexpr std::size_t postgres_threads_locked_max = 1000; // at once, of those in a queue
+inline constexpr std::size_t postgres_rows_fetched = 64; // checkpoints of a list in one answer
+inline constexpr std::size_t postgres_ancestors_fetched = 256; // of a history in one answer
+inline constexpr std::size_t postgres_pruned_max = 1000;       // checkpoints in one transaction
 
 } // namespace troupe::limits

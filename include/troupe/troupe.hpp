@@ -19,6 +19,7 @@
 #include <troupe/node_body.hpp>
 #include <troupe/node_cache.hpp>
 #include <troupe/policy.hpp>
+#include <troupe/postgres.hpp>
 #include <troupe/run_input.hpp>
 #include <troupe/runtime.hpp>
 #include <troupe/saver.hpp>

@@ -1,0 +1,50 @@
+// Postgres for threads: a saver that several hosts share.
+#pragma once
+
+#include <troupe/limits.hpp>
+#include <troupe/saver.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace troupe {
+
+/// Which database, and how patient to be with it.
+/// Shape:  `conninfo`: libpq's keywords ("host=db dbname=app user=app") or URI, in which special
+///         characters of the password are percent-encoded; what it leaves out is taken from the PG…
+///         variables of the environment and the password file. `schema`: 1 … 63 bytes, made when
+///         missing; several may share a database.
+/// Units:  `pool_size` connections for reading, opened when needed; writing has one of its own.
+///         `connect_timeout` for all hosts together, the look-up of their names not counted.
+///         `statement_timeout` for each statement, on the server; the client gives up on a silent
+///         server limits::postgres_silence_margin later. `commit_window` as for LMDB.
+/// Source: troupe; libpq, section "Connection Strings".
+struct postgres_options {
+  std::string conninfo = {};
+  std::string schema = "troupe";
+  std::size_t pool_size = limits::postgres_pool_size_default;
+  std::chrono::milliseconds connect_timeout = limits::postgres_connect_timeout;
+  std::chrono::milliseconds statement_timeout = limits::postgres_statement_timeout;
+  std::chrono::milliseconds commit_window = limits::commit_window;
+};
+
+/// The saver in a Postgres database (13 or newer), in tables that are made or migrated here. Any
+/// number of savers, processes and hosts may share a schema; claims keep two runs from one thread.
+/// Durable means committed, as durable as the server's `synchronous_commit` makes it. A pooler in
+/// front must keep a session on one server connection (pgbouncer: pool_mode=session).
+/// Order:  one writer thread gathers requests into transactions, two round trips each, however many
+///         requests there are.
+/// Blocks: on the network, at most `connect_timeout` or `statement_timeout` and the margin at a
+///         time. A lost connection is opened again: a read, and a transaction whose end is not
+///         known, are tried once more (what a request stores, it may store twice). While the server
+///         can't be reached, calls fail as fast as it refuses.
+/// Errors: of the opening and of all calls: invalid_config (the options), storage_full (the
+///         server's disk), storage_locked (another transaction held a thread for
+///         limits::postgres_lock_timeout), format_too_new, checkpoint_corrupt, overloaded (no
+///         connection came free), storage_failed. No message contains the password.
+/// Source: langgraph/checkpoint/postgres, PostgresSaver; persistence/FORMAT.md.
+result<std::shared_ptr<saver>> open_postgres_saver(const postgres_options& options);
+
+} // namespace troupe

@@ -1,0 +1,90 @@
+// The SQL of the Postgres saver. What the columns hold is in FORMAT.md, "Postgres".
+#pragma once
+
+#include "persistence/postgres_values.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+/// One set for a schema. What a connection prepared it finds by address, so a set stays where it is
+/// for as long as there are connections.
+struct postgres_statements {
+  explicit postgres_statements(std::string_view schema);
+  postgres_statements(const postgres_statements&) = delete;
+  postgres_statements& operator=(const postgres_statements&) = delete;
+
+  // ---- transactions
+  postgres_statement begin;
+  postgres_statement begin_reading; // one view for several statements
+  postgres_statement commit;
+  postgres_statement rollback;
+
+  // ---- writing: numbers, threads and chains
+  postgres_statement next_numbers;  // sequence → the first of a block of numbers_in_block
+  postgres_statement lock_threads;  // ids → id, thread, owner of those that are there; locked
+  postgres_statement make_threads;  // ids, threads → ids of those that were not there; locked
+  postgres_statement find_chains;   // threads, namespaces → thread, ns, chain
+  postgres_statement make_chain;    // chain, thread, ns
+  postgres_statement set_owner;     // thread, owner
+  postgres_statement erase_threads; // threads; only their own rows
+
+  // ---- writing: the rest of a chain
+  postgres_statement store_writes;        // chain, checkpoint, task, path, slots, channels, values
+  postgres_statement store_values;        // chain, channels, numbers, tags, values
+  postgres_statement erase_values;        // chain, channels, numbers, tags
+  postgres_statement store_checkpoint;    // chain and all columns
+  postgres_statement erase_chains_values; // thread
+  postgres_statement erase_chains_writes; // thread
+  postgres_statement erase_chains_checkpoints; // thread
+  postgres_statement erase_chains;             // thread
+
+  // ---- reading. A "tuple" statement gives rows of postgres_tuple_column.
+  postgres_statement owner;         // thread id → owner
+  postgres_statement newest_tuple;  // thread id, ns
+  postgres_statement tuple;         // thread id, ns, checkpoint
+  postgres_statement tuples;        // chains, checkpoints
+  postgres_statement list;          // any of thread id, ns, checkpoint, before → a cursor of
+                                    // thread id, ns, chain, checkpoint, metadata
+  postgres_statement fetch;         // rows of the cursor
+  postgres_statement threads;       // → id, checkpoint, ts, count
+  postgres_statement newest_parent; // thread id, ns → chain, parent
+  postgres_statement parent;        // thread id, ns, checkpoint → chain, parent
+  postgres_statement ancestors; // chain, first, channels, how many → "tuple" rows; only values
+                                // and writes of the channels, up to each one's first value
+
+  // ---- pruning and copying
+  postgres_statement summaries;           // thread → ns, chain, checkpoint, parent, ts, metadata
+  postgres_statement stored_of;           // thread, channel → ns, checkpoint with a value of it
+  postgres_statement erase_checkpoints;   // chains, checkpoints
+  postgres_statement erase_their_writes;  // chains, checkpoints
+  postgres_statement erase_unused_values; // thread → how many
+  postgres_statement erase_empty_chains;  // thread
+  postgres_statement threads_of_runs;     // run ids → thread ids
+  postgres_statement copy_chains;         // source thread, target thread, sequence
+  postgres_statement copy_checkpoints;    // source thread, target thread, as the following
+  postgres_statement copy_values;
+  postgres_statement copy_writes;
+};
+
+inline constexpr std::int64_t numbers_in_block = 1024; // as the sequence increments
+
+/// The columns of a "tuple" statement. Values come once, for all checkpoints that have them.
+enum postgres_tuple_column : int {
+  kind_column, // 0 checkpoint, 1 value, 2 write
+  chain_column,
+  a_column,        // checkpoint id | channel    | the write's checkpoint id
+  b_column,        // parent id     |            | channel
+  data_column,     // metadata      | value      | value
+  number_column,   // v             | number     | slot
+  tag_column,      // its place     | tag        |
+  c_column,        // ts            |            | task id
+  d_column,        // seen          |            | task path
+  channels_column, // of checkpoints, as the following
+  numbers_column,
+  tags_column,
+  updated_column,
+};
+
+} // namespace troupe
