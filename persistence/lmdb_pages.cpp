@@ -13,6 +13,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -30,7 +31,7 @@ constexpr page_number no_page = ~page_number{0};
 
 enum page_flags : std::uint16_t { branch = 1, leaf = 2, overflow = 4, meta = 8, flags_known = 15 };
 constexpr std::uint16_t node_is_big = 1;  // its data is on pages of its own
-constexpr std::uint16_t node_is_tree = 2; // its data is a tree with a name
+constexpr std::uint16_t node_is_tree = 2; // its data is a tree, its key the name
 
 // MDB_db: one tree.
 struct tree {
@@ -131,7 +132,7 @@ struct node {
   std::string_view key;
   std::string_view data; // of a leaf
   page_number child = 0; // of a branch
-  bool is_tree = false;
+  bool is_tree = false;  // of a leaf: a named tree
 };
 
 class checker {
@@ -171,7 +172,8 @@ public:
     seen_[n] = true;
   }
 
-  std::uint64_t pages() const noexcept { return pages_; }
+  /// The named trees that were found since the last call.
+  std::vector<tree> take_named() { return std::exchange(named_, {}); }
 
 private:
   const char* page(page_number n) const { return &file_[n * page_size_]; }
@@ -209,7 +211,8 @@ private:
       } else {
         pass(n, entry.key);
         ++counted_.entries;
-        visit(n, entry);
+        if (!entry.is_tree)
+          visit(n, entry.key, entry.data);
       }
     }
   }
@@ -244,14 +247,16 @@ private:
     auto size = static_cast<std::size_t>(low | high << 16);
     left -= key_size;
     const auto* data = p + at + node_head + key_size;
-    if (flags == 0 && size <= left)
+    if (flags == 0 && size <= left) {
       out.data = {data, size};
-    else if (flags == node_is_tree && size == sizeof(tree) && size <= left)
-      out = {.key = out.key, .data = {data, size}, .is_tree = true};
-    else if (flags == node_is_big && left >= sizeof(page_number))
+    } else if (flags == node_is_tree && size == sizeof(tree) && size <= left) {
+      named_.push_back(load<tree>(data));
+      out.is_tree = true;
+    } else if (flags == node_is_big && left >= sizeof(page_number)) {
       out.data = big_data(load<page_number>(data), size);
-    else
+    } else {
       throw damage{n, "data is outside of it"};
+    }
     return out;
   }
 
@@ -272,6 +277,7 @@ private:
   std::vector<bool> seen_;
   tree counted_{};
   bool keys_are_numbers_ = false;
+  std::vector<tree> named_; // trees found in the one that was walked
   std::optional<std::string_view> last_key_;
   bool last_key_is_bound_ = false;
 };
@@ -280,25 +286,20 @@ store_extent check_pages(std::string_view file, bool records_too) {
   auto m = newest_meta(file);
   checker pages{file, m};
   store_extent extent;
-  std::vector<tree> trees{m.records};
-  auto check_entry = [&](page_number n, const node& entry) {
-    if (entry.is_tree && trees.size() > lmdb_trees::names_max)
-      throw damage{n, "it has a tree too many"};
-    if (entry.is_tree) {
-      trees.push_back(load<tree>(entry.data.data()));
-      return;
-    }
-    if (records_too && !open_flagged_record(entry.data, entry.key, kind_of(entry.data)))
+  auto record = [&](page_number n, std::string_view key, std::string_view data) {
+    if (records_too && !open_flagged_record(data, key, kind_of(data)))
       throw damage{n, "a record does not match its checksum"};
     ++extent.records;
   };
-  for (std::size_t i = 0; i < trees.size(); ++i) {
-    auto of = trees[i];
-    pages.check(of, false, check_entry);
+  auto check_records = [&](const tree& of) {
+    pages.check(of, false, record);
     extent.pages += of.branch_pages + of.leaf_pages + of.overflow_pages;
-  }
-  pages.check(m.free_pages, true, [&](page_number n, const node& entry) {
-    auto data = entry.data;
+    return pages.take_named();
+  };
+  for (const auto& named : check_records(m.records))
+    if (!check_records(named).empty())
+      throw damage{named.root, "a tree within a named tree"};
+  pages.check(m.free_pages, true, [&](page_number n, std::string_view, std::string_view data) {
     constexpr auto word = sizeof(page_number);
     auto count = data.size() < word ? 0 : load<std::uint64_t>(data.data());
     if (data.size() < word || count > data.size() / word - 1)

@@ -155,6 +155,31 @@ BOOST_AUTO_TEST_CASE(a_store_that_is_whole_passes_the_check_at_every_moment) {
   BOOST_TEST(env->begin_read().value().entries() == records);
 }
 
+BOOST_AUTO_TEST_CASE(named_trees_are_checked_too) {
+  std::filesystem::create_directory(dir);
+  MDB_env* env = nullptr;
+  MDB_txn* txn = nullptr;
+  MDB_dbi tree = 0;
+  std::string record;
+  begin_record(record);
+  record.append(3'000, 'x');
+  seal_record(record, "key", record_kind::value);
+  BOOST_REQUIRE(mdb_env_create(&env) == 0);
+  BOOST_REQUIRE(mdb_env_set_maxdbs(env, 2) == 0);
+  BOOST_REQUIRE(mdb_env_open(env, file.c_str(), MDB_NOSUBDIR, 0600) == 0);
+  BOOST_REQUIRE(mdb_txn_begin(env, nullptr, 0, &txn) == 0);
+  BOOST_REQUIRE(mdb_dbi_open(txn, "named", MDB_CREATE, &tree) == 0);
+  MDB_val key{3, const_cast<char*>("key")}, data{record.size(), record.data()};
+  BOOST_REQUIRE(mdb_put(txn, tree, &key, &data, 0) == 0);
+  BOOST_REQUIRE(mdb_txn_commit(txn) == 0);
+  mdb_env_close(env);
+  BOOST_TEST(check_store_file(file).value().records == 1u);
+  auto bytes = bytes_of(file);
+  bytes[bytes.find("xxx")] = 'y';
+  fill(bytes);
+  require_error(check_store_file(file), errc::checkpoint_corrupt);
+}
+
 // LMDB takes pages on trust: some that are damaged end the process, others hide records.
 BOOST_AUTO_TEST_CASE(what_the_check_lets_through_is_read_without_harm) {
   {
