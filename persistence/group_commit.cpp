@@ -5,6 +5,8 @@
 // - a thread of an accepted job is in uncommitted_ before the job is answered.
 #include "persistence/group_commit.hpp"
 
+#include "graph/crash_point.hpp"
+
 #include <pthread.h>
 #include <signal.h>
 
@@ -61,6 +63,7 @@ void group_commit::submit(commit_job job) {
     queued_.store(queue_.size(), std::memory_order_release);
     wake = std::exchange(writer_sleeps_, false);
   }
+  crash_point("queue.submitted");
   if (wake)
     queue_filled_.notify_one();
 }
@@ -138,13 +141,16 @@ void group_commit::run() {
 }
 
 void group_commit::take(commit_job job) {
+  crash_point("queue.taken");
   if (answer_at_once(job) || !open(job))
     return;
   if (job.is_empty()) {
     enter(std::move(job), {});
     return;
   }
+  crash_point("request.before");
   auto outcome = sink_.write(job);
+  crash_point("request.written");
   if (outcome.transaction_stands)
     enter(std::move(job), std::move(outcome));
   else
@@ -171,10 +177,12 @@ bool group_commit::answer_at_once(commit_job& job) {
 bool group_commit::open(commit_job& job) {
   if (is_open_)
     return true;
+  crash_point("transaction.before");
   if (auto begun = sink_.begin(); !begun) {
     job.done(begun.error());
     return false;
   }
+  crash_point("transaction.begun");
   is_open_ = true;
   opened_at_ = clock::now();
   return true;
@@ -188,7 +196,7 @@ void group_commit::enter(commit_job job, write_outcome outcome) {
   batch_bytes_ += outcome.bytes;
   batch_.push_back(std::move(job));
   auto& entered = batch_.back();
-  if (entered.when == save_ack::durable) {
+  if (entered.when == save_ack::durable && !mutated(mutation::early_answer)) {
     batch_is_awaited_ = true;
     return;
   }
@@ -197,7 +205,9 @@ void group_commit::enter(commit_job job, write_outcome outcome) {
     uncommitted_.insert(entered.request.ref.thread_id);
     any_uncommitted_.store(true, std::memory_order_release);
   }
+  crash_point("accepted.before");
   std::exchange(entered.done, nullptr)({});
+  crash_point("accepted.answered");
 }
 
 // The job broke the transaction: saves what was in it, then gives the job one of its own.
@@ -282,12 +292,14 @@ void group_commit::settle(const result<void>& committed) {
     uncommitted_.clear();
     any_uncommitted_.store(false, std::memory_order_release);
   }
+  crash_point("durable.before");
   for (auto& job : batch_) {
     if (!committed)
       refuse(std::move(job), committed.error());
     else if (job.done)
       job.done({});
   }
+  crash_point("durable.answered");
   batch_.clear();
   batch_bytes_ = 0;
   batch_is_awaited_ = false;

@@ -1,5 +1,7 @@
 #include "persistence/lmdb_env.hpp"
 
+#include "graph/crash_point.hpp"
+
 #include <troupe/limits.hpp>
 
 #include <fcntl.h>
@@ -148,7 +150,9 @@ std::size_t lmdb_txn::entries() const {
 }
 
 result<void> lmdb_txn::commit() {
+  crash_point("commit.before");
   auto rc = mdb_txn_commit(std::exchange(txn_, nullptr));
+  crash_point("commit.after");
   lock_.unlock();
   if (rc == EIO)
     rc = env_->why_short();
@@ -202,6 +206,7 @@ lmdb_env::~lmdb_env() {
 }
 
 result<void> lmdb_env::open_file() {
+  const unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | (mutated(mutation::no_sync) ? MDB_NOSYNC : 0);
   MDB_env* env = nullptr;
   auto rc = mdb_env_create(&env);
   if (rc == 0)
@@ -210,8 +215,10 @@ result<void> lmdb_env::open_file() {
     rc = mdb_env_set_mapsize(env, map_size_bytes_);
   if (rc == 0 && !lock_file_is_free(file_))
     rc = EAGAIN;
+  crash_point("open.before");
   if (rc == 0)
-    rc = mdb_env_open(env, file_.c_str(), MDB_NOSUBDIR | MDB_NOTLS, 0600);
+    rc = mdb_env_open(env, file_.c_str(), flags, 0600);
+  crash_point("open.after");
   MDB_txn* txn = nullptr;
   if (rc == 0)
     rc = mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn);

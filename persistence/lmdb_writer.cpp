@@ -3,6 +3,7 @@
 // remembered of the store.
 #include "persistence/lmdb_writer.hpp"
 
+#include "graph/crash_point.hpp"
 #include "persistence/checkpoint_record.hpp"
 #include "persistence/lmdb_index.hpp"
 #include "persistence/saver_rules.hpp"
@@ -29,6 +30,7 @@ result<void> lmdb_writer::prepare() {
   auto ready = env_.cover_pages();
   if (ready)
     ready = load_meta();
+  crash_point("prepare.begun");
   if (ready && next_number_ == 0) {
     next_number_ = 1;
     ready = store_meta_record();
@@ -130,7 +132,7 @@ void lmdb_writer::forget() {
 write_outcome lmdb_writer::write(const commit_job& job) {
   if (auto encoded = encoded_.encode(job.request, bases_of(job.request.ref)); !encoded)
     return {.answer = encoded.error()};
-  if (job.request.claim) {
+  if (job.request.claim && !mutated(mutation::no_claim)) {
     auto owner = owner_of(job.request.ref.thread_id);
     if (auto ok = owner ? check_claim(job.request, *owner) : owner.error(); !ok)
       return {.answer = ok.error()};
@@ -166,13 +168,28 @@ result<void> lmdb_writer::store(const save_request& request) {
   for (const auto& task : request.writes)
     if (auto ok = store_writes(thread, (*chain)->number, request.ref.checkpoint_id, task); !ok)
       return ok;
+  crash_point("request.writes");
+  if (mutated(mutation::two_transactions) && request.put)
+    if (auto ok = split_transaction(thread); !ok)
+      return ok;
   if (request.put) {
     if (auto ok = store_values(thread, **chain, *request.put); !ok)
       return ok;
+    crash_point("request.values");
     if (auto ok = store_checkpoint(thread, (*chain)->number, *request.put); !ok)
       return ok;
   }
+  crash_point("request.checkpoint");
   return store_names(thread);
+}
+
+// Only for a test, which must notice.
+result<void> lmdb_writer::split_transaction(known_thread& thread) {
+  auto ok = store_names(thread);
+  if (ok)
+    ok = commit();
+  crash_point("request.split");
+  return ok ? begin() : ok;
 }
 
 result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain,
@@ -287,6 +304,7 @@ result<void> lmdb_writer::erase_thread(const std::string& thread_id) {
   if (!chains)
     return chains.error();
   for (const auto& entry : *chains) {
+    crash_point("erase.chain");
     auto prefix = chain_prefix(entry.chain);
     if (auto ok = txn_->erase_all(prefix); !ok)
       return ok;
