@@ -308,6 +308,16 @@ result<superstep_base> find_base(const graph_plan& plan, saver& store, checkpoin
   return out;
 }
 
+// A copy is a sibling of what is copied: of one whose parent was pruned it has none either.
+result<void> forget_pruned_parent(saver& store, checkpoint_tuple& copied) {
+  auto parent = store.get_tuple({copied.ref.thread_id, copied.ref.checkpoint_ns, copied.parent_id});
+  if (!parent)
+    return parent.error();
+  if (!*parent)
+    copied.parent_id.clear();
+  return {};
+}
+
 // A request is one unit for the saver: its writes are there if and only if its checkpoint is.
 result<void> save(saver& store, save_request request) {
   auto answer = std::make_shared<std::promise<result<void>>>();
@@ -331,12 +341,15 @@ result<checkpoint_ref> update_thread(const std::shared_ptr<const graph_plan>& pl
   auto owner = store.thread_owner(config.thread_id);
   if (!owner)
     return owner.error();
-  thread_claim claim{*owner, 0};
+  thread_claim claim{*owner, 0, config.checkpoint_id.empty()};
   bool first = true;
   for (const auto& updates : supersteps) {
     auto base = find_base(*plan, store, at, std::exchange(first, false));
     if (!base)
       return base.error();
+    if (updates.front().as_node == names::copy && base->saved && !base->saved->parent_id.empty())
+      if (auto ok = forget_pruned_parent(store, *base->saved); !ok)
+        return ok.error();
     auto requests = superstep{plan, config, tools, std::move(*base)}.work_out(updates);
     if (!requests)
       return requests.error();

@@ -3,6 +3,7 @@
 
 #include "persistence/bytes.hpp"
 #include "persistence/keys.hpp"
+#include "persistence/record.hpp"
 #include "persistence/saver_rules.hpp"
 #include "persistence/timestamp_text.hpp"
 
@@ -11,10 +12,6 @@
 namespace troupe {
 
 namespace {
-
-error damaged(std::string_view what) {
-  return {errc::checkpoint_corrupt, "read a " + std::string{what} + " record: it does not fit"};
-}
 
 // The tags of a checkpoint's versions: few, so versions refer to them by position.
 class tag_list {
@@ -183,7 +180,7 @@ result<stored_checkpoint> read_checkpoint(std::string_view payload,
       cp.updated_channels->push_back(from.name(from.number()));
   }
   if (!from.finished())
-    return damaged("checkpoint");
+    return damaged(record_kind::checkpoint);
   return stored;
 }
 
@@ -228,12 +225,12 @@ result<std::vector<stored_write>> read_writes(std::string_view payload) {
     write.channel = static_cast<std::uint32_t>(in.varint());
     write.value = in.sized();
     if (path >= paths.size())
-      return damaged("writes");
+      return damaged(record_kind::writes);
     write.task_path = paths[path];
     writes.push_back(write);
   }
   if (!in.finished())
-    return damaged("writes");
+    return damaged(record_kind::writes);
   return writes;
 }
 

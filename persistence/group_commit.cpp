@@ -160,7 +160,7 @@ void group_commit::take(commit_job job) {
 // A thread that lost a request learns it from the next one, which is not written: what it builds
 // on is not there. A job with nothing to write waits for the transaction, if there is one.
 bool group_commit::answer_at_once(commit_job& job) {
-  if (auto lost = lost_.find(job.request.ref.thread_id); lost != lost_.end()) {
+  if (auto lost = lost_.find(job.request.ref.thread_id); lost != lost_.end() && !job.upkeep) {
     auto err = std::move(lost->second);
     lost_.erase(lost);
     if (!job.delete_thread) {

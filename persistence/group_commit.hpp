@@ -18,18 +18,6 @@
 
 namespace troupe {
 
-/// Something to do on the writer thread.
-struct commit_job {
-  save_request request;       // empty: only a place in the order
-  bool delete_thread = false; // of request.ref.thread_id
-  save_ack when = save_ack::durable;
-  std::function<void(result<void>)> done;
-
-  bool is_empty() const noexcept {
-    return !delete_thread && request.writes.empty() && !request.put;
-  }
-};
-
 /// How a job went into the open transaction.
 struct write_outcome {
   result<void> answer;
@@ -37,6 +25,21 @@ struct write_outcome {
   /// trace.
   bool transaction_stands = true;
   std::size_t bytes = 0;
+};
+
+/// Something to do on the writer thread.
+struct commit_job {
+  save_request request;       // empty: only a place in the order
+  bool delete_thread = false; // of request.ref.thread_id
+  /// Something else to do within the transaction, instead of the above. May be called again when
+  /// the transaction had to be given up.
+  std::function<write_outcome()> upkeep = nullptr;
+  save_ack when = save_ack::durable;
+  std::function<void(result<void>)> done;
+
+  bool is_empty() const noexcept {
+    return !delete_thread && !upkeep && request.writes.empty() && !request.put;
+  }
 };
 
 /// A store with one transaction open at most. Called on the writer thread only.

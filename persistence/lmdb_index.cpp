@@ -2,16 +2,13 @@
 #include "persistence/lmdb_index.hpp"
 
 #include "persistence/bytes.hpp"
+#include "persistence/name_table.hpp"
 
 #include <algorithm>
 
 namespace troupe {
 
 namespace {
-
-error damaged(std::string_view what) {
-  return {errc::checkpoint_corrupt, "read a " + std::string{what} + " record: it does not fit"};
-}
 
 // The name of a namespace is in its key, or in its record when it is too long for a key.
 result<namespace_entry> read_namespace(std::string_view stored, std::string_view key,
@@ -24,7 +21,7 @@ result<namespace_entry> read_namespace(std::string_view stored, std::string_view
   auto in_key = key.size() > prefix_size && key[prefix_size] == 0;
   auto ns = in_key ? key.substr(prefix_size + 1) : in.sized();
   if (!in.finished())
-    return damaged("namespace");
+    return damaged(record_kind::ns);
   return namespace_entry{std::string{ns}, chain};
 }
 
@@ -42,7 +39,7 @@ result<thread_entry> read_thread(std::string_view stored, std::string_view key) 
   byte_reader in{*payload};
   thread_entry thread{in.varint(), in.fixed64()};
   if (!in.finished())
-    return damaged("thread");
+    return damaged(record_kind::thread);
   return thread;
 }
 
@@ -90,6 +87,35 @@ result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, std::uint64
   if (entry->ns != ns)
     return troupe::error{errc::storage_failed, "find a namespace: another one has its hash"};
   return std::optional{entry->chain};
+}
+
+result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, const checkpoint_ref& ref) {
+  auto number = find_thread_number(txn, ref.thread_id);
+  if (!number || !*number)
+    return number;
+  return find_chain(txn, **number, ref.checkpoint_ns);
+}
+
+result<std::string> newest_checkpoint(const lmdb_txn& txn, std::uint64_t chain) {
+  auto prefix = chain_prefix(chain, chain_part::checkpoints);
+  lmdb_cursor at{txn};
+  auto found = at.seek_before(behind(prefix));
+  if (!found)
+    return found.error();
+  bool there = *found && at.key().starts_with(prefix.view());
+  return std::string{there ? at.key().substr(prefix.view().size()) : std::string_view{}};
+}
+
+result<std::vector<std::string_view>> thread_names(const lmdb_txn& txn, std::uint64_t thread) {
+  std::vector<std::string_view> names;
+  auto prefix = chain_prefix(thread, chain_part::names);
+  auto ok = scan(txn, prefix, [&names](auto key, auto data) -> result<void> {
+    auto payload = open_record(data, key, record_kind::names);
+    return payload ? read_names(*payload, names) : payload.error();
+  });
+  if (!ok)
+    return ok.error();
+  return names;
 }
 
 result<std::vector<namespace_entry>> all_namespaces(const lmdb_txn& txn, std::uint64_t thread) {

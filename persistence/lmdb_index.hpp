@@ -39,6 +39,16 @@ result<std::optional<std::uint64_t>> find_thread_number(const lmdb_txn& txn,
 result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, std::uint64_t thread,
                                                 std::string_view ns);
 
+/// The chain of a ref's thread and namespace.
+result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, const checkpoint_ref& ref);
+
+/// The id of a chain's newest checkpoint; empty when there is none.
+result<std::string> newest_checkpoint(const lmdb_txn& txn, std::uint64_t chain);
+
+/// The names of a thread's channels and nodes, by number.
+/// Owns:   nothing; they lie in the map.
+result<std::vector<std::string_view>> thread_names(const lmdb_txn& txn, std::uint64_t thread);
+
 /// A namespace and its number.
 struct namespace_entry {
   std::string ns;

@@ -12,10 +12,6 @@ namespace troupe {
 
 namespace {
 
-error damaged(std::string_view what) {
-  return {errc::checkpoint_corrupt, "read a " + std::string{what} + " record: it does not fit"};
-}
-
 // A bound of any length, as one that fits into a key and has the same ids before it.
 std::string_view cut_to_key(std::string_view before) {
   return before.substr(0, limits::checkpoint_id_bytes_max + 1);
@@ -51,17 +47,10 @@ result<std::optional<checkpoint_tuple>> lmdb_reader::get_tuple(const checkpoint_
 
 result<lmdb_reader::open_thread> lmdb_reader::open(std::string_view thread_id,
                                                    std::uint64_t number) {
-  open_thread thread{thread_id, number, {}};
-  auto prefix = chain_prefix(number, chain_part::names);
-  auto ok = scan(txn_, prefix, [&thread](auto key, auto data) -> result<void> {
-    auto payload = open_record(data, key, record_kind::names);
-    if (!payload)
-      return payload.error();
-    return read_names(*payload, thread.names);
-  });
-  if (!ok)
-    return ok.error();
-  return thread;
+  auto names = thread_names(txn_, number);
+  if (!names)
+    return names.error();
+  return open_thread{thread_id, number, std::move(*names)};
 }
 
 result<std::optional<lmdb_reader::found_checkpoint>> lmdb_reader::find(std::uint64_t chain,
@@ -105,7 +94,7 @@ result<std::optional<checkpoint_tuple>> lmdb_reader::read_tuple(const open_threa
     return stored.error();
   auto metadata = from_msgpack(stored->metadata);
   if (!metadata)
-    return damaged("checkpoint");
+    return damaged(record_kind::checkpoint);
   if (!matches_filter(filter, *metadata))
     return std::optional<checkpoint_tuple>{};
   std::optional<checkpoint_tuple> tuple{std::in_place};
@@ -153,7 +142,7 @@ result<std::optional<value>> lmdb_reader::read_value(std::uint64_t chain, const 
     return payload.error();
   auto val = from_msgpack(*payload);
   if (!val)
-    return damaged("value");
+    return damaged(record_kind::value);
   return std::optional{std::move(*val)};
 }
 
@@ -174,7 +163,7 @@ result<value> lmdb_reader::read_patched(std::uint64_t chain, std::uint32_t chann
         return payload.error();
       auto whole = from_msgpack(*payload);
       if (!whole)
-        return damaged("value");
+        return damaged(record_kind::value);
       val = std::move(*whole);
       break;
     }
@@ -190,7 +179,7 @@ result<value> lmdb_reader::read_patched(std::uint64_t chain, std::uint32_t chann
     if (!before)
       return before.error();
     if (!*before || short_checksum(**before) != base->checksum)
-      return damaged("patch");
+      return damaged(record_kind::patch);
     stored = **before;
   }
   for (auto patch = patches.rbegin(); patch != patches.rend(); ++patch) {
@@ -218,11 +207,11 @@ result<std::vector<pending_write>> lmdb_reader::read_pending(const names_view& n
     auto rest = key.substr(size);
     auto task_id = take_id(rest);
     if (!writes || !task_id)
-      return damaged("writes");
+      return damaged(record_kind::writes);
     for (const auto& write : *writes) {
       auto val = from_msgpack(write.value);
       if (!val || write.channel >= names.size())
-        return damaged("writes");
+        return damaged(record_kind::writes);
       found.push_back({write.slot,
                        {*task_id, std::string{names[write.channel]}, std::move(*val),
                         std::string{write.task_path}}});

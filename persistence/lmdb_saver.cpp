@@ -1,7 +1,9 @@
 // The LMDB saver: reads on the calling thread, everything else through the writer thread.
 #include "persistence/data_directory.hpp"
 #include "persistence/group_commit.hpp"
+#include "persistence/lmdb_copy.hpp"
 #include "persistence/lmdb_env.hpp"
+#include "persistence/lmdb_pruner.hpp"
 #include "persistence/lmdb_reader.hpp"
 #include "persistence/lmdb_writer.hpp"
 #include "persistence/saver_rules.hpp"
@@ -82,6 +84,39 @@ public:
       {.request = {{thread_id, {}, {}}, {}, {}}, .delete_thread = true, .done = {}});
   }
 
+  result<prune_report> prune(const std::vector<std::string>& thread_ids,
+                             const retention& keep) override {
+    prune_report all;
+    for (const auto& id : thread_ids)
+      if (auto ok = check_thread_id(id); !ok)
+        return ok.error();
+    for (const auto& id : thread_ids)
+      if (auto ok = prune(
+            id, [&keep](auto& thread) { mark_kept(thread, keep); }, all);
+          !ok)
+        return ok.error();
+    return all;
+  }
+
+  result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids) override {
+    prune_report all;
+    auto infos = run_ids.empty() ? std::vector<thread_info>{} : threads();
+    if (!infos)
+      return infos.error();
+    for (const auto& info : *infos)
+      if (auto ok = prune(
+            info.thread_id, [&](auto& thread) { mark_other_runs(thread, run_ids); }, all);
+          !ok)
+        return ok.error();
+    return all;
+  }
+
+  result<void> copy_thread(const std::string& source, const std::string& target) override {
+    if (auto ok = check_copy(source, target); !ok)
+      return ok;
+    return upkeep(target, [&] { return troupe::copy_thread(writer_, source, target); });
+  }
+
   void submit(save_request request, save_ack when,
               std::function<void(result<void>)> done) override {
     if (auto ok = check_request(request); !ok) {
@@ -103,6 +138,56 @@ private:
     return commits_.submit_and_wait({.request = std::move(request), .done = {}});
   }
 
+  // On the writer thread, in a transaction.
+  result<void> upkeep(const std::string& thread_id, std::function<write_outcome()> work) {
+    return commits_.submit_and_wait(
+      {.request = {{thread_id, {}, {}}, {}, {}}, .upkeep = std::move(work), .done = {}});
+  }
+
+  using find_removal = std::function<result<removal>(const lmdb_txn&, std::uint64_t thread)>;
+
+  // Finds what is to go, removes it in pieces, and says how much it was.
+  result<std::size_t> remove(const std::string& thread_id, const find_removal& find) {
+    removal found;
+    {
+      commits_.flush(thread_id);
+      auto txn = env_->begin_read();
+      if (!txn)
+        return txn.error();
+      auto thread = find_thread_number(*txn, thread_id);
+      if (!thread || !*thread)
+        return thread ? result<std::size_t>{0} : thread.error();
+      auto all = find(*txn, **thread);
+      if (!all)
+        return located(all.error());
+      found = std::move(*all);
+    }
+    auto counted = found.counted;
+    for (const auto& piece : cut_to_pieces(std::move(found)))
+      if (auto ok = upkeep(
+            thread_id, [&] { return writer_.ended(troupe::remove(writer_, thread_id, piece)); });
+          !ok)
+        return ok.error();
+    return counted;
+  }
+
+  result<void> prune(const std::string& thread_id, const retention_rule& mark, prune_report& all) {
+    auto checkpoints = remove(thread_id, [&mark](const auto& txn, auto thread) {
+      return find_checkpoints_to_remove(txn, thread, mark);
+    });
+    if (!checkpoints)
+      return checkpoints.error();
+    auto values = remove(thread_id, find_values_to_remove);
+    if (!values)
+      return values.error();
+    all += {*checkpoints, *values};
+    return {};
+  }
+
+  troupe::error located(const troupe::error& err) const {
+    return {err.code(), err.message() + ": " + env_->file().string()};
+  }
+
   // What was accepted of the thread is committed first, so that the transaction sees it.
   template <class Fn>
   auto read(const std::string& thread_id, Fn fn) -> decltype(fn(std::declval<lmdb_reader&>())) {
@@ -113,8 +198,7 @@ private:
     lmdb_reader from{*txn};
     auto answer = fn(from);
     if (!answer)
-      return troupe::error{answer.error().code(),
-                           answer.error().message() + ": " + env_->file().string()};
+      return located(answer.error());
     return answer;
   }
 

@@ -130,19 +130,61 @@ void lmdb_writer::forget() {
 }
 
 write_outcome lmdb_writer::write(const commit_job& job) {
-  if (auto encoded = encoded_.encode(job.request, bases_of(job.request.ref)); !encoded)
+  if (job.upkeep)
+    return job.upkeep();
+  auto* chain = known_chain_of(job.request.ref);
+  if (auto encoded = encoded_.encode(job.request, chain ? &chain->bases : nullptr); !encoded)
     return {.answer = encoded.error()};
-  if (job.request.claim && !mutated(mutation::no_claim)) {
-    auto owner = owner_of(job.request.ref.thread_id);
-    if (auto ok = owner ? check_claim(job.request, *owner) : owner.error(); !ok)
-      return {.answer = ok.error()};
-  }
+  if (auto ok = check(job.request); !ok)
+    return {.answer = ok.error()};
   auto written = job.delete_thread ? erase_thread(job.request.ref.thread_id) : store(job.request);
   if (!written) {
     failed(written.error());
     return {.answer = written.error(), .transaction_stands = false};
   }
   return {.answer = {}, .bytes = encoded_.size() + request_overhead_bytes};
+}
+
+write_outcome lmdb_writer::ended(result<void> how) {
+  if (how)
+    return {};
+  failed(how.error());
+  return {.answer = std::move(how), .transaction_stands = false};
+}
+
+result<void> lmdb_writer::check(const save_request& request) {
+  if (!request.claim || mutated(mutation::no_claim))
+    return {};
+  auto owner = owner_of(request.ref.thread_id);
+  if (auto ok = owner ? check_claim(request, *owner) : owner.error(); !ok)
+    return ok;
+  if (takes_newest(request, *owner)) {
+    auto chain = find_chain(*txn_, request.ref);
+    if (!chain)
+      return chain.error();
+    auto newest = *chain ? newest_checkpoint(*txn_, **chain) : result{std::string{}};
+    if (!newest)
+      return newest.error();
+    return *newest == goes_on_from(request) ? result<void>{} : was_overtaken(request);
+  }
+  if (!request.put || request.put->parent_id.empty())
+    return {};
+  auto there = has_parent(request);
+  if (!there)
+    return there.error();
+  return *there ? result<void>{} : parent_is_gone(request);
+}
+
+result<bool> lmdb_writer::has_parent(const save_request& request) {
+  const auto& parent = request.put->parent_id;
+  auto* known = known_chain_of(request.ref);
+  if (known && known->newest == parent)
+    return true;
+  auto chain = known ? result{std::optional{known->number}} : find_chain(*txn_, request.ref);
+  if (!chain || !*chain)
+    return chain ? result<bool>{false} : chain.error();
+  auto stored = txn_->get(checkpoint_key(**chain, parent));
+  return stored ? result<bool>{stored->has_value()} : stored.error();
 }
 
 // ---- storing ------------------------------------------------------------------------------------
@@ -176,7 +218,7 @@ result<void> lmdb_writer::store(const save_request& request) {
     if (auto ok = store_values(thread, **chain, *request.put); !ok)
       return ok;
     crash_point("request.values");
-    if (auto ok = store_checkpoint(thread, (*chain)->number, *request.put); !ok)
+    if (auto ok = store_checkpoint(thread, **chain, *request.put); !ok)
       return ok;
   }
   crash_point("request.checkpoint");
@@ -257,12 +299,12 @@ result<void> lmdb_writer::store_value(const store_key& key, const encoded_reques
   return put(key, piece.base ? record_kind::patch : record_kind::value);
 }
 
-const value_bases* lmdb_writer::bases_of(const checkpoint_ref& ref) const {
+const lmdb_writer::known_chain* lmdb_writer::known_chain_of(const checkpoint_ref& ref) const {
   auto thread = threads_.find(ref.thread_id);
   if (thread == threads_.end())
     return nullptr;
   auto chain = thread->second.chains.find(ref.checkpoint_ns);
-  return chain == thread->second.chains.end() ? nullptr : &chain->second.bases;
+  return chain == thread->second.chains.end() ? nullptr : &chain->second;
 }
 
 void lmdb_writer::remember(known_chain& chain, const std::string& channel, value_base stored) {
@@ -277,11 +319,12 @@ void lmdb_writer::remember(known_chain& chain, const std::string& channel, value
   bases_bytes_ = 0;
 }
 
-result<void> lmdb_writer::store_checkpoint(known_thread& thread, std::uint64_t chain,
+result<void> lmdb_writer::store_checkpoint(known_thread& thread, known_chain& chain,
                                            const checkpoint_put& put) {
   begin_record(record_);
   append_checkpoint(put.checkpoint, put.parent_id, encoded_.take().bytes, thread.names, record_);
-  return this->put(checkpoint_key(chain, put.checkpoint.id), record_kind::checkpoint);
+  chain.newest = put.checkpoint.id;
+  return this->put(checkpoint_key(chain.number, put.checkpoint.id), record_kind::checkpoint);
 }
 
 result<void> lmdb_writer::store_names(known_thread& thread) {
@@ -295,8 +338,8 @@ result<void> lmdb_writer::store_names(known_thread& thread) {
 }
 
 result<void> lmdb_writer::erase_thread(const std::string& thread_id) {
-  has_deleted_ = true;
-  threads_.erase(thread_id);
+  will_delete();
+  forget_thread(thread_id);
   auto number = find_thread_number(*txn_, thread_id);
   if (!number || !*number)
     return number ? result<void>{} : number.error();
@@ -310,6 +353,16 @@ result<void> lmdb_writer::erase_thread(const std::string& thread_id) {
       return ok;
   }
   return txn_->erase(thread_key(thread_id));
+}
+
+void lmdb_writer::forget_thread(const std::string& thread_id) {
+  auto known = threads_.find(thread_id);
+  if (known == threads_.end())
+    return;
+  for (const auto& [ns, chain] : known->second.chains)
+    for (const auto& [channel, base] : chain.bases)
+      bases_bytes_ -= base.bytes;
+  threads_.erase(known);
 }
 
 // ---- numbers and names --------------------------------------------------------------------------
@@ -362,7 +415,7 @@ result<lmdb_writer::known_chain*> lmdb_writer::find_or_make_chain(known_thread& 
   if (auto known = thread.chains.find(ns); known != thread.chains.end())
     return &known->second;
   if (ns.empty()) // the root namespace has the thread's own number
-    return &thread.chains.emplace(ns, known_chain{thread.number, {}}).first->second;
+    return &thread.chains.emplace(ns, known_chain{thread.number, {}, {}}).first->second;
   auto stored = find_chain(*txn_, thread.number, ns);
   if (!stored)
     return stored.error();
@@ -377,7 +430,7 @@ result<lmdb_writer::known_chain*> lmdb_writer::find_or_make_chain(known_thread& 
   }
   if (thread.chains.size() >= limits::store_threads_chains_max)
     thread.chains.clear();
-  return &thread.chains.emplace(ns, known_chain{*chain, {}}).first->second;
+  return &thread.chains.emplace(ns, known_chain{*chain, {}, {}}).first->second;
 }
 
 result<std::uint64_t> lmdb_writer::new_number() {

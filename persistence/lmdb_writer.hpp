@@ -31,9 +31,22 @@ public:
   result<void> commit() override;
   void abort() override;
 
+  // ---- for upkeep, within an open transaction
+
+  lmdb_txn& transaction() noexcept { return *txn_; }
+  result<std::uint64_t> new_number();
+  result<void> store_meta_record();
+  /// The transaction removes something: it may go into the reserve of a full store.
+  void will_delete() noexcept { has_deleted_ = true; }
+  /// What is remembered of a thread may be true no more.
+  void forget_thread(const std::string& thread_id);
+  /// The outcome of upkeep that ended so; an error is not one of the request's own.
+  write_outcome ended(result<void> how);
+
 private:
   struct known_chain {
     std::uint64_t number = 0;
+    std::string newest; // the checkpoint stored last; empty: not known
     value_bases bases;
   };
   struct known_thread {
@@ -43,18 +56,20 @@ private:
     std::unordered_map<std::string, known_chain> chains; // by namespace
   };
 
+  result<void> check(const save_request& request);
+  result<bool> has_parent(const save_request& request);
   result<void> store(const save_request& request);
   result<std::uint64_t> owner_of(const std::string& thread_id);
   result<void> store_thread(const std::string& thread_id, const known_thread& thread);
   result<void> store_writes(known_thread& thread, std::uint64_t chain,
                             const std::string& checkpoint_id, const task_writes& task);
-  result<void> store_checkpoint(known_thread& thread, std::uint64_t chain,
+  result<void> store_checkpoint(known_thread& thread, known_chain& chain,
                                 const checkpoint_put& put);
   result<void> store_values(known_thread& thread, known_chain& chain, const checkpoint_put& put);
   result<void> store_value(const store_key& key, const encoded_request::piece& piece,
                            const version& at);
   void remember(known_chain& chain, const std::string& channel, value_base stored);
-  const value_bases* bases_of(const checkpoint_ref& ref) const;
+  const known_chain* known_chain_of(const checkpoint_ref& ref) const;
   result<void> store_names(known_thread& thread);
   result<void> erase_thread(const std::string& thread_id);
   result<void> put(const store_key& key, record_kind kind);
@@ -62,9 +77,7 @@ private:
   result<known_thread*> find_or_make_thread(const std::string& thread_id);
   result<void> load_names(known_thread& thread);
   result<known_chain*> find_or_make_chain(known_thread& thread, const std::string& ns);
-  result<std::uint64_t> new_number();
   result<void> load_meta();
-  result<void> store_meta_record();
   result<void> make_room();
   result<void> extend_map(bool extended);
   void failed(const troupe::error& err);

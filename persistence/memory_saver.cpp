@@ -1,10 +1,12 @@
 // The saver in memory. One lock around everything; values are handles, so nothing is copied.
 // It takes what it is given: no value is too deep or too large for it.
+#include "persistence/retention.hpp"
 #include "persistence/saver_rules.hpp"
 
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <set>
 
 namespace troupe {
 
@@ -54,6 +56,57 @@ void store_checkpoint(stored_namespace& ns, const checkpoint_put& put) {
   auto& stored = ns.checkpoints[put.checkpoint.id];
   stored = {put.checkpoint, put.metadata, put.parent_id};
   stored.checkpoint.channel_values.clear();
+}
+
+bool has_parent(const stored_namespace& ns, const save_request& request) {
+  const auto& parent = request.put->parent_id;
+  return parent.empty() || ns.checkpoints.contains(parent);
+}
+
+thread_summary summarize(const stored_thread& thread) {
+  thread_summary all;
+  for (const auto& [name, ns] : thread.namespaces) {
+    auto& out = all.emplace_back(namespace_summary{name, {}});
+    for (const auto& [id, stored] : ns.checkpoints)
+      out.checkpoints.push_back({id, stored.parent_id, stored.checkpoint.ts, stored.metadata});
+  }
+  return all;
+}
+
+bool stores(const stored_namespace& ns, const std::string& id, const std::string& channel) {
+  auto* at = find_named(ns.checkpoints.at(id).checkpoint.channel_versions, channel);
+  return at && ns.values.contains({channel, *at});
+}
+
+std::size_t remove_unused_values(stored_namespace& ns) {
+  std::set<std::pair<std::string, version>> used;
+  for (const auto& [id, stored] : ns.checkpoints)
+    used.insert(stored.checkpoint.channel_versions.begin(),
+                stored.checkpoint.channel_versions.end());
+  return std::erase_if(ns.values, [&used](const auto& e) { return !used.contains(e.first); });
+}
+
+prune_report prune(stored_thread& thread, const std::function<void(thread_summary&)>& mark) {
+  auto all = summarize(thread);
+  mark(all);
+  // It has no error: `stores` has none.
+  static_cast<void>(mark_needed(all, [&](const auto& at, const auto& cp, const auto& channel) {
+    return stores(thread.namespaces.at(at.ns), cp.id, channel);
+  }));
+  prune_report report;
+  for (const auto& at : all) {
+    auto& ns = thread.namespaces.at(at.ns);
+    for (const auto& cp : at.checkpoints)
+      if (!cp.stays) {
+        ns.checkpoints.erase(cp.id);
+        ns.writes.erase(cp.id);
+        ++report.checkpoints;
+      }
+    report.values += remove_unused_values(ns);
+    if (ns.checkpoints.empty() && ns.writes.empty())
+      thread.namespaces.erase(at.ns);
+  }
+  return report;
 }
 
 checkpoint_tuple tuple_of(const std::string& thread_id, const std::string& ns_name,
@@ -126,6 +179,40 @@ public:
     return {};
   }
 
+  result<prune_report> prune(const std::vector<std::string>& thread_ids,
+                             const retention& keep) override {
+    for (const auto& id : thread_ids)
+      if (auto ok = check_thread_id(id); !ok)
+        return ok.error();
+    std::scoped_lock lock{mutex_};
+    prune_report all;
+    for (const auto& id : thread_ids)
+      if (auto thread = threads_.find(id); thread != threads_.end())
+        all += troupe::prune(thread->second, [&keep](auto& of) { mark_kept(of, keep); });
+    return all;
+  }
+
+  result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids) override {
+    std::scoped_lock lock{mutex_};
+    prune_report all;
+    for (auto& [id, thread] : threads_)
+      all += troupe::prune(thread, [&run_ids](auto& of) { mark_other_runs(of, run_ids); });
+    return all;
+  }
+
+  result<void> copy_thread(const std::string& source, const std::string& target) override {
+    if (auto ok = check_copy(source, target); !ok)
+      return ok;
+    std::scoped_lock lock{mutex_};
+    auto from = threads_.find(source);
+    if (from == threads_.end())
+      return {};
+    if (threads_.contains(target))
+      return target_is_there(target);
+    threads_.emplace(target, stored_thread{from->second.namespaces});
+    return {};
+  }
+
   result<std::uint64_t> thread_owner(const std::string& thread_id) override {
     std::scoped_lock lock{mutex_};
     auto thread = threads_.find(thread_id);
@@ -155,9 +242,16 @@ private:
     if (auto ok = check_claim(request, known == threads_.end() ? 0 : known->second.owner); !ok)
       return ok;
     auto& thread = threads_[request.ref.thread_id];
+    auto& ns = thread.namespaces[request.ref.checkpoint_ns];
+    if (takes_newest(request, thread.owner)) {
+      const auto& all = ns.checkpoints;
+      if ((all.empty() ? std::string{} : std::prev(all.end())->first) != goes_on_from(request))
+        return was_overtaken(request);
+    }
+    if (request.claim && request.put && !has_parent(ns, request))
+      return parent_is_gone(request);
     if (request.claim)
       thread.owner = request.claim->owner;
-    auto& ns = thread.namespaces[request.ref.checkpoint_ns];
     for (const auto& task : request.writes)
       store_writes(ns, request.ref.checkpoint_id, task);
     if (request.put)

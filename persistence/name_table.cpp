@@ -1,16 +1,9 @@
 #include "persistence/name_table.hpp"
 
 #include "persistence/bytes.hpp"
+#include "persistence/record.hpp"
 
 namespace troupe {
-
-namespace {
-
-error damaged() {
-  return {errc::checkpoint_corrupt, "read a names record: it does not fit"};
-}
-
-} // namespace
 
 std::uint32_t name_table::number(std::string_view name) {
   if (auto at = numbers_.find(name); at != numbers_.end())
@@ -27,7 +20,7 @@ result<void> name_table::load(std::string_view payload) {
   for (auto count = in_order ? in.count() : 0; count != 0; --count)
     number(in.sized());
   new_are_stored();
-  return in_order && in.finished() ? result<void>{} : damaged();
+  return in_order && in.finished() ? result<void>{} : damaged(record_kind::names);
 }
 
 void name_table::append_new(std::string& payload) const {
@@ -43,7 +36,7 @@ result<void> read_names(std::string_view payload, std::vector<std::string_view>&
   for (auto count = in.count(); count != 0; --count)
     names.push_back(in.sized());
   if (!in_order || !in.finished())
-    return damaged();
+    return damaged(record_kind::names);
   return {};
 }
 

@@ -33,13 +33,13 @@ std::uint64_t checksum(std::string_view record, std::string_view key) {
   return XXH3_64bits_withSeed(payload.data(), payload.size(), sum);
 }
 
+} // namespace
+
 error damaged(record_kind kind, std::string_view what) {
   std::string text{"read a "};
   text.append(to_string(kind)).append(" record: ").append(what);
   return {errc::checkpoint_corrupt, std::move(text)};
 }
-
-} // namespace
 
 std::string_view to_string(record_kind kind) noexcept {
   switch (kind) {

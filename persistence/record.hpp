@@ -23,6 +23,9 @@ enum class record_kind : std::uint8_t {
 
 std::string_view to_string(record_kind kind) noexcept;
 
+/// A checkpoint_corrupt of a record of this kind.
+error damaged(record_kind kind, std::string_view what = "it does not fit");
+
 /// The format this troupe writes, and the newest it reads.
 inline constexpr std::uint8_t record_format = 1;
 inline constexpr std::size_t record_header_bytes = 16;

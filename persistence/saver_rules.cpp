@@ -106,4 +106,39 @@ result<void> check_claim(const save_request& request, std::uint64_t owner) {
                                  "state, or from a checkpoint_id for a branch beside it")};
 }
 
+bool takes_newest(const save_request& request, std::uint64_t owner) noexcept {
+  return request.claim && request.claim->from_newest && owner != request.claim->owner;
+}
+
+const std::string& goes_on_from(const save_request& request) noexcept {
+  return request.put ? request.put->parent_id : request.ref.checkpoint_id;
+}
+
+error was_overtaken(const save_request& request) {
+  return {errc::conflict, "store a step of thread `" + request.ref.thread_id
+                            + "`: another run has gone on from checkpoint `"
+                            + goes_on_from(request)
+                            + "`: run again to go on from the newest one"};
+}
+
+error parent_is_gone(const save_request& request) {
+  return {errc::conflict, "store a step of thread `" + request.ref.thread_id + "`: checkpoint `"
+                            + request.put->parent_id
+                            + "`, which it goes on from, was removed: run again to go on from the "
+                              "newest one"};
+}
+
+result<void> check_copy(const std::string& source, const std::string& target) {
+  if (auto ok = check_thread_id(source); !ok)
+    return ok;
+  if (auto ok = check_thread_id(target); !ok)
+    return ok;
+  return source == target ? target_is_there(target) : result<void>{};
+}
+
+error target_is_there(const std::string& target) {
+  return {errc::invalid_config,
+          "copy a thread: `" + target + "` is there already: delete it, or choose another id"};
+}
+
 } // namespace troupe

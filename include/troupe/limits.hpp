@@ -55,6 +55,7 @@ inline constexpr std::size_t store_threads_cached_max =
 inline constexpr std::size_t store_threads_chains_max = 1024; // namespaces of a thread it remembers
 // Another process may hold the whole store this long while it opens it; storage_locked.
 inline constexpr std::chrono::milliseconds store_lock_wait{2000};
+inline constexpr std::size_t prune_records_max = 512; // removed in one transaction
 inline constexpr std::size_t store_reserve_bytes =
   4u << 20; // beyond the map, so that a full store can delete
 

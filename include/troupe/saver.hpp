@@ -113,10 +113,14 @@ struct checkpoint_put {
 /// since, or the thread was deleted, the request is refused.
 /// Shape:  `before`: the owner that was read (0: nobody); once the run's first request was stored,
 ///         the same as `owner`. `owner`: the run; any number but 0 that no other run has.
+///         `from_newest`: the run goes on from the newest checkpoint. Then the request that makes it
+///         the owner is refused unless that still is the newest one of the request's namespace:
+///         who `before` names may have gone on after it was read.
 /// Source: troupe.
 struct thread_claim {
   std::uint64_t before = 0;
   std::uint64_t owner = 0;
+  bool from_newest = false;
 };
 
 /// One ordered unit of saving: the writes of tasks (of the checkpoint `ref.checkpoint_id`), then
@@ -169,6 +173,11 @@ struct prune_report {
   std::size_t checkpoints = 0;
   std::size_t values = 0; // of channels, in no checkpoint any more
   friend bool operator==(const prune_report&, const prune_report&) = default;
+  prune_report& operator+=(const prune_report& more) {
+    checkpoints += more.checkpoints;
+    values += more.values;
+    return *this;
+  }
 };
 
 struct thread_info {

@@ -1,0 +1,136 @@
+#include "persistence/lmdb_copy.hpp"
+
+#include "persistence/bytes.hpp"
+#include "persistence/lmdb_index.hpp"
+#include "persistence/saver_rules.hpp"
+#include "persistence/value_patch.hpp"
+
+namespace troupe {
+
+namespace {
+
+class thread_copy {
+public:
+  thread_copy(lmdb_writer& writer, std::uint64_t from) : writer_{writer}, from_{from} {}
+
+  result<void> run(const std::string& target) {
+    auto number = writer_.new_number();
+    if (!number)
+      return number.error();
+    to_ = *number;
+    begin_record(record_);
+    append_thread({to_, 0}, record_);
+    if (auto ok = put(thread_key(target), record_kind::thread); !ok)
+      return ok;
+    auto namespaces = all_namespaces(txn(), from_);
+    if (!namespaces)
+      return namespaces.error();
+    for (const auto& entry : *namespaces)
+      if (auto ok = copy_namespace(entry); !ok)
+        return ok;
+    return {};
+  }
+
+private:
+  lmdb_txn& txn() { return writer_.transaction(); }
+
+  result<void> put(std::string_view key, record_kind kind) {
+    seal_record(record_, key, kind);
+    return txn().put(key, record_);
+  }
+
+  result<void> copy_namespace(const namespace_entry& entry) {
+    if (entry.ns.empty())
+      return copy_chain(from_, to_);
+    auto chain = writer_.new_number();
+    if (!chain)
+      return chain.error();
+    begin_record(record_);
+    append_namespace(*chain, entry.ns, record_);
+    if (auto ok = put(namespace_key(to_, entry.ns), record_kind::ns); !ok)
+      return ok;
+    return copy_chain(entry.chain, *chain);
+  }
+
+  // The new keys lie behind all old ones, but what is read moves when something is written.
+  result<void> copy_chain(std::uint64_t from, std::uint64_t to) {
+    auto prefix = chain_prefix(from);
+    auto is_namespace = chain_prefix(from, chain_part::namespaces);
+    std::string key{prefix.view()}, last;
+    for (;;) {
+      lmdb_cursor at{txn()};
+      auto found = at.seek(key);
+      if (!found)
+        return found.error();
+      if (!*found || !at.key().starts_with(prefix.view()))
+        return {};
+      last.assign(at.key());
+      if (!last.starts_with(is_namespace.view())) // those get numbers of their own
+        if (auto ok = copy_record(last, at.data(), prefix.view().size(), to); !ok)
+          return ok;
+      key = last;
+      key.push_back('\0'); // the next one
+    }
+  }
+
+  result<void> copy_record(std::string_view key, std::string_view data, std::size_t prefix_size,
+                           std::uint64_t to) {
+    auto kind = kind_of(data);
+    auto payload = open_record(data, key, kind);
+    if (!payload)
+      return payload.error();
+    auto new_key = chain_prefix(to);
+    new_key.append(key.substr(prefix_size));
+    begin_record(record_);
+    if (kind == record_kind::patch) {
+      if (auto ok = append_head(new_key, *payload, to); !ok)
+        return ok;
+    }
+    record_.append(*payload);
+    return put(new_key, kind);
+  }
+
+  // A patch names the record it builds on by its checksum, which the key is part of. That record
+  // has a lower version, so its copy is there.
+  result<void> append_head(const store_key& new_key, std::string_view& payload, std::uint64_t to) {
+    auto rest = new_key.view().substr(chain_prefix(to, chain_part::values).view().size());
+    auto number = take_number(rest);
+    auto tag = take_number(rest);
+    auto channel = take_number(rest);
+    if (!number || !tag || !channel)
+      return damaged(record_kind::patch);
+    version at{*number, *tag};
+    auto base = take_patch_head(payload, at);
+    if (!base)
+      return base.error();
+    auto stored = txn().get(value_key(to, base->at, *channel));
+    if (!stored)
+      return stored.error();
+    if (!*stored)
+      return damaged(record_kind::patch);
+    append_patch_head({base->at, short_checksum(**stored)}, at, record_);
+    return {};
+  }
+
+  lmdb_writer& writer_;
+  std::uint64_t from_;
+  std::uint64_t to_ = 0;
+  std::string record_;
+};
+
+} // namespace
+
+write_outcome copy_thread(lmdb_writer& writer, const std::string& source,
+                          const std::string& target) {
+  auto from = find_thread_number(writer.transaction(), source);
+  auto to = find_thread_number(writer.transaction(), target);
+  if (!from || !to)
+    return {.answer = from ? to.error() : from.error()};
+  if (!*from)
+    return {};
+  if (*to)
+    return {.answer = target_is_there(target)};
+  return writer.ended(thread_copy{writer, **from}.run(target));
+}
+
+} // namespace troupe

@@ -1,0 +1,258 @@
+#include "persistence/lmdb_pruner.hpp"
+
+#include "persistence/bytes.hpp"
+#include "persistence/checkpoint_record.hpp"
+#include "persistence/value_patch.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace troupe {
+
+namespace {
+
+using key_set = std::unordered_set<std::string>;
+using names_view = std::vector<std::string_view>;
+
+std::string_view behind_prefix(std::string_view key, const store_key& prefix) {
+  return key.substr(prefix.view().size());
+}
+
+result<stored_checkpoint> read_stored(std::string_view key, std::string_view data,
+                                      const names_view& names) {
+  auto payload = open_record(data, key, record_kind::checkpoint);
+  return payload ? read_checkpoint(*payload, names) : payload.error();
+}
+
+// ---- checkpoints --------------------------------------------------------------------------------
+
+result<namespace_summary> summarize(const lmdb_txn& txn, const namespace_entry& at,
+                                    const names_view& names) {
+  namespace_summary out{at.ns, {}};
+  auto prefix = chain_prefix(at.chain, chain_part::checkpoints);
+  auto ok = scan(txn, prefix, [&](std::string_view key, auto data) -> result<void> {
+    auto stored = read_stored(key, data, names);
+    if (!stored)
+      return stored.error();
+    auto metadata = from_msgpack(stored->metadata);
+    if (!metadata)
+      return damaged(record_kind::checkpoint);
+    out.checkpoints.push_back({std::string{behind_prefix(key, prefix)},
+                               std::move(stored->parent_id), std::move(stored->checkpoint.ts),
+                               std::move(*metadata)});
+    return {};
+  });
+  if (!ok)
+    return ok.error();
+  return out;
+}
+
+result<bool> stores(const lmdb_txn& txn, std::uint64_t chain, const names_view& names,
+                    const std::string& checkpoint_id, const std::string& channel) {
+  auto key = checkpoint_key(chain, checkpoint_id);
+  auto data = txn.get(key);
+  if (!data || !*data)
+    return data ? result<bool>{false} : data.error();
+  auto stored = read_stored(key, **data, names);
+  if (!stored)
+    return stored.error();
+  const auto& versions = stored->checkpoint.channel_versions;
+  for (std::size_t i = 0; i < versions.size(); ++i)
+    if (versions[i].first == channel) {
+      auto val = txn.get(value_key(chain, versions[i].second, stored->channels[i]));
+      return val ? result<bool>{val->has_value()} : val.error();
+    }
+  return false;
+}
+
+// The writes before the checkpoint: what is left when a crash comes between is a checkpoint.
+result<void> add_checkpoint(const lmdb_txn& txn, std::uint64_t chain, const std::string& id,
+                            removal& out) {
+  auto ok = scan(txn, writes_prefix(chain, id), [&out](std::string_view key, auto) -> result<void> {
+    out.keys.emplace_back(key);
+    return {};
+  });
+  out.keys.emplace_back(checkpoint_key(chain, id).view());
+  ++out.counted;
+  return ok;
+}
+
+// ---- values -------------------------------------------------------------------------------------
+
+// The keys of all values that the chain's checkpoints have.
+result<key_set> values_in_use(const lmdb_txn& txn, std::uint64_t chain, const names_view& names) {
+  key_set used;
+  auto prefix = chain_prefix(chain, chain_part::checkpoints);
+  auto ok = scan(txn, prefix, [&](auto key, auto data) -> result<void> {
+    auto stored = read_stored(key, data, names);
+    if (!stored)
+      return stored.error();
+    for (std::size_t i = 0; i < stored->channels.size(); ++i)
+      used.emplace(
+        value_key(chain, stored->checkpoint.channel_versions[i].second, stored->channels[i])
+          .view());
+    return {};
+  });
+  if (!ok)
+    return ok.error();
+  return used;
+}
+
+result<std::string> key_of_base(std::uint64_t chain, const store_key& prefix, std::string_view key,
+                                std::string_view data) {
+  auto rest = behind_prefix(key, prefix);
+  auto number = take_number(rest);
+  auto tag = take_number(rest);
+  auto channel = take_number(rest);
+  auto payload = open_record(data, key, record_kind::patch);
+  if (!payload)
+    return payload.error();
+  if (!number || !tag || !channel)
+    return damaged(record_kind::patch);
+  auto base = take_patch_head(*payload, {*number, *tag});
+  if (!base)
+    return base.error();
+  return std::string{value_key(chain, base->at, *channel).view()};
+}
+
+// From the newest to the oldest, since a patch builds on an older value.
+result<void> add_values(const lmdb_txn& txn, std::uint64_t chain, key_set used, removal& out) {
+  auto prefix = chain_prefix(chain, chain_part::values);
+  lmdb_cursor at{txn};
+  auto more = at.seek_before(behind(prefix));
+  for (; more && *more && at.key().starts_with(prefix.view()); more = at.previous()) {
+    std::string key{at.key()};
+    if (!used.contains(key)) {
+      out.keys.push_back(std::move(key));
+      ++out.counted;
+      continue;
+    }
+    if (kind_of(at.data()) != record_kind::patch)
+      continue;
+    auto base = key_of_base(chain, prefix, key, at.data());
+    if (!base)
+      return base.error();
+    used.insert(std::move(*base));
+  }
+  return more ? result<void>{} : more.error();
+}
+
+result<bool> has_any(const lmdb_txn& txn, const store_key& prefix) {
+  lmdb_cursor at{txn};
+  auto found = at.seek(prefix);
+  return found ? result<bool>{*found && at.key().starts_with(prefix.view())} : found.error();
+}
+
+result<bool> holds_nothing(const lmdb_txn& txn, std::uint64_t chain) {
+  for (auto part : {chain_part::checkpoints, chain_part::writes}) {
+    auto any = has_any(txn, chain_prefix(chain, part));
+    if (!any || *any)
+      return any ? result<bool>{false} : any.error();
+  }
+  return true;
+}
+
+result<void> remove_namespace(lmdb_txn& txn, std::uint64_t thread, const namespace_entry& at) {
+  auto empty = holds_nothing(txn, at.chain);
+  if (!empty || !*empty) // meanwhile it was used again
+    return empty ? result<void>{} : empty.error();
+  if (auto ok = txn.erase_all(chain_prefix(at.chain)); !ok)
+    return ok;
+  return txn.erase(namespace_key(thread, at.ns));
+}
+
+} // namespace
+
+result<removal> find_checkpoints_to_remove(const lmdb_txn& txn, std::uint64_t thread,
+                                           const retention_rule& mark) {
+  auto names = thread_names(txn, thread);
+  auto namespaces = all_namespaces(txn, thread);
+  if (!names || !namespaces)
+    return names ? namespaces.error() : names.error();
+  thread_summary all;
+  for (const auto& entry : *namespaces) {
+    auto summary = summarize(txn, entry, *names);
+    if (!summary)
+      return summary.error();
+    all.push_back(std::move(*summary));
+  }
+  mark(all);
+  auto chain_of = [&](const namespace_summary& at) {
+    return (*namespaces)[&at - all.data()].chain;
+  };
+  auto needed = mark_needed(all, [&](const auto& at, const auto& cp, const auto& channel) {
+    return stores(txn, chain_of(at), *names, cp.id, channel);
+  });
+  if (!needed)
+    return needed.error();
+  removal out;
+  for (const auto& at : all)
+    for (const auto& cp : at.checkpoints)
+      if (!cp.stays)
+        if (auto ok = add_checkpoint(txn, chain_of(at), cp.id, out); !ok)
+          return ok.error();
+  return out;
+}
+
+result<removal> find_values_to_remove(const lmdb_txn& txn, std::uint64_t thread) {
+  auto names = thread_names(txn, thread);
+  auto namespaces = all_namespaces(txn, thread);
+  if (!names || !namespaces)
+    return names ? namespaces.error() : names.error();
+  removal out;
+  for (auto& entry : *namespaces) {
+    auto used = values_in_use(txn, entry.chain, *names);
+    if (!used)
+      return used.error();
+    if (auto ok = add_values(txn, entry.chain, std::move(*used), out); !ok)
+      return ok.error();
+    auto empty = holds_nothing(txn, entry.chain);
+    if (!empty)
+      return empty.error();
+    if (*empty && !entry.ns.empty())
+      out.emptied.push_back(std::move(entry));
+  }
+  return out;
+}
+
+std::vector<removal> cut_to_pieces(removal all) {
+  std::vector<removal> pieces;
+  if (all.keys.empty())
+    pieces.emplace_back();
+  for (std::size_t i = 0; i < all.keys.size(); i += limits::prune_records_max) {
+    auto end = std::min(i + limits::prune_records_max, all.keys.size());
+    pieces.push_back(
+      {{std::make_move_iterator(all.keys.begin() + static_cast<std::ptrdiff_t>(i)),
+        std::make_move_iterator(all.keys.begin() + static_cast<std::ptrdiff_t>(end))},
+       {}});
+  }
+  for (std::size_t i = 0; i < all.emptied.size(); ++i) {
+    if (pieces.empty()
+        || pieces.back().keys.size() + pieces.back().emptied.size() >= limits::prune_records_max)
+      pieces.emplace_back();
+    pieces.back().emptied.push_back(std::move(all.emptied[i]));
+  }
+  return pieces;
+}
+
+result<void> remove(lmdb_writer& writer, const std::string& thread_id, const removal& piece) {
+  writer.will_delete();
+  writer.forget_thread(thread_id);
+  if (auto ok = writer.store_meta_record(); !ok) // so that other processes forget the thread, too
+    return ok;
+  auto& txn = writer.transaction();
+  for (const auto& key : piece.keys)
+    if (auto ok = txn.erase(key); !ok)
+      return ok;
+  if (piece.emptied.empty())
+    return {};
+  auto thread = find_thread_number(txn, thread_id);
+  if (!thread || !*thread) // deleted meanwhile
+    return thread ? result<void>{} : thread.error();
+  for (const auto& entry : piece.emptied)
+    if (auto ok = remove_namespace(txn, **thread, entry); !ok)
+      return ok;
+  return {};
+}
+
+} // namespace troupe

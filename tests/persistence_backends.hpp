@@ -1,0 +1,21 @@
+// The savers that the suites of every saver run on.
+#pragma once
+
+#include "tests/persistence_fixture.hpp"
+
+#include <boost/mpl/list.hpp>
+
+namespace troupe::test {
+
+struct memory_backend {
+  std::shared_ptr<troupe::saver> saver = make_memory_saver();
+};
+
+struct lmdb_backend {
+  temporary_directory dir;
+  std::shared_ptr<troupe::saver> saver = open_lmdb_saver(dir.path() / "data").value();
+};
+
+using backends = boost::mpl::list<memory_backend, lmdb_backend>;
+
+} // namespace troupe::test
