@@ -192,12 +192,54 @@ result<bool> lmdb_cursor::seek_before(std::string_view key) {
 
 // ---- the environment --------------------------------------------------------------------------
 
+result<void> sync_directory(const std::filesystem::path& dir) {
+  int fd = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0)
+    return {}; // not ours to read
+  auto rc = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+  close(fd);
+  return rc == 0 ? result<void>{} : lmdb_error(rc, "sync the directory", dir);
+}
+
 result<std::unique_ptr<lmdb_env>> lmdb_env::open(std::filesystem::path file,
                                                  std::size_t map_size_bytes) {
   std::unique_ptr<lmdb_env> env{new lmdb_env{std::move(file), map_size_bytes}};
+  if (auto rc = env->make_file(); rc != 0)
+    return env->failure(rc, "open the store");
   if (auto opened = env->open_file(); !opened)
     return opened.error();
+  // Also when somebody else made it, who may have come to an end before this.
+  if (auto synced = sync_directory(env->file_.parent_path()); !synced)
+    return synced.error();
   return env;
+}
+
+// LMDB writes the first pages of a file in place, and takes one that the power cut short for no
+// file of its own. So a new file is made under another name, and gets its name when it is on the
+// disk. Whoever comes second, of two processes that make it at once, takes the file of the first.
+int lmdb_env::make_file() const {
+  std::error_code failed;
+  if (std::filesystem::exists(file_, failed) || failed)
+    return 0; // LMDB tells what is wrong
+  auto draft = file_;
+  draft += "-new-" + std::to_string(getpid());
+  ::unlink(draft.c_str()); // of a process of the same number that was killed here
+  MDB_env* env = nullptr;
+  auto rc = mdb_env_create(&env);
+  if (rc != 0)
+    return rc;
+  rc = mdb_env_set_mapsize(env, map_size_bytes_);
+  if (rc == 0)
+    rc = mdb_env_open(env, draft.c_str(), MDB_NOSUBDIR | MDB_NOLOCK, 0600);
+  if (rc == 0)
+    rc = mdb_env_sync(env, 1);
+  mdb_env_close(env);
+  crash_point("make.draft");
+  bool linked = rc == 0 && ::link(draft.c_str(), file_.c_str()) == 0;
+  auto why = linked || rc != 0 ? rc : errno;
+  ::unlink(draft.c_str());
+  // Where files can't have two names, LMDB makes it in place.
+  return why == EEXIST || why == EPERM || why == EOPNOTSUPP || why == EMLINK ? 0 : why;
 }
 
 lmdb_env::~lmdb_env() {

@@ -30,6 +30,10 @@ namespace troupe {
 /// Shape:  `rc` an MDB_ code or errno, not 0.
 error lmdb_error(int rc, std::string_view doing, const std::filesystem::path& file);
 
+/// Brings the names in a directory to the disk. Where that can't be asked for, does nothing.
+/// Blocks: on the disk. Errors: storage_failed.
+result<void> sync_directory(const std::filesystem::path& dir);
+
 class lmdb_env;
 
 /// A transaction, aborted at its end unless committed. Must not outlive its environment.
@@ -101,7 +105,8 @@ private:
 /// Thread: begin_read() on any, all else on the writer thread.
 class lmdb_env {
 public:
-  /// Opens the file, makes it when it is missing (mode 0600) and clears slots of dead readers.
+  /// Opens the file, makes it when it is missing (mode 0600) and clears slots of dead readers. The
+  /// file is whole, and it and its name are on the disk, before anything is stored in it.
   /// Units:  `map_size_bytes` the most the file may grow to; address space, not memory.
   /// Errors: storage_failed, checkpoint_corrupt (no LMDB file), storage_locked.
   static result<std::unique_ptr<lmdb_env>> open(std::filesystem::path file,
@@ -139,6 +144,7 @@ private:
     : file_{std::move(file)},
       map_size_bytes_{map_size_bytes} {}
 
+  int make_file() const;
   result<void> open_file();
   result<lmdb_txn> begin(unsigned flags);
   int why_short() const;

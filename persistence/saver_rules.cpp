@@ -116,8 +116,7 @@ const std::string& goes_on_from(const save_request& request) noexcept {
 
 error was_overtaken(const save_request& request) {
   return {errc::conflict, "store a step of thread `" + request.ref.thread_id
-                            + "`: another run has gone on from checkpoint `"
-                            + goes_on_from(request)
+                            + "`: another run has gone on from checkpoint `" + goes_on_from(request)
                             + "`: run again to go on from the newest one"};
 }
 

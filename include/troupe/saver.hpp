@@ -113,8 +113,8 @@ struct checkpoint_put {
 /// since, or the thread was deleted, the request is refused.
 /// Shape:  `before`: the owner that was read (0: nobody); once the run's first request was stored,
 ///         the same as `owner`. `owner`: the run; any number but 0 that no other run has.
-///         `from_newest`: the run goes on from the newest checkpoint. Then the request that makes it
-///         the owner is refused unless that still is the newest one of the request's namespace:
+///         `from_newest`: the run goes on from the newest checkpoint. Then the request that makes
+///         it the owner is refused unless that still is the newest one of the request's namespace:
 ///         who `before` names may have gone on after it was read.
 /// Source: troupe.
 struct thread_claim {

@@ -41,8 +41,8 @@ auto logging(const notes& to, const std::string& name) {
   return [&to, name](const state& s, troupe::context& ctx) {
     auto entry = label(name, s.round);
     execution now{to, entry, ctx};
-    auto out = troupe::set(&state::log, std::vector{entry})
-                 .set(&state::trail, std::vector{entry + "'"});
+    auto out =
+      troupe::set(&state::log, std::vector{entry}).set(&state::trail, std::vector{entry + "'"});
     now.ended();
     return out;
   };

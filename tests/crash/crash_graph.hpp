@@ -23,7 +23,8 @@ private:
 
 inline constexpr std::string_view trail = "trail"; // the delta channel
 
-/// Shape:  `log` gets an entry of each task of this graph, `trail` the same through a delta channel,
+/// Shape:  `log` gets an entry of each task of this graph, `trail` the same through a delta
+/// channel,
 ///         `found` those of the two graphs within it.
 struct state {
   std::int64_t round = 0;
@@ -32,8 +33,8 @@ struct state {
   std::vector<std::string> trail;
   std::vector<std::string> found;
   std::int64_t items = 0;
-  TROUPE_STATE(state, round, text, (log, troupe::append),
-               (trail, troupe::delta(troupe::append, 5)), found, (items, troupe::sum))
+  TROUPE_STATE(state, round, text, (log, troupe::append), (trail, troupe::delta(troupe::append, 5)),
+               found, (items, troupe::sum))
 };
 
 /// Begins, then six rounds of eight steps (one task, four, one, eight sent, one, a graph two deep,

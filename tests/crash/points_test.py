@@ -37,7 +37,7 @@ def some_of(count, at_most, numbers):
 class Points:
     def __init__(self, program, folder):
         self.program, self.folder = program, folder
-        self.expected, self.points = {}, {}
+        self.expected, self.points = {}, {}  # by durability
         self.kills = self.acknowledged = self.missed = 0
 
     def prepare(self):

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from crash_program import Shower, Violation, expect, undisturbed
+from crash_program import Shower, Violation, expect, run, undisturbed
 from store_check import chains, check_chain
 
 
@@ -79,12 +79,24 @@ def read_while_writing(program, folder, threads):
     return looks, seen
 
 
+def check_slow_saver(program, steps):
+    """An async run does not run ahead of its saver: one checkpoint waits, and the memory is flat."""
+    done = run([program, "slow", steps])
+    expect(done.returncode == 0, done.stderr)
+    waited, requests, early, late = map(int, done.stdout.split())
+    expect(waited == 1, "checkpoints that waited at once", waited)
+    expect(requests > steps, "not every step was stored", requests)
+    expect(late - early < 1024, "the memory grew", early, late)
+    return late - early
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("bin", type=pathlib.Path)
     options.add_argument("source", type=pathlib.Path)
     options.add_argument("--runs", type=int, default=500, help="of each of the two")
     options.add_argument("--threads", type=int, default=4, help="that are written under readers")
+    options.add_argument("--steps", type=int, default=5000, help="over a slow saver")
     options = options.parse_args()
     program = options.bin.resolve() / "troupe-crash"
     begin = time.monotonic()
@@ -94,11 +106,13 @@ def main():
             results = race(program, folder / "race", options.runs, os.environ)
             with Shower(program) as shower:
                 length, refused = check_race(shower.dump(folder / "race"), results)
+            growth = check_slow_saver(program, options.steps)
             looks, seen = read_while_writing(program, folder, options.threads)
     except Violation as e:
         sys.exit(f"crash_race: {e}")
     print(f"crash_race: ok: {len(results)} runs, {refused} refused, {length} checkpoints in one "
-          f"line; {looks} looks of a reader at {seen} checkpoints, "
+          f"line; {looks} looks of a reader at {seen} checkpoints; {growth} KiB more behind "
+          f"{options.steps} steps over a slow saver; "
           f"{time.monotonic() - begin:.1f} s")
 
 

@@ -38,14 +38,16 @@ public:
   void submit(troupe::save_request request, troupe::save_ack,
               std::function<void(troupe::result<void>)> done) override {
     std::scoped_lock lock{mutex_};
+    checkpoints_ += request.put.has_value();
+    checkpoints_max_ = std::max(checkpoints_max_, checkpoints_);
     waiting_.emplace_back(std::move(request), std::move(done));
-    waiting_max_ = std::max(waiting_max_, waiting_.size());
     filled_.notify_one();
   }
 
-  std::size_t waiting_max() const {
+  /// Checkpoints that waited at once, at most.
+  std::size_t checkpoints_max() const {
     std::scoped_lock lock{mutex_};
-    return waiting_max_;
+    return checkpoints_max_;
   }
   std::size_t stored() const {
     std::scoped_lock lock{mutex_};
@@ -58,8 +60,9 @@ private:
     std::unique_lock lock{mutex_};
     while (filled_.wait(lock, stop, [this] { return !waiting_.empty(); })) {
       filled_.wait_for(lock, stop, std::chrono::microseconds{200}, [] { return false; });
-      auto done = std::move(waiting_.front().second);
+      auto [request, done] = std::move(waiting_.front());
       waiting_.pop_front();
+      checkpoints_ -= request.put.has_value();
       ++stored_;
       lock.unlock();
       done({});
@@ -70,7 +73,8 @@ private:
   mutable std::mutex mutex_;
   std::condition_variable_any filled_;
   std::deque<std::pair<troupe::save_request, std::function<void(troupe::result<void>)>>> waiting_;
-  std::size_t waiting_max_ = 0;
+  std::size_t checkpoints_ = 0; // of those in waiting_
+  std::size_t checkpoints_max_ = 0;
   std::size_t stored_ = 0;
   std::jthread writer_; // the last member: it uses the others
 };

@@ -47,8 +47,8 @@ value writes_of(const troupe::checkpoint_tuple& tuple) {
     bool last = i + 1 == tuple.pending_writes.size()
                 || tuple.pending_writes[i + 1].task_id != write.task_id;
     if (last)
-      tasks.push_back(value::list({write.task_id, write.task_path,
-                                   value::list(std::exchange(channels, {}))}));
+      tasks.push_back(
+        value::list({write.task_id, write.task_path, value::list(std::exchange(channels, {}))}));
   }
   return value::list(std::move(tasks));
 }
