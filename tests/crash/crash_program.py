@@ -15,6 +15,11 @@ from store_check import Expected, Violation, check_acknowledged, check_execution
 DURABILITIES = ["sync", "async", "exit"]
 
 
+def is_sanitized(program):
+    """Whether this is a build that takes many times as long."""
+    return run([program, "build"]).stdout == "sanitized\n"
+
+
 class Shower:
     """A process that prints what stores hold."""
 
@@ -110,5 +115,4 @@ def undisturbed(program, folder, durability, shower, **environment):
 
 
 __all__ = ["DURABILITIES", "Expected", "Home", "Shower", "Stuck", "Violation",
-           "check_acknowledged", "expect", "run",
-           "undisturbed"]
+           "check_acknowledged", "expect", "is_sanitized", "run", "undisturbed"]

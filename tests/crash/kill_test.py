@@ -19,8 +19,9 @@ from crash_program import DURABILITIES, Home, Shower, Stuck, Violation, expect, 
 class Trials:
     """Runs that are killed one to three times each, until there were enough kills."""
 
-    def __init__(self, program, folder, seed, kills):
-        self.program, self.folder, self.seed, self.kills_wanted = program, folder, seed, kills
+    def __init__(self, program, folder, options):
+        self.program, self.folder, self.seed = program, folder, options.seed
+        self.kills_wanted, self.end = options.kills, time.monotonic() + options.seconds
         self.expected, self.seconds = {}, {}
         self.kills = self.runs = self.acknowledged = 0
         self.numbers = itertools.count()
@@ -56,7 +57,7 @@ class Trials:
 
     def work(self):
         with Shower(self.program) as shower:
-            while self.kills < self.kills_wanted:
+            while self.kills < self.kills_wanted and time.monotonic() < self.end:
                 self.trial(next(self.numbers), shower)
 
 
@@ -65,12 +66,13 @@ def main():
     options.add_argument("bin", type=pathlib.Path)
     options.add_argument("source", type=pathlib.Path)
     options.add_argument("--kills", type=int, default=100)
+    options.add_argument("--seconds", type=int, default=15, help="at most")
     options.add_argument("--seed", type=int, default=int(os.environ.get("TROUPE_TEST_SEED", "1")))
     options.add_argument("--jobs", type=int, default=1)
     options = options.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-crash-"))
     begin = time.monotonic()
-    trials = Trials(options.bin.resolve() / "troupe-crash", folder, options.seed, options.kills)
+    trials = Trials(options.bin.resolve() / "troupe-crash", folder, options)
     try:
         trials.prepare()
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

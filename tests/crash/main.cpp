@@ -4,6 +4,7 @@
 //   troupe-crash show                               data directories on standard input, one a line
 //   troupe-crash race DATA RUNS WHO                 short runs on the thread "race"
 //   troupe-crash slow STEPS                         an async run over a saver that is slow
+//   troupe-crash build                              "sanitized" if it is
 #include "tests/crash/crash_graph.hpp"
 #include "tests/crash/slow_saver.hpp"
 #include "tests/crash/store_dump.hpp"
@@ -171,6 +172,13 @@ int slow(int steps) {
   return 0;
 }
 
+int name_build() {
+#ifdef __SANITIZE_ADDRESS__
+  std::cout << "sanitized\n";
+#endif
+  return 0;
+}
+
 int run_command(const std::vector<std::string>& a) {
   if (a.size() == 5 && a[0] == "run")
     return run(a[1], notes{a[2]}, a[3], a[4]);
@@ -180,6 +188,8 @@ int run_command(const std::vector<std::string>& a) {
     return race(a[1], std::stoi(a[2]), a[3]);
   if (a.size() == 2 && a[0] == "slow")
     return slow(std::stoi(a[1]));
+  if (a.size() == 1 && a[0] == "build")
+    return name_build();
   std::cerr << "usage: see the top of tests/crash/main.cpp\n";
   return 2;
 }

@@ -24,7 +24,7 @@ def die_at(points, shower, mutation, name, passings):
 
 
 def no_sync(points, folder, shower):
-    cut(points.program, folder, "sync", 0, 1, TROUPE_MUTATION="no_sync")
+    cut(points.program, folder, "sync", 0, 1, 7, TROUPE_MUTATION="no_sync")
 
 
 def two_transactions(points, folder, shower):

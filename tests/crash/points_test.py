@@ -30,8 +30,9 @@ def some_of(count, at_most, numbers):
     """The first passing, the last one, and others between them."""
     if count <= at_most:
         return range(1, count + 1)
-    return sorted({1, count, *numbers.sample(range(2, count), max(0, at_most - 2))}
-                  if at_most > 1 else {numbers.randint(1, count)})
+    if at_most == 1:
+        return [numbers.randint(1, count)]
+    return sorted({1, count, *numbers.sample(range(2, count), at_most - 2)})
 
 
 class Points:
@@ -46,7 +47,14 @@ class Points:
                 self.expected[durability], self.points[durability] = passings(
                     self.program, self.folder, durability, shower)
 
+    def any_of(self, name, numbers):
+        durability = numbers.choice([d for d in DURABILITIES if self.points[d][name] > 0])
+        return durability, name, numbers.randint(1, self.points[durability][name])
+
     def plan(self, at_most, numbers):
+        """Some passings of each point with each durability; of 0, one of each point."""
+        if at_most == 0:
+            return [self.any_of(name, numbers) for name in sorted(set().union(*self.points.values()))]
         return [(durability, name, n) for durability in DURABILITIES
                 for name, count in sorted(self.points[durability].items())
                 for n in some_of(count, at_most, numbers)]
@@ -76,7 +84,8 @@ def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("bin", type=pathlib.Path)
     options.add_argument("source", type=pathlib.Path)
-    options.add_argument("--passings", type=int, default=1, help="of each point, at most")
+    options.add_argument("--passings", type=int, default=0,
+                         help="of each point with each durability; 0: one of each point")
     options.add_argument("--seed", type=int, default=int(os.environ.get("TROUPE_TEST_SEED", "1")))
     options.add_argument("--jobs", type=int, default=1)
     options = options.parse_args()
