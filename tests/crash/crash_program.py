@@ -75,8 +75,8 @@ class Home:
             try:
                 _, complaint = process.communicate(timeout=seconds)
             except subprocess.TimeoutExpired:
-                process.kill()
-                process.communicate()
+                process.kill()  # or it ended just now
+                _, complaint = process.communicate()
                 expect(seconds != DEADLINE_S, "no end", self.folder)
             if process.returncode == -signal.SIGKILL:
                 self.kills += 1

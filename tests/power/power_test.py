@@ -69,18 +69,12 @@ class Cuts:
     def run(self, some, seed, every=1):
         positions = sum(1 for _ in self.moments())
         for number, (position, disk, notes) in enumerate(self.moments()):
-            if number % every:
-                continue
+            share = some * (number + 1) // positions - some * number // positions
+            kinds = ["none", "all"] if number % every == seed % every else []
             try:
-                keeps = "none"
-                self.check(disk, notes, keeps)
-                if not disk.pending():
-                    continue
-                keeps = "all"
-                self.check(disk, notes, keeps)
-                for _ in range(some * (number + 1) // positions - some * number // positions):
-                    keeps = "some"
-                    self.check(disk, notes, keeps, random.Random(f"{seed} {self.checked}"))
+                for keeps in kinds + share * ["some"]:
+                    if keeps == "none" or disk.pending():
+                        self.check(disk, notes, keeps, random.Random(f"{seed} {self.checked}"))
             except Violation as e:
                 raise Violation(f"{self.home.durability}, power off behind entry {position} of "
                                 f"{len(self.log)}, seed {seed}, with {keeps} of what was not "
@@ -112,7 +106,8 @@ def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("bin", type=pathlib.Path)
     options.add_argument("source", type=pathlib.Path)
-    options.add_argument("--images", type=int, default=300, help="of a random kind, each mode")
+    options.add_argument("--images", type=int, default=250, help="of a random kind, each mode, at most")
+    options.add_argument("--every", type=int, default=5, help="of the moments: one of so many")
     options.add_argument("--seed", type=int, default=int(os.environ.get("TROUPE_TEST_SEED", "1")))
     options = options.parse_args()
     program = options.bin.resolve() / "troupe-crash"
@@ -120,9 +115,10 @@ def main():
     begin = time.monotonic()
     try:
         total, acknowledged = collections.Counter(), 0
+        slow = 5 if is_sanitized(program) else 1
         for durability in ("sync", "async"):
-            cuts = cut(program, folder / durability, durability, options.images, options.seed,
-                       20 if is_sanitized(program) else 1)
+            cuts = cut(program, folder / durability, durability, options.images // slow,
+                       options.seed, options.every * slow)
             total += cuts.checked
             acknowledged += cuts.acknowledged
         for lie in ("sync", "through"):
