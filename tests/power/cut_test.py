@@ -97,7 +97,7 @@ def must_be_noticed(program, folder, seed, **environment):
     try:
         cut(program, folder, "sync", 0, seed, 7, **environment)
     except Violation as e:
-        print(f"power: with {environment}: {str(e)[:300]}")
+        print(f"power_cut: with {environment}: {str(e)[:300]}")
         return
     raise Violation(f"passed with {environment}")
 
@@ -124,9 +124,9 @@ def main():
         for lie in ("sync", "through"):
             must_be_noticed(program, folder / f"lie-{lie}", options.seed, TROUPE_POWER_LIES=lie)
     except Violation as e:
-        sys.exit(f"power: {e}")
+        sys.exit(f"power_cut: {e}")
     shutil.rmtree(folder)
-    print(f"power: ok: {sum(total.values())} disks {dict(total)}, {acknowledged} acknowledgements "
+    print(f"power_cut: ok: {sum(total.values())} disks {dict(total)}, {acknowledged} acknowledgements "
           f"found on them, {time.monotonic() - begin:.1f} s")
 
 
