@@ -49,7 +49,7 @@ def no_depth_limit(points, folder, shower):
 
 # What is said of each: another complaint would be about something else.
 MUTATIONS = {no_sync: "lost|can't be read", two_transactions: "half a step",
-             early_answer: "lost", no_claim: "a fork", no_depth_limit: "deep"}
+             early_answer: "lost", no_claim: "a fork", no_depth_limit: "depth"}
 
 
 def notices(mutation, points, folder, shower):
