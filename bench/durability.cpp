@@ -4,6 +4,8 @@
 
 #include "bench/graphs.hpp"
 
+#include <troupe/keyring.hpp>
+
 #include <memory>
 #include <optional>
 #include <utility>
@@ -12,15 +14,23 @@ namespace troupe::bench {
 
 namespace {
 
-enum class medium { memory, file };
+enum class medium { memory, file, uncompressed_file, encrypted_file };
+
+lmdb_saver_options options_of(medium where) {
+  if (where == medium::uncompressed_file)
+    return {.compress_bytes_min = SIZE_MAX};
+  if (where == medium::encrypted_file)
+    return {.keyring = keyring::from_text("bench " + std::string(64, '5')).value()};
+  return {};
+}
 
 /// A runtime with a new, empty saver and, for a file, its directory.
 class fresh_store {
 public:
   explicit fresh_store(medium where) {
-    if (where == medium::file) {
+    if (where != medium::memory) {
       dir_.emplace();
-      store_ = open_lmdb_saver(dir_->path() / "data").value();
+      store_ = open_lmdb_saver(dir_->path() / "data", options_of(where)).value();
     } else {
       store_ = make_memory_saver();
     }
@@ -91,9 +101,9 @@ figure time_loop(const sampler& sample, const loop& work, durability d, medium w
   });
 }
 
-figure measure_loop(const sampler& sample, const loop& work, durability d) {
-  auto one = [&work, d] {
-    fresh_store store{medium::file};
+figure measure_loop(const sampler& sample, const loop& work, durability d, medium where) {
+  auto one = [&work, d, where] {
+    fresh_store store{where};
     run_loop(work, d, store);
     return static_cast<double>(store.close());
   };
@@ -101,12 +111,12 @@ figure measure_loop(const sampler& sample, const loop& work, durability d) {
 }
 
 void add_loops(workloads& all, const std::string& name, loop (*make)(std::int64_t),
-               std::int64_t end, durability d) {
-  all.push_back({name, [make, end, d](const sampler& sample) {
-                   return time_loop(sample, make(end), d, medium::file);
+               std::int64_t end, durability d, medium where = medium::file) {
+  all.push_back({name, [make, end, d, where](const sampler& sample) {
+                   return time_loop(sample, make(end), d, where);
                  }});
-  all.push_back({name + "_bytes", [make, end, d](const sampler& sample) {
-                   return measure_loop(sample, make(end), d);
+  all.push_back({name + "_bytes", [make, end, d, where](const sampler& sample) {
+                   return measure_loop(sample, make(end), d, where);
                  }});
 }
 
@@ -202,6 +212,13 @@ void add_durability(workloads& all) {
     auto name = "append_loop_" + std::to_string(end);
     add_memory_loop(all, name + "_memory", appending, end, durability::sync);
     add_loops(all, name + "_file", appending, end, durability::sync);
+  }
+  for (auto [ending, where] : {std::pair{"_uncompressed", medium::uncompressed_file},
+                               std::pair{"_encrypted", medium::encrypted_file}}) {
+    add_loops(all, std::string{"counter_loop_1000_file_sync"} + ending, counting, 1000,
+              durability::sync, where);
+    add_loops(all, std::string{"append_loop_1000_file"} + ending, appending, 1000, durability::sync,
+              where);
   }
   all.push_back({"interrupt_resume_memory",
                  [](const sampler& s) { return interrupt_and_resume(s, medium::memory); }});

@@ -30,7 +30,8 @@ error read_error(const value& stored) {
 
 bool ends_the_run(errc code) noexcept {
   return code == errc::graph_drained || code == errc::cancelled || code == errc::runtime_stopped
-         || (code >= errc::checkpoint_missing && code <= errc::conflict);
+         || (code >= errc::checkpoint_missing && code <= errc::conflict)
+         || code == errc::key_missing;
 }
 
 void run_loop::tick() {

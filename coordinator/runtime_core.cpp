@@ -6,6 +6,8 @@
 #include "coordinator/app_core.hpp"
 #include "persistence/timestamp_text.hpp"
 
+#include <troupe/keyring.hpp>
+
 #include <caf/send.hpp>
 
 #include <thread>
@@ -26,7 +28,8 @@ std::unique_ptr<caf::actor_system_config> make_config(const runtime_options& opt
 std::shared_ptr<saver> make_saver(const runtime_options& options) {
   if (options.saver || options.data_dir.empty())
     return options.saver;
-  return open_lmdb_saver(options.data_dir).value();
+  auto keys = options.keyring ? options.keyring : keyring::from_environment().value();
+  return open_lmdb_saver(options.data_dir, {.keyring = std::move(keys)}).value();
 }
 
 } // namespace

@@ -36,6 +36,7 @@ std::string_view to_string(errc code) noexcept {
     case errc::overloaded: return "overloaded";
     case errc::protocol_mismatch: return "protocol_mismatch";
     case errc::runtime_stopped: return "runtime_stopped";
+    case errc::key_missing: return "key_missing";
   }
   return "unknown"; // a number from outside that no code has
 }

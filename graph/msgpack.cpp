@@ -7,6 +7,7 @@
 #include <msgpack.hpp>
 
 #include <exception>
+#include <new>
 #include <string>
 
 namespace troupe {
@@ -236,7 +237,9 @@ result<value> from_msgpack(std::string_view data) {
     if (!reader.read(data))
       return read_error(reader.problem(), data);
     return reader.take();
-  } catch (const std::exception& e) { // no memory
+  } catch (const std::bad_alloc&) {
+    throw; // the bytes are not to blame
+  } catch (const std::exception& e) {
     return read_error(e.what(), data);
   }
 }

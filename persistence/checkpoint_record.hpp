@@ -18,7 +18,7 @@ struct stored_checkpoint {
   troupe::checkpoint checkpoint;
   std::vector<std::uint32_t> channels; // the numbers of checkpoint.channel_versions' names
   std::string parent_id;
-  std::string_view metadata; // msgpack, in the payload
+  std::string_view metadata; // for read_metadata(), in the payload
 };
 
 /// Appends the payload of a checkpoint's record to `out`; names get numbers from `names`.

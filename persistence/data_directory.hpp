@@ -44,18 +44,33 @@ public:
         return there;
       closed_.wait(lock);
     }
+    auto holder = std::make_shared<held>(dir); // what can fail comes before `held` is to close it
     result<std::unique_ptr<T>> opened = open();
     if (!opened)
       return opened.error();
-    auto shared = std::shared_ptr<T>{(*opened).release(), [dir](T* gone) {
-                                       delete gone;
-                                       of_this_process().closed(dir);
-                                     }};
-    open_[dir] = shared;
+    auto& entry = open_[dir];
+    holder->object = std::move(*opened);
+    std::shared_ptr<T> shared{holder, holder->object.get()};
+    entry = shared;
     return shared;
   }
 
 private:
+  /// An open object, and the end of its entry.
+  struct held {
+    explicit held(std::string where) : dir{std::move(where)} {}
+    held(const held&) = delete;
+    held& operator=(const held&) = delete;
+    ~held() {
+      if (!object)
+        return;
+      object.reset();
+      of_this_process().closed(dir);
+    }
+    std::string dir;
+    std::unique_ptr<T> object;
+  };
+
   void closed(const std::string& dir) {
     std::scoped_lock lock{mutex_};
     open_.erase(dir);

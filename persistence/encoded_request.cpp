@@ -1,5 +1,7 @@
 #include "persistence/encoded_request.hpp"
 
+#include "persistence/metadata_record.hpp"
+
 #include "persistence/saver_rules.hpp"
 #include "persistence/value_patch.hpp"
 
@@ -50,6 +52,10 @@ result<void> encoded_request::encode(const save_request& request, const value_ba
       continue;
     if (auto ok = append(*val, "channel ", channel); !ok)
       return ok;
+  }
+  if (append_short_metadata(request.put->metadata, bytes_)) {
+    ends_.push_back({bytes_.size()});
+    return {};
   }
   return append(request.put->metadata, "the metadata of ", cp.id);
 }

@@ -2,7 +2,8 @@
 // - a job is in exactly one of queue_, taken_, batch_, and is answered once: an accepted one when
 //   it enters batch_ (its `done` is empty from then on), a durable one when batch_ is settled;
 // - the sink's transaction is open if and only if is_open_;
-// - a thread of an accepted job is in uncommitted_ before the job is answered.
+// - a thread of an accepted job is in uncommitted_ before the job is answered;
+// - memory that runs out ends the open transaction, not the thread: what was in it is told as lost.
 #include "persistence/group_commit.hpp"
 
 #include "graph/crash_point.hpp"
@@ -11,11 +12,15 @@
 #include <signal.h>
 
 #include <future>
+#include <new>
+#include <type_traits>
 #include <utility>
 
 namespace troupe {
 
 namespace {
+
+static_assert(std::is_nothrow_move_constructible_v<commit_job>); // moved where nothing may be lost
 
 // Between two looks at the queue; now and then another thread gets the core.
 void pause_a_little(unsigned round) {
@@ -26,16 +31,55 @@ void pause_a_little(unsigned round) {
 #endif
 }
 
+// Blocks all signals for the threads that are started while it lives.
+class without_signals {
+public:
+  without_signals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  without_signals(const without_signals&) = delete;
+  without_signals& operator=(const without_signals&) = delete;
+  ~without_signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+  sigset_t before_;
+};
+
 // A thread that takes none of the process's signals.
 template <class Fn> std::thread start_writer(Fn fn) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  without_signals blocked;
   std::thread writer{std::move(fn)};
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_setname_np(writer.native_handle(), "troupe.writer");
   return writer;
+}
+
+// Short enough for a string to hold without memory of its own.
+error no_memory() {
+  return {errc::storage_failed, "out of memory"};
+}
+
+error copy_of(const error& err) {
+  try {
+    return err;
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  }
+}
+
+void answer(commit_job& job, result<void> with) {
+  std::exchange(job.done, nullptr)(std::move(with));
+}
+
+// Whether it ran to its end; false when memory ran out.
+template <class Fn> bool had_memory(Fn fn) {
+  try {
+    fn();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 } // namespace
@@ -56,13 +100,15 @@ group_commit::~group_commit() {
 }
 
 void group_commit::submit(commit_job job) {
-  bool wake;
-  {
+  bool wake = false;
+  auto queued = had_memory([&] {
     std::scoped_lock lock{queue_mutex_};
     queue_.push_back(std::move(job));
     queued_.store(queue_.size(), std::memory_order_release);
     wake = std::exchange(writer_sleeps_, false);
-  }
+  });
+  if (!queued)
+    answer(job, no_memory());
   crash_point("queue.submitted");
   if (wake)
     queue_filled_.notify_one();
@@ -133,44 +179,61 @@ void group_commit::run() {
   for (auto stop = false; !stop;) {
     if (next_taken_ == taken_.size())
       stop = wait_for_work();
-    if (next_taken_ < taken_.size())
-      take(std::move(taken_[next_taken_++]));
-    if (is_open_ && (stop || is_due()))
-      close();
+    if (next_taken_ < taken_.size()) {
+      auto& job = taken_[next_taken_];
+      if (!had_memory([&] { take(job); })) {
+        give_up();
+        if (job.done)
+          refuse(job, no_memory());
+      }
+      taken_[next_taken_++] = {};
+    }
+    if (is_open_ && (stop || is_due()) && !had_memory([this] { close(); }))
+      give_up();
   }
 }
 
-void group_commit::take(commit_job job) {
+void group_commit::give_up() {
+  sink_.abort();
+  is_open_ = false;
+  settle(no_memory());
+}
+
+void group_commit::take(commit_job& job) {
   crash_point("queue.taken");
   if (answer_at_once(job) || !open(job))
     return;
   if (job.is_empty()) {
-    enter(std::move(job), {});
+    enter(job, {});
     return;
   }
   crash_point("request.before");
   auto outcome = sink_.write(job);
   crash_point("request.written");
   if (outcome.transaction_stands)
-    enter(std::move(job), std::move(outcome));
+    enter(job, outcome);
   else
-    write_again(std::move(job));
+    write_again(job);
 }
 
 // A thread that lost a request learns it from the next one, which is not written: what it builds
 // on is not there. A job with nothing to write waits for the transaction, if there is one.
 bool group_commit::answer_at_once(commit_job& job) {
+  if (cannot_tell_) {
+    answer(job, no_memory());
+    return true;
+  }
   if (auto lost = lost_.find(job.request.ref.thread_id); lost != lost_.end() && !job.upkeep) {
     auto err = std::move(lost->second);
     lost_.erase(lost);
     if (!job.delete_thread) {
-      job.done(std::move(err));
+      answer(job, std::move(err));
       return true;
     }
   }
   if (!job.is_empty() || (is_open_ && job.when == save_ack::durable))
     return false;
-  job.done({});
+  answer(job, {});
   return true;
 }
 
@@ -179,7 +242,7 @@ bool group_commit::open(commit_job& job) {
     return true;
   crash_point("transaction.before");
   if (auto begun = sink_.begin(); !begun) {
-    job.done(begun.error());
+    answer(job, begun.error());
     return false;
   }
   crash_point("transaction.begun");
@@ -188,9 +251,9 @@ bool group_commit::open(commit_job& job) {
   return true;
 }
 
-void group_commit::enter(commit_job job, write_outcome outcome) {
+void group_commit::enter(commit_job& job, const write_outcome& outcome) {
   if (!outcome.answer) {
-    job.done(outcome.answer.error());
+    answer(job, outcome.answer.error());
     return;
   }
   batch_bytes_ += outcome.bytes;
@@ -206,12 +269,12 @@ void group_commit::enter(commit_job job, write_outcome outcome) {
     any_uncommitted_.store(true, std::memory_order_release);
   }
   crash_point("accepted.before");
-  std::exchange(entered.done, nullptr)({});
+  answer(entered, {});
   crash_point("accepted.answered");
 }
 
 // The job broke the transaction: saves what was in it, then gives the job one of its own.
-void group_commit::write_again(commit_job job) {
+void group_commit::write_again(commit_job& job) {
   sink_.abort();
   is_open_ = false;
   if (!batch_.empty()) {
@@ -222,33 +285,30 @@ void group_commit::write_again(commit_job job) {
     return;
   auto outcome = sink_.write(job);
   if (outcome.transaction_stands) {
-    enter(std::move(job), std::move(outcome));
+    enter(job, outcome);
     return;
   }
   sink_.abort();
   is_open_ = false;
-  job.done(outcome.answer.error());
+  answer(job, outcome.answer.error());
 }
 
 result<void> group_commit::rewrite_batch() {
   if (auto begun = sink_.begin(); !begun)
     return begun;
-  std::vector<commit_job> written;
-  for (auto& job : batch_) {
-    auto outcome = job.is_empty() ? write_outcome{} : sink_.write(job);
+  for (auto job = batch_.begin(); job != batch_.end();) {
+    auto outcome = job->is_empty() ? write_outcome{} : sink_.write(*job);
     if (!outcome.transaction_stands) {
       sink_.abort();
-      written.insert(written.end(), std::make_move_iterator(&job),
-                     std::make_move_iterator(batch_.data() + batch_.size()));
-      batch_ = std::move(written);
       return outcome.answer;
     }
-    if (outcome.answer)
-      written.push_back(std::move(job));
-    else
-      refuse(std::move(job), outcome.answer.error()); // meanwhile somebody else owns its thread
+    if (outcome.answer) {
+      ++job;
+    } else {
+      refuse(*job, outcome.answer.error()); // meanwhile somebody else owns its thread
+      job = batch_.erase(job);
+    }
   }
-  batch_ = std::move(written);
   return {};
 }
 
@@ -276,14 +336,15 @@ result<void> group_commit::commit_batch() {
 }
 
 // What was accepted already is told with the thread's next request.
-void group_commit::refuse(commit_job job, const troupe::error& why) {
+void group_commit::refuse(commit_job& job, const troupe::error& why) {
   const auto& thread_id = job.request.ref.thread_id;
   if (!job.done) {
-    lost_.insert_or_assign(thread_id, why);
+    auto noted = had_memory([&] { lost_.insert_or_assign(thread_id, why); });
+    cannot_tell_ = cannot_tell_ || !noted;
     return;
   }
   lost_.erase(thread_id); // this answer tells it
-  job.done(why);
+  answer(job, copy_of(why));
 }
 
 void group_commit::settle(const result<void>& committed) {
@@ -295,9 +356,9 @@ void group_commit::settle(const result<void>& committed) {
   crash_point("durable.before");
   for (auto& job : batch_) {
     if (!committed)
-      refuse(std::move(job), committed.error());
+      refuse(job, committed.error());
     else if (job.done)
-      job.done({});
+      answer(job, {});
   }
   crash_point("durable.answered");
   batch_.clear();

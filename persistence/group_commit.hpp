@@ -42,7 +42,8 @@ struct commit_job {
   }
 };
 
-/// A store with one transaction open at most. Called on the writer thread only.
+/// A store with one transaction open at most. Called on the writer thread only. When a member
+/// throws std::bad_alloc, abort() is called next, whether a transaction is open or not.
 class commit_sink {
 public:
   virtual ~commit_sink() = default;
@@ -59,6 +60,8 @@ public:
 ///         short, and not drop the last reference to this object's owner.
 /// Order:  jobs are written in the order of submit(). A job that breaks the transaction does not
 ///         take those before it along: they are committed, then it is tried once more alone.
+/// Errors: storage_failed also when memory runs out, here or in the sink (std::bad_alloc): then the
+///         open transaction is given up.
 class group_commit {
 public:
   group_commit(commit_sink& sink, std::chrono::milliseconds window);
@@ -84,17 +87,18 @@ private:
 
   // ---- the transaction, on the writer thread
   void run();
-  void take(commit_job job);
+  void take(commit_job& job);
   bool answer_at_once(commit_job& job);
   bool open(commit_job& job);
-  void enter(commit_job job, write_outcome outcome);
-  void write_again(commit_job job);
+  void enter(commit_job& job, const write_outcome& outcome);
+  void write_again(commit_job& job);
   result<void> rewrite_batch();
   bool is_due() const;
   void close();
   result<void> commit_batch();
-  void refuse(commit_job job, const troupe::error& why);
+  void refuse(commit_job& job, const troupe::error& why);
   void settle(const result<void>& committed);
+  void give_up();
 
   commit_sink& sink_;
   const std::chrono::milliseconds window_;
@@ -115,6 +119,7 @@ private:
   bool batch_is_awaited_ = false; // by a durable job
   clock::time_point opened_at_;
   std::unordered_map<std::string, troupe::error> lost_; // accepted, then not committed, by thread
+  bool cannot_tell_ = false; // there was no memory for lost_: nothing more is taken
 
   std::mutex uncommitted_mutex_;
   std::unordered_set<std::string> uncommitted_; // threads with accepted jobs in batch_

@@ -144,6 +144,10 @@ store_key names_key(std::uint64_t thread, std::uint64_t first) {
   return key;
 }
 
+store_key data_key_key(std::uint64_t thread) {
+  return chain_prefix(thread, chain_part::key);
+}
+
 bool namespace_in_key(std::string_view ns) noexcept {
   return ns.size() <= namespace_in_key_max;
 }
@@ -187,6 +191,24 @@ store_key writes_key(std::uint64_t chain, std::string_view checkpoint_id,
   auto key = writes_prefix(chain, checkpoint_id);
   key.append_id(task_id);
   return key;
+}
+
+std::size_t tree_of(std::string_view key) noexcept {
+  if (key.size() < 3 || static_cast<key_area>(key[0]) != key_area::chain)
+    return 0;
+  auto part = 2 + static_cast<std::size_t>(static_cast<unsigned char>(key[1])); // behind the number
+  if (part >= key.size())
+    return 0;
+  switch (static_cast<chain_part>(key[part])) {
+    case chain_part::checkpoints: return 1;
+    case chain_part::values: return 2;
+    case chain_part::writes: return 3;
+    default: return 0;
+  }
+}
+
+bool is_tree_name(std::string_view key) noexcept {
+  return std::ranges::find(tree_names, key) != tree_names.end();
 }
 
 // Every prefix here begins with an area byte below 0xff, so there is always such a key.

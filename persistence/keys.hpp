@@ -22,11 +22,15 @@ enum class key_area : unsigned char {
 /// What a key of the chain area holds, in the order of the keys. Storage format: append only.
 enum class chain_part : unsigned char {
   checkpoints = 'c',
+  key = 'k', // of a thread, under its number: the only one of its kind
   names = 'n',
   namespaces = 's',
   values = 'v',
   writes = 'w',
 };
+inline constexpr std::array chain_parts{chain_part::checkpoints, chain_part::key,
+                                        chain_part::names,       chain_part::namespaces,
+                                        chain_part::values,      chain_part::writes};
 
 /// A key of at most 511 bytes, LMDB's bound. Made by the functions below; ids must have been
 /// checked against limits (that is what keeps keys in bounds).
@@ -57,6 +61,8 @@ store_key chain_prefix(std::uint64_t chain);
 store_key chain_prefix(std::uint64_t chain, chain_part part);
 /// The names that begin with number `first`.
 store_key names_key(std::uint64_t thread, std::uint64_t first);
+/// Where a thread's data key is.
+store_key data_key_key(std::uint64_t thread);
 /// Namespaces of up to 400 bytes stand in the key; longer ones as their XXH3-128.
 store_key namespace_key(std::uint64_t thread, std::string_view ns);
 bool namespace_in_key(std::string_view ns) noexcept;
@@ -66,6 +72,12 @@ store_key checkpoint_key(std::uint64_t chain, std::string_view checkpoint_id);
 store_key value_key(std::uint64_t chain, const version& at, std::uint64_t channel);
 store_key writes_key(std::uint64_t chain, std::string_view checkpoint_id, std::string_view task_id);
 store_key writes_prefix(std::uint64_t chain, std::string_view checkpoint_id);
+
+/// The trees of the store's file: one each for checkpoints, values and writes, one for all else.
+std::size_t tree_of(std::string_view key) noexcept;
+inline constexpr std::array<const char*, 3> tree_names{"checkpoints", "values", "writes"};
+/// Whether an entry is one that LMDB made for a tree with a name.
+bool is_tree_name(std::string_view key) noexcept;
 
 /// The smallest key behind all keys that begin with `prefix`.
 store_key behind(const store_key& prefix);

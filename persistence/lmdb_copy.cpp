@@ -11,7 +11,12 @@ namespace {
 
 class thread_copy {
 public:
-  thread_copy(lmdb_writer& writer, std::uint64_t from) : writer_{writer}, from_{from} {}
+  thread_copy(lmdb_writer& writer, std::uint64_t from)
+    : writer_{writer},
+      from_{from},
+      records_{writer.transaction(), writer.keys()} {
+    records_.enter(from);
+  }
 
   result<void> run(const std::string& target) {
     auto number = writer_.new_number();
@@ -21,6 +26,8 @@ public:
     begin_record(record_);
     append_thread({to_, 0}, record_);
     if (auto ok = put(thread_key(target), record_kind::thread); !ok)
+      return ok;
+    if (auto ok = make_cipher(); !ok)
       return ok;
     auto namespaces = all_namespaces(txn(), from_);
     if (!namespaces)
@@ -39,6 +46,17 @@ private:
     return txn().put(key, record_);
   }
 
+  // The copy has a data key of its own, or none when the store has no keys.
+  result<void> make_cipher() {
+    if (!writer_.keys())
+      return {};
+    auto made = make_thread_cipher(txn(), to_, *writer_.keys());
+    if (!made)
+      return made.error();
+    cipher_ = std::move(*made);
+    return {};
+  }
+
   result<void> copy_namespace(const namespace_entry& entry) {
     if (entry.ns.empty())
       return copy_chain(from_, to_);
@@ -52,10 +70,19 @@ private:
     return copy_chain(entry.chain, *chain);
   }
 
-  // The new keys lie behind all old ones, but what is read moves when something is written.
   result<void> copy_chain(std::uint64_t from, std::uint64_t to) {
-    auto prefix = chain_prefix(from);
-    auto is_namespace = chain_prefix(from, chain_part::namespaces);
+    for (auto part : chain_parts)
+      // Namespaces get numbers of their own; the data key was made.
+      if (part != chain_part::namespaces && part != chain_part::key)
+        if (auto ok = copy_part(from, to, part); !ok)
+          return ok;
+    return {};
+  }
+
+  // The new keys lie behind all old ones, but what is read moves when something is written.
+  result<void> copy_part(std::uint64_t from, std::uint64_t to, chain_part part) {
+    auto prefix = chain_prefix(from, part);
+    auto number_size = chain_prefix(from).view().size();
     std::string key{prefix.view()}, last;
     for (;;) {
       lmdb_cursor at{txn()};
@@ -65,9 +92,8 @@ private:
       if (!*found || !at.key().starts_with(prefix.view()))
         return {};
       last.assign(at.key());
-      if (!last.starts_with(is_namespace.view())) // those get numbers of their own
-        if (auto ok = copy_record(last, at.data(), prefix.view().size(), to); !ok)
-          return ok;
+      if (auto ok = copy_record(last, at.data(), number_size, to); !ok)
+        return ok;
       key = last;
       key.push_back('\0'); // the next one
     }
@@ -76,7 +102,8 @@ private:
   result<void> copy_record(std::string_view key, std::string_view data, std::size_t prefix_size,
                            std::uint64_t to) {
     auto kind = kind_of(data);
-    auto payload = open_record(data, key, kind);
+    auto scope = records_.scope();
+    auto payload = records_.open(data, key, kind);
     if (!payload)
       return payload.error();
     auto new_key = chain_prefix(to);
@@ -87,7 +114,9 @@ private:
         return ok;
     }
     record_.append(*payload);
-    return put(new_key, kind);
+    if (auto ok = writer_.sealer().seal(record_, new_key, kind, cipher_ ? &*cipher_ : nullptr); !ok)
+      return ok;
+    return txn().put(new_key, record_);
   }
 
   // A patch names the record it builds on by its checksum, which the key is part of. That record
@@ -115,6 +144,8 @@ private:
   lmdb_writer& writer_;
   std::uint64_t from_;
   std::uint64_t to_ = 0;
+  thread_records records_;
+  std::optional<aes_gcm> cipher_; // of the copy
   std::string record_;
 };
 

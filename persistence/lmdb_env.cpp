@@ -8,8 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <thread>
 
 namespace troupe {
@@ -55,28 +58,94 @@ meaning meaning_of(int rc) {
 
 namespace {
 
+// A descriptor, closed at its end.
+class open_file_descriptor {
+public:
+  explicit open_file_descriptor(int fd) noexcept : fd_{fd} {}
+  open_file_descriptor(const open_file_descriptor&) = delete;
+  open_file_descriptor& operator=(const open_file_descriptor&) = delete;
+  ~open_file_descriptor() {
+    if (fd_ >= 0)
+      ::close(fd_);
+  }
+  int get() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+
+private:
+  int fd_;
+};
+
+struct flock store_lock(short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;
+  return lock;
+}
+
 // LMDB would wait for good for a process that holds the lock file for itself. Others hold it so
-// only while they open the store: that much is waited for. Called before this process has the
-// store open, since closing any descriptor of the file gives up all locks of the process on it.
-bool lock_file_is_free(const std::filesystem::path& store) {
+// only while they open the store: that much is waited for.
+bool becomes_free(int lock_fd) {
+  auto deadline = std::chrono::steady_clock::now() + limits::store_lock_wait;
+  for (;;) {
+    auto wanted = store_lock(F_RDLCK);
+    if (::fcntl(lock_fd, F_GETLK, &wanted) != 0 || wanted.l_type == F_UNLCK)
+      return true;
+    if (std::chrono::steady_clock::now() >= deadline)
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  }
+}
+
+// Whether the file is what LMDB leaves when the disk fills up, or the power goes, while it makes
+// one: the beginning of its two meta pages, or zeros. Such a file has never held anything.
+bool is_unborn(int fd) {
+  constexpr std::size_t metas = 2 * 4096;
+  std::array<char, metas + 1> bytes;
+  auto size = ::pread(fd, bytes.data(), bytes.size(), 0);
+  if (size <= 0 || static_cast<std::size_t>(size) > metas)
+    return false;
+  std::string_view begin{bytes.data(), static_cast<std::size_t>(size)};
+  if (begin.find_first_not_of('\0') == begin.npos)
+    return true;
+  constexpr std::uint32_t magic = 0xbeefc0de;
+  constexpr std::size_t magic_at = 16; // behind the page's head
+  return begin.size() >= magic_at + sizeof magic && begin.size() < metas
+         && std::memcmp(&begin[magic_at], &magic, sizeof magic) == 0;
+}
+
+// Alone with the store, empties a file that was left unborn, which LMDB would refuse for good.
+void clear_unborn(const std::filesystem::path& store, int lock_fd) {
+  open_file_descriptor file{::open(store.c_str(), O_RDWR | O_CLOEXEC)};
+  auto alone = store_lock(F_WRLCK);
+  if (file && is_unborn(file.get()) && ::fcntl(lock_fd, F_SETLK, &alone) == 0
+      && is_unborn(file.get()))
+    static_cast<void>(!::ftruncate(file.get(), 0));
+}
+
+// The lock file is written through a map, and where the disk has no room for it that ends the
+// process (SIGBUS). 0 or an errno.
+int allocate(int lock_fd) {
+  constexpr off_t reader_slot = 64;
+  auto failed = ::posix_fallocate(lock_fd, 0, (limits::store_readers_max + 4) * reader_slot);
+  return failed == ENOSPC || failed == EDQUOT || failed == EFBIG ? failed : 0;
+}
+
+// Called before this process has the store open, since closing any descriptor of a file gives up
+// all locks of the process on it. 0 or an errno: EAGAIN when another process keeps the store for
+// itself.
+int make_ready(const std::filesystem::path& store) {
   auto lock_file = store;
   lock_file += "-lock";
-  int fd = ::open(lock_file.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0)
-    return true; // not there yet, or not ours to open: LMDB tells
-  auto deadline = std::chrono::steady_clock::now() + limits::store_lock_wait;
-  bool free = false;
-  do {
-    struct flock wanted {};
-    wanted.l_type = F_RDLCK;
-    wanted.l_whence = SEEK_SET;
-    wanted.l_len = 1;
-    free = ::fcntl(fd, F_GETLK, &wanted) != 0 || wanted.l_type == F_UNLCK;
-    if (!free)
-      std::this_thread::sleep_for(std::chrono::milliseconds{5});
-  } while (!free && std::chrono::steady_clock::now() < deadline);
-  ::close(fd);
-  return free;
+  open_file_descriptor lock{::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+  if (!lock)
+    return 0; // not ours to open: LMDB tells
+  if (!becomes_free(lock.get()))
+    return EAGAIN;
+  if (auto failed = allocate(lock.get()); failed != 0)
+    return failed;
+  clear_unborn(store, lock.get());
+  return 0;
 }
 
 } // namespace
@@ -104,7 +173,7 @@ lmdb_txn::~lmdb_txn() {
 result<std::optional<std::string_view>> lmdb_txn::get(std::string_view key) const {
   auto k = as_val(key);
   MDB_val data;
-  auto rc = mdb_get(txn_, env_->dbi_, &k, &data);
+  auto rc = mdb_get(txn_, env_->dbi_of(key), &k, &data);
   if (rc == MDB_NOTFOUND)
     return std::optional<std::string_view>{};
   if (rc != 0)
@@ -115,21 +184,21 @@ result<std::optional<std::string_view>> lmdb_txn::get(std::string_view key) cons
 result<void> lmdb_txn::put(std::string_view key, std::string_view data) {
   auto k = as_val(key);
   auto d = as_val(data);
-  if (auto rc = mdb_put(txn_, env_->dbi_, &k, &d, 0); rc != 0)
+  if (auto rc = mdb_put(txn_, env_->dbi_of(key), &k, &d, 0); rc != 0)
     return env_->failure(rc, "write to the store");
   return {};
 }
 
 result<void> lmdb_txn::erase(std::string_view key) {
   auto k = as_val(key);
-  auto rc = mdb_del(txn_, env_->dbi_, &k, nullptr);
+  auto rc = mdb_del(txn_, env_->dbi_of(key), &k, nullptr);
   if (rc != 0 && rc != MDB_NOTFOUND)
     return env_->failure(rc, "delete from the store");
   return {};
 }
 
 result<void> lmdb_txn::erase_all(std::string_view prefix) {
-  lmdb_cursor at{*this};
+  lmdb_cursor at{*this, prefix};
   for (;;) {
     auto found = at.seek(prefix);
     if (!found)
@@ -137,16 +206,28 @@ result<void> lmdb_txn::erase_all(std::string_view prefix) {
     if (!*found || !at.key().starts_with(prefix))
       return {};
     auto key = as_val(at.key());
-    auto rc = mdb_del(txn_, env_->dbi_, &key, nullptr);
+    auto rc = mdb_del(txn_, env_->dbi_of(prefix), &key, nullptr);
     if (rc != 0)
       return env_->failure(rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc, "delete from the store");
   }
 }
 
 std::size_t lmdb_txn::entries() const {
-  MDB_stat stat{};
-  mdb_stat(txn_, env_->dbi_, &stat);
-  return stat.ms_entries;
+  std::size_t all = 0;
+  for (std::size_t tree = 0; tree < trees(); ++tree) {
+    MDB_stat stat{};
+    if (env_->dbis_[tree] != lmdb_env::no_tree)
+      mdb_stat(txn_, env_->dbis_[tree], &stat);
+    all += stat.ms_entries;
+  }
+  return all - (trees() - 1); // each tree with a name is an entry of tree 0
+}
+
+std::size_t lmdb_txn::trees() const noexcept {
+  std::size_t made = 1;
+  while (made <= env_->trees_.names.size() && env_->dbis_[made] != lmdb_env::no_tree)
+    ++made;
+  return made;
 }
 
 result<void> lmdb_txn::commit() {
@@ -163,6 +244,9 @@ result<void> lmdb_txn::commit() {
 
 // ---- cursors ----------------------------------------------------------------------------------
 
+lmdb_cursor::lmdb_cursor(const lmdb_txn& txn, std::string_view prefix) noexcept
+  : lmdb_cursor{txn, txn.env_->tree_of(prefix)} {}
+
 lmdb_cursor::~lmdb_cursor() {
   if (cursor_)
     mdb_cursor_close(cursor_);
@@ -170,7 +254,8 @@ lmdb_cursor::~lmdb_cursor() {
 
 result<bool> lmdb_cursor::move(MDB_cursor_op op) {
   if (!cursor_)
-    if (auto rc = mdb_cursor_open(txn_.txn_, txn_.env_->dbi_, &cursor_); rc != 0)
+    if (auto rc = mdb_cursor_open(txn_.txn_, txn_.env_->dbis_[tree_.value_or(0)], &cursor_);
+        rc != 0)
       return txn_.env_->failure(rc, "read the store");
   auto rc = mdb_cursor_get(cursor_, &key_, &data_, op);
   if (rc != 0 && rc != MDB_NOTFOUND)
@@ -179,6 +264,8 @@ result<bool> lmdb_cursor::move(MDB_cursor_op op) {
 }
 
 result<bool> lmdb_cursor::seek(std::string_view key) {
+  if (!tree_)
+    tree_ = txn_.env_->tree_of(key);
   key_ = as_val(key);
   return move(MDB_SET_RANGE);
 }
@@ -202,8 +289,9 @@ result<void> sync_directory(const std::filesystem::path& dir) {
 }
 
 result<std::unique_ptr<lmdb_env>> lmdb_env::open(std::filesystem::path file,
-                                                 std::size_t map_size_bytes) {
-  std::unique_ptr<lmdb_env> env{new lmdb_env{std::move(file), map_size_bytes}};
+                                                 std::size_t map_size_bytes,
+                                                 const lmdb_trees& trees) {
+  std::unique_ptr<lmdb_env> env{new lmdb_env{std::move(file), map_size_bytes, trees}};
   if (auto rc = env->make_file(); rc != 0)
     return env->failure(rc, "open the store");
   if (auto opened = env->open_file(); !opened)
@@ -249,14 +337,16 @@ lmdb_env::~lmdb_env() {
 
 result<void> lmdb_env::open_file() {
   const unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | (mutated(mutation::no_sync) ? MDB_NOSYNC : 0);
+  if (auto failed = make_ready(file_); failed != 0)
+    return failure(failed, "open the store");
   MDB_env* env = nullptr;
   auto rc = mdb_env_create(&env);
   if (rc == 0)
     rc = mdb_env_set_maxreaders(env, limits::store_readers_max);
   if (rc == 0)
+    rc = mdb_env_set_maxdbs(env, lmdb_trees::names_max);
+  if (rc == 0)
     rc = mdb_env_set_mapsize(env, map_size_bytes_);
-  if (rc == 0 && !lock_file_is_free(file_))
-    rc = EAGAIN;
   crash_point("open.before");
   if (rc == 0)
     rc = mdb_env_open(env, file_.c_str(), flags, 0600);
@@ -267,7 +357,9 @@ result<void> lmdb_env::open_file() {
   if (rc == MDB_MAP_RESIZED && mdb_env_set_mapsize(env, 0) == 0)
     rc = mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn);
   if (rc == 0)
-    rc = mdb_dbi_open(txn, nullptr, 0, &dbi_);
+    rc = open_trees(txn, 0);
+  if (rc == 0)
+    rc = mdb_txn_commit(std::exchange(txn, nullptr)); // so that the trees stay open
   if (txn)
     mdb_txn_abort(txn);
   if (rc != 0) {
@@ -276,6 +368,49 @@ result<void> lmdb_env::open_file() {
   }
   env_ = env;
   clear_dead_readers();
+  return {};
+}
+
+// Without MDB_CREATE only those that are there: a new file, or another program's, has none.
+int lmdb_env::open_trees(MDB_txn* txn, unsigned flags) {
+  dbis_.fill(no_tree);
+  if (auto rc = mdb_dbi_open(txn, nullptr, 0, &dbis_[0]); rc != 0)
+    return rc;
+  for (std::size_t i = 0; i < trees_.names.size(); ++i) {
+    auto rc = mdb_dbi_open(txn, trees_.names[i], flags, &dbis_[i + 1]);
+    if (rc != 0 && (flags != 0 || (rc != MDB_NOTFOUND && rc != MDB_INCOMPATIBLE)))
+      return rc;
+    if (rc != 0)
+      dbis_[i + 1] = no_tree;
+  }
+  return 0;
+}
+
+result<void> lmdb_env::make_trees(lmdb_txn& txn) {
+  if (auto rc = open_trees(txn.txn_, MDB_CREATE); rc != 0)
+    return failure(rc, "make the store");
+  return {};
+}
+
+result<void> lmdb_env::sort_into_trees(lmdb_txn& txn) {
+  MDB_cursor* at = nullptr;
+  auto rc = mdb_cursor_open(txn.txn_, dbis_[0], &at);
+  MDB_val key, data;
+  std::string moved_key, moved;
+  while (rc == 0 && (rc = mdb_cursor_get(at, &key, &data, MDB_NEXT)) == 0) {
+    moved_key.assign(static_cast<const char*>(key.mv_data), key.mv_size);
+    if (tree_of(moved_key) == 0)
+      continue;
+    moved.assign(static_cast<const char*>(data.mv_data), data.mv_size);
+    auto k = as_val(moved_key), d = as_val(moved);
+    rc = mdb_cursor_del(at, 0);
+    if (rc == 0)
+      rc = mdb_put(txn.txn_, dbi_of(moved_key), &k, &d, 0);
+  }
+  if (at)
+    mdb_cursor_close(at);
+  if (rc != MDB_NOTFOUND)
+    return failure(rc, "bring the store to a newer format");
   return {};
 }
 
@@ -308,9 +443,18 @@ result<void> lmdb_env::resize(std::size_t map_size_bytes) {
   std::unique_lock alone{resize_mutex_};
   if (!env_)
     return failure(EIO, "use the store after a failure");
-  if (auto rc = mdb_env_set_mapsize(env_, map_size_bytes); rc != 0)
-    return failure(rc, "resize the store's map");
-  return {};
+  auto rc = mdb_env_set_mapsize(env_, map_size_bytes);
+  if (rc == 0)
+    return {};
+  // The old map is gone as well, which LMDB would not notice. Should it not open, reopen() may.
+  mdb_env_close(std::exchange(env_, nullptr));
+  static_cast<void>(open_file());
+  return failure(rc, "resize the store's map");
+}
+
+bool lmdb_env::is_open() {
+  std::shared_lock lock{resize_mutex_};
+  return env_ != nullptr;
 }
 
 // LMDB says EIO for a write that came out short, as it does when the disk fills up. Appending
@@ -345,6 +489,71 @@ result<void> lmdb_env::cover_pages() {
   if (fstat(fd, &file) == 0 && file.st_size < size && ftruncate(fd, size) != 0)
     return failure(errno, "open the store");
   return {};
+}
+
+// LMDB keeps the numbers of free pages, by transaction, in its first database: a count each, then
+// the numbers.
+result<lmdb_env::sizes> lmdb_env::measure() {
+  auto txn = begin_read();
+  if (!txn)
+    return txn.error();
+  MDB_envinfo info{};
+  MDB_stat stat{};
+  mdb_env_info(env_, &info);
+  mdb_env_stat(env_, &stat);
+  auto pages = info.me_last_pgno + 1;
+  MDB_cursor* cursor = nullptr;
+  auto rc = mdb_cursor_open(txn->txn_, 0, &cursor);
+  std::size_t free = 0;
+  while (rc == 0) {
+    MDB_val key, data;
+    rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT);
+    std::size_t count = 0;
+    if (rc == 0 && data.mv_size >= sizeof count) {
+      std::memcpy(&count, data.mv_data, sizeof count);
+      free += count;
+    }
+  }
+  if (cursor)
+    mdb_cursor_close(cursor);
+  if (rc != MDB_NOTFOUND)
+    return failure(rc, "measure the store");
+  std::error_code failed;
+  auto size = std::filesystem::file_size(file_, failed);
+  if (failed)
+    return failure(failed.value(), "measure the store");
+  // The reader this function has open itself is no one's.
+  return sizes{size, (pages - std::min(free, pages)) * stat.ms_psize, open_readers() - 1};
+}
+
+std::size_t lmdb_env::open_readers() const {
+  std::size_t lines = 0;
+  auto count = [](const char* line, void* to) {
+    *static_cast<std::size_t*>(to) += std::strstr(line, " - ") ? 0 : 1;
+    return 0;
+  };
+  mdb_reader_list(env_, count, &lines);
+  return std::max<std::size_t>(lines, 2) - 1; // the first line is a heading
+}
+
+result<std::uint64_t> lmdb_env::copy_to(const std::filesystem::path& file, bool compact) {
+  std::shared_lock lock{resize_mutex_};
+  if (!env_)
+    return failure(EIO, "use the store after a failure");
+  int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0)
+    return lmdb_error(errno, "copy the store", file);
+  auto rc = mdb_env_copyfd2(env_, fd, compact ? MDB_CP_COMPACT : 0);
+  if (rc == 0 && fsync(fd) != 0)
+    rc = errno;
+  struct stat copied {};
+  if (rc == 0 && fstat(fd, &copied) != 0)
+    rc = errno;
+  ::close(fd);
+  if (rc == 0)
+    return static_cast<std::uint64_t>(copied.st_size);
+  ::unlink(file.c_str());
+  return lmdb_error(rc, "copy the store", file);
 }
 
 } // namespace troupe

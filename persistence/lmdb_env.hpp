@@ -14,6 +14,7 @@
 
 #include <lmdb.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -21,6 +22,7 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,6 +38,16 @@ result<void> sync_directory(const std::filesystem::path& dir);
 
 class lmdb_env;
 
+/// How a file's keys are spread over trees, so that what grows is at the end of one: LMDB fills the
+/// pages there, and leaves them half empty where something follows.
+/// Shape:  tree 0 has no name; tree n is called names[n - 1]. `tree_of` must not look behind the
+///         part of a key that a prefix given to erase_all() or a cursor has. No names: all in one.
+struct lmdb_trees {
+  std::span<const char* const> names = {};
+  std::size_t (*tree_of)(std::string_view key) = nullptr;
+  static constexpr std::size_t names_max = 3;
+};
+
 /// A transaction, aborted at its end unless committed. Must not outlive its environment.
 class lmdb_txn {
 public:
@@ -48,9 +60,10 @@ public:
   result<void> put(std::string_view key, std::string_view data);
   /// Removes a key, if it is there.
   result<void> erase(std::string_view key);
-  /// Removes all keys that begin with the prefix.
+  /// Removes all keys of the prefix's tree that begin with it.
   result<void> erase_all(std::string_view prefix);
   std::size_t entries() const;
+  std::size_t trees() const noexcept;
 
   /// Blocks: on the disk. Errors: storage_full, storage_failed; nothing was changed.
   result<void> commit();
@@ -71,10 +84,14 @@ private:
   MDB_txn* txn_ = nullptr;
 };
 
-/// A place in the ordered keys. Must not outlive its transaction.
+/// A place in the ordered keys of one tree. Must not outlive its transaction.
 class lmdb_cursor {
 public:
+  /// In the tree of the first key that is looked for.
   explicit lmdb_cursor(const lmdb_txn& txn) noexcept : txn_{txn} {}
+  lmdb_cursor(const lmdb_txn& txn, std::size_t tree) noexcept : txn_{txn}, tree_{tree} {}
+  /// In the tree of a prefix.
+  lmdb_cursor(const lmdb_txn& txn, std::string_view prefix) noexcept;
   lmdb_cursor(const lmdb_cursor&) = delete;
   lmdb_cursor& operator=(const lmdb_cursor&) = delete;
   ~lmdb_cursor();
@@ -96,6 +113,7 @@ private:
   result<bool> move(MDB_cursor_op op);
 
   const lmdb_txn& txn_;
+  std::optional<std::size_t> tree_;
   MDB_cursor* cursor_ = nullptr;
   MDB_val key_{};
   MDB_val data_{};
@@ -110,7 +128,8 @@ public:
   /// Units:  `map_size_bytes` the most the file may grow to; address space, not memory.
   /// Errors: storage_failed, checkpoint_corrupt (no LMDB file), storage_locked.
   static result<std::unique_ptr<lmdb_env>> open(std::filesystem::path file,
-                                                std::size_t map_size_bytes);
+                                                std::size_t map_size_bytes,
+                                                const lmdb_trees& trees = {});
   lmdb_env(const lmdb_env&) = delete;
   lmdb_env& operator=(const lmdb_env&) = delete;
   ~lmdb_env();
@@ -120,12 +139,21 @@ public:
   result<lmdb_txn> begin_read() { return begin(MDB_RDONLY); }
   result<lmdb_txn> begin_write() { return begin(0); }
 
+  /// Makes the trees that are missing, within a write transaction.
+  result<void> make_trees(lmdb_txn& txn);
+  /// Moves what is in tree 0 and belongs elsewhere.
+  result<void> sort_into_trees(lmdb_txn& txn);
+
   /// Opens the file anew. Blocks: on read transactions. Errors: as open; begin_ fails until a later
   /// call succeeds.
   result<void> reopen();
 
   /// Sets how far the file may grow, at least to what it holds now. Blocks: on read transactions.
+  /// Errors: storage_failed; then the size is the one it was opened with, or it is not open.
   result<void> resize(std::size_t map_size_bytes);
+
+  /// False after a failure to open or resize: begin_ fails until reopen() succeeds.
+  bool is_open();
 
   /// Frees pages that readers of dead processes pin.
   void clear_dead_readers();
@@ -134,27 +162,51 @@ public:
   /// process when it is read (SIGBUS). Only inside a write transaction.
   result<void> cover_pages();
 
+  /// Units:  bytes of pages; `used` hold something or are LMDB's own.
+  struct sizes {
+    std::uint64_t file = 0;
+    std::uint64_t used = 0;
+    std::size_t readers = 0;
+  };
+  /// Thread: any. Errors: storage_failed.
+  result<sizes> measure();
+
+  /// Writes what the newest transaction left to a new file (mode 0600), and gives its size. On the
+  /// disk when it returns; a file that failed is removed.
+  /// Thread: any. Blocks: resize() and reopen(), on the disk. Errors: storage_full, storage_failed.
+  result<std::uint64_t> copy_to(const std::filesystem::path& file, bool compact);
+
   const std::filesystem::path& file() const noexcept { return file_; }
   std::size_t map_size_bytes() const noexcept { return map_size_bytes_; }
 
 private:
   friend class lmdb_txn;
   friend class lmdb_cursor;
-  lmdb_env(std::filesystem::path file, std::size_t map_size_bytes)
+  lmdb_env(std::filesystem::path file, std::size_t map_size_bytes, const lmdb_trees& trees)
     : file_{std::move(file)},
-      map_size_bytes_{map_size_bytes} {}
+      map_size_bytes_{map_size_bytes},
+      trees_{trees} {}
+
+  std::size_t tree_of(std::string_view key) const {
+    return trees_.tree_of ? trees_.tree_of(key) : 0;
+  }
+  MDB_dbi dbi_of(std::string_view key) const { return dbis_[tree_of(key)]; }
+  int open_trees(MDB_txn* txn, unsigned flags);
 
   int make_file() const;
   result<void> open_file();
   result<lmdb_txn> begin(unsigned flags);
   int why_short() const;
+  std::size_t open_readers() const;
   error failure(int rc, std::string_view doing) const { return lmdb_error(rc, doing, file_); }
 
   std::filesystem::path file_;
   std::size_t map_size_bytes_;
+  lmdb_trees trees_;
   std::shared_mutex resize_mutex_;
   MDB_env* env_ = nullptr;
-  MDB_dbi dbi_ = 0;
+  static constexpr MDB_dbi no_tree = ~MDB_dbi{0}; // not made yet
+  std::array<MDB_dbi, 1 + lmdb_trees::names_max> dbis_{};
 };
 
 } // namespace troupe

@@ -2,7 +2,6 @@
 #include "persistence/lmdb_index.hpp"
 
 #include "persistence/bytes.hpp"
-#include "persistence/name_table.hpp"
 
 #include <algorithm>
 
@@ -106,16 +105,11 @@ result<std::string> newest_checkpoint(const lmdb_txn& txn, std::uint64_t chain) 
   return std::string{there ? at.key().substr(prefix.view().size()) : std::string_view{}};
 }
 
-result<std::vector<std::string_view>> thread_names(const lmdb_txn& txn, std::uint64_t thread) {
-  std::vector<std::string_view> names;
-  auto prefix = chain_prefix(thread, chain_part::names);
-  auto ok = scan(txn, prefix, [&names](auto key, auto data) -> result<void> {
-    auto payload = open_record(data, key, record_kind::names);
-    return payload ? read_names(*payload, names) : payload.error();
-  });
-  if (!ok)
-    return ok.error();
-  return names;
+result<void> erase_chain(lmdb_txn& txn, std::uint64_t chain) {
+  for (auto part : chain_parts)
+    if (auto ok = txn.erase_all(chain_prefix(chain, part)); !ok)
+      return ok;
+  return {};
 }
 
 result<std::vector<namespace_entry>> all_namespaces(const lmdb_txn& txn, std::uint64_t thread) {

@@ -23,6 +23,21 @@ template <class Fn> result<void> scan(const lmdb_txn& txn, const store_key& pref
   return more ? result<void>{} : more.error();
 }
 
+/// Likewise for every entry, one tree after another.
+template <class Fn> result<void> scan_all(const lmdb_txn& txn, Fn fn) {
+  for (std::size_t tree = 0; tree < txn.trees(); ++tree) {
+    lmdb_cursor at{txn, tree};
+    auto more = at.seek(std::string_view{"\0", 1});
+    for (; more && *more; more = at.next())
+      if (!is_tree_name(at.key()))
+        if (auto ok = fn(at.key(), at.data()); !ok)
+          return ok;
+    if (!more)
+      return more.error();
+  }
+  return {};
+}
+
 /// A thread as its record has it: its number, which is also the chain of its root namespace, and
 /// who wrote to it last (thread_claim), 0 for nobody.
 struct thread_entry {
@@ -45,9 +60,8 @@ result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, const check
 /// The id of a chain's newest checkpoint; empty when there is none.
 result<std::string> newest_checkpoint(const lmdb_txn& txn, std::uint64_t chain);
 
-/// The names of a thread's channels and nodes, by number.
-/// Owns:   nothing; they lie in the map.
-result<std::vector<std::string_view>> thread_names(const lmdb_txn& txn, std::uint64_t thread);
+/// Removes all of a chain.
+result<void> erase_chain(lmdb_txn& txn, std::uint64_t chain);
 
 /// A namespace and its number.
 struct namespace_entry {

@@ -3,6 +3,7 @@
 #include "graph/crash_point.hpp"
 #include "persistence/bytes.hpp"
 #include "persistence/checkpoint_record.hpp"
+#include "persistence/metadata_record.hpp"
 #include "persistence/value_patch.hpp"
 
 #include <algorithm>
@@ -19,25 +20,26 @@ std::string_view behind_prefix(std::string_view key, const store_key& prefix) {
   return key.substr(prefix.view().size());
 }
 
-result<stored_checkpoint> read_stored(std::string_view key, std::string_view data,
-                                      const names_view& names) {
-  auto payload = open_record(data, key, record_kind::checkpoint);
+result<stored_checkpoint> read_stored(thread_records& records, std::string_view key,
+                                      std::string_view data, const names_view& names) {
+  auto payload = records.open(data, key, record_kind::checkpoint);
   return payload ? read_checkpoint(*payload, names) : payload.error();
 }
 
 // ---- checkpoints --------------------------------------------------------------------------------
 
-result<namespace_summary> summarize(const lmdb_txn& txn, const namespace_entry& at,
+result<namespace_summary> summarize(thread_records& records, const namespace_entry& at,
                                     const names_view& names) {
   namespace_summary out{at.ns, {}};
   auto prefix = chain_prefix(at.chain, chain_part::checkpoints);
-  auto ok = scan(txn, prefix, [&](std::string_view key, auto data) -> result<void> {
-    auto stored = read_stored(key, data, names);
+  auto ok = scan(records.txn(), prefix, [&](std::string_view key, auto data) -> result<void> {
+    auto scope = records.scope();
+    auto stored = read_stored(records, key, data, names);
     if (!stored)
       return stored.error();
-    auto metadata = from_msgpack(stored->metadata);
+    auto metadata = read_metadata(stored->metadata);
     if (!metadata)
-      return damaged(record_kind::checkpoint);
+      return metadata.error();
     out.checkpoints.push_back({std::string{behind_prefix(key, prefix)},
                                std::move(stored->parent_id), std::move(stored->checkpoint.ts),
                                std::move(*metadata)});
@@ -48,19 +50,20 @@ result<namespace_summary> summarize(const lmdb_txn& txn, const namespace_entry& 
   return out;
 }
 
-result<bool> stores(const lmdb_txn& txn, std::uint64_t chain, const names_view& names,
+result<bool> stores(thread_records& records, std::uint64_t chain, const names_view& names,
                     const std::string& checkpoint_id, const std::string& channel) {
+  auto scope = records.scope();
   auto key = checkpoint_key(chain, checkpoint_id);
-  auto data = txn.get(key);
+  auto data = records.txn().get(key);
   if (!data || !*data)
     return data ? result<bool>{false} : data.error();
-  auto stored = read_stored(key, **data, names);
+  auto stored = read_stored(records, key, **data, names);
   if (!stored)
     return stored.error();
   const auto& versions = stored->checkpoint.channel_versions;
   for (std::size_t i = 0; i < versions.size(); ++i)
     if (versions[i].first == channel) {
-      auto val = txn.get(value_key(chain, versions[i].second, stored->channels[i]));
+      auto val = records.txn().get(value_key(chain, versions[i].second, stored->channels[i]));
       return val ? result<bool>{val->has_value()} : val.error();
     }
   return false;
@@ -81,11 +84,13 @@ result<void> add_checkpoint(const lmdb_txn& txn, std::uint64_t chain, const std:
 // ---- values -------------------------------------------------------------------------------------
 
 // The keys of all values that the chain's checkpoints have.
-result<key_set> values_in_use(const lmdb_txn& txn, std::uint64_t chain, const names_view& names) {
+result<key_set> values_in_use(thread_records& records, std::uint64_t chain,
+                              const names_view& names) {
   key_set used;
   auto prefix = chain_prefix(chain, chain_part::checkpoints);
-  auto ok = scan(txn, prefix, [&](auto key, auto data) -> result<void> {
-    auto stored = read_stored(key, data, names);
+  auto ok = scan(records.txn(), prefix, [&](auto key, auto data) -> result<void> {
+    auto scope = records.scope();
+    auto stored = read_stored(records, key, data, names);
     if (!stored)
       return stored.error();
     for (std::size_t i = 0; i < stored->channels.size(); ++i)
@@ -99,13 +104,15 @@ result<key_set> values_in_use(const lmdb_txn& txn, std::uint64_t chain, const na
   return used;
 }
 
-result<std::string> key_of_base(std::uint64_t chain, const store_key& prefix, std::string_view key,
+result<std::string> key_of_base(thread_records& records, std::uint64_t chain,
+                                const store_key& prefix, std::string_view key,
                                 std::string_view data) {
+  auto scope = records.scope();
   auto rest = behind_prefix(key, prefix);
   auto number = take_number(rest);
   auto tag = take_number(rest);
   auto channel = take_number(rest);
-  auto payload = open_record(data, key, record_kind::patch);
+  auto payload = records.open(data, key, record_kind::patch);
   if (!payload)
     return payload.error();
   if (!number || !tag || !channel)
@@ -117,9 +124,9 @@ result<std::string> key_of_base(std::uint64_t chain, const store_key& prefix, st
 }
 
 // From the newest to the oldest, since a patch builds on an older value.
-result<void> add_values(const lmdb_txn& txn, std::uint64_t chain, key_set used, removal& out) {
+result<void> add_values(thread_records& records, std::uint64_t chain, key_set used, removal& out) {
   auto prefix = chain_prefix(chain, chain_part::values);
-  lmdb_cursor at{txn};
+  lmdb_cursor at{records.txn(), prefix};
   auto more = at.seek_before(behind(prefix));
   for (; more && *more && at.key().starts_with(prefix.view()); more = at.previous()) {
     std::string key{at.key()};
@@ -130,7 +137,7 @@ result<void> add_values(const lmdb_txn& txn, std::uint64_t chain, key_set used, 
     }
     if (kind_of(at.data()) != record_kind::patch)
       continue;
-    auto base = key_of_base(chain, prefix, key, at.data());
+    auto base = key_of_base(records, chain, prefix, key, at.data());
     if (!base)
       return base.error();
     used.insert(std::move(*base));
@@ -157,22 +164,24 @@ result<void> remove_namespace(lmdb_txn& txn, std::uint64_t thread, const namespa
   auto empty = holds_nothing(txn, at.chain);
   if (!empty || !*empty) // meanwhile it was used again
     return empty ? result<void>{} : empty.error();
-  if (auto ok = txn.erase_all(chain_prefix(at.chain)); !ok)
+  if (auto ok = erase_chain(txn, at.chain); !ok)
     return ok;
   return txn.erase(namespace_key(thread, at.ns));
 }
 
 } // namespace
 
-result<removal> find_checkpoints_to_remove(const lmdb_txn& txn, std::uint64_t thread,
+result<removal> find_checkpoints_to_remove(thread_records& records, std::uint64_t thread,
                                            const retention_rule& mark) {
-  auto names = thread_names(txn, thread);
+  const auto& txn = records.txn();
+  records.enter(thread);
+  auto names = records.names();
   auto namespaces = all_namespaces(txn, thread);
   if (!names || !namespaces)
     return names ? namespaces.error() : names.error();
   thread_summary all;
   for (const auto& entry : *namespaces) {
-    auto summary = summarize(txn, entry, *names);
+    auto summary = summarize(records, entry, *names);
     if (!summary)
       return summary.error();
     all.push_back(std::move(*summary));
@@ -182,7 +191,7 @@ result<removal> find_checkpoints_to_remove(const lmdb_txn& txn, std::uint64_t th
     return (*namespaces)[&at - all.data()].chain;
   };
   auto needed = mark_needed(all, [&](const auto& at, const auto& cp, const auto& channel) {
-    return stores(txn, chain_of(at), *names, cp.id, channel);
+    return stores(records, chain_of(at), *names, cp.id, channel);
   });
   if (!needed)
     return needed.error();
@@ -195,17 +204,19 @@ result<removal> find_checkpoints_to_remove(const lmdb_txn& txn, std::uint64_t th
   return out;
 }
 
-result<removal> find_values_to_remove(const lmdb_txn& txn, std::uint64_t thread) {
-  auto names = thread_names(txn, thread);
+result<removal> find_values_to_remove(thread_records& records, std::uint64_t thread) {
+  const auto& txn = records.txn();
+  records.enter(thread);
+  auto names = records.names();
   auto namespaces = all_namespaces(txn, thread);
   if (!names || !namespaces)
     return names ? namespaces.error() : names.error();
   removal out;
   for (auto& entry : *namespaces) {
-    auto used = values_in_use(txn, entry.chain, *names);
+    auto used = values_in_use(records, entry.chain, *names);
     if (!used)
       return used.error();
-    if (auto ok = add_values(txn, entry.chain, std::move(*used), out); !ok)
+    if (auto ok = add_values(records, entry.chain, std::move(*used), out); !ok)
       return ok.error();
     auto empty = holds_nothing(txn, entry.chain);
     if (!empty)

@@ -7,6 +7,7 @@
 #include "persistence/lmdb_index.hpp"
 #include "persistence/lmdb_writer.hpp"
 #include "persistence/retention.hpp"
+#include "persistence/thread_keys.hpp"
 
 #include <functional>
 #include <string>
@@ -25,12 +26,12 @@ struct removal {
 using retention_rule = std::function<void(thread_summary&)>;
 
 /// The checkpoints that neither the rule names nor those that stay need, with their writes.
-/// Errors: of all below checkpoint_corrupt, format_too_new, storage_failed.
-result<removal> find_checkpoints_to_remove(const lmdb_txn& txn, std::uint64_t thread,
+/// Errors: of all below checkpoint_corrupt, format_too_new, key_missing, storage_failed.
+result<removal> find_checkpoints_to_remove(thread_records& records, std::uint64_t thread,
                                            const retention_rule& mark);
 
 /// The values that no checkpoint has and no patch builds on, and namespaces that hold nothing.
-result<removal> find_values_to_remove(const lmdb_txn& txn, std::uint64_t thread);
+result<removal> find_values_to_remove(thread_records& records, std::uint64_t thread);
 
 /// Cuts it into pieces of limits::prune_records_max keys, one at least.
 std::vector<removal> cut_to_pieces(removal all);

@@ -2,6 +2,7 @@
 #include "persistence/lmdb_reader.hpp"
 
 #include "persistence/delta_history.hpp"
+#include "persistence/metadata_record.hpp"
 #include "persistence/saver_rules.hpp"
 #include "persistence/value_patch.hpp"
 
@@ -34,6 +35,7 @@ result<std::optional<checkpoint_tuple>> lmdb_reader::get_tuple(const checkpoint_
     return chain.error();
   if (!*chain)
     return std::optional<checkpoint_tuple>{};
+  records_.enter(**number);
   auto found = ref.checkpoint_id.empty() ? newest(**chain) : find(**chain, ref.checkpoint_id);
   if (!found)
     return found.error();
@@ -47,7 +49,8 @@ result<std::optional<checkpoint_tuple>> lmdb_reader::get_tuple(const checkpoint_
 
 result<lmdb_reader::open_thread> lmdb_reader::open(std::string_view thread_id,
                                                    std::uint64_t number) {
-  auto names = thread_names(txn_, number);
+  records_.enter(number);
+  auto names = records_.names();
   if (!names)
     return names.error();
   return open_thread{thread_id, number, std::move(*names)};
@@ -61,7 +64,7 @@ result<std::optional<lmdb_reader::found_checkpoint>> lmdb_reader::find(std::uint
     return stored.error();
   if (!*stored)
     return std::optional<found_checkpoint>{};
-  auto payload = open_record(**stored, key, record_kind::checkpoint);
+  auto payload = records_.open(**stored, key, record_kind::checkpoint);
   if (!payload)
     return payload.error();
   return std::optional{found_checkpoint{id, *payload}};
@@ -69,13 +72,13 @@ result<std::optional<lmdb_reader::found_checkpoint>> lmdb_reader::find(std::uint
 
 result<std::optional<lmdb_reader::found_checkpoint>> lmdb_reader::newest(std::uint64_t chain) {
   auto prefix = chain_prefix(chain, chain_part::checkpoints);
-  lmdb_cursor at{txn_};
+  lmdb_cursor at{txn_, prefix};
   auto more = at.seek_before(behind(prefix));
   if (!more)
     return more.error();
   if (!*more || !at.key().starts_with(prefix.view()))
     return std::optional<found_checkpoint>{};
-  auto payload = open_record(at.data(), at.key(), record_kind::checkpoint);
+  auto payload = records_.open(at.data(), at.key(), record_kind::checkpoint);
   if (!payload)
     return payload.error();
   auto id = at.key().substr(prefix.view().size());
@@ -92,9 +95,9 @@ result<std::optional<checkpoint_tuple>> lmdb_reader::read_tuple(const open_threa
   auto stored = read_checkpoint(found.payload, thread.names);
   if (!stored)
     return stored.error();
-  auto metadata = from_msgpack(stored->metadata);
+  auto metadata = read_metadata(stored->metadata);
   if (!metadata)
-    return damaged(record_kind::checkpoint);
+    return metadata.error();
   if (!matches_filter(filter, *metadata))
     return std::optional<checkpoint_tuple>{};
   std::optional<checkpoint_tuple> tuple{std::in_place};
@@ -127,6 +130,7 @@ result<void> lmdb_reader::read_values(std::uint64_t chain,
 
 result<std::optional<value>> lmdb_reader::read_value(std::uint64_t chain, const version& at,
                                                      std::uint32_t channel) {
+  auto scope = records_.scope();
   auto key = value_key(chain, at, channel);
   auto stored = txn_.get(key);
   if (!stored)
@@ -137,7 +141,7 @@ result<std::optional<value>> lmdb_reader::read_value(std::uint64_t chain, const 
     auto val = read_patched(chain, channel, at, **stored);
     return val ? result{std::optional{std::move(*val)}} : val.error();
   }
-  auto payload = open_record(**stored, key, record_kind::value);
+  auto payload = records_.open(**stored, key, record_kind::value);
   if (!payload)
     return payload.error();
   auto val = from_msgpack(*payload);
@@ -158,7 +162,7 @@ result<value> lmdb_reader::read_patched(std::uint64_t chain, std::uint32_t chann
     }
     auto key = value_key(chain, at, channel);
     if (kind_of(stored) != record_kind::patch) {
-      auto payload = open_record(stored, key, record_kind::value);
+      auto payload = records_.open(stored, key, record_kind::value);
       if (!payload)
         return payload.error();
       auto whole = from_msgpack(*payload);
@@ -167,7 +171,7 @@ result<value> lmdb_reader::read_patched(std::uint64_t chain, std::uint32_t chann
       val = std::move(*whole);
       break;
     }
-    auto payload = open_record(stored, key, record_kind::patch);
+    auto payload = records_.open(stored, key, record_kind::patch);
     if (!payload)
       return payload.error();
     auto base = take_patch_head(*payload, at);
@@ -200,7 +204,8 @@ result<std::vector<pending_write>> lmdb_reader::read_pending(const names_view& n
   auto prefix = writes_prefix(chain, checkpoint_id);
   auto size = prefix.view().size();
   auto ok = scan(txn_, prefix, [&](std::string_view key, auto data) -> result<void> {
-    auto payload = open_record(data, key, record_kind::writes);
+    auto scope = records_.scope();
+    auto payload = records_.open(data, key, record_kind::writes);
     if (!payload)
       return payload.error();
     auto writes = read_writes(*payload);
@@ -234,6 +239,7 @@ lmdb_reader::delta_histories(const checkpoint_ref& ref, const std::vector<std::s
   auto chain = find_chain(txn_, **number, ref.checkpoint_ns);
   if (!chain || !*chain)
     return chain ? result<named<delta_history>>{none()} : chain.error();
+  records_.enter(**number);
   auto found = ref.checkpoint_id.empty() ? newest(**chain) : find(**chain, ref.checkpoint_id);
   if (!found || !*found)
     return found ? result<named<delta_history>>{none()} : found.error();
@@ -252,6 +258,7 @@ lmdb_reader::delta_histories(const checkpoint_ref& ref, const std::vector<std::s
 result<std::optional<checkpoint_tuple>>
 lmdb_reader::read_ancestor(const open_thread& thread, std::uint64_t chain, const std::string& id,
                            const std::vector<std::string>& channels) {
+  auto scope = records_.scope();
   auto found = find(chain, id);
   if (!found || !*found)
     return found ? result<std::optional<checkpoint_tuple>>{std::nullopt} : found.error();
@@ -298,6 +305,7 @@ result<std::vector<checkpoint_tuple>> lmdb_reader::list(const list_query& query)
     auto entry = read_thread(data, key);
     if (!entry)
       return entry.error();
+    auto scope = records_.scope();
     auto thread = open(thread_id_of(key), entry->number);
     return thread ? list_thread(query, *thread, found) : thread.error();
   });
@@ -330,7 +338,7 @@ result<void> lmdb_reader::list_chain(const list_query& query, const open_thread&
   auto limit = query.limit.value_or(SIZE_MAX);
   auto prefix = chain_prefix(at.chain, chain_part::checkpoints);
   auto end = query.before ? checkpoint_key(at.chain, cut_to_key(*query.before)) : behind(prefix);
-  lmdb_cursor cursor{txn_};
+  lmdb_cursor cursor{txn_, prefix};
   auto more = cursor.seek_before(end);
   for (; more && *more && found.size() < limit; more = cursor.previous()) {
     auto key = cursor.key();
@@ -339,7 +347,8 @@ result<void> lmdb_reader::list_chain(const list_query& query, const open_thread&
     auto id = key.substr(prefix.view().size());
     if (id != query.checkpoint_id.value_or(std::string{id}))
       continue;
-    auto payload = open_record(cursor.data(), key, record_kind::checkpoint);
+    auto scope = records_.scope();
+    auto payload = records_.open(cursor.data(), key, record_kind::checkpoint);
     if (!payload)
       return payload.error();
     auto tuple = read_tuple(thread, at, {std::string{id}, *payload}, query.filter);
@@ -371,6 +380,7 @@ result<std::vector<thread_info>> lmdb_reader::threads() {
 }
 
 result<thread_info> lmdb_reader::describe(std::string_view thread_id, std::uint64_t number) {
+  auto scope = records_.scope();
   thread_info info{.thread_id = std::string{thread_id}, .checkpoint_id = {}, .ts = {}};
   auto thread = open(thread_id, number);
   auto chains = all_namespaces(txn_, number);

@@ -3,6 +3,7 @@
 
 #include "persistence/checkpoint_record.hpp"
 #include "persistence/lmdb_index.hpp"
+#include "persistence/thread_keys.hpp"
 
 #include <troupe/saver.hpp>
 
@@ -15,10 +16,13 @@ namespace troupe {
 
 /// A view of the store at one moment.
 /// Thread: one at a time. Blocks: on page faults.
-/// Errors: of all members checkpoint_corrupt, format_too_new, storage_failed.
+/// Errors: of all members checkpoint_corrupt, format_too_new, key_missing, storage_failed.
 class lmdb_reader {
 public:
-  explicit lmdb_reader(const lmdb_txn& txn) : txn_{txn} {}
+  /// `keys` may be null, and must stay.
+  explicit lmdb_reader(const lmdb_txn& txn, const keyring* keys = nullptr)
+    : txn_{txn},
+      records_{txn, keys} {}
 
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref);
   result<std::vector<checkpoint_tuple>> list(const list_query& query);
@@ -72,6 +76,7 @@ private:
   };
 
   const lmdb_txn& txn_;
+  thread_records records_;
   /// Where many checkpoints are read: the values read from patches, for the next one to start at.
   std::map<value_place, value> patched_;
   bool keeps_patched_ = false;

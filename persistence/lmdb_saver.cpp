@@ -3,6 +3,7 @@
 #include "persistence/group_commit.hpp"
 #include "persistence/lmdb_copy.hpp"
 #include "persistence/lmdb_env.hpp"
+#include "persistence/lmdb_files.hpp"
 #include "persistence/lmdb_pruner.hpp"
 #include "persistence/lmdb_reader.hpp"
 #include "persistence/lmdb_writer.hpp"
@@ -10,25 +11,32 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <span>
+#include <system_error>
+
 namespace troupe {
 
 namespace {
 
-constexpr std::string_view store_file = "troupe.mdb";
-
-class lmdb_saver final : public saver {
+class lmdb_saver final : public lmdb_store {
 public:
-  static result<std::unique_ptr<saver>> open(const std::filesystem::path& dir,
-                                             const lmdb_saver_options& options) {
+  static result<std::unique_ptr<lmdb_store>> open(const std::filesystem::path& dir,
+                                                  const lmdb_saver_options& options) {
     auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     auto map_size = (options.map_size_bytes_max + page - 1) / page * page;
-    auto env = lmdb_env::open(dir / store_file, map_size);
+    auto env = open_store_file(dir / store_file_name, map_size);
     if (!env)
       return env.error();
-    lmdb_writer writer{**env};
+    lmdb_writer writer{**env, nullptr, options.compress_bytes_min};
     if (auto ready = writer.prepare(); !ready)
       return ready.error();
-    return std::unique_ptr<saver>{new lmdb_saver{std::move(*env), options.commit_window}};
+    try {
+      return std::unique_ptr<lmdb_store>{new lmdb_saver{std::move(*env), options}};
+    } catch (const std::system_error& e) { // no more threads
+      return troupe::error{errc::storage_failed,
+                           std::string{"open the store: start its writer: "} + e.what()};
+    }
   }
 
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) override {
@@ -117,6 +125,30 @@ public:
     return upkeep(target, [&] { return troupe::copy_thread(writer_, source, target); });
   }
 
+  lmdb_env& env() noexcept override { return *env_; }
+  const keyring* keys() const noexcept override { return keys_.get(); }
+
+  result<rotation_report> rewrap_keys() override {
+    auto numbers = thread_numbers();
+    if (!numbers)
+      return located(numbers.error());
+    rotation_report report;
+    for (std::size_t i = 0; i < numbers->size(); i += rewrapped_at_once) {
+      auto some = std::span{*numbers}.subspan(i, std::min(rewrapped_at_once, numbers->size() - i));
+      rotation_report of_these;
+      auto ok = upkeep("", [&]() -> write_outcome {
+        auto rewrapped = rewrap_thread_keys(writer_.transaction(), some, *keys_);
+        of_these = rewrapped ? *rewrapped : rotation_report{};
+        return writer_.ended(rewrapped ? result<void>{} : located(rewrapped.error()));
+      });
+      if (!ok)
+        return ok.error();
+      report.threads += of_these.threads;
+      report.rewrapped += of_these.rewrapped;
+    }
+    return report;
+  }
+
   void submit(save_request request, save_ack when,
               std::function<void(result<void>)> done) override {
     if (auto ok = check_request(request); !ok) {
@@ -127,10 +159,11 @@ public:
   }
 
 private:
-  lmdb_saver(std::unique_ptr<lmdb_env> env, std::chrono::milliseconds window)
+  lmdb_saver(std::unique_ptr<lmdb_env> env, const lmdb_saver_options& options)
     : env_{std::move(env)},
-      writer_{*env_},
-      commits_{writer_, window} {}
+      keys_{options.keyring},
+      writer_{*env_, keys_.get(), options.compress_bytes_min},
+      commits_{writer_, options.commit_window} {}
 
   result<void> store(save_request request) {
     if (auto ok = check_request(request); !ok)
@@ -144,7 +177,13 @@ private:
       {.request = {{thread_id, {}, {}}, {}, {}}, .upkeep = std::move(work), .done = {}});
   }
 
-  using find_removal = std::function<result<removal>(const lmdb_txn&, std::uint64_t thread)>;
+  result<std::vector<std::uint64_t>> thread_numbers() {
+    commits_.flush("");
+    auto txn = env_->begin_read();
+    return txn ? all_thread_numbers(*txn) : txn.error();
+  }
+
+  using find_removal = std::function<result<removal>(thread_records&, std::uint64_t thread)>;
 
   // Finds what is to go, removes it in pieces, and says how much it was.
   result<std::size_t> remove(const std::string& thread_id, const find_removal& find) {
@@ -157,7 +196,8 @@ private:
       auto thread = find_thread_number(*txn, thread_id);
       if (!thread || !*thread)
         return thread ? result<std::size_t>{0} : thread.error();
-      auto all = find(*txn, **thread);
+      thread_records records{*txn, keys_.get()};
+      auto all = find(records, **thread);
       if (!all)
         return located(all.error());
       found = std::move(*all);
@@ -172,8 +212,8 @@ private:
   }
 
   result<void> prune(const std::string& thread_id, const retention_rule& mark, prune_report& all) {
-    auto checkpoints = remove(thread_id, [&mark](const auto& txn, auto thread) {
-      return find_checkpoints_to_remove(txn, thread, mark);
+    auto checkpoints = remove(thread_id, [&mark](auto& records, auto thread) {
+      return find_checkpoints_to_remove(records, thread, mark);
     });
     if (!checkpoints)
       return checkpoints.error();
@@ -195,7 +235,7 @@ private:
     auto txn = env_->begin_read();
     if (!txn)
       return txn.error();
-    lmdb_reader from{*txn};
+    lmdb_reader from{*txn, keys_.get()};
     auto answer = fn(from);
     if (!answer)
       return located(answer.error());
@@ -203,9 +243,27 @@ private:
   }
 
   std::unique_ptr<lmdb_env> env_;
+  const std::shared_ptr<const keyring> keys_; // null: what is new is plain
   lmdb_writer writer_;
   group_commit commits_; // the last member: its thread uses the others
 };
+
+// Nobody who asks for encryption gets a store that was opened without it.
+result<std::shared_ptr<saver>> find_or_open(const std::string& path,
+                                            const lmdb_saver_options& options) {
+  auto found = open_objects<saver>::of_this_process().find_or_open(
+    path, [&]() -> result<std::unique_ptr<saver>> {
+      auto opened = lmdb_saver::open(path, options);
+      return opened ? result<std::unique_ptr<saver>>{std::move(*opened)} : opened.error();
+    });
+  if (!found || !options.keyring)
+    return found;
+  const auto* keys = static_cast<const lmdb_saver&>(**found).keys();
+  if (!keys || !(*keys == *options.keyring))
+    return troupe::error{errc::invalid_config,
+                         "open the store: this process has it open with other keys: " + path};
+  return found;
+}
 
 } // namespace
 
@@ -214,9 +272,36 @@ result<std::shared_ptr<saver>> open_lmdb_saver(const std::filesystem::path& dir,
   auto path = make_data_directory(dir);
   if (!path)
     return path.error();
-  return open_objects<saver>::of_this_process().find_or_open(*path, [&] {
-    return lmdb_saver::open(*path, options);
-  });
+  return find_or_open(*path, options);
+}
+
+result<std::unique_ptr<lmdb_env>> open_store_file(std::filesystem::path file,
+                                                  std::size_t map_size_bytes) {
+  return lmdb_env::open(std::move(file), map_size_bytes, {tree_names, tree_of});
+}
+
+result<std::shared_ptr<lmdb_store>> open_existing_store(const std::filesystem::path& dir,
+                                                        std::shared_ptr<const keyring> keys) {
+  std::error_code failed;
+  auto path = std::filesystem::canonical(dir, failed);
+  if (failed)
+    return lmdb_error(failed.value(), "open the data directory", dir);
+  if (!std::filesystem::exists(path / store_file_name, failed))
+    return lmdb_error(failed ? failed.value() : ENOENT, "open the store", path / store_file_name);
+  auto opened = find_or_open(path.string(), {.keyring = std::move(keys)});
+  if (!opened)
+    return opened.error();
+  return std::static_pointer_cast<lmdb_store>(std::move(*opened));
+}
+
+result<rotation_report> rotate_store_keys(const std::filesystem::path& dir,
+                                          std::shared_ptr<const keyring> keys) {
+  if (!keys)
+    return troupe::error{errc::invalid_config, "rotate the store's keys: there is no key ring"};
+  auto store = open_existing_store(dir, std::move(keys));
+  if (!store)
+    return store.error();
+  return (*store)->rewrap_keys();
 }
 
 } // namespace troupe

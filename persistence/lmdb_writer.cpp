@@ -31,17 +31,27 @@ result<void> lmdb_writer::prepare() {
   if (ready)
     ready = load_meta();
   crash_point("prepare.begun");
-  if (ready && next_number_ == 0) {
-    next_number_ = 1;
-    ready = store_meta_record();
-  }
+  if (ready)
+    ready = env_.make_trees(*txn_);
+  if (ready && format_ < store_format)
+    ready = upgrade();
   if (ready)
     return commit();
   abort();
   return ready;
 }
 
+// Format 1 had all in one tree.
+result<void> lmdb_writer::upgrade() {
+  if (auto sorted = env_.sort_into_trees(*txn_); !sorted)
+    return sorted;
+  format_ = store_format;
+  next_number_ = std::max<std::uint64_t>(next_number_, 1);
+  return store_meta_record();
+}
+
 result<void> lmdb_writer::begin() {
+  reopen_first_ = reopen_first_ || !env_.is_open();
   if (reopen_first_)
     if (auto opened = env_.reopen(); !opened)
       return opened;
@@ -91,19 +101,22 @@ result<void> lmdb_writer::make_room() {
 result<void> lmdb_writer::extend_map(bool extended) {
   if (extended == is_extended_)
     return {};
-  is_extended_ = extended;
-  return env_.resize(env_.map_size_bytes() + (extended ? limits::store_reserve_bytes : 0));
+  is_extended_ = false; // so it is when the size can't be changed
+  auto resized = env_.resize(env_.map_size_bytes() + (extended ? limits::store_reserve_bytes : 0));
+  is_extended_ = extended && resized;
+  return resized;
 }
 
 result<void> lmdb_writer::commit() {
   auto id = txn_->id();
+  reopen_first_ = true; // also when there is no memory to say what failed
   auto committed = txn_->commit();
   txn_.reset();
   if (!committed) {
-    reopen_first_ = true;
     failed(committed.error());
     return committed;
   }
+  reopen_first_ = false;
   last_commit_ = id;
   wants_reserve_ = wants_reserve_ && !has_deleted_;
   return {};
@@ -194,6 +207,13 @@ result<void> lmdb_writer::put(const store_key& key, record_kind kind) {
   return txn_->put(key, record_);
 }
 
+// What belongs to a thread and is not needed to delete it.
+result<void> lmdb_writer::put(known_thread& thread, const store_key& key, record_kind kind) {
+  if (auto ok = sealer_.seal(record_, key, kind, cipher_of(thread)); !ok)
+    return ok;
+  return txn_->put(key, record_);
+}
+
 result<void> lmdb_writer::store(const save_request& request) {
   auto found = find_or_make_thread(request.ref.thread_id);
   if (!found)
@@ -243,8 +263,9 @@ result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain
   if (!stored)
     return stored.error();
   std::vector<stored_write> writes;
+  record_opener::scope scope{opener_};
   if (*stored) {
-    auto payload = open_record(**stored, key, record_kind::writes);
+    auto payload = opener_.open(**stored, key, record_kind::writes, cipher_of(thread));
     if (!payload)
       return payload.error();
     auto there = read_writes(*payload);
@@ -261,7 +282,7 @@ result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain
   merge_writes(writes, more);
   begin_record(record_);
   append_writes(writes, record_);
-  return put(key, record_kind::writes);
+  return put(thread, key, record_kind::writes);
 }
 
 result<void> lmdb_writer::store_values(known_thread& thread, known_chain& chain,
@@ -279,7 +300,7 @@ result<void> lmdb_writer::store_values(known_thread& thread, known_chain& chain,
         return ok;
       continue;
     }
-    if (auto ok = store_value(key, piece, *at); !ok)
+    if (auto ok = store_value(thread, key, piece, *at); !ok)
       return ok;
     auto* base = piece.base;
     if (base || may_be_base(*val, piece.bytes.size()))
@@ -290,13 +311,13 @@ result<void> lmdb_writer::store_values(known_thread& thread, known_chain& chain,
   return {};
 }
 
-result<void> lmdb_writer::store_value(const store_key& key, const encoded_request::piece& piece,
-                                      const version& at) {
+result<void> lmdb_writer::store_value(known_thread& thread, const store_key& key,
+                                      const encoded_request::piece& piece, const version& at) {
   begin_record(record_);
   if (piece.base)
     append_patch_head({piece.base->at, piece.base->checksum}, at, record_);
   record_.append(piece.bytes);
-  return put(key, piece.base ? record_kind::patch : record_kind::value);
+  return put(thread, key, piece.base ? record_kind::patch : record_kind::value);
 }
 
 const lmdb_writer::known_chain* lmdb_writer::known_chain_of(const checkpoint_ref& ref) const {
@@ -324,7 +345,8 @@ result<void> lmdb_writer::store_checkpoint(known_thread& thread, known_chain& ch
   begin_record(record_);
   append_checkpoint(put.checkpoint, put.parent_id, encoded_.take().bytes, thread.names, record_);
   chain.newest = put.checkpoint.id;
-  return this->put(checkpoint_key(chain.number, put.checkpoint.id), record_kind::checkpoint);
+  return this->put(thread, checkpoint_key(chain.number, put.checkpoint.id),
+                   record_kind::checkpoint);
 }
 
 result<void> lmdb_writer::store_names(known_thread& thread) {
@@ -332,7 +354,7 @@ result<void> lmdb_writer::store_names(known_thread& thread) {
     return {};
   begin_record(record_);
   thread.names.append_new(record_);
-  auto stored = put(names_key(thread.number, thread.names.first_new()), record_kind::names);
+  auto stored = put(thread, names_key(thread.number, thread.names.first_new()), record_kind::names);
   thread.names.new_are_stored();
   return stored;
 }
@@ -348,8 +370,7 @@ result<void> lmdb_writer::erase_thread(const std::string& thread_id) {
     return chains.error();
   for (const auto& entry : *chains) {
     crash_point("erase.chain");
-    auto prefix = chain_prefix(entry.chain);
-    if (auto ok = txn_->erase_all(prefix); !ok)
+    if (auto ok = erase_chain(*txn_, entry.chain); !ok)
       return ok;
   }
   return txn_->erase(thread_key(thread_id));
@@ -379,10 +400,24 @@ result<lmdb_writer::known_thread*> lmdb_writer::find_or_make_thread(const std::s
   auto& thread = threads_[thread_id];
   thread.number = *number;
   thread.owner = *stored ? (**stored).owner : 0;
-  auto ok = *stored ? load_names(thread) : store_thread(thread_id, thread);
+  auto ok = *stored ? load_thread(thread) : store_thread(thread_id, thread);
+  if (ok && keys_ && !thread.cipher) {
+    auto made = make_thread_cipher(*txn_, thread.number, *keys_);
+    ok = made ? result<void>{} : made.error();
+    if (made)
+      thread.cipher = std::move(*made);
+  }
   if (!ok)
     return ok.error();
   return &thread;
+}
+
+result<void> lmdb_writer::load_thread(known_thread& thread) {
+  auto cipher = find_thread_cipher(*txn_, thread.number, keys_);
+  if (!cipher)
+    return cipher.error();
+  thread.cipher = std::move(*cipher);
+  return load_names(thread);
 }
 
 result<void> lmdb_writer::store_thread(const std::string& thread_id, const known_thread& thread) {
@@ -402,8 +437,9 @@ result<std::uint64_t> lmdb_writer::owner_of(const std::string& thread_id) {
 
 result<void> lmdb_writer::load_names(known_thread& thread) {
   auto prefix = chain_prefix(thread.number, chain_part::names);
-  return scan(*txn_, prefix, [&thread](auto key, auto data) -> result<void> {
-    auto payload = open_record(data, key, record_kind::names);
+  return scan(*txn_, prefix, [this, &thread](auto key, auto data) -> result<void> {
+    record_opener::scope scope{opener_};
+    auto payload = opener_.open(data, key, record_kind::names, cipher_of(thread));
     if (!payload)
       return payload.error();
     return thread.names.load(*payload);
@@ -440,7 +476,7 @@ result<std::uint64_t> lmdb_writer::new_number() {
   return number;
 }
 
-// Leaves next_number_ at 0 for a file that is no store yet.
+// Leaves next_number_ and format_ at 0 for a file that is no store yet.
 result<void> lmdb_writer::load_meta() {
   auto key = meta_key();
   auto stored = txn_->get(key);
@@ -459,6 +495,7 @@ result<void> lmdb_writer::load_meta() {
   if (!meta)
     return meta.error();
   next_number_ = meta->next_number;
+  format_ = meta->format;
   return {};
 }
 

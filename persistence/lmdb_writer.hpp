@@ -6,7 +6,7 @@
 #include "persistence/keys.hpp"
 #include "persistence/lmdb_env.hpp"
 #include "persistence/name_table.hpp"
-#include "persistence/record.hpp"
+#include "persistence/thread_keys.hpp"
 
 #include <optional>
 #include <string>
@@ -20,7 +20,11 @@ namespace troupe {
 /// Thread: the writer thread, but for prepare(), which comes before there is one.
 class lmdb_writer final : public commit_sink {
 public:
-  explicit lmdb_writer(lmdb_env& env) : env_{env} {}
+  /// With `keys`, which may be null, threads that have no data key yet get one.
+  lmdb_writer(lmdb_env& env, const keyring* keys, std::size_t compress_bytes_min)
+    : env_{env},
+      keys_{keys},
+      sealer_{compress_bytes_min} {}
 
   /// Makes a new file a store, or checks that this one is a store of a known format.
   /// Errors: checkpoint_corrupt, format_too_new, storage_full, storage_failed.
@@ -34,6 +38,8 @@ public:
   // ---- for upkeep, within an open transaction
 
   lmdb_txn& transaction() noexcept { return *txn_; }
+  const keyring* keys() const noexcept { return keys_; }
+  record_sealer& sealer() noexcept { return sealer_; }
   result<std::uint64_t> new_number();
   result<void> store_meta_record();
   /// The transaction removes something: it may go into the reserve of a full store.
@@ -53,8 +59,12 @@ private:
     std::uint64_t number = 0;
     std::uint64_t owner = 0;
     name_table names;
+    std::optional<aes_gcm> cipher;
     std::unordered_map<std::string, known_chain> chains; // by namespace
   };
+  static aes_gcm* cipher_of(known_thread& thread) {
+    return thread.cipher ? &*thread.cipher : nullptr;
+  }
 
   result<void> check(const save_request& request);
   result<bool> has_parent(const save_request& request);
@@ -66,18 +76,21 @@ private:
   result<void> store_checkpoint(known_thread& thread, known_chain& chain,
                                 const checkpoint_put& put);
   result<void> store_values(known_thread& thread, known_chain& chain, const checkpoint_put& put);
-  result<void> store_value(const store_key& key, const encoded_request::piece& piece,
-                           const version& at);
+  result<void> store_value(known_thread& thread, const store_key& key,
+                           const encoded_request::piece& piece, const version& at);
   void remember(known_chain& chain, const std::string& channel, value_base stored);
   const known_chain* known_chain_of(const checkpoint_ref& ref) const;
   result<void> store_names(known_thread& thread);
   result<void> erase_thread(const std::string& thread_id);
   result<void> put(const store_key& key, record_kind kind);
+  result<void> put(known_thread& thread, const store_key& key, record_kind kind);
 
   result<known_thread*> find_or_make_thread(const std::string& thread_id);
   result<void> load_names(known_thread& thread);
+  result<void> load_thread(known_thread& thread);
   result<known_chain*> find_or_make_chain(known_thread& thread, const std::string& ns);
   result<void> load_meta();
+  result<void> upgrade();
   result<void> make_room();
   result<void> extend_map(bool extended);
   void failed(const troupe::error& err);
@@ -85,6 +98,7 @@ private:
   void forget();
 
   lmdb_env& env_;
+  const keyring* keys_;
   std::optional<lmdb_txn> txn_;
   bool reopen_first_ = false;  // a commit failed
   bool is_full_ = false;       // the last transaction found no room
@@ -94,11 +108,14 @@ private:
 
   std::uint64_t last_commit_ = 0; // id of our last transaction; 0: remember nothing
   std::uint64_t next_number_ = 0;
+  std::uint64_t format_ = 0; // of the file, when it was opened
   std::unordered_map<std::string, known_thread> threads_;
   std::size_t bases_bytes_ = 0; // of all bases of all threads
 
   encoded_request encoded_;
   std::string record_;
+  record_sealer sealer_;
+  record_opener opener_;
 };
 
 } // namespace troupe

@@ -11,7 +11,8 @@ namespace {
 
 constexpr char magic = 'T';
 constexpr std::size_t length_at = 4;
-constexpr std::size_t checksum_at = 8;
+constexpr std::size_t checksum_at = record_head_bytes;
+constexpr unsigned known_flags = record_flag::encrypted | record_flag::compressed;
 
 void put_number(char* at, std::uint64_t n, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i)
@@ -33,6 +34,11 @@ std::uint64_t checksum(std::string_view record, std::string_view key) {
   return XXH3_64bits_withSeed(payload.data(), payload.size(), sum);
 }
 
+error too_new(record_kind kind) {
+  return {errc::format_too_new, "read a " + std::string{to_string(kind)}
+                                  + " record: it was written by a newer troupe: use that one"};
+}
+
 } // namespace
 
 error damaged(record_kind kind, std::string_view what) {
@@ -51,6 +57,7 @@ std::string_view to_string(record_kind kind) noexcept {
     case record_kind::value: return "value";
     case record_kind::writes: return "writes";
     case record_kind::patch: return "patch";
+    case record_kind::key: return "key";
   }
   return "unknown";
 }
@@ -59,12 +66,16 @@ void begin_record(std::string& out) {
   out.assign(record_header_bytes, '\0');
 }
 
-void seal_record(std::string& out, std::string_view key, record_kind kind) {
-  out[0] = magic;
-  out[1] = static_cast<char>(record_format);
-  out[2] = static_cast<char>(kind);
-  out[3] = 0; // flags
-  put_number(&out[length_at], out.size() - record_header_bytes, 4);
+std::array<char, record_head_bytes> record_head(record_kind kind, std::uint8_t flags,
+                                                std::size_t payload_bytes) {
+  std::array<char, record_head_bytes> head{magic, static_cast<char>(record_format),
+                                           static_cast<char>(kind), static_cast<char>(flags)};
+  put_number(&head[length_at], payload_bytes, 4);
+  return head;
+}
+
+void seal_record(std::string& out, std::string_view key, record_kind kind, std::uint8_t flags) {
+  std::ranges::copy(record_head(kind, flags, out.size() - record_header_bytes), out.begin());
   put_number(&out[checksum_at], checksum(out, key), 8);
 }
 
@@ -78,21 +89,28 @@ std::uint32_t short_checksum(std::string_view stored) noexcept {
            : static_cast<std::uint32_t>(get_number(stored.substr(checksum_at, 4)));
 }
 
-result<std::string_view> open_record(std::string_view stored, std::string_view key,
-                                     record_kind kind) {
+result<std::string_view> open_flagged_record(std::string_view stored, std::string_view key,
+                                             record_kind kind) {
   if (stored.size() < record_header_bytes || stored[0] != magic)
     return damaged(kind, "it is no record");
   if (get_number(stored.substr(length_at, 4)) != stored.size() - record_header_bytes)
     return damaged(kind, "its length does not match");
   if (get_number(stored.substr(checksum_at, 8)) != checksum(stored, key))
     return damaged(kind, "its checksum does not match");
-  if (static_cast<std::uint8_t>(stored[1]) > record_format || stored[3] != 0)
-    return troupe::error{errc::format_too_new,
-                         "read a " + std::string{to_string(kind)}
-                           + " record: it was written by a newer troupe: use that one"};
+  if (static_cast<std::uint8_t>(stored[1]) > record_format
+      || (flags_of(stored) & ~known_flags) != 0)
+    return too_new(kind);
   if (static_cast<record_kind>(stored[2]) != kind)
     return damaged(kind, "it is a record of another kind");
   return stored.substr(record_header_bytes);
+}
+
+result<std::string_view> open_record(std::string_view stored, std::string_view key,
+                                     record_kind kind) {
+  auto payload = open_flagged_record(stored, key, kind);
+  if (payload && flags_of(stored) != 0)
+    return too_new(kind);
+  return payload;
 }
 
 } // namespace troupe

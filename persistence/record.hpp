@@ -3,6 +3,7 @@
 
 #include <troupe/error.hpp>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,7 +20,14 @@ enum class record_kind : std::uint8_t {
   value = 6,
   writes = 7,
   patch = 8, // a value as what it has that another one has not
+  key = 16,  // a thread's data key, wrapped
 };
+
+/// What was done to a payload, compression first. Storage format: append only.
+namespace record_flag {
+inline constexpr std::uint8_t encrypted = 1;
+inline constexpr std::uint8_t compressed = 2;
+} // namespace record_flag
 
 std::string_view to_string(record_kind kind) noexcept;
 
@@ -29,20 +37,37 @@ error damaged(record_kind kind, std::string_view what = "it does not fit");
 /// The format this troupe writes, and the newest it reads.
 inline constexpr std::uint8_t record_format = 1;
 inline constexpr std::size_t record_header_bytes = 16;
+inline constexpr std::size_t record_head_bytes = 8; // of it: all but the checksum
 
 /// Empties `out` and leaves room for the header; the payload is appended behind it.
 void begin_record(std::string& out);
 
 /// Fills the header in. The checksum covers the header, the key and the payload, so a record that
 /// turns up under another key is damage too.
-void seal_record(std::string& out, std::string_view key, record_kind kind);
+void seal_record(std::string& out, std::string_view key, record_kind kind, std::uint8_t flags = 0);
+
+/// The header's first bytes, as seal_record will write them for a payload of that size.
+std::array<char, record_head_bytes> record_head(record_kind kind, std::uint8_t flags,
+                                                std::size_t payload_bytes);
 
 /// The kind a stored record says it has, and the lowest bits of its checksum; both unchecked.
 /// 0 of what is no record.
 record_kind kind_of(std::string_view stored) noexcept;
 std::uint32_t short_checksum(std::string_view stored) noexcept;
 
-/// The payload of a stored record.
+/// Checks a stored record as open_record does, and allows flags.
+/// Shape:  the payload as it is stored: flags_of says what was done to it.
+/// Errors: as open_record.
+result<std::string_view> open_flagged_record(std::string_view stored, std::string_view key,
+                                             record_kind kind);
+
+/// The flags of a record that was opened.
+inline std::uint8_t flags_of(std::string_view stored) noexcept {
+  return static_cast<std::uint8_t>(stored[3]);
+}
+
+/// The payload of a stored record of a kind that is never compressed or encrypted; of others
+/// record_opener knows the way.
 /// Owns:   nothing; the payload lies in `stored`.
 /// Errors: checkpoint_corrupt, format_too_new (only for a record that is whole).
 result<std::string_view> open_record(std::string_view stored, std::string_view key,

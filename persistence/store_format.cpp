@@ -18,7 +18,7 @@ result<store_meta> read_meta(std::string_view payload) {
                            + ", this troupe knows " + std::to_string(store_format)
                            + ": use a newer troupe or another data directory"};
   meta.next_number = in.varint();
-  if (!in.finished() || meta.format != store_format)
+  if (!in.finished() || meta.format == 0)
     return troupe::error{errc::checkpoint_corrupt, "read a meta record: it does not fit"};
   return meta;
 }

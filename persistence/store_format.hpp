@@ -9,8 +9,8 @@
 
 namespace troupe {
 
-/// The format this troupe writes, and the only one it reads.
-inline constexpr std::uint64_t store_format = 1;
+/// The format this troupe writes. A store of format 1 is brought to it when it is opened.
+inline constexpr std::uint64_t store_format = 2;
 
 /// The payload of the meta record.
 struct store_meta {

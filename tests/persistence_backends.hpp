@@ -1,6 +1,8 @@
 // The savers that the suites of every saver run on.
 #pragma once
 
+#include <troupe/keyring.hpp>
+
 #include "tests/persistence_fixture.hpp"
 
 #include <boost/mpl/list.hpp>
@@ -16,6 +18,16 @@ struct lmdb_backend {
   std::shared_ptr<troupe::saver> saver = open_lmdb_saver(dir.path() / "data").value();
 };
 
-using backends = boost::mpl::list<memory_backend, lmdb_backend>;
+// All that can be done to a record is done to every one.
+struct encrypted_lmdb_backend {
+  temporary_directory dir;
+  std::shared_ptr<troupe::saver> saver =
+    open_lmdb_saver(dir.path() / "data",
+                    {.keyring = keyring::from_text("key " + std::string(64, '7')).value(),
+                     .compress_bytes_min = 1})
+      .value();
+};
+
+using backends = boost::mpl::list<memory_backend, lmdb_backend, encrypted_lmdb_backend>;
 
 } // namespace troupe::test

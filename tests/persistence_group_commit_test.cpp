@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <latch>
+#include <new>
 
 namespace troupe {
 
@@ -29,6 +30,8 @@ public:
     const auto& id = job.request.ref.thread_id;
     if (id.starts_with("refused"))
       return {.answer = troupe::error{errc::invalid_value, id}};
+    if (id.starts_with("no memory"))
+      throw std::bad_alloc{};
     if (id.starts_with("breaks"))
       return {.answer = full(id), .transaction_stands = false};
     if (id == "1breaks" && !std::exchange(has_broken_, true))
@@ -39,6 +42,8 @@ public:
   result<void> commit() override {
     if (commits_to_fail > 0 && commits_to_fail-- > 0)
       return full("commit");
+    if (has_no_memory.exchange(false))
+      throw std::bad_alloc{};
     std::scoped_lock lock{mutex_};
     committed_.push_back(std::exchange(open_, {}));
     return {};
@@ -59,6 +64,7 @@ public:
 
   std::atomic<int> begins_to_fail = 0;
   std::atomic<int> commits_to_fail = 0;
+  std::atomic<bool> has_no_memory = false; // at the next commit
 
 private:
   static troupe::error full(std::string what) { return {errc::storage_full, std::move(what)}; }
@@ -235,6 +241,22 @@ BOOST_AUTO_TEST_CASE(a_lost_request_is_told_once_and_forgotten_when_the_thread_i
   deletion.delete_thread = true;
   submit(commits, std::move(deletion), save_ack::durable).get().value();
   durable(commits, "a").get().value();
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_runs_out_in_a_write_loses_the_transaction_and_is_told) {
+  accepted(commits, "a").get().value();
+  require_error(durable(commits, "no memory").get(), errc::storage_failed);
+  require_error(durable(commits, "a").get(), errc::storage_failed); // which lost one
+  durable(commits, "b").get().value();
+  durable(commits, "a").get().value();
+  BOOST_TEST((sink.committed() == std::vector<texts>{{"b"}, {"a"}}));
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_runs_out_in_a_commit_is_an_answer_and_not_the_end) {
+  sink.has_no_memory = true;
+  require_error(durable(commits, "a").get(), errc::storage_failed);
+  durable(commits, "a").get().value();
+  BOOST_TEST((sink.committed() == std::vector<texts>{{"a"}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_callback_may_submit) {

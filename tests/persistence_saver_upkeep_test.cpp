@@ -166,6 +166,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_thread_id_that_can_not_be_is_refused, backend, b
 
 namespace {
 
+constexpr std::string_view counters = "counters_since_delta_snapshot";
+
 // What the channels of a checkpoint hold, and when they got it.
 struct made_checkpoint {
   std::map<std::string, std::pair<version, value>> channels;
@@ -213,9 +215,8 @@ private:
     next.since_snapshot = is_snapshot ? 0 : next.since_snapshot + 1;
     auto metadata = value::map({{"step", value(n)}, {"source", "loop"}});
     if (!is_snapshot)
-      metadata =
-        metadata.with("counters_since_delta_snapshot",
-                      value::map({{"delta", value{next.since_snapshot, next.since_snapshot}}}));
+      metadata = metadata.with(
+        counters, value::map({{"delta", value{next.since_snapshot, next.since_snapshot}}}));
     if (parent != 0)
       to_
         .put_writes({"t", "", checkpoint_id(parent)},
@@ -295,6 +296,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(pruning_changes_nothing_of_what_stays, backend, ba
         const auto& id = before[i].ref.checkpoint_id;
         if (at < after.size() && after[at].ref.checkpoint_id == id) {
           require_equal(after[at++], before[i]);
+          if (!before[i].metadata.contains(counters)) // it holds the value itself
+            continue;
           auto delta = delta_of(s, id);
           BOOST_TEST((delta.writes == deltas[id].writes), "seed " << seed << ", " << id);
           BOOST_TEST((delta.seed == deltas[id].seed), "seed " << seed << ", " << id);

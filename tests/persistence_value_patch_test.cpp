@@ -3,6 +3,7 @@
 
 #include "persistence/keys.hpp"
 #include "persistence/lmdb_env.hpp"
+#include "persistence/lmdb_files.hpp"
 #include "persistence/record.hpp"
 #include "persistence/value_base.hpp"
 #include "tests/persistence_fixture.hpp"
@@ -233,7 +234,7 @@ BOOST_AUTO_TEST_CASE(a_patch_whose_base_is_another_value_is_damage) {
     store->put({"t", "", ""}, log_put(1, log.append(item(4)))).value();
   };
   fill();
-  auto env = lmdb_env::open(dir.path() / "troupe.mdb", 1u << 30).value();
+  auto env = open_store_file(dir.path() / "troupe.mdb", 1u << 30).value();
   auto txn = env->begin_write().value();
   auto key = value_key(1, {1, 7}, 0);
   BOOST_REQUIRE((kind_of(*txn.get(key).value()) == record_kind::value));

@@ -54,6 +54,9 @@ enum class errc : std::uint8_t {
   overloaded = 31, ///< a queue or limit is full
   protocol_mismatch = 32,
   runtime_stopped = 33, ///< the runtime is shutting down
+
+  // the operator, too
+  key_missing = 34, ///< stored encrypted, with a key that is not in the key ring, or another one
 };
 
 /// The code's name as in this file, e.g. "invalid_update"; "unknown" for a value not listed.

@@ -43,6 +43,12 @@ inline constexpr std::size_t waiting_threads_max = 4096; // of the blocking lane
 
 inline constexpr std::size_t store_map_bytes_default = std::size_t{64}
                                                        << 30; // sparse; storage_full
+inline constexpr std::size_t compress_bytes_min = 512; // smaller payloads are stored as they are
+inline constexpr std::size_t decompressed_bytes_max =
+  value_size_bytes_max + (1u << 20);                      // of one record; checkpoint_corrupt
+inline constexpr std::size_t store_keys_max = 256;        // of a key ring; invalid_config
+inline constexpr std::size_t store_key_id_bytes_max = 40; // of ASCII; invalid_config
+inline constexpr std::size_t store_key_file_bytes_max = 64u << 10; // invalid_config
 inline constexpr std::chrono::milliseconds commit_window{
   2}; // async: a group commit is at most this old
 inline constexpr std::size_t commit_bytes_max = 8u << 20; // then a group commit is due
@@ -55,7 +61,8 @@ inline constexpr std::size_t store_threads_cached_max =
 inline constexpr std::size_t store_threads_chains_max = 1024; // namespaces of a thread it remembers
 // Another process may hold the whole store this long while it opens it; storage_locked.
 inline constexpr std::chrono::milliseconds store_lock_wait{2000};
-inline constexpr std::size_t prune_records_max = 512; // removed in one transaction
+inline constexpr std::size_t damages_listed_max = 1000; // of a data directory; more are counted
+inline constexpr std::size_t prune_records_max = 512;   // removed in one transaction
 inline constexpr std::size_t store_reserve_bytes =
   4u << 20; // beyond the map, so that a full store can delete
 

@@ -392,12 +392,15 @@ public:
   }
 };
 
-/// Shape:  without `saver` and with an empty `data_dir`, threads are not stored.
+/// Shape:  without `saver` and with an empty `data_dir`, threads are not stored. Where no `keyring`
+///         is given, keyring::from_environment() says whether what is stored in `data_dir` is
+///         encrypted.
 struct runtime_options {
-  std::filesystem::path data_dir = {};                 ///< an LMDB saver in this directory
-  std::shared_ptr<troupe::saver> saver = nullptr;      ///< or any saver
-  std::shared_ptr<troupe::store> store = nullptr;      ///< what bodies see as context::store()
-  std::shared_ptr<troupe::node_cache> cache = nullptr; ///< of nodes with a cache_policy
+  std::filesystem::path data_dir = {};                      ///< an LMDB saver in this directory
+  std::shared_ptr<const troupe::keyring> keyring = nullptr; ///< of it; null: the environment's
+  std::shared_ptr<troupe::saver> saver = nullptr;           ///< or any saver
+  std::shared_ptr<troupe::store> store = nullptr;           ///< what bodies see as context::store()
+  std::shared_ptr<troupe::node_cache> cache = nullptr;      ///< of nodes with a cache_policy
   std::size_t worker_threads = 0; ///< of an own actor system; 0: as many as cores
   std::size_t blocking_threads = limits::blocking_threads_max; ///< bound of the blocking lane
 };

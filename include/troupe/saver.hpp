@@ -18,6 +18,8 @@
 
 namespace troupe {
 
+class keyring;
+
 /// A channel's version. `number` grows with every step that moves a channel; `tag` tells the
 /// branches of a thread apart, so that equal numbers on two branches are two versions.
 /// Shape:  as text 32 digits, a dot, 16 hex digits; the null version is {0, 0}.
@@ -196,7 +198,7 @@ public:
 
   /// The checkpoint at `ref`, or nothing when there is none.
   /// Blocks: on a read (memory: a lock; LMDB: a read transaction, some µs).
-  /// Errors: checkpoint_corrupt, format_too_new, storage_failed.
+  /// Errors: checkpoint_corrupt, format_too_new, key_missing, storage_failed.
   virtual result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) = 0;
 
   /// The checkpoints the query names, newest first within a namespace.
@@ -281,12 +283,21 @@ std::shared_ptr<saver> make_memory_saver();
 struct lmdb_saver_options {
   std::size_t map_size_bytes_max = limits::store_map_bytes_default;
   std::chrono::milliseconds commit_window = limits::commit_window;
+  /// With a ring, what is stored from now on is encrypted (AES-256-GCM): values, writes,
+  /// checkpoints and the names of channels and nodes. Ids of threads, checkpoints and tasks,
+  /// namespaces, sizes and times of writing are not. What was stored in plain before stays
+  /// readable, and plain.
+  std::shared_ptr<const troupe::keyring> keyring = nullptr;
+  /// Payloads of at least so many bytes are compressed (zstd); SIZE_MAX: none is.
+  std::size_t compress_bytes_min = limits::compress_bytes_min;
 };
 
 /// The saver in the data directory `dir`, made when missing (mode 0700). One writer thread with
 /// group commit. One saver a directory and process; several processes may share a directory.
 /// Errors: storage_failed (missing parent, not a directory, not writable), storage_locked,
-///         checkpoint_corrupt (no LMDB file), format_too_new.
+///         checkpoint_corrupt (no LMDB file), format_too_new; invalid_config when this process has
+///         it open without these keys. A thread whose key is not in the ring is found out when it
+///         is read or written: key_missing.
 /// Source: troupe; persistence/FORMAT.md.
 result<std::shared_ptr<saver>> open_lmdb_saver(const std::filesystem::path& dir,
                                                lmdb_saver_options options = {});

@@ -12,6 +12,7 @@
 #include <troupe/functional.hpp>
 #include <troupe/graph_library.hpp>
 #include <troupe/json_schema.hpp>
+#include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/message.hpp>
 #include <troupe/node_body.hpp>

@@ -215,6 +215,84 @@ class Run(CliTest):
         self.refused(self.kept("diff", "loop", "other"), USAGE, "other", "threads")
 
 
+class Store(CliTest):
+    """Looking after a data directory."""
+
+    def setUp(self):
+        super().setUp()
+        self.ok(self.kept("run", "loop", "t"))
+        self.ok(self.kept("run", "ask", "asks"), PAUSED)
+
+    def store(self, command, *arguments, data=None, **options):
+        return self.troupe("store", command, *arguments, "--data", data or self.data, **options)
+
+    def history(self, thread="t", graph="loop", data=None):
+        return json_lines(self.ok(self.troupe("history", graph, "--data", data or self.data,
+                                              "--thread", thread, "--json")))
+
+    def test_check_finds_a_whole_store_whole(self):
+        self.assertIn("0 damaged", self.ok(self.store("check")))
+        report = json_lines(self.ok(self.store("check", "--json")))[-1]
+        self.assertEqual((report["type"], report["damaged"]), ("check", 0))
+        self.assertEqual(report["checkpoints"], len(self.history()) + len(self.history("asks", "ask")))
+
+    def test_check_names_what_is_damaged(self):
+        self.assertGreater(store_damage.flip_checkpoints(self.data / "troupe.mdb"), 0)
+        result = self.store("check")
+        self.assertEqual(result.returncode, STORAGE)
+        self.assertIn("thread `t`: read a checkpoint record", result.stdout)
+        self.assertEqual(self.store("check", "--json").returncode, STORAGE)
+
+    def test_stats(self):
+        stats = json_lines(self.ok(self.store("stats", "--json")))[0]
+        self.assertEqual(stats["threads"], 2)
+        self.assertEqual(stats["file_bytes"], (self.data / "troupe.mdb").stat().st_size)
+        self.assertGreater(stats["records"]["checkpoint"]["records"], 10)
+        self.assertIn("checkpoint", self.ok(self.store("stats")))
+
+    def test_prune_keeps_what_its_flags_name_and_the_thread_goes_on(self):
+        before = self.history()
+        pruned = json_lines(self.ok(self.store("prune", "--thread", "t", "--keep-latest", "3", "--json")))[0]
+        self.assertEqual(pruned["checkpoints"], len(before) - 3)
+        self.assertEqual([(s["checkpoint_id"], s["values"]) for s in self.history()],
+                         [(s["checkpoint_id"], s["values"]) for s in before[:3]])
+        self.assertIn("0 damaged", self.ok(self.store("check")))
+        self.ok(self.store("prune"))
+        self.assertIn("Hello, Ada!", self.ok(self.kept("run", "ask", "asks", "--resume", '"Ada"')))
+        self.assertEqual(len(self.history()), 1)
+        self.ok(self.store("prune", "--keep-latest", "1", "--older-than", "1"))
+        self.refused(self.store("prune", "--keep-latest", "0"), USAGE, "keep-latest")
+
+    def test_backup_and_compact_hold_the_same_threads(self):
+        for command in ["backup", "compact"]:
+            to = self.folder / command
+            self.ok(self.store(command, to))
+            self.assertEqual(self.history(data=to), self.history())
+            self.refused(self.store(command, to), STORAGE, "troupe.mdb")
+
+    def test_exported_threads_are_imported_as_they_were(self):
+        lines = self.ok(self.store("export"))
+        self.assertEqual({line["thread"] for line in json_lines(lines)}, {"t", "asks"})
+        to = self.folder / "imported"
+        self.ok(self.store("import", data=to, input=lines))
+        for thread, graph in [("t", "loop"), ("asks", "ask")]:
+            self.assertEqual(self.history(thread, graph, to), self.history(thread, graph))
+        self.assertEqual(self.ok(self.store("export", data=to)), lines)
+        self.assertIn("0 damaged", self.ok(self.store("check", data=to)))
+        answered = self.troupe("run", "ask", "--data", to, "--thread", "asks", "--resume", '"Ada"')
+        self.assertIn("Hello, Ada!", self.ok(answered))
+
+        self.refused(self.store("import", data=to, input=lines), USAGE, "`asks`", "already")
+        self.refused(self.store("import", data=to, input="no json\n"), USAGE, "line 1")
+        self.refused(self.store("import", data=to, input='{"type": "checkpoint"}\n'), USAGE, "line 1")
+        self.refused(self.store("export", "--thread", "nobody"), USAGE, "nobody")
+
+    def test_a_directory_without_threads_is_left_alone(self):
+        for command in ["check", "stats", "prune", "export"]:
+            self.refused(self.store(command, data=self.folder / "none"), STORAGE, "none")
+        self.assertFalse((self.folder / "none").exists())
+
+
 class Stopping(CliTest):
     def loop(self, delay_ms, until):
         return Program([TROUPE, "run", "loop", "--data", self.data, "--thread", "t", "--json",
@@ -353,6 +431,45 @@ class BadInput(CliTest):
         self.assertEqual(json_lines(self.ok(done))[-1]["output"]["count"], 100)
 
 
+class Keys(CliTest):
+    def with_keys(self, *keys):
+        text = ",".join(f"{key}:{key[-1] * 64}" for key in keys)
+        return {"env": {**os.environ, "TROUPE_STORE_KEYS": text}}
+
+    def rotate(self, *keys):
+        return self.troupe("store", "rotate-keys", "--data", self.data, "--json",
+                           **self.with_keys(*keys))
+
+    def test_an_encrypted_thread_needs_its_key_and_its_key_is_rotated(self):
+        self.ok(self.kept("run", "hello", "t", **self.with_keys("k1")))
+        self.assertNotIn(b"branch:to:", (self.data / "troupe.mdb").read_bytes())
+        self.refused(self.kept("state", "hello", "t"), STORAGE, "`k1`", "TROUPE_STORE_KEY_FILE")
+        self.refused(self.troupe("threads", "--data", self.data), STORAGE, "`k1`")
+        self.refused(self.rotate("k2"), STORAGE, "`k1`")
+        rotated = json_lines(self.ok(self.rotate("k1", "k2")))
+        self.assertEqual(rotated, [{"type": "rotated", "key": "k2", "threads": 1, "rewrapped": 1}])
+        self.ok(self.kept("state", "hello", "t", **self.with_keys("k2")))
+        self.assertIn("t", self.ok(self.troupe("threads", "--data", self.data,
+                                               **self.with_keys("k2"))))
+
+    def test_keys_come_from_a_file_that_nobody_else_reads(self):
+        file = self.folder / "keys"
+        file.write_text("k1 " + "1" * 64 + "\n")
+        environment = {"env": {**os.environ, "TROUPE_STORE_KEY_FILE": str(file)}}
+        file.chmod(0o640)
+        self.refused(self.kept("run", "hello", "t", **environment), USAGE, str(file), "chmod 600")
+        file.chmod(0o600)
+        self.ok(self.kept("run", "hello", "t", **environment))
+        self.ok(self.troupe("store", "rotate-keys", "--data", self.data, **environment))
+
+    def test_rotating_without_keys_or_a_store_is_refused(self):
+        self.refused(self.rotate("k1"), STORAGE, str(self.data))
+        self.ok(self.kept("run", "hello", "t"))
+        done = self.troupe("store", "rotate-keys", "--data", self.data)
+        self.refused(done, USAGE, "TROUPE_STORE_KEY_FILE")
+        self.refused(self.rotate(), USAGE, "TROUPE_STORE_KEYS")
+
+
 class BadDataDirectory(CliTest):
     def refuses_data(self, *words, commands=("threads", "state", "run"), **options):
         for command in commands:
@@ -404,7 +521,11 @@ class BadDataDirectory(CliTest):
 
     def test_damaged_records(self):
         self.ok(self.kept("run", "hello", "t"))
+        self.assertIn("0 damaged", self.ok(self.troupe("store", "check", "--data", self.data)))
         self.assertGreater(store_damage.flip_checkpoints(self.data / "troupe.mdb"), 0)
+        checked = self.troupe("store", "check", "--data", self.data)
+        self.assertEqual(checked.returncode, STORAGE)
+        self.assertIn("does not match its checksum", checked.stdout)
         self.refuses_data("checksum", commands=["state", "run"])
 
     def test_a_newer_format(self):

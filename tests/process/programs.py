@@ -22,7 +22,8 @@ class Stuck(AssertionError):
 
 def run(arguments, **options):
     """Runs a program to its end; the result has returncode, stdout and stderr as text."""
-    options.setdefault("stdin", subprocess.DEVNULL)
+    if "input" not in options:
+        options.setdefault("stdin", subprocess.DEVNULL)
     options.setdefault("timeout", DEADLINE_S)
     try:
         return subprocess.run([str(a) for a in arguments], stdout=subprocess.PIPE,

@@ -29,6 +29,16 @@ void add_history(CLI::App& app, chosen_command& chosen);
 void add_diff(CLI::App& app, chosen_command& chosen);
 void add_graphs(CLI::App& app, chosen_command& chosen);
 void add_draw(CLI::App& app, chosen_command& chosen);
+void add_store(CLI::App& app, chosen_command& chosen);
+void add_store_lines(CLI::App& store, chosen_command& chosen); // export and import
+void add_rotate_keys(CLI::App& store, chosen_command& chosen);
+
+/// The saver of a data directory, with the keys that the environment names.
+/// Errors: throws error (invalid_config and storage codes).
+std::shared_ptr<saver> open_saver(const std::filesystem::path& dir);
+
+/// The flag --data of a command.
+std::shared_ptr<std::string> add_data_dir(CLI::App& command);
 
 /// Fails unless threads are kept in `dir`: a command that only looks makes no directory.
 /// Errors: throws error{storage_failed}.

@@ -40,7 +40,8 @@ inline exit_code exit_code_of(errc code) noexcept {
     case errc::storage_failed:
     case errc::storage_locked:
     case errc::format_too_new:
-    case errc::conflict: return exit_storage;
+    case errc::conflict:
+    case errc::key_missing: return exit_storage;
     default: return exit_failed;
   }
 }

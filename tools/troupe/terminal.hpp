@@ -4,8 +4,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cctype>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -60,6 +62,18 @@ private:
   bool is_tty_;
   bool colours_ = false;
 };
+
+/// A size as people read it: "12.3 MB".
+inline std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array units{"bytes", "KB", "MB", "GB", "TB"};
+  auto size = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; size >= 1000 && unit + 1 < units.size(); ++unit)
+    size /= 1000;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", size, units[unit]);
+  return text;
+}
 
 /// One line of `text`: control characters, which would move the cursor, become blanks.
 inline std::string one_line(std::string_view text) {

@@ -3,6 +3,8 @@
 #include "tools/troupe/json_lines.hpp"
 #include "tools/troupe/terminal.hpp"
 
+#include <troupe/keyring.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -22,7 +24,7 @@ std::string line_of(const thread_info& t) {
 
 int list_threads(const std::string& data_dir, bool json) {
   expect_data_dir(data_dir);
-  auto threads = open_lmdb_saver(data_dir).value()->threads().value();
+  auto threads = open_saver(data_dir)->threads().value();
   terminal out{STDOUT_FILENO};
   std::size_t width = 0;
   for (const auto& t : threads)
@@ -43,6 +45,10 @@ int list_threads(const std::string& data_dir, bool json) {
 }
 
 } // namespace
+
+std::shared_ptr<saver> open_saver(const std::filesystem::path& dir) {
+  return open_lmdb_saver(dir, {.keyring = keyring::from_environment().value()}).value();
+}
 
 void expect_data_dir(const std::filesystem::path& dir) {
   std::error_code why;
@@ -65,12 +71,17 @@ error unknown_thread(const std::string& thread, const std::string& data_dir) {
                                + shell_word(data_dir) + " lists those there are"};
 }
 
-void add_threads(CLI::App& app, chosen_command& chosen) {
-  auto* command = app.add_subcommand("threads", "List the threads kept in a data directory");
+std::shared_ptr<std::string> add_data_dir(CLI::App& command) {
   auto data_dir = std::make_shared<std::string>(data_dir_default);
-  command->add_option("--data", *data_dir, "Where threads are kept")
+  command.add_option("--data", *data_dir, "Where threads are kept")
     ->type_name("DIR")
     ->capture_default_str();
+  return data_dir;
+}
+
+void add_threads(CLI::App& app, chosen_command& chosen) {
+  auto* command = app.add_subcommand("threads", "List the threads kept in a data directory");
+  auto data_dir = add_data_dir(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object a line");
   command->callback([&chosen, data_dir] {
     chosen.run = [&chosen, data_dir] { return list_threads(*data_dir, chosen.json); };

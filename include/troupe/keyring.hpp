@@ -1,0 +1,103 @@
+// Keys for encryption at rest: where they come from, and wrapping a store's data keys anew.
+#pragma once
+
+#include <troupe/error.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// 256 bits that are wiped when they go, and that no copy is made of by accident.
+class secret_key {
+public:
+  static constexpr std::size_t size = 32; // bytes
+
+  secret_key() noexcept : bytes_{} {}
+  /// Takes the bytes over: `other` is wiped.
+  secret_key(secret_key&& other) noexcept;
+  secret_key& operator=(secret_key&& other) noexcept;
+  ~secret_key();
+
+  const std::uint8_t* data() const noexcept { return bytes_.data(); }
+  std::uint8_t* data() noexcept { return bytes_.data(); }
+  friend bool operator==(const secret_key& a, const secret_key& b) noexcept; // in constant time
+
+private:
+  std::array<std::uint8_t, size> bytes_;
+};
+
+/// The keys that the data keys of threads are stored under, by id. Each thread of an encrypted
+/// store has a random key of its own, which is kept in the store, encrypted under the ring's
+/// current key: so a new key means wrapping those anew (rotate_store_keys), not the data.
+/// Shape:  1 … limits::store_keys_max keys; an id is 1 … limits::store_key_id_bytes_max letters,
+///         digits and `.`, `_`, `-`. One key is the current one.
+/// Owns:   the keys, which are wiped at the end. They are in no message, log or error.
+/// Source: troupe; the reference's EncryptedSerializer encrypts with one key without an id.
+class keyring {
+public:
+  /// From a file of lines `ID KEY` or `ID KEY current`; empty lines and those that begin with `#`
+  /// count as none. KEY is 64 hex digits or base64 of 32 bytes. The line marked `current` is the
+  /// current key, without a mark the last one.
+  /// Shape:  a regular file of at most limits::store_key_file_bytes_max, owned by this user or
+  ///         root, without any permission for group and others.
+  /// Blocks: on the disk.
+  /// Errors: invalid_config, which names the file and the line, never the key.
+  static result<std::shared_ptr<const keyring>> from_file(const std::filesystem::path& file);
+
+  /// From the text of such a file. The caller wipes the text.
+  /// Errors: invalid_config.
+  static result<std::shared_ptr<const keyring>> from_text(std::string_view text);
+
+  /// From the file that TROUPE_STORE_KEY_FILE names, or from TROUPE_STORE_KEYS: `ID:KEY` or
+  /// `ID:KEY:current`, separated by commas. nullptr when neither is set. Programs that this one
+  /// starts inherit its environment: a file is the better place.
+  /// Errors: invalid_config; also when both are set, or one is set and empty.
+  static result<std::shared_ptr<const keyring>> from_environment();
+
+  /// The id of the key that new data keys are wrapped under.
+  const std::string& current_id() const noexcept { return current_; }
+  /// The key of an id, null when the ring has none.
+  const secret_key* find(std::string_view id) const noexcept;
+  /// All ids, sorted.
+  std::vector<std::string> ids() const;
+
+  friend bool operator==(const keyring&, const keyring&) = default;
+
+private:
+  keyring() = default;
+  static result<std::shared_ptr<const keyring>> read(std::string_view text,
+                                                     const std::string& source, bool is_list);
+
+  std::map<std::string, secret_key, std::less<>> keys_;
+  std::string current_;
+};
+
+/// What rotate_store_keys found.
+struct rotation_report {
+  std::size_t threads = 0;   // encrypted ones
+  std::size_t rewrapped = 0; // whose data key was under another key
+  friend bool operator==(const rotation_report&, const rotation_report&) = default;
+};
+
+/// Wraps the data keys of all threads in the data directory `dir` under the current key of `keys`.
+/// Data is not touched; other processes may go on, as long as their rings have both keys.
+/// Afterwards no data key depends on the older keys, which can then be dropped from the ring,
+/// unless another process with an older current key made a thread meanwhile: running it again is
+/// harmless. Shape:  `keys` is not null and has the older keys, too. Blocks: on the disk, and
+/// others' commits for some ms at a time. Errors: key_missing (a thread is under a key that is not
+/// in the ring: those before it were
+///         wrapped anew), invalid_config (this process has the store open with other keys), and
+///         as open_lmdb_saver.
+/// Source: troupe.
+result<rotation_report> rotate_store_keys(const std::filesystem::path& dir,
+                                          std::shared_ptr<const keyring> keys);
+
+} // namespace troupe

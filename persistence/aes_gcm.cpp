@@ -1,0 +1,135 @@
+#include "persistence/aes_gcm.hpp"
+
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <array>
+
+namespace troupe {
+
+namespace {
+
+// EVP counts in int; longer texts go in pieces.
+constexpr std::size_t piece_bytes_max = std::size_t{1} << 30;
+
+const unsigned char* bytes_of(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+
+unsigned char* bytes_of(char* text) {
+  return reinterpret_cast<unsigned char*>(text);
+}
+
+error failed(std::string_view doing) {
+  return {errc::storage_failed, std::string{doing} + ": OpenSSL refused"};
+}
+
+// Feeds text that is authenticated only (`out` null), or that is written to `out`.
+bool update(EVP_CIPHER_CTX* cipher, std::string_view text, char* out) {
+  while (!text.empty()) {
+    auto piece = text.substr(0, piece_bytes_max);
+    int written = 0;
+    if (EVP_CipherUpdate(cipher, out ? bytes_of(out) : nullptr, &written, bytes_of(piece),
+                         static_cast<int>(piece.size()))
+        != 1)
+      return false;
+    if (out)
+      out += piece.size();
+    text.remove_prefix(piece.size());
+  }
+  return true;
+}
+
+bool finish(EVP_CIPHER_CTX* cipher) {
+  std::array<unsigned char, 16> none;
+  int written = 0;
+  return EVP_CipherFinal_ex(cipher, none.data(), &written) == 1;
+}
+
+} // namespace
+
+void aes_gcm::closer::operator()(evp_cipher_ctx_st* cipher) const noexcept {
+  EVP_CIPHER_CTX_free(cipher); // wipes the expanded key
+}
+
+result<aes_gcm> aes_gcm::with(const secret_key& key) {
+  aes_gcm made;
+  made.cipher_.reset(EVP_CIPHER_CTX_new());
+  if (!made.cipher_
+      || EVP_CipherInit_ex(made.cipher_.get(), EVP_aes_256_gcm(), nullptr, key.data(), nullptr, 1)
+           != 1)
+    return failed("set up AES-256-GCM");
+  return made;
+}
+
+// The key and the nonce's length, 12 by default, stay from with().
+bool aes_gcm::start(std::string_view nonce, const gcm_context& context, bool encrypts) {
+  return EVP_CipherInit_ex(cipher_.get(), nullptr, nullptr, nullptr, bytes_of(nonce),
+                           encrypts ? 1 : 0)
+           == 1
+         && update(cipher_.get(), context.first, nullptr)
+         && update(cipher_.get(), context.second, nullptr);
+}
+
+result<void> aes_gcm::encrypt(std::string_view text, const gcm_context& context, std::string& out) {
+  std::array<unsigned char, gcm_nonce_bytes> nonce;
+  if (RAND_bytes(nonce.data(), static_cast<int>(nonce.size())) != 1)
+    return failed("draw a nonce");
+  return encrypt(text, context, {reinterpret_cast<const char*>(nonce.data()), nonce.size()}, out);
+}
+
+result<void> aes_gcm::encrypt(std::string_view text, const gcm_context& context,
+                              std::string_view nonce, std::string& out) {
+  out.append(nonce);
+  auto begin = out.size();
+  out.resize(begin + text.size() + gcm_tag_bytes);
+  auto* tag = out.data() + begin + text.size();
+  if (!start(nonce, context, true) || !update(cipher_.get(), text, out.data() + begin)
+      || !finish(cipher_.get())
+      || EVP_CIPHER_CTX_ctrl(cipher_.get(), EVP_CTRL_AEAD_GET_TAG, gcm_tag_bytes, tag) != 1)
+    return failed("encrypt");
+  return {};
+}
+
+bool aes_gcm::decrypt_to(std::string_view bytes, const gcm_context& context, char* out) {
+  auto text = bytes.substr(gcm_nonce_bytes, bytes.size() - gcm_overhead_bytes);
+  std::array<char, gcm_tag_bytes> tag; // OpenSSL wants it writable
+  std::copy_n(bytes.end() - gcm_tag_bytes, gcm_tag_bytes, tag.begin());
+  return start(bytes.substr(0, gcm_nonce_bytes), context, false) && update(cipher_.get(), text, out)
+         && EVP_CIPHER_CTX_ctrl(cipher_.get(), EVP_CTRL_AEAD_SET_TAG, gcm_tag_bytes, tag.data())
+              == 1
+         && finish(cipher_.get());
+}
+
+bool aes_gcm::decrypt(std::string_view bytes, const gcm_context& context, std::string& out) {
+  out.clear();
+  if (bytes.size() < gcm_overhead_bytes)
+    return false;
+  out.resize(bytes.size() - gcm_overhead_bytes);
+  if (decrypt_to(bytes, context, out.data()))
+    return true;
+  out.clear(); // nothing of it is to be trusted
+  return false;
+}
+
+result<void> aes_gcm::wrap(const secret_key& key, const gcm_context& context, std::string& out) {
+  return encrypt({reinterpret_cast<const char*>(key.data()), secret_key::size}, context, out);
+}
+
+std::optional<secret_key> aes_gcm::unwrap(std::string_view bytes, const gcm_context& context) {
+  secret_key key;
+  if (bytes.size() != wrapped_key_bytes
+      || !decrypt_to(bytes, context, reinterpret_cast<char*>(key.data())))
+    return std::nullopt;
+  return key;
+}
+
+result<secret_key> random_key() {
+  secret_key key;
+  if (RAND_priv_bytes(key.data(), secret_key::size) != 1)
+    return failed("draw a key");
+  return key;
+}
+
+} // namespace troupe

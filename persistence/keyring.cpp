@@ -1,0 +1,324 @@
+// Reads keys. What has held key text is wiped; no message quotes more of a line than a well-formed
+// id.
+#include <troupe/keyring.hpp>
+#include <troupe/limits.hpp>
+
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+constexpr const char* file_variable = "TROUPE_STORE_KEY_FILE";
+constexpr const char* keys_variable = "TROUPE_STORE_KEYS";
+constexpr std::size_t hex_digits = 2 * secret_key::size;
+constexpr std::size_t base64_digits = 43; // and perhaps one `=`
+
+// The text of a key is longer, so one in the wrong place is never taken for an id and quoted.
+static_assert(limits::store_key_id_bytes_max < base64_digits);
+
+error refused(const std::string& source, std::string_view what) {
+  return {errc::invalid_config, "read store keys: " + source + ": " + std::string{what}};
+}
+
+// ---- one key ------------------------------------------------------------------------------------
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9')
+    return c - '0';
+  if (c >= 'a' && c <= 'f')
+    return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+int base64_value(char c) {
+  if (c >= 'A' && c <= 'Z')
+    return c - 'A';
+  if (c >= 'a' && c <= 'z')
+    return c - 'a' + 26;
+  if (c >= '0' && c <= '9')
+    return c - '0' + 52;
+  if (c == '+')
+    return 62;
+  return c == '/' ? 63 : -1;
+}
+
+bool read_hex(std::string_view text, secret_key& key) {
+  for (std::size_t i = 0; i < secret_key::size; ++i) {
+    auto high = hex_value(text[2 * i]);
+    auto low = hex_value(text[2 * i + 1]);
+    if (high < 0 || low < 0)
+      return false;
+    key.data()[i] = static_cast<std::uint8_t>(high << 4 | low);
+  }
+  return true;
+}
+
+bool read_base64(std::string_view text, secret_key& key) {
+  unsigned bits = 0;
+  int count = 0;
+  auto* to = key.data();
+  for (auto c : text.substr(0, base64_digits)) {
+    auto digit = base64_value(c);
+    if (digit < 0)
+      return false;
+    bits = (bits << 6 | static_cast<unsigned>(digit)) & 0xffff;
+    count += 6;
+    if (count < 8)
+      continue;
+    count -= 8;
+    *to++ = static_cast<std::uint8_t>(bits >> count);
+  }
+  return (bits & 3) == 0; // 258 bits: the last two say nothing
+}
+
+std::optional<secret_key> read_key(std::string_view text) {
+  secret_key key;
+  auto is_hex = text.size() == hex_digits;
+  auto is_base64 = text.size() == base64_digits
+                   || (text.size() == base64_digits + 1 && text.back() == '=');
+  if ((is_hex && read_hex(text, key)) || (is_base64 && read_base64(text, key)))
+    return key;
+  return std::nullopt;
+}
+
+bool is_key_id(std::string_view id) {
+  auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.'
+           || c == '_' || c == '-';
+  };
+  return !id.empty() && id.size() <= limits::store_key_id_bytes_max
+         && std::ranges::all_of(id, allowed);
+}
+
+// ---- many ---------------------------------------------------------------------------------------
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view space = " \t\r";
+  auto begin = std::min(text.find_first_not_of(space), text.size());
+  return text.substr(begin, text.find_last_not_of(space) + 1 - begin);
+}
+
+// What stands before the separator; both are taken off `rest`.
+std::string_view take_until(std::string_view& rest, std::string_view separators) {
+  auto end = std::min(rest.find_first_of(separators), rest.size());
+  auto word = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return word;
+}
+
+struct key_entry {
+  std::string_view id;
+  secret_key key;
+  bool is_current = false;
+};
+
+// `line` and `between`: what separates the words of an entry.
+result<key_entry> read_entry(std::string_view line, std::string_view between,
+                             const std::string& source) {
+  auto id = take_until(line, between);
+  line = trimmed(line);
+  auto text = take_until(line, between);
+  auto mark = trimmed(line);
+  if (!is_key_id(id))
+    return refused(source, "an id is 1 to " + std::to_string(limits::store_key_id_bytes_max)
+                             + " letters, digits, `.`, `_` or `-`");
+  auto key = read_key(text);
+  if (!key)
+    return refused(source, "a key is 64 hex digits or 44 characters of base64");
+  if (!mark.empty() && mark != "current")
+    return refused(source, "behind a key stands `current` or nothing");
+  return key_entry{id, std::move(*key), !mark.empty()};
+}
+
+/// What is gathered until it is a ring.
+struct gathered_keys {
+  std::map<std::string, secret_key, std::less<>> keys;
+  std::string current;
+  bool is_marked = false;
+
+  result<void> add(key_entry entry, const std::string& source) {
+    std::string id{entry.id};
+    if (keys.contains(id))
+      return refused(source, "the id `" + id + "` is there twice");
+    if (keys.size() == limits::store_keys_max)
+      return refused(source, "more than " + std::to_string(limits::store_keys_max) + " keys");
+    if (entry.is_current && is_marked)
+      return refused(source, "a second key is marked as the current one");
+    if (entry.is_current || !is_marked)
+      current = id;
+    is_marked = is_marked || entry.is_current;
+    keys.emplace(std::move(id), std::move(entry.key));
+    return {};
+  }
+};
+
+result<gathered_keys> gather(std::string_view text, const std::string& source,
+                             std::string_view separator, std::string_view between) {
+  gathered_keys all;
+  auto is_file = separator == "\n";
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    auto line = trimmed(take_until(text, separator));
+    if (is_file && (line.empty() || line.front() == '#'))
+      continue;
+    auto place = source + (is_file ? ": line " : ": entry ") + std::to_string(number);
+    auto entry = read_entry(line, between, place);
+    if (!entry)
+      return entry.error();
+    if (auto ok = all.add(std::move(*entry), place); !ok)
+      return ok.error();
+  }
+  if (all.keys.empty())
+    return refused(source, "there is no key");
+  return all;
+}
+
+// ---- files --------------------------------------------------------------------------------------
+
+/// The text of a file, wiped at the end.
+class secret_text {
+public:
+  secret_text() : bytes_(limits::store_key_file_bytes_max + 1, '\0') {}
+  secret_text(const secret_text&) = delete;
+  secret_text& operator=(const secret_text&) = delete;
+  ~secret_text() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
+
+  /// Reads to the end or the limit. Gives an errno.
+  int read_from(int fd) {
+    while (size_ < bytes_.size()) {
+      auto got = ::read(fd, bytes_.data() + size_, bytes_.size() - size_);
+      if (got < 0 && errno == EINTR)
+        continue;
+      if (got <= 0)
+        return got < 0 ? errno : 0;
+      size_ += static_cast<std::size_t>(got);
+    }
+    return EFBIG;
+  }
+  std::string_view view() const { return {bytes_.data(), size_}; }
+
+private:
+  std::string bytes_;
+  std::size_t size_ = 0;
+};
+
+class open_file {
+public:
+  explicit open_file(const std::filesystem::path& file)
+    : fd_{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)} {}
+  open_file(const open_file&) = delete;
+  open_file& operator=(const open_file&) = delete;
+  ~open_file() {
+    if (fd_ >= 0)
+      ::close(fd_);
+  }
+  int fd() const { return fd_; }
+
+private:
+  int fd_;
+};
+
+// Looks at the file that is open, not at whatever has its name by then.
+result<void> check_private(int fd, const std::string& source) {
+  struct stat info {};
+  if (fstat(fd, &info) != 0)
+    return refused(source, std::generic_category().message(errno));
+  if (!S_ISREG(info.st_mode))
+    return refused(source, "it is no regular file");
+  if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    return refused(source, "others than its owner may read or change it: chmod 600");
+  if (info.st_uid != geteuid() && info.st_uid != 0)
+    return refused(source, "it belongs to another user");
+  return {};
+}
+
+} // namespace
+
+// ---- secret_key ---------------------------------------------------------------------------------
+
+secret_key::secret_key(secret_key&& other) noexcept : bytes_{other.bytes_} {
+  OPENSSL_cleanse(other.bytes_.data(), size);
+}
+
+secret_key& secret_key::operator=(secret_key&& other) noexcept {
+  if (this != &other) {
+    bytes_ = other.bytes_;
+    OPENSSL_cleanse(other.bytes_.data(), size);
+  }
+  return *this;
+}
+
+secret_key::~secret_key() {
+  OPENSSL_cleanse(bytes_.data(), size);
+}
+
+bool operator==(const secret_key& a, const secret_key& b) noexcept {
+  return CRYPTO_memcmp(a.data(), b.data(), secret_key::size) == 0;
+}
+
+// ---- keyring ------------------------------------------------------------------------------------
+
+result<std::shared_ptr<const keyring>> keyring::read(std::string_view text,
+                                                     const std::string& source, bool is_list) {
+  auto all = is_list ? gather(text, source, ",", ":") : gather(text, source, "\n", " \t");
+  if (!all)
+    return all.error();
+  std::shared_ptr<keyring> ring{new keyring};
+  ring->keys_ = std::move(all->keys);
+  ring->current_ = std::move(all->current);
+  return std::shared_ptr<const keyring>{std::move(ring)};
+}
+
+result<std::shared_ptr<const keyring>> keyring::from_text(std::string_view text) {
+  return read(text, "the text", false);
+}
+
+result<std::shared_ptr<const keyring>> keyring::from_file(const std::filesystem::path& file) {
+  auto source = file.string();
+  open_file from{file};
+  if (from.fd() < 0)
+    return refused(source, std::generic_category().message(errno));
+  if (auto ok = check_private(from.fd(), source); !ok)
+    return ok.error();
+  secret_text text;
+  if (auto failed = text.read_from(from.fd()); failed != 0)
+    return refused(source, std::generic_category().message(failed));
+  return read(text.view(), source, false);
+}
+
+result<std::shared_ptr<const keyring>> keyring::from_environment() {
+  const auto* file = std::getenv(file_variable); // NOLINT(concurrency-mt-unsafe)
+  const auto* keys = std::getenv(keys_variable); // NOLINT(concurrency-mt-unsafe)
+  if (!file && !keys)
+    return std::shared_ptr<const keyring>{};
+  if (file && keys)
+    return refused(file_variable, std::string{keys_variable} + " is set as well: choose one");
+  // Empty is what a failed command leaves; to go on without keys would be to store plain text.
+  if (*(file ? file : keys) == '\0')
+    return refused(file ? file_variable : keys_variable, "it is set, but empty");
+  return file ? from_file(file) : read(keys, keys_variable, true);
+}
+
+const secret_key* keyring::find(std::string_view id) const noexcept {
+  auto at = keys_.find(id);
+  return at == keys_.end() ? nullptr : &at->second;
+}
+
+std::vector<std::string> keyring::ids() const {
+  std::vector<std::string> all;
+  for (const auto& [id, key] : keys_)
+    all.push_back(id);
+  return all;
+}
+
+} // namespace troupe

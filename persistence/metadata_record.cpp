@@ -1,0 +1,76 @@
+#include "persistence/metadata_record.hpp"
+
+#include "persistence/bytes.hpp"
+#include "persistence/record.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace troupe {
+
+namespace {
+
+constexpr char short_form = '\xc1'; // which no msgpack begins with
+constexpr std::array<std::string_view, 4> sources{"input", "loop", "update", "fork"};
+constexpr std::uint8_t empty_parents = 0x80; // beside the source
+constexpr std::uint8_t more_follows = 0x40;
+
+bool is_empty_map(const value& v) {
+  return v.is_map() && v.empty();
+}
+
+} // namespace
+
+bool append_short_metadata(const value& metadata, std::string& out) {
+  const auto& source = metadata["source"];
+  const auto& step = metadata["step"];
+  if (!metadata.is_map() || !source.is_string() || !step.is_int())
+    return false;
+  auto known = std::ranges::find(sources, source.as_string());
+  if (known == sources.end())
+    return false;
+  auto rest = metadata.without("source").without("step");
+  auto head = static_cast<std::uint8_t>(known - sources.begin());
+  if (is_empty_map(rest["parents"])) {
+    rest = rest.without("parents");
+    head |= empty_parents;
+  }
+  if (!rest.empty())
+    head |= more_follows;
+  auto begin = out.size();
+  out.push_back(short_form);
+  out.push_back(static_cast<char>(head));
+  append_signed(out, step.as_int());
+  if (rest.empty() || encode_msgpack(rest, out))
+    return true;
+  out.resize(begin);
+  return false;
+}
+
+result<value> read_metadata(std::string_view bytes) {
+  auto bad = [] { return damaged(record_kind::checkpoint, "its metadata do not fit"); };
+  if (bytes.empty() || bytes.front() != short_form) {
+    auto whole = from_msgpack(bytes);
+    return whole ? whole : bad();
+  }
+  byte_reader in{bytes.substr(1)};
+  auto head = in.byte();
+  auto step = in.signed_varint();
+  std::size_t source = head & ~(empty_parents | more_follows);
+  if (source >= sources.size())
+    return bad();
+  auto rest = value::map();
+  if ((head & more_follows) != 0) {
+    auto more = from_msgpack(in.rest());
+    if (!more || !more->is_map())
+      return bad();
+    rest = std::move(*more);
+  } else if (!in.finished()) {
+    return bad();
+  }
+  if ((head & empty_parents) != 0)
+    rest = rest.with("parents", value::map());
+  return rest.with("source", sources[source]).with("step", step);
+}
+
+} // namespace troupe

@@ -1,0 +1,100 @@
+// FORMAT.md, "Compression" and "Encryption".
+#include "persistence/sealed_record.hpp"
+
+#include <troupe/limits.hpp>
+
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+constexpr std::size_t kept_bytes_max = 1 << 20; // of memory between records
+
+error refused(errc code, record_kind kind, std::string_view what) {
+  std::string text{"read a "};
+  text.append(to_string(kind)).append(" record: ").append(what);
+  return {code, std::move(text)};
+}
+
+std::string_view payload_of(const std::string& record) {
+  return std::string_view{record}.substr(record_header_bytes);
+}
+
+void begin_again(std::string& record) {
+  if (record.capacity() > kept_bytes_max)
+    record = {};
+  begin_record(record);
+}
+
+} // namespace
+
+// ---- sealing ------------------------------------------------------------------------------------
+
+result<void> record_sealer::seal(std::string& record, std::string_view key, record_kind kind,
+                                 aes_gcm* cipher) {
+  std::uint8_t flags = 0;
+  auto size = record.size() - record_header_bytes;
+  // Beyond the limit nobody would believe the size when it is read.
+  if (size >= compress_bytes_min_ && size <= limits::decompressed_bytes_max) {
+    begin_again(scratch_);
+    if (compressor_.compress(payload_of(record), size - 1, scratch_)) {
+      std::swap(record, scratch_);
+      flags |= record_flag::compressed;
+    }
+  }
+  if (cipher) {
+    flags |= record_flag::encrypted;
+    auto text = payload_of(record);
+    auto head = record_head(kind, flags, text.size() + gcm_overhead_bytes);
+    begin_again(scratch_);
+    if (auto ok = cipher->encrypt(text, {{head.data(), head.size()}, key}, scratch_); !ok)
+      return ok;
+    std::swap(record, scratch_);
+  }
+  seal_record(record, key, kind, flags);
+  return {};
+}
+
+// ---- opening ------------------------------------------------------------------------------------
+
+std::string& record_opener::next_text() {
+  if (used_ == texts_.size())
+    texts_.push_back(std::make_unique<std::string>());
+  auto& text = *texts_[used_++];
+  if (text.capacity() > kept_bytes_max)
+    text = {};
+  return text;
+}
+
+result<std::string_view> record_opener::open(std::string_view stored, std::string_view key,
+                                             record_kind kind, aes_gcm* cipher) {
+  auto payload = open_flagged_record(stored, key, kind);
+  if (!payload || flags_of(stored) == 0)
+    return payload;
+  auto is_compressed = (flags_of(stored) & record_flag::compressed) != 0;
+  if (is_encrypted(stored)) {
+    auto& text = is_compressed ? scratch_ : next_text();
+    payload = decrypt(stored, *payload, key, cipher, text);
+  }
+  if (!payload || !is_compressed)
+    return payload;
+  auto& text = next_text();
+  if (!decompressor_.decompress(*payload, limits::decompressed_bytes_max, text))
+    return refused(errc::checkpoint_corrupt, kind, "it does not decompress");
+  return std::string_view{text};
+}
+
+result<std::string_view> record_opener::decrypt(std::string_view stored, std::string_view payload,
+                                                std::string_view key, aes_gcm* cipher,
+                                                std::string& text) {
+  if (!cipher)
+    return refused(errc::key_missing, kind_of(stored),
+                   "it is encrypted, and its thread's key is gone");
+  if (!cipher->decrypt(payload, {stored.substr(0, record_head_bytes), key}, text))
+    return refused(errc::checkpoint_corrupt, kind_of(stored),
+                   "it is not what was encrypted: somebody without the key changed it");
+  return std::string_view{text};
+}
+
+} // namespace troupe

@@ -1,0 +1,101 @@
+// The payloads of checkpoint, writes and names records: what reads writes itself and reads back.
+#include "tests/fuzz_bytes/target.hpp"
+
+#include "persistence/checkpoint_record.hpp"
+
+namespace troupe::fuzz_bytes {
+
+namespace {
+
+constexpr std::string_view known_names[] = {"__start__", "branch:to:a", "count", "log", "a", "b"};
+
+name_table table_of_names() {
+  name_table table;
+  for (auto name : known_names)
+    table.number(name);
+  table.new_are_stored();
+  return table;
+}
+
+bool equal(const stored_write& a, const stored_write& b) {
+  return a.slot == b.slot && a.channel == b.channel && a.task_path == b.task_path
+         && a.value == b.value;
+}
+
+void try_checkpoint(std::string_view payload) {
+  auto read = read_checkpoint(payload, known_names);
+  if (!read) {
+    require(read.error().code() == errc::checkpoint_corrupt, "what does not fit is damage");
+    return;
+  }
+  require(read->channels.size() == read->checkpoint.channel_versions.size(),
+          "each version has its channel's number");
+  auto names = table_of_names();
+  std::string again;
+  append_checkpoint(read->checkpoint, read->parent_id, read->metadata, names, again);
+  require(!names.has_new(), "a checkpoint names only what the table has");
+  auto second = read_checkpoint(again, known_names);
+  require(second && second->checkpoint == read->checkpoint && second->parent_id == read->parent_id
+            && second->metadata == read->metadata && second->channels == read->channels,
+          "a checkpoint reads back");
+}
+
+void try_writes(std::string_view payload) {
+  auto read = read_writes(payload);
+  if (!read)
+    return;
+  std::string again;
+  append_writes(*read, again);
+  auto second = read_writes(again);
+  require(second && std::ranges::equal(*second, *read, equal), "writes read back");
+  std::vector<stored_write> merged;
+  merge_writes(merged, *read);
+  auto once = merged.size();
+  merge_writes(merged, *read);
+  require(merged.size() == once, "writes that are stored twice are there once");
+}
+
+void try_names(std::string_view payload) {
+  std::vector<std::string_view> names;
+  auto read = read_names(payload, names);
+  name_table table;
+  auto loaded = table.load(payload);
+  require(read.has_value() == loaded.has_value(), "writer and reader agree about names");
+}
+
+} // namespace
+
+void try_bytes(std::string_view bytes) {
+  try_checkpoint(bytes);
+  try_writes(bytes);
+  try_names(bytes);
+}
+
+std::vector<std::string> seeds() {
+  auto names = table_of_names();
+  checkpoint cp;
+  cp.ts = "2026-11-21T20:21:07.123456+00:00";
+  cp.channel_versions = {{"__start__", {2, 77}}, {"branch:to:a", {5, 77}}, {"count", {5, 9}}};
+  cp.versions_seen = {{"a", {{"branch:to:a", {4, 77}}}}};
+  cp.updated_channels = {{"branch:to:a", "count"}};
+  std::string small;
+  append_checkpoint(cp, "1ef4f797-8335-6428-8001-8a1503f9b875",
+                    "\x81\xa1"
+                    "a\x01",
+                    names, small);
+  cp = {};
+  cp.ts = "yesterday";
+  std::string odd;
+  append_checkpoint(cp, "no uuid", "\x80", names, odd);
+  std::vector<stored_write> some{{-3, 2, "~a", "\xc0"}, {0, 1, "~a", "\x01"}, {1, 3, "", "\xa1x"}};
+  std::string writes;
+  append_writes(some, writes);
+  name_table fresh;
+  fresh.number("one");
+  fresh.number("two");
+  std::string batch;
+  fresh.append_new(batch);
+  return {small, odd, writes, batch};
+}
+
+} // namespace troupe::fuzz_bytes

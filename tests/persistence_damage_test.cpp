@@ -1,0 +1,268 @@
+// Damaged stores: every byte of every kind of record, and files that are no store.
+#include "persistence/lmdb_env.hpp"
+#include "persistence/lmdb_files.hpp"
+#include "persistence/lmdb_pages.hpp"
+#include "persistence/lmdb_reader.hpp"
+#include "persistence/record.hpp"
+
+#include "tests/persistence_fixture.hpp"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+#include <random>
+#include <set>
+
+namespace troupe {
+
+namespace {
+
+using test::checkpoint_id;
+using test::make_put;
+using test::require_error;
+using test::temporary_directory;
+
+constexpr std::size_t map_size = 4 << 20;
+
+struct fixture {
+  temporary_directory temporary;
+  std::filesystem::path dir = temporary.path() / "data";
+  std::filesystem::path file = dir / "troupe.mdb";
+
+  /// A store with records of every kind.
+  void make_store() {
+    auto s = open_lmdb_saver(dir, {.map_size_bytes_max = map_size}).value();
+    std::vector<value> log(40, value("an entry of a list that grows"));
+    for (unsigned n = 0; n < 3; ++n) {
+      log.emplace_back(n);
+      checkpoint_ref at{"thread", "", ""};
+      s->put(at, make_put(checkpoint_id(n), n == 0 ? "" : checkpoint_id(n - 1),
+                          {{"log", value::list(log)}}, value{{"step", n}}, {n + 1, 7}))
+        .value();
+    }
+    s->put({"thread", "inner:1", ""}, make_put(checkpoint_id(9), "", {{"n", 1}})).value();
+    s->put_writes({"thread", "", checkpoint_id(1)}, {"task", "~a", {{"log", value(1)}}}).value();
+  }
+
+  void fill(std::string_view bytes) {
+    std::filesystem::create_directory(dir);
+    std::ofstream{file, std::ios::binary | std::ios::trunc} << bytes;
+  }
+};
+
+std::string bytes_of(const std::filesystem::path& file) {
+  std::ifstream in{file, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+// What a child process ended with.
+template <class Fn> int apart(Fn fn) {
+  auto pid = fork();
+  if (pid == 0)
+    _exit(fn());
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+// As nobody when this process is root's.
+template <class Fn> int as_nobody(Fn fn) {
+  return apart([&fn] { return geteuid() != 0 || setuid(65534) == 0 ? fn() : 77; });
+}
+
+std::map<std::string, std::string> all_records(const lmdb_txn& txn) {
+  std::map<std::string, std::string> all;
+  lmdb_cursor at{txn};
+  for (auto more = at.seek(std::string_view{"\0", 1}).value(); more; more = at.next().value())
+    all.emplace(at.key(), at.data());
+  return all;
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(persistence_damage, fixture)
+
+// ---- records ------------------------------------------------------------------------------------
+
+// Within a transaction that is never committed.
+BOOST_AUTO_TEST_CASE(every_changed_byte_of_every_kind_of_record_is_reported) {
+  make_store();
+  auto env = open_store_file(file, map_size).value();
+  auto txn = env->begin_write().value();
+  std::set<record_kind> kinds;
+  for (const auto& [key, record] : all_records(txn)) {
+    kinds.insert(kind_of(record));
+    if (kind_of(record) == record_kind::meta)
+      continue; // read when a store is opened: below
+    for (std::size_t i = 0; i < record.size(); ++i) {
+      auto damaged = record;
+      damaged[i] = static_cast<char>(damaged[i] ^ (1 << i % 8));
+      txn.put(key, damaged).value();
+      require_error(lmdb_reader{txn}.list({}), errc::checkpoint_corrupt);
+    }
+    for (auto size : {std::size_t{1}, record.size() - 1}) {
+      txn.put(key, std::string_view{record}.substr(0, size)).value();
+      require_error(lmdb_reader{txn}.list({}), errc::checkpoint_corrupt);
+    }
+    txn.put(key, record).value();
+  }
+  BOOST_TEST(kinds.size() == 8u);
+  BOOST_TEST(lmdb_reader{txn}.list({}).value().size() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(every_changed_byte_of_the_meta_record_is_reported_when_it_is_opened) {
+  make_store();
+  auto whole = bytes_of(file);
+  constexpr std::string_view head{"T\1\1\0", 4};
+  constexpr std::size_t size = record_header_bytes + 2;
+  auto newest = whole.rfind(head); // the same record lies in pages that are free by now
+  std::size_t refused = 0;
+  for (auto at = whole.find(head); at <= newest; at = whole.find(head, at + 1)) {
+    for (std::size_t i = 0; i < size; ++i) {
+      auto damaged = whole;
+      damaged[at + i] = static_cast<char>(damaged[at + i] ^ 0x10);
+      fill(damaged);
+      auto opened = open_lmdb_saver(dir, {.map_size_bytes_max = map_size});
+      if (opened)
+        continue;
+      require_error(opened, errc::checkpoint_corrupt);
+      ++refused;
+    }
+  }
+  BOOST_TEST(refused == size);
+}
+
+// ---- pages --------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_store_that_is_whole_passes_the_check_at_every_moment) {
+  auto s = open_lmdb_saver(dir, {.map_size_bytes_max = map_size}).value();
+  std::uint64_t records = 0;
+  for (unsigned n = 0; n < 60; ++n) {
+    auto thread = "thread " + std::to_string(n % 7);
+    auto text = std::string(n % 5 == 0 ? 30'000 : 100, 'x');
+    s->put({thread, "", ""}, make_put(checkpoint_id(n), "", {{"text", text}, {"n", n}})).value();
+    if (n % 6 == 5)
+      s->delete_thread(thread).value();
+    auto whole = check_store_file(file).value();
+    BOOST_TEST(whole.pages > 0u);
+    records = whole.records;
+  }
+  s.reset();
+  auto env = open_store_file(file, map_size).value();
+  BOOST_TEST(env->begin_read().value().entries() == records);
+}
+
+// LMDB takes pages on trust: some that are damaged end the process, others hide records.
+BOOST_AUTO_TEST_CASE(what_the_check_lets_through_is_read_without_harm) {
+  {
+    auto s = open_lmdb_saver(dir, {.map_size_bytes_max = map_size}).value();
+    for (unsigned n = 0; n < 120; ++n) {
+      auto text = std::string(n % 40 == 0 ? 9'000 : 200, 'x');
+      s->put({"thread " + std::to_string(n % 9), "", ""},
+             make_put(checkpoint_id(n), "", {{"text", text}, {"n", n}}))
+        .value();
+    }
+    s->delete_thread("thread 3").value();
+  }
+  auto ids = [this] {
+    auto s = open_lmdb_saver(dir, {.map_size_bytes_max = map_size});
+    auto all = s ? (**s).list({}) : s.error();
+    return all ? test::ids_of(*all) : std::vector<std::string>{all.error().message()};
+  };
+  auto whole = bytes_of(file);
+  auto expected = ids();
+  std::mt19937 random{7};
+  int refused = 0;
+  for (int trial = 0; trial < 400; ++trial) {
+    auto damaged = whole;
+    auto page = random() % (whole.size() / 4096) * 4096;
+    auto size = trial % 3 == 2 ? 4096 : 1; // a byte of a page's head or body, or all of the page
+    auto at = page + (trial % 3 == 0 ? random() % 64 : trial % 3 == 1 ? random() % 4096 : 0);
+    for (int i = 0; i < size; ++i)
+      damaged[at + i] = static_cast<char>(trial % 2 == 0 ? random() : 0);
+    fill(damaged);
+    if (auto checked = check_store_file(file); !checked) {
+      require_error(checked, errc::checkpoint_corrupt);
+      ++refused;
+      continue;
+    }
+    BOOST_TEST(apart([&] { return ids() == expected ? 0 : 1; }) == 0, "byte " << at);
+  }
+  BOOST_TEST(refused > 50);
+}
+
+// ---- files --------------------------------------------------------------------------------------
+
+// LMDB writes its two first pages at once; when the disk is full there is only a part of them.
+BOOST_AUTO_TEST_CASE(a_store_whose_making_was_interrupted_is_made_anew) {
+  make_store();
+  auto born = bytes_of(file).substr(0, 8192);
+  for (std::size_t size : {0u, 20u, 1000u, 4096u, 8191u}) {
+    fill(born.substr(0, size));
+    auto s = open_lmdb_saver(dir).value();
+    BOOST_TEST(s->list({}).value().empty());
+    s->put({"t", "", ""}, make_put(checkpoint_id(1), "", {{"n", 1}})).value();
+  }
+  for (std::size_t size : {1u, 4096u, 8192u}) {
+    fill(std::string(size, '\0'));
+    BOOST_TEST(open_lmdb_saver(dir).has_value());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(files_that_are_no_store_are_refused_and_left_alone) {
+  make_store();
+  auto store = bytes_of(file);
+  auto no_magic = store;
+  no_magic[16] = 'x';
+  no_magic[4096 + 16] = 'x';
+  for (const auto& bytes :
+       {std::string(100'000, '\0'),
+        std::string("\x7f"
+                    "ELF")
+          + store,
+        no_magic, store.substr(0, 8192).replace(16, 4, "none"), std::string(8192, 'x')}) {
+    fill(bytes);
+    auto refused = open_lmdb_saver(dir);
+    require_error(refused, errc::checkpoint_corrupt);
+    BOOST_TEST(refused.error().message().find(file.string()) != std::string::npos);
+    BOOST_TEST((bytes_of(file) == bytes));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_in_place_of_a_file_is_refused) {
+  std::filesystem::create_directories(file);
+  require_error(open_lmdb_saver(dir), errc::storage_failed);
+  std::filesystem::remove(file);
+  std::filesystem::remove_all(dir);
+  std::filesystem::create_directories(dir / "troupe.mdb-lock");
+  require_error(open_lmdb_saver(dir), errc::storage_failed);
+}
+
+BOOST_AUTO_TEST_CASE(what_belongs_to_somebody_else_is_refused) {
+  if (geteuid() != 0) {
+    BOOST_TEST_MESSAGE("skipped: only root can make what belongs to somebody else");
+    return;
+  }
+  make_store();
+  chmod(temporary.path().c_str(), 0755);
+  auto refused = [this] {
+    auto s = open_lmdb_saver(dir);
+    return !s && s.error().code() == errc::storage_failed
+               && s.error().message().find(dir.string()) != std::string::npos
+             ? 0
+             : 1;
+  };
+  BOOST_TEST(as_nobody(refused) == 0); // mode 0700
+  chmod(dir.c_str(), 0755);
+  BOOST_TEST(as_nobody(refused) == 0); // files of mode 0600
+  chmod(file.c_str(), 0644);
+  chmod((file.string() + "-lock").c_str(), 0666);
+  BOOST_TEST(as_nobody(refused) == 0); // a file that can be read only
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe

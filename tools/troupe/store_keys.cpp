@@ -1,0 +1,46 @@
+// troupe store rotate-keys: wraps the data keys of a store's threads under the current key.
+#include "tools/troupe/commands.hpp"
+#include "tools/troupe/json_lines.hpp"
+
+#include <troupe/keyring.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+
+namespace troupe::cli {
+
+namespace {
+
+int rotate_keys(const std::string& data_dir, bool json) {
+  expect_data_dir(data_dir);
+  auto keys = keyring::from_environment().value();
+  if (!keys)
+    throw error{errc::invalid_config,
+                "no key: set TROUPE_STORE_KEY_FILE to a file of keys, the new one the last"};
+  auto report = rotate_store_keys(data_dir, keys).value();
+  if (json)
+    print_line(json_line("rotated", {{"key", to_json(keys->current_id())},
+                                     {"threads", std::to_string(report.threads)},
+                                     {"rewrapped", std::to_string(report.rewrapped)}}));
+  else
+    std::cout << "all " << report.threads << " encrypted threads are under key "
+              << keys->current_id() << "; " << report.rewrapped << " were under another one\n";
+  return 0;
+}
+
+} // namespace
+
+void add_rotate_keys(CLI::App& store, chosen_command& chosen) {
+  auto* command = store.add_subcommand(
+    "rotate-keys", "Wrap the keys of all encrypted threads under the current key. The key ring "
+                   "comes from the file that TROUPE_STORE_KEY_FILE names, or from "
+                   "TROUPE_STORE_KEYS, and has the older keys, too");
+  auto data_dir = add_data_dir(*command);
+  command->add_flag("--json", chosen.json, "Print one JSON object a line");
+  command->callback([&chosen, data_dir] {
+    chosen.run = [&chosen, data_dir] { return rotate_keys(*data_dir, chosen.json); };
+  });
+}
+
+} // namespace troupe::cli
