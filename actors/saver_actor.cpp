@@ -2,6 +2,7 @@
 #include "actors/saver_actor.hpp"
 
 #include "actors/tell.hpp"
+#include "graph/crash_point.hpp"
 
 namespace troupe {
 
@@ -15,6 +16,7 @@ saver_actor::saver_actor(caf::actor_config& cfg, roster& actors, card_ptr card,
 caf::behavior saver_actor::make_behavior() {
   return {[this](save_order& order) {
     taken(*card_);
+    crash_point("saver.ordered");
     auto answer = [to = order.reply_to, card = order.reply_card, home = order.home,
                    ticket = order.ticket](result<void> how) {
       save_done done{ticket, std::nullopt};

@@ -154,7 +154,8 @@ result<std::shared_ptr<run_request>> app_core::prepare(const run_input& input,
   auto owner = store->thread_owner(config.thread_id); // before anything of the thread is read
   if (!owner)
     return owner.error();
-  shared.claim->first = {*owner, std::max<std::uint64_t>(request->tag, 1)};
+  shared.claim->first = {*owner, std::max<std::uint64_t>(request->tag, 1),
+                         config.checkpoint_id.empty() && config.checkpoint_ns.empty()};
   if (!config.checkpoint_ns.empty())
     if (auto found = address_subgraph(shared, *store); !found)
       return found.error();

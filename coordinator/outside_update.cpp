@@ -341,7 +341,9 @@ result<checkpoint_ref> update_thread(const std::shared_ptr<const graph_plan>& pl
   auto owner = store.thread_owner(config.thread_id);
   if (!owner)
     return owner.error();
-  thread_claim claim{*owner, 0};
+  bool goes_on = config.checkpoint_id.empty()
+                 && supersteps.front().front().as_node != names::copy; // a copy is a branch
+  thread_claim claim{*owner, 0, goes_on};
   bool first = true;
   for (const auto& updates : supersteps) {
     auto base = find_base(*plan, store, at, std::exchange(first, false));

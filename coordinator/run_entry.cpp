@@ -4,6 +4,7 @@
 
 #include "coordinator/message_writes.hpp"
 #include "graph/checkpoint_ns.hpp"
+#include "graph/crash_point.hpp"
 #include "graph/names.hpp"
 
 #include <algorithm>
@@ -55,6 +56,7 @@ bool forgets(const graph_plan& plan, const shown_channels& shown) {
 } // namespace
 
 void run_loop::begin(run_request request) {
+  crash_point("run.begun");
   shared_ = request.shared;
   shown_ = std::move(request.shown);
   ns_ = split_namespace(shared_->ns);

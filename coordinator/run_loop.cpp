@@ -2,6 +2,7 @@
 #include "coordinator/run_loop.hpp"
 
 #include "coordinator/message_writes.hpp"
+#include "graph/crash_point.hpp"
 #include "graph/names.hpp"
 
 #include <algorithm>
@@ -224,6 +225,7 @@ void run_loop::give_answers(detail::task_scope& task) const {
 void run_loop::task_finished(const task_ptr& task) {
   if (task->epoch != epoch_ || phase_ != phase::running || slots_[task->slot].ended)
     return;
+  crash_point("task.finished");
   auto& s = slots_[task->slot];
   if (deltas_.active())
     if (auto stamped = give_message_ids(plan(), task->writes); !stamped) {
@@ -438,6 +440,7 @@ void run_loop::refuse_step(error why) {
 }
 
 void run_loop::applied() {
+  crash_point("step.applied");
   if (refused_)
     return refuse_step(*refused_);
   before_.reset();

@@ -1,6 +1,7 @@
 // What a run shows while it goes, and how it ends.
 #include "coordinator/run_loop.hpp"
 
+#include "graph/crash_point.hpp"
 #include "graph/names.hpp"
 
 #include <algorithm>
@@ -191,9 +192,12 @@ void run_loop::end(result<run_result> how) {
     complete();
 }
 
+// Of a run that was given up, or whose save failed, what is not durable is not reported.
 void run_loop::complete() {
-  acknowledged_ = ticket_;
   release_parts();
+  held_.clear();
+  acknowledged_ = ticket_;
+  crash_point("run.ended");
   phase_ = phase::idle;
   ++epoch_;
   run_end outcome{std::move(*outcome_), std::move(upward_)};

@@ -2,6 +2,7 @@
 #include "coordinator/run_loop.hpp"
 
 #include "coordinator/checkpoint_metadata.hpp"
+#include "graph/crash_point.hpp"
 
 #include <algorithm>
 
@@ -103,6 +104,7 @@ void run_loop::put_stub(std::string id) {
 }
 
 void run_loop::submit(save_request request, save_ack when) {
+  crash_point("run.saves");
   ++ticket_;
   if (shared_->claim) {
     request.claim = shared_->claim->now();
@@ -150,8 +152,10 @@ void run_loop::saved(std::uint64_t ticket, const result<void>& how) {
     ++epoch_;
     return complete();
   }
+  crash_point("run.saved");
   acknowledged_ = ticket;
   release_parts();
+  crash_point("run.reported");
   if (waiting_put_ && last_put_ <= acknowledged_) {
     submit(*std::exchange(waiting_put_, std::nullopt), save_ack::accepted);
     last_put_ = ticket_;

@@ -1,6 +1,7 @@
 // Values to canonical msgpack and back.
 #define MSGPACK_NO_BOOST
 
+#include "graph/crash_point.hpp"
 #include "graph/value_builder.hpp"
 
 #include <msgpack.hpp>
@@ -188,7 +189,7 @@ private:
     return true;
   }
   bool open() {
-    if (builder_.depth() == value_depth_max)
+    if (builder_.depth() == value_depth_max && !mutated(mutation::no_depth_limit))
       return fail("too deep");
     builder_.open();
     return true;

@@ -23,6 +23,8 @@ result<std::string> make_data_directory(const std::filesystem::path& dir) {
     return directory_error(failed.value(), dir);
   if (!std::filesystem::is_directory(path, failed))
     return directory_error(ENOTDIR, dir);
+  if (auto synced = sync_directory(path.parent_path()); !synced)
+    return synced.error();
   return path.string();
 }
 

@@ -6,6 +6,8 @@
 // - memory that runs out ends the open transaction, not the thread: what was in it is told as lost.
 #include "persistence/group_commit.hpp"
 
+#include "graph/crash_point.hpp"
+
 #include <pthread.h>
 #include <signal.h>
 
@@ -107,6 +109,7 @@ void group_commit::submit(commit_job job) {
   });
   if (!queued)
     answer(job, no_memory());
+  crash_point("queue.submitted");
   if (wake)
     queue_filled_.notify_one();
 }
@@ -207,13 +210,16 @@ void group_commit::foresee(std::span<const commit_job> jobs) {
 }
 
 void group_commit::take(commit_job& job) {
+  crash_point("queue.taken");
   if (answer_at_once(job) || !open(job))
     return;
   if (job.is_empty()) {
     enter(job, {});
     return;
   }
+  crash_point("request.before");
   auto outcome = sink_.write(job);
+  crash_point("request.written");
   if (outcome.transaction_stands)
     enter(job, outcome);
   else
@@ -244,10 +250,12 @@ bool group_commit::answer_at_once(commit_job& job) {
 bool group_commit::open(commit_job& job) {
   if (is_open_)
     return true;
+  crash_point("transaction.before");
   if (auto begun = sink_.begin(); !begun) {
     answer(job, begun.error());
     return false;
   }
+  crash_point("transaction.begun");
   is_open_ = true;
   opened_at_ = clock::now();
   return true;
@@ -261,7 +269,7 @@ void group_commit::enter(commit_job& job, const write_outcome& outcome) {
   batch_bytes_ += outcome.bytes;
   batch_.push_back(std::move(job));
   auto& entered = batch_.back();
-  if (entered.when == save_ack::durable) {
+  if (entered.when == save_ack::durable && !mutated(mutation::early_answer)) {
     batch_is_awaited_ = true;
     return;
   }
@@ -270,7 +278,9 @@ void group_commit::enter(commit_job& job, const write_outcome& outcome) {
     uncommitted_.insert(entered.request.ref.thread_id);
     any_uncommitted_.store(true, std::memory_order_release);
   }
+  crash_point("accepted.before");
   answer(entered, {});
+  crash_point("accepted.answered");
 }
 
 // The job broke the transaction: saves what was in it, then gives the job one of its own.
@@ -363,12 +373,14 @@ void group_commit::settle(const result<void>& committed) {
     uncommitted_.clear();
     any_uncommitted_.store(false, std::memory_order_release);
   }
+  crash_point("durable.before");
   for (auto& job : batch_) {
     if (!committed)
       refuse(job, committed.error());
     else if (job.done)
       answer(job, {});
   }
+  crash_point("durable.answered");
   batch_.clear();
   batch_bytes_ = 0;
   batch_is_awaited_ = false;

@@ -1,5 +1,7 @@
 #include "persistence/lmdb_env.hpp"
 
+#include "graph/crash_point.hpp"
+
 #include <troupe/limits.hpp>
 
 #include <fcntl.h>
@@ -229,7 +231,9 @@ std::size_t lmdb_txn::trees() const noexcept {
 }
 
 result<void> lmdb_txn::commit() {
+  crash_point("commit.before");
   auto rc = mdb_txn_commit(std::exchange(txn_, nullptr));
+  crash_point("commit.after");
   lock_.unlock();
   if (rc == EIO)
     rc = env_->why_short();
@@ -275,13 +279,55 @@ result<bool> lmdb_cursor::seek_before(std::string_view key) {
 
 // ---- the environment --------------------------------------------------------------------------
 
+result<void> sync_directory(const std::filesystem::path& dir) {
+  int fd = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0)
+    return {}; // not ours to read
+  auto rc = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+  close(fd);
+  return rc == 0 ? result<void>{} : lmdb_error(rc, "sync the directory", dir);
+}
+
 result<std::unique_ptr<lmdb_env>> lmdb_env::open(std::filesystem::path file,
                                                  std::size_t map_size_bytes,
                                                  const lmdb_trees& trees) {
   std::unique_ptr<lmdb_env> env{new lmdb_env{std::move(file), map_size_bytes, trees}};
+  if (auto rc = env->make_file(); rc != 0)
+    return env->failure(rc, "open the store");
   if (auto opened = env->open_file(); !opened)
     return opened.error();
+  // Also when somebody else made it, who may have come to an end before this.
+  if (auto synced = sync_directory(env->file_.parent_path()); !synced)
+    return synced.error();
   return env;
+}
+
+// LMDB writes the first pages of a file in place, and takes one that the power cut short for no
+// file of its own. So a new file is made under another name, and gets its name when it is on the
+// disk. Whoever comes second, of two processes that make it at once, takes the file of the first.
+int lmdb_env::make_file() const {
+  std::error_code failed;
+  if (std::filesystem::exists(file_, failed) || failed)
+    return 0; // LMDB tells what is wrong
+  auto draft = file_;
+  draft += "-new-" + std::to_string(getpid());
+  ::unlink(draft.c_str()); // of a process of the same number that was killed here
+  MDB_env* env = nullptr;
+  auto rc = mdb_env_create(&env);
+  if (rc != 0)
+    return rc;
+  rc = mdb_env_set_mapsize(env, map_size_bytes_);
+  if (rc == 0)
+    rc = mdb_env_open(env, draft.c_str(), MDB_NOSUBDIR | MDB_NOLOCK, 0600);
+  if (rc == 0)
+    rc = mdb_env_sync(env, 1);
+  mdb_env_close(env);
+  crash_point("make.draft");
+  bool linked = rc == 0 && ::link(draft.c_str(), file_.c_str()) == 0;
+  auto why = linked || rc != 0 ? rc : errno;
+  ::unlink(draft.c_str());
+  // Where files can't have two names, LMDB makes it in place.
+  return why == EEXIST || why == EPERM || why == EOPNOTSUPP || why == EMLINK ? 0 : why;
 }
 
 lmdb_env::~lmdb_env() {
@@ -290,6 +336,7 @@ lmdb_env::~lmdb_env() {
 }
 
 result<void> lmdb_env::open_file() {
+  const unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | (mutated(mutation::no_sync) ? MDB_NOSYNC : 0);
   if (auto failed = make_ready(file_); failed != 0)
     return failure(failed, "open the store");
   MDB_env* env = nullptr;
@@ -300,8 +347,10 @@ result<void> lmdb_env::open_file() {
     rc = mdb_env_set_maxdbs(env, lmdb_trees::names_max);
   if (rc == 0)
     rc = mdb_env_set_mapsize(env, map_size_bytes_);
+  crash_point("open.before");
   if (rc == 0)
-    rc = mdb_env_open(env, file_.c_str(), MDB_NOSUBDIR | MDB_NOTLS, 0600);
+    rc = mdb_env_open(env, file_.c_str(), flags, 0600);
+  crash_point("open.after");
   MDB_txn* txn = nullptr;
   if (rc == 0)
     rc = mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn);

@@ -32,6 +32,10 @@ namespace troupe {
 /// Shape:  `rc` an MDB_ code or errno, not 0.
 error lmdb_error(int rc, std::string_view doing, const std::filesystem::path& file);
 
+/// Brings the names in a directory to the disk. Where that can't be asked for, does nothing.
+/// Blocks: on the disk. Errors: storage_failed.
+result<void> sync_directory(const std::filesystem::path& dir);
+
 class lmdb_env;
 
 /// How a file's keys are spread over trees, so that what grows is at the end of one: LMDB fills the
@@ -119,7 +123,8 @@ private:
 /// Thread: begin_read() on any, all else on the writer thread.
 class lmdb_env {
 public:
-  /// Opens the file, makes it when it is missing (mode 0600) and clears slots of dead readers.
+  /// Opens the file, makes it when it is missing (mode 0600) and clears slots of dead readers. The
+  /// file is whole, and it and its name are on the disk, before anything is stored in it.
   /// Units:  `map_size_bytes` the most the file may grow to; address space, not memory.
   /// Errors: storage_failed, checkpoint_corrupt (no LMDB file), storage_locked.
   static result<std::unique_ptr<lmdb_env>> open(std::filesystem::path file,
@@ -188,6 +193,7 @@ private:
   MDB_dbi dbi_of(std::string_view key) const { return dbis_[tree_of(key)]; }
   int open_trees(MDB_txn* txn, unsigned flags);
 
+  int make_file() const;
   result<void> open_file();
   result<lmdb_txn> begin(unsigned flags);
   int why_short() const;

@@ -95,6 +95,16 @@ result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, const check
   return find_chain(txn, **number, ref.checkpoint_ns);
 }
 
+result<std::string> newest_checkpoint(const lmdb_txn& txn, std::uint64_t chain) {
+  auto prefix = chain_prefix(chain, chain_part::checkpoints);
+  lmdb_cursor at{txn, prefix};
+  auto found = at.seek_before(behind(prefix));
+  if (!found)
+    return found.error();
+  bool there = *found && at.key().starts_with(prefix.view());
+  return std::string{there ? at.key().substr(prefix.view().size()) : std::string_view{}};
+}
+
 result<void> erase_chain(lmdb_txn& txn, std::uint64_t chain) {
   for (auto part : chain_parts)
     if (auto ok = txn.erase_all(chain_prefix(chain, part)); !ok)

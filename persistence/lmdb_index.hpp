@@ -57,6 +57,9 @@ result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, std::uint64
 /// The chain of a ref's thread and namespace.
 result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, const checkpoint_ref& ref);
 
+/// The id of a chain's newest checkpoint; empty when there is none.
+result<std::string> newest_checkpoint(const lmdb_txn& txn, std::uint64_t chain);
+
 /// Removes all of a chain.
 result<void> erase_chain(lmdb_txn& txn, std::uint64_t chain);
 

@@ -1,5 +1,6 @@
 #include "persistence/lmdb_pruner.hpp"
 
+#include "graph/crash_point.hpp"
 #include "persistence/bytes.hpp"
 #include "persistence/checkpoint_record.hpp"
 #include "persistence/metadata_record.hpp"
@@ -247,6 +248,7 @@ std::vector<removal> cut_to_pieces(removal all) {
 }
 
 result<void> remove(lmdb_writer& writer, const std::string& thread_id, const removal& piece) {
+  crash_point("prune.piece");
   writer.will_delete();
   writer.forget_thread(thread_id);
   if (auto ok = writer.store_meta_record(); !ok) // so that other processes forget the thread, too
@@ -255,6 +257,7 @@ result<void> remove(lmdb_writer& writer, const std::string& thread_id, const rem
   for (const auto& key : piece.keys)
     if (auto ok = txn.erase(key); !ok)
       return ok;
+  crash_point("prune.erased");
   if (piece.emptied.empty())
     return {};
   auto thread = find_thread_number(txn, thread_id);

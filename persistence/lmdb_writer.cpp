@@ -3,6 +3,7 @@
 // remembered of the store.
 #include "persistence/lmdb_writer.hpp"
 
+#include "graph/crash_point.hpp"
 #include "persistence/checkpoint_record.hpp"
 #include "persistence/lmdb_index.hpp"
 #include "persistence/saver_rules.hpp"
@@ -29,6 +30,7 @@ result<void> lmdb_writer::prepare() {
   auto ready = env_.cover_pages();
   if (ready)
     ready = load_meta();
+  crash_point("prepare.begun");
   if (ready)
     ready = env_.make_trees(*txn_);
   if (ready && format_ < store_format)
@@ -164,11 +166,20 @@ write_outcome lmdb_writer::ended(result<void> how) {
 }
 
 result<void> lmdb_writer::check(const save_request& request) {
-  if (!request.claim)
+  if (!request.claim || mutated(mutation::no_claim))
     return {};
   auto owner = owner_of(request.ref.thread_id);
   if (auto ok = owner ? check_claim(request, *owner) : owner.error(); !ok)
     return ok;
+  if (takes_newest(request, *owner)) {
+    auto chain = find_chain(*txn_, request.ref);
+    if (!chain)
+      return chain.error();
+    auto newest = *chain ? newest_checkpoint(*txn_, **chain) : result{std::string{}};
+    if (!newest)
+      return newest.error();
+    return *newest == goes_on_from(request) ? result<void>{} : was_overtaken(request);
+  }
   if (!request.put || request.put->parent_id.empty())
     return {};
   auto there = has_parent(request);
@@ -219,13 +230,28 @@ result<void> lmdb_writer::store(const save_request& request) {
   for (const auto& task : request.writes)
     if (auto ok = store_writes(thread, (*chain)->number, request.ref.checkpoint_id, task); !ok)
       return ok;
+  crash_point("request.writes");
+  if (mutated(mutation::two_transactions) && request.put)
+    if (auto ok = split_transaction(thread); !ok)
+      return ok;
   if (request.put) {
     if (auto ok = store_values(thread, **chain, *request.put); !ok)
       return ok;
+    crash_point("request.values");
     if (auto ok = store_checkpoint(thread, **chain, *request.put); !ok)
       return ok;
   }
+  crash_point("request.checkpoint");
   return store_names(thread);
+}
+
+// Only for a test, which must notice.
+result<void> lmdb_writer::split_transaction(known_thread& thread) {
+  auto ok = store_names(thread);
+  if (ok)
+    ok = commit();
+  crash_point("request.split");
+  return ok ? begin() : ok;
 }
 
 result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain,
@@ -342,9 +368,11 @@ result<void> lmdb_writer::erase_thread(const std::string& thread_id) {
   auto chains = all_namespaces(*txn_, **number);
   if (!chains)
     return chains.error();
-  for (const auto& entry : *chains)
+  for (const auto& entry : *chains) {
+    crash_point("erase.chain");
     if (auto ok = erase_chain(*txn_, entry.chain); !ok)
       return ok;
+  }
   return txn_->erase(thread_key(thread_id));
 }
 

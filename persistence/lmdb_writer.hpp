@@ -94,6 +94,7 @@ private:
   result<void> make_room();
   result<void> extend_map(bool extended);
   void failed(const troupe::error& err);
+  result<void> split_transaction(known_thread& thread);
   void forget();
 
   lmdb_env& env_;

@@ -243,6 +243,11 @@ private:
       return ok;
     auto& thread = threads_[request.ref.thread_id];
     auto& ns = thread.namespaces[request.ref.checkpoint_ns];
+    if (takes_newest(request, thread.owner)) {
+      const auto& all = ns.checkpoints;
+      if ((all.empty() ? std::string{} : std::prev(all.end())->first) != goes_on_from(request))
+        return was_overtaken(request);
+    }
     if (request.claim && request.put && !has_parent(ns, request))
       return parent_is_gone(request);
     if (request.claim)

@@ -106,6 +106,20 @@ result<void> check_claim(const save_request& request, std::uint64_t owner) {
                                  "state, or from a checkpoint_id for a branch beside it")};
 }
 
+bool takes_newest(const save_request& request, std::uint64_t owner) noexcept {
+  return request.claim && request.claim->from_newest && owner != request.claim->owner;
+}
+
+const std::string& goes_on_from(const save_request& request) noexcept {
+  return request.put ? request.put->parent_id : request.ref.checkpoint_id;
+}
+
+error was_overtaken(const save_request& request) {
+  return {errc::conflict, "store a step of thread `" + request.ref.thread_id
+                            + "`: another run has gone on from checkpoint `" + goes_on_from(request)
+                            + "`: run again to go on from the newest one"};
+}
+
 error parent_is_gone(const save_request& request) {
   return {errc::conflict, "store a step of thread `" + request.ref.thread_id + "`: checkpoint `"
                             + request.put->parent_id

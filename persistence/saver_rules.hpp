@@ -47,6 +47,14 @@ bool matches_filter(const value& filter, const value& metadata);
 /// Errors: conflict.
 result<void> check_claim(const save_request& request, std::uint64_t owner);
 
+/// Whether a request takes a thread over that `owner` wrote to last, and may only do so where it
+/// goes on from the newest checkpoint.
+bool takes_newest(const save_request& request, std::uint64_t owner) noexcept;
+/// The checkpoint whose step a request is of; empty for none.
+const std::string& goes_on_from(const save_request& request) noexcept;
+/// Why a request is refused that goes on from a checkpoint which is the newest no more. A conflict.
+error was_overtaken(const save_request& request);
+
 /// Why a request with a claim is refused whose checkpoint goes on from one that was removed: what
 /// it did not change is stored no more. A conflict.
 error parent_is_gone(const save_request& request);

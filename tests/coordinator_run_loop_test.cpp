@@ -66,13 +66,15 @@ struct hand_host : loop_host {
   void interrupted(const lifecycle_callbacks::event&) override {}
   void ended(run_end end) override { how = std::move(end.how); }
 
-  void begin(const compiled_graph& graph, bool stored, durability durable) {
+  void begin(const compiled_graph& graph, bool stored, durability durable,
+             std::uint32_t recursion_limit = limits::recursion_limit_default) {
     plan = graph.plan();
     run_request request;
     request.shared = std::make_shared<run_shared>();
     request.shared->plan = plan;
     request.shared->config.thread_id = "t";
     request.shared->config.durability = durable;
+    request.shared->config.recursion_limit = recursion_limit;
     request.shared->sink = sink;
     request.input = value::map();
     request.stored = stored;
@@ -187,6 +189,44 @@ BOOST_AUTO_TEST_CASE(with_async_at_most_one_checkpoint_waits_in_the_savers_queue
   BOOST_TEST(host.tasks.empty());
   host.acknowledge_all();
   BOOST_TEST(host.tasks.size() == 1u);
+}
+
+// The saver answers only when the run can do nothing more without it.
+BOOST_AUTO_TEST_CASE(with_async_a_run_never_runs_ahead_of_a_slow_saver) {
+  state_graph<> g{{{"n", sum}}};
+  g.add_node("count", [] { return state_update{{"n", 1}}; });
+  g.add_edge(START, "count");
+  g.add_conditional_edges("count", [](const state_view& s) {
+    return s["n"].as_int() < 5000 ? "count" : END;
+  });
+  hand_host host;
+  host.begin(g.compile(), true, durability::async, 6000);
+  std::ptrdiff_t waiting = 0;
+  while (!host.how) {
+    while (!host.tasks.empty())
+      host.finish(host.take_task());
+    waiting = std::max(waiting, std::ranges::count_if(host.saves, [](const auto& s) {
+                         return s.request.put.has_value();
+                       }));
+    BOOST_REQUIRE(!host.saves.empty());
+    host.acknowledge();
+  }
+  BOOST_TEST(host.how->value().output["n"] == value(5000));
+  BOOST_TEST(waiting == 1);
+}
+
+BOOST_AUTO_TEST_CASE(with_sync_what_could_not_be_saved_is_not_reported) {
+  hand_host host;
+  host.begin(fan_out(), true, durability::sync);
+  host.acknowledge_all();
+  host.finish(host.take_task());
+  host.acknowledge_all();
+  host.finish(host.take_task());
+  BOOST_REQUIRE(host.saves.size() == 1u);
+  host.loop.saved(host.saves[0].ticket, error{errc::conflict, "another run was faster"});
+  BOOST_REQUIRE(host.how.has_value());
+  BOOST_TEST((host.how->error().code() == errc::conflict));
+  BOOST_TEST(host.sink->parts.empty());
 }
 
 BOOST_AUTO_TEST_CASE(with_exit_nothing_is_saved_before_the_end) {

@@ -20,6 +20,7 @@
 #include <csignal>
 #include <fstream>
 #include <random>
+#include <set>
 #include <thread>
 
 namespace troupe {
@@ -465,6 +466,25 @@ BOOST_DATA_TEST_CASE(what_was_acknowledged_survives_a_killed_process,
                  == checkpoint_id(static_cast<unsigned>(found.size() - 1 - i)));
   }
   s->put({"t", "", ""}, numbered_put(acked + 1000)).value();
+}
+
+BOOST_AUTO_TEST_CASE(processes_that_make_a_store_at_once_share_it_and_leave_nothing_else) {
+  std::vector<std::unique_ptr<child_process>> children;
+  for (unsigned n = 0; n < 4; ++n)
+    children.push_back(std::make_unique<child_process>([this, n](child_process& self) {
+      self.wait_for_parent();
+      open(dir)->put({"t" + std::to_string(n), "", ""}, numbered_put(n)).value();
+      return 0;
+    }));
+  for (auto& child : children)
+    child->go_on();
+  for (auto& child : children)
+    BOOST_TEST(child->wait() == 0);
+  BOOST_TEST(open(dir)->threads().value().size() == 4u);
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator{dir})
+    names.insert(entry.path().filename());
+  BOOST_TEST((names == std::set<std::string>{"troupe.mdb", "troupe.mdb-lock"}));
 }
 
 BOOST_AUTO_TEST_CASE(two_processes_share_a_directory) {

@@ -706,6 +706,27 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(who_is_no_owner_any_more_stores_nothing, backend, 
   BOOST_TEST(put_claimed(s, "d3", {6, 6}).has_value()); // the owner goes on
 }
 
+// The owner that was read may be a run that is still on.
+BOOST_AUTO_TEST_CASE_TEMPLATE(who_goes_on_from_the_newest_checkpoint_must_know_the_newest, backend,
+                              backends) {
+  backend b;
+  auto& s = *b.saver;
+  auto go_on = [&s](const std::string& id, const std::string& parent, thread_claim claim) {
+    save_request request{at("t"), {}, make_put(id, parent, {{"n", 0}}), claim};
+    return test::submit(s, std::move(request), save_ack::durable).get();
+  };
+  BOOST_TEST(go_on("d1", "", {0, 5, true}).has_value());
+  BOOST_TEST(go_on("d2", "d1", {5, 5}).has_value());
+  require_error(go_on("d3", "d1", {5, 6, true}), errc::conflict);
+  require_error(go_on("d3", "", {5, 6, true}), errc::conflict);
+  save_request writes{at("t", "", "d1"), {one_write("task", 1)}, std::nullopt, {{5, 6, true}}};
+  require_error(test::submit(s, writes, save_ack::durable).get(), errc::conflict);
+  BOOST_TEST(s.thread_owner("t").value() == 5u);
+  BOOST_TEST(go_on("d3", "d2", {5, 6, true}).has_value());
+  BOOST_TEST(go_on("d4", "d3", {5, 6, true}).has_value()); // before it heard of the first one
+  BOOST_TEST(go_on("e1", "d1", {6, 7}).has_value());       // a branch says so
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(nothing_lands_in_a_thread_behind_its_deletion, backend, backends) {
   backend b;
   auto& s = *b.saver;

@@ -115,10 +115,14 @@ struct checkpoint_put {
 /// since, or the thread was deleted, the request is refused.
 /// Shape:  `before`: the owner that was read (0: nobody); once the run's first request was stored,
 ///         the same as `owner`. `owner`: the run; any number but 0 that no other run has.
+///         `from_newest`: the run goes on from the newest checkpoint. Then the request that makes
+///         it the owner is refused unless that still is the newest one of the request's namespace:
+///         who `before` names may have gone on after it was read.
 /// Source: troupe.
 struct thread_claim {
   std::uint64_t before = 0;
   std::uint64_t owner = 0;
+  bool from_newest = false;
 };
 
 /// One ordered unit of saving: the writes of tasks (of the checkpoint `ref.checkpoint_id`), then
