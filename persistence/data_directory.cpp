@@ -1,5 +1,7 @@
 #include "persistence/data_directory.hpp"
 
+#include "persistence/lmdb_file.hpp"
+
 #include <sys/stat.h>
 
 #include <cerrno>

@@ -32,10 +32,6 @@ namespace troupe {
 /// Shape:  `rc` an MDB_ code or errno, not 0.
 error lmdb_error(int rc, std::string_view doing, const std::filesystem::path& file);
 
-/// Brings the names in a directory to the disk. Where that can't be asked for, does nothing.
-/// Blocks: on the disk. Errors: storage_failed.
-result<void> sync_directory(const std::filesystem::path& dir);
-
 class lmdb_env;
 
 /// How a file's keys are spread over trees, so that what grows is at the end of one: LMDB fills the
@@ -193,7 +189,6 @@ private:
   MDB_dbi dbi_of(std::string_view key) const { return dbis_[tree_of(key)]; }
   int open_trees(MDB_txn* txn, unsigned flags);
 
-  int make_file() const;
   result<void> open_file();
   result<lmdb_txn> begin(unsigned flags);
   int why_short() const;

@@ -1,5 +1,6 @@
 #include "persistence/postgres_pruner.hpp"
 
+#include "persistence/metadata_record.hpp"
 #include "persistence/saver_rules.hpp"
 
 #include <algorithm>
@@ -101,7 +102,7 @@ private:
       if (all.empty() || all.back().ns != ns)
         all.push_back({ns, {}});
       chains[ns] = rows->number(row, 1);
-      auto metadata = from_msgpack(rows->bytes(row, 5));
+      auto metadata = read_metadata(rows->bytes(row, 5));
       if (!metadata)
         return error{errc::checkpoint_corrupt, "prune a thread: the metadata of checkpoint `"
                                                  + rows->string(row, 2) + "` does not fit"};

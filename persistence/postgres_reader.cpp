@@ -1,6 +1,7 @@
 #include "persistence/postgres_reader.hpp"
 
 #include "persistence/delta_history.hpp"
+#include "persistence/metadata_record.hpp"
 #include "persistence/saver_rules.hpp"
 #include "persistence/versions_seen.hpp"
 
@@ -58,7 +59,7 @@ private:
     parent_id = rows_.string(row, b_column);
     cp.v = rows_.number(row, number_column);
     cp.ts = rows_.string(row, c_column);
-    auto decoded = from_msgpack(rows_.bytes(row, data_column));
+    auto decoded = read_metadata(rows_.bytes(row, data_column));
     auto seen = decode_versions_seen(rows_.bytes(row, d_column));
     if (!decoded || !seen)
       return corrupt("its metadata");
@@ -192,7 +193,7 @@ result<void> postgres_reader::take_listed(const list_query& query, postgres_rows
   std::vector<std::int64_t> chains;
   std::vector<std::string_view> ids;
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    auto metadata = from_msgpack(rows.bytes(row, 4));
+    auto metadata = read_metadata(rows.bytes(row, 4));
     if (!metadata)
       return corrupt("its metadata");
     if (!matches_filter(query.filter, *metadata))

@@ -115,7 +115,9 @@ postgres_statements::postgres_statements(std::string_view schema) {
   make_threads = sql("INSERT INTO @.threads (thread_id, thread) "
                      "SELECT * FROM unnest($1::bytea[], $2::int8[]) "
                      "ON CONFLICT (thread_id) DO NOTHING RETURNING thread_id, thread");
-  find_chains = sql("SELECT e.place, c.chain, k.checkpoint_id FROM "
+  find_chains = sql("SELECT e.place, c.chain, k.checkpoint_id, (SELECT n.checkpoint_id "
+                    "FROM @.checkpoints n WHERE n.chain = c.chain "
+                    "ORDER BY n.checkpoint_id DESC LIMIT 1) FROM "
                     "unnest($1::int8[], $2::bytea[], $3::bytea[]) WITH ORDINALITY "
                     "AS e(thread, ns, checkpoint_id, place) JOIN @.chains c "
                     "ON c.thread = e.thread AND sha256(c.ns) = sha256(e.ns) "

@@ -271,6 +271,8 @@ result<void> postgres_writer::look_up(const std::vector<place>& places) {
     chain.number = rows->number(row, 1);
     if (!rows->is_null(row, 2))
       chain.present.insert(at.parent_id);
+    if (!rows->is_null(row, 3))
+      chain.newest = rows->string(row, 3);
   }
   return {};
 }
@@ -284,8 +286,14 @@ result<postgres_writer::known_chain*> postgres_writer::find_chain(const save_req
   return &thread.chains.at(ns);
 }
 
-// What a run goes on from may have been pruned.
+// What a run goes on from may have been pruned, or another one may have gone on from it.
 result<void> postgres_writer::check_parent(const save_request& request, locked_thread& thread) {
+  if (takes_newest(request, thread.owner)) {
+    auto chain = find_chain(request, thread);
+    if (!chain)
+      return chain.error();
+    return (*chain)->newest == goes_on_from(request) ? result<void>{} : was_overtaken(request);
+  }
   if (!request.claim || !request.put || request.put->parent_id.empty())
     return {};
   const auto& parent = request.put->parent_id;
@@ -334,6 +342,7 @@ result<void> postgres_writer::store(const save_request& request, locked_thread& 
   if (!request.put)
     return {};
   chain.present.insert(request.put->checkpoint.id);
+  chain.newest = std::max(chain.newest, request.put->checkpoint.id);
   if (auto ok = store_values(chain.number, *request.put); !ok)
     return ok;
   return store_checkpoint(chain.number, *request.put);

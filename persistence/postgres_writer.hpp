@@ -36,6 +36,7 @@ private:
   struct known_chain {
     std::int64_t number = 0;       // 0: there is none yet
     std::set<std::string> present; // some of the checkpoints that are there
+    std::string newest;            // of all of them; empty: there is none
   };
   /// A thread that this transaction has locked.
   struct locked_thread {
