@@ -91,11 +91,12 @@ struct rotation_report {
 /// Data is not touched; other processes may go on, as long as their rings have both keys.
 /// Afterwards no data key depends on the older keys, which can then be dropped from the ring,
 /// unless another process with an older current key made a thread meanwhile: running it again is
-/// harmless. Shape:  `keys` is not null and has the older keys, too. Blocks: on the disk, and
-/// others' commits for some ms at a time. Errors: key_missing (a thread is under a key that is not
-/// in the ring: those before it were
-///         wrapped anew), invalid_config (this process has the store open with other keys), and
-///         as open_lmdb_saver.
+/// harmless.
+/// Shape:  `keys` is not null and has the older keys, too.
+/// Blocks: on the disk, and others' commits for some ms at a time.
+/// Errors: key_missing (a thread is under a key that is not in the ring; what was wrapped before
+///         stays so), invalid_config (no ring, or this process has the store open with other
+///         keys), storage_failed when there is no store, and as open_lmdb_saver.
 /// Source: troupe.
 result<rotation_report> rotate_store_keys(const std::filesystem::path& dir,
                                           std::shared_ptr<const keyring> keys);
