@@ -113,9 +113,9 @@ struct local_store::look {
                                const std::unordered_set<std::uint64_t>& but, found_items& found) {
     if (found.is_full())
       return {};
-    return items.each(query.prefix, [&](stored_item item) -> result<bool> {
+    return items.each(query.prefix, [&](const stored_item& item) -> result<bool> {
       if (fits(item, query) && !but.contains(item.number))
-        found.take(std::move(item));
+        found.take(item);
       return !found.is_full();
     });
   }

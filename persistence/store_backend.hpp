@@ -41,7 +41,7 @@ public:
   virtual std::uint64_t last_number() const = 0;
 
   /// The items under a prefix, in order, until `take` says no.
-  using take_item = std::function<result<bool>(stored_item)>;
+  using take_item = std::function<result<bool>(const stored_item&)>;
   virtual result<void> each(const store_namespace& prefix, const take_item& take) = 0;
   /// The namespaces with an item that is not over, in no order.
   virtual result<std::vector<store_namespace>> namespaces(std::int64_t now) = 0;

@@ -9,8 +9,8 @@ namespace troupe {
 
 namespace {
 
-constexpr std::size_t graph_step = 256; // vectors that a query brings into the graph, at most
-constexpr std::size_t overfetch = 4;    // hits asked for, for one that is hoped for
+constexpr std::size_t graph_step = 64; // vectors that a query brings into the graph, at most
+constexpr std::size_t overfetch = 4;   // hits asked for, for one that is hoped for
 constexpr std::size_t fetch_min = 64;
 
 bool is_worse(const vector_hit& a, const vector_hit& b) {
@@ -66,6 +66,7 @@ void vector_index::add(std::uint64_t number, std::uint64_t group, std::span<cons
   slots_of_[number].push_back(owners_.size());
   floats_.insert(floats_.end(), ready.begin(), ready.end());
   owners_.push_back({number, group});
+  ++group_sizes_[group];
   ++alive_;
 }
 
@@ -73,6 +74,9 @@ void vector_index::remove(std::uint64_t number) {
   auto at = slots_of_.find(number);
   if (at == slots_of_.end())
     return;
+  auto group = group_sizes_.find(owners_[at->second.front()].group);
+  if ((group->second -= at->second.size()) == 0)
+    group_sizes_.erase(group);
   for (auto slot : at->second) {
     owners_[slot].number = 0;
     --alive_;
@@ -102,6 +106,7 @@ void vector_index::compact() {
       fresh.floats_.insert(fresh.floats_.end(), vector.begin(), vector.end());
       fresh.owners_.push_back(owners_[i]);
     }
+  fresh.group_sizes_ = std::move(group_sizes_);
   fresh.alive_ = alive_;
   *this = std::move(fresh);
 }
@@ -136,11 +141,23 @@ std::vector<std::uint64_t> vector_index::numbers() const {
   return all;
 }
 
+std::size_t vector_index::size_of(const vector_groups& groups) const {
+  std::size_t size = 0;
+  for (auto group : groups)
+    if (auto at = group_sizes_.find(group); at != group_sizes_.end())
+      size += at->second;
+  return size;
+}
+
 vector_ranking vector_index::rank(std::span<const float> query, const vector_groups* wanted,
                                   std::size_t count) const {
-  auto fetch = std::max(fetch_min, count > alive_ ? alive_ : overfetch * count);
-  if (alive_ <= exact_max_ || fetch >= alive_ || !graph_ || graph_->size() != owners_.size())
+  auto about = wanted ? size_of(*wanted) : alive_;
+  if (about <= exact_max_ || !graph_ || graph_->size() != owners_.size())
     return rank_exactly(query, wanted);
+  auto one_in = (alive_ + about - 1) / about;
+  if (count >= alive_ / (overfetch * one_in))
+    return rank_exactly(query, wanted);
+  auto fetch = std::max(fetch_min, overfetch * one_in * count);
   std::vector<vector_hit> hits;
   try {
     for (auto [slot, score] : graph_->closest(prepared(query), fetch))

@@ -1,8 +1,8 @@
 // Vectors by number, and which of them are close to another one.
 //
-// Up to a bound a query is compared with all vectors. Above it a graph (HNSW) finds most of the
-// closest; the graph follows the vectors by a bounded step at each query, and until it has all of
-// them the answer is exact.
+// Up to a bound a query is compared with all vectors, or all of the groups it is about. Above it a
+// graph (HNSW) finds most of the closest; the graph follows the vectors by a bounded step at each
+// query, and until it has all of them the answer is exact.
 //
 // Invariants:
 //  - Every vector has a slot; the graph has those of the slots below `graphed`, the removed marked.
@@ -82,6 +82,7 @@ private:
   std::span<const float> slot(std::size_t i) const {
     return std::span{floats_}.subspan(i * dims_, dims_);
   }
+  std::size_t size_of(const vector_groups& groups) const;
   void compact();
   void drop_graph() noexcept;
 
@@ -91,6 +92,7 @@ private:
   std::vector<float> floats_;      // slot after slot
   std::vector<slot_owner> owners_; // of each slot
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> slots_of_;
+  std::unordered_map<std::uint64_t, std::size_t> group_sizes_; // vectors of each
   std::size_t alive_ = 0;
   std::unique_ptr<hnsw_graph> graph_;
   bool graph_failed_ = false; // not tried again until the vectors are put together anew

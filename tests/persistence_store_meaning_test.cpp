@@ -342,7 +342,7 @@ BOOST_DATA_TEST_CASE(the_graph_finds_nearly_all_of_the_closest, make({"cosine", 
   for (std::uint64_t n = 1; n <= count; ++n)
     index.add(n, n % 2, random_vector(random, dims));
   BOOST_TEST(index.rank(random_vector(random, dims), nullptr, 1).is_complete()); // no graph yet
-  for (std::size_t i = 0; i < count / 256 + 1; ++i)
+  for (std::size_t i = 0; i < count / 64 + 1; ++i)
     index.settle();
   for (std::uint64_t n = 1; n <= count; n += 3)
     index.remove(n);
@@ -384,7 +384,7 @@ BOOST_AUTO_TEST_CASE(an_index_whose_vectors_go_and_come_stays_right) {
       index.settle();
   }
   BOOST_TEST(index.size() == known.size());
-  for (int i = 0; i < 8; ++i)
+  for (int i = 0; i < 40; ++i)
     index.settle();
   for (const auto& [number, vector] : known)
     BOOST_TEST(first_numbers(index.rank(vector, nullptr, 1), 1).front() == number);
