@@ -55,8 +55,8 @@ inline constexpr std::size_t store_threads_cached_max =
 inline constexpr std::size_t store_threads_chains_max = 1024; // namespaces of a thread it remembers
 // Another process may hold the whole store this long while it opens it; storage_locked.
 inline constexpr std::chrono::milliseconds store_lock_wait{2000};
-inline constexpr std::size_t damages_listed_max = 1000;  // of a data directory; more are counted
-inline constexpr std::size_t prune_records_max = 512; // removed in one transaction
+inline constexpr std::size_t damages_listed_max = 1000; // of a data directory; more are counted
+inline constexpr std::size_t prune_records_max = 512;   // removed in one transaction
 inline constexpr std::size_t store_reserve_bytes =
   4u << 20; // beyond the map, so that a full store can delete
 
@@ -74,6 +74,6 @@ inline constexpr std::size_t postgres_statement_bytes_max = 8u << 20; // of valu
 inline constexpr std::size_t postgres_threads_locked_max = 1000; // at once, of those in a queue
 inline constexpr std::size_t postgres_rows_fetched = 64; // checkpoints of a list in one answer
 inline constexpr std::size_t postgres_ancestors_fetched = 256; // of a history in one answer
-inline constexpr std::size_t postgres_pruned_max = 1000;       // checkpoints in one transaction
+inline constexpr std::size_t postgres_pruned_max = 200;        // checkpoints in one transaction
 
 } // namespace troupe::limits
