@@ -49,6 +49,8 @@ public:
     return {};
   }
   void abort() override { open_.clear(); }
+  bool foresee(std::span<const commit_job>) override { return keeps_together; }
+  bool may_repeat() const override { return repeats; }
 
   void hold(bool held) {
     {
@@ -65,6 +67,8 @@ public:
   std::atomic<int> begins_to_fail = 0;
   std::atomic<int> commits_to_fail = 0;
   std::atomic<bool> has_no_memory = false; // at the next commit
+  std::atomic<bool> keeps_together = false;
+  std::atomic<bool> repeats = false;
 
 private:
   static troupe::error full(std::string what) { return {errc::storage_full, std::move(what)}; }
@@ -127,6 +131,33 @@ BOOST_AUTO_TEST_CASE(what_waits_together_is_committed_together_in_order) {
   for (const auto& batch : sink.committed())
     all.insert(all.end(), batch.begin(), batch.end());
   BOOST_TEST(all == ids, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_sink_that_wants_it_gets_what_waits_together_however_old_it_is) {
+  sink.keeps_together = true;
+  group_commit hurried{sink, 0ms};
+  sink.hold(true);
+  std::vector<answer> answers;
+  for (int i = 0; i < 100; ++i)
+    answers.push_back(accepted(hurried, std::to_string(i)));
+  sink.hold(false);
+  for (auto& a : answers)
+    a.get().value();
+  hurried.flush("");
+  BOOST_TEST(sink.committed().size() <= 2u); // the first may have been taken alone
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_that_may_be_repeated_is_written_once_more_when_its_commit_fails) {
+  sink.repeats = true;
+  for (auto fails : {1, 2}) {
+    sink.commits_to_fail = fails;
+    accepted(commits, "a").get().value();
+    accepted(commits, "b").get().value();
+    auto last = durable(commits, "c").get();
+    BOOST_TEST(last.has_value() == (fails == 1));
+  }
+  BOOST_TEST((sink.committed() == std::vector<texts>{{"a", "b", "c"}}));
+  require_error(durable(commits, "a").get(), errc::storage_full); // of the second round
 }
 
 BOOST_AUTO_TEST_CASE(accepted_is_answered_before_the_commit_and_durable_after_it) {

@@ -252,16 +252,31 @@ BOOST_AUTO_TEST_CASE(many_threads_are_stored_in_few_transactions_and_again_when_
   std::vector<std::future<result<void>>> answers;
   answers.push_back(test::submit(*saver, request_for("t0", 2, 5), save_ack::durable));
   waiting_process();
-  for (int i = 1; i <= 40; ++i)
+  constexpr int threads = limits::postgres_threads_locked_max + 50;
+  for (int i = 1; i <= threads; ++i)
     answers.push_back(test::submit(*saver, request_for("t" + std::to_string(i), 2, 5),
                                    i % 2 == 0 ? save_ack::durable : save_ack::accepted));
   release();
   for (auto& answer : answers)
     answer.get().value();
-  for (int i = 0; i <= 40; ++i)
-    BOOST_TEST(has(*saver, "t" + std::to_string(i), 2));
-  // One for the thread that was there; then all others.
+  BOOST_TEST(saver->threads().value().size() == threads + 1u);
+  // One for the thread that was there, one for its second step; then all others.
   BOOST_TEST(std::stoi(run("SELECT count(DISTINCT xmin::text) FROM @.checkpoints")) <= 4);
+}
+
+BOOST_AUTO_TEST_CASE(values_beyond_what_one_statement_takes_are_stored_in_several) {
+  const value large{std::string(limits::postgres_statement_bytes_max / 2 + 1, 'x')};
+  save_request request{{"t", "", "c1"},
+                       {{"task", "", {{"a", large}, {"b", large}, {"c", large}}}},
+                       make_put("c1", "", {{"a", large}, {"b", large}, {"c", large}})};
+  test::submit(*saver, request, save_ack::durable).get().value();
+  auto tuple = saver->get_tuple({"t", "", ""}).value();
+  BOOST_REQUIRE(tuple->pending_writes.size() == 3u);
+  BOOST_REQUIRE(tuple->checkpoint.channel_values.size() == 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    BOOST_TEST((tuple->pending_writes[i].value == large));
+    BOOST_TEST((tuple->checkpoint.channel_values[i].second == large));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_commit_that_never_succeeds_is_an_error_that_the_next_request_hears_of) {

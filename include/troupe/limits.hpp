@@ -109,6 +109,6 @@ inline constexpr std::size_t postgres_statement_bytes_max = 8u << 20; // of valu
 inline constexpr std::size_t postgres_threads_locked_max = 1000; // at once, of those in a queue
 inline constexpr std::size_t postgres_rows_fetched = 64; // checkpoints of a list in one answer
 inline constexpr std::size_t postgres_ancestors_fetched = 256; // of a history in one answer
-inline constexpr std::size_t postgres_pruned_max = 1000;       // checkpoints in one transaction
+inline constexpr std::size_t postgres_pruned_max = 200;        // checkpoints in one transaction
 
 } // namespace troupe::limits
