@@ -16,7 +16,9 @@ caf::behavior saver_actor::make_behavior() {
   return {[this](save_order& order) {
     taken(*card_);
     auto answer = [to = order.reply_to, card = order.reply_card, home = order.home,
-                   ticket = order.ticket](result<void> how) {
+                   ticket = order.ticket, claim = order.claim](result<void> how) {
+      if (claim)
+        claim->save_answered();
       save_done done{ticket, std::nullopt};
       if (!how)
         done.failure = how.error();

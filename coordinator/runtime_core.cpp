@@ -77,18 +77,18 @@ void runtime_core::release_strand(strand* unit) {
     strands_->release(*unit);
 }
 
-void runtime_core::take_over(const std::string& thread_id,
-                             const std::shared_ptr<held_claim>& claim) {
-  constexpr std::size_t few = 1024;
-  std::lock_guard lock{claims_mutex_};
-  if (claims_.size() > std::max(few, 2 * claims_kept_)) {
-    std::erase_if(claims_, [](const auto& e) { return e.second.expired(); });
-    claims_kept_ = claims_.size();
-  }
-  auto& last = claims_[thread_id];
-  if (auto earlier = last.lock())
-    earlier->revoked = true;
-  last = claim;
+bool runtime_core::admit() {
+  std::lock_guard lock{mutex_};
+  if (closed_)
+    return false;
+  ++admitted_;
+  return true;
+}
+
+void runtime_core::dismiss() {
+  std::lock_guard lock{mutex_};
+  --admitted_;
+  left_.notify_all();
 }
 
 std::string runtime_core::next_checkpoint_id(std::int64_t step) {
@@ -164,15 +164,20 @@ std::shared_ptr<app_core> runtime_core::app_of(const std::shared_ptr<const graph
   return find_app(plan.get()); // another thread may have been first
 }
 
-// Close the gate, end the runs, wait for those who wait for them, then end the actors.
+// Close the gate, end the runs, send away who waits for a turn, wait for those who wait for runs,
+// then end the actors.
 void runtime_core::stop() {
   {
-    std::unique_lock lock{mutex_};
+    std::lock_guard lock{mutex_};
     closed_ = true;
     for (auto& [run, group] : active_)
       tell(group.coordinator, *group.card, nullptr,
            troupe::stop_run{run, {errc::runtime_stopped, "run: the runtime was stopped"}});
-    left_.wait(lock, [this] { return active_.empty(); });
+  }
+  turns_->close();
+  {
+    std::unique_lock lock{mutex_};
+    left_.wait(lock, [this] { return active_.empty() && admitted_ == 0; });
   }
   for (auto& [plan, app] : apps_)
     app->close();
