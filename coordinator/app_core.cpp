@@ -300,6 +300,16 @@ bool app_core::launch(const std::shared_ptr<run_request>& request,
   return true;
 }
 
+// A job of the blocking lane must not throw, but somebody's saver may.
+result<void> app_core::load_here(run_request& request) {
+  try {
+    return load(request);
+  } catch (const std::exception& e) {
+    return error{errc::storage_failed,
+                 std::string{"read the thread: the saver threw: "} + e.what()};
+  }
+}
+
 // Who ends the turn before only leaves a job: reading the thread may take its time.
 void app_core::start_later(std::shared_ptr<run_request> request,
                            std::shared_ptr<pending_run> completion, std::function<void()> then) {
@@ -308,7 +318,7 @@ void app_core::start_later(std::shared_ptr<run_request> request,
                             completion = std::move(completion),
                             then = std::move(then)](result<void> come) {
     if (come)
-      come = self->load(*request);
+      come = self->load_here(*request);
     if (come && self->launch(request, completion, then))
       return;
     completion->on_end(then);

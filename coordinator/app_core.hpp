@@ -62,6 +62,7 @@ public:
 private:
   bool launch(const std::shared_ptr<run_request>& request,
               const std::shared_ptr<pending_run>& completion, std::function<void()> then);
+  result<void> load_here(run_request& request);
   void start_later(std::shared_ptr<run_request> request, std::shared_ptr<pending_run> completion,
                    std::function<void()> then);
 

@@ -1,9 +1,11 @@
 // Setting a runtime up, and taking it down in every state.
 #include "coordinator/runtime_core.hpp"
 
+#include "actors/log.hpp"
 #include "actors/saver_actor.hpp"
 #include "actors/tell.hpp"
 #include "coordinator/app_core.hpp"
+#include "coordinator/background_pruner.hpp"
 #include "persistence/timestamp_text.hpp"
 
 #include <caf/send.hpp>
@@ -24,6 +26,11 @@ std::unique_ptr<caf::actor_system_config> make_config(const runtime_options& opt
 }
 
 std::shared_ptr<saver> make_saver(const runtime_options& options) {
+  if (options.prune) {
+    check_pruning(*options.prune).value();
+    if (!options.saver && options.data_dir.empty())
+      throw error{errc::invalid_config, "runtime_options::prune: there is no saver to prune"};
+  }
   if (options.saver || options.data_dir.empty())
     return options.saver;
   return open_lmdb_saver(options.data_dir).value();
@@ -53,6 +60,11 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
     strands_ = std::make_unique<unit_pool<strand>>(*system_);
   if (saver_) {
     services_.saver = make_saver_link(saver_);
+  }
+  if (options.prune) {
+    pruner_ = std::make_unique<background_pruner>(*options.prune, saver_, turns_, log_info,
+                                                  log_warning);
+    pruner_->start();
   }
 }
 
@@ -175,6 +187,7 @@ void runtime_core::stop() {
            troupe::stop_run{run, {errc::runtime_stopped, "run: the runtime was stopped"}});
   }
   turns_->close();
+  pruner_.reset();
   {
     std::unique_lock lock{mutex_};
     left_.wait(lock, [this] { return active_.empty() && admitted_ == 0; });

@@ -27,6 +27,8 @@ namespace troupe {
 /// Now, as checkpoints write it.
 std::string now_text();
 
+class background_pruner; // coordinator/background_pruner.hpp
+
 /// A group that works for nobody at the moment.
 struct run_group {
   caf::actor coordinator;
@@ -109,6 +111,8 @@ private:
   std::unordered_map<const graph_plan*, std::shared_ptr<app_core>> apps_;
 
   std::shared_ptr<thread_turns> turns_ = std::make_shared<thread_turns>();
+
+  std::unique_ptr<background_pruner> pruner_; // null without one
 
   part_log log_;
   std::mutex id_mutex_;

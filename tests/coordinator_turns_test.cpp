@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(on_an_idle_thread_every_strategy_begins_at_once) {
   for (auto how : {strategy::take_over, strategy::reject, strategy::enqueue, strategy::interrupt,
                    strategy::rollback}) {
     auto run = s.run("run");
-    BOOST_TEST(run.ask(how), to_string(how));
+    BOOST_TEST(run.ask(how), static_cast<int>(how));
     BOOST_TEST(s.turns->busy("t"));
     BOOST_TEST(!s.turns->busy("u"));
     run.end();
