@@ -6,12 +6,24 @@
 
 namespace troupe {
 
-void log_warning(const std::string& text) {
+namespace {
+
+spdlog::logger& the_logger() {
   static auto logger = [] {
     auto made = spdlog::get("troupe"); // a program may bring its own under this name
     return made ? made : spdlog::stderr_logger_mt("troupe");
   }();
-  logger->warn("{}", text);
+  return *logger;
+}
+
+} // namespace
+
+void log_warning(const std::string& text) {
+  the_logger().warn("{}", text);
+}
+
+void log_info(const std::string& text) {
+  the_logger().info("{}", text);
 }
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-// What troupe says to its operator: warnings, on standard error.
+// What troupe says to its operator, on standard error.
 #pragma once
 
 #include <string>
@@ -6,5 +6,6 @@
 namespace troupe {
 
 void log_warning(const std::string& text);
+void log_info(const std::string& text);
 
 } // namespace troupe

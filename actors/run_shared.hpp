@@ -2,6 +2,7 @@
 // stands among the runs around it.
 #pragma once
 
+#include "actors/held_claim.hpp"
 #include "actors/nested.hpp"
 #include "graph/graph_plan.hpp"
 
@@ -66,17 +67,6 @@ private:
   std::string before_;
   std::mutex mutex_;
   std::set<std::string> visited_;
-};
-
-/// A run's claim on its thread.
-struct held_claim {
-  thread_claim first;               // of requests until one was stored
-  std::atomic<bool> held{false};    // one was
-  std::atomic<bool> revoked{false}; // another run of this runtime has begun on the thread
-
-  thread_claim now() const noexcept {
-    return held ? thread_claim{first.owner, first.owner} : first;
-  }
 };
 
 /// Shared by the coordinator and the tasks of one run.

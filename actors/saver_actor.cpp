@@ -18,7 +18,9 @@ caf::behavior saver_actor::make_behavior() {
     taken(*card_);
     crash_point("saver.ordered");
     auto answer = [to = order.reply_to, card = order.reply_card, home = order.home,
-                   ticket = order.ticket](result<void> how) {
+                   ticket = order.ticket, claim = order.claim](result<void> how) {
+      if (claim)
+        claim->save_answered();
       save_done done{ticket, std::nullopt};
       if (!how)
         done.failure = how.error();

@@ -2,6 +2,7 @@
 #include "coordinator/app_core.hpp"
 
 #include "actors/tell.hpp"
+#include "coordinator/awaited_turn.hpp"
 #include "coordinator/delta_values.hpp"
 #include "coordinator/graph_actor.hpp"
 #include "coordinator/print_sink.hpp"
@@ -74,6 +75,14 @@ error stopped() {
   return {errc::runtime_stopped, "start a run: the runtime is stopping"};
 }
 
+// A run that read nothing of the thread yet, has changed nothing.
+result<void> undo(troupe::saver& store, const std::string& thread_id,
+                  const std::shared_ptr<held_claim>& run) {
+  if (!run || run->after_id.empty())
+    return {};
+  return store.rewind(thread_id, run->before_run());
+}
+
 } // namespace
 
 result<void> check_config(const run_config& config, bool stored) {
@@ -116,8 +125,8 @@ saver* app_core::saver() const noexcept {
   return options.saver ? options.saver.get() : runtime_.saver().get();
 }
 
-result<std::shared_ptr<run_request>> app_core::prepare(const run_input& input,
-                                                       const run_config& config, bool streamed) {
+result<std::shared_ptr<run_request>> app_core::check(const run_input& input,
+                                                     const run_config& config, bool streamed) {
   auto* store = saver();
   if (auto fits = check_config(config, store != nullptr); !fits)
     return fits.error();
@@ -150,35 +159,66 @@ result<std::shared_ptr<run_request>> app_core::prepare(const run_input& input,
   shared.saver = own_saver_ ? own_saver_ : runtime_.shared().saver;
   request->tag = runtime_.random();
   shared.claim = std::make_shared<held_claim>();
-  runtime_.take_over(config.thread_id, shared.claim);
-  auto owner = store->thread_owner(config.thread_id); // before anything of the thread is read
-  if (!owner)
-    return owner.error();
-  shared.claim->first = {*owner, std::max<std::uint64_t>(request->tag, 1),
-                         config.checkpoint_id.empty() && config.checkpoint_ns.empty()};
-  if (!config.checkpoint_ns.empty())
-    if (auto found = address_subgraph(shared, *store); !found)
-      return found.error();
-  const auto& id = shared.config.checkpoint_id;
-  auto saved = find_checkpoint(*plan(), *store, {config.thread_id, "", id});
-  if (!saved)
-    return saved.error();
-  request->saved = std::move(*saved);
-  request->addressed = !id.empty();
-  if (!id.empty() && request->saved) {
-    auto newest = store->get_tuple({config.thread_id, "", ""});
-    if (!newest)
-      return newest.error();
-    request->superseded = *newest
-                          && (*newest)->ref.checkpoint_id != request->saved->ref.checkpoint_id;
-  }
   return request;
 }
 
+result<bool> app_core::begin_turn(const run_request& request) {
+  const auto& shared = *request.shared;
+  if (!shared.claim)
+    return true;
+  return runtime_.turns()->begin(shared.config.thread_id, shared.claim, shared.config.multitask);
+}
+
+result<void> app_core::load(run_request& request) {
+  if (!request.stored)
+    return {};
+  auto& shared = *request.shared;
+  auto& store = *shared.store;
+  auto& claim = *shared.claim;
+  const auto& thread_id = shared.config.thread_id;
+  if (auto undone = undo(store, thread_id, std::exchange(claim.undo_first, nullptr)); !undone)
+    return undone;
+  auto owner = store.thread_owner(thread_id); // before anything of the thread is read
+  if (!owner)
+    return owner.error();
+  claim.first = {*owner, std::max<std::uint64_t>(request.tag, 1),
+                 shared.config.checkpoint_id.empty() && shared.config.checkpoint_ns.empty()};
+  if (!shared.config.checkpoint_ns.empty())
+    if (auto found = address_subgraph(shared, store); !found)
+      return found;
+  const auto& id = shared.config.checkpoint_id;
+  auto saved = find_checkpoint(*plan(), store, {thread_id, "", id});
+  if (!saved)
+    return saved.error();
+  request.saved = std::move(*saved);
+  request.addressed = !id.empty();
+  auto bound = runtime_.next_checkpoint_id(-2);
+  if (request.saved) // of a process whose clock is ahead
+    bound = std::max(bound, request.saved->ref.checkpoint_id);
+  claim.after_id = std::move(bound);
+  if (!id.empty() && request.saved) {
+    auto newest = store.get_tuple({thread_id, "", ""});
+    if (!newest)
+      return newest.error();
+    request.superseded = *newest
+                         && (*newest)->ref.checkpoint_id != request.saved->ref.checkpoint_id;
+  }
+  return {};
+}
+
 result<run_result> app_core::invoke(const run_input& input, const run_config& config) {
-  auto request = prepare(input, config, false);
+  auto request = check(input, config, false);
   if (!request)
     return request.error();
+  auto begins = begin_turn(**request);
+  if (!begins)
+    return begins.error();
+  std::optional<awaited_turn> turn; // to the end: it keeps the runtime
+  if (!*begins)
+    if (auto come = turn.emplace(runtime_, *(*request)->shared).wait(); !come)
+      return come.error();
+  if (auto loaded = load(**request); !loaded)
+    return loaded.error();
   auto completion = std::make_shared<pending_run>((*request)->shared->control,
                                                   runtime_.shared().actors);
   auto& unit = runtime_.units().acquire();
@@ -194,7 +234,7 @@ result<run_result> app_core::invoke(const run_input& input, const run_config& co
   }
   (*request)->shared->home = &unit;
   (*request)->shared->sink = printing(config.print_mode, nullptr);
-  tell(group.coordinator, *group.card, &unit, begin_run{std::move(*request), completion});
+  begin(group, &unit, std::move(*request), completion);
   unit.run_until([&completion] { return completion->done(); });
   unit.give_back();
   runtime_.units().release(unit);
@@ -203,18 +243,51 @@ result<run_result> app_core::invoke(const run_input& input, const run_config& co
   return completion->take().how;
 }
 
+void app_core::begin(const run_group& group, caf::execution_unit* unit,
+                     std::shared_ptr<run_request> request,
+                     const std::shared_ptr<pending_run>& completion) {
+  auto claim = request->shared->claim;
+  tell(group.coordinator, *group.card, unit, begin_run{std::move(request), completion});
+  if (claim)
+    claim->begun([group, run = static_cast<const run_completion*>(completion.get())] {
+      tell(group.coordinator, *group.card, nullptr,
+           stop_run{run, {errc::cancelled, "run: cancelled: another one began on its thread"}});
+    });
+}
+
 result<std::shared_ptr<pending_run>> app_core::start(const run_input& input,
                                                      const run_config& config,
                                                      std::function<void()> then,
                                                      std::shared_ptr<part_sink> sink) {
-  auto request = prepare(input, config, sink != nullptr);
+  auto request = check(input, config, sink != nullptr);
   if (!request)
     return request.error();
+  (*request)->shared->sink = printing(config.print_mode, std::move(sink));
+  auto begins = begin_turn(**request);
+  if (!begins)
+    return begins.error();
+  if (*begins)
+    if (auto loaded = load(**request); !loaded)
+      return loaded.error();
   auto completion = std::make_shared<pending_run>((*request)->shared->control,
                                                   runtime_.shared().actors);
+  if (!*begins)
+    start_later(std::move(*request), completion, std::move(then));
+  else if (!launch(*request, completion, std::move(then)))
+    return stopped();
+  return completion;
+}
+
+bool app_core::launch(const std::shared_ptr<run_request>& request,
+                      const std::shared_ptr<pending_run>& completion, std::function<void()> then) {
   auto* unit = runtime_.acquire_strand();
   auto group = take_group(unit);
   completion->of_group(group.card->group);
+  if (!runtime_.enter(*completion, group)) {
+    runtime_.release_strand(unit);
+    give_group(std::move(group));
+    return false;
+  }
   completion->on_end(
     [self = shared_from_this(), group, unit, run = completion.get(), then = std::move(then)] {
       self->runtime_.release_strand(unit);
@@ -223,15 +296,35 @@ result<std::shared_ptr<pending_run>> app_core::start(const run_input& input,
         then();
       self->runtime_.leave(*run);
     });
-  if (!runtime_.enter(*completion, group)) {
-    runtime_.release_strand(unit);
-    give_group(std::move(group));
-    return stopped();
+  request->shared->home = unit;
+  begin(group, unit, request, completion);
+  return true;
+}
+
+// A job of the blocking lane must not throw, but somebody's saver may.
+result<void> app_core::load_here(run_request& request) {
+  try {
+    return load(request);
+  } catch (const std::exception& e) {
+    return error{errc::storage_failed,
+                 std::string{"read the thread: the saver threw: "} + e.what()};
   }
-  (*request)->shared->home = unit;
-  (*request)->shared->sink = printing(config.print_mode, std::move(sink));
-  tell(group.coordinator, *group.card, unit, begin_run{std::move(*request), completion});
-  return completion;
+}
+
+// Who ends the turn before only leaves a job: reading the thread may take its time.
+void app_core::start_later(std::shared_ptr<run_request> request,
+                           std::shared_ptr<pending_run> completion, std::function<void()> then) {
+  auto turn = std::make_shared<awaited_turn>(runtime_, *request->shared);
+  awaited_turn::then(turn, [self = shared_from_this(), request = std::move(request),
+                            completion = std::move(completion),
+                            then = std::move(then)](result<void> come) {
+    if (come)
+      come = self->load_here(*request);
+    if (come && self->launch(request, completion, then))
+      return;
+    completion->on_end(then);
+    completion->finish({come ? stopped() : come.error()});
+  });
 }
 
 result<void> app_core::clear_cache(const std::vector<std::string>& nodes) {

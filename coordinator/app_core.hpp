@@ -21,11 +21,17 @@ public:
   /// The saver its runs use, null for none.
   troupe::saver* saver() const noexcept;
 
-  /// Checks the config and reads the thread: all a run starts with.
-  /// Errors: invalid_config, storage codes.
-  result<std::shared_ptr<run_request>> prepare(const run_input& input, const run_config& config,
-                                               bool streamed);
-  /// The same for a run within a task; nothing of it is checked again.
+  /// Checks the config: all a run starts with, but for its thread.
+  /// Errors: invalid_config.
+  result<std::shared_ptr<run_request>> check(const run_input& input, const run_config& config,
+                                             bool streamed);
+  /// Whether the run's turn on its thread has come; else it has to wait.
+  /// Errors: as thread_turns::begin().
+  result<bool> begin_turn(const run_request& request);
+  /// Reads the thread, once the run's turn has come.
+  /// Errors: storage codes.
+  result<void> load(run_request& request);
+  /// Both for a run within a task; nothing of it is checked again.
   result<std::shared_ptr<run_request>> prepare_within(const nested_run& run);
 
   result<run_result> invoke(const run_input& input, const run_config& config);
@@ -48,7 +54,18 @@ public:
   /// Ends the pooled groups and the handle; no run is on any more.
   void close();
 
+  /// Tells the group to begin; from then on whoever interrupts the run can.
+  static void begin(const run_group& group, caf::execution_unit* unit,
+                    std::shared_ptr<run_request> request,
+                    const std::shared_ptr<pending_run>& completion);
+
 private:
+  bool launch(const std::shared_ptr<run_request>& request,
+              const std::shared_ptr<pending_run>& completion, std::function<void()> then);
+  result<void> load_here(run_request& request);
+  void start_later(std::shared_ptr<run_request> request, std::shared_ptr<pending_run> completion,
+                   std::function<void()> then);
+
   void expire();
   void expire_later();
 

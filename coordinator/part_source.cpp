@@ -1,7 +1,6 @@
 // Reading streams.
 #include "coordinator/part_source.hpp"
 
-#include "actors/tell.hpp"
 #include "coordinator/print_sink.hpp"
 
 namespace troupe {
@@ -16,19 +15,33 @@ error stopped() {
 
 run_source::run_source(std::shared_ptr<app_core> app, const run_input& input,
                        const run_config& config, const stream_options& options)
-  : app_{std::move(app)} {
-  auto request = app_->prepare(input, config, true);
-  if (!request) {
-    failure_ = request.error();
+  : app_{std::move(app)},
+    options_{options} {
+  auto request = app_->check(input, config, true);
+  auto begins = request ? app_->begin_turn(**request) : request.error();
+  if (!begins) {
+    failure_ = begins.error();
+  } else if (*begins) {
+    begin(std::move(*request));
+  } else {
+    turn_ = std::make_unique<awaited_turn>(app_->runtime(), *(*request)->shared);
+    waiting_ = std::move(*request);
+  }
+}
+
+void run_source::begin(std::shared_ptr<run_request> request) {
+  if (auto loaded = app_->load(*request); !loaded) {
+    failure_ = loaded.error();
     return;
   }
   auto& runtime = app_->runtime();
+  const auto& config = request->shared->config;
   unit_ = &runtime.units().acquire();
   unit_->lend();
-  queue_ = std::make_shared<part_queue>(options, *unit_);
+  queue_ = std::make_shared<part_queue>(options_, *unit_);
   if (!config.thread_id.empty())
     queue_->keep_in(runtime.log().of(config.thread_id));
-  completion_ = std::make_shared<pending_run>((*request)->shared->control, runtime.shared().actors);
+  completion_ = std::make_shared<pending_run>(request->shared->control, runtime.shared().actors);
   completion_->lent_by(unit_);
   group_ = app_->take_group(unit_);
   completion_->of_group(group_.card->group);
@@ -39,9 +52,20 @@ run_source::run_source(std::shared_ptr<app_core> app, const run_input& input,
     app_->give_group(std::move(group_));
     return;
   }
-  (*request)->shared->home = unit_;
-  (*request)->shared->sink = printing(config.print_mode, queue_);
-  tell(group_.coordinator, *group_.card, unit_, begin_run{std::move(*request), completion_});
+  request->shared->home = unit_;
+  request->shared->sink = printing(config.print_mode, queue_);
+  app_core::begin(group_, unit_, std::move(request), completion_);
+}
+
+// On the reader's thread, which the run is to have.
+void run_source::await_turn() {
+  auto come = turn_->wait();
+  auto request = std::move(waiting_);
+  if (come)
+    begin(std::move(request));
+  else
+    failure_ = come.error();
+  turn_.reset(); // not before: it keeps the runtime
 }
 
 run_source::~run_source() {
@@ -55,6 +79,8 @@ run_source::~run_source() {
 
 result<std::optional<stream_part>> run_source::next() {
   while (true) {
+    if (waiting_)
+      await_turn();
     if (batch_.empty() && queue_)
       batch_ = queue_->take_all();
     if (!batch_.empty()) {

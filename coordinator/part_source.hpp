@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coordinator/app_core.hpp"
+#include "coordinator/awaited_turn.hpp"
 #include "coordinator/part_log.hpp"
 #include "coordinator/part_queue.hpp"
 
@@ -28,10 +29,15 @@ public:
   std::vector<actor_info> actors() const override;
 
 private:
+  void begin(std::shared_ptr<run_request> request);
+  void await_turn();
   void finish();
 
   std::shared_ptr<app_core> app_;
-  lent_thread* unit_ = nullptr; // null when the run has ended
+  stream_options options_;
+  std::unique_ptr<awaited_turn> turn_;   // null when it need not wait
+  std::shared_ptr<run_request> waiting_; // for it
+  lent_thread* unit_ = nullptr;          // null before the run and when it has ended
   run_group group_;
   std::shared_ptr<part_queue> queue_;
   std::shared_ptr<pending_run> completion_;

@@ -29,4 +29,13 @@ nested_end pending_run::take() {
   return std::move(*outcome_);
 }
 
+std::vector<actor_info> pending_run::actors() const {
+  std::shared_ptr<group_card> group;
+  {
+    std::lock_guard lock{mutex_};
+    group = group_;
+  }
+  return group ? actors_.list(group.get()) : std::vector<actor_info>{};
+}
+
 } // namespace troupe

@@ -41,11 +41,15 @@ public:
   /// Before the run starts: the unit whose thread waits, and what to do at the end.
   void lent_by(lent_thread* unit) { lender_ = unit; }
   void on_end(std::function<void()> then) { then_ = std::move(then); }
-  void of_group(std::shared_ptr<group_card> group) { group_ = std::move(group); }
+  void of_group(std::shared_ptr<group_card> group) {
+    std::lock_guard lock{mutex_};
+    group_ = std::move(group);
+  }
 
   run_control control() const { return control_; }
   run_control& controlled() noexcept { return control_; }
-  std::vector<actor_info> actors() const { return actors_.list(group_.get()); }
+  /// None before it is of a group.
+  std::vector<actor_info> actors() const;
 
 private:
   run_control control_;
@@ -53,7 +57,7 @@ private:
   std::shared_ptr<group_card> group_;
   lent_thread* lender_ = nullptr;
   std::function<void()> then_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable ended_;
   std::optional<nested_end> outcome_;
   std::atomic<bool> done_{false};

@@ -245,6 +245,9 @@ void run_actor::change(std::uint64_t epoch, channel_change change, const channel
 }
 
 void run_actor::save(save_request request, save_ack when, std::uint64_t ticket) {
+  if (shared_->claim && !shared_->claim->save_begins()) // of a run within one that is over
+    return tell(caf::actor_cast<caf::actor>(this), *card_, home(),
+                save_done{ticket, error{errc::cancelled, "store a step: the run around is over"}});
   auto& to = *shared_->saver;
   tell(to.actor, *to.card, home(),
        save_order{std::make_shared<save_request>(std::move(request)), when, ticket,
@@ -320,6 +323,8 @@ void run_actor::interrupted(const lifecycle_callbacks::event& what) {
 void run_actor::ended(run_end how) {
   card_->running = false;
   card_->group->set_thread({});
+  if (shared_->claim && !shared_->above)
+    shared_->claim->run_ended();
   shared_.reset();
   auto completion = std::move(completion_);
   completion->finish(std::move(how));

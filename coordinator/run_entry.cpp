@@ -87,7 +87,11 @@ void run_loop::begin(run_request request) {
   waiting_since_.clear();
   before_.reset();
   input_order_.clear();
-  if (auto entered = enter(request); !entered)
+  auto entered = enter(request);
+  if (shared_->claim && request.saved)
+    shared_->claim->goes_on_from(std::move(request.saved->ref),
+                                 std::move(request.saved->pending_writes));
+  if (!entered)
     return fail(entered.error());
   if (may_go_on())
     tick();

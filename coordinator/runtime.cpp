@@ -33,6 +33,14 @@ constexpr std::array<std::pair<durability, std::string_view>, 3> durability_name
   {durability::exit, "exit"},
 }};
 
+constexpr std::array<std::pair<multitask_strategy, std::string_view>, 5> multitask_names{{
+  {multitask_strategy::take_over, "take_over"},
+  {multitask_strategy::reject, "reject"},
+  {multitask_strategy::enqueue, "enqueue"},
+  {multitask_strategy::interrupt, "interrupt"},
+  {multitask_strategy::rollback, "rollback"},
+}};
+
 template <class Table, class Key> std::string_view name_of(const Table& table, Key key) {
   for (const auto& [k, name] : table)
     if (k == key)
@@ -84,6 +92,12 @@ result<stream_mode> parse_stream_mode(std::string_view name) {
 }
 result<durability> parse_durability(std::string_view name) {
   return parse(durability_names, name, "durability");
+}
+std::string_view to_string(multitask_strategy s) noexcept {
+  return name_of(multitask_names, s);
+}
+result<multitask_strategy> parse_multitask_strategy(std::string_view name) {
+  return parse(multitask_names, name, "multitask strategy");
 }
 std::ostream& operator<<(std::ostream& out, stream_mode mode) {
   return out << to_string(mode);

@@ -1,9 +1,11 @@
 // Setting a runtime up, and taking it down in every state.
 #include "coordinator/runtime_core.hpp"
 
+#include "actors/log.hpp"
 #include "actors/saver_actor.hpp"
 #include "actors/tell.hpp"
 #include "coordinator/app_core.hpp"
+#include "coordinator/background_pruner.hpp"
 #include "persistence/timestamp_text.hpp"
 
 #include <troupe/keyring.hpp>
@@ -26,6 +28,11 @@ std::unique_ptr<caf::actor_system_config> make_config(const runtime_options& opt
 }
 
 std::shared_ptr<saver> make_saver(const runtime_options& options) {
+  if (options.prune) {
+    check_pruning(*options.prune).value();
+    if (!options.saver && options.data_dir.empty())
+      throw error{errc::invalid_config, "runtime_options::prune: there is no saver to prune"};
+  }
   if (options.saver || options.data_dir.empty())
     return options.saver;
   auto keys = options.keyring ? options.keyring : keyring::from_environment().value();
@@ -63,6 +70,11 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
   if (saver_) {
     services_.saver = make_saver_link(saver_);
   }
+  if (options.prune) {
+    pruner_ = std::make_unique<background_pruner>(*options.prune, saver_, turns_, log_info,
+                                                  log_warning);
+    pruner_->start();
+  }
 }
 
 std::shared_ptr<saver_link> runtime_core::make_saver_link(std::shared_ptr<troupe::saver> saver) {
@@ -86,18 +98,18 @@ void runtime_core::release_strand(strand* unit) {
     strands_->release(*unit);
 }
 
-void runtime_core::take_over(const std::string& thread_id,
-                             const std::shared_ptr<held_claim>& claim) {
-  constexpr std::size_t few = 1024;
-  std::lock_guard lock{claims_mutex_};
-  if (claims_.size() > std::max(few, 2 * claims_kept_)) {
-    std::erase_if(claims_, [](const auto& e) { return e.second.expired(); });
-    claims_kept_ = claims_.size();
-  }
-  auto& last = claims_[thread_id];
-  if (auto earlier = last.lock())
-    earlier->revoked = true;
-  last = claim;
+bool runtime_core::admit() {
+  std::lock_guard lock{mutex_};
+  if (closed_)
+    return false;
+  ++admitted_;
+  return true;
+}
+
+void runtime_core::dismiss() {
+  std::lock_guard lock{mutex_};
+  --admitted_;
+  left_.notify_all();
 }
 
 std::string runtime_core::next_checkpoint_id(std::int64_t step) {
@@ -173,15 +185,21 @@ std::shared_ptr<app_core> runtime_core::app_of(const std::shared_ptr<const graph
   return find_app(plan.get()); // another thread may have been first
 }
 
-// Close the gate, end the runs, wait for those who wait for them, then end the actors.
+// Close the gate, end the runs, send away who waits for a turn, wait for those who wait for runs,
+// then end the actors.
 void runtime_core::stop() {
   {
-    std::unique_lock lock{mutex_};
+    std::lock_guard lock{mutex_};
     closed_ = true;
     for (auto& [run, group] : active_)
       tell(group.coordinator, *group.card, nullptr,
            troupe::stop_run{run, {errc::runtime_stopped, "run: the runtime was stopped"}});
-    left_.wait(lock, [this] { return active_.empty(); });
+  }
+  turns_->close();
+  pruner_.reset();
+  {
+    std::unique_lock lock{mutex_};
+    left_.wait(lock, [this] { return active_.empty() && admitted_ == 0; });
   }
   for (auto& [plan, app] : apps_)
     app->close();

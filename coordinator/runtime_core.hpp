@@ -8,6 +8,7 @@
 #include "coordinator/part_log.hpp"
 #include "coordinator/pending_run.hpp"
 #include "coordinator/run_actor.hpp"
+#include "coordinator/thread_turns.hpp"
 #include "graph/task_id.hpp"
 
 #include <troupe/runtime.hpp>
@@ -25,6 +26,8 @@ namespace troupe {
 
 /// Now, as checkpoints write it.
 std::string now_text();
+
+class background_pruner; // coordinator/background_pruner.hpp
 
 /// A group that works for nobody at the moment.
 struct run_group {
@@ -75,8 +78,11 @@ public:
   /// The actor in front of a saver; it ends with whoever made it.
   std::shared_ptr<saver_link> make_saver_link(std::shared_ptr<troupe::saver> saver);
 
-  /// A run begins on a thread: what an earlier one has still to store there is refused.
-  void take_over(const std::string& thread_id, const std::shared_ptr<held_claim>& claim);
+  const std::shared_ptr<thread_turns>& turns() const noexcept { return turns_; }
+  /// Somebody waits, and will look at this runtime again: it is not gone before. False when it is
+  /// stopping.
+  bool admit();
+  void dismiss();
 
   void keep(std::shared_ptr<app_core> app);
   std::shared_ptr<app_core> find_app(const graph_plan* plan) const;
@@ -100,12 +106,13 @@ private:
   mutable std::mutex mutex_;
   std::condition_variable left_;
   bool closed_ = false;
+  std::size_t admitted_ = 0;
   std::unordered_map<const run_completion*, run_group> active_;
   std::unordered_map<const graph_plan*, std::shared_ptr<app_core>> apps_;
 
-  std::mutex claims_mutex_;
-  std::unordered_map<std::string, std::weak_ptr<held_claim>> claims_; // by thread
-  std::size_t claims_kept_ = 0; // when those of runs that are gone were dropped last
+  std::shared_ptr<thread_turns> turns_ = std::make_shared<thread_turns>();
+
+  std::unique_ptr<background_pruner> pruner_; // null without one
 
   part_log log_;
   std::mutex id_mutex_;

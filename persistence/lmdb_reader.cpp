@@ -388,12 +388,15 @@ result<thread_info> lmdb_reader::describe(std::string_view thread_id, std::uint6
     return thread ? chains.error() : thread.error();
   auto from_root = false;
   for (const auto& entry : *chains) {
-    auto count = [&info](auto, auto) -> result<void> {
-      ++info.checkpoints;
-      return {};
-    };
-    if (auto ok = scan(txn_, chain_prefix(entry.chain, chain_part::checkpoints), count); !ok)
-      return ok.error();
+    for (auto part : chain_parts) {
+      auto count = [&info, part](auto key, auto data) -> result<void> {
+        info.checkpoints += part == chain_part::checkpoints ? 1 : 0;
+        info.bytes += key.size() + data.size();
+        return {};
+      };
+      if (auto ok = scan(txn_, chain_prefix(entry.chain, part), count); !ok)
+        return ok.error();
+    }
     auto found = newest(entry.chain);
     if (!found)
       return found.error();

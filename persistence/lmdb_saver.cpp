@@ -6,6 +6,7 @@
 #include "persistence/lmdb_files.hpp"
 #include "persistence/lmdb_pruner.hpp"
 #include "persistence/lmdb_reader.hpp"
+#include "persistence/lmdb_rewind.hpp"
 #include "persistence/lmdb_writer.hpp"
 #include "persistence/saver_rules.hpp"
 
@@ -123,6 +124,15 @@ public:
     if (auto ok = check_copy(source, target); !ok)
       return ok;
     return upkeep(target, [&] { return troupe::copy_thread(writer_, source, target); });
+  }
+
+  result<void> rewind(const std::string& thread_id, const rewind_point& to) override {
+    if (auto ok = check_thread_id(thread_id); !ok)
+      return ok;
+    if (auto ok = upkeep(thread_id, [&] { return troupe::rewind(writer_, thread_id, to); }); !ok)
+      return ok;
+    auto values = remove(thread_id, find_values_to_remove);
+    return values ? result<void>{} : values.error();
   }
 
   lmdb_env& env() noexcept override { return *env_; }

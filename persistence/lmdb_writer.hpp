@@ -46,6 +46,8 @@ public:
   void will_delete() noexcept { has_deleted_ = true; }
   /// What is remembered of a thread may be true no more.
   void forget_thread(const std::string& thread_id);
+  /// Removes all of it, if it is there.
+  result<void> erase_thread(const std::string& thread_id);
   /// The outcome of upkeep that ended so; an error is not one of the request's own.
   write_outcome ended(result<void> how);
 
@@ -81,7 +83,6 @@ private:
   void remember(known_chain& chain, const std::string& channel, value_base stored);
   const known_chain* known_chain_of(const checkpoint_ref& ref) const;
   result<void> store_names(known_thread& thread);
-  result<void> erase_thread(const std::string& thread_id);
   result<void> put(const store_key& key, record_kind kind);
   result<void> put(known_thread& thread, const store_key& key, record_kind kind);
 

@@ -109,6 +109,27 @@ prune_report prune(stored_thread& thread, const std::function<void(thread_summar
   return report;
 }
 
+void rewind_writes(stored_namespace& ns, const std::string& checkpoint_id,
+                   const std::vector<pending_write>& before) {
+  auto there = ns.writes.find(checkpoint_id);
+  if (there == ns.writes.end())
+    return;
+  std::vector<slotted_write> stored;
+  for (const auto& [key, write] : there->second)
+    stored.push_back({key.second, write});
+  there->second.clear();
+  for (auto& left : rewound_writes(std::move(stored), before))
+    there->second.emplace(std::pair{left.write.task_id, left.slot}, std::move(left.write));
+  if (there->second.empty())
+    ns.writes.erase(there);
+}
+
+void rewind_namespace(stored_namespace& ns, const std::string& after_id) {
+  ns.checkpoints.erase(ns.checkpoints.upper_bound(after_id), ns.checkpoints.end());
+  ns.writes.erase(ns.writes.upper_bound(after_id), ns.writes.end());
+  remove_unused_values(ns);
+}
+
 checkpoint_tuple tuple_of(const std::string& thread_id, const std::string& ns_name,
                           const stored_namespace& ns, const stored_checkpoint& stored) {
   checkpoint_tuple tuple;
@@ -210,6 +231,29 @@ public:
     if (threads_.contains(target))
       return target_is_there(target);
     threads_.emplace(target, stored_thread{from->second.namespaces});
+    return {};
+  }
+
+  result<void> rewind(const std::string& thread_id, const rewind_point& to) override {
+    if (auto ok = check_thread_id(thread_id); !ok)
+      return ok;
+    std::scoped_lock lock{mutex_};
+    auto found = threads_.find(thread_id);
+    if (found == threads_.end())
+      return {};
+    auto& thread = found->second;
+    if (auto ok = check_rewind(thread_id, to, thread.owner); !ok)
+      return ok;
+    for (const auto& head : to.heads)
+      if (auto ns = thread.namespaces.find(head.ref.checkpoint_ns); ns != thread.namespaces.end())
+        rewind_writes(ns->second, head.ref.checkpoint_id, head.writes);
+    for (auto& [name, ns] : thread.namespaces)
+      rewind_namespace(ns, to.after_id);
+    std::erase_if(thread.namespaces, [](const auto& e) {
+      return e.second.checkpoints.empty() && e.second.writes.empty();
+    });
+    if (thread.namespaces.empty())
+      threads_.erase(found);
     return {};
   }
 

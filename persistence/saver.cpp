@@ -34,6 +34,10 @@ result<prune_report> saver::delete_for_runs(const std::vector<std::string>&) {
   return cannot("delete by run");
 }
 
+result<void> saver::rewind(const std::string&, const rewind_point&) {
+  return cannot("undo a run");
+}
+
 void saver::submit(save_request request, save_ack, std::function<void(result<void>)> done) {
   done(store(*this, request));
 }

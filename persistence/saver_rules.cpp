@@ -90,6 +90,25 @@ std::vector<pending_write> in_task_order(std::vector<slotted_write> writes) {
   return ordered;
 }
 
+// A write is known again by all it is; of equal ones of a task the first slots stay.
+std::vector<slotted_write> rewound_writes(std::vector<slotted_write> stored,
+                                          std::vector<pending_write> before) {
+  std::ranges::sort(stored, {}, &slotted_write::slot);
+  std::vector<slotted_write> left;
+  for (auto& there : stored) {
+    auto& write = there.write;
+    auto was = std::ranges::find_if(before, [&](const pending_write& w) {
+      return w.task_id == write.task_id && w.channel == write.channel
+             && (slot_is_replaced(there.slot) || w == write);
+    });
+    if (was == before.end())
+      continue;
+    left.push_back({there.slot, std::move(*was)});
+    before.erase(was);
+  }
+  return left;
+}
+
 bool matches_filter(const value& filter, const value& metadata) {
   return std::ranges::all_of(filter.entries(), [&metadata](const detail::map_entry& wanted) {
     return metadata[wanted.key()] == wanted.val;
@@ -118,6 +137,15 @@ error was_overtaken(const save_request& request) {
   return {errc::conflict, "store a step of thread `" + request.ref.thread_id
                             + "`: another run has gone on from checkpoint `" + goes_on_from(request)
                             + "`: run again to go on from the newest one"};
+}
+
+result<void> check_rewind(const std::string& thread_id, const rewind_point& to,
+                          std::uint64_t owner) {
+  if (!to.claim || owner == to.claim->owner || owner == to.claim->before)
+    return {};
+  return error{errc::conflict, "undo a run of thread `" + thread_id
+                                 + "`: another run has taken it over, or it was deleted: what it "
+                                   "is now stays"};
 }
 
 error parent_is_gone(const save_request& request) {

@@ -40,6 +40,12 @@ struct slotted_write {
 /// The writes in the order (task_path, task_id, slot).
 std::vector<pending_write> in_task_order(std::vector<slotted_write> writes);
 
+/// What is left of the `stored` writes of a checkpoint when it is to have those of `before` again,
+/// most of which it still has: those that came since go, those of special channels that were
+/// replaced come back. All others keep their slots.
+std::vector<slotted_write> rewound_writes(std::vector<slotted_write> stored,
+                                          std::vector<pending_write> before);
+
 /// Whether the metadata has every member of the filter; a missing member equals null.
 bool matches_filter(const value& filter, const value& metadata);
 
@@ -54,6 +60,10 @@ bool takes_newest(const save_request& request, std::uint64_t owner) noexcept;
 const std::string& goes_on_from(const save_request& request) noexcept;
 /// Why a request is refused that goes on from a checkpoint which is the newest no more. A conflict.
 error was_overtaken(const save_request& request);
+
+/// Whether the claim's run may be undone in a thread that `owner` wrote to last. Errors: conflict.
+result<void> check_rewind(const std::string& thread_id, const rewind_point& to,
+                          std::uint64_t owner);
 
 /// Why a request with a claim is refused whose checkpoint goes on from one that was removed: what
 /// it did not change is stored no more. A conflict.

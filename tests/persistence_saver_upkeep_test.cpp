@@ -15,6 +15,7 @@ using test::backends;
 using test::checkpoint_id;
 using test::ids_of;
 using test::require_error;
+using test::rewinding_backends;
 
 using texts = std::vector<std::string>;
 
@@ -321,10 +322,113 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_pruned_thread_is_as_small_as_one_that_was_never_
   BOOST_TEST(all_of(s, "t").empty());
 }
 
+// ---- rewind -------------------------------------------------------------------------------------
+
+namespace {
+
+// A second task writes behind the checkpoint of step `n`.
+void put_more_writes(saver& to, unsigned n, const std::string& ns = "") {
+  to.put_writes({"t", ns, checkpoint_id(n)}, {"more", "path", {{"n", "late"}}}).value();
+}
+
+rewind_point after(saver& from, unsigned n, const std::vector<std::string>& namespaces) {
+  rewind_point to{.after_id = checkpoint_id(n)};
+  for (const auto& ns : namespaces) {
+    auto head = from.get_tuple({"t", ns, checkpoint_id(n)}).value();
+    to.heads.push_back({head->ref, head->pending_writes});
+  }
+  return to;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_rewound_thread_is_what_it_was, backend, rewinding_backends) {
+  backend on;
+  auto& s = *on.saver;
+  random_thread thread{s, 5};
+  thread.grow(30);
+  put_line(s, {.ns = "child:1"}, 30);
+  put_line(s, {.thread_id = "other"}, 40);
+  // Of a task that has an answer, a question and a write.
+  s.put_writes({"t", "", checkpoint_id(30)},
+               {"asks", "path", {{"x", 1}, {"__resume__", 1}, {"__interrupt__", "?"}}})
+    .value();
+  auto before = all_of(s, "t");
+  auto other = all_of(s, "other");
+  auto to = after(s, 30, {"", "child:1"});
+
+  s.put_writes({"t", "", checkpoint_id(30)},
+               {"asks", "path", {{"y", 2}, {"__resume__", 2}, {"__error__", "!"}, {"z", 3}}})
+    .value();
+  put_more_writes(s, 30);
+  put_more_writes(s, 30, "child:1");
+  put(s, {}, 31, 30);
+  put(s, {}, 32, 31);
+  put(s, {.ns = "child:1"}, 31, 30);
+  put(s, {.ns = "new"}, 33, 0);
+  put_more_writes(s, 40); // behind a checkpoint that never came
+  s.rewind("t", to).value();
+  require_equal(all_of(s, "t"), before);
+  require_equal(all_of(s, "other"), other);
+  BOOST_TEST((s.prune({"t"}, {.keep_latest = 100}).value() == prune_report{}));
+
+  put_more_writes(s, 30);
+  put(s, {}, 31, 30); // it goes on
+  BOOST_TEST(all_of(s, "t").size() == before.size() + 1);
+  s.put({"t", "", {}}, test::make_put(checkpoint_id(40), checkpoint_id(31), {{"n", 1}})).value();
+  BOOST_TEST(s.get_tuple({"t", "", checkpoint_id(40)}).value()->pending_writes.empty());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_thread_that_is_rewound_to_nothing_is_not_there, backend,
+                              rewinding_backends) {
+  backend on;
+  auto& s = *on.saver;
+  put_line(s, {}, 3);
+  put_line(s, {.ns = "child:1"}, 2);
+  put_line(s, {.thread_id = "u"}, 1);
+  s.rewind("t", {.after_id = checkpoint_id(0)}).value();
+  BOOST_TEST(s.threads().value().size() == 1u);
+  BOOST_TEST(all_of(s, "t").empty());
+  s.rewind("no such thread", {.after_id = checkpoint_id(0)}).value();
+  put_line(s, {}, 1);
+  BOOST_TEST(steps_of(s, "t") == texts{"1"});
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(only_the_run_that_wrote_last_is_undone, backend, rewinding_backends) {
+  backend on;
+  auto& s = *on.saver;
+  auto store = [&s](unsigned n, thread_claim claim) {
+    save_request request{
+      {"t", "", {}}, {}, test::make_put(checkpoint_id(n), "", {{"n", 0}}), claim};
+    test::submit(s, std::move(request), save_ack::durable).get().value();
+  };
+  store(1, {0, 5});
+  store(2, {5, 6});
+  rewind_point to{.after_id = checkpoint_id(0), .claim = thread_claim{0, 5}};
+  require_error(s.rewind("t", to), errc::conflict);
+  BOOST_TEST(all_of(s, "t").size() == 2u);
+  to.claim = thread_claim{5, 6};
+  to.after_id = checkpoint_id(1);
+  s.rewind("t", to).value();
+  BOOST_TEST(all_of(s, "t").size() == 1u);
+  require_error(s.rewind("", to), errc::invalid_config);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_head_that_is_gone_stays_so, backend, rewinding_backends) {
+  backend on;
+  auto& s = *on.saver;
+  put_line(s, {}, 3);
+  auto to = after(s, 2, {""});
+  to.heads.push_back({{"t", "no such", checkpoint_id(2)}, {}});
+  s.prune({"t"}).value();
+  s.rewind("t", to).value();
+  BOOST_TEST(all_of(s, "t").empty());
+}
+
 // ---- copy_thread --------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_copied_thread_has_all_of_the_other_and_goes_its_own_way, backend,
-                              backends) {
+                              rewinding_backends) {
   backend on;
   auto& s = *on.saver;
   random_thread thread{s, 3};
@@ -345,7 +449,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_copied_thread_has_all_of_the_other_and_goes_its_
   BOOST_TEST(all_of(s, "t").size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_thread_is_copied_to_a_new_one_only, backend, backends) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_thread_is_copied_to_a_new_one_only, backend, rewinding_backends) {
   backend on;
   auto& s = *on.saver;
   put_line(s, {}, 1);
@@ -360,7 +464,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_thread_is_copied_to_a_new_one_only, backend, bac
 // ---- delete_for_runs ----------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(what_runs_made_is_deleted_in_all_threads_and_namespaces, backend,
-                              backends) {
+                              rewinding_backends) {
   backend on;
   auto& s = *on.saver;
   for (const auto* thread : {"t", "u"})

@@ -28,6 +28,7 @@ inline constexpr std::size_t stream_log_parts_max = 1024; // of a thread, for re
 inline constexpr std::size_t stream_log_threads_max = 64; // whose parts are kept; the oldest go
 inline constexpr std::size_t blocking_threads_max = 64;   // threads of the blocking lane
 inline constexpr std::size_t blocking_queue_max = 1'000'000; // jobs that wait for one; overloaded
+inline constexpr std::size_t queued_runs_max = 256;          // that wait for one thread; overloaded
 inline constexpr std::size_t pooled_groups_max = 64;         // idle groups a graph keeps
 inline constexpr std::chrono::milliseconds pooled_group_idle{2000}; // then an idle group ends
 inline constexpr std::chrono::milliseconds slow_body{50}; // a default-lane body is reported past it
@@ -61,8 +62,9 @@ inline constexpr std::size_t store_threads_cached_max =
 inline constexpr std::size_t store_threads_chains_max = 1024; // namespaces of a thread it remembers
 // Another process may hold the whole store this long while it opens it; storage_locked.
 inline constexpr std::chrono::milliseconds store_lock_wait{2000};
-inline constexpr std::size_t damages_listed_max = 1000; // of a data directory; more are counted
-inline constexpr std::size_t prune_records_max = 512;   // removed in one transaction
+inline constexpr std::size_t damages_listed_max = 1000;   // of a data directory; more are counted
+inline constexpr std::chrono::seconds prune_every_min{1}; // between rounds; invalid_config
+inline constexpr std::size_t prune_records_max = 512;     // removed in one transaction
 inline constexpr std::size_t store_reserve_bytes =
   4u << 20; // beyond the map, so that a full store can delete
 

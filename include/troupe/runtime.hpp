@@ -34,6 +34,18 @@ enum class durability : std::uint8_t {
   exit,  ///< one checkpoint when the run ends, pauses or fails
 };
 
+/// What happens when a run is asked for on a thread that another run of this runtime is busy with:
+/// a run's turn ends when it has ended and its last save was answered. Runs on different threads
+/// never wait for each other. Source: langgraph_sdk/schema.py, MultitaskStrategy; `take_over` is
+/// troupe's.
+enum class multitask_strategy : std::uint8_t {
+  take_over, ///< it begins at once; the other one gets `conflict` when it stores again
+  reject,    ///< it is refused with `conflict`
+  enqueue,   ///< it waits for its turn, first come first served
+  interrupt, ///< the other one is cancelled, what it stored stays; then it begins, before the queue
+  rollback,  ///< likewise, and first the thread becomes what it was before the other one began
+};
+
 /// What a stream carries.
 /// Source: langgraph/types.py, StreamMode; spec/streaming.md.
 enum class stream_mode : std::uint8_t {
@@ -51,6 +63,8 @@ std::string_view to_string(stream_mode mode) noexcept;
 result<stream_mode> parse_stream_mode(std::string_view name);
 std::string_view to_string(durability d) noexcept;
 result<durability> parse_durability(std::string_view name);
+std::string_view to_string(multitask_strategy s) noexcept;
+result<multitask_strategy> parse_multitask_strategy(std::string_view name);
 std::ostream& operator<<(std::ostream& out, stream_mode mode);
 
 /// A hand on a run in flight: copies share one state; safe from any thread and (request_drain,
@@ -98,6 +112,9 @@ struct run_config {
   std::string checkpoint_id = {}; ///< empty: the newest
   std::string checkpoint_ns = {}; ///< state access only
   troupe::durability durability = troupe::durability::async;
+  /// While a run waits for its turn, its control can cancel it; no time-out runs. A body must not
+  /// wait for a run on its own thread: that one waits for the body's run.
+  multitask_strategy multitask = multitask_strategy::take_over;
   std::uint32_t recursion_limit = limits::recursion_limit_default; ///< super-steps, at least 1
   std::uint32_t max_concurrency = 0;                               ///< tasks at once; 0: no bound
   std::chrono::milliseconds step_timeout{0};                       ///< of one super-step; 0: none
@@ -305,7 +322,8 @@ public:
 
   /// Runs until the graph ends or pauses; lends the calling thread to the run.
   /// Errors: those of the nodes (node_failed …), invalid_update, graph_recursion, empty_input,
-  ///         invalid_config, unknown_interrupt, ambiguous_resume, graph_drained, storage codes.
+  ///         invalid_config, unknown_interrupt, ambiguous_resume, graph_drained, storage codes;
+  ///         of a run that had to wait (run_config::multitask) also overloaded.
   ///         What was stored before a failure stays, finished tasks of the failed step included.
   result<run_result> try_invoke(const run_input& input, const run_config& config = {}) const;
 
@@ -392,6 +410,15 @@ public:
   }
 };
 
+/// What a runtime removes of its saver's threads by itself, one thread after the other, in the
+/// background. A failure is logged and tried again with the next round.
+struct pruning {
+  retention keep = {}; ///< of each thread
+  /// Threads whose newest checkpoint is older are deleted, unless a run of this runtime is on them.
+  std::optional<std::chrono::seconds> thread_ttl = std::nullopt;
+  std::chrono::seconds every{3600}; ///< between rounds; at least limits::prune_every_min
+};
+
 /// Shape:  without `saver` and with an empty `data_dir`, threads are not stored. Where no `keyring`
 ///         is given, keyring::from_environment() says whether what is stored in `data_dir` is
 ///         encrypted.
@@ -403,6 +430,7 @@ struct runtime_options {
   std::shared_ptr<troupe::node_cache> cache = nullptr;      ///< of nodes with a cache_policy
   std::size_t worker_threads = 0; ///< of an own actor system; 0: as many as cores
   std::size_t blocking_threads = limits::blocking_threads_max; ///< bound of the blocking lane
+  std::optional<pruning> prune = std::nullopt;                 ///< needs a saver
 };
 
 /// Runs graphs. Ends all it started when destroyed: runs in flight end with runtime_stopped, what

@@ -156,6 +156,20 @@ enum class save_ack : std::uint8_t {
   durable,  ///< it, and everything submitted before it, survives a power cut
 };
 
+/// What a thread was before a run began on it, as far as the run can have changed it.
+/// Shape:  `after_id`: what was made since has a greater checkpoint id. `heads`: checkpoints that
+///         the run, and those within it, went on from, each with the writes it had; each once.
+///         `claim`: the run's.
+struct rewind_point {
+  struct head {
+    checkpoint_ref ref;
+    std::vector<pending_write> writes;
+  };
+  std::string after_id;
+  std::vector<head> heads = {};
+  std::optional<thread_claim> claim = std::nullopt;
+};
+
 /// What prune() leaves of a thread. In each of its namespaces a checkpoint stays when one of the
 /// rules names it, or when one that stays can't be read without it (delta channels). Of a namespace
 /// within the thread, only checkpoints whose parents above stay are looked at: the others go, too.
@@ -187,6 +201,7 @@ struct thread_info {
   std::string checkpoint_id; // the newest of the root namespace, else of any
   std::string ts;
   std::size_t checkpoints = 0; // in all namespaces
+  std::uint64_t bytes = 0;     // of its records, without what pages waste; 0: not known
 };
 
 /// Stores threads. All members may be called from any thread at once and block, but for submit.
@@ -263,6 +278,16 @@ public:
   /// Errors: as prune.
   /// Source: langgraph/checkpoint/base, delete_for_runs.
   virtual result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids);
+
+  /// Undoes a run that ended: removes all checkpoints of the thread with a greater id than
+  /// `to.after_id`, with their writes, in all namespaces, and gives each of the heads the writes it
+  /// had; a head that is gone stays so. A thread that is left without checkpoints and writes is
+  /// deleted.
+  /// Errors: as put; conflict when another one than the claim's run wrote to the thread last;
+  ///         unsupported by this saver: invalid_config. All of it is done, or nothing (values that
+  ///         no checkpoint has any more may stay until prune()).
+  /// Source: troupe.
+  virtual result<void> rewind(const std::string& thread_id, const rewind_point& to);
 
   /// All threads, by id.
   virtual result<std::vector<thread_info>> threads() = 0;

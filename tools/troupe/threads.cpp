@@ -19,7 +19,8 @@ std::string line_of(const thread_info& t) {
   return json_line("thread", {{"thread", to_json(t.thread_id)},
                               {"checkpoint_id", to_json(t.checkpoint_id)},
                               {"ts", to_json(t.ts)},
-                              {"checkpoints", std::to_string(t.checkpoints)}});
+                              {"checkpoints", std::to_string(t.checkpoints)},
+                              {"bytes", std::to_string(t.bytes)}});
 }
 
 int list_threads(const std::string& data_dir, bool json) {
@@ -37,7 +38,8 @@ int list_threads(const std::string& data_dir, bool json) {
     auto id = one_line(t.thread_id);
     id.resize(width, ' ');
     std::cout << out.paint(style::bold, id) << "  " << t.ts << "  " << t.checkpoints
-              << (t.checkpoints == 1 ? " checkpoint\n" : " checkpoints\n");
+              << (t.checkpoints == 1 ? " checkpoint  " : " checkpoints  ") << bytes_text(t.bytes)
+              << "\n";
   }
   if (threads.empty() && !json)
     std::cerr << "no threads in " << data_dir << "\n";

@@ -1,0 +1,40 @@
+// A wait for a turn on a thread: by a thread that has time, or by a job of the blocking lane.
+#pragma once
+
+#include "coordinator/runtime_core.hpp"
+
+namespace troupe {
+
+/// A place in the queue of the run's thread. The run's control gives it up when it cancels; the
+/// runtime is not gone before this is.
+class awaited_turn {
+public:
+  awaited_turn(runtime_core& runtime, const run_shared& shared);
+  awaited_turn(const awaited_turn&) = delete;
+  awaited_turn& operator=(const awaited_turn&) = delete;
+  /// Gives the place up, if the turn has not come.
+  ~awaited_turn();
+
+  /// Errors: cancelled, overloaded, runtime_stopped.
+  /// Blocks: until the turn has come.
+  result<void> wait();
+
+  /// Calls `job` with the same on a thread of the blocking lane. The last reference to this is
+  /// dropped there.
+  static void then(const std::shared_ptr<awaited_turn>& turn,
+                   std::function<void(result<void>)> job);
+
+private:
+  struct answer {
+    latch told;
+    result<void> how;
+  };
+  runtime_core& runtime_;
+  claim_ptr claim_;
+  std::string thread_id_;
+  run_control control_;
+  bool admitted_;
+  std::shared_ptr<answer> answer_ = std::make_shared<answer>();
+};
+
+} // namespace troupe

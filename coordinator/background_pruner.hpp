@@ -1,0 +1,83 @@
+// Pruning and deleting threads by themselves, on a thread of their own.
+//
+// Invariants:
+//  - A thread is deleted only while its turn is held here: no run of this runtime is on it.
+//  - The saver is asked for one thread at a time, so that the end waits for one at most.
+#pragma once
+
+#include "coordinator/thread_turns.hpp"
+
+#include <troupe/runtime.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace troupe {
+
+/// Errors: invalid_config.
+result<void> check_pruning(const pruning& how);
+
+/// What is to be done with threads.
+struct upkeep_plan {
+  std::vector<thread_info> remove; // they are too old
+  std::vector<thread_info> prune;
+};
+
+/// Shape:  a thread without a time is never too old; one that has no more checkpoints than are kept
+///         is left alone.
+upkeep_plan plan_upkeep(std::vector<thread_info> threads, const pruning& how,
+                        std::chrono::system_clock::time_point now);
+
+class background_pruner {
+public:
+  using clock = std::chrono::system_clock;
+  using logger = std::function<void(const std::string&)>;
+
+  /// Does nothing until it is started.
+  /// Shape:  `log` gets a line for each round that removed something, `warn` one for each failure
+  ///         that is not that of the round before.
+  background_pruner(pruning how, std::shared_ptr<saver> store, std::shared_ptr<thread_turns> turns,
+                    logger log, logger warn);
+  ~background_pruner() { stop(); }
+
+  void start();
+  /// Ends the thread, after what it is doing to one thread.
+  void stop();
+
+  /// One round. Thread: one at a time. Blocks: on the saver.
+  void round(clock::time_point now);
+
+private:
+  struct removed {
+    std::size_t threads = 0;
+    prune_report within;
+  };
+  void run();
+  result<void> look_after_all(clock::time_point now, removed& done);
+  result<void> remove(const thread_info& thread, clock::time_point now, removed& done);
+  result<void> prune(const thread_info& thread, removed& done);
+  void report(const result<void>& how, const removed& done);
+
+  const pruning how_;
+  const std::shared_ptr<saver> store_;
+  const std::shared_ptr<thread_turns> turns_;
+  const logger log_, warn_;
+  /// Threads of which nothing went: as long as they stay so, nothing will.
+  std::unordered_map<std::string, std::pair<std::string, std::size_t>> unchanged_;
+  std::string last_failure_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+} // namespace troupe
