@@ -180,7 +180,7 @@ result<void> lmdb_writer::check(const save_request& request) {
       return newest.error();
     return *newest == goes_on_from(request) ? result<void>{} : was_overtaken(request);
   }
-  if (!request.put || request.put->parent_id.empty())
+  if (!needs_parent(request))
     return {};
   auto there = has_parent(request);
   if (!there)

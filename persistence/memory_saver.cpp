@@ -59,8 +59,7 @@ void store_checkpoint(stored_namespace& ns, const checkpoint_put& put) {
 }
 
 bool has_parent(const stored_namespace& ns, const save_request& request) {
-  const auto& parent = request.put->parent_id;
-  return parent.empty() || ns.checkpoints.contains(parent);
+  return ns.checkpoints.contains(request.put->parent_id);
 }
 
 thread_summary summarize(const stored_thread& thread) {
@@ -292,7 +291,7 @@ private:
       if ((all.empty() ? std::string{} : std::prev(all.end())->first) != goes_on_from(request))
         return was_overtaken(request);
     }
-    if (request.claim && request.put && !has_parent(ns, request))
+    if (needs_parent(request) && !has_parent(ns, request))
       return parent_is_gone(request);
     if (request.claim)
       thread.owner = request.claim->owner;

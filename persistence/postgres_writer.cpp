@@ -294,7 +294,7 @@ result<void> postgres_writer::check_parent(const save_request& request, locked_t
       return chain.error();
     return (*chain)->newest == goes_on_from(request) ? result<void>{} : was_overtaken(request);
   }
-  if (!request.claim || !request.put || request.put->parent_id.empty())
+  if (!needs_parent(request))
     return {};
   const auto& parent = request.put->parent_id;
   auto chain = find_chain(request, thread);

@@ -148,6 +148,11 @@ result<void> check_rewind(const std::string& thread_id, const rewind_point& to,
                                    "is now stays"};
 }
 
+bool needs_parent(const save_request& request) noexcept {
+  return request.claim && request.put && !request.put->parent_id.empty()
+         && request.put->new_versions.size() < request.put->checkpoint.channel_versions.size();
+}
+
 error parent_is_gone(const save_request& request) {
   return {errc::conflict, "store a step of thread `" + request.ref.thread_id + "`: checkpoint `"
                             + request.put->parent_id

@@ -65,6 +65,9 @@ error was_overtaken(const save_request& request);
 result<void> check_rewind(const std::string& thread_id, const rewind_point& to,
                           std::uint64_t owner);
 
+/// Whether a run's request holds a checkpoint with channels that only its parent's values are of.
+bool needs_parent(const save_request& request) noexcept;
+
 /// Why a request with a claim is refused whose checkpoint goes on from one that was removed: what
 /// it did not change is stored no more. A conflict.
 error parent_is_gone(const save_request& request);

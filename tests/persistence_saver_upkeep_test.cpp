@@ -143,16 +143,16 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_run_that_goes_on_from_a_removed_checkpoint_is_re
   auto& s = *on.saver;
   put_line(s, {}, 3);
   s.prune({"t"}).value();
-  auto store = [&s](unsigned parent) {
-    save_request request{{"t", "", {}},
-                         {},
-                         test::make_put(checkpoint_id(9), checkpoint_id(parent), {{"n", 0}}),
-                         thread_claim{0, 5}};
+  auto store = [&s](unsigned n, unsigned parent, std::vector<std::string> moved) {
+    auto p = test::make_put(checkpoint_id(n), checkpoint_id(parent), {{"n", 0}, {"s", "same"}});
+    p.new_versions = std::move(moved);
+    save_request request{{"t", "", {}}, {}, std::move(p), thread_claim{0, 5}};
     return test::submit(s, std::move(request), save_ack::durable).get();
   };
-  require_error(store(2), errc::conflict);
+  require_error(store(9, 2, {"n"}), errc::conflict);
   BOOST_TEST(s.thread_owner("t").value() == 0u);
-  BOOST_TEST(store(3).has_value());
+  BOOST_TEST(store(8, 2, {"n", "s"}).has_value()); // it needs nothing of its parent
+  BOOST_TEST(store(9, 3, {"n"}).has_value());
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_thread_id_that_can_not_be_is_refused, backend, backends) {

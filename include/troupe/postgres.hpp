@@ -34,7 +34,8 @@ struct postgres_options {
 /// number of savers, processes and hosts may share a schema; claims keep two runs from one thread.
 /// Durable means committed, as durable as the server's `synchronous_commit` makes it. A pooler in
 /// front must keep a session on one server connection (pgbouncer: pool_mode=session).
-/// Order:  one writer thread gathers requests into transactions, two round trips each, however many
+/// Order:  one writer thread gathers requests into transactions, three round trips each, however
+/// many
 ///         requests there are.
 /// Blocks: on the network, at most `connect_timeout` or `statement_timeout` and the margin at a
 ///         time. A lost connection is opened again: a read, and a transaction whose end is not
