@@ -390,6 +390,23 @@ BOOST_AUTO_TEST_CASE(an_index_whose_vectors_go_and_come_stays_right) {
     BOOST_TEST(first_numbers(index.rank(vector, nullptr, 1), 1).front() == number);
 }
 
+BOOST_DATA_TEST_CASE(what_a_filter_leaves_is_found_where_the_graph_would_not_look,
+                     make(store_kinds), kind) {
+  auto index = plane(vector_distance::l2);
+  index.exact_max = 10;
+  use_index(kind, index);
+  std::vector<store_op> puts;
+  for (int i = 0; i < 300; ++i)
+    puts.push_back(
+      store_put{{"a"}, std::to_string(i), value{{"text", std::to_string(i) + " 1"}, {"n", i}}});
+  items->batch(puts).value();
+  for (int i = 0; i < 8; ++i)
+    items->search({.query = "0 0"}).value(); // the graph follows
+  auto found = items->search({.filter = value{{"n", 0}}, .limit = 1, .query = "299 1"}).value();
+  BOOST_REQUIRE(found.size() == 1u);
+  BOOST_TEST(found[0].score.value_or(0) == -299.0);
+}
+
 // Any puts and removals: a search by meaning gives what a plain comparison with all gives. With a
 // graph it may miss some, but what it gives is right, and one that asks for all gets all.
 BOOST_DATA_TEST_CASE(any_searches_by_meaning_have_the_answers_of_a_plain_comparison,
