@@ -36,6 +36,12 @@ awaited_turn::awaited_turn(runtime_core& runtime, const run_shared& shared)
 }
 
 awaited_turn::~awaited_turn() {
+  finish();
+}
+
+void awaited_turn::finish() {
+  if (finished_.exchange(true))
+    return;
   control_hooks::remove(control_, claim_.get());
   runtime_.turns()->leave(thread_id_, claim_.get(), given_up(thread_id_));
   if (admitted_)
@@ -47,15 +53,20 @@ result<void> awaited_turn::wait() {
   return answer_->how;
 }
 
-// Told with the control's lock held, perhaps, which the end of the wait takes.
+// Told with the control's lock held, perhaps, which the end of the wait takes: so that is in the
+// job, whoever drops the last reference.
 void awaited_turn::then(const std::shared_ptr<awaited_turn>& turn,
                         std::function<void(result<void>)> job) {
   turn->answer_->told.when_open([turn, job = std::move(job)] {
     auto& services = turn->runtime_.shared();
-    if (services.pool.submit([turn, job] { job(turn->answer_->how); }))
+    if (services.pool.submit([turn, job] {
+          job(turn->answer_->how);
+          turn->finish();
+        }))
       return;
     services.clock.after({}, [turn, job] {
       job(error{errc::overloaded, "start a run: blocking_queue_max jobs wait already"});
+      turn->finish();
     });
   });
 }

@@ -19,12 +19,14 @@ public:
   /// Blocks: until the turn has come.
   result<void> wait();
 
-  /// Calls `job` with the same on a thread of the blocking lane. The last reference to this is
-  /// dropped there.
+  /// Calls `job` with the same on a thread of the blocking lane. The wait ends
+  /// behind it.
   static void then(const std::shared_ptr<awaited_turn>& turn,
                    std::function<void(result<void>)> job);
 
 private:
+  void finish();
+
   struct answer {
     latch told;
     result<void> how;
@@ -34,6 +36,7 @@ private:
   std::string thread_id_;
   run_control control_;
   bool admitted_;
+  std::atomic<bool> finished_{false};
   std::shared_ptr<answer> answer_ = std::make_shared<answer>();
 };
 

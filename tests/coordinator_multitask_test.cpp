@@ -173,6 +173,7 @@ BOOST_AUTO_TEST_CASE(who_waits_when_the_runtime_goes_is_told_so) {
   auto first = b.begin();
   auto second = b.runs.start(says("1"), with(strategy::enqueue));
   auto third = b.runs.start(says("2"), with(strategy::enqueue));
+  b.runs = app<>{nullptr}; // it must not outlive the runtime
   std::thread end{[&] { b.rt.reset(); }};
   BOOST_TEST((code_of(second.get()) == errc::runtime_stopped));
   BOOST_TEST((code_of(third.get()) == errc::runtime_stopped));
