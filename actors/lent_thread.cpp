@@ -37,6 +37,7 @@ void lent_thread::exec_later(caf::resumable* job) {
 
 void lent_thread::lend() {
   std::lock_guard lock{mutex_};
+  logger_.emplace();
   lent_ = true;
   pushed_.store(false, std::memory_order_relaxed);
 }
@@ -54,6 +55,7 @@ void lent_thread::give_back() {
     resume(job);
   }
   current_unit = outer;
+  logger_.reset();
 }
 
 void lent_thread::poke() {

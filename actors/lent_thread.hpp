@@ -6,6 +6,8 @@
 //  - what is pushed while nobody lends goes to the scheduler: nothing is lost.
 #pragma once
 
+#include "actors/logger_reference.hpp"
+
 #include <caf/execution_unit.hpp>
 #include <caf/fwd.hpp>
 #include <caf/resumable.hpp>
@@ -15,6 +17,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -52,6 +55,7 @@ private:
   std::vector<caf::resumable*> foreign_; // pushed by other threads
   std::atomic<bool> pushed_{false};      // foreign_ is not empty, or somebody poked
   bool lent_ = false;
+  std::optional<logger_reference> logger_; // of the thread that is lent
   bool asleep_ = false;
 };
 

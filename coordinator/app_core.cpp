@@ -1,6 +1,7 @@
 // The ways into a loaded graph.
 #include "coordinator/app_core.hpp"
 
+#include "actors/logger_reference.hpp"
 #include "actors/tell.hpp"
 #include "coordinator/awaited_turn.hpp"
 #include "coordinator/delta_values.hpp"
@@ -395,6 +396,7 @@ void app_core::expire_later() {
 }
 
 caf::actor app_core::handle() {
+  logger_reference reference;
   std::lock_guard lock{mutex_};
   if (!handle_ && !closed_) {
     auto card = runtime_.shared().actors.add("graph", graph_.name(), nullptr);

@@ -2,6 +2,7 @@
 #include "coordinator/runtime_core.hpp"
 
 #include "actors/log.hpp"
+#include "actors/logger_reference.hpp"
 #include "actors/saver_actor.hpp"
 #include "actors/tell.hpp"
 #include "coordinator/app_core.hpp"
@@ -58,6 +59,7 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
     cache_{options.cache},
     services_{options.blocking_threads},
     random_{std::random_device{}()} {
+  logger_reference reference;
   if (!outside) {
     config_ = make_config(options);
     own_ = std::make_unique<caf::actor_system>(*config_);
@@ -78,6 +80,7 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
 }
 
 std::shared_ptr<saver_link> runtime_core::make_saver_link(std::shared_ptr<troupe::saver> saver) {
+  logger_reference reference;
   auto card = services_.actors.add("saver", "saver", nullptr);
   auto actor = system_->spawn<saver_actor, caf::hidden + caf::lazy_init>(services_.actors, card,
                                                                          std::move(saver));
@@ -126,6 +129,7 @@ std::uint64_t runtime_core::random() {
 
 run_group runtime_core::spawn_group(const std::shared_ptr<const group_context>& context,
                                     caf::execution_unit* unit) {
+  logger_reference reference;
   auto card = services_.actors.add("run", context->plan->options.name,
                                    std::make_shared<group_card>());
   caf::actor_config cfg{unit};

@@ -106,6 +106,17 @@ BOOST_AUTO_TEST_CASE(a_thousand_runtimes_start_and_end_some_with_a_run_in_flight
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_runtime_may_end_on_another_thread_than_those_that_used_it) {
+  auto rt = std::make_unique<runtime>(with_memory());
+  {
+    auto app = rt->load(three_nodes([](const std::string&) {}));
+    app.invoke({}, {.thread_id = "t"});
+    app.start({}, {.thread_id = "u"}).get().value();
+  }
+  std::thread{[&rt] { rt.reset(); }}.join();
+  BOOST_TEST(!rt);
+}
+
 BOOST_AUTO_TEST_CASE(a_runtime_that_stops_ends_the_run_another_thread_waits_for) {
   gate hold;
   auto rt = std::make_unique<runtime>(with_memory());

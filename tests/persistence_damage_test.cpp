@@ -1,6 +1,7 @@
 // Damaged stores: every byte of every kind of record, and files that are no store.
 #include "persistence/lmdb_env.hpp"
 #include "persistence/lmdb_files.hpp"
+#include "persistence/lmdb_index.hpp"
 #include "persistence/lmdb_pages.hpp"
 #include "persistence/lmdb_reader.hpp"
 #include "persistence/record.hpp"
@@ -75,9 +76,11 @@ template <class Fn> int as_nobody(Fn fn) {
 
 std::map<std::string, std::string> all_records(const lmdb_txn& txn) {
   std::map<std::string, std::string> all;
-  lmdb_cursor at{txn};
-  for (auto more = at.seek(std::string_view{"\0", 1}).value(); more; more = at.next().value())
-    all.emplace(at.key(), at.data());
+  auto add = [&all](auto key, auto data) -> result<void> {
+    all.emplace(key, data);
+    return {};
+  };
+  scan_all(txn, add).value();
   return all;
 }
 

@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(an_index_is_rid_of_what_others_removed) {
   for (int round = 0; round < 3; ++round) {
     std::vector<store_op> puts;
     for (int i = 0; i < 1500; ++i)
-      puts.push_back(store_put{{"a"}, std::to_string(i), value{{"text", std::to_string(i)}}});
+      puts.emplace_back(store_put{{"a"}, std::to_string(i), value{{"text", std::to_string(i)}}});
     theirs->batch(puts).value();
     BOOST_TEST((keys(*mine, std::to_string(round), 1) == texts{std::to_string(round)}));
   }

@@ -275,7 +275,7 @@ bool is_named(const std::vector<checkpoint_tuple>& all, std::size_t i, const ret
 
 // Whatever goes, what stays is as it was, and stays so while the thread goes on.
 BOOST_AUTO_TEST_CASE_TEMPLATE(pruning_changes_nothing_of_what_stays, backend, backends) {
-  for (unsigned seed = 0; seed < 40; ++seed) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
     backend on;
     auto& s = *on.saver;
     random_thread thread{s, seed};

@@ -225,7 +225,8 @@ BOOST_DATA_TEST_CASE(many_texts_are_embedded_in_several_calls, make(store_kinds)
   use_index(kind, index);
   std::vector<store_op> puts;
   for (std::size_t i = 0; i < limits::embedding_batch_max + 1; ++i)
-    puts.push_back(store_put{{"a"}, std::to_string(i), value{{"text", std::to_string(i) + " 1"}}});
+    puts.emplace_back(
+      store_put{{"a"}, std::to_string(i), value{{"text", std::to_string(i) + " 1"}}});
   items->batch(puts).value();
   BOOST_TEST((sizes == std::vector<std::size_t>{limits::embedding_batch_max, 1}));
   BOOST_TEST((keys({.limit = 1, .query = "0 1"}) == texts{"0"}));
@@ -397,7 +398,7 @@ BOOST_DATA_TEST_CASE(what_a_filter_leaves_is_found_where_the_graph_would_not_loo
   use_index(kind, index);
   std::vector<store_op> puts;
   for (int i = 0; i < 300; ++i)
-    puts.push_back(
+    puts.emplace_back(
       store_put{{"a"}, std::to_string(i), value{{"text", std::to_string(i) + " 1"}, {"n", i}}});
   items->batch(puts).value();
   for (int i = 0; i < 8; ++i)
@@ -434,7 +435,7 @@ BOOST_DATA_TEST_CASE(any_searches_by_meaning_have_the_answers_of_a_plain_compari
       place at{spaces[random() % spaces.size()], std::to_string(random() % 60)};
       if (random() % 4 == 0) {
         known.erase(at);
-        ops.push_back(store_put{at.first, at.second, {}});
+        ops.emplace_back(store_put{at.first, at.second, {}});
         continue;
       }
       vectors own;
@@ -445,7 +446,8 @@ BOOST_DATA_TEST_CASE(any_searches_by_meaning_have_the_answers_of_a_plain_compari
       }
       auto n = static_cast<int>(random() % 3);
       known[at] = {n, own};
-      ops.push_back(store_put{at.first, at.second, value{{"t", value::list(own_texts)}, {"n", n}}});
+      ops.emplace_back(
+        store_put{at.first, at.second, value{{"t", value::list(own_texts)}, {"n", n}}});
     }
     items->batch(ops).value();
 

@@ -169,7 +169,7 @@ BOOST_DATA_TEST_CASE(sweep_says_how_many_items_it_removed, make(store_kinds), ki
   use(kind, with_ttl({.sweep_interval = store_forever}));
   std::vector<store_op> puts;
   for (int i = 0; i < 1200; ++i) // more than one change sweeps
-    puts.push_back(store_put{{"a"}, std::to_string(i), value::map(), {}, i < 1100 ? 1s : 3s});
+    puts.emplace_back(store_put{{"a"}, std::to_string(i), value::map(), {}, i < 1100 ? 1s : 3s});
   items->batch(puts).value();
   now += 2s;
   put({"a"}, "k", value::map());
