@@ -27,7 +27,8 @@ void run_loop::keep_writes(const slot& s, const task_write_list& writes) {
 // A plain answer is stored until its step is over, and used once: who took it may be a task further
 // in, or one that stores nothing itself. The path it is stored with says so.
 void run_loop::mark_answer_taken() {
-  if (!answer_given_ || nested() || shared_->answer_waits())
+  // Behind an input's checkpoint it is stored no more.
+  if (!answer_given_ || !pending_.answer || nested() || shared_->answer_waits())
     return;
   answer_given_ = false;
   for (auto& task : unsaved_) // with durability exit it was not stored yet, and need not be

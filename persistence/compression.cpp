@@ -1,6 +1,9 @@
 #include "persistence/compression.hpp"
 
 #include <zstd.h>
+#include <zstd_errors.h>
+
+#include <new>
 
 namespace troupe {
 
@@ -44,12 +47,14 @@ bool decompressor::decompress(std::string_view frame, std::size_t text_bytes_max
   if (!context_)
     context_.reset(ZSTD_createDCtx());
   if (!context_)
-    return false;
+    throw std::bad_alloc{}; // it is no fault of the frame's
   out.resize(size);
   auto got = ZSTD_decompressDCtx(context_.get(), out.data(), out.size(), frame.data(),
                                  frame.size());
   if (got == size) // errors are sizes above every limit, too
     return true;
+  if (ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation)
+    throw std::bad_alloc{};
   out.clear();
   return false;
 }

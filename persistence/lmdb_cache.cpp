@@ -26,12 +26,6 @@ error advised(const error& err) {
            : error{err.code(), err.message() + ": if it is a cache, it can be deleted"};
 }
 
-// Before anything is read.
-result<void> cover_pages(lmdb_env& env) {
-  auto txn = env.begin_write();
-  return txn ? env.cover_pages() : txn.error();
-}
-
 class lmdb_cache final : public node_cache {
 public:
   static result<std::unique_ptr<node_cache>> open(const std::filesystem::path& dir,
@@ -41,8 +35,6 @@ public:
     auto env = lmdb_env::open(dir / cache_file, map_size);
     if (!env)
       return advised(env.error());
-    if (auto covered = cover_pages(**env); !covered)
-      return covered.error();
     std::unique_ptr<lmdb_cache> cache{new lmdb_cache{std::move(*env)}};
     if (auto ready = cache->update([](cache_change&) { return result<void>{}; }); !ready)
       return ready.error();

@@ -55,6 +55,34 @@ meaning meaning_of(int rc) {
   }
 }
 
+// How much the file is shorter than its pages; nothing when it is not. Touches only the first
+// pages.
+std::optional<off_t> missing_end(MDB_env* env, int fd) {
+  MDB_envinfo info{};
+  MDB_stat stat{};
+  mdb_env_info(env, &info);
+  mdb_env_stat(env, &stat);
+  struct stat file {};
+  auto size = static_cast<off_t>((info.me_last_pgno + 1) * stat.ms_psize);
+  return fstat(fd, &file) == 0 && file.st_size < size ? std::optional{size} : std::nullopt;
+}
+
+// Makes the file as long as its pages say. A file cut short by damage would otherwise end the
+// process when it is read (SIGBUS). Alone, so that nobody else makes it longer meanwhile.
+int cover_pages(MDB_env* env) {
+  int fd = -1;
+  mdb_env_get_fd(env, &fd);
+  if (!missing_end(env, fd))
+    return 0;
+  MDB_txn* alone = nullptr;
+  if (auto rc = mdb_txn_begin(env, nullptr, 0, &alone); rc != 0)
+    return rc;
+  auto size = missing_end(env, fd);
+  auto rc = size && ftruncate(fd, *size) != 0 ? errno : 0;
+  mdb_txn_abort(alone);
+  return rc;
+}
+
 } // namespace
 
 error lmdb_error(int rc, std::string_view doing, const std::filesystem::path& file) {
@@ -221,6 +249,8 @@ result<void> lmdb_env::open_file() {
   if (rc == 0)
     rc = mdb_env_open(env, file_.c_str(), flags, 0600);
   crash_point("open.after");
+  if (rc == 0)
+    rc = cover_pages(env);
   MDB_txn* txn = nullptr;
   if (rc == 0)
     rc = mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn);
@@ -345,20 +375,6 @@ int lmdb_env::why_short() const {
 void lmdb_env::clear_dead_readers() {
   int cleared = 0;
   mdb_reader_check(env_, &cleared);
-}
-
-result<void> lmdb_env::cover_pages() {
-  MDB_envinfo info{};
-  MDB_stat stat{};
-  mdb_env_info(env_, &info);
-  mdb_env_stat(env_, &stat);
-  int fd = -1;
-  mdb_env_get_fd(env_, &fd);
-  struct stat file {};
-  auto size = static_cast<off_t>((info.me_last_pgno + 1) * stat.ms_psize);
-  if (fstat(fd, &file) == 0 && file.st_size < size && ftruncate(fd, size) != 0)
-    return failure(errno, "open the store");
-  return {};
 }
 
 // LMDB keeps the numbers of free pages, by transaction, in its first database: a count each, then

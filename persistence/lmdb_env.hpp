@@ -154,10 +154,6 @@ public:
   /// Frees pages that readers of dead processes pin.
   void clear_dead_readers();
 
-  /// Makes the file as long as its pages say. A file cut short by damage would otherwise end the
-  /// process when it is read (SIGBUS). Only inside a write transaction.
-  result<void> cover_pages();
-
   /// Units:  bytes of pages; `used` hold something or are LMDB's own.
   struct sizes {
     std::uint64_t file = 0;

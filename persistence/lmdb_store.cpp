@@ -231,13 +231,6 @@ private:
   explicit lmdb_backend(std::unique_ptr<lmdb_env> env) : env_{std::move(env)} {}
 
   result<void> set_up() {
-    {
-      auto txn = env_->begin_write();
-      if (!txn)
-        return txn.error();
-      if (auto covered = env_->cover_pages(); !covered)
-        return covered;
-    }
     auto done = try_change([](store_change&) { return result<void>{}; });
     return done ? result<void>{} : done.error();
   }

@@ -27,9 +27,7 @@ result<void> lmdb_writer::prepare() {
   if (!txn)
     return txn.error();
   txn_.emplace(std::move(*txn));
-  auto ready = env_.cover_pages();
-  if (ready)
-    ready = load_meta();
+  auto ready = load_meta();
   crash_point("prepare.begun");
   if (ready)
     ready = env_.make_trees(*txn_);

@@ -15,7 +15,7 @@ from programs import json_lines, programs_folder, run  # noqa: E402
 
 BIN = programs_folder(sys.argv[1])
 DONE, STORAGE = 0, 5
-SIZE = "1m"
+SIZE = "4m"
 INSIDE = "TROUPE_TEST_SMALL_DISK"  # the folder, in the process that has mounted it
 
 
