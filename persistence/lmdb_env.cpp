@@ -98,7 +98,8 @@ error lmdb_error(int rc, std::string_view doing, const std::filesystem::path& fi
 lmdb_txn::lmdb_txn(lmdb_txn&& other) noexcept
   : env_{other.env_},
     lock_{std::move(other.lock_)},
-    txn_{std::exchange(other.txn_, nullptr)} {}
+    txn_{std::exchange(other.txn_, nullptr)},
+    changes_{other.changes_} {}
 
 lmdb_txn::~lmdb_txn() {
   if (txn_)
@@ -119,6 +120,7 @@ result<std::optional<std::string_view>> lmdb_txn::get(std::string_view key) cons
 result<void> lmdb_txn::put(std::string_view key, std::string_view data) {
   auto k = as_val(key);
   auto d = as_val(data);
+  changes_ = true;
   if (auto rc = mdb_put(txn_, env_->dbi_of(key), &k, &d, 0); rc != 0)
     return env_->failure(rc, "write to the store");
   return {};
@@ -127,6 +129,7 @@ result<void> lmdb_txn::put(std::string_view key, std::string_view data) {
 result<void> lmdb_txn::erase(std::string_view key) {
   auto k = as_val(key);
   auto rc = mdb_del(txn_, env_->dbi_of(key), &k, nullptr);
+  changes_ = changes_ || rc == 0;
   if (rc != 0 && rc != MDB_NOTFOUND)
     return env_->failure(rc, "delete from the store");
   return {};
@@ -140,6 +143,7 @@ result<void> lmdb_txn::erase_all(std::string_view prefix) {
       return found.error();
     if (!*found || !at.key().starts_with(prefix))
       return {};
+    changes_ = true;
     auto key = as_val(at.key());
     auto rc = mdb_del(txn_, env_->dbi_of(prefix), &key, nullptr);
     if (rc != 0)
@@ -287,12 +291,14 @@ int lmdb_env::open_trees(MDB_txn* txn, unsigned flags) {
 }
 
 result<void> lmdb_env::make_trees(lmdb_txn& txn) {
+  txn.changes_ = true;
   if (auto rc = open_trees(txn.txn_, MDB_CREATE); rc != 0)
     return failure(rc, "make the store");
   return {};
 }
 
 result<void> lmdb_env::sort_into_trees(lmdb_txn& txn) {
+  txn.changes_ = true;
   MDB_cursor* at = nullptr;
   auto rc = mdb_cursor_open(txn.txn_, dbis_[0], &at);
   MDB_val key, data;

@@ -66,6 +66,8 @@ public:
 
   /// Of a write transaction: one more than that of the one committed before it, by any process.
   std::uint64_t id() const noexcept { return mdb_txn_id(txn_); }
+  /// Whether there is something to commit. Else LMDB gives the id away again.
+  bool changes() const noexcept { return changes_; }
   lmdb_env& env() const noexcept { return *env_; }
 
 private:
@@ -78,6 +80,7 @@ private:
   lmdb_env* env_;
   std::shared_lock<std::shared_mutex> lock_;
   MDB_txn* txn_ = nullptr;
+  bool changes_ = false;
 };
 
 /// A place in the ordered keys of one tree. Must not outlive its transaction.

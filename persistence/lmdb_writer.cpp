@@ -106,7 +106,7 @@ result<void> lmdb_writer::extend_map(bool extended) {
 }
 
 result<void> lmdb_writer::commit() {
-  auto id = txn_->id();
+  auto id = txn_->changes() ? txn_->id() : txn_->id() - 1;
   reopen_first_ = true; // also when there is no memory to say what failed
   auto committed = txn_->commit();
   txn_.reset();

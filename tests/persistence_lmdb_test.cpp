@@ -350,6 +350,28 @@ BOOST_AUTO_TEST_CASE(deleting_every_thread_leaves_nothing_behind) {
   BOOST_TEST(env->begin_read().value().entries() == 1u); // the meta record
 }
 
+// ---- other processes ----------------------------------------------------------------------------
+
+// A commit of nothing has no id of its own: the next one, whoever's, has it.
+BOOST_AUTO_TEST_CASE(what_others_stored_is_seen_behind_a_commit_of_nothing) {
+  auto s = open(dir);
+  s->put({"mine", "", ""}, numbered_put(1)).value();
+  s->delete_thread("no such thread").value();
+  auto child = fork();
+  BOOST_REQUIRE(child >= 0);
+  if (child == 0) {
+    auto theirs = open_lmdb_saver(dir);
+    _exit(theirs && (*theirs)->put({"theirs", "", ""}, numbered_put(2)) ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  BOOST_TEST(status == 0);
+  s->put({"mine too", "", ""}, numbered_put(3)).value(); // under a number nobody else has
+  BOOST_TEST(number_of(*s, "mine") == value(1));
+  BOOST_TEST(number_of(*s, "theirs") == value(2));
+  BOOST_TEST(number_of(*s, "mine too") == value(3));
+}
+
 // ---- full ---------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_full_map_is_reported_loses_nothing_and_can_be_emptied) {

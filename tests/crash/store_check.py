@@ -38,6 +38,8 @@ def chains(dump):
 
 def without_copies(dump):
     """What the runs stored, without the copies that are there to be pruned."""
+    if not isinstance(dump, list):
+        raise Violation(f"the store can not be read: {dump}")
     return [c for c in dump if not c["thread"].startswith("copy of ")]
 
 
