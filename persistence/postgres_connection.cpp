@@ -301,8 +301,9 @@ result<std::vector<postgres_rows>> postgres_connection::finish() {
       case PGRES_PIPELINE_SYNC: return answers;
       case PGRES_COMMAND_OK:
       case PGRES_TUPLES_OK:
-        if (seen < queued.size() && queued[seen++])
+        if (seen < queued.size() && queued[seen])
           answers.push_back(std::move(rows));
+        ++seen;
         break;
       default: {
         const char* state = PQresultErrorField(*next, PG_DIAG_SQLSTATE);

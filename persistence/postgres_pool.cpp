@@ -27,11 +27,12 @@ result<std::unique_ptr<postgres_connection>> postgres_pool::take() {
 void postgres_pool::give_back(std::unique_ptr<postgres_connection> connection) {
   {
     std::scoped_lock lock{mutex_};
+    auto was_lost = connection && connection->failure() == postgres_failure::lost;
     if (connection && connection->is_idle())
       idle_.push_back(std::move(connection));
     else
       --open_;
-    if (connection && connection->failure() == postgres_failure::lost) {
+    if (was_lost) {
       open_ -= idle_.size();
       idle_.clear();
     }

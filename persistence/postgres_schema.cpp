@@ -13,6 +13,7 @@ std::vector<postgres_migration> make_saver_migrations() {
     // Thread and chain numbers are handed out in blocks, so that a writer knows them without
     // asking.
     "CREATE SEQUENCE @.numbers INCREMENT BY 1024",
+    // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a statement over two lines
     "CREATE TABLE @.threads (thread_id bytea PRIMARY KEY, thread int8 NOT NULL UNIQUE, "
     "owner int8 NOT NULL DEFAULT 0)",
     "CREATE TABLE @.chains (chain int8 PRIMARY KEY, thread int8 NOT NULL, ns bytea NOT NULL)",

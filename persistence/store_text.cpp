@@ -10,7 +10,6 @@ namespace troupe {
 
 namespace {
 
-using detail::map_entry;
 using steps = std::span<const std::string>;
 
 error no_path(std::string_view path, std::string_view why) {

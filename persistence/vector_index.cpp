@@ -75,7 +75,8 @@ void vector_index::remove(std::uint64_t number) {
   if (at == slots_of_.end())
     return;
   auto group = group_sizes_.find(owners_[at->second.front()].group);
-  if ((group->second -= at->second.size()) == 0)
+  group->second -= at->second.size();
+  if (group->second == 0)
     group_sizes_.erase(group);
   for (auto slot : at->second) {
     owners_[slot].number = 0;
