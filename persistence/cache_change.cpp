@@ -34,16 +34,12 @@ result<cache_change> cache_change::begin(lmdb_env& env) {
 
 result<void> cache_change::load_meta() {
   auto key = cache_meta_key();
-  auto stored = txn_.get(key);
+  auto stored = find_meta(txn_, key, "cache");
   if (!stored)
     return stored.error();
   has_changed_ = !*stored;
-  if (!*stored && txn_.entries() == 0)
-    return {};
   if (!*stored)
-    return troupe::error{errc::checkpoint_corrupt, "open the cache: another program's LMDB file: "
-                                                     + txn_.env().file().string()
-                                                     + ": choose another directory"};
+    return {};
   auto payload = open_record(**stored, key, record_kind::meta);
   auto meta = payload ? read_cache_meta(*payload) : payload.error();
   if (!meta && meta.error().code() == errc::format_too_new)

@@ -44,16 +44,12 @@ result<item_change> item_change::begin(lmdb_env& env) {
 
 result<void> item_change::load_meta() {
   auto key = items_meta_key();
-  auto stored = txn_.get(key);
+  auto stored = find_meta(txn_, key, "store");
   if (!stored)
     return stored.error();
   has_changed_ = !*stored;
-  if (!*stored && txn_.entries() == 0)
-    return {};
   if (!*stored)
-    return troupe::error{errc::checkpoint_corrupt, "open the store: another program's LMDB file: "
-                                                     + txn_.env().file().string()
-                                                     + ": choose another directory"};
+    return {};
   auto payload = open_record(**stored, key, record_kind::meta);
   auto meta = payload ? read_items_meta(*payload) : payload.error();
   if (!meta)

@@ -235,6 +235,15 @@ std::optional<std::uint64_t> take_number(std::string_view& rest) {
   return n;
 }
 
+std::optional<value_key_parts> take_value_key(std::string_view rest) {
+  auto number = take_number(rest);
+  auto tag = take_number(rest);
+  auto channel = take_number(rest);
+  if (!number || !tag || !channel || !rest.empty())
+    return std::nullopt;
+  return value_key_parts{{*number, *tag}, *channel};
+}
+
 std::optional<std::string> take_id(std::string_view& rest) {
   if (rest.empty())
     return std::nullopt;

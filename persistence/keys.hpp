@@ -86,6 +86,14 @@ store_key behind(const store_key& prefix);
 std::optional<std::uint64_t> take_number(std::string_view& rest);
 std::optional<std::string> take_id(std::string_view& rest);
 
+/// What a value's key says behind the part of its chain.
+struct value_key_parts {
+  version at;
+  std::uint64_t channel = 0;
+};
+/// Takes it off the end of a key; nothing when it is damaged, or more follows.
+std::optional<value_key_parts> take_value_key(std::string_view rest);
+
 /// An id inside a payload, as append_id writes it.
 void append_id(std::string& out, std::string_view id);
 

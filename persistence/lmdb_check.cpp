@@ -200,16 +200,14 @@ private:
   }
 
   result<void> look_at_value(std::string_view key, std::string_view rest, std::string_view data) {
-    auto number = take_number(rest);
-    auto tag = take_number(rest);
-    auto channel = take_number(rest);
-    if (!number || !tag || !channel || !rest.empty())
+    auto place = take_value_key(rest);
+    if (!place)
       return troupe::damaged(record_kind::value, "its key does not fit");
-    auto val = kind_of(data) == record_kind::patch ? patched(key, {*number, *tag}, *channel, data)
+    auto val = kind_of(data) == record_kind::patch ? patched(key, place->at, place->channel, data)
                                                    : whole(key, data);
     if (!val)
       return val.error();
-    values_[{*channel, {*number, *tag}}] = std::move(*val);
+    values_[{place->channel, place->at}] = std::move(*val);
     return {};
   }
 

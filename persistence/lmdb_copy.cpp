@@ -122,22 +122,19 @@ private:
   // A patch names the record it builds on by its checksum, which the key is part of. That record
   // has a lower version, so its copy is there.
   result<void> append_head(const store_key& new_key, std::string_view& payload, std::uint64_t to) {
-    auto rest = new_key.view().substr(chain_prefix(to, chain_part::values).view().size());
-    auto number = take_number(rest);
-    auto tag = take_number(rest);
-    auto channel = take_number(rest);
-    if (!number || !tag || !channel)
+    auto prefix_size = chain_prefix(to, chain_part::values).view().size();
+    auto place = take_value_key(new_key.view().substr(prefix_size));
+    if (!place)
       return damaged(record_kind::patch);
-    version at{*number, *tag};
-    auto base = take_patch_head(payload, at);
+    auto base = take_patch_head(payload, place->at);
     if (!base)
       return base.error();
-    auto stored = txn().get(value_key(to, base->at, *channel));
+    auto stored = txn().get(value_key(to, base->at, place->channel));
     if (!stored)
       return stored.error();
     if (!*stored)
       return damaged(record_kind::patch);
-    append_patch_head({base->at, short_checksum(**stored)}, at, record_);
+    append_patch_head({base->at, short_checksum(**stored)}, place->at, record_);
     return {};
   }
 

@@ -26,6 +26,16 @@ result<namespace_entry> read_namespace(std::string_view stored, std::string_view
 
 } // namespace
 
+result<std::optional<std::string_view>> find_meta(const lmdb_txn& txn, const store_key& key,
+                                                  std::string_view what) {
+  auto stored = txn.get(key);
+  if (!stored || *stored || txn.entries() == 0)
+    return stored;
+  std::string text{"open the "};
+  text.append(what).append(": another program's LMDB file: ").append(txn.env().file().string());
+  return troupe::error{errc::checkpoint_corrupt, text.append(": choose another directory")};
+}
+
 void append_thread(const thread_entry& thread, std::string& payload) {
   append_varint(payload, thread.number);
   append_fixed64(payload, thread.owner);

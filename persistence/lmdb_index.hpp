@@ -38,6 +38,12 @@ template <class Fn> result<void> scan_all(const lmdb_txn& txn, Fn fn) {
   return {};
 }
 
+/// The meta record of a file, as it is stored; nothing for a new file.
+/// Shape:  `what` the file is, for the message.
+/// Errors: checkpoint_corrupt for another program's file; storage_failed.
+result<std::optional<std::string_view>> find_meta(const lmdb_txn& txn, const store_key& key,
+                                                  std::string_view what);
+
 /// A thread as its record has it: its number, which is also the chain of its root namespace, and
 /// who wrote to it last (thread_claim), 0 for nobody.
 struct thread_entry {

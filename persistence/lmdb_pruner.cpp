@@ -108,19 +108,16 @@ result<std::string> key_of_base(thread_records& records, std::uint64_t chain,
                                 const store_key& prefix, std::string_view key,
                                 std::string_view data) {
   auto scope = records.scope();
-  auto rest = behind_prefix(key, prefix);
-  auto number = take_number(rest);
-  auto tag = take_number(rest);
-  auto channel = take_number(rest);
+  auto place = take_value_key(behind_prefix(key, prefix));
   auto payload = records.open(data, key, record_kind::patch);
   if (!payload)
     return payload.error();
-  if (!number || !tag || !channel)
+  if (!place)
     return damaged(record_kind::patch);
-  auto base = take_patch_head(*payload, {*number, *tag});
+  auto base = take_patch_head(*payload, place->at);
   if (!base)
     return base.error();
-  return std::string{value_key(chain, base->at, *channel).view()};
+  return std::string{value_key(chain, base->at, place->channel).view()};
 }
 
 // From the newest to the oldest, since a patch builds on an older value.

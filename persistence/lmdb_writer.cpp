@@ -477,15 +477,11 @@ result<std::uint64_t> lmdb_writer::new_number() {
 // Leaves next_number_ and format_ at 0 for a file that is no store yet.
 result<void> lmdb_writer::load_meta() {
   auto key = meta_key();
-  auto stored = txn_->get(key);
+  auto stored = find_meta(*txn_, key, "store");
   if (!stored)
     return stored.error();
-  if (!*stored && txn_->entries() == 0)
-    return {};
   if (!*stored)
-    return troupe::error{errc::checkpoint_corrupt,
-                         "open the store: another program's LMDB file: " + env_.file().string()
-                           + ": choose another directory"};
+    return {};
   auto payload = open_record(**stored, key, record_kind::meta);
   if (!payload)
     return payload.error();

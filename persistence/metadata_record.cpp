@@ -29,19 +29,18 @@ bool append_short_metadata(const value& metadata, std::string& out) {
   auto known = std::ranges::find(sources, source.as_string());
   if (known == sources.end())
     return false;
-  auto rest = metadata.without("source").without("step");
+  auto at_the_root = is_empty_map(metadata["parents"]);
+  auto has_more = metadata.size() > (at_the_root ? 3u : 2u);
   auto head = static_cast<std::uint8_t>(known - sources.begin());
-  if (is_empty_map(rest["parents"])) {
-    rest = rest.without("parents");
-    head |= empty_parents;
-  }
-  if (!rest.empty())
-    head |= more_follows;
+  head |= (at_the_root ? empty_parents : 0) | (has_more ? more_follows : 0);
   auto begin = out.size();
   out.push_back(short_form);
   out.push_back(static_cast<char>(head));
   append_signed(out, step.as_int());
-  if (rest.empty() || encode_msgpack(rest, out))
+  if (!has_more)
+    return true;
+  auto rest = metadata.without("source").without("step");
+  if (encode_msgpack(at_the_root ? rest.without("parents") : rest, out))
     return true;
   out.resize(begin);
   return false;

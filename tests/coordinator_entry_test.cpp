@@ -57,10 +57,10 @@ BOOST_DATA_TEST_CASE(a_plain_answer_that_a_graph_further_in_took_answers_nothing
   BOOST_TEST(app.invoke(answer("second"), config).output["log"] == words({"first", "second"}));
 }
 
-// The run that brought it failed before anything asked; whichever run takes it, uses it up.
-BOOST_DATA_TEST_CASE(a_stored_answer_is_used_once_whatever_the_durability_of_who_takes_it,
-                     boost::unit_test::data::xrange(3), durable) {
-  std::atomic<bool> fails{false};
+namespace {
+
+// Two questions in one node, which may fail before it asks.
+compiled_graph asks_twice(std::atomic<bool>& fails) {
   state_graph<> g{{{"log", append}}};
   g.add_node("asks", [&fails](const state_view&, context& ctx) {
     if (fails)
@@ -69,8 +69,17 @@ BOOST_DATA_TEST_CASE(a_stored_answer_is_used_once_whatever_the_durability_of_who
     return state_update{{"log", value::list({first, second})}};
   });
   g.add_edge(START, "asks");
+  return g.compile();
+}
+
+} // namespace
+
+// The run that brought it failed before anything asked; whichever run takes it, uses it up.
+BOOST_DATA_TEST_CASE(a_stored_answer_is_used_once_whatever_the_durability_of_who_takes_it,
+                     boost::unit_test::data::xrange(3), durable) {
+  std::atomic<bool> fails{false};
   runtime rt{with_memory()};
-  auto app = rt.load(g.compile());
+  auto app = rt.load(asks_twice(fails));
   run_config config{.thread_id = "t", .durability = durability::sync};
   app.invoke({}, config);
   fails = true;
@@ -90,16 +99,8 @@ BOOST_DATA_TEST_CASE(a_stored_answer_is_used_once_whatever_the_durability_of_who
 BOOST_DATA_TEST_CASE(a_stored_answer_waits_through_a_run_that_brings_answers_by_id,
                      boost::unit_test::data::xrange(3), durable) {
   std::atomic<bool> fails{false};
-  state_graph<> g{{{"log", append}}};
-  g.add_node("asks", [&fails](const state_view&, context& ctx) {
-    if (fails)
-      throw std::runtime_error{"no"};
-    auto first = ctx.interrupt(0), second = ctx.interrupt(1);
-    return state_update{{"log", value::list({first, second})}};
-  });
-  g.add_edge(START, "asks");
   runtime rt{with_memory()};
-  auto app = rt.load(g.compile());
+  auto app = rt.load(asks_twice(fails));
   run_config config{.thread_id = "t", .durability = static_cast<durability>(durable)};
   auto asked = app.invoke({}, config);
   BOOST_REQUIRE(asked.interrupts().size() == 1u);

@@ -27,6 +27,11 @@ class FullDisk(unittest.TestCase):
         return run([BIN / "troupe", "run", "loop", "--data", self.disk / data, "--thread", thread,
                     "--json", "--input", json.dumps({"until": 3})])
 
+    def store_much(self, data, thread):
+        """A run that needs more room than a store has in its free pages."""
+        return run([BIN / "troupe", "run", "ask", "--data", self.disk / data, "--thread", thread,
+                    "--json", "--input", json.dumps({"name": os.urandom(50_000).hex()})])
+
     def checkpoints(self, data, thread):
         return run([BIN / "troupe", "history", "loop", "--data", self.disk / data, "--thread",
                     thread, "--json"])
@@ -44,7 +49,7 @@ class FullDisk(unittest.TestCase):
         kept = self.checkpoints("old", "t").stdout
         self.fill("filler")
         for data in ["old", "new"]:  # a store that is there, and one to be made
-            done = self.loop(data, "u")
+            done = self.store_much(data, "v")
             self.assertEqual(done.returncode, STORAGE, done.stdout + done.stderr)
             self.assertIn("storage_full", done.stdout)
         self.assertEqual(self.checkpoints("old", "t").stdout, kept)
