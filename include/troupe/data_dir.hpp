@@ -36,7 +36,8 @@ struct data_stats {
 };
 
 /// Counts what is in a data directory. Others may go on using it.
-/// Blocks: on reading all keys. Errors: storage codes, checkpoint_corrupt for no such store.
+/// Blocks: on reading all keys.
+/// Errors: storage codes, checkpoint_corrupt for no such store.
 /// Source: troupe.
 result<data_stats> stat_data(const std::filesystem::path& dir);
 
@@ -58,8 +59,7 @@ struct data_report {
   std::size_t lone_writes = 0;
   std::size_t unused_values = 0;
   std::size_t removed_parents = 0;
-  std::size_t locked_threads =
-    0; ///< encrypted, without their key: only their checksums were checked
+  std::size_t locked_threads = 0; ///< encrypted, and their key is not at hand: only checksums
 };
 
 /// How far a check has come: records looked at, of so many.
@@ -68,6 +68,7 @@ using check_progress = std::function<void(std::size_t done, std::size_t all)>;
 /// Checks every record, its checksum and form, that each belongs to a thread, that names and chains
 /// have no holes, that each value that is stored as a difference has what it builds on, and that
 /// every checkpoint can be read; of the long-term store, pages and checksums.
+/// Shape:  `keys`: those that encrypted threads are read with; null: only their checksums count.
 /// Blocks: on reading everything. Others may go on using the directory; what they store meanwhile
 ///         is not looked at.
 /// Errors: as stat_data; damage is no error.
@@ -78,7 +79,8 @@ result<data_report> check_data(const std::filesystem::path& dir,
 
 /// Copies the threads of a data directory to a new one, as they are at one moment, and then its
 /// long-term store, as that is at another. Others may go on using the first. With `compact` without
-/// unused pages: slower, and smaller. Units:  gives the bytes written; they are on the disk.
+/// unused pages: slower, and smaller.
+/// Units:  gives the bytes written; they are on the disk.
 /// Errors: as stat_data; storage_failed when `to` holds threads or can't be made. What was written
 ///         of a copy that failed is removed.
 /// Source: troupe; mdb_env_copy.

@@ -35,8 +35,7 @@ struct postgres_options {
 /// Durable means committed, as durable as the server's `synchronous_commit` makes it. A pooler in
 /// front must keep a session on one server connection (pgbouncer: pool_mode=session).
 /// Order:  one writer thread gathers requests into transactions, three round trips each, however
-/// many
-///         requests there are.
+///         many requests there are.
 /// Blocks: on the network, at most `connect_timeout` or `statement_timeout` and the margin at a
 ///         time. A lost connection is opened again: a read, and a transaction whose end is not
 ///         known, are tried once more (what a request stores, it may store twice). While the server

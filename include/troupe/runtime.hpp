@@ -36,8 +36,8 @@ enum class durability : std::uint8_t {
 
 /// What happens when a run is asked for on a thread that another run of this runtime is busy with:
 /// a run's turn ends when it has ended and its last save was answered. Runs on different threads
-/// never wait for each other. Source: langgraph_sdk/schema.py, MultitaskStrategy; `take_over` is
-/// troupe's.
+/// never wait for each other.
+/// Source: langgraph_sdk/schema.py, MultitaskStrategy; `take_over` is troupe's.
 enum class multitask_strategy : std::uint8_t {
   take_over, ///< it begins at once; the other one gets `conflict` when it stores again
   reject,    ///< it is refused with `conflict`
@@ -64,6 +64,7 @@ result<stream_mode> parse_stream_mode(std::string_view name);
 std::string_view to_string(durability d) noexcept;
 result<durability> parse_durability(std::string_view name);
 std::string_view to_string(multitask_strategy s) noexcept;
+/// Errors: invalid_config for a name that is no strategy.
 result<multitask_strategy> parse_multitask_strategy(std::string_view name);
 std::ostream& operator<<(std::ostream& out, stream_mode mode);
 
@@ -412,6 +413,8 @@ public:
 
 /// What a runtime removes of its saver's threads by itself, one thread after the other, in the
 /// background. A failure is logged and tried again with the next round.
+/// Errors: of the runtime: invalid_config for a `keep.keep_latest` of 0 or too small an `every`.
+/// Source: troupe.
 struct pruning {
   retention keep = {}; ///< of each thread
   /// Threads whose newest checkpoint is older are deleted, unless a run of this runtime is on them.

@@ -247,7 +247,9 @@ public:
   /// Who wrote to the thread last, 0 for nobody. A saver that does not know says 0 and must ignore
   /// claims: then nothing keeps two runs from the same thread. One that hands requests on to
   /// another saver hands this on too.
+  /// Blocks: as get_tuple.
   /// Errors: as get_tuple.
+  /// Source: troupe.
   virtual result<std::uint64_t> thread_owner(const std::string& thread_id);
 
   /// Removes everything of a thread; no error when there is nothing. What a run that was on has

@@ -211,8 +211,10 @@ struct lmdb_store_options {
 /// when it is missing, but not its parents. Several processes may use it at once, and one process
 /// may open it several times, with options of each one's own; the first one's map counts. What a
 /// put that returned stored survives a power cut. Vectors are kept: they need not be embedded
-/// again. A vector of other `dims` is as good as none. Blocks: on the disk, each put until it is
-/// synced. Errors: invalid_config for options that make no sense; storage codes. Source: troupe.
+/// again. A vector of other `dims` is as good as none.
+/// Blocks: on the disk, each put until it is synced.
+/// Errors: invalid_config for options that make no sense; storage codes.
+/// Source: troupe; persistence/FORMAT.md.
 result<std::shared_ptr<store>> open_lmdb_store(const std::filesystem::path& dir,
                                                lmdb_store_options options = {});
 
