@@ -19,46 +19,55 @@ def checksum(header, key, payload):
     return hash_of(payload, len(payload), out)
 
 
+def key_before(data, at, size):
+    """The key of the value of `size` bytes at a position: in a leaf of LMDB it stands right before its
+    value, behind the value's size (two halves), flags and its own size. None where no such node is."""
+    for length in range(1, min(511, at - 8) + 1):
+        low, high, _, key_size = struct.unpack_from("<HHHH", data, at - length - 8)
+        if key_size == length and low | high << 16 == size:
+            return bytes(data[at - length:at])
+    return None
+
+
 def records(data, kind):
-    """Where the records of a kind are: (position, length of the payload)."""
+    """Where the whole records of a kind are: (position, length of the payload, key).
+
+    What is left of an old record in a page that is used again is none: its bytes may be the page's own.
+    """
     head = bytes([ord("T"), 1, kind, 0])
     at = data.find(head)
     while at >= 0:
         length = struct.unpack_from("<I", data, at + 4)[0]
-        if at + 16 + length <= len(data):
-            yield at, length
+        key = key_before(data, at, 16 + length) if at + 16 + length <= len(data) else None
+        stored = bytes(data[at:at + 16 + length])
+        if key is not None and struct.unpack_from("<Q", stored, 8)[0] == checksum(stored[:8], key, stored[16:]):
+            yield at, length, key
         at = data.find(head, at + 1)
 
 
 def change(file, kind, change_record):
-    """Calls change_record(data, position, length) for each record; gives how many it changed."""
+    """Calls change_record(data, position, length, key) for each whole record; gives how many there were."""
     data = bytearray(file.read_bytes())
-    changed = sum(bool(change_record(data, at, length)) for at, length in records(data, kind))
+    found = list(records(data, kind))
+    for record in found:
+        change_record(data, *record)
     file.write_bytes(data)
-    return changed
+    return len(found)
 
 
 def make_newer(file):
     """The store as a troupe of the far future would have left it: whole, with another format."""
-    key = b"\x00troupe"
-
-    def raise_format(data, at, length):
-        header, payload = bytes(data[at:at + 8]), bytes(data[at + 16:at + 16 + length])
-        if struct.unpack_from("<Q", data, at + 8)[0] != checksum(header, key, payload):
-            return False
-        payload = b"\x63" + payload[1:]
+    def raise_format(data, at, length, key):
+        header, payload = bytes(data[at:at + 8]), b"\x63" + bytes(data[at + 17:at + 16 + length])
         data[at + 16:at + 16 + length] = payload
         struct.pack_into("<Q", data, at + 8, checksum(header, key, payload))
-        return True
 
     return change(file, META, raise_format)
 
 
 def flip_checkpoints(file):
     """One bit of every checkpoint, as a bad disk would."""
-    def flip(data, at, length):
-        if length:
-            data[at + 16 + length // 2] ^= 0x10
-        return length > 0
+    def flip(data, at, length, _):
+        data[at + 16 + length // 2] ^= 0x10
 
     return change(file, CHECKPOINT, flip)
