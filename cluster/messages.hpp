@@ -94,7 +94,8 @@ struct task_order {
   std::uint64_t run = 0;
   std::string task_id;
   std::string node;
-  bytes task; // see remote_task.hpp
+  bool again = false; // it was handed out before
+  bytes task;         // see remote_task.hpp
 };
 /// Nobody waits for the task any more.
 struct task_stop {
@@ -137,9 +138,10 @@ struct call_answer {
   bytes answer;
 };
 
-/// A part for the readers of the home's run.
+/// A part for the readers of the home's run. `from_body`: the body waits for a slow reader.
 struct task_part {
   issue_number issue = 0;
+  bool from_body = false;
   bytes part;
 };
 /// So many parts of the task were taken by readers.

@@ -113,4 +113,8 @@ inline constexpr std::size_t postgres_rows_fetched = 64; // checkpoints of a lis
 inline constexpr std::size_t postgres_ancestors_fetched = 256; // of a history in one answer
 inline constexpr std::size_t postgres_pruned_max = 200;        // checkpoints in one transaction
 
+// Of tasks on workers.
+inline constexpr std::uint32_t remote_parts_max =
+  256; // stream parts of one task on their way; it waits
+
 } // namespace troupe::limits
