@@ -17,7 +17,7 @@ std::span<const std::uint8_t> bytes_of(std::string_view text) {
 
 result<std::vector<message>> read_all(std::span<const std::uint8_t> frame) {
   std::vector<message> all;
-  auto ok = decode_frame(frame, [&all](message&& m) { all.push_back(std::move(m)); });
+  auto ok = cluster::decode_frame(frame, [&all](message&& m) { all.push_back(std::move(m)); });
   if (!ok)
     return ok.error();
   return all;
