@@ -114,7 +114,30 @@ inline constexpr std::size_t postgres_ancestors_fetched = 256; // of a history i
 inline constexpr std::size_t postgres_pruned_max = 200;        // checkpoints in one transaction
 
 // Of tasks on workers.
-inline constexpr std::uint32_t remote_parts_max =
-  256; // stream parts of one task on their way; it waits
+inline constexpr std::uint32_t remote_parts_max = 256; // of one task on their way; its body waits
+
+// What processes of a cluster say to each other. From a peer, more is invalid_value.
+inline constexpr std::size_t cluster_name_bytes_max = 256;        // of a process or a label
+inline constexpr std::size_t cluster_labels_max = 64;             // of a worker
+inline constexpr std::size_t cluster_graphs_max = 4096;           // offered, with those nested
+inline constexpr std::size_t cluster_hash_bytes_max = 64;         // of a graph; it has 32
+inline constexpr std::size_t cluster_text_bytes_max = 16u << 10;  // reasons, errors; longer are cut
+inline constexpr std::size_t cluster_status_bytes_max = 1u << 20; // of JSON
+inline constexpr std::chrono::milliseconds cluster_lease_max{24 * 3'600'000};
+inline constexpr std::size_t cluster_frame_bytes_max = value_size_bytes_max + (1u << 20);
+inline constexpr std::size_t cluster_segment_bytes_max = 32u << 10; // of a frame at a time
+// Sent and not acknowledged on one lane; the bulk lane grows from the one to the other while that
+// delays nothing by more than `cluster_window_delay`.
+inline constexpr std::size_t cluster_window_bytes_min = 128u << 10;
+inline constexpr std::size_t cluster_window_bytes_max = 4u << 20;
+inline constexpr std::chrono::milliseconds cluster_window_delay{250};
+inline constexpr std::size_t cluster_queue_bytes_max = 128u << 20; // of one lane; overloaded
+
+inline constexpr unsigned cluster_certificate_days_max = 3650; // invalid_config
+inline constexpr std::size_t cluster_hosts_max = 64;           // of a certificate; invalid_config
+inline constexpr std::size_t cluster_host_bytes_max = 253;     // of a host name; invalid_config
+inline constexpr std::size_t cluster_certificate_name_bytes_max = 64; // invalid_config
+inline constexpr std::size_t cluster_pem_bytes_max = 1u << 20;        // of a file; invalid_config
+inline constexpr std::size_t cluster_passphrase_bytes_max = 1000;     // invalid_config
 
 } // namespace troupe::limits
