@@ -17,8 +17,8 @@
 //   session  the time in which one worker works for one home without a break longer than the lease.
 //            The home numbers its sessions; what is said within an older one counts no more.
 //   issue    one handing-out of a task. A task that is handed out again has another issue number
-//   and
-//            the same task id; what is said about an older issue counts no more.
+//            and the same task id; what is said about an older issue counts no more. Numbers grow
+//            within a session. Each order is answered once, by an outcome or a refusal.
 //   lease    how long a worker that is not heard of keeps its tasks.
 #pragma once
 
@@ -71,11 +71,13 @@ struct refusal {
   std::string why;
 };
 
-/// Sent once an interval, also when nothing else is to be said. `answers`: the highest number that
-/// was heard from the other, for its round trip time.
+/// A worker sends one each interval, also when nothing else is to be said; a home answers each at
+/// once. `answers`: the highest number that was heard from the other, `held` how long ago. What the
+/// home answers renews the worker's lease, from when it sent that heartbeat on.
 struct heartbeat {
   std::uint64_t number = 0;
   std::uint64_t answers = 0;
+  std::chrono::microseconds held{0};
   std::uint32_t running = 0; // tasks of the worker, for all homes; of a home 0
 };
 
@@ -96,7 +98,7 @@ struct task_order {
   std::string node;
   bytes task; // see remote_task.hpp
 };
-/// Nobody waits for the task any more.
+/// Nobody waits for the task any more. Its place is free when the worker has answered the order.
 struct task_stop {
   issue_number issue = 0;
 };
@@ -107,7 +109,8 @@ struct task_outcome {
 /// The task was not begun, or was left at a step border: it may go elsewhere.
 struct task_refused {
   issue_number issue = 0;
-  errc code = errc::overloaded; // overloaded: full or draining; unknown_graph; invalid_value
+  errc code =
+    errc::overloaded; // full or draining; unknown_graph; invalid_value; cancelled: stopped
   std::string why;
 };
 
