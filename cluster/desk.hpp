@@ -39,7 +39,7 @@ public:
   virtual void session_over(home_number home, const error& why) = 0;
   /// What the tasks of a run share; and that no more of them come: those that run were told to
   /// stop.
-  virtual void open_run(local_run run, run_opened what) = 0;
+  virtual void open_run(local_run run, home_number home, run_opened what) = 0;
   virtual void close_run(local_run run) = 0;
   /// Runs a task → finished or gone.
   virtual void begin(local_task task, local_run run, task_order what) = 0;
