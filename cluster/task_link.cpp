@@ -72,7 +72,7 @@ void task_link::part(bytes encoded, bool wait) {
   if (closed_)
     return;
   ++parts_;
-  send_(task_part{issue_, wait, std::move(encoded)});
+  send_(task_part{issue_, std::move(encoded), wait});
 }
 
 void task_link::sign() {

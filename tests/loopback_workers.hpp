@@ -94,7 +94,7 @@ public:
     auto issue = ++issues_;
     placed_.emplace(issue, placed);
     lock.unlock();
-    cluster::task_order order{issue, 0, task->id, task->node->name, false, std::move(*encoded)};
+    cluster::task_order order{issue, 0, task->id, task->node->name, std::move(*encoded)};
     line_.post([this, order = std::move(order), facts = std::move(*facts), plan = task->run->plan,
                 placed] {
       auto run = cluster::decode_run(facts, plan);

@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(a_full_queue_says_that_it_is_overloaded_and_takes_more_when
   pair ends;
   ends.connect();
   BOOST_REQUIRE(ends.worker.send(lane::bulk, bytes(1000)));
-  bytes half(most::cluster_queue_bytes_max / 2 - 100);
+  bytes half(most::cluster_lane_bytes_max / 2 - 100);
   BOOST_REQUIRE(ends.worker.send(lane::bulk, half));
   says(ends.worker.send(lane::bulk, half).error(), errc::overloaded, "wait for the peer");
   BOOST_TEST(ends.worker.send(lane::control, {1}).has_value());
@@ -235,8 +235,8 @@ BOOST_AUTO_TEST_CASE(empty_frames_fill_the_queue_too) {
   std::size_t taken = 0;
   while (s.send(lane::control, {}))
     ++taken;
-  BOOST_TEST(taken >= most::cluster_queue_bytes_max / 100);
-  BOOST_TEST(taken <= most::cluster_queue_bytes_max / 50);
+  BOOST_TEST(taken >= most::cluster_lane_bytes_max / 100);
+  BOOST_TEST(taken <= most::cluster_lane_bytes_max / 50);
 }
 
 BOOST_AUTO_TEST_CASE(a_frame_that_grows_past_its_limit_is_refused_and_leaves_what_was_there) {
