@@ -49,7 +49,7 @@ stream::stream(side here, std::uint64_t number) : here_{here}, number_{number} {
 
 // ---- out ----------------------------------------------------------------------------------------
 
-result<void> stream::send(lane on, bytes frame) {
+result<void> stream::send(lane on, bytes&& frame) {
   auto& out = out_[index(on)];
   auto size = frame.size();
   if (size > most::cluster_frame_bytes_max)

@@ -59,8 +59,9 @@ public:
 
   /// Takes a frame to be sent.
   /// Errors: overloaded when limits::cluster_lane_bytes_max of the lane wait or are not
-  ///         acknowledged; invalid_value past limits::cluster_frame_bytes_max. It was not taken.
-  result<void> send(lane on, bytes frame);
+  ///         acknowledged; invalid_value past limits::cluster_frame_bytes_max. It was not taken:
+  ///         `frame` is as before.
+  result<void> send(lane on, bytes&& frame);
 
   /// The next packet to hand to the link, until there is none for now. Call it after everything
   /// else.

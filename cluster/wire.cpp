@@ -23,7 +23,7 @@ namespace most = troupe::limits;
 // ---- the table ----------------------------------------------------------------------------------
 
 // A number of the variant is a kind on the wire: a new message comes last.
-static_assert(std::variant_size_v<message> == 21);
+static_assert(std::variant_size_v<message> == 22);
 constexpr std::array names{
   "hello"sv,        "welcome"sv,     "refusal"sv,    "heartbeat"sv,      "run_opened"sv,
   "run_closed"sv,   "task_order"sv,  "task_stop"sv,  "task_outcome"sv,   "task_refused"sv,
