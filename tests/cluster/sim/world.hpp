@@ -45,7 +45,8 @@ private:
   std::priority_queue<event> events_;
 };
 
-/// A process: what is done in one of its lives is not done in the next; while it is frozen, it waits.
+/// A process: what is done in one of its lives is not done in the next; while it is frozen, it
+/// waits.
 class process {
 public:
   process(timeline& time, dice& d, unsigned drift_percent);
@@ -105,6 +106,7 @@ public:
 
 private:
   void depart(std::uint64_t number, action deliver);
+  void arrive();
   bool blocked() const { return broken_ || way_.cut; }
 
   timeline& time_;
@@ -112,9 +114,9 @@ private:
   const plan& plan_;
   const way& way_;
   bool broken_ = false;
-  std::uint64_t pushed_ = 0;
-  nanoseconds last_{0}; // arrival
-  std::map<std::uint64_t, action> held_;
+  std::uint64_t pushed_ = 0, arrived_ = 0;
+  nanoseconds last_{0};                     // arrival
+  std::map<std::uint64_t, action> waiting_; // to go, or to arrive
 };
 
 } // namespace troupe::cluster::sim
