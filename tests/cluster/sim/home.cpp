@@ -311,7 +311,8 @@ void sim_home::report(cluster_event what) {
   auto worker = static_cast<std::size_t>(std::stoul(what.peer));
   if (in_.time.now() - in_.last_fault(worker, index_) > 4s)
     in_.broke("worker " + what.peer + " was lost, but nothing had happened to it: " + what.text);
-  if (what.kind == event_kind::worker_lost && in_.time.now() - in_.last_cut(worker, index_) > 5s)
+  auto undisturbed = in_.time.now() - in_.last_cut(worker, index_) - on.stood_still();
+  if (what.kind == event_kind::worker_lost && undisturbed > 5s)
     in_.broke("worker " + what.peer + " was lost because the home stood still");
 }
 

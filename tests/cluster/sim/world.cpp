@@ -66,11 +66,17 @@ void process::kill() {
   touch();
 }
 
+void process::freeze() {
+  frozen_ = true;
+  frozen_at_ = time_.now();
+}
+
 void process::thaw() {
   if (!frozen_)
     return;
   frozen_ = false;
   thawed_ = time_.now();
+  stood_still_ += thawed_ - frozen_at_;
   touch();
   auto life = life_;
   for (auto held = std::exchange(held_, {}); !held.empty(); held.pop_front())

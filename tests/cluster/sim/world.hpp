@@ -63,13 +63,14 @@ public:
 
   void start();
   void kill();
-  void freeze() { frozen_ = true; }
+  void freeze();
   void thaw();
 
   /// When something last went wrong with it, or still does.
   void touch() { touched_ = time_.now(); }
   nanoseconds touched() const { return frozen_ || !alive_ ? time_.now() : touched_; }
   nanoseconds thawed() const { return thawed_; }
+  nanoseconds stood_still() const { return stood_still_; } // in all its lives
 
 private:
   void run_in(std::uint64_t life, const action& what);
@@ -80,6 +81,7 @@ private:
   bool alive_ = false, frozen_ = false;
   std::uint64_t life_ = 0;
   nanoseconds touched_{-1'000'000'000'000}, thawed_{-1'000'000'000'000};
+  nanoseconds frozen_at_{0}, stood_still_{0};
   std::deque<action> held_;
 };
 
