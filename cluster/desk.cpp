@@ -92,6 +92,10 @@ void desk::heard(link_number link, message what, instant now) {
       misbehaved(s, "it spoke before it said whether this worker is welcome");
     return;
   }
+  if (s.lease->over(now)) { // this process stood still: the home gave it up
+    lease_over(s);
+    return;
+  }
   if (auto* beat = std::get_if<heartbeat>(&what))
     s.lease->heard(*beat, now);
   else if (auto* order = std::get_if<task_order>(&what))
@@ -232,24 +236,28 @@ void desk::end_session(session& s, const error& why, bool again) {
   sessions_.erase(home);
   if (was_open)
     host_.report({event_kind::session_ended, peer, why.message()});
-  if (again)
+  if (again && !draining_)
     host_.session_over(home, why);
 }
 
 void desk::tick(instant now) {
-  std::vector<std::pair<session*, error>> over;
+  std::vector<session*> over;
   for (auto& [home, s] : sessions_) {
-    if (!s.lease && now - s.asked >= limits::worker_lease_default) {
-      over.emplace_back(&s, error{errc::worker_lost, "the home did not answer the hello"});
-    } else if (s.lease && s.lease->over(now)) {
-      ++counts_.leases_over;
-      over.emplace_back(&s, error{errc::worker_lost, "the home did not answer within the lease"});
-    } else if (s.lease && s.reachable && s.lease->heartbeat_due(now)) {
+    bool silent = s.lease ? s.lease->over(now) : now - s.asked >= limits::worker_lease_default;
+    if (silent)
+      over.push_back(&s);
+    else if (s.lease && s.reachable && s.lease->heartbeat_due(now))
       beat(s, now);
-    }
   }
-  for (auto& [s, why] : over)
-    end_session(*s, why, !draining_);
+  for (auto* s : over)
+    lease_over(*s);
+}
+
+void desk::lease_over(session& s) {
+  counts_.leases_over += s.lease ? 1 : 0;
+  const auto* what = s.lease ? "the home did not answer within the lease"
+                             : "the home did not answer the hello";
+  end_session(s, {errc::worker_lost, what}, true);
 }
 
 void desk::beat(session& s, instant now) {

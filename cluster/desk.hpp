@@ -130,6 +130,7 @@ private:
   void hand_on(session& s, issue_number number, message what);
   void end_session(session& s, const error& why, bool again);
   void beat(session& s, instant now);
+  void lease_over(session& s);
   task take_out(local_task number, instant now);
   void end_when_empty();
   void misbehaved(session& s, const std::string& what);

@@ -190,6 +190,7 @@ private:
   void refuse(link_number link, const hello& what, errc code, const std::string& why);
   bool make_way(link_number link, const hello& what, instant now);
   void add_worker(link_number link, hello what, instant now);
+  void join_lines(worker& w);
   void remove_worker(worker& w, event_kind kind, const std::string& why, instant now);
   void stop_offering(worker& w, instant now);
   void note_gone(const worker& w, instant now);

@@ -147,18 +147,24 @@ void dispatcher::add_worker(link_number link, hello what, instant now) {
   host_.report(
     {event_kind::worker_joined, w.view.name,
      "capacity " + std::to_string(w.capacity) + ", session " + std::to_string(w.session)});
+  join_lines(w);
+  serve(w, now);
+}
+
+void dispatcher::join_lines(worker& w) {
+  const graph_offer* told = nullptr; // lines are ordered by graph
   for (auto& [key, l] : lines_) {
     auto how = fitness_of(w.view, l->wanted());
     if (how == fitness::fits) {
       l->able.push_back(&w.view);
       w.lines.push_back(l.get());
-    } else if (how == fitness::other_graph) {
+    } else if (how == fitness::other_graph && !(told && *told == l->graph)) {
+      told = &l->graph;
       host_.report({event_kind::graph_refused, w.view.name,
                     "it has another graph `" + l->graph.name + "` than this home (" + l->graph.hash
                       + "), and gets no tasks of it"});
     }
   }
-  serve(w, now);
 }
 
 void dispatcher::note_gone(const worker& w, instant now) {

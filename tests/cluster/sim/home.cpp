@@ -66,7 +66,10 @@ void sim_home::kill() {
 
 void sim_home::tick() {
   auto interval = tick_interval({});
-  on.after(interval + in_.rolls.time(0ms, 20ms), [this] {
+  on.after(interval + in_.rolls.time(0ms, 20ms), [this, last = on.clock(), interval] {
+    if (in_.broken == breakage::patience) // as if it had been awake all the time
+      for (auto when = last + interval; when < on.clock(); when += interval)
+        machine->tick(when);
     machine->tick(on.clock());
     check_conservation();
     tick();
@@ -77,10 +80,21 @@ void sim_home::take_run(std::size_t r) {
   auto& run = in_.runs[r];
   run.home = index_;
   run.home_life = on.life();
+  drop_run(r); // it may have had it before, and not know that it had lost it
   runs_[r] = machine->open_run(run.planned.graph, {});
   for (auto task : run.tasks)
     if (!in_.tasks[task].ended())
       on.after(in_.tasks[task].planned.submitted, [this, task] { submit(task); });
+}
+
+void sim_home::drop_run(std::size_t r) {
+  auto at = runs_.find(r);
+  if (at == runs_.end())
+    return;
+  machine->close_run(at->second);
+  runs_.erase(at);
+  for (auto task : in_.runs[r].tasks)
+    numbers_.erase(task);
 }
 
 void sim_home::submit(std::size_t task) {
@@ -204,15 +218,12 @@ void sim_home::commit(task_number number, std::size_t task) {
   const auto& run = in_.runs[t.planned.run];
   bool claimed = run.home == index_ && run.home_life == on.life();
   if (!claimed && in_.broken != breakage::commit) { // conflict: the run is somebody else's
-    machine->cancel(number);
-    if (auto at = runs_.find(t.planned.run); at != runs_.end()) {
-      machine->close_run(at->second);
-      runs_.erase(at);
-    }
+    drop_run(t.planned.run);
     return;
   }
-  if (t.cancelled)
-    return;
+  auto known = numbers_.find(task);
+  if (t.cancelled || known == numbers_.end() || known->second != number)
+    return; // nobody waits for it
   if (++t.committed > 1)
     in_.broke("the outcome of task " + std::to_string(task) + " was stored twice");
   ++in_.seen.committed;
@@ -224,6 +235,7 @@ void sim_home::fail(task_number number, error why) {
   auto task = tasks_.at(number);
   auto& t = in_.tasks[task];
   const auto& run = in_.runs[t.planned.run];
+  numbers_.erase(task);
   if (in_.tracing())
     in_.note("home " + std::to_string(index_),
              "task " + std::to_string(task) + " failed: " + why.message());
@@ -260,13 +272,13 @@ void sim_home::check_conservation() {
   for (const auto& [number, task] : tasks_) {
     const auto& t = in_.tasks[task];
     bool waits = status.waiting > 0 && !t.ended() && newest_.count(task) == 0
-                 && runs_.count(t.planned.run) > 0;
+                 && numbers_.count(task) > 0 && numbers_.at(task) == number;
     for (const auto& w : status.workers) {
       worker_view view{.name = w.name, .labels = w.labels, .graphs = w.graphs};
       view.draining = w.draining;
-      bool fits = fitness_of(view, {.where = t.planned.where,
-                                    .graph = in_.runs[t.planned.run].planned.graph})
-                  == fitness::fits;
+      bool fits =
+        fitness_of(view, {.where = t.planned.where, .graph = in_.runs[t.planned.run].planned.graph})
+        == fitness::fits;
       if (waits && fits && w.reachable && w.running < w.allowed)
         in_.broke("task " + std::to_string(task) + " waits, but worker " + w.name + " has room");
     }
@@ -281,11 +293,10 @@ void sim_home::pass_on(task_number number, message what) {
   if (newest_[at->second] != save->issue)
     in_.broke("something of an older issue was stored");
   ++in_.seen.saves;
-  on.after(in_.rolls.time(0ms, 3ms), [this, answer = save_answer{.issue = save->issue,
-                                                                 .ticket = save->ticket,
-                                                                 .failure = std::nullopt}] {
-    machine->reply(answer);
-  });
+  on.after(in_.rolls.time(0ms, 3ms),
+           [this, answer = save_answer{.issue = save->issue,
+                                       .ticket = save->ticket,
+                                       .failure = std::nullopt}] { machine->reply(answer); });
 }
 
 void sim_home::report(cluster_event what) {
@@ -300,6 +311,9 @@ void sim_home::report(cluster_event what) {
   auto worker = static_cast<std::size_t>(std::stoul(what.peer));
   if (in_.time.now() - in_.last_fault(worker, index_) > 4s)
     in_.broke("worker " + what.peer + " was lost, but nothing had happened to it: " + what.text);
+  auto undisturbed = in_.time.now() - in_.last_cut(worker, index_) - on.stood_still();
+  if (what.kind == event_kind::worker_lost && undisturbed > 5s)
+    in_.broke("worker " + what.peer + " was lost because the home stood still");
 }
 
 } // namespace troupe::cluster::sim

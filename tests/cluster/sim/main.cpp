@@ -3,7 +3,8 @@
 //   troupe-cluster-sim --seeds FROM COUNT      10,000 of them: --seeds 1 10000
 //   troupe-cluster-sim --seed N --trace        what happened in one of them
 //   troupe-cluster-sim --seconds S             as many as fit
-//   … --break fence|lease|capacity|commit      break a guarantee on purpose: some seed must fail
+//   … --break WHAT                             break a guarantee on purpose: some seed must fail
+//     (fence, lease, patience, capacity, commit)
 #include "tests/cluster/sim/simulation.hpp"
 
 #include <chrono>
@@ -29,6 +30,8 @@ breakage breakage_of(const std::string& name) {
     return breakage::lease;
   if (name == "capacity")
     return breakage::capacity;
+  if (name == "patience")
+    return breakage::patience;
   if (name == "commit")
     return breakage::commit;
   std::cerr << "unknown: --break " << name << "\n";

@@ -17,7 +17,8 @@ graph_offer graph(std::size_t which, bool other_version) {
 }
 
 worker_plan make_worker(dice& d) {
-  worker_plan out{.capacity = static_cast<std::uint32_t>(d.from_to(1, 6)), .labels = {}, .graphs = {}};
+  worker_plan out{
+    .capacity = static_cast<std::uint32_t>(d.from_to(1, 6)), .labels = {}, .graphs = {}};
   for (const char* label : labels)
     if (d.chance(50))
       out.labels.emplace_back(label);

@@ -58,17 +58,15 @@ void simulation::run() {
   if (drawn.fault_each > 0ms)
     plan_faults();
   time.at(drawn.heals_at, [this] { heal(); });
-  while (time.now() < drawn.heals_at && time.step()) {
-  }
+  while (time.now() < drawn.heals_at && time.step()) {}
   nanoseconds left{0};
   for (const auto& t : tasks)
     if (!t.ended())
-      left += t.planned.takes;
+      left += t.planned.takes + 3 * (drawn.delay + drawn.jitter);
   auto deadline = drawn.heals_at + recovery + left + (left / 10); // clocks drift
   if (drawn.queue_max < 100)
     deadline += 2s; // who was sent away comes back later
-  for (; !all_ended() && time.now() < deadline; time.step()) {
-  }
+  for (; !all_ended() && time.now() < deadline; time.step()) {}
   check_end();
 }
 
@@ -89,10 +87,13 @@ void simulation::check_end() {
 }
 
 nanoseconds simulation::last_fault(std::size_t worker, std::size_t home) const {
+  return std::max(last_cut(worker, home), homes[home]->on.touched());
+}
+
+nanoseconds simulation::last_cut(std::size_t worker, std::size_t home) const {
   auto at = worker * drawn.homes + home;
   auto touched = [this](const way& w) { return w.cut ? time.now() : w.touched; };
-  return std::max({touched(ways_up_[at]), touched(ways_down_[at]), workers[worker]->on.touched(),
-                   homes[home]->on.touched()});
+  return std::max({touched(ways_up_[at]), touched(ways_down_[at]), workers[worker]->on.touched()});
 }
 
 wire& simulation::new_wire(std::size_t worker, std::size_t home) {

@@ -5,7 +5,8 @@
 //  - each task's outcome is stored at most once, by the home that has its claim
 //  - nothing that was said about an older issue counts
 //  - no worker has more tasks than its capacity, no home gives it more
-//  - no second copy of a task is begun while a first one runs, unless its worker is or was frozen or
+//  - no second copy of a task is begun while a first one runs, unless its worker is or was frozen
+//  or
 //    belongs to another life of the home
 //  - who was never disturbed is never lost
 //  - while a task waits, nobody who could take it has room; queues are bounded
@@ -48,8 +49,8 @@ struct truth {
 /// A run as the shared store has it: whose it is, and what is done.
 struct stored_run {
   run_plan planned;
-  std::size_t home = 0;         // whose claim it is
-  std::uint64_t home_life = 0;  // and in which life; 0: it has not begun
+  std::size_t home = 0;        // whose claim it is
+  std::uint64_t home_life = 0; // and in which life; 0: it has not begun
   std::vector<std::size_t> tasks;
 };
 
@@ -87,6 +88,7 @@ private:
   void tick();
   void commit(task_number number, std::size_t task);
   void close_when_done(std::size_t run);
+  void drop_run(std::size_t run);
   void check_conservation();
   void check_nobody(std::size_t task, const error& why);
 
@@ -164,12 +166,16 @@ public:
   /// A violation of what the first comment lists.
   [[noreturn]] void broke(const std::string& what) const;
   bool healed() const { return time.now() >= drawn.heals_at; }
-  way& way_up(std::size_t worker, std::size_t home) { return ways_up_[worker * drawn.homes + home]; }
+  way& way_up(std::size_t worker, std::size_t home) {
+    return ways_up_[worker * drawn.homes + home];
+  }
   way& way_down(std::size_t worker, std::size_t home) {
     return ways_down_[worker * drawn.homes + home];
   }
   /// When something was last wrong with what is between the two, or with one of them.
   nanoseconds last_fault(std::size_t worker, std::size_t home) const;
+  /// The same without the home.
+  nanoseconds last_cut(std::size_t worker, std::size_t home) const;
   wire& new_wire(std::size_t worker, std::size_t home);
   wire* wire_between(std::size_t worker, std::size_t home); // as the worker sees it
   void break_wire(wire& w);

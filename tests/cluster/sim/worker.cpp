@@ -101,9 +101,8 @@ void sim_worker::try_link(std::size_t home) {
   if (old && old->home_open && old->home_life == there.on.life()) { // the stream goes on
     old->broken = false;
     machine->link_restored(old->number, on.clock());
-    there.on.soon([&there, link = old->number] {
-      there.machine->link_restored(link, there.on.clock());
-    });
+    there.on.soon(
+      [&there, link = old->number] { there.machine->link_restored(link, there.on.clock()); });
     old->up->set_broken(false);
     old->down->set_broken(false);
     return;
@@ -175,8 +174,8 @@ void sim_worker::begin(local_task number, local_run run, task_order what) {
   auto [home, home_life] = open_runs_.at(run);
   for (const auto& c : t.copies) {
     const auto& there = in_.workers[c.worker]->on;
-    bool excused = there.frozen() || in_.time.now() - there.thawed() < 500ms
-                   || c.home != home || c.home_life != home_life;
+    bool excused = there.frozen() || in_.time.now() - there.thawed() < 500ms || c.home != home
+                   || c.home_life != home_life;
     if (!excused)
       in_.broke("task " + std::to_string(task) + " was begun on worker " + std::to_string(index_)
                 + " while it ran on worker " + std::to_string(c.worker));

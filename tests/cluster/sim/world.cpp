@@ -36,8 +36,7 @@ nanoseconds process::outside(nanoseconds inside) const {
 }
 
 void process::after(nanoseconds wait, action what) {
-  time_.after(outside(wait),
-              [this, life = life_, what = std::move(what)] { run_in(life, what); });
+  time_.after(outside(wait), [this, life = life_, what = std::move(what)] { run_in(life, what); });
 }
 
 void process::soon(action what) {
@@ -67,11 +66,17 @@ void process::kill() {
   touch();
 }
 
+void process::freeze() {
+  frozen_ = true;
+  frozen_at_ = time_.now();
+}
+
 void process::thaw() {
   if (!frozen_)
     return;
   frozen_ = false;
   thawed_ = time_.now();
+  stood_still_ += thawed_ - frozen_at_;
   touch();
   auto life = life_;
   for (auto held = std::exchange(held_, {}); !held.empty(); held.pop_front())
@@ -80,8 +85,8 @@ void process::thaw() {
 
 void pipe::push(action deliver) {
   auto number = ++pushed_;
-  if (blocked() || !held_.empty())
-    held_[number] = std::move(deliver);
+  if (blocked())
+    waiting_[number] = std::move(deliver);
   else
     depart(number, std::move(deliver));
 }
@@ -89,11 +94,17 @@ void pipe::push(action deliver) {
 void pipe::depart(std::uint64_t number, action deliver) {
   last_ = std::max(last_, time_.now() + plan_.delay + dice_.time(nanoseconds{0}, plan_.jitter));
   time_.at(last_, [self = shared_from_this(), number, deliver = std::move(deliver)] {
-    if (self->blocked() || !self->held_.empty())
-      self->held_[number] = deliver;
-    else
-      deliver();
+    self->waiting_[number] = deliver;
+    self->arrive();
   });
+}
+
+/// In order: what was overtaken while the way was blocked goes first.
+void pipe::arrive() {
+  while (!blocked() && !waiting_.empty() && waiting_.begin()->first == arrived_ + 1) {
+    ++arrived_;
+    waiting_.extract(waiting_.begin()).mapped()();
+  }
 }
 
 void pipe::set_broken(bool is_broken) {
@@ -104,7 +115,7 @@ void pipe::set_broken(bool is_broken) {
 void pipe::release() {
   if (blocked())
     return;
-  for (auto& [number, deliver] : std::exchange(held_, {}))
+  for (auto& [number, deliver] : std::exchange(waiting_, {}))
     depart(number, std::move(deliver));
 }
 

@@ -45,7 +45,8 @@ private:
   std::priority_queue<event> events_;
 };
 
-/// A process: what is done in one of its lives is not done in the next; while it is frozen, it waits.
+/// A process: what is done in one of its lives is not done in the next; while it is frozen, it
+/// waits.
 class process {
 public:
   process(timeline& time, dice& d, unsigned drift_percent);
@@ -62,13 +63,14 @@ public:
 
   void start();
   void kill();
-  void freeze() { frozen_ = true; }
+  void freeze();
   void thaw();
 
   /// When something last went wrong with it, or still does.
   void touch() { touched_ = time_.now(); }
   nanoseconds touched() const { return frozen_ || !alive_ ? time_.now() : touched_; }
   nanoseconds thawed() const { return thawed_; }
+  nanoseconds stood_still() const { return stood_still_; } // in all its lives
 
 private:
   void run_in(std::uint64_t life, const action& what);
@@ -79,6 +81,7 @@ private:
   bool alive_ = false, frozen_ = false;
   std::uint64_t life_ = 0;
   nanoseconds touched_{-1'000'000'000'000}, thawed_{-1'000'000'000'000};
+  nanoseconds frozen_at_{0}, stood_still_{0};
   std::deque<action> held_;
 };
 
@@ -105,6 +108,7 @@ public:
 
 private:
   void depart(std::uint64_t number, action deliver);
+  void arrive();
   bool blocked() const { return broken_ || way_.cut; }
 
   timeline& time_;
@@ -112,9 +116,9 @@ private:
   const plan& plan_;
   const way& way_;
   bool broken_ = false;
-  std::uint64_t pushed_ = 0;
-  nanoseconds last_{0}; // arrival
-  std::map<std::uint64_t, action> held_;
+  std::uint64_t pushed_ = 0, arrived_ = 0;
+  nanoseconds last_{0};                     // arrival
+  std::map<std::uint64_t, action> waiting_; // to go, or to arrive
 };
 
 } // namespace troupe::cluster::sim
