@@ -150,10 +150,13 @@ inline constexpr std::chrono::milliseconds worker_return{4000}; // worker_lost, 
 inline constexpr std::uint32_t task_reissues_max = 8;           // of lost workers; worker_lost
 inline constexpr std::size_t cluster_queue_tasks_max = 100'000; // that wait; overloaded
 inline constexpr std::size_t cluster_queue_bytes_max = std::size_t{256} << 20; // likewise
+inline constexpr std::size_t workers_file_bytes_max = 1u << 20;                // invalid_config
 inline constexpr std::size_t cluster_links_max = 4096; // of one process; more are refused
 inline constexpr std::chrono::milliseconds link_dial_timeout{3000};
 inline constexpr std::chrono::milliseconds link_retry_first{50}; // doubles with each time
 inline constexpr std::chrono::milliseconds link_retry_max{1000};
+inline constexpr std::chrono::milliseconds link_retry_refused{
+  5000};                                                     // by a peer that will not change
 inline constexpr std::size_t cluster_workers_max = 1024;     // of one home; overloaded
 inline constexpr std::uint32_t worker_capacity_max = 65'536; // tasks at a time; invalid_value
 inline constexpr std::size_t worker_name_bytes_max = 128;    // and incarnations; invalid_value
