@@ -3,6 +3,7 @@
 
 #include "actors/log.hpp"
 #include "cluster/remote_task.hpp"
+#include "cluster/status_value.hpp"
 #include "graph/graph_hash.hpp"
 
 #include <caf/send.hpp>
@@ -162,6 +163,8 @@ void home_actor::finish_turn() {
 void home_actor::link_made(link_number, const endpoint*) {}
 
 void home_actor::heard(link_number link, message what) {
+  if (std::holds_alternative<status_request>(what))
+    return hub_.send(link, status_reply{to_json(to_value(dispatcher_.status(now())))});
   dispatcher_.heard(link, std::move(what), now());
 }
 

@@ -89,7 +89,7 @@ public:
 
   std::uint16_t port() const { return port_; }
 
-  void drain(std::string why) { caf::anon_send(actor_, drain_worker{std::move(why)}); }
+  void drain(std::string why) { caf::anon_send(actor_, cluster::drain_worker{std::move(why)}); }
 
   void wait() {
     std::unique_lock lock{mutex_};

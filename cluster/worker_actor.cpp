@@ -2,6 +2,7 @@
 #include "cluster/worker_actor.hpp"
 
 #include "actors/log.hpp"
+#include "cluster/status_value.hpp"
 
 #include <caf/send.hpp>
 
@@ -77,6 +78,8 @@ void worker_actor::link_made(link_number link, const endpoint* to) {
 }
 
 void worker_actor::heard(link_number link, message what) {
+  if (std::holds_alternative<status_request>(what))
+    return hub_.send(link, status_reply{to_json(to_value(desk_.status(now())))});
   desk_.heard(link, std::move(what), now());
 }
 

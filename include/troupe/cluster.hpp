@@ -9,6 +9,7 @@
 #include <troupe/compiled_graph.hpp>
 #include <troupe/error.hpp>
 #include <troupe/limits.hpp>
+#include <troupe/value.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -110,5 +111,30 @@ private:
   class impl;
   std::unique_ptr<impl> impl_;
 };
+
+// ---- looking after a cluster --------------------------------------------------------------------
+
+/// How to reach a process of a cluster.
+struct peer_access {
+  std::optional<link_certificates> tls = std::nullopt;
+  bool plain = false;
+  std::chrono::milliseconds patience{5000}; ///< for the link and the answer together
+};
+
+/// How a worker or a home that listens at HOST:PORT is.
+/// Shape:  a map; its `kind` is "worker" or "home". Of a worker: name, labels, capacity, running,
+/// homes
+///         (with lease, round trip, tasks), counts. Of a home: workers, what waits, counts,
+///         latencies.
+/// Units:  members that end in `_ms`: milliseconds.
+/// Blocks: until the answer, or `patience`.
+/// Errors: worker_lost: no answer; as connect_workers.
+/// Source: troupe.
+result<value> peer_status(const std::string& at, const peer_access& access);
+
+/// Has a worker drain, as worker::drain(), and gives its status.
+/// Errors: as peer_status.
+result<value> drain_worker(const std::string& at, const std::string& why,
+                           const peer_access& access);
 
 } // namespace troupe
