@@ -21,11 +21,6 @@ std::string number(double x, const std::string& unit) {
   return text;
 }
 
-double median(std::vector<double> sorted) {
-  auto half = sorted.size() / 2;
-  return sorted.size() % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
-}
-
 bool in_memory(const std::filesystem::path& dir) {
   struct statfs about {};
   return statfs(dir.c_str(), &about) != 0 || about.f_type == TMPFS_MAGIC
@@ -43,6 +38,12 @@ std::filesystem::path local_disk() {
 
 } // namespace
 
+double median(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  auto half = samples.size() / 2;
+  return samples.size() % 2 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
+}
+
 std::string to_line(const workload& work, const figure& result) {
   auto sorted = result.samples;
   std::sort(sorted.begin(), sorted.end());
@@ -51,6 +52,8 @@ std::string to_line(const workload& work, const figure& result) {
               + number(sorted.front(), unit) + R"(, "median": )" + number(median(sorted), unit)
               + R"(, "max": )" + number(sorted.back(), unit) + R"(, "runs": )"
               + std::to_string(sorted.size());
+  for (const auto& [name, what] : result.further)
+    line += ", \"" + name + "\": " + number(what, "us");
   if (!work.variant.empty())
     line += R"(, "variant": ")" + work.variant + '"';
   if (!work.name.starts_with("floor_"))
