@@ -1,7 +1,11 @@
-// Section B: many runs at once on one store, each step durable before the next one begins.
+// Section B: many runs at once on one store, each step durable before the next one begins. Beside
+// them, in turns, what LMDB does alone with as many records in as many places, and all runs in
+// each commit.
 
 #include "bench/fresh_store.hpp"
 #include "bench/raw_lmdb.hpp"
+
+#include <time.h>
 
 #include <cmath>
 
@@ -12,6 +16,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr std::size_t steps = 200;        // of each run
+constexpr std::size_t records = 3;        // of a step: checkpoint, value, writes
 constexpr std::size_t floor_commits = 50; // beside each sample, since disks have moods
 
 /// When each step of each run began. With durability sync the one before was on the disk then.
@@ -49,8 +54,18 @@ compiled_graph noting_loop(step_times& times) {
   return graph.compile();
 }
 
-/// Microseconds from the first start to the last end.
-double run_at_once(const app<>& graph, std::size_t runs) {
+struct taken {
+  double us;     // from the first start to the last end
+  double cpu_us; // of all threads of this process
+};
+
+double cpu_now_us() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
+}
+
+taken run_at_once(const app<>& graph, std::size_t runs) {
   std::vector<run_input> inputs;
   std::vector<run_config> configs;
   for (std::size_t i = 0; i < runs; ++i) {
@@ -59,15 +74,17 @@ double run_at_once(const app<>& graph, std::size_t runs) {
   }
   std::vector<run_handle> started;
   std::vector<run_result> results;
+  auto cpu_us = -cpu_now_us();
   auto us = time_us([&] {
     for (std::size_t i = 0; i < runs; ++i)
       started.push_back(graph.start(inputs[i], configs[i]));
     for (auto& run : started)
       results.push_back(run.get().value());
   });
+  cpu_us += cpu_now_us();
   for (const auto& result : results)
     expect(result.value()["counter"] == value(steps), "a counter");
-  return us;
+  return {us, cpu_us};
 }
 
 double percentile(std::vector<double>& all, double share) {
@@ -83,26 +100,30 @@ double per_second(std::size_t count, double us) {
 figure durable_steps(const sampler& sample, std::size_t runs) {
   step_times times{runs};
   std::vector<double> latencies;
+  std::vector<double> cpu_us;
   std::vector<double> floor;
   fresh_store store{medium::file};
   scratch_dir floor_dir;
   raw_lmdb raw{floor_dir.path()};
+  std::uint64_t rounds = 0;
   auto graph = store.load(noting_loop(times));
   auto out = sample.each(
     [&] {
-      auto us = run_at_once(graph, runs);
+      auto all = run_at_once(graph, runs);
+      cpu_us.push_back(all.cpu_us / static_cast<double>(runs * steps));
       times.append_latencies(latencies);
-      auto floor_us = time_us([&raw, runs] {
+      auto floor_us = time_us([&raw, &rounds, runs] {
         for (std::size_t i = 0; i < floor_commits; ++i)
-          raw.commit(runs);
+          raw.commit_to_places(runs * records, ++rounds);
       });
       floor.push_back(per_second(runs * floor_commits, floor_us));
-      return per_second(runs * steps, us);
+      return per_second(runs * steps, all.us);
     },
     "per_s");
   out.further = {{"p50_us", percentile(latencies, 0.5)},
                  {"p99_us", percentile(latencies, 0.99)},
-                 {"lmdb_records_per_s", median(floor)}};
+                 {"cpu_us_per_step", median(cpu_us)},
+                 {"lmdb_steps_per_s", median(floor)}};
   return out;
 }
 
