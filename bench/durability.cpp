@@ -32,34 +32,39 @@ loop appending(std::int64_t end) {
   return {append_loop(end), no_items(), expect_output, static_cast<std::size_t>(end)};
 }
 
-/// Microseconds of one run.
-double run_loop(const loop& work, durability d, fresh_store& store) {
+/// What one run took.
+timing run_loop(const loop& work, durability d, fresh_store& store) {
   auto graph = store.load(work.graph);
   auto config = new_run(d);
   run_result result;
-  auto us = time_us([&] { result = graph.invoke(work.input, config); });
+  auto took = time_with_cpu([&] { result = graph.invoke(work.input, config); });
   work.expect_output(result.value());
   auto count = store.checkpoints();
   if (d == durability::exit)
     expect(count == 1, "the number of checkpoints");
   else
     expect(count == work.steps + 1 || count == work.steps + 2, "the number of checkpoints");
-  return us;
+  return took;
 }
 
-/// What does not change with the number of steps is O(1) a step.
-figure with_share_of_a_step(figure all, const loop& work) {
-  all.further.emplace_back(all.unit + "_per_step",
-                           median(all.samples) / static_cast<double>(work.steps));
-  return all;
+/// Says also what a step's share of the samples is: one that does not change with the number of
+/// steps is O(1) a step.
+void add_share_of_a_step(figure& to, const std::string& name, const std::vector<double>& samples,
+                         const loop& work) {
+  to.further.emplace_back(name + "_per_step", median(samples) / static_cast<double>(work.steps));
 }
 
 figure time_loop(const sampler& sample, const loop& work, durability d, medium where) {
-  auto one = [&work, d, where] {
+  std::vector<double> cpu_us;
+  auto out = sample.each([&] {
     fresh_store store{where};
-    return run_loop(work, d, store);
-  };
-  return with_share_of_a_step(sample.each(one), work);
+    auto took = run_loop(work, d, store);
+    cpu_us.push_back(took.cpu_us);
+    return took.us;
+  });
+  add_share_of_a_step(out, "us", out.samples, work);
+  add_share_of_a_step(out, "cpu_us", cpu_us, work);
+  return out;
 }
 
 figure measure_loop(const sampler& sample, const loop& work, durability d, medium where) {
@@ -68,7 +73,9 @@ figure measure_loop(const sampler& sample, const loop& work, durability d, mediu
     run_loop(work, d, store);
     return static_cast<double>(store.close());
   };
-  return with_share_of_a_step(sample.exactly(runs_min, one, "bytes"), work);
+  auto out = sample.exactly(runs_min, one, "bytes");
+  add_share_of_a_step(out, "bytes", out.samples, work);
+  return out;
 }
 
 void add_loops(workloads& all, const std::string& name, loop (*make)(std::int64_t),

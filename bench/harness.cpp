@@ -4,6 +4,7 @@
 
 #include <linux/magic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -42,6 +43,12 @@ double median(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
   auto half = samples.size() / 2;
   return samples.size() % 2 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
+}
+
+double cpu_now_us() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
 }
 
 std::string to_line(const workload& work, const figure& result) {

@@ -44,6 +44,18 @@ template <class F> double time_us(F&& run) {
   return microseconds(std::chrono::steady_clock::now() - from);
 }
 
+/// Units: microseconds; `cpu_us` of all threads of this process: on a busy machine it says more.
+struct timing {
+  double us;
+  double cpu_us;
+};
+double cpu_now_us();
+template <class F> timing time_with_cpu(F&& run) {
+  auto cpu_from = cpu_now_us();
+  auto us = time_us(std::forward<F>(run));
+  return {us, cpu_now_us() - cpu_from};
+}
+
 /// Keeps the compiler from dropping the work that made `x`.
 template <class T> void keep(const T& x) {
   asm volatile("" : : "r,m"(x) : "memory");

@@ -5,8 +5,6 @@
 #include "bench/fresh_store.hpp"
 #include "bench/raw_lmdb.hpp"
 
-#include <time.h>
-
 #include <cmath>
 
 namespace troupe::bench {
@@ -54,18 +52,8 @@ compiled_graph noting_loop(step_times& times) {
   return graph.compile();
 }
 
-struct taken {
-  double us;     // from the first start to the last end
-  double cpu_us; // of all threads of this process
-};
-
-double cpu_now_us() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
-}
-
-taken run_at_once(const app<>& graph, std::size_t runs) {
+/// From the first start to the last end.
+timing run_at_once(const app<>& graph, std::size_t runs) {
   std::vector<run_input> inputs;
   std::vector<run_config> configs;
   for (std::size_t i = 0; i < runs; ++i) {
@@ -74,17 +62,15 @@ taken run_at_once(const app<>& graph, std::size_t runs) {
   }
   std::vector<run_handle> started;
   std::vector<run_result> results;
-  auto cpu_us = -cpu_now_us();
-  auto us = time_us([&] {
+  auto took = time_with_cpu([&] {
     for (std::size_t i = 0; i < runs; ++i)
       started.push_back(graph.start(inputs[i], configs[i]));
     for (auto& run : started)
       results.push_back(run.get().value());
   });
-  cpu_us += cpu_now_us();
   for (const auto& result : results)
     expect(result.value()["counter"] == value(steps), "a counter");
-  return {us, cpu_us};
+  return took;
 }
 
 double percentile(std::vector<double>& all, double share) {
