@@ -73,7 +73,7 @@ def stages(options):
     at_most = lambda most: lambda left: min(most, left)  # noqa: E731
     return [
         Stage("kills", "crash/kill_test.py", options.kills, r"ok: (\d+) kills",
-              ["--kills", at_most(100), "--seconds", 86400, "--jobs", options.jobs]),
+              ["--kills", at_most(50), "--seconds", 86400, "--jobs", options.jobs]),
         Stage("points", "crash/points_test.py", 1, r"(\d+) kills",
               ["--passings", options.passings, "--jobs", options.jobs], one_round=True,
               points=True),
