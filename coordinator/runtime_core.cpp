@@ -9,6 +9,7 @@
 #include "coordinator/background_pruner.hpp"
 #include "persistence/timestamp_text.hpp"
 
+#include <troupe/cluster.hpp>
 #include <troupe/keyring.hpp>
 
 #include <caf/send.hpp>
@@ -57,6 +58,7 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
   : saver_{make_saver(options)},
     store_{make_store(options)},
     cache_{options.cache},
+    workers_{options.workers},
     services_{options.blocking_threads},
     random_{std::random_device{}()} {
   logger_reference reference;
@@ -72,6 +74,8 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
   if (saver_) {
     services_.saver = make_saver_link(saver_);
   }
+  if (workers_)
+    services_.elsewhere = &workers_->placer();
   if (options.prune) {
     pruner_ = std::make_unique<background_pruner>(*options.prune, saver_, turns_, log_info,
                                                   log_warning);

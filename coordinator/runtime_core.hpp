@@ -101,6 +101,7 @@ private:
   std::shared_ptr<troupe::saver> saver_;
   std::shared_ptr<troupe::store> store_;
   std::shared_ptr<node_cache> cache_;
+  std::shared_ptr<worker_pool> workers_;
   services services_;
 
   mutable std::mutex mutex_;

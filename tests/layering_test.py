@@ -45,6 +45,18 @@ PURE = {  # what decides: files of coordinator/ that know neither CAF nor its ac
     "coordinator/run_calls",
     "coordinator/run_deltas",
     "coordinator/task_cache",
+    "cluster/messages",
+    "cluster/placement",
+    "cluster/lease",
+    "cluster/dispatcher",
+    "cluster/dispatcher_answers",
+    "cluster/dispatcher_workers",
+    "cluster/fair_queue",
+    "cluster/status",
+    "cluster/desk",
+    "cluster/wire",
+    "cluster/wire_reader",
+    "cluster/stream",
 }
 TASKS = {"actors/task_scope.hpp", "actors/run_shared.hpp", "actors/held_claim.hpp", "actors/nested.hpp"}  # what the pure files and the actors share
 

@@ -225,6 +225,7 @@ class app_core;     // coordinator/app_core.hpp
 class pending_run;  // coordinator/pending_run.hpp
 class part_source;  // coordinator/part_source.hpp
 class runtime_core; // coordinator/runtime_core.hpp
+class worker_pool;  // troupe/cluster.hpp
 
 /// A run that was started and goes on by itself.
 /// Owns:   nothing; dropping it leaves the run to itself.
@@ -431,6 +432,7 @@ struct runtime_options {
   std::shared_ptr<troupe::saver> saver = nullptr;           ///< or any saver
   std::shared_ptr<troupe::store> store = nullptr;           ///< or any: what context::store() gives
   std::shared_ptr<troupe::node_cache> cache = nullptr;      ///< of nodes with a cache_policy
+  std::shared_ptr<troupe::worker_pool> workers = nullptr;   ///< of nodes with a placement
   std::size_t worker_threads = 0; ///< of an own actor system; 0: as many as cores
   std::size_t blocking_threads = limits::blocking_threads_max; ///< bound of the blocking lane
   std::optional<pruning> prune = std::nullopt;                 ///< needs a saver

@@ -1,0 +1,184 @@
+// The protocol between a home process and its workers, on one page: what the two say to each other,
+// as plain data. How it becomes bytes is in wire.hpp, how bytes cross in links; neither is known
+// here.
+//
+//   worker ── hello ──▶ home          ── welcome | refusal ──▶ worker
+//   both   ── heartbeat ──▶ the other
+//   home   ── run_opened, task_order, task_stop, task_drain, run_closed ──▶ worker
+//   worker ── task_outcome | task_refused ──▶ home
+//   worker ── save_order, call_order ──▶ home      ── save_answer, call_answer ──▶ worker
+//   worker ── task_part, task_sign ──▶ home        ── part_credit ──▶ worker
+//   worker ── draining ──▶ home
+//   anyone ── status_request, drain_request ──▶ worker ── status_reply ──▶
+//
+// Words:
+//   home     the process whose runs these are. It alone stores.
+//   worker   a process that runs tasks for homes. What it knows is in some checkpoint, or nothing.
+//   session  the time in which one worker works for one home without a break longer than the lease.
+//            The home numbers its sessions; what is said within an older one counts no more.
+//   issue    one handing-out of a task. A task that is handed out again has another issue number
+//            and the same task id; what is said about an older issue counts no more. Numbers grow
+//            within a session. Each order is answered once, by an outcome or a refusal.
+//   lease    how long a worker that is not heard of keeps its tasks.
+#pragma once
+
+#include <troupe/error.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace troupe::cluster {
+
+/// Changes whenever processes built before can't be understood any more.
+inline constexpr std::uint32_t protocol_version = 1;
+
+using issue_number = std::uint64_t;   // of a home, never used again; 0: none
+using session_number = std::uint64_t; // likewise
+using bytes = std::vector<std::uint8_t>;
+
+/// A graph, or one nested in it, that a process has.
+struct graph_offer {
+  std::string name;
+  std::string hash; // 32 hex digits
+  friend bool operator==(const graph_offer&, const graph_offer&) = default;
+};
+
+/// A worker presents itself.
+struct hello {
+  std::uint32_t protocol = protocol_version;
+  std::string name;        // of the worker, for people; unique among the workers of a home
+  std::string incarnation; // another one each time the process starts
+  std::vector<std::string> labels;
+  std::uint32_t capacity = 0; // tasks at a time, over all homes
+  std::vector<graph_offer> graphs;
+};
+
+/// The home takes the worker: a session begins.
+struct welcome {
+  session_number session = 0;
+  std::string home; // another one each time the process starts
+  std::chrono::milliseconds lease{0};
+  std::chrono::milliseconds heartbeat{0};
+};
+
+/// Why there is no session, or no more; the link ends.
+struct refusal {
+  errc code = errc::protocol_mismatch;
+  std::string why;
+};
+
+/// A worker sends one each interval, also when nothing else is to be said; a home answers each at
+/// once. `answers`: the highest number that was heard from the other, `held` how long ago. What the
+/// home answers renews the worker's lease, from when it sent that heartbeat on.
+struct heartbeat {
+  std::uint64_t number = 0;
+  std::uint64_t answers = 0;
+  std::uint32_t running = 0; // tasks of the worker, for all homes; of a home 0
+  std::chrono::microseconds held{0};
+};
+
+/// What the tasks of one run share. Comes before the first task of the run on this link.
+struct run_opened {
+  std::uint64_t run = 0; // of the home, never used again
+  std::string graph;     // hash of the graph the tasks are nodes of
+  bytes facts;           // see remote_task.hpp
+};
+struct run_closed {
+  std::uint64_t run = 0;
+};
+
+struct task_order {
+  issue_number issue = 0;
+  std::uint64_t run = 0;
+  std::string task_id;
+  std::string node;
+  bytes task;         // see remote_task.hpp
+  bool again = false; // it was handed out before
+};
+/// Nobody waits for the task any more. Its place is free when the worker has answered the order.
+struct task_stop {
+  issue_number issue = 0;
+};
+/// Its run drains: a group ends at its next step border, with graph_drained.
+struct task_drain {
+  issue_number issue = 0;
+  std::string why;
+};
+struct task_outcome {
+  issue_number issue = 0;
+  bytes outcome; // see remote_task.hpp
+};
+/// The task was not begun, or was left at a step border: it may go elsewhere.
+struct task_refused {
+  issue_number issue = 0;
+  errc code =
+    errc::overloaded; // full or draining; unknown_graph; invalid_value; cancelled: stopped
+  std::string why;
+};
+
+/// A group stores something, in the order of these messages.
+struct save_order {
+  issue_number issue = 0;
+  std::uint64_t ticket = 0;
+  bool durable = false; // when it is answered: see save_ack
+  bytes request;
+};
+struct save_answer {
+  issue_number issue = 0;
+  std::uint64_t ticket = 0;
+  std::optional<error> failure;
+};
+
+/// A body calls the long-term store.
+struct call_order {
+  issue_number issue = 0;
+  std::uint64_t ticket = 0;
+  bytes call;
+};
+struct call_answer {
+  issue_number issue = 0;
+  std::uint64_t ticket = 0;
+  std::optional<error> failure;
+  bytes answer;
+};
+
+/// A part for the readers of the home's run. `from_body`: the body waits for a slow reader.
+struct task_part {
+  issue_number issue = 0;
+  bytes part;
+  bool from_body = false;
+};
+/// So many parts of the task were taken by readers.
+struct part_credit {
+  issue_number issue = 0;
+  std::uint32_t parts = 0;
+};
+/// The task's body says that it goes on (idle time-outs).
+struct task_sign {
+  issue_number issue = 0;
+};
+
+/// The worker takes no more tasks; those with groups are given back at their next step border.
+struct draining {
+  std::string why;
+};
+
+/// Of `troupe cluster`. The answer is a status_reply.
+struct status_request {};
+struct drain_request {
+  std::string why;
+};
+struct status_reply {
+  std::string json;
+};
+
+using message = std::variant<hello, welcome, refusal, heartbeat, run_opened, run_closed, task_order,
+                             task_stop, task_outcome, task_refused, save_order, save_answer,
+                             call_order, call_answer, task_part, part_credit, task_sign, draining,
+                             status_request, drain_request, status_reply, task_drain>;
+
+} // namespace troupe::cluster
