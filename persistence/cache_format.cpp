@@ -8,7 +8,13 @@ namespace troupe {
 
 namespace {
 
-enum class cache_area : unsigned char { meta = 0x00, entries = 0x30, ages = 0x31, ends = 0x32, data_key = 0x33 };
+enum class cache_area : unsigned char {
+  meta = 0x00,
+  entries = 0x30,
+  ages = 0x31,
+  ends = 0x32,
+  data_key = 0x33
+};
 
 store_key area_key(cache_area area) {
   store_key key;

@@ -175,7 +175,7 @@ private:
 
   std::unique_ptr<lmdb_env> env_;
   std::mutex change_mutex_;
-  file_sealing sealing_; // its sealers are used under change_mutex_
+  file_sealing sealing_;      // its sealers are used under change_mutex_
   bool reopen_first_ = false; // a commit failed
   std::atomic<cache_time> last_now_ = cache_time::min();
 };

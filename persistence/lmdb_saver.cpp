@@ -265,8 +265,7 @@ result<std::shared_ptr<saver>> find_or_open(const std::string& path,
       auto opened = lmdb_saver::open(path, options);
       return opened ? result<std::unique_ptr<saver>>{std::move(*opened)} : opened.error();
     });
-  if (found
-      && !serves_keys(static_cast<const lmdb_saver&>(**found).keys(), options.keyring.get()))
+  if (found && !serves_keys(static_cast<const lmdb_saver&>(**found).keys(), options.keyring.get()))
     return open_with_other_keys("store", path);
   return found;
 }

@@ -95,7 +95,9 @@ private:
              return {};
            })
       .has_value();
-  } catch (...) { return false; }
+  } catch (...) {
+    return false;
+  }
 
   result<void> do_alone(change_job& job) {
     auto work = [&job](item_change& to) { return work_of(job, to); };

@@ -200,9 +200,9 @@ BOOST_AUTO_TEST_CASE(a_round_sweeps_the_store_in_pieces) {
   items->over = 2 * limits::store_sweep_items_max + 1;
   s.pruner->round(start);
   BOOST_TEST(items->over == 0u);
-  BOOST_TEST(items->swept
-             == (std::vector<std::size_t>{limits::store_sweep_items_max,
-                                          limits::store_sweep_items_max, 1}));
+  BOOST_TEST(
+    items->swept
+    == (std::vector<std::size_t>{limits::store_sweep_items_max, limits::store_sweep_items_max, 1}));
   BOOST_TEST(s.log == texts{"swept: 2001 items of the long-term store removed"});
   s.pruner->round(start);
   BOOST_TEST(s.log.size() == 1u);

@@ -320,8 +320,8 @@ BOOST_AUTO_TEST_CASE(a_sealed_vector_that_was_changed_is_as_good_as_none) {
 BOOST_AUTO_TEST_CASE(a_damaged_data_key_keeps_the_store_as_it_is_and_the_cache_starts_over) {
   put(*open(keys("k1")), "1");
   open_cache(keys("k1"))->set(place, 1, {}).value();
-  for (const auto& [file, key] : {std::pair{"store.mdb", items_data_key()},
-                                  std::pair{"cache.mdb", cache_data_key()}}) {
+  for (const auto& [file, key] :
+       {std::pair{"store.mdb", items_data_key()}, std::pair{"cache.mdb", cache_data_key()}}) {
     auto whole = stored(file, key);
     BOOST_REQUIRE(!whole.empty());
     whole.back() = static_cast<char>(whole.back() ^ 1);

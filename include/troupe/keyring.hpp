@@ -89,10 +89,10 @@ struct rotation_report {
   friend bool operator==(const rotation_report&, const rotation_report&) = default;
 };
 
-/// Wraps the data keys of all threads in the data directory `dir`, of its long-term store and of its
-/// cache under the current key of `keys`. Data is not touched; other processes may go on, as long
-/// as their rings have both keys. Afterwards no data key depends on the older keys, which can then
-/// be dropped from the ring, unless another process with an older current key made a thread
+/// Wraps the data keys of all threads in the data directory `dir`, of its long-term store and of
+/// its cache under the current key of `keys`. Data is not touched; other processes may go on, as
+/// long as their rings have both keys. Afterwards no data key depends on the older keys, which can
+/// then be dropped from the ring, unless another process with an older current key made a thread
 /// meanwhile: running it again is harmless.
 /// Shape:  `keys` is not null and has the older keys, too.
 /// Blocks: on the disk, and others' commits for some ms at a time.

@@ -411,11 +411,10 @@ public:
   }
 };
 
-/// What a runtime removes by itself, in the background: of its saver's threads, one thread after the
-/// other, and of its store the items whose time is over. A failure is logged and tried again with
-/// the next round.
-/// Errors: of the runtime: invalid_config for a `keep.keep_latest` of 0 or too small an `every`.
-/// Source: troupe.
+/// What a runtime removes by itself, in the background: of its saver's threads, one thread after
+/// the other, and of its store the items whose time is over. A failure is logged and tried again
+/// with the next round. Errors: of the runtime: invalid_config for a `keep.keep_latest` of 0 or too
+/// small an `every`. Source: troupe.
 struct pruning {
   retention keep = {}; ///< of each thread
   /// Threads whose newest checkpoint is older are deleted, unless a run of this runtime is on them.

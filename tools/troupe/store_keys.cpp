@@ -35,9 +35,10 @@ int rotate_keys(const std::string& data_dir, bool json) {
 
 void add_rotate_keys(CLI::App& store, chosen_command& chosen) {
   auto* command = store.add_subcommand(
-    "rotate-keys", "Wrap the data keys of threads, long-term store and cache under the current "
-                   "key. The key ring comes from the file that TROUPE_STORE_KEY_FILE names, or from "
-                   "TROUPE_STORE_KEYS, and has the older keys, too");
+    "rotate-keys",
+    "Wrap the data keys of threads, long-term store and cache under the current "
+    "key. The key ring comes from the file that TROUPE_STORE_KEY_FILE names, or from "
+    "TROUPE_STORE_KEYS, and has the older keys, too");
   auto data_dir = add_data_dir(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object a line");
   command->callback([&chosen, data_dir] {
