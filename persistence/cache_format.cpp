@@ -61,7 +61,9 @@ store_key cache_meta_key() {
 }
 
 store_key cache_data_key() {
-  return area_key(cache_area::data_key);
+  auto key = area_key(cache_area::meta);
+  key.append("data-key");
+  return key;
 }
 
 store_key cache_entries_prefix() {

@@ -40,6 +40,11 @@ result<void> file_change::write_sealed(const store_key& key) {
   return txn_.put(key, record_);
 }
 
+result<void> file_change::append_sealed(const store_key& key) {
+  has_changed_ = true;
+  return txn_.append(key, record_);
+}
+
 result<void> file_change::erase(std::string_view key) {
   has_changed_ = true;
   return txn_.erase(key);

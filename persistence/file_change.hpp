@@ -80,6 +80,8 @@ protected:
   result<void> seal(const store_key& key, record_kind kind);
   /// Stores record_, which was sealed.
   result<void> write_sealed(const store_key& key);
+  /// Likewise, as lmdb_txn::append.
+  result<void> append_sealed(const store_key& key);
   result<void> erase(std::string_view key);
   /// Nothing is written where nothing was changed. `append` writes the meta record's payload.
   template <class Append> result<void> commit_with(Append append) {

@@ -46,10 +46,18 @@ result<void> item_change::commit() {
   return commit_with([this](std::string& out) { append_items_meta(meta_, out); });
 }
 
-result<void> item_change::put_sealed(const store_key& key, record_kind kind) {
-  if (auto ok = seal(key, kind); !ok)
-    return ok;
-  return write_sealed(key);
+result<void> item_change::put_item(const store_key& key) {
+  auto ok = seal(key, record_kind::item);
+  return ok ? write_sealed(key) : ok;
+}
+
+// Vectors are the file's last area, and each has a higher number than those before.
+result<void> item_change::put_vector(const store_key& key, std::string_view item,
+                                     const store_vector& vector) {
+  begin_record(record_);
+  append_vector(item, vector, record_);
+  auto ok = seal(key, record_kind::vector);
+  return ok ? append_sealed(key) : ok;
 }
 
 // ---- storing ------------------------------------------------------------------------------------
@@ -114,14 +122,11 @@ result<void> item_change::put(stored_item item, const prepared_put& what) {
   item.number = ++meta_.last_number;
   begin_record(record_);
   append_item(item, !what.vectors.empty(), what.encoded, record_);
-  if (auto ok = put_sealed(key, record_kind::item); !ok)
+  if (auto ok = put_item(key); !ok)
     return ok;
-  for (std::size_t i = 0; i < what.vectors.size(); ++i) {
-    begin_record(record_);
-    append_vector(key, what.vectors[i], record_);
-    if (auto ok = put_sealed(vector_key(item.number, i), record_kind::vector); !ok)
+  for (std::size_t i = 0; i < what.vectors.size(); ++i)
+    if (auto ok = put_vector(vector_key(item.number, i), key, what.vectors[i]); !ok)
       return ok;
-  }
   return item.end == store_no_end ? result<void>{} : write_end(item, key);
 }
 
@@ -147,7 +152,7 @@ result<void> item_change::refresh(const stored_item& item, std::int64_t now, std
   begin_record(record_); // before the old bytes are written over
   auto before = std::exchange(kept.end, end);
   append_item(kept, (*old)->has_vectors, (*old)->encoded, record_);
-  if (auto ok = put_sealed(key, record_kind::item); !ok)
+  if (auto ok = put_item(key); !ok)
     return ok;
   if (auto ok = erase(item_end_key(before, kept.number)); !ok)
     return ok;

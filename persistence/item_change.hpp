@@ -30,7 +30,8 @@ private:
   using file_change::file_change;
 
   result<void> load(const result<std::string_view>& payload);
-  result<void> put_sealed(const store_key& key, record_kind kind);
+  result<void> put_item(const store_key& key);
+  result<void> put_vector(const store_key& key, std::string_view item, const store_vector& vector);
   result<std::uint64_t> space_number(const store_namespace& space);
   result<void> write_end(const stored_item& item, std::string_view key);
   result<item_head> open_head(std::string_view stored, std::string_view key);

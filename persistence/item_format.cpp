@@ -18,8 +18,7 @@ enum class item_area : unsigned char {
   spaces = 0x20,
   items = 0x21,
   ends = 0x22,
-  vectors = 0x23,
-  data_key = 0x24
+  vectors = 0x23
 };
 
 constexpr std::size_t name_in_key_max = 400;
@@ -94,7 +93,9 @@ store_key items_meta_key() {
 }
 
 store_key items_data_key() {
-  return area_key(item_area::data_key);
+  auto key = area_key(item_area::meta);
+  key.append("data-key");
+  return key;
 }
 
 store_key space_key(const store_namespace& space) {

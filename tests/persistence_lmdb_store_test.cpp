@@ -140,6 +140,27 @@ BOOST_AUTO_TEST_CASE(a_store_of_other_dims_takes_old_vectors_for_none) {
   BOOST_TEST(!items->search({.query = "1"}).value()[1].score.has_value());
 }
 
+// Two of them fit a page.
+BOOST_AUTO_TEST_CASE(vectors_fill_their_pages) {
+  constexpr std::size_t count = 200;
+  auto long_vectors = options();
+  long_vectors.index->dims = 384;
+  long_vectors.index->embed = [](const texts& all) {
+    return std::vector<std::vector<float>>(all.size(), std::vector<float>(384, 1));
+  };
+  {
+    auto items = open(long_vectors);
+    for (std::size_t i = 0; i < count; i += 20) {
+      std::vector<store_op> puts;
+      for (std::size_t k = i; k < i + 20; ++k)
+        puts.emplace_back(store_put{{"a"}, std::to_string(k), value{{"text", "t"}}});
+      items->batch(puts).value();
+    }
+  }
+  auto env = lmdb_env::open(file(), limits::store_map_bytes_default).value();
+  BOOST_TEST(env->measure().value().used < (count / 2 + 40) * 4096);
+}
+
 BOOST_AUTO_TEST_CASE(the_store_lies_beside_the_saver_and_is_nobody_elses_to_read) {
   auto saver = open_lmdb_saver(directory.path()).value();
   auto items = open();

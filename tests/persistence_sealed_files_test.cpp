@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(plain_and_sealed_items_lie_side_by_side) {
     auto items = open(keys("k1"));
     put(*items, "sealed", "S");
     put(*items, "both", "SECRET");
-    BOOST_TEST((found_keys(*items, "SECRET") == texts{"both", "sealed", "plain"}));
+    BOOST_TEST((found_keys(*items, "S") == texts{"sealed", "both", "plain"}));
   }
   auto is_sealed = [this](const std::string& name) {
     return is_encrypted(stored("store.mdb", key_of(name)));
@@ -197,9 +197,8 @@ BOOST_AUTO_TEST_CASE(plain_and_sealed_items_lie_side_by_side) {
   require_error(items->put({"a"}, "sealed", value::map()), errc::key_missing);
   require_error(items->put({"b"}, "new", value::map()), errc::key_missing);
   require_error(items->remove({"a"}, "sealed"), errc::key_missing);
-  BOOST_TEST(items->list_namespaces({}).value().size() == 1u); // "plain" is there
+  require_error(items->list_namespaces({}), errc::key_missing); // whether one is over can't be told
   items->remove({"a"}, "plain").value();
-  require_error(items->list_namespaces({}), errc::key_missing);
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_is_another_one_is_as_good_as_none) {
