@@ -92,6 +92,12 @@ store_key items_meta_key() {
   return key;
 }
 
+store_key items_data_key() {
+  auto key = area_key(item_area::meta);
+  key.append("data-key");
+  return key;
+}
+
 store_key space_key(const store_namespace& space) {
   auto key = area_key(item_area::spaces);
   append_name(key, path_bytes(space));
@@ -188,7 +194,7 @@ result<items_meta> read_items_meta(std::string_view payload) {
                                                  + std::to_string(item_format)
                                                  + ": use a newer troupe"};
   items_meta meta{.last_number = in.varint()};
-  if (!in.finished() || format != item_format)
+  if (!in.finished() || format == 0)
     return does_not_fit("meta");
   return meta;
 }
@@ -225,11 +231,8 @@ void append_item(const stored_item& item, bool has_vectors, std::string_view enc
   out.append(encoded);
 }
 
-result<item_head> open_item_head(std::string_view stored, std::string_view key) {
-  auto payload = open_record(stored, key, record_kind::item);
-  if (!payload)
-    return payload.error();
-  byte_reader in{*payload};
+result<item_head> read_item_head(std::string_view payload) {
+  byte_reader in{payload};
   item_head head;
   auto& item = head.item;
   item.number = in.varint();
@@ -253,8 +256,8 @@ result<item_head> open_item_head(std::string_view stored, std::string_view key) 
   return head;
 }
 
-result<stored_item> open_item(std::string_view stored, std::string_view key) {
-  auto head = open_item_head(stored, key);
+result<stored_item> read_item(std::string_view payload) {
+  auto head = read_item_head(payload);
   if (!head)
     return head.error();
   auto v = from_msgpack(head->encoded);
@@ -285,11 +288,8 @@ void append_vector(std::string_view item_key, const store_vector& numbers, std::
   }
 }
 
-result<stored_vector> open_vector(std::string_view stored, std::string_view key) {
-  auto payload = open_record(stored, key, record_kind::vector);
-  if (!payload)
-    return payload.error();
-  byte_reader in{*payload};
+result<stored_vector> read_vector(std::string_view payload) {
+  byte_reader in{payload};
   stored_vector vector;
   vector.item_key = in.sized();
   auto count = in.varint();
@@ -297,12 +297,12 @@ result<stored_vector> open_vector(std::string_view stored, std::string_view key)
   if (!in.ok() || !space_of_item_key(vector.item_key) || count > limits::store_vector_dims_max
       || bytes.size() != count * 4)
     return does_not_fit("vector");
-  vector.numbers.reserve(count);
+  vector.numbers.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     std::uint32_t bits = 0;
     for (std::size_t b = 0; b < 4; ++b)
       bits |= std::uint32_t{static_cast<std::uint8_t>(bytes[4 * i + b])} << (8 * b);
-    vector.numbers.push_back(std::bit_cast<float>(bits));
+    vector.numbers[i] = std::bit_cast<float>(bits);
   }
   auto fits = [](float x) {
     return std::isfinite(x) && std::abs(x) <= limits::store_vector_number_max;

@@ -305,13 +305,15 @@ result<void> local_store::change(const prepared_batch& batch, const std::vector<
   return {};
 }
 
-result<std::size_t> local_store::sweep() {
+// In pieces, so that puts get their turn.
+result<std::size_t> local_store::sweep(std::size_t items_max) {
   auto now = store_now_micros(options_);
   std::size_t all = 0;
-  for (;;) {
+  while (all < items_max) {
+    auto piece = std::min(items_max - all, limits::store_sweep_items_max);
     std::size_t swept = 0;
     auto gone = backend_->change(true, [&](store_change& to) -> result<void> {
-      auto some = to.sweep(now, limits::store_sweep_items_max);
+      auto some = to.sweep(now, piece);
       if (!some)
         return some.error();
       swept = *some;
@@ -321,10 +323,11 @@ result<std::size_t> local_store::sweep() {
       return gone.error();
     forget(*gone);
     all += swept;
-    if (swept < limits::store_sweep_items_max)
+    if (swept < piece) {
+      last_sweep_ = now;
       break;
+    }
   }
-  last_sweep_ = now;
   return all;
 }
 

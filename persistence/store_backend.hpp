@@ -67,7 +67,7 @@ public:
   virtual result<void> remove(const store_namespace& space, const std::string& key) = 0;
   /// Sets the end of an item that was not put anew and is not over.
   virtual result<void> refresh(const stored_item& item, std::int64_t now, std::int64_t end) = 0;
-  /// Removes items that are over, at most `count`, and says how many.
+  /// Removes items that are over, the first ones first, at most `count`, and says how many.
   virtual result<std::size_t> sweep(std::int64_t now, std::size_t count) = 0;
   virtual result<void> commit() = 0;
   /// The numbers of items with vectors that are gone.
@@ -82,7 +82,8 @@ public:
   virtual ~store_backend() = default;
   virtual result<std::unique_ptr<store_snapshot>> read() = 0;
 
-  /// Lets `work` make a change and commits it. `work` is done again when it has to be.
+  /// Lets `work` make a change and commits it, perhaps along with others' changes, on another
+  /// thread that waits for one. `work` is done again when it has to be.
   /// Shape:  `frees`: nothing is put, so a store that is full has room for it all the same.
   using change_work = std::function<result<void>(store_change&)>;
   virtual result<std::vector<std::uint64_t>> change(bool frees, const change_work& work) = 0;

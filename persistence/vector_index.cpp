@@ -55,9 +55,10 @@ std::vector<float> vector_index::prepared(std::span<const float> vector) const {
   double squares = 0;
   for (auto x : out)
     squares += static_cast<double>(x) * static_cast<double>(x);
-  if (squares > 0)
+  auto length = std::sqrt(squares);
+  if (length > 0)
     for (auto& x : out)
-      x = static_cast<float>(static_cast<double>(x) / std::sqrt(squares));
+      x = static_cast<float>(static_cast<double>(x) / length);
   return out;
 }
 

@@ -28,6 +28,15 @@ inline const std::array store_kinds{
              [](const std::filesystem::path& dir, store_options options) {
                return open_lmdb_store(dir, {.store = std::move(options)}).value();
              }},
+  // All that can be done to a record is done to every one.
+  store_kind{"encrypted lmdb",
+             [](const std::filesystem::path& dir, store_options options) {
+               return open_lmdb_store(
+                        dir, {.store = std::move(options),
+                              .keyring = keyring::from_text("key " + std::string(64, '7')).value(),
+                              .compress_bytes_min = 1})
+                 .value();
+             }},
 };
 
 /// A store of any kind, with a clock that stands still unless told.
