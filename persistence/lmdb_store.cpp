@@ -53,7 +53,7 @@ result<bool> in_order(const lmdb_txn& txn, const store_key& prefix, std::size_t 
 
 class lmdb_snapshot final : public store_snapshot {
 public:
-  static result<std::unique_ptr<store_snapshot>> begin(lmdb_env& env) {
+  static result<lmdb_snapshot> begin(lmdb_env& env) {
     auto txn = env.begin_read();
     if (!txn)
       return txn.error();
@@ -65,10 +65,10 @@ public:
     auto meta = payload ? read_items_meta(*payload) : payload.error();
     if (!meta)
       return meta.error();
-    return std::unique_ptr<store_snapshot>{new lmdb_snapshot{std::move(*txn), meta->last_number}};
+    return lmdb_snapshot{std::move(*txn), meta->last_number};
   }
 
-  std::uint64_t last_number() const override { return last_number_; }
+  result<std::uint64_t> last_number() override { return last_number_; }
 
   result<std::optional<stored_item>> find(const store_namespace& space,
                                           const std::string& name) override {
@@ -83,18 +83,28 @@ public:
     return found;
   }
 
-  // Any of its vectors has the item's key: the first may be damaged.
-  result<std::optional<stored_item>> find(std::uint64_t number) override {
-    lmdb_cursor at{txn_};
-    auto prefix = vectors_prefix(number);
-    auto more = at.seek(prefix);
-    for (; more && *more && at.key().starts_with(prefix.view()); more = at.next())
-      if (auto vector = open_vector(at.data(), at.key())) {
-        auto found = read_item(vector->item_key);
-        auto is_it = !found || (*found && (*found)->number == number);
-        return is_it ? std::move(found) : std::optional<stored_item>{};
-      }
-    return more ? result<std::optional<stored_item>>{std::nullopt} : more.error();
+  result<std::vector<std::optional<stored_item>>>
+  find(std::span<const std::uint64_t> numbers) override {
+    std::vector<std::optional<stored_item>> found;
+    for (auto number : numbers) {
+      auto item = find_number(number);
+      if (!item)
+        return item.error();
+      found.push_back(std::move(*item));
+    }
+    return found;
+  }
+
+  result<std::vector<std::uint64_t>> missing(std::span<const std::uint64_t> numbers) override {
+    std::vector<std::uint64_t> gone;
+    for (auto number : numbers) {
+      auto item = find_number(number);
+      if (!item)
+        return item.error();
+      if (!*item)
+        gone.push_back(number);
+    }
+    return gone;
   }
 
   result<void> each(const store_namespace& prefix, const take_item& take) override {
@@ -151,6 +161,20 @@ private:
   lmdb_snapshot(lmdb_txn txn, std::uint64_t last_number)
     : txn_{std::move(txn)},
       last_number_{last_number} {}
+
+  // Any of its vectors has the item's key: the first may be damaged.
+  result<std::optional<stored_item>> find_number(std::uint64_t number) {
+    lmdb_cursor at{txn_};
+    auto prefix = vectors_prefix(number);
+    auto more = at.seek(prefix);
+    for (; more && *more && at.key().starts_with(prefix.view()); more = at.next())
+      if (auto vector = open_vector(at.data(), at.key())) {
+        auto found = read_item(vector->item_key);
+        auto is_it = !found || (*found && (*found)->number == number);
+        return is_it ? std::move(found) : std::optional<stored_item>{};
+      }
+    return more ? result<std::optional<stored_item>>{std::nullopt} : more.error();
+  }
 
   result<std::optional<stored_item>> read_item(std::string_view key) {
     auto stored = txn_.get(key);
@@ -217,7 +241,10 @@ public:
 
   lmdb_env& env() noexcept { return *env_; }
 
-  result<std::unique_ptr<store_snapshot>> read() override { return lmdb_snapshot::begin(*env_); }
+  result<void> read(const read_work& work) override {
+    auto items = lmdb_snapshot::begin(*env_);
+    return items ? work(*items) : items.error();
+  }
 
   result<std::vector<std::uint64_t>> change(bool frees, const change_work& work) override {
     std::scoped_lock alone{change_mutex_};

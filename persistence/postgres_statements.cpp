@@ -104,11 +104,6 @@ postgres_statements::postgres_statements(std::string_view schema) {
   constexpr std::string_view newest_one = " ORDER BY k.checkpoint_id DESC LIMIT 1";
   constexpr std::string_view this_one = " AND k.checkpoint_id = $3::bytea";
 
-  begin = sql("BEGIN");
-  begin_reading = sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-  commit = sql("COMMIT");
-  rollback = sql("ROLLBACK");
-
   next_numbers = sql("SELECT nextval($1::text::regclass)");
   lock_threads = sql("SELECT thread_id, thread, owner FROM @.threads "
                      "WHERE thread_id = ANY ($1::bytea[]) ORDER BY thread_id FOR NO KEY UPDATE");
@@ -217,6 +212,25 @@ postgres_statements::postgres_statements(std::string_view schema) {
                                          "channels, numbers, tags, seen, updated");
   copy_values = copy("channel_values", "channel, number, tag, value");
   copy_writes = copy("writes", "checkpoint_id, task_id, slot, channel, task_path, value");
+
+  auto erase_newer = [&sql](std::string_view table) {
+    return sql("DELETE FROM @." + std::string{table}
+               + " k USING @.chains c "
+                 "WHERE c.thread = $1::int8 AND k.chain = c.chain AND k.checkpoint_id > $2::bytea");
+  };
+  erase_newer_checkpoints = erase_newer("checkpoints");
+  erase_newer_writes = erase_newer("writes");
+  writes_behind = sql("SELECT w.chain, w.task_id, w.slot, w.channel, w.task_path, w.value "
+                      "FROM @.chains c JOIN @.writes w ON w.chain = c.chain "
+                      "WHERE c.thread = $1::int8 AND sha256(c.ns) = sha256($2::bytea) "
+                      "AND w.checkpoint_id = $3::bytea");
+  erase_writes_of =
+    sql("DELETE FROM @.writes WHERE chain = $1::int8 AND checkpoint_id = $2::bytea");
+  restore_writes = sql("INSERT INTO @.writes (chain, checkpoint_id, task_id, slot, channel, "
+                       "task_path, value) SELECT $1::int8, $2::bytea, e.* FROM unnest($3::bytea[], "
+                       "$4::int8[], $5::bytea[], $6::bytea[], $7::bytea[]) AS e");
+  erase_empty_thread = sql("DELETE FROM @.threads t WHERE t.thread = $1::int8 AND NOT EXISTS "
+                           "(SELECT 1 FROM @.chains c WHERE c.thread = t.thread)");
 }
 
 } // namespace troupe

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/persistence_fixture.hpp"
+#include "tests/postgres_server.hpp"
 
 #include <troupe/store.hpp>
 
@@ -27,6 +28,11 @@ inline const std::array store_kinds{
   store_kind{"lmdb",
              [](const std::filesystem::path& dir, store_options options) {
                return open_lmdb_store(dir, {.store = std::move(options)}).value();
+             }},
+  store_kind{"postgres",
+             [](const std::filesystem::path&, store_options options) {
+               auto database = postgres_server::of_this_program().fresh_options();
+               return open_postgres_store(database, std::move(options)).value();
              }},
 };
 
