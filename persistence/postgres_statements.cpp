@@ -193,10 +193,12 @@ postgres_statements::postgres_statements(std::string_view schema) {
   erase_empty_chains = sql("DELETE FROM @.chains c WHERE c.thread = $1::int8 "
                            "AND NOT EXISTS (SELECT 1 FROM @.checkpoints k WHERE k.chain = c.chain) "
                            "AND NOT EXISTS (SELECT 1 FROM @.writes w WHERE w.chain = c.chain)");
+  // Nested arrays, so that each step uses its index even while the planner knows no sizes.
   threads_of_runs = sql(
-    "SELECT t.thread_id FROM @.threads t WHERE t.thread IN (SELECT c.thread FROM @.chains c "
-    "JOIN @.checkpoints k ON k.chain = c.chain WHERE k.run_id IS NOT NULL AND sha256(k.run_id) "
-    "= ANY (ARRAY(SELECT sha256(r) FROM unnest($1::bytea[]) r))) ORDER BY t.thread_id");
+    "SELECT t.thread_id FROM @.threads t WHERE t.thread = ANY (ARRAY(SELECT c.thread "
+    "FROM @.chains c WHERE c.chain = ANY (ARRAY(SELECT k.chain FROM @.checkpoints k "
+    "WHERE k.run_id IS NOT NULL AND sha256(k.run_id) = ANY (ARRAY(SELECT sha256(r) "
+    "FROM unnest($1::bytea[]) r)))))) ORDER BY t.thread_id");
   copy_chains = sql("INSERT INTO @.chains (chain, thread, ns) "
                     "SELECT nextval($3::text::regclass), $2::int8, ns FROM @.chains "
                     "WHERE thread = $1::int8");
@@ -214,9 +216,8 @@ postgres_statements::postgres_statements(std::string_view schema) {
   copy_writes = copy("writes", "checkpoint_id, task_id, slot, channel, task_path, value");
 
   auto erase_newer = [&sql](std::string_view table) {
-    return sql("DELETE FROM @." + std::string{table}
-               + " k USING @.chains c "
-                 "WHERE c.thread = $1::int8 AND k.chain = c.chain AND k.checkpoint_id > $2::bytea");
+    return sql("DELETE FROM @." + std::string{table} + " WHERE chain = ANY (ARRAY"
+               + std::string{of_thread} + ") AND checkpoint_id > $2::bytea");
   };
   erase_newer_checkpoints = erase_newer("checkpoints");
   erase_newer_writes = erase_newer("writes");

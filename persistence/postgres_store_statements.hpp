@@ -24,14 +24,14 @@ struct postgres_store_statements : postgres_transactions {
                                     // group, vector
 
   // ---- changing. What removes items gives their numbers.
-  postgres_statement lock;        // → the last number given; until the transaction ends
-  postgres_statement set_last;    // number
-  postgres_statement put;         // namespace, its number if it is new, key, number, value, now,
-                                  // time to live, end, vectors
-  postgres_statement remove;      // namespace, key
-  postgres_statement refresh;     // number, now, end
-  postgres_statement sweep;       // now, how many → number, namespace's number
-  postgres_statement erase_space; // namespace, if it is empty
+  postgres_statement lock;         // → the last number given; until the transaction ends
+  postgres_statement set_last;     // number
+  postgres_statement put;          // namespace, its number if it is new, key, number, value, now,
+                                   // time to live, end, vectors
+  postgres_statement remove;       // namespace, key
+  postgres_statement refresh;      // number, now, end
+  postgres_statement sweep;        // now, how many → number, namespace's number
+  postgres_statement erase_space;  // namespace, if it is empty
   postgres_statement erase_spaces; // numbers of namespaces; those that are empty
 };
 
