@@ -40,13 +40,15 @@ struct fixture {
   }
   void release() { run("COMMIT"); }
 
-  /// Makes the next `times` commits of a checkpoint do `statement` at their end.
-  void at_commit(const std::string& statement, int times) {
+  /// Makes the next `times` commits of a checkpoint, but for the first ones, do `statement` at
+  /// their end.
+  void at_commit(const std::string& statement, int times, int first = 0) {
     run("CREATE SEQUENCE @.commits");
     run("GRANT USAGE ON SEQUENCE @.commits TO troupe");
-    run("CREATE FUNCTION @.hit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-        "IF nextval('@.commits') <= "
-        + std::to_string(times) + " THEN " + statement + "; END IF; RETURN NULL; END $$");
+    run("CREATE FUNCTION @.hit() RETURNS trigger LANGUAGE plpgsql AS $$ "
+        "DECLARE n int8 := nextval('@.commits'); BEGIN IF n BETWEEN "
+        + std::to_string(first + 1) + " AND " + std::to_string(first + times) + " THEN " + statement
+        + "; END IF; RETURN NULL; END $$");
     run("CREATE CONSTRAINT TRIGGER hit AFTER INSERT ON @.checkpoints "
         "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION @.hit()");
   }
@@ -244,7 +246,7 @@ BOOST_AUTO_TEST_CASE(a_request_whose_connection_ends_is_stored_by_the_next) {
 
 BOOST_AUTO_TEST_CASE(many_threads_are_stored_in_few_transactions_and_again_when_one_is_lost) {
   saver->put({"t0", "", ""}, make_put(checkpoint_id(1), "", {})).value();
-  at_commit("PERFORM pg_terminate_backend(pg_backend_pid())", 1);
+  at_commit("PERFORM pg_terminate_backend(pg_backend_pid())", 1, 1); // the second has them all
   hold("t0");
   std::vector<std::future<result<void>>> answers;
   answers.push_back(test::submit(*saver, request_for("t0", 2, 5), save_ack::durable));
