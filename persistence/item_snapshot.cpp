@@ -61,7 +61,7 @@ public:
       new item_snapshot{std::move(*txn), keys, meta->last_number}};
   }
 
-  std::uint64_t last_number() const override { return last_number_; }
+  result<std::uint64_t> last_number() override { return last_number_; }
 
   result<std::optional<stored_item>> find(const store_namespace& space,
                                           const std::string& name) override {
@@ -76,23 +76,28 @@ public:
     return found;
   }
 
-  // Any of its vectors has the item's key: the first may be damaged.
-  result<std::optional<stored_item>> find(std::uint64_t number) override {
-    lmdb_cursor at{txn_};
-    auto prefix = vectors_prefix(number);
-    auto more = at.seek(prefix);
-    for (; more && *more && at.key().starts_with(prefix.view()); more = at.next()) {
-      record_opener::scope scope{opener_};
-      auto vector = open_vector(at.data(), at.key());
-      if (vector) {
-        auto found = read_item(vector->item_key);
-        auto is_it = !found || (*found && (*found)->number == number);
-        return is_it ? std::move(found) : std::optional<stored_item>{};
-      }
-      if (!is_damage(vector.error()))
-        return vector.error();
+  result<std::vector<std::optional<stored_item>>>
+  find(std::span<const std::uint64_t> numbers) override {
+    std::vector<std::optional<stored_item>> found;
+    for (auto number : numbers) {
+      auto item = find_number(number);
+      if (!item)
+        return item.error();
+      found.push_back(std::move(*item));
     }
-    return more ? result<std::optional<stored_item>>{std::nullopt} : more.error();
+    return found;
+  }
+
+  result<std::vector<std::uint64_t>> missing(std::span<const std::uint64_t> numbers) override {
+    std::vector<std::uint64_t> gone;
+    for (auto number : numbers) {
+      auto item = find_number(number);
+      if (!item)
+        return item.error();
+      if (!*item)
+        gone.push_back(number);
+    }
+    return gone;
   }
 
   result<void> each(const store_namespace& prefix, const take_item& take) override {
@@ -153,6 +158,25 @@ private:
     : txn_{std::move(txn)},
       cipher_{{items_data_key(), "the encrypted store"}, keys},
       last_number_{last_number} {}
+
+  // Any of its vectors has the item's key: the first may be damaged.
+  result<std::optional<stored_item>> find_number(std::uint64_t number) {
+    lmdb_cursor at{txn_};
+    auto prefix = vectors_prefix(number);
+    auto more = at.seek(prefix);
+    for (; more && *more && at.key().starts_with(prefix.view()); more = at.next()) {
+      record_opener::scope scope{opener_};
+      auto vector = open_vector(at.data(), at.key());
+      if (vector) {
+        auto found = read_item(vector->item_key);
+        auto is_it = !found || (*found && (*found)->number == number);
+        return is_it ? std::move(found) : std::optional<stored_item>{};
+      }
+      if (!is_damage(vector.error()))
+        return vector.error();
+    }
+    return more ? result<std::optional<stored_item>>{std::nullopt} : more.error();
+  }
 
   result<std::string_view> open(std::string_view stored, std::string_view key, record_kind kind) {
     return cipher_.open(txn_, opener_, stored, key, kind);

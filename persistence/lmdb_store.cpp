@@ -46,7 +46,10 @@ public:
   lmdb_env& env() noexcept { return *env_; }
   const keyring* keys() const noexcept { return sealing_.keys.get(); }
 
-  result<std::unique_ptr<store_snapshot>> read() override { return read_items(*env_, keys()); }
+  result<void> read(const read_work& work) override {
+    auto items = read_items(*env_, keys());
+    return items ? work(**items) : items.error();
+  }
 
   result<std::vector<std::uint64_t>> change(bool frees, const change_work& work) override {
     change_job mine{.frees = frees, .work = &work};

@@ -26,7 +26,10 @@ struct stored_item {
   bool is_over(std::int64_t now) const noexcept { return end <= now; }
 };
 
-/// The items as they are at one moment.
+/// Whether an item that was read has times that a put can have stored.
+bool times_fit(const stored_item& item) noexcept;
+
+/// The items as they are at one moment, at the latest when they are first asked for.
 /// Thread: one at a time.
 /// Errors: of all members storage codes.
 class store_snapshot {
@@ -35,10 +38,13 @@ public:
 
   virtual result<std::optional<stored_item>> find(const store_namespace& space,
                                                   const std::string& key) = 0;
-  /// The item that a put with vectors stored, unless it is gone.
-  virtual result<std::optional<stored_item>> find(std::uint64_t number) = 0;
+  /// The items that puts with vectors stored, each unless it is gone. Order: as their numbers.
+  virtual result<std::vector<std::optional<stored_item>>>
+  find(std::span<const std::uint64_t> numbers) = 0;
+  /// Those of the numbers whose items are gone.
+  virtual result<std::vector<std::uint64_t>> missing(std::span<const std::uint64_t> numbers) = 0;
   /// The number of the last put there was.
-  virtual std::uint64_t last_number() const = 0;
+  virtual result<std::uint64_t> last_number() = 0;
 
   /// The items under a prefix, in order, until `take` says no.
   using take_item = std::function<result<bool>(const stored_item&)>;
@@ -80,7 +86,10 @@ protected:
 class store_backend {
 public:
   virtual ~store_backend() = default;
-  virtual result<std::unique_ptr<store_snapshot>> read() = 0;
+
+  /// Lets `work` look at a snapshot. `work` is done again when it has to be.
+  using read_work = std::function<result<void>(store_snapshot&)>;
+  virtual result<void> read(const read_work& work) = 0;
 
   /// Lets `work` make a change and commits it, perhaps along with others' changes, on another
   /// thread that waits for one. `work` is done again when it has to be.

@@ -94,10 +94,6 @@ void vector_index::remove(std::uint64_t number) {
     compact();
 }
 
-void vector_index::clear() {
-  *this = vector_index{dims_, distance_, exact_max_};
-}
-
 // Slots move, so the graph begins anew.
 void vector_index::compact() {
   vector_index fresh{dims_, distance_, exact_max_};

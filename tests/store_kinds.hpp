@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/persistence_fixture.hpp"
+#include "tests/postgres_server.hpp"
 
 #include <troupe/store.hpp>
 
@@ -36,6 +37,11 @@ inline const std::array store_kinds{
                               .keyring = keyring::from_text("key " + std::string(64, '7')).value(),
                               .compress_bytes_min = 1})
                  .value();
+             }},
+  store_kind{"postgres",
+             [](const std::filesystem::path&, store_options options) {
+               auto database = postgres_server::of_this_program().fresh_options();
+               return open_postgres_store(database, std::move(options)).value();
              }},
 };
 
