@@ -10,6 +10,7 @@
 #include "persistence/store_format.hpp"
 #include "persistence/value_patch.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace troupe {
@@ -283,28 +284,37 @@ result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain
   return put(thread, key, record_kind::writes);
 }
 
-result<void> lmdb_writer::store_values(known_thread& thread, known_chain& chain,
-                                       const checkpoint_put& put) {
+// In the order of their keys: LMDB fills a page to its end only where every key is behind the last.
+std::vector<lmdb_writer::moved_value> lmdb_writer::moved_values(known_thread& thread,
+                                                                const checkpoint_put& put) {
   const auto& cp = put.checkpoint;
+  std::vector<moved_value> moved;
   for (const auto& channel : put.new_versions) {
     auto* val = find_named(cp.channel_values, channel);
     auto piece = val ? encoded_.take() : encoded_request::piece{};
-    auto* at = find_named(cp.channel_versions, channel);
-    if (!at)
-      continue;
-    auto key = value_key(chain.number, *at, thread.names.number(channel));
+    if (auto* at = find_named(cp.channel_versions, channel))
+      moved.push_back({*at, thread.names.number(channel), &channel, val, piece});
+  }
+  std::ranges::sort(moved, {}, [](const auto& m) { return std::pair{m.at, m.channel}; });
+  return moved;
+}
+
+result<void> lmdb_writer::store_values(known_thread& thread, known_chain& chain,
+                                       const checkpoint_put& put) {
+  for (const auto& [at, number, channel, val, piece] : moved_values(thread, put)) {
+    auto key = value_key(chain.number, at, number);
     if (!val) { // an empty channel is one without a record
       if (auto ok = txn_->erase(key); !ok)
         return ok;
       continue;
     }
-    if (auto ok = store_value(thread, key, piece, *at); !ok)
+    if (auto ok = store_value(thread, key, piece, at); !ok)
       return ok;
     auto* base = piece.base;
     if (base || may_be_base(*val, piece.bytes.size()))
-      remember(chain, channel,
-               {*at, *val, piece.bytes.size() + (base ? base->bytes : 0),
-                base ? base->depth + 1 : 0, short_checksum(record_)});
+      remember(chain, *channel,
+               {at, *val, piece.bytes.size() + (base ? base->bytes : 0), base ? base->depth + 1 : 0,
+                short_checksum(record_)});
   }
   return {};
 }

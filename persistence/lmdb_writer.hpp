@@ -64,6 +64,14 @@ private:
     std::optional<aes_gcm> cipher;
     std::unordered_map<std::string, known_chain> chains; // by namespace
   };
+  /// A channel whose version moved, and its value; null: none.
+  struct moved_value {
+    version at;
+    std::uint32_t channel = 0;
+    const std::string* name = nullptr;
+    const value* val = nullptr;
+    encoded_request::piece piece;
+  };
   static aes_gcm* cipher_of(known_thread& thread) {
     return thread.cipher ? &*thread.cipher : nullptr;
   }
@@ -77,6 +85,7 @@ private:
                             const std::string& checkpoint_id, const task_writes& task);
   result<void> store_checkpoint(known_thread& thread, known_chain& chain,
                                 const checkpoint_put& put);
+  std::vector<moved_value> moved_values(known_thread& thread, const checkpoint_put& put);
   result<void> store_values(known_thread& thread, known_chain& chain, const checkpoint_put& put);
   result<void> store_value(known_thread& thread, const store_key& key,
                            const encoded_request::piece& piece, const version& at);
