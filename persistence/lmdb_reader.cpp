@@ -4,6 +4,7 @@
 #include "persistence/delta_history.hpp"
 #include "persistence/metadata_record.hpp"
 #include "persistence/saver_rules.hpp"
+#include "persistence/small_values.hpp"
 #include "persistence/value_patch.hpp"
 
 #include <algorithm>
@@ -131,6 +132,13 @@ result<void> lmdb_reader::read_values(std::uint64_t chain,
 result<std::optional<value>> lmdb_reader::read_value(std::uint64_t chain, const version& at,
                                                      std::uint32_t channel) {
   auto scope = records_.scope();
+  auto small = find_small_value(records_, chain, at, channel);
+  if (!small)
+    return small.error();
+  if (*small) {
+    auto val = from_msgpack(**small);
+    return val ? result{std::optional{std::move(*val)}} : damaged(record_kind::small_values);
+  }
   auto key = value_key(chain, at, channel);
   auto stored = txn_.get(key);
   if (!stored)
@@ -208,14 +216,14 @@ result<std::vector<pending_write>> lmdb_reader::read_pending(const names_view& n
     auto payload = records_.open(data, key, record_kind::writes);
     if (!payload)
       return payload.error();
-    auto writes = read_writes(*payload);
+    auto writes = read_writes(*payload, names);
     auto rest = key.substr(size);
     auto task_id = take_id(rest);
     if (!writes || !task_id)
       return damaged(record_kind::writes);
     for (const auto& write : *writes) {
       auto val = from_msgpack(write.value);
-      if (!val || write.channel >= names.size())
+      if (!val)
         return damaged(record_kind::writes);
       found.push_back({write.slot,
                        {*task_id, std::string{names[write.channel]}, std::move(*val),

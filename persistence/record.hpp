@@ -19,8 +19,9 @@ enum class record_kind : std::uint8_t {
   checkpoint = 5,
   value = 6,
   writes = 7,
-  patch = 8, // a value as what it has that another one has not
-  key = 16,  // a thread's data key, wrapped
+  patch = 8,        // a value as what it has that another one has not
+  small_values = 9, // those of one version
+  key = 16,         // a thread's data key, wrapped
   // 32, 33: a cache's, in cache_format.hpp
   space = 34, // these are the long-term store's
   item = 35,

@@ -1,0 +1,58 @@
+#include "persistence/small_values.hpp"
+
+#include "persistence/bytes.hpp"
+#include "persistence/keys.hpp"
+#include "persistence/record.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+void change_small_values(std::vector<small_value>& there, std::span<const small_value> changes) {
+  for (const auto& change : changes) {
+    auto at = std::ranges::lower_bound(there, change.channel, {}, &small_value::channel);
+    if (at != there.end() && at->channel == change.channel)
+      at = there.erase(at);
+    if (!change.bytes.empty())
+      there.insert(at, change);
+  }
+}
+
+void append_small_values(std::span<const small_value> values, std::string& out) {
+  for (const auto& [channel, bytes] : values) {
+    append_varint(out, channel);
+    append_sized(out, bytes);
+  }
+}
+
+result<std::vector<small_value>> read_small_values(std::string_view payload) {
+  byte_reader in{payload};
+  std::vector<small_value> values;
+  while (in.ok() && !in.rest().empty()) {
+    auto channel = in.varint();
+    auto bytes = in.sized();
+    auto is_next = values.empty() || values.back().channel < channel;
+    if (!in.ok() || !is_next || channel > UINT32_MAX || bytes.empty())
+      return damaged(record_kind::small_values);
+    values.push_back({static_cast<std::uint32_t>(channel), bytes});
+  }
+  return values;
+}
+
+result<std::optional<std::string_view>> find_small_value(thread_records& records,
+                                                         std::uint64_t chain, const version& at,
+                                                         std::uint32_t channel) {
+  using found = std::optional<std::string_view>;
+  auto key = small_values_key(chain, at);
+  auto stored = records.txn().get(key);
+  if (!stored || !*stored)
+    return stored;
+  auto payload = records.open(**stored, key, record_kind::small_values);
+  auto values = payload ? read_small_values(*payload) : payload.error();
+  if (!values)
+    return values.error();
+  auto value = std::ranges::lower_bound(*values, channel, {}, &small_value::channel);
+  return value != values->end() && value->channel == channel ? found{value->bytes} : found{};
+}
+
+} // namespace troupe

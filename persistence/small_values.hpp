@@ -1,0 +1,42 @@
+// The small values of one version share a record: on its own each would be mostly key and header.
+#pragma once
+
+#include "persistence/thread_keys.hpp"
+#include "persistence/value_base.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+inline constexpr std::size_t small_value_bytes_max = 64;
+static_assert(small_value_bytes_max < patch_base_bytes_min); // patches build on records of values
+
+/// A channel's small value, as msgpack. Owns: nothing.
+struct small_value {
+  std::uint32_t channel = 0;
+  std::string_view bytes;
+};
+
+/// Makes each change in its channel's place: without bytes it takes what is there away.
+/// Order:  `there` by channel, before and after.
+void change_small_values(std::vector<small_value>& there, std::span<const small_value> changes);
+
+/// Shape:  FORMAT.md, "Small values".
+void append_small_values(std::span<const small_value> values, std::string& out);
+
+/// Order:  by channel. Errors: checkpoint_corrupt.
+result<std::vector<small_value>> read_small_values(std::string_view payload);
+
+/// The small value of a channel at a version, if that is where it is.
+/// Owns:   nothing; it is there as long as what `records` opens.
+/// Errors: as thread_records::open, storage_failed.
+result<std::optional<std::string_view>> find_small_value(thread_records& records,
+                                                         std::uint64_t chain, const version& at,
+                                                         std::uint32_t channel);
+
+} // namespace troupe
