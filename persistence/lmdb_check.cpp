@@ -216,10 +216,11 @@ private:
 
   result<void> look_at_small_values(std::string_view key, std::string_view data) {
     auto payload = records_.open(data, key, record_kind::small_values);
-    auto values = payload ? read_small_values(*payload) : payload.error();
-    if (!values)
-      return values.error();
-    for (const auto& small : *values)
+    std::vector<small_value> values;
+    auto read = payload ? read_small_values(*payload, values) : payload.error();
+    if (!read)
+      return read;
+    for (const auto& small : values)
       if (!from_msgpack(small.bytes))
         return troupe::damaged(record_kind::small_values, "one is no value");
     return {};

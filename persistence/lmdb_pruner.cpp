@@ -51,15 +51,6 @@ result<namespace_summary> summarize(thread_records& records, const namespace_ent
   return out;
 }
 
-result<bool> has_value(thread_records& records, std::uint64_t chain, const version& at,
-                       std::uint32_t channel) {
-  auto small = find_small_value(records, chain, at, channel);
-  if (!small || *small)
-    return small ? result<bool>{true} : small.error();
-  auto alone = records.txn().get(value_key(chain, at, channel));
-  return alone ? result<bool>{alone->has_value()} : alone.error();
-}
-
 result<bool> stores(thread_records& records, std::uint64_t chain, const names_view& names,
                     const std::string& checkpoint_id, const std::string& channel) {
   auto scope = records.scope();
@@ -72,8 +63,10 @@ result<bool> stores(thread_records& records, std::uint64_t chain, const names_vi
     return stored.error();
   const auto& versions = stored->checkpoint.channel_versions;
   for (std::size_t i = 0; i < versions.size(); ++i)
-    if (versions[i].first == channel)
-      return has_value(records, chain, versions[i].second, stored->channels[i]);
+    if (versions[i].first == channel) {
+      auto val = value_finder{records}.find(chain, versions[i].second, stored->channels[i]);
+      return val ? result<bool>{val->has_value()} : val.error();
+    }
   return false;
 }
 
@@ -132,11 +125,12 @@ result<void> add_small_values(thread_records& records, std::string_view key, std
                               const key_set& used, removal& out) {
   auto scope = records.scope();
   auto payload = records.open(data, key, record_kind::small_values);
-  auto values = payload ? read_small_values(*payload) : payload.error();
+  std::vector<small_value> values;
+  auto read = payload ? read_small_values(*payload, values) : payload.error();
   auto place = read_value_key(key);
-  if (!values || !place)
-    return values ? damaged(record_kind::small_values) : values.error();
-  for (const auto& small : *values)
+  if (!read || !place)
+    return read ? damaged(record_kind::small_values) : read;
+  for (const auto& small : values)
     if (std::string alone{value_key(place->chain, place->at, small.channel).view()};
         !used.contains(alone)) {
       out.keys.push_back(std::move(alone));

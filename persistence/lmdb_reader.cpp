@@ -4,7 +4,6 @@
 #include "persistence/delta_history.hpp"
 #include "persistence/metadata_record.hpp"
 #include "persistence/saver_rules.hpp"
-#include "persistence/small_values.hpp"
 #include "persistence/value_patch.hpp"
 
 #include <algorithm>
@@ -132,24 +131,21 @@ result<void> lmdb_reader::read_values(std::uint64_t chain,
 result<std::optional<value>> lmdb_reader::read_value(std::uint64_t chain, const version& at,
                                                      std::uint32_t channel) {
   auto scope = records_.scope();
-  auto small = find_small_value(records_, chain, at, channel);
-  if (!small)
-    return small.error();
-  if (*small) {
-    auto val = from_msgpack(**small);
+  auto found = values_.find(chain, at, channel);
+  if (!found)
+    return found.error();
+  if (!*found)
+    return std::optional<value>{};
+  auto [is_small, stored] = **found;
+  if (is_small) {
+    auto val = from_msgpack(stored);
     return val ? result{std::optional{std::move(*val)}} : damaged(record_kind::small_values);
   }
-  auto key = value_key(chain, at, channel);
-  auto stored = txn_.get(key);
-  if (!stored)
-    return stored.error();
-  if (!*stored)
-    return std::optional<value>{};
-  if (kind_of(**stored) == record_kind::patch) {
-    auto val = read_patched(chain, channel, at, **stored);
+  if (kind_of(stored) == record_kind::patch) {
+    auto val = read_patched(chain, channel, at, stored);
     return val ? result{std::optional{std::move(*val)}} : val.error();
   }
-  auto payload = records_.open(**stored, key, record_kind::value);
+  auto payload = records_.open(stored, value_key(chain, at, channel), record_kind::value);
   if (!payload)
     return payload.error();
   auto val = from_msgpack(*payload);

@@ -77,15 +77,15 @@ result<void> lmdb_writer::store_small_values(std::uint64_t chain, const version&
       return payload.error();
     before = *payload;
   }
-  auto values = read_small_values(before);
-  if (!values)
-    return values.error();
-  change_small_values(*values, changes);
+  std::vector<small_value> values;
+  if (auto ok = read_small_values(before, values); !ok)
+    return ok;
+  change_small_values(values, changes);
   begin_record(record_);
-  append_small_values(*values, record_);
+  append_small_values(values, record_);
   if (before == std::string_view{record_}.substr(record_header_bytes))
     return {};
-  if (values->empty())
+  if (values.empty())
     return txn_->erase(key);
   auto sealed = sealer_.seal(record_, key, record_kind::small_values, cipher);
   return sealed ? txn_->put(key, record_) : sealed;

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -29,14 +30,36 @@ void change_small_values(std::vector<small_value>& there, std::span<const small_
 /// Shape:  FORMAT.md, "Small values".
 void append_small_values(std::span<const small_value> values, std::string& out);
 
-/// Order:  by channel. Errors: checkpoint_corrupt.
-result<std::vector<small_value>> read_small_values(std::string_view payload);
+/// Order:  by channel; `values` is empty before. Errors: checkpoint_corrupt.
+result<void> read_small_values(std::string_view payload, std::vector<small_value>& values);
 
-/// The small value of a channel at a version, if that is where it is.
-/// Owns:   nothing; it is there as long as what `records` opens.
-/// Errors: as thread_records::open, storage_failed.
-result<std::optional<std::string_view>> find_small_value(thread_records& records,
-                                                         std::uint64_t chain, const version& at,
-                                                         std::uint32_t channel);
+/// A value as it is stored. Owns: nothing.
+struct stored_value {
+  bool is_small = false;
+  std::string_view bytes; // msgpack of a small one; else the record
+};
+
+/// Looks values up in one transaction, while nothing is written in it. Channels that moved together
+/// are asked for together: it keeps the small values it read last.
+/// Thread: one at a time.
+class value_finder {
+public:
+  explicit value_finder(thread_records& records) : records_{records}, at_{records.txn()} {}
+
+  /// The value of a channel at a version, wherever it is; valid until the next call.
+  /// Errors: as thread_records::open, storage_failed.
+  result<std::optional<stored_value>> find(std::uint64_t chain, const version& at,
+                                           std::uint32_t channel);
+
+private:
+  result<void> read(std::uint64_t chain, const version& at);
+
+  thread_records& records_;
+  lmdb_cursor at_;
+  std::optional<std::pair<std::uint64_t, version>> of_; // what is known:
+  std::vector<small_value> values_;
+  std::string text_;        // of them, when their record is not plain
+  bool has_others_ = false; // there are values with a record each
+};
 
 } // namespace troupe

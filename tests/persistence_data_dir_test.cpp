@@ -104,7 +104,9 @@ std::map<std::string, std::string> in_format_1(const std::map<std::string, std::
     begin_record(record);
     if (kind_of(data) == record_kind::small_values) {
       auto at = read_value_key(key).value();
-      for (const auto& small : read_small_values(payload).value()) {
+      std::vector<small_value> values;
+      read_small_values(payload, values).value();
+      for (const auto& small : values) {
         std::string alone{value_key(at.chain, at.at, small.channel).view()};
         out[alone] = sealed(alone, record_kind::value, record + std::string{small.bytes});
       }

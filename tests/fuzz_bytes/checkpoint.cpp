@@ -68,18 +68,17 @@ void try_writes(std::string_view payload) {
 }
 
 void try_small_values(std::string_view payload) {
-  auto read = read_small_values(payload);
-  if (!read)
+  std::vector<small_value> read, second, gone;
+  if (!read_small_values(payload, read))
     return;
   std::string again;
-  append_small_values(*read, again);
-  auto second = read_small_values(again);
-  require(second && std::ranges::equal(*second, *read, same), "small values read back");
-  auto changed = *read;
-  change_small_values(changed, *read);
-  require(std::ranges::equal(changed, *read, same), "the same change changes nothing");
-  std::vector<small_value> gone;
-  for (const auto& small : *read)
+  append_small_values(read, again);
+  require(read_small_values(again, second) && std::ranges::equal(second, read, same),
+          "small values read back");
+  auto changed = read;
+  change_small_values(changed, read);
+  require(std::ranges::equal(changed, read, same), "the same change changes nothing");
+  for (const auto& small : read)
     gone.push_back({small.channel, {}});
   change_small_values(changed, gone);
   require(changed.empty(), "small values go");
