@@ -57,6 +57,7 @@ std::string_view to_string(record_kind kind) noexcept {
     case record_kind::value: return "value";
     case record_kind::writes: return "writes";
     case record_kind::patch: return "patch";
+    case record_kind::small_values: return "small values";
     case record_kind::key: return "key";
     case record_kind::cache_entry: return "cache's entry";
     case record_kind::cache_index: return "cache's index";

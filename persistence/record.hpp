@@ -19,8 +19,9 @@ enum class record_kind : std::uint8_t {
   checkpoint = 5,
   value = 6,
   writes = 7,
-  patch = 8, // a value as what it has that another one has not
-  key = 16,  // a data key, wrapped
+  patch = 8,        // a value as what it has that another one has not
+  small_values = 9, // those of one version
+  key = 16,         // a data key, wrapped
   cache_entry = 32,
   cache_index = 33,
   space = 34, // these are the long-term store's
