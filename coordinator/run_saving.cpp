@@ -138,6 +138,8 @@ void run_loop::save_exit() {
 bool run_loop::may_go_on() const noexcept {
   if (!stored_ || shared_->config.durability == durability::exit)
     return true;
+  if (shared_->claim && shared_->claim->may_be_late()) // no run within this one reads before
+    return acknowledged_ == ticket_;
   return shared_->config.durability == durability::sync ? acknowledged_ == ticket_
                                                         : !waiting_put_.has_value();
 }
