@@ -29,13 +29,10 @@ public:
   thread_claim first;               // of requests until one was stored
   std::atomic<bool> held{false};    // one was
   std::atomic<bool> revoked{false}; // another run of this runtime took over
-  bool contested = false;           // who owned the thread before may still be on
   std::string after_id;             // less than the id of any checkpoint of the run
   /// The run to be undone before this one begins. Set before this one's turn.
   std::shared_ptr<held_claim> undo_first;
 
-  /// Whether what is read of the thread may be out of date without anybody's noticing.
-  bool may_be_late() const noexcept { return contested && !held; }
   thread_claim now() const noexcept {
     return held ? thread_claim{first.owner, first.owner} : first;
   }

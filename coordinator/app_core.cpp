@@ -80,7 +80,8 @@ error stopped() {
   return {errc::runtime_stopped, "start a run: the runtime is stopping"};
 }
 
-// What a run depends on that finds a thread as another one left it.
+// What a run depends on that finds a thread as another one left it. A new input needs the newest
+// checkpoint only: its nodes, and what is read within them, come when its own first one is stored.
 thread_reading reading_of(const run_request& request) {
   const auto& config = request.shared->config;
   if (!config.checkpoint_id.empty() || !config.checkpoint_ns.empty())

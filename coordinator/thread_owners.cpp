@@ -46,8 +46,7 @@ result<void> enter_thread(saver& store, const std::string& thread_id, thread_own
   if (!owner)
     return owner.error();
   claim->first = {*owner, owners.add(claim), what != thread_reading::older};
-  claim->contested = owners.may_be_on(*owner);
-  if (!claim->contested || what == thread_reading::newest)
+  if (what == thread_reading::newest || !owners.may_be_on(*owner))
     return {};
   save_request takes{{thread_id, {}, {}}, {}, std::nullopt, claim->first};
   takes.claim->from_newest = false; // nothing was read yet

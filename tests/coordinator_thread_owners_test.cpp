@@ -66,13 +66,13 @@ BOOST_AUTO_TEST_CASE(who_depends_on_all_that_was_stored_takes_the_thread_over_fi
 
   run_on_t begins;
   begins.enter(*store, elsewhere, thread_reading::newest).value();
-  BOOST_TEST(begins.claim->may_be_late());
+  BOOST_TEST(!begins.claim->held);
   busy.put(*store, "c2", "c1").value(); // it is still its own
   test::require_error(begins.put(*store, "d2", "c1"), errc::conflict);
 
   run_on_t goes_on;
   goes_on.enter(*store, elsewhere, thread_reading::pending).value();
-  BOOST_TEST(!goes_on.claim->may_be_late());
+  BOOST_TEST(goes_on.claim->held);
   test::require_error(busy.put(*store, "c3", "c2"), errc::conflict);
   goes_on.put(*store, "d3", "c2").value();
 
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(where_the_owner_is_over_nothing_is_stored_on_the_way_in) {
   first.claim->run_ended();
   run_on_t second;
   second.enter(*store, here, thread_reading::pending).value();
-  BOOST_TEST(!second.claim->may_be_late());
+  BOOST_TEST(!second.claim->held);
   BOOST_TEST(store->thread_owner("t").value() == owner);
   second.put(*store, "c2", "c1").value();
 }

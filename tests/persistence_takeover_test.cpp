@@ -23,8 +23,8 @@ class journal {
 public:
   struct entry {
     std::string who;
-    std::string what; // "ran", "stored", "refused", "read" or "took" (the thread over)
-    std::string of;   // a task, or a namespace
+    std::string what; // "ran", "stored", "refused", "held", "read" or "took" (the thread over)
+    std::string of;   // a task, or a namespace, or nothing
     friend bool operator==(const entry&, const entry&) = default;
   };
 
@@ -110,11 +110,34 @@ public:
   }
   void submit(save_request request, save_ack when,
               std::function<void(result<void>)> done) override {
-    notes_.pass(who_ + " stores");
+    std::lock_guard lock{mutex_};
+    if (!holds_)
+      return pass_on(std::move(request), when, std::move(done));
+    held_.push_back([this, request = std::move(request), when, done = std::move(done)] {
+      pass_on(request, when, done);
+    });
+    notes_.add({who_, "held", {}});
+  }
+
+  /// What is submitted from now on waits for let_go().
+  void hold() {
+    std::lock_guard lock{mutex_};
+    holds_ = true;
+  }
+  void let_go() {
+    std::lock_guard lock{mutex_};
+    holds_ = false;
+    for (auto& next : held_)
+      next();
+    held_.clear();
+  }
+
+private:
+  void pass_on(save_request request, save_ack when, std::function<void(result<void>)> done) {
     std::vector<std::string> tasks;
     for (const auto& task : request.writes)
       tasks.push_back(task.task_id);
-    auto answered = tasks.empty() && !request.put ? "took" : "stored";
+    auto answered = tasks.empty() && !request.put && request.claim ? "took" : "stored";
     if (tasks.empty())
       tasks.emplace_back();
     forwarding_saver::submit(std::move(request), when,
@@ -125,9 +148,11 @@ public:
                              });
   }
 
-private:
   std::string who_;
   journal& notes_;
+  std::mutex mutex_;
+  bool holds_ = false;
+  std::vector<std::function<void()>> held_;
 };
 
 /// One of the two: a runtime with its own way to the store, and the graph with bodies that note.
@@ -138,9 +163,8 @@ public:
   racer(std::string who, const std::shared_ptr<saver>& store, journal& notes, const build& graph)
     : who_{std::move(who)},
       notes_{notes},
-      machine_{{.saver = std::make_shared<noting_saver>(store, who_, notes),
-                .worker_threads = 2,
-                .blocking_threads = 6}},
+      saver_{std::make_shared<noting_saver>(store, who_, notes)},
+      machine_{{.saver = saver_, .worker_threads = 1, .blocking_threads = 6}},
       runs_{machine_.load(graph(*this))} {}
 
   /// Adds a node that notes its execution, stops at its gate and logs its name.
@@ -155,6 +179,7 @@ public:
   }
 
   const std::string& who() const noexcept { return who_; }
+  noting_saver& saver() noexcept { return *saver_; }
   app<>& runs() noexcept { return runs_; }
   run_handle start(run_input input, run_config config = {}) {
     config.thread_id = "t";
@@ -164,6 +189,7 @@ public:
 private:
   std::string who_;
   journal& notes_;
+  std::shared_ptr<noting_saver> saver_;
   runtime machine_;
   app<> runs_;
 };
@@ -299,7 +325,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_new_input_reads_what_is_within_once_the_thread_i
   for (auto second : {durability::sync, durability::async}) {
     backend on;
     journal notes;
-    for (const char* place : {"a two", "a three", "b stores"})
+    for (const char* place : {"a two", "a three"})
       notes.close(place);
     auto graph = [](const racer& by) {
       state_graph<> inner{log_only};
@@ -317,11 +343,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_new_input_reads_what_is_within_once_the_thread_i
     racer b{"b", on.saver, notes, graph};
     auto first = a.start(log("0"), {.durability = durability::sync});
     notes.at("a two").wait_for(1);
+    b.saver().hold();
     auto other = b.start(log("1"), {.durability = second});
-    notes.at("b stores").wait_for(1);
+    notes.wait_for([](const auto& all) {
+      return std::ranges::find(all, journal::entry{"b", "held", ""}) != all.end();
+    });
     notes.at("a two").open();
     notes.at("a three").wait_for(1);
-    notes.at("b stores").open();
+    b.saver().let_go();
     BOOST_TEST((code_of(other.get()) == errc::ok));
     notes.at("a three").open();
     BOOST_TEST((code_of(first.get()) == errc::conflict));
