@@ -3,13 +3,17 @@
 
 #include "actors/logger_reference.hpp"
 #include "actors/tell.hpp"
+#include "channels/kinds.hpp"
 #include "coordinator/awaited_turn.hpp"
 #include "coordinator/delta_values.hpp"
 #include "coordinator/graph_actor.hpp"
 #include "coordinator/print_sink.hpp"
 #include "coordinator/task_cache.hpp"
+#include "coordinator/thread_owners.hpp"
 
 #include <caf/send.hpp>
+
+#include <algorithm>
 
 namespace troupe {
 
@@ -74,6 +78,23 @@ result<void> check_context(const graph_plan& plan, const value& context) {
 
 error stopped() {
   return {errc::runtime_stopped, "start a run: the runtime is stopping"};
+}
+
+// What a run depends on that finds a thread as another one left it. A new input needs the newest
+// checkpoint only: its nodes, and what is read within them, come when its own first one is stored.
+thread_reading reading_of(const run_request& request) {
+  const auto& config = request.shared->config;
+  if (!config.checkpoint_id.empty() || !config.checkpoint_ns.empty())
+    return thread_reading::older;
+  bool input = std::holds_alternative<value>(request.input)
+               || std::holds_alternative<state_update>(request.input);
+  bool same_run = !config.metadata["run_id"].is_null(); // perhaps: then it goes on
+  bool replays = std::ranges::any_of(request.shared->plan->channels, [](const auto& channel) {
+    return channel.spec.kind == channel_kind::delta; // the values are writes of earlier steps
+  });
+  bool at_exit = config.durability == durability::exit; // its first request comes late
+  return input && !same_run && !replays && !at_exit ? thread_reading::newest
+                                                    : thread_reading::pending;
 }
 
 // A run that read nothing of the thread yet, has changed nothing.
@@ -179,11 +200,10 @@ result<void> app_core::load(run_request& request) {
   const auto& thread_id = shared.config.thread_id;
   if (auto undone = undo(store, thread_id, std::exchange(claim.undo_first, nullptr)); !undone)
     return undone;
-  auto owner = store.thread_owner(thread_id); // before anything of the thread is read
-  if (!owner)
-    return owner.error();
-  claim.first = {*owner, std::max<std::uint64_t>(request.tag, 1),
-                 shared.config.checkpoint_id.empty() && shared.config.checkpoint_ns.empty()};
+  if (auto entered = enter_thread(store, thread_id, runtime_.owners(), shared.claim,
+                                  reading_of(request));
+      !entered)
+    return entered;
   if (!shared.config.checkpoint_ns.empty())
     if (auto found = address_subgraph(shared, store); !found)
       return found;

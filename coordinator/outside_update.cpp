@@ -9,10 +9,10 @@
 #include "coordinator/outside_writers.hpp"
 #include "coordinator/state_access.hpp"
 #include "coordinator/stored_writes.hpp"
+#include "coordinator/thread_owners.hpp"
 
 #include <algorithm>
 #include <deque>
-#include <future>
 #include <map>
 
 namespace troupe {
@@ -318,15 +318,6 @@ result<void> forget_pruned_parent(saver& store, checkpoint_tuple& copied) {
   return {};
 }
 
-// A request is one unit for the saver: its writes are there if and only if its checkpoint is.
-result<void> save(saver& store, save_request request) {
-  auto answer = std::make_shared<std::promise<result<void>>>();
-  auto stored = answer->get_future();
-  store.submit(std::move(request), save_ack::durable,
-               [answer](result<void> how) { answer->set_value(std::move(how)); });
-  return stored.get();
-}
-
 } // namespace
 
 result<checkpoint_ref> update_thread(const std::shared_ptr<const graph_plan>& plan, saver& store,
@@ -338,12 +329,13 @@ result<checkpoint_ref> update_thread(const std::shared_ptr<const graph_plan>& pl
   if (std::any_of(supersteps.begin(), supersteps.end(), [](const auto& s) { return s.empty(); }))
     return error{errc::invalid_config, "No updates provided"};
   checkpoint_ref at{config.thread_id, config.checkpoint_ns, config.checkpoint_id};
-  auto owner = store.thread_owner(config.thread_id);
-  if (!owner)
-    return owner.error();
   bool goes_on = config.checkpoint_id.empty()
                  && supersteps.front().front().as_node != names::copy; // a copy is a branch
-  thread_claim claim{*owner, 0, goes_on};
+  auto claim = std::make_shared<held_claim>();
+  auto entered = enter_thread(store, config.thread_id, *tools.owners, claim,
+                              goes_on ? thread_reading::pending : thread_reading::older);
+  if (!entered)
+    return entered.error();
   bool first = true;
   for (const auto& updates : supersteps) {
     auto base = find_base(*plan, store, at, std::exchange(first, false));
@@ -357,12 +349,10 @@ result<checkpoint_ref> update_thread(const std::shared_ptr<const graph_plan>& pl
       return requests.error();
     for (auto& request : *requests) {
       at.checkpoint_id = request.put->checkpoint.id;
-      if (claim.owner == 0)
-        claim.owner = std::max<std::uint64_t>(tools.tag(), 1);
-      request.claim = claim;
-      if (auto saved = save(store, std::move(request)); !saved)
+      request.claim = claim->now();
+      if (auto saved = store_durably(store, std::move(request)); !saved)
         return saved.error();
-      claim.before = claim.owner;
+      claim->held = true;
     }
   }
   return at;

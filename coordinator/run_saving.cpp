@@ -107,9 +107,9 @@ void run_loop::put_stub(std::string id) {
 void run_loop::submit(save_request request, save_ack when) {
   crash_point("run.saves");
   ++ticket_;
-  if (shared_->claim) {
+  if (shared_->claim && (request.put || !request.writes.empty())) { // else a place in the order
     request.claim = shared_->claim->now();
-    if (!claimed_by_ && (request.put || !request.writes.empty()))
+    if (!claimed_by_)
       claimed_by_ = ticket_;
   }
   host_.save(std::move(request), when, ticket_);

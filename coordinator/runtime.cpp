@@ -76,7 +76,7 @@ result<saver*> saver_of(const app_core& app, const run_config& config) {
 update_tools tools_of(app_core& app) {
   auto& runtime = app.runtime();
   return {[&runtime](std::int64_t step) { return runtime.next_checkpoint_id(step); },
-          [] { return now_text(); }, [&runtime] { return runtime.random(); }};
+          [] { return now_text(); }, [&runtime] { return runtime.random(); }, &runtime.owners()};
 }
 
 } // namespace

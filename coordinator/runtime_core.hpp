@@ -8,6 +8,7 @@
 #include "coordinator/part_log.hpp"
 #include "coordinator/pending_run.hpp"
 #include "coordinator/run_actor.hpp"
+#include "coordinator/thread_owners.hpp"
 #include "coordinator/thread_turns.hpp"
 #include "graph/task_id.hpp"
 
@@ -79,6 +80,7 @@ public:
   std::shared_ptr<saver_link> make_saver_link(std::shared_ptr<troupe::saver> saver);
 
   const std::shared_ptr<thread_turns>& turns() const noexcept { return turns_; }
+  thread_owners& owners() noexcept { return owners_; }
   /// Somebody waits, and will look at this runtime again: it is not gone before. False when it is
   /// stopping.
   bool admit();
@@ -114,6 +116,7 @@ private:
   std::unordered_map<const graph_plan*, std::shared_ptr<app_core>> apps_;
 
   std::shared_ptr<thread_turns> turns_ = std::make_shared<thread_turns>();
+  thread_owners owners_{std::random_device{}()};
 
   std::unique_ptr<background_pruner> pruner_; // null without one
 

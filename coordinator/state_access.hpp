@@ -36,11 +36,14 @@ result<state_snapshot> read_snapshot(const std::shared_ptr<const graph_plan>& ro
 result<std::shared_ptr<const graph_plan>> graph_at(const std::shared_ptr<const graph_plan>& root,
                                                    std::string_view checkpoint_ns);
 
+class thread_owners; // coordinator/thread_owners.hpp
+
 /// What an update needs besides the saver.
 struct update_tools {
   std::function<std::string(std::int64_t step)> next_checkpoint_id;
   std::function<std::string()> timestamp;
   std::function<std::uint64_t()> tag; // of the versions one superstep makes
+  thread_owners* owners = nullptr;    // of the runtime
 };
 
 /// Applies supersteps of updates, each on the checkpoint the one before made.

@@ -39,7 +39,7 @@ struct commit_job {
   std::function<void(result<void>)> done;
 
   bool is_empty() const noexcept {
-    return !delete_thread && !upkeep && request.writes.empty() && !request.put;
+    return !delete_thread && !upkeep && request.writes.empty() && !request.put && !request.claim;
   }
 };
 

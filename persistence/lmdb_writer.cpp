@@ -212,6 +212,11 @@ result<void> lmdb_writer::put(known_thread& thread, const store_key& key, record
 }
 
 result<void> lmdb_writer::store(const save_request& request) {
+  if (is_only_claim(request)) {
+    auto owner = owner_of(request.ref.thread_id);
+    if (!owner || *owner == 0)
+      return owner ? result<void>{} : owner.error();
+  }
   auto found = find_or_make_thread(request.ref.thread_id);
   if (!found)
     return found.error();
@@ -221,6 +226,8 @@ result<void> lmdb_writer::store(const save_request& request) {
     if (auto ok = store_thread(request.ref.thread_id, thread); !ok)
       return ok;
   }
+  if (is_only_claim(request))
+    return {};
   auto chain = find_or_make_chain(thread, request.ref.checkpoint_ns);
   if (!chain)
     return chain.error();

@@ -278,15 +278,16 @@ private:
   result<void> store(const save_request& request) {
     if (auto ok = check_request(request); !ok)
       return ok;
-    if (request.writes.empty() && !request.put)
-      return {};
     std::scoped_lock lock{mutex_};
     auto known = threads_.find(request.ref.thread_id);
-    if (auto ok = check_claim(request, known == threads_.end() ? 0 : known->second.owner); !ok)
+    auto owner = known == threads_.end() ? 0 : known->second.owner;
+    if (auto ok = check_claim(request, owner); !ok)
       return ok;
+    if (is_only_claim(request) && (!request.claim || owner == 0))
+      return {};
     auto& thread = threads_[request.ref.thread_id];
     auto& ns = thread.namespaces[request.ref.checkpoint_ns];
-    if (takes_newest(request, thread.owner)) {
+    if (takes_newest(request, owner)) {
       const auto& all = ns.checkpoints;
       if ((all.empty() ? std::string{} : std::prev(all.end())->first) != goes_on_from(request))
         return was_overtaken(request);

@@ -151,6 +151,9 @@ write_outcome postgres_writer::write(const commit_job& job) {
     return {.answer = ok.error()};
   if (auto ok = check_parent(request, thread); !ok)
     return {.answer = ok.error(), .transaction_stands = connection_->is_usable()};
+  auto owned = thread.is_there && thread.owner != 0;
+  if (!job.delete_thread && is_only_claim(request) && !owned)
+    return {};
   auto written = job.delete_thread ? erase(thread) : store(request, thread);
   if (!written)
     return {.answer = written.error(), .transaction_stands = false};
@@ -327,7 +330,7 @@ result<void> postgres_writer::erase(locked_thread& thread) {
 }
 
 result<void> postgres_writer::store(const save_request& request, locked_thread& thread) {
-  if (auto ok = store_owner(request, thread); !ok)
+  if (auto ok = store_owner(request, thread); !ok || is_only_claim(request))
     return ok;
   auto found = find_chain(request, thread);
   if (!found)

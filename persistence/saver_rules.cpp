@@ -125,6 +125,10 @@ result<void> check_claim(const save_request& request, std::uint64_t owner) {
                                  "state, or from a checkpoint_id for a branch beside it")};
 }
 
+bool is_only_claim(const save_request& request) noexcept {
+  return request.writes.empty() && !request.put;
+}
+
 bool takes_newest(const save_request& request, std::uint64_t owner) noexcept {
   return request.claim && request.claim->from_newest && owner != request.claim->owner;
 }

@@ -53,6 +53,9 @@ bool matches_filter(const value& filter, const value& metadata);
 /// Errors: conflict.
 result<void> check_claim(const save_request& request, std::uint64_t owner);
 
+/// Whether there is nothing in a request but, perhaps, a claim. From nobody it takes nothing.
+bool is_only_claim(const save_request& request) noexcept;
+
 /// Whether a request takes a thread over that `owner` wrote to last, and may only do so where it
 /// goes on from the newest checkpoint.
 bool takes_newest(const save_request& request, std::uint64_t owner) noexcept;

@@ -727,6 +727,70 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(who_goes_on_from_the_newest_checkpoint_must_know_t
   BOOST_TEST(go_on("e1", "d1", {6, 7}).has_value());       // a branch says so
 }
 
+namespace {
+
+// Takes the thread over, and stores nothing else.
+result<void> claim_only(saver& to, thread_claim claim, const std::string& ns = {}) {
+  return test::submit(to, {at("t", ns), {}, std::nullopt, claim}, save_ack::durable).get();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_claim_alone_takes_a_thread_over_in_all_namespaces, backend,
+                              backends) {
+  backend b;
+  auto& s = *b.saver;
+  BOOST_TEST(put_claimed(s, "d1", {0, 5}).has_value());
+  auto before = s.list({});
+  BOOST_TEST(claim_only(s, {5, 6}).has_value());
+  BOOST_TEST(s.thread_owner("t").value() == 6u);
+  BOOST_TEST((test::ids_of(s.list({}).value()) == test::ids_of(before.value())));
+  for (const char* ns : {"", "child:1", "child:1|deep:2"}) {
+    save_request late{at("t", ns, "d1"), {one_write("task", 1)}, std::nullopt, thread_claim{5, 5}};
+    require_error(test::submit(s, late, save_ack::durable).get(), errc::conflict);
+    late.claim = thread_claim{6, 6};
+    BOOST_TEST(test::submit(s, late, save_ack::durable).get().has_value());
+  }
+  require_error(claim_only(s, {5, 7}), errc::conflict);
+  require_error(claim_only(s, {5, 7}, "child:1"), errc::conflict);
+  BOOST_TEST(claim_only(s, {5, 6}).has_value()); // it is the owner already
+  BOOST_TEST(s.thread_owner("t").value() == 6u);
+}
+
+// So what was accepted before it is there, and what comes behind it is refused.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_claim_alone_keeps_its_place_in_the_order, backend, backends) {
+  backend b;
+  auto& s = *b.saver;
+  BOOST_TEST(put_claimed(s, "d1", {0, 5}).has_value());
+  save_request write{at("t", "", "d1"), {one_write("before", 1)}, std::nullopt, thread_claim{5, 5}};
+  auto first = test::submit(s, write, save_ack::accepted);
+  auto taken = test::submit(s, {at("t"), {}, std::nullopt, thread_claim{5, 6}}, save_ack::accepted);
+  write.writes = {one_write("behind", 1)};
+  auto late = test::submit(s, write, save_ack::accepted);
+  BOOST_TEST(first.get().has_value());
+  BOOST_TEST(taken.get().has_value());
+  require_error(late.get(), errc::conflict);
+  auto writes = get(s, at("t", "", "d1")).pending_writes;
+  BOOST_REQUIRE(writes.size() == 1u);
+  BOOST_TEST(writes[0].task_id == "before");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_claim_alone_takes_nothing_from_nobody, backend, backends) {
+  backend b;
+  auto& s = *b.saver;
+  BOOST_TEST(claim_only(s, {0, 5}).has_value());
+  BOOST_TEST(s.threads().value().empty());
+  require_error(claim_only(s, {4, 5}), errc::conflict); // it was deleted
+  BOOST_TEST(put_claimed(s, "d1", {0, 5}).has_value());
+  s.delete_thread("t").value();
+  require_error(claim_only(s, {5, 6}), errc::conflict);
+  BOOST_TEST(claim_only(s, {0, 6}).has_value());
+  BOOST_TEST(s.threads().value().empty());
+  fill(s);
+  BOOST_TEST(claim_only(s, {0, 6}).has_value());
+  BOOST_TEST(s.thread_owner("t").value() == 0u);
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(nothing_lands_in_a_thread_behind_its_deletion, backend, backends) {
   backend b;
   auto& s = *b.saver;

@@ -7,6 +7,7 @@
 #include "coordinator/outside_writers.hpp"
 #include "coordinator/state_access.hpp"
 #include "coordinator/stored_writes.hpp"
+#include "coordinator/thread_owners.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -49,7 +50,7 @@ struct thread_probe {
     reset_state(state, plan, 7);
     tools = {[this](std::int64_t) { return checkpoint_name(++made); },
              [] { return std::string{"2026-01-01T00:00:00.000000+00:00"}; },
-             [this] { return ++tag; }};
+             [this] { return ++tag; }, &owners};
   }
 
   // -- as a run would
@@ -136,6 +137,7 @@ struct thread_probe {
   std::shared_ptr<const graph_plan> plan;
   std::shared_ptr<saver> store = make_memory_saver();
   run_config config{.thread_id = "t"};
+  thread_owners owners{1};
   update_tools tools;
   thread_state state;
   std::int64_t step = -1;

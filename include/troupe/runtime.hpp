@@ -37,10 +37,15 @@ enum class durability : std::uint8_t {
 /// What happens when a run is asked for on a thread that another run of this runtime is busy with:
 /// a run's turn ends when it has ended and its last save was answered. Runs on different threads
 /// never wait for each other.
+/// Turns are a runtime's own. That a run of another runtime is on, in this process or another one,
+/// is not seen: it is neither waited for nor cancelled nor undone, nor a reason to refuse. Whatever
+/// the strategy, the new run begins and the other one gets `conflict` when it stores again; what
+/// that has stored stays, and no task of it runs again. To have more, let all runs of a thread come
+/// to one runtime.
 /// Source: langgraph_sdk/schema.py, MultitaskStrategy; `take_over` is troupe's.
 enum class multitask_strategy : std::uint8_t {
   take_over, ///< it begins at once; the other one gets `conflict` when it stores again
-  reject,    ///< it is refused with `conflict`
+  reject,    ///< it is refused with `conflict`, nothing is read or stored
   enqueue,   ///< it waits for its turn, first come first served
   interrupt, ///< the other one is cancelled, what it stored stays; then it begins, before the queue
   rollback,  ///< likewise, and first the thread becomes what it was before the other one began

@@ -110,9 +110,11 @@ struct checkpoint_put {
   std::vector<std::string> new_versions;
 };
 
-/// Who may write to a thread: one run at a time. A run reads who owns the thread before it reads
-/// the thread, and its first request makes it the owner; when another one was faster, or took over
-/// since, or the thread was deleted, the request is refused.
+/// Who may write to a thread, in all of its namespaces: one run at a time. A run reads who owns the
+/// thread before it reads the thread, and its first request makes it the owner; when another one
+/// was faster, or took over since, or the thread was deleted, the request is refused. Where the
+/// owner may still be on, a run that depends on all that was stored takes the thread over with a
+/// request that holds nothing else, and reads then: what the other one stores later is refused.
 /// Shape:  `before`: the owner that was read (0: nobody); once the run's first request was stored,
 ///         the same as `owner`. `owner`: the run; any number but 0 that no other run has.
 ///         `from_newest`: the run goes on from the newest checkpoint. Then the request that makes
@@ -126,7 +128,8 @@ struct thread_claim {
 };
 
 /// One ordered unit of saving: the writes of tasks (of the checkpoint `ref.checkpoint_id`), then
-/// the checkpoint that supersedes them. Both parts may be absent. Without a claim nobody is asked.
+/// the checkpoint that supersedes them. Both parts may be absent: then the claim takes the thread
+/// over, if somebody owns it, and nothing else is stored. Without a claim nobody is asked.
 struct save_request {
   checkpoint_ref ref;
   std::vector<task_writes> writes;

@@ -3,11 +3,14 @@
 //   troupe-crash run DATA NOTES DURABILITY THREAD   goes on with the thread until it is finished
 //   troupe-crash show                               data directories on standard input, one a line
 //   troupe-crash race DATA RUNS WHO                 short runs on the thread "race"
+//   troupe-crash take_over DATA NOTES GATES WHO DEPTH HOW
+//                                                   one of two at a thread (HOW: all, alone)
 //   troupe-crash slow STEPS                         an async run over a saver that is slow
 //   troupe-crash build                              "sanitized" if it is
 #include "tests/crash/crash_graph.hpp"
 #include "tests/crash/slow_saver.hpp"
 #include "tests/crash/store_dump.hpp"
+#include "tests/crash/takeover.hpp"
 
 #include <troupe/troupe.hpp>
 
@@ -186,6 +189,8 @@ int run_command(const std::vector<std::string>& a) {
     return show();
   if (a.size() == 4 && a[0] == "race")
     return race(a[1], std::stoi(a[2]), a[3]);
+  if (a.size() == 7 && a[0] == "take_over")
+    return crash::take_over(a[1], notes{a[2]}, a[3], a[4], std::stoi(a[5]), a[6] == "alone");
   if (a.size() == 2 && a[0] == "slow")
     return slow(std::stoi(a[1]));
   if (a.size() == 1 && a[0] == "build")

@@ -5,6 +5,7 @@ Arguments: the folder of the programs, the source folder (or --help).
 import argparse
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -54,6 +55,61 @@ def check_race(dump, results):
     refused = len(results) - len(done)
     expect(refused > len(results) // 100, "no race", refused)
     return len(chain), refused
+
+
+class Racing:
+    """A process that goes on with a thread, and stops at its gates."""
+
+    def __init__(self, program, folder, who, depth, how):
+        self.gates, self.who = folder, who
+        self.process = subprocess.Popen(
+            [str(program), "take_over", str(folder / "data"), str(folder / "notes"), str(folder),
+             who, str(depth), how], text=True, stdout=subprocess.PIPE)
+
+    def held_at(self, node):
+        """Waits until it stops there. It goes on when this is closed."""
+        return open(self.gates / f"{self.who}.{node}", "w")
+
+    def line(self):
+        return self.process.stdout.readline().strip()
+
+    def end(self):
+        """The last line it printed."""
+        lines = self.process.communicate()[0].splitlines()
+        expect(self.process.returncode == 0, "ended with", self.process.returncode)
+        return lines[-1] if lines else None
+
+
+def check_takeover(program, folder, depth, shower):
+    """A process resumes a thread that another one is in a step of: what that one has stored does
+    not run again, what it has not is lost to it, and one of them goes on."""
+    folder.mkdir()
+    for gate in ("a.second", "a.third", "b.second"):
+        os.mkfifo(folder / gate)
+    first = Racing(program, folder, "a", depth, "all")
+    expect(first.line().startswith("T "), "the first task is not reported")
+    at_second, at_third = first.held_at("second"), first.held_at("third")
+    other = Racing(program, folder, "b", depth, "alone")
+    other_at_second = other.held_at("second")
+    at_third.close()
+    answer = first.line()
+    other_at_second.close()
+    ended = other.end()
+    at_second.close()
+    expect(answer == "conflict", "who was overtaken in a step stored a task", answer)
+    first.end()
+    expect(ended == "ok", "who took over", ended)
+    committed = {}
+    for kind, who, *rest in map(str.split, (folder / "notes").read_text().splitlines()):
+        if kind == "T":
+            committed.setdefault(rest[-1], who)
+        else:
+            expect(rest[-1] not in committed, "a stored task ran again", who, rest)
+    dump = shower.dump(folder / "data")
+    for chain in chains(dump).values():
+        check_chain(chain)
+    log = chains(dump)["t", ""][-1]["log"]
+    expect(sorted(log) == ["first", "join", "second", "third"], "not each task once", log)
 
 
 def read_while_writing(program, folder, threads):
@@ -107,12 +163,16 @@ def main():
             results = race(program, folder / "race", options.runs, os.environ)
             with Shower(program) as shower:
                 length, refused = check_race(shower.dump(folder / "race"), results)
+                signal.alarm(120)  # who opens a gate that nobody comes to waits for ever
+                for depth in (0, 2):
+                    check_takeover(program, folder / f"takeover{depth}", depth, shower)
+                signal.alarm(0)
             growth = check_slow_saver(program, options.steps)
             looks, seen = read_while_writing(program, folder, options.threads)
     except Violation as e:
         sys.exit(f"crash_race: {e}")
     print(f"crash_race: ok: {len(results)} runs, {refused} refused, {length} checkpoints in one "
-          f"line; {looks} looks of a reader at {seen} checkpoints; {growth} KiB more behind "
+          f"line; two taken over in a step; {looks} looks of a reader at {seen} checkpoints; {growth} KiB more behind "
           f"{options.steps} steps over a slow saver; "
           f"{time.monotonic() - begin:.1f} s")
 
