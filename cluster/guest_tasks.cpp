@@ -305,11 +305,12 @@ void guest_tasks::stop(issue_number issue) {
   caf::anon_send(host_, abandon_guest{issue});
 }
 
-void guest_tasks::drain(issue_number issue, const std::string& why) {
+void guest_tasks::drain(issue_number issue, const std::string& why, bool give_back) {
   auto found = book_->find(issue);
   if (!found || !found->task->node->body.graph)
     return;
-  found->shared->drained = true;
+  if (give_back)
+    found->shared->drained = true;
   found->shared->control.request_drain(why);
 }
 

@@ -41,8 +41,9 @@ public:
   /// The home waits for it no more: it is told to end, and nothing of it is sent from here on but
   /// that it is gone.
   void stop(issue_number issue);
-  /// It ends at its next step border, if it is a run of a graph; else it goes on to its end.
-  void drain(issue_number issue, const std::string& why);
+  /// It ends at its next step border, if it is a run of a graph; else it goes on to its end. With
+  /// `give_back` it may go on elsewhere, else its run drains.
+  void drain(issue_number issue, const std::string& why, bool give_back);
 
   /// What the home says to one of them; what belongs to none is dropped.
   void answered(save_answer answer);

@@ -45,12 +45,12 @@ std::size_t payload(const message& m) {
 
 } // namespace
 
-result<address> to_address(const std::string& text) {
+result<endpoint> to_endpoint(const std::string& text) {
   error wrong{errc::invalid_config, "read the address `" + text + "`: HOST:PORT is expected"};
   auto colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0)
     return wrong;
-  address out;
+  endpoint out;
   out.host = text.substr(0, colon);
   if (out.host.front() == '[' && out.host.back() == ']')
     out.host = out.host.substr(1, out.host.size() - 2);
@@ -62,7 +62,7 @@ result<address> to_address(const std::string& text) {
   return out;
 }
 
-std::string to_text(const address& at) {
+std::string to_text(const endpoint& at) {
   bool six = at.host.find(':') != std::string::npos;
   return (six ? "[" + at.host + "]" : at.host) + ":" + std::to_string(at.port);
 }
@@ -75,12 +75,12 @@ instant link_hub::now() {
 
 // -- who is to be reached
 
-void link_hub::keep(const address& to) {
+void link_hub::keep(const endpoint& to) {
   if (places_.try_emplace(to).second)
     dial(to);
 }
 
-void link_hub::forget(const address& to) {
+void link_hub::forget(const endpoint& to) {
   auto at = places_.find(to);
   if (at == places_.end())
     return;
@@ -90,14 +90,14 @@ void link_hub::forget(const address& to) {
     l->second->to.reset();
 }
 
-std::vector<address> link_hub::kept() const {
-  std::vector<address> out;
+std::vector<endpoint> link_hub::kept() const {
+  std::vector<endpoint> out;
   for (const auto& [to, at] : places_)
     out.push_back(to);
   return out;
 }
 
-void link_hub::dial(const address& to) {
+void link_hub::dial(const endpoint& to) {
   auto& at = places_.at(to);
   at.dialling = true;
   auto dialer = link_dialer(self_.system(), to.host);
@@ -119,7 +119,7 @@ void link_hub::dial(const address& to) {
       });
 }
 
-void link_hub::dialled(const address& to, const result<caf::actor>& peer) {
+void link_hub::dialled(const endpoint& to, const result<caf::actor>& peer) {
   auto found = places_.find(to);
   if (found == places_.end())
     return;
@@ -140,7 +140,7 @@ void link_hub::retry(place& at, nanoseconds least) {
   at.due = now() + std::max(least, nanoseconds{jitter(random_)});
 }
 
-void link_hub::open(place& at, const address& to, const caf::actor& peer) {
+void link_hub::open(place& at, const endpoint& to, const caf::actor& peer) {
   if (auto old = links_.find(at.link); old != links_.end()) {
     old->second->over.link_up();
     return attach(*old->second, peer);
@@ -341,7 +341,8 @@ bool link_hub::write(live& l, std::size_t lane) {
   }
   auto& waiting = l.frames[lane];
   for (; !waiting.empty(); waiting.pop_front())
-    if (auto room = l.over.send(static_cast<cluster::lane>(lane), std::move(waiting.front())); !room) {
+    if (auto room = l.over.send(static_cast<cluster::lane>(lane), std::move(waiting.front()));
+        !room) {
       if (room.error().code() == errc::overloaded)
         break; // it is asked again when something was acknowledged
       lose(links_.at(l.number), room.error());

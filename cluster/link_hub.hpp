@@ -21,21 +21,21 @@ namespace troupe::cluster {
 using link_number = std::uint64_t; // of a stream, on this side; never used again
 
 /// HOST:PORT, as `[::1]:4242`, `10.0.0.7:4242` or `worker-3:4242`.
-struct address {
+struct endpoint {
   std::string host;
   std::uint16_t port = 0;
-  friend auto operator<=>(const address&, const address&) = default;
+  friend auto operator<=>(const endpoint&, const endpoint&) = default;
 };
 /// Errors: invalid_config.
-result<address> to_address(const std::string& text);
-std::string to_text(const address& at);
+result<endpoint> to_endpoint(const std::string& text);
+std::string to_text(const endpoint& at);
 
 /// Whom the hub tells. May call the hub.
 class link_user {
 public:
   virtual ~link_user() = default;
   /// A new stream: `to` where this side dialled, else nullptr.
-  virtual void link_made(link_number link, const address* to) = 0;
+  virtual void link_made(link_number link, const endpoint* to) = 0;
   virtual void heard(link_number link, message what) = 0;
   virtual void link_broken(link_number link) = 0;
   virtual void link_restored(link_number link) = 0;
@@ -48,9 +48,9 @@ public:
   link_hub(caf::event_based_actor& self, link_user& user);
 
   /// Keeps a link to this peer, or stops doing so.
-  void keep(const address& to);
-  void forget(const address& to);
-  std::vector<address> kept() const;
+  void keep(const endpoint& to);
+  void forget(const endpoint& to);
+  std::vector<endpoint> kept() const;
 
   void send(link_number link, message what);
   /// Ends a stream, behind what was sent. A peer that is kept gets another one, after `pause`.
@@ -59,7 +59,7 @@ public:
   // -- what the actor hands on
   void took(packet what, const caf::actor& from);
   void lost(const caf::down_msg& who);
-  void dialled(const address& to, const result<caf::actor>& peer);
+  void dialled(const endpoint& to, const result<caf::actor>& peer);
   /// Dials what is due, ends streams whose peer does not answer.
   void tick(instant now);
   /// Sends what was queued: at the end of each turn.
@@ -71,7 +71,7 @@ private:
     stream over;
     caf::actor peer;
     link_number number = 0;
-    std::optional<address> to;
+    std::optional<endpoint> to;
     std::array<std::vector<message>, 2> queued; // by lane
     std::array<std::deque<bytes>, 2> frames;    // that the stream did not take yet
     bool up = false;
@@ -88,7 +88,7 @@ private:
   using live_ptr = std::shared_ptr<live>;
 
   static instant now();
-  void open(place& at, const address& to, const caf::actor& peer);
+  void open(place& at, const endpoint& to, const caf::actor& peer);
   void accept(packet what, const caf::actor& from);
   void attach(live& l, const caf::actor& peer);
   void detach(live& l);
@@ -97,13 +97,13 @@ private:
   void pump(live& l);
   bool write(live& l, std::size_t lane);
   void retry(place& at, nanoseconds least);
-  void dial(const address& to);
+  void dial(const endpoint& to);
 
   caf::event_based_actor& self_;
   link_user& user_;
   std::mt19937_64 random_{std::random_device{}()};
   link_number last_ = 0;
-  std::map<address, place> places_;
+  std::map<endpoint, place> places_;
   std::unordered_map<link_number, live_ptr> links_;
   std::unordered_map<std::uint64_t, live_ptr> streams_; // by the number both sides know
   std::vector<link_number> dirty_;

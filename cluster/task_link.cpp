@@ -184,7 +184,7 @@ result<std::vector<store_answer>> remote_store::batch(const std::vector<store_op
   return read(link_->call(call_of(call_kind::store_batch, to_value(ops))), to_store_answers);
 }
 
-result<std::size_t> remote_store::sweep() {
+result<std::size_t> remote_store::sweep(std::size_t) {
   return not_here("sweep the store");
 }
 

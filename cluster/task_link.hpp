@@ -95,7 +95,7 @@ public:
   explicit remote_store(std::shared_ptr<task_link> link) : link_{std::move(link)} {}
 
   result<std::vector<store_answer>> batch(const std::vector<store_op>& ops) override;
-  result<std::size_t> sweep() override;
+  result<std::size_t> sweep(std::size_t items_max) override;
 
 private:
   std::shared_ptr<task_link> link_;

@@ -80,6 +80,7 @@ public:
     guests_.reset(); // before the runtime it is in
   }
 
+  std::uint16_t port() const override { return 0; }
   task_placer& placer() override { return *this; }
 
   std::function<void()> start(services& home, task_ptr task, std::function<void()> then) override {

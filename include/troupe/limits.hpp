@@ -109,7 +109,7 @@ inline constexpr std::chrono::milliseconds postgres_idle_in_transaction{10'000};
 inline constexpr std::size_t postgres_schema_bytes_max = 63;          // of a name; invalid_config
 inline constexpr std::size_t postgres_statement_bytes_max = 8u << 20; // of values; more are split
 inline constexpr std::size_t postgres_threads_locked_max = 1000; // at once, of those in a queue
-inline constexpr std::size_t postgres_rows_fetched = 64; // checkpoints of a list in one answer
+inline constexpr std::size_t postgres_rows_fetched = 64; // checkpoints or items in one answer
 inline constexpr std::size_t postgres_ancestors_fetched = 256; // of a history in one answer
 inline constexpr std::size_t postgres_pruned_max = 200;        // checkpoints in one transaction
 
@@ -150,10 +150,13 @@ inline constexpr std::chrono::milliseconds worker_return{4000}; // worker_lost, 
 inline constexpr std::uint32_t task_reissues_max = 8;           // of lost workers; worker_lost
 inline constexpr std::size_t cluster_queue_tasks_max = 100'000; // that wait; overloaded
 inline constexpr std::size_t cluster_queue_bytes_max = std::size_t{256} << 20; // likewise
+inline constexpr std::size_t workers_file_bytes_max = 1u << 20;                // invalid_config
 inline constexpr std::size_t cluster_links_max = 4096; // of one process; more are refused
 inline constexpr std::chrono::milliseconds link_dial_timeout{3000};
 inline constexpr std::chrono::milliseconds link_retry_first{50}; // doubles with each time
 inline constexpr std::chrono::milliseconds link_retry_max{1000};
+inline constexpr std::chrono::milliseconds link_retry_refused{
+  5000};                                                     // by a peer that will not change
 inline constexpr std::size_t cluster_workers_max = 1024;     // of one home; overloaded
 inline constexpr std::uint32_t worker_capacity_max = 65'536; // tasks at a time; invalid_value
 inline constexpr std::size_t worker_name_bytes_max = 128;    // and incarnations; invalid_value
