@@ -28,38 +28,18 @@ public:
   raw_lmdb& operator=(const raw_lmdb&) = delete;
   ~raw_lmdb() { mdb_env_close(env_); }
 
-  /// One transaction of one small record behind the last one of each of `places`.
-  void commit_to_places(std::size_t places, std::uint64_t round) {
-    MDB_txn* txn = nullptr;
-    check(mdb_txn_begin(env_, nullptr, 0, &txn));
-    MDB_dbi database = 0;
-    auto code = mdb_dbi_open(txn, nullptr, 0, &database);
-    for (std::size_t place = 0; place < places && code == MDB_SUCCESS; ++place) {
-      auto key = big_endian(place) + big_endian(round);
-      MDB_val k{key.size(), key.data()};
-      MDB_val data{small_record_bytes, record_.data()};
-      code = mdb_put(txn, database, &k, &data, 0);
-    }
-    if (code == MDB_SUCCESS)
-      code = mdb_txn_commit(txn);
-    else
-      mdb_txn_abort(txn);
-    check(code);
+  /// One transaction of `count` records behind all others.
+  void commit(std::size_t count) {
+    transact(count, [this](MDB_txn* txn, MDB_dbi database, std::size_t) {
+      return put(txn, database, big_endian(++last_), record_bytes, MDB_APPEND);
+    });
   }
 
-  /// One transaction of `count` records.
-  void commit(std::size_t count) {
-    MDB_txn* txn = nullptr;
-    check(mdb_txn_begin(env_, nullptr, 0, &txn));
-    MDB_dbi database = 0;
-    auto code = mdb_dbi_open(txn, nullptr, 0, &database);
-    for (std::size_t i = 0; i < count && code == MDB_SUCCESS; ++i)
-      code = put(txn, database);
-    if (code == MDB_SUCCESS)
-      code = mdb_txn_commit(txn);
-    else
-      mdb_txn_abort(txn);
-    check(code);
+  /// One transaction of one small record behind the last one of each of `places`.
+  void commit_to_places(std::size_t places, std::uint64_t round) {
+    transact(places, [this, round](MDB_txn* txn, MDB_dbi database, std::size_t place) {
+      return put(txn, database, big_endian(place) + big_endian(round), small_record_bytes, 0);
+    });
   }
 
   std::size_t records() const {
@@ -75,11 +55,24 @@ private:
       throw std::runtime_error{"write a record: " + std::string{mdb_strerror(code)}};
   }
 
-  int put(MDB_txn* txn, MDB_dbi database) {
-    auto key = big_endian(++last_);
+  template <class Put> void transact(std::size_t count, Put put_one) {
+    MDB_txn* txn = nullptr;
+    check(mdb_txn_begin(env_, nullptr, 0, &txn));
+    MDB_dbi database = 0;
+    auto code = mdb_dbi_open(txn, nullptr, 0, &database);
+    for (std::size_t i = 0; i < count && code == MDB_SUCCESS; ++i)
+      code = put_one(txn, database, i);
+    if (code == MDB_SUCCESS)
+      code = mdb_txn_commit(txn);
+    else
+      mdb_txn_abort(txn);
+    check(code);
+  }
+
+  int put(MDB_txn* txn, MDB_dbi database, std::string key, std::size_t bytes, unsigned flags) {
     MDB_val k{key.size(), key.data()};
-    MDB_val data{record_.size(), record_.data()};
-    return mdb_put(txn, database, &k, &data, MDB_APPEND);
+    MDB_val data{bytes, record_.data()};
+    return mdb_put(txn, database, &k, &data, flags);
   }
 
   static std::string big_endian(std::uint64_t number) {
