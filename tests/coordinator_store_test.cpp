@@ -55,6 +55,20 @@ BOOST_AUTO_TEST_CASE(a_data_directory_keeps_memories_across_threads_and_restarts
   }
 }
 
+BOOST_AUTO_TEST_CASE(the_keys_of_a_runtime_are_also_those_of_its_store) {
+  test::temporary_directory directory;
+  auto keys = keyring::from_text("k1 " + std::string(64, '7')).value();
+  {
+    runtime rt{{.data_dir = directory.path(), .keyring = keys}};
+    BOOST_TEST(run(rt, "t") == 1);
+  }
+  auto items = open_lmdb_store(directory.path()).value();
+  test::require_error(items->get({"runs"}, "count"), errc::key_missing);
+  items.reset();
+  runtime rt{{.data_dir = directory.path(), .keyring = keys}};
+  BOOST_TEST(run(rt, "t") == 2);
+}
+
 BOOST_AUTO_TEST_CASE(a_store_that_is_given_comes_before_that_of_the_data_directory) {
   test::temporary_directory directory;
   runtime rt{{.data_dir = directory.path(), .store = make_memory_store()}};

@@ -200,19 +200,6 @@ BOOST_DATA_TEST_CASE(a_sweep_of_so_many_items_takes_those_whose_time_was_over_fi
   BOOST_TEST(has(*items, "stays"));
 }
 
-BOOST_DATA_TEST_CASE(a_sweep_goes_on_behind_its_first_piece, make(store_kinds), kind) {
-  use(kind, with_ttl({.sweep_interval = store_forever}));
-  const auto count = limits::store_sweep_items_max + 1;
-  std::vector<store_op> puts;
-  for (std::size_t i = 0; i < count; ++i)
-    puts.emplace_back(
-      store_put{.space = {"a"}, .key = std::to_string(i), .value = value::map(), .ttl = 1s});
-  items->batch(puts).value();
-  now += 1s;
-  BOOST_TEST(items->sweep().value() == count);
-  BOOST_TEST(items->sweep().value() == 0u);
-}
-
 BOOST_DATA_TEST_CASE(a_put_sweeps_when_the_time_has_come, make(store_kinds), kind) {
   use(kind, with_ttl({.sweep_interval = 10s}));
   items->put({.space = {"a"}, .key = "k", .value = value::map(), .ttl = 1s}).value();

@@ -84,7 +84,7 @@ inline constexpr std::size_t store_vector_dims_max = 16'384;    // invalid_confi
 inline constexpr float store_vector_number_max = 1e15f; // so that no sum is infinite; node_failed
 inline constexpr std::size_t store_exact_vectors_default =
   16'384; // up to as many, a search compares with all; above, it uses an index
-inline constexpr std::size_t store_sweep_items_max = 1000; // that a put removes on its way
+inline constexpr std::size_t store_sweep_items_max = 1000; // removed in one transaction
 inline constexpr std::chrono::milliseconds store_sweep_interval_default{60'000};
 inline constexpr std::chrono::milliseconds store_ttl_max{
   std::chrono::hours{24 * 365 * 100}}; // a time to live; longer ones count as this
