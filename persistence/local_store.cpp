@@ -219,6 +219,8 @@ struct local_store::look {
 
 // ---- the index ----------------------------------------------------------------------------------
 
+// The lock comes before the first question: whoever waits for it keeps no transaction open, unless
+// the batch has looked at something else before.
 result<void> local_store::follow(store_snapshot& items) {
   std::unique_lock lock{index_mutex_};
   auto last = items.last_number();

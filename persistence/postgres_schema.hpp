@@ -27,9 +27,9 @@ std::span<const postgres_migration> saver_migrations();
 /// The long-term store's.
 std::span<const postgres_migration> store_migrations();
 
-/// Brings a part ("saver", "store") of the schema to the newest version. Each migration is a transaction of
-/// its own, which one process at a time runs. Nothing is asked for but reading when there is
-/// nothing to do.
+/// Brings a part ("saver", "store") of the schema to the newest version. Each migration is a
+/// transaction of its own, which one process at a time runs. Nothing is asked for but reading when
+/// there is nothing to do.
 /// Errors: format_too_new when the part's version is greater than the number of migrations;
 ///         storage_failed.
 result<void> migrate(postgres_connection& on, std::string_view schema, std::string_view part,

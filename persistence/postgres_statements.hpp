@@ -75,10 +75,10 @@ struct postgres_statements : postgres_transactions {
   // ---- undoing a run
   postgres_statement erase_newer_checkpoints; // thread, id
   postgres_statement erase_newer_writes;      // thread, id
-  postgres_statement writes_behind;   // thread, ns, checkpoint → chain, task, slot, channel, path,
-                                      // value
+  postgres_statement writes_behind; // thread, ns, checkpoint → chain, task, slot, channel, path,
+                                    // value
   postgres_statement erase_writes_of; // chain, checkpoint
-  postgres_statement restore_writes;  // chain, checkpoint; of each: task, slot, channel, path, value
+  postgres_statement restore_writes; // chain, checkpoint; of each: task, slot, channel, path, value
   postgres_statement erase_empty_thread; // thread
 };
 

@@ -378,8 +378,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_rewound_thread_is_what_it_was, backend, backends
   BOOST_TEST(s.get_tuple({"t", "", checkpoint_id(40)}).value()->pending_writes.empty());
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_thread_that_is_rewound_to_nothing_is_not_there, backend,
-                              backends) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_thread_that_is_rewound_to_nothing_is_not_there, backend, backends) {
   backend on;
   auto& s = *on.saver;
   put_line(s, {}, 3);

@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(namespaces_survive_their_bytes_and_no_others_are_taken) {
   std::string before;
   for (const auto& space : sorted) {
     auto bytes = namespace_bytes(space);
-    BOOST_TEST(before < bytes);
+    BOOST_TEST((before < bytes));
     BOOST_TEST((namespace_of_bytes(bytes) == space));
     BOOST_TEST(!namespace_of_bytes(bytes.substr(0, bytes.size() - 1)).has_value());
     BOOST_TEST(!namespace_of_bytes(bytes + 'x').has_value());

@@ -109,7 +109,7 @@ inline constexpr std::chrono::milliseconds postgres_idle_in_transaction{10'000};
 inline constexpr std::size_t postgres_schema_bytes_max = 63;          // of a name; invalid_config
 inline constexpr std::size_t postgres_statement_bytes_max = 8u << 20; // of values; more are split
 inline constexpr std::size_t postgres_threads_locked_max = 1000; // at once, of those in a queue
-inline constexpr std::size_t postgres_rows_fetched = 64; // checkpoints or items in one answer
+inline constexpr std::size_t postgres_rows_fetched = 64;       // checkpoints or items in one answer
 inline constexpr std::size_t postgres_ancestors_fetched = 256; // of a history in one answer
 inline constexpr std::size_t postgres_pruned_max = 200;        // checkpoints in one transaction
 
