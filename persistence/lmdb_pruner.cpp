@@ -4,7 +4,7 @@
 #include "persistence/bytes.hpp"
 #include "persistence/checkpoint_record.hpp"
 #include "persistence/metadata_record.hpp"
-#include "persistence/small_values.hpp"
+#include "persistence/value_finder.hpp"
 #include "persistence/value_patch.hpp"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 
 #include "persistence/checkpoint_record.hpp"
 #include "persistence/lmdb_index.hpp"
-#include "persistence/small_values.hpp"
 #include "persistence/thread_keys.hpp"
+#include "persistence/value_finder.hpp"
 
 #include <troupe/saver.hpp>
 
