@@ -66,8 +66,9 @@ struct node {
     return peer;
   }
 
-  bool reaches(std::uint16_t port) {
-    auto peer = dial(port);
+  bool reaches(std::uint16_t port) { return is_answered_by(dial(port)); }
+
+  bool is_answered_by(const caf::actor& peer) {
     if (!peer)
       return false;
     caf::scoped_actor self{system};
@@ -143,7 +144,11 @@ public:
       header[4 + i] = static_cast<unsigned char>(payload_bytes >> (24 - 8 * i));
     BOOST_REQUIRE(SSL_write(ssl_, header.data(), header.size()) == header.size());
   }
+  /// Sooner than BASP gives a silent peer up.
   bool was_closed_in_tls() {
+    timeval limit{std::chrono::duration_cast<std::chrono::seconds>(link_silence_max).count() - 2,
+                  0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     std::array<char, 1024> rest{};
     int got = 1;
     while (got > 0)
@@ -251,6 +256,18 @@ BOOST_AUTO_TEST_CASE(of_those_who_only_connect_the_oldest_make_room) {
   BOOST_TEST(silent[2].was_closed());
   auto good = ca.issue("good");
   BOOST_TEST(silent.back().is_let_in(&good)); // it was not too late for it
+}
+
+BOOST_AUTO_TEST_CASE(those_who_have_shown_their_certificate_do_not_make_room) {
+  authority ca;
+  node home{ca.options("home")}, worker{ca.options("worker")};
+  auto port = home.open();
+  auto peer = worker.dial(port);
+  std::deque<stranger> silent;
+  for (std::size_t i = 0; i < limits::cluster_handshakes_max + 1; ++i)
+    silent.emplace_back(port);
+  BOOST_TEST(silent[0].was_closed());
+  BOOST_TEST(worker.is_answered_by(peer));
 }
 
 BOOST_AUTO_TEST_CASE(a_message_past_the_limit_closes_the_link_before_it_comes) {
