@@ -3,8 +3,10 @@
 #include "cluster/tls_links.hpp"
 
 #include <caf/actor_cast.hpp>
+#include <caf/actor_system.hpp>
 #include <caf/atom.hpp>
 #include <caf/io/middleman.hpp>
+#include <caf/io/middleman_actor.hpp>
 #include <caf/scoped_actor.hpp>
 
 #include <arpa/inet.h>
@@ -20,17 +22,16 @@ error refused(const std::string& what) {
   return {errc::invalid_config, "set up cluster links: " + what};
 }
 
-std::unique_ptr<caf::actor_system_config> make_config(const link_options& options) {
-  auto config = std::make_unique<caf::actor_system_config>();
-  config->load<caf::io::middleman>();
-  config->set("middleman.heartbeat-interval", caf::timespan{link_heartbeat});
-  config->set("middleman.connection-timeout", caf::timespan{link_silence_max});
-  config->set("middleman.enable-automatic-connections", false); // they would be plain
-  config->set("scheduler.policy", caf::atom("sharing"));
-  config->set("scheduler.max-threads", std::max(1u, options.threads));
-  if (options.prepare)
-    options.prepare(*config);
-  return config;
+caf::io::middleman_actor links_of(caf::actor_system& system) {
+  return has_tls_links(system) ? tls_links_of(system) : system.middleman().actor_handle();
+}
+
+result<void> check_host(caf::actor_system& system, const std::string& host) {
+  if (has_tls_links(system) || is_loopback(host))
+    return {};
+  return refused("`" + host
+                 + "` is another host or all of this one's addresses, and there is no "
+                   "TLS");
 }
 
 // CAF listens at every address for a name that it does not know as one.
@@ -40,7 +41,8 @@ std::string address_of(const std::string& host) {
 
 } // namespace
 
-result<std::unique_ptr<link_system>> link_system::open(const link_options& options, wall_time now) {
+result<std::unique_ptr<caf::actor_system_config>> make_link_config(const link_options& options,
+                                                                   wall_time now) {
   if (options.tls.has_value() == options.plain)
     return refused(options.plain ? "TLS files are given, and plain links asked for: choose one"
                                  : "no TLS files: certificate, key and CA are needed");
@@ -51,57 +53,41 @@ result<std::unique_ptr<link_system>> link_system::open(const link_options& optio
       return opened.error();
     context = std::move(*opened);
   }
-  std::unique_ptr<link_system> made{new link_system{make_config(options), options.plain}};
-  made->links_ = options.plain ? made->system_.middleman().actor_handle()
-                               : spawn_tls_middleman(made->system_, std::move(context));
-  return made;
+  auto config = std::make_unique<caf::actor_system_config>();
+  config->load<caf::io::middleman>();
+  if (context)
+    load_tls_links(*config, std::move(context)); // which needs the middleman
+  config->set("middleman.heartbeat-interval", caf::timespan{link_heartbeat});
+  config->set("middleman.connection-timeout", caf::timespan{link_silence_max});
+  config->set("middleman.enable-automatic-connections", false); // they would be plain
+  config->set("scheduler.policy", caf::atom("sharing"));
+  config->set("scheduler.max-threads", std::max(1u, options.threads));
+  return config;
 }
 
-link_system::link_system(std::unique_ptr<caf::actor_system_config> config, bool is_plain)
-  : config_{std::move(config)},
-    system_{*config_},
-    is_plain_{is_plain} {}
-
-link_system::~link_system() {
-  if (is_plain_ || !links_)
-    return;
-  caf::scoped_actor self{system_, true};
-  self->send_exit(links_, caf::exit_reason::kill);
-  self->wait_for(links_);
-  links_ = nullptr;
-}
-
-result<void> link_system::check_host(const std::string& host) const {
-  if (!is_plain_ || is_loopback(host))
-    return {};
-  return refused("`" + host
-                 + "` is another host or all of this one's addresses, and there is no "
-                   "TLS");
-}
-
-result<std::uint16_t> link_system::open_door(const caf::actor& door, const std::string& address,
-                                             std::uint16_t port) {
-  if (auto ok = check_host(address); !ok)
+result<std::uint16_t> open_door(caf::actor_system& system, const caf::actor& door,
+                                const std::string& address, std::uint16_t port) {
+  if (auto ok = check_host(system, address); !ok)
     return ok.error();
   constexpr bool reuse = true; // a restarted process takes its port back
-  caf::scoped_actor self{system_, true};
+  caf::scoped_actor self{system, true};
   auto opened = result<std::uint16_t>{0};
   self
-    ->request(links_, caf::infinite, caf::publish_atom_v, port,
+    ->request(links_of(system), caf::infinite, caf::publish_atom_v, port,
               caf::actor_cast<caf::strong_actor_ptr>(door), std::set<std::string>{},
               address_of(address), reuse)
     .receive([&opened](std::uint16_t at) { opened = at; },
              [&](caf::error& why) {
                opened = refused("open " + address + ":" + std::to_string(port) + ": "
-                                + system_.render(why));
+                                + system.render(why));
              });
   return opened;
 }
 
-result<caf::actor> link_system::dialer(const std::string& host) {
-  if (auto ok = check_host(host); !ok)
+result<caf::actor> link_dialer(caf::actor_system& system, const std::string& host) {
+  if (auto ok = check_host(system, host); !ok)
     return ok.error();
-  return caf::actor_cast<caf::actor>(links_);
+  return caf::actor_cast<caf::actor>(links_of(system));
 }
 
 bool is_loopback(const std::string& host) {

@@ -4,7 +4,7 @@
 //
 //   worker ── hello ──▶ home          ── welcome | refusal ──▶ worker
 //   both   ── heartbeat ──▶ the other
-//   home   ── run_opened, task_order, task_stop, run_closed ──▶ worker
+//   home   ── run_opened, task_order, task_stop, task_drain, run_closed ──▶ worker
 //   worker ── task_outcome | task_refused ──▶ home
 //   worker ── save_order, call_order ──▶ home      ── save_answer, call_answer ──▶ worker
 //   worker ── task_part, task_sign ──▶ home        ── part_credit ──▶ worker
@@ -17,8 +17,8 @@
 //   session  the time in which one worker works for one home without a break longer than the lease.
 //            The home numbers its sessions; what is said within an older one counts no more.
 //   issue    one handing-out of a task. A task that is handed out again has another issue number
-//   and
-//            the same task id; what is said about an older issue counts no more.
+//            and the same task id; what is said about an older issue counts no more. Numbers grow
+//            within a session. Each order is answered once, by an outcome or a refusal.
 //   lease    how long a worker that is not heard of keeps its tasks.
 #pragma once
 
@@ -71,12 +71,14 @@ struct refusal {
   std::string why;
 };
 
-/// Sent once an interval, also when nothing else is to be said. `answers`: the highest number that
-/// was heard from the other, for its round trip time.
+/// A worker sends one each interval, also when nothing else is to be said; a home answers each at
+/// once. `answers`: the highest number that was heard from the other, `held` how long ago. What the
+/// home answers renews the worker's lease, from when it sent that heartbeat on.
 struct heartbeat {
   std::uint64_t number = 0;
   std::uint64_t answers = 0;
   std::uint32_t running = 0; // tasks of the worker, for all homes; of a home 0
+  std::chrono::microseconds held{0};
 };
 
 /// What the tasks of one run share. Comes before the first task of the run on this link.
@@ -94,11 +96,17 @@ struct task_order {
   std::uint64_t run = 0;
   std::string task_id;
   std::string node;
-  bytes task; // see remote_task.hpp
+  bytes task;         // see remote_task.hpp
+  bool again = false; // it was handed out before
 };
-/// Nobody waits for the task any more.
+/// Nobody waits for the task any more. Its place is free when the worker has answered the order.
 struct task_stop {
   issue_number issue = 0;
+};
+/// Its run drains: a group ends at its next step border, with graph_drained.
+struct task_drain {
+  issue_number issue = 0;
+  std::string why;
 };
 struct task_outcome {
   issue_number issue = 0;
@@ -107,7 +115,8 @@ struct task_outcome {
 /// The task was not begun, or was left at a step border: it may go elsewhere.
 struct task_refused {
   issue_number issue = 0;
-  errc code = errc::overloaded; // overloaded: full or draining; unknown_graph; invalid_value
+  errc code =
+    errc::overloaded; // full or draining; unknown_graph; invalid_value; cancelled: stopped
   std::string why;
 };
 
@@ -137,10 +146,11 @@ struct call_answer {
   bytes answer;
 };
 
-/// A part for the readers of the home's run.
+/// A part for the readers of the home's run. `from_body`: the body waits for a slow reader.
 struct task_part {
   issue_number issue = 0;
   bytes part;
+  bool from_body = false;
 };
 /// So many parts of the task were taken by readers.
 struct part_credit {
@@ -157,7 +167,7 @@ struct draining {
   std::string why;
 };
 
-/// Of `troupe cluster`. The answer is a status_reply.
+/// Of `troupe cluster`. The answer is a status_reply, of the moment before it drains.
 struct status_request {};
 struct drain_request {
   std::string why;
@@ -169,6 +179,6 @@ struct status_reply {
 using message = std::variant<hello, welcome, refusal, heartbeat, run_opened, run_closed, task_order,
                              task_stop, task_outcome, task_refused, save_order, save_answer,
                              call_order, call_answer, task_part, part_credit, task_sign, draining,
-                             status_request, drain_request, status_reply>;
+                             status_request, drain_request, status_reply, task_drain>;
 
 } // namespace troupe::cluster

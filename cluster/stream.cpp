@@ -49,14 +49,14 @@ stream::stream(side here, std::uint64_t number) : here_{here}, number_{number} {
 
 // ---- out ----------------------------------------------------------------------------------------
 
-result<void> stream::send(lane on, bytes frame) {
+result<void> stream::send(lane on, bytes&& frame) {
   auto& out = out_[index(on)];
   auto size = frame.size();
   if (size > most::cluster_frame_bytes_max)
     return troupe::error{errc::invalid_value,
                          "send a frame: " + std::to_string(size) + " bytes, at most "
                            + std::to_string(most::cluster_frame_bytes_max) + " are allowed"};
-  if (out.queued_bytes + size + overhead_bytes > most::cluster_queue_bytes_max)
+  if (out.queued_bytes + size + overhead_bytes > most::cluster_lane_bytes_max)
     return troupe::error{errc::overloaded, "send a frame: " + std::to_string(out.queued_bytes)
                                              + " bytes wait for the peer already"};
   auto first = out.end;

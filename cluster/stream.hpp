@@ -14,7 +14,7 @@
 //  - A frame arrives once, whole, and in the order of its lane, or not at all.
 //  - Control segments go before bulk ones, and no more than a window of either is on its way, so
 //    that a large frame delays a small control frame by about limits::cluster_window_delay.
-//  - What is held is bounded: cluster_queue_bytes_max a lane out, cluster_frame_bytes_max a lane
+//  - What is held is bounded: cluster_lane_bytes_max a lane out, cluster_frame_bytes_max a lane
 //  in.
 #pragma once
 
@@ -58,9 +58,10 @@ public:
   std::uint64_t number() const noexcept { return number_; }
 
   /// Takes a frame to be sent.
-  /// Errors: overloaded when limits::cluster_queue_bytes_max of the lane wait or are not
-  ///         acknowledged; invalid_value past limits::cluster_frame_bytes_max. It was not taken.
-  result<void> send(lane on, bytes frame);
+  /// Errors: overloaded when limits::cluster_lane_bytes_max of the lane wait or are not
+  ///         acknowledged; invalid_value past limits::cluster_frame_bytes_max. It was not taken:
+  ///         `frame` is as before.
+  result<void> send(lane on, bytes&& frame);
 
   /// The next packet to hand to the link, until there is none for now. Call it after everything
   /// else.

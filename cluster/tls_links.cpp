@@ -5,6 +5,7 @@
 #include "cluster/tls_session.hpp"
 
 #include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
 #include <caf/detail/socket_guard.hpp>
 #include <caf/io/basp_broker.hpp>
 #include <caf/io/middleman.hpp>
@@ -13,6 +14,7 @@
 #include <caf/io/network/doorman_impl.hpp>
 #include <caf/io/network/stream_impl.hpp>
 #include <caf/io/scribe.hpp>
+#include <caf/scoped_actor.hpp>
 
 #include <sys/socket.h>
 
@@ -160,13 +162,50 @@ private:
   std::shared_ptr<tls_context> context_;
 };
 
+/// Owns the actor while the system runs.
+class tls_module : public caf::actor_system::module {
+public:
+  tls_module(caf::actor_system& system, std::shared_ptr<tls_context> context)
+    : system_{system},
+      context_{std::move(context)} {}
+
+  void start() override {
+    auto broker = system_.middleman().named_broker<caf::io::basp_broker>(caf::atom("BASP"));
+    links_ = system_.spawn<tls_middleman, caf::detached + caf::hidden>(std::move(broker), context_);
+  }
+  void stop() override {
+    caf::scoped_actor self{system_, true};
+    self->send_exit(links_, caf::exit_reason::kill);
+    self->wait_for(links_);
+    links_ = nullptr;
+  }
+  void init(caf::actor_system_config&) override {}
+  id_t id() const override { return openssl_manager; }
+  void* subtype_ptr() override { return this; }
+
+  const caf::io::middleman_actor& links() const { return links_; }
+
+private:
+  caf::actor_system& system_;
+  std::shared_ptr<tls_context> context_;
+  caf::io::middleman_actor links_;
+};
+
 } // namespace
 
-caf::io::middleman_actor spawn_tls_middleman(caf::actor_system& system,
-                                             std::shared_ptr<tls_context> context) {
-  auto broker = system.middleman().named_broker<caf::io::basp_broker>(caf::atom("BASP"));
-  return system.spawn<tls_middleman, caf::detached + caf::hidden>(std::move(broker),
-                                                                  std::move(context));
+void load_tls_links(caf::actor_system_config& config, std::shared_ptr<tls_context> context) {
+  config.module_factories.push_back([context = std::move(context)](caf::actor_system& system) {
+    return static_cast<caf::actor_system::module*>(new tls_module{system, context});
+  });
+}
+
+bool has_tls_links(const caf::actor_system& system) {
+  return system.has_openssl_manager();
+}
+
+// CAF keeps modules by number, and gives the one of this number back as what its own would be.
+const caf::io::middleman_actor& tls_links_of(const caf::actor_system& system) {
+  return reinterpret_cast<const tls_module*>(&system.openssl_manager())->links();
 }
 
 } // namespace troupe::cluster

@@ -15,6 +15,7 @@
 
 namespace caf {
 class actor_system;
+class actor_system_config;
 } // namespace caf
 
 namespace troupe::cluster {
@@ -26,9 +27,13 @@ class tls_context;
 /// Errors: those of check_tls_files().
 result<std::shared_ptr<tls_context>> open_tls_context(const tls_files& files, wall_time now);
 
-/// An actor that opens and dials ports as CAF's middleman does, for the same broker, in TLS. It has
-/// a thread of its own, since it waits for the network; its owner ends it.
-caf::io::middleman_actor spawn_tls_middleman(caf::actor_system& system,
-                                             std::shared_ptr<tls_context> context);
+/// Adds TLS links to a system to be, behind its middleman, in the place of CAF's TLS part.
+void load_tls_links(caf::actor_system_config& config, std::shared_ptr<tls_context> context);
+
+bool has_tls_links(const caf::actor_system& system);
+
+/// What opens and dials ports of a system that has TLS links, as CAF's middleman does without. It
+/// has a thread of its own, since it waits for the network.
+const caf::io::middleman_actor& tls_links_of(const caf::actor_system& system);
 
 } // namespace troupe::cluster

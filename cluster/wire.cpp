@@ -17,21 +17,19 @@ namespace troupe::cluster {
 namespace {
 
 using namespace std::string_view_literals;
-using std::chrono::milliseconds;
 
 namespace most = troupe::limits;
 
 // ---- the table ----------------------------------------------------------------------------------
 
 // A number of the variant is a kind on the wire: a new message comes last.
-static_assert(std::variant_size_v<message> == 21);
-constexpr std::array names{"hello"sv,          "welcome"sv,       "refusal"sv,
-                           "heartbeat"sv,      "run_opened"sv,    "run_closed"sv,
-                           "task_order"sv,     "task_stop"sv,     "task_outcome"sv,
-                           "task_refused"sv,   "save_order"sv,    "save_answer"sv,
-                           "call_order"sv,     "call_answer"sv,   "task_part"sv,
-                           "part_credit"sv,    "task_sign"sv,     "draining"sv,
-                           "status_request"sv, "drain_request"sv, "status_reply"sv};
+static_assert(std::variant_size_v<message> == 22);
+constexpr std::array names{
+  "hello"sv,        "welcome"sv,     "refusal"sv,    "heartbeat"sv,      "run_opened"sv,
+  "run_closed"sv,   "task_order"sv,  "task_stop"sv,  "task_outcome"sv,   "task_refused"sv,
+  "save_order"sv,   "save_answer"sv, "call_order"sv, "call_answer"sv,    "task_part"sv,
+  "part_credit"sv,  "task_sign"sv,   "draining"sv,   "status_request"sv, "drain_request"sv,
+  "status_reply"sv, "task_drain"sv};
 static_assert(names.size() == std::variant_size_v<message>);
 
 /// A text that is for people: a longer one is cut.
@@ -52,15 +50,15 @@ void fields(auto& at, one<graph_offer> auto& m) {
 }
 void fields(auto& at, one<hello> auto& m) {
   at("protocol", m.protocol);
-  at("name", m.name, most::cluster_name_bytes_max);
-  at("incarnation", m.incarnation, most::cluster_name_bytes_max);
-  at("labels", m.labels, most::cluster_labels_max);
+  at("name", m.name, most::worker_name_bytes_max);
+  at("incarnation", m.incarnation, most::worker_name_bytes_max);
+  at("labels", m.labels, most::worker_labels_max);
   at("capacity", m.capacity);
-  at("graphs", m.graphs, most::cluster_graphs_max);
+  at("graphs", m.graphs, most::worker_graphs_max);
 }
 void fields(auto& at, one<welcome> auto& m) {
   at("session", m.session);
-  at("home", m.home, most::cluster_name_bytes_max);
+  at("home", m.home, most::worker_name_bytes_max);
   at("lease", m.lease);
   at("heartbeat", m.heartbeat);
 }
@@ -72,6 +70,7 @@ void fields(auto& at, one<heartbeat> auto& m) {
   at("number", m.number);
   at("answers", m.answers);
   at("running", m.running);
+  at("held", m.held);
 }
 void fields(auto& at, one<run_opened> auto& m) {
   at("run", m.run);
@@ -87,9 +86,14 @@ void fields(auto& at, one<task_order> auto& m) {
   at("task_id", m.task_id, most::task_id_bytes_max);
   at("node", m.node, most::node_name_bytes_max);
   at("task", m.task);
+  at("again", m.again);
 }
 void fields(auto& at, one<task_stop> auto& m) {
   at("issue", m.issue);
+}
+void fields(auto& at, one<task_drain> auto& m) {
+  at("issue", m.issue);
+  at("why", m.why, for_people);
 }
 void fields(auto& at, one<task_outcome> auto& m) {
   at("issue", m.issue);
@@ -125,6 +129,7 @@ void fields(auto& at, one<call_answer> auto& m) {
 void fields(auto& at, one<task_part> auto& m) {
   at("issue", m.issue);
   at("part", m.part);
+  at("from_body", m.from_body);
 }
 void fields(auto& at, one<part_credit> auto& m) {
   at("issue", m.issue);
@@ -235,8 +240,8 @@ private:
       return fail({errc::invalid_value, "ok is no failure"});
     pack_.pack_uint64(static_cast<std::uint64_t>(code));
   }
-  void put(milliseconds time) {
-    if (time < milliseconds{0} || time > most::cluster_lease_max)
+  template <class Rep, class Period> void put(std::chrono::duration<Rep, Period> time) {
+    if (time.count() < 0 || time > most::worker_lease_max)
       return fail({errc::invalid_value, "the duration is negative or too long"});
     pack_.pack_uint64(static_cast<std::uint64_t>(time.count()));
   }
@@ -282,7 +287,7 @@ private:
   }
   void put_item(const std::string& text) {
     if (!flaw_)
-      put(text, most::cluster_name_bytes_max);
+      put(text, most::worker_label_bytes_max);
   }
   void put_item(const graph_offer& graph) {
     array(count_fields(graph));
@@ -395,8 +400,10 @@ private:
     if (!flaw_ && out == errc::ok)
       fail({errc::invalid_value, "ok is no failure"});
   }
-  void take(milliseconds& out) {
-    out = milliseconds{number(static_cast<std::uint64_t>(most::cluster_lease_max.count()))};
+  template <class Rep, class Period> void take(std::chrono::duration<Rep, Period>& out) {
+    using duration = std::chrono::duration<Rep, Period>;
+    constexpr auto most_of_it = duration{most::worker_lease_max}.count();
+    out = duration{number(static_cast<std::uint64_t>(most_of_it))};
   }
 
   void take(std::string& out, std::size_t bytes_max) {
@@ -442,7 +449,7 @@ private:
     for (std::size_t i = 0; i < *count && !flaw_; ++i)
       take_item(out.emplace_back());
   }
-  void take_item(std::string& out) { take(out, most::cluster_name_bytes_max); }
+  void take_item(std::string& out) { take(out, most::worker_label_bytes_max); }
   void take_item(graph_offer& out) {
     if (in_.array() != count_fields(out))
       return fail(mismatch("a graph has a name and a hash"));

@@ -109,18 +109,17 @@ inline constexpr std::chrono::milliseconds postgres_idle_in_transaction{10'000};
 inline constexpr std::size_t postgres_schema_bytes_max = 63;          // of a name; invalid_config
 inline constexpr std::size_t postgres_statement_bytes_max = 8u << 20; // of values; more are split
 inline constexpr std::size_t postgres_threads_locked_max = 1000; // at once, of those in a queue
-inline constexpr std::size_t postgres_rows_fetched = 64; // checkpoints of a list in one answer
+inline constexpr std::size_t postgres_rows_fetched = 64;       // checkpoints or items in one answer
 inline constexpr std::size_t postgres_ancestors_fetched = 256; // of a history in one answer
 inline constexpr std::size_t postgres_pruned_max = 200;        // checkpoints in one transaction
 
+// Of tasks on workers.
+inline constexpr std::uint32_t remote_parts_max = 256; // of one task on their way; its body waits
+
 // What processes of a cluster say to each other. From a peer, more is invalid_value.
-inline constexpr std::size_t cluster_name_bytes_max = 256;        // of a process or a label
-inline constexpr std::size_t cluster_labels_max = 64;             // of a worker
-inline constexpr std::size_t cluster_graphs_max = 4096;           // offered, with those nested
 inline constexpr std::size_t cluster_hash_bytes_max = 64;         // of a graph; it has 32
 inline constexpr std::size_t cluster_text_bytes_max = 16u << 10;  // reasons, errors; longer are cut
 inline constexpr std::size_t cluster_status_bytes_max = 1u << 20; // of JSON
-inline constexpr std::chrono::milliseconds cluster_lease_max{24 * 3'600'000};
 inline constexpr std::size_t cluster_frame_bytes_max = value_size_bytes_max + (1u << 20);
 inline constexpr std::size_t cluster_segment_bytes_max = 32u << 10; // of a frame at a time
 // Sent and not acknowledged on one lane; the bulk lane grows from the one to the other while that
@@ -128,7 +127,7 @@ inline constexpr std::size_t cluster_segment_bytes_max = 32u << 10; // of a fram
 inline constexpr std::size_t cluster_window_bytes_min = 128u << 10;
 inline constexpr std::size_t cluster_window_bytes_max = 4u << 20;
 inline constexpr std::chrono::milliseconds cluster_window_delay{250};
-inline constexpr std::size_t cluster_queue_bytes_max = 128u << 20; // of one lane; overloaded
+inline constexpr std::size_t cluster_lane_bytes_max = 128u << 20; // that wait; overloaded
 // Connections that have not shown a certificate yet; another one closes the oldest.
 inline constexpr std::size_t cluster_handshakes_max = 64;
 inline constexpr std::size_t cluster_basp_bytes_max = 1u << 20; // of a message; the link is closed
@@ -139,5 +138,38 @@ inline constexpr std::size_t cluster_host_bytes_max = 253;     // of a host name
 inline constexpr std::size_t cluster_certificate_name_bytes_max = 64; // invalid_config
 inline constexpr std::size_t cluster_pem_bytes_max = 1u << 20;        // of a file; invalid_config
 inline constexpr std::size_t cluster_passphrase_bytes_max = 1000;     // invalid_config
+// Of a cluster. How often the two sides of a link say that they are there.
+inline constexpr std::chrono::milliseconds heartbeat_interval_default{500};
+inline constexpr std::chrono::milliseconds heartbeat_interval_min{10}; // invalid_config
+// A worker that was not heard for so long loses its tasks; worker_lost when nobody else takes them.
+inline constexpr std::chrono::milliseconds worker_lease_default{2500};
+inline constexpr std::chrono::milliseconds worker_lease_max{600'000}; // invalid_config
+inline constexpr int lease_heartbeats_min = 3;                        // in a lease; invalid_config
+inline constexpr int lease_heartbeats_max = 64;                       // in a lease; invalid_config
+// A worker stops this part of the lease before the home hands its tasks out again.
+inline constexpr int lease_margin_divisor = 5;
+// So long a worker that is gone, or has not joined a home that just started, is waited for.
+inline constexpr std::chrono::milliseconds worker_return{4000}; // worker_lost, unknown_graph
+inline constexpr std::uint32_t task_reissues_max = 8;           // of lost workers; worker_lost
+inline constexpr std::size_t cluster_queue_tasks_max = 100'000; // that wait; overloaded
+inline constexpr std::size_t cluster_queue_bytes_max = std::size_t{256} << 20; // likewise
+inline constexpr std::size_t workers_file_bytes_max = 1u << 20;                // invalid_config
+inline constexpr std::size_t cluster_links_max = 4096; // of one process; more are refused
+inline constexpr std::chrono::milliseconds link_dial_timeout{3000};
+inline constexpr std::chrono::milliseconds link_retry_first{50}; // doubles with each time
+inline constexpr std::chrono::milliseconds link_retry_max{1000};
+inline constexpr std::chrono::milliseconds link_retry_refused{
+  5000};                                                     // by a peer that will not change
+inline constexpr std::size_t cluster_workers_max = 1024;     // of one home; overloaded
+inline constexpr std::uint32_t worker_capacity_max = 65'536; // tasks at a time; invalid_value
+inline constexpr std::size_t worker_name_bytes_max = 128;    // and incarnations; invalid_value
+inline constexpr std::size_t worker_labels_max = 64;         // of one worker; invalid_value
+inline constexpr std::size_t worker_label_bytes_max =
+  64;                                                  // invalid_value; of a node: invalid_config
+inline constexpr std::size_t worker_graphs_max = 4096; // with nested ones; invalid_value
+inline constexpr std::size_t worker_runs_max = 65'536; // a worker has for one home; overloaded
+// A worker that refused a task as full is given less for so long; doubles with each time.
+inline constexpr std::chrono::milliseconds worker_backoff_first{100};
+inline constexpr std::chrono::milliseconds worker_backoff_max{2000};
 
 } // namespace troupe::limits

@@ -18,6 +18,7 @@
 #include <troupe/message.hpp>
 #include <troupe/node_body.hpp>
 #include <troupe/node_cache.hpp>
+#include <troupe/placement.hpp>
 #include <troupe/policy.hpp>
 #include <troupe/postgres.hpp>
 #include <troupe/run_input.hpp>

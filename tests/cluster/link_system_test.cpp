@@ -39,24 +39,25 @@ caf::behavior adder(caf::event_based_actor*, std::int32_t more) {
 }
 
 struct node {
-  std::unique_ptr<link_system> links;
-  caf::actor_system& system;
+  std::unique_ptr<caf::actor_system_config> config;
+  caf::actor_system system;
   caf::actor door;
 
   explicit node(const link_options& options)
-    : links{link_system::open(options, now()).value()},
-      system{links->system()},
+    : config{make_link_config(options, now()).value()},
+      system{*config},
       door{system.spawn(adder, std::int32_t{1})} {}
   ~node() { caf::anon_send_exit(door, caf::exit_reason::user_shutdown); }
 
-  std::uint16_t open() { return links->open_door(door, here, 0).value(); }
+  std::uint16_t open() { return open_door(system, door, here, 0).value(); }
 
   /// The actor at a port; nothing when the link is refused.
   caf::actor dial(std::uint16_t port) {
     caf::scoped_actor self{system};
     caf::actor peer;
     self
-      ->request(links->dialer(here).value(), patience, caf::connect_atom_v, std::string{here}, port)
+      ->request(link_dialer(system, here).value(), patience, caf::connect_atom_v, std::string{here},
+                port)
       .receive([&peer](caf::node_id&, caf::strong_actor_ptr& at,
                        std::set<std::string>&) { peer = caf::actor_cast<caf::actor>(at); },
                [this](caf::error& why) {
@@ -162,7 +163,7 @@ private:
   SSL* ssl_ = nullptr;
 };
 
-void says(const result<std::unique_ptr<link_system>>& opened, std::string_view words) {
+void says(const result<std::unique_ptr<caf::actor_system_config>>& opened, std::string_view words) {
   BOOST_REQUIRE(!opened);
   BOOST_TEST((opened.error().code() == errc::invalid_config));
   BOOST_TEST(opened.error().message().find(words) != std::string::npos, opened.error().message());
@@ -227,7 +228,7 @@ BOOST_AUTO_TEST_CASE(a_megabyte_crosses_in_both_directions) {
   auto echo = home.system.spawn([](caf::event_based_actor*) -> caf::behavior {
     return {[](const std::string& text) { return text; }};
   });
-  auto port = home.links->open_door(echo, here, 0).value();
+  auto port = open_door(home.system, echo, here, 0).value();
   auto peer = worker.dial(port);
   BOOST_REQUIRE(peer);
   caf::scoped_actor self{worker.system};
@@ -299,22 +300,22 @@ BOOST_AUTO_TEST_CASE(bad_files_are_refused_before_a_system_starts) {
   authority ca, other;
   auto files = ca.issue("worker");
   files.authority = other.dir / "ca.pem";
-  says(link_system::open({.tls = files}, now()), "not signed by this CA");
+  says(make_link_config({.tls = files}, now()), "not signed by this CA");
 }
 
 BOOST_AUTO_TEST_CASE(links_are_plain_only_when_asked_for) {
   authority ca;
-  says(link_system::open({}, now()), "no TLS files");
-  says(link_system::open({.tls = ca.issue("w"), .plain = true}, now()), "choose one");
+  says(make_link_config({}, now()), "no TLS files");
+  says(make_link_config({.tls = ca.issue("w"), .plain = true}, now()), "choose one");
 }
 
 BOOST_AUTO_TEST_CASE(plain_links_stay_on_this_host) {
   node home{plain}, worker{plain};
   for (const auto* host : {"", "0.0.0.0", "::", "10.0.0.1", "128.0.0.1", "example.org"}) {
-    auto opened = home.links->open_door(home.door, host, 0);
+    auto opened = open_door(home.system, home.door, host, 0);
     BOOST_REQUIRE(!opened);
     BOOST_TEST((opened.error().code() == errc::invalid_config));
-    BOOST_TEST(!worker.links->dialer(host));
+    BOOST_TEST(!link_dialer(worker.system, host));
   }
   for (const auto* host : {"127.0.0.1", "127.8.9.10", "::1", "localhost"})
     BOOST_TEST(is_loopback(host));
@@ -324,7 +325,7 @@ BOOST_AUTO_TEST_CASE(plain_links_stay_on_this_host) {
 BOOST_AUTO_TEST_CASE(a_door_that_can_not_be_opened_is_an_error) {
   authority ca;
   node home{ca.options("home")};
-  auto again = home.links->open_door(home.door, here, home.open());
+  auto again = open_door(home.system, home.door, here, home.open());
   BOOST_REQUIRE(!again);
   BOOST_TEST(again.error().message().find("open 127.0.0.1:") != std::string::npos);
 }

@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(frames_of_every_size_around_a_segment_arrive_whole) {
     pair ends;
     ends.connect();
     auto frame = filled(size, size);
-    BOOST_REQUIRE(ends.worker.send(lane::bulk, frame));
+    BOOST_REQUIRE(ends.worker.send(lane::bulk, bytes{frame}));
     auto got = ends.carry(ends.worker, ends.home);
     BOOST_REQUIRE_EQUAL(got.size(), 1u);
     BOOST_TEST((got[0].on == lane::bulk));
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_window_is_on_its_way_and_the_rest_waits_for_acknowledgeme
   pair ends;
   ends.connect();
   auto frame = filled(1 << 20, 1);
-  BOOST_REQUIRE(ends.worker.send(lane::bulk, frame));
+  BOOST_REQUIRE(ends.worker.send(lane::bulk, bytes{frame}));
   std::size_t sent = 0;
   auto first = packets_of(ends.worker);
   for (const auto& p : first)
@@ -218,16 +218,16 @@ BOOST_AUTO_TEST_CASE(a_full_queue_says_that_it_is_overloaded_and_takes_more_when
   pair ends;
   ends.connect();
   BOOST_REQUIRE(ends.worker.send(lane::bulk, bytes(1000)));
-  bytes half(most::cluster_queue_bytes_max / 2 - 100);
-  BOOST_REQUIRE(ends.worker.send(lane::bulk, half));
-  says(ends.worker.send(lane::bulk, half).error(), errc::overloaded, "wait for the peer");
+  bytes half(most::cluster_lane_bytes_max / 2 - 100);
+  BOOST_REQUIRE(ends.worker.send(lane::bulk, bytes{half}));
+  says(ends.worker.send(lane::bulk, bytes{half}).error(), errc::overloaded, "wait for the peer");
   BOOST_TEST(ends.worker.send(lane::control, {1}).has_value());
   for (int round = 0; ends.worker.queued_bytes(lane::bulk) > half.size() + 100 && round < 5;
        ++round) {
     ends.carry(ends.worker, ends.home);
     ends.carry(ends.home, ends.worker);
   }
-  BOOST_TEST(ends.worker.send(lane::bulk, half).has_value());
+  BOOST_TEST(ends.worker.send(lane::bulk, bytes{half}).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(empty_frames_fill_the_queue_too) {
@@ -235,8 +235,8 @@ BOOST_AUTO_TEST_CASE(empty_frames_fill_the_queue_too) {
   std::size_t taken = 0;
   while (s.send(lane::control, {}))
     ++taken;
-  BOOST_TEST(taken >= most::cluster_queue_bytes_max / 100);
-  BOOST_TEST(taken <= most::cluster_queue_bytes_max / 50);
+  BOOST_TEST(taken >= most::cluster_lane_bytes_max / 100);
+  BOOST_TEST(taken <= most::cluster_lane_bytes_max / 50);
 }
 
 BOOST_AUTO_TEST_CASE(a_frame_that_grows_past_its_limit_is_refused_and_leaves_what_was_there) {
@@ -388,7 +388,7 @@ public:
     constexpr std::array<std::size_t, 6> sizes{1, 100, 5000, 40'000, 300'000, 3'000'000};
     auto on = below(2);
     auto frame = filled(below(sizes[below(below(20) == 0 ? 6 : 4)]), dice_());
-    BOOST_REQUIRE(end(from).send(static_cast<lane>(on), frame));
+    BOOST_REQUIRE(end(from).send(static_cast<lane>(on), bytes{frame}));
     sent[from][on].push_back(std::move(frame));
   }
   void collect(std::size_t from) {

@@ -313,16 +313,16 @@ BOOST_AUTO_TEST_CASE(every_limit_holds_when_written) {
   auto lease = [](std::size_t ms) {
     return welcome{1, "h", std::chrono::milliseconds{ms}, std::chrono::milliseconds{1}};
   };
-  auto lease_max = static_cast<std::size_t>(most::cluster_lease_max.count());
+  auto lease_max = static_cast<std::size_t>(most::worker_lease_max.count());
   std::vector<limited> all{
-    {"hello.name", most::cluster_name_bytes_max,
+    {"hello.name", most::worker_name_bytes_max,
      [&](auto n) { return hello{1, text(n), "i", {}, 1, {}}; }},
-    {"hello.incarnation", most::cluster_name_bytes_max,
+    {"hello.incarnation", most::worker_name_bytes_max,
      [&](auto n) { return hello{1, "w", text(n), {}, 1, {}}; }},
-    {"hello.labels", most::cluster_labels_max, labels},
-    {"hello.labels", most::cluster_name_bytes_max,
+    {"hello.labels", most::worker_labels_max, labels},
+    {"hello.labels", most::worker_label_bytes_max,
      [&](auto n) { return hello{1, "w", "i", {text(n)}, 1, {}}; }},
-    {"hello.graphs", most::cluster_graphs_max, graphs},
+    {"hello.graphs", most::worker_graphs_max, graphs},
     {"hello.graphs.name", most::node_name_bytes_max,
      [&](auto n) {
        return graph({text(n), "h"});
@@ -331,7 +331,7 @@ BOOST_AUTO_TEST_CASE(every_limit_holds_when_written) {
      [&](auto n) {
        return graph({"g", text(n)});
      }},
-    {"welcome.home", most::cluster_name_bytes_max,
+    {"welcome.home", most::worker_name_bytes_max,
      [&](auto n) {
        return welcome{1, text(n), {}, {}};
      }},
@@ -360,9 +360,9 @@ BOOST_AUTO_TEST_CASE(every_limit_holds_when_written) {
 }
 
 BOOST_AUTO_TEST_CASE(every_limit_holds_when_read) {
-  std::string name(most::cluster_name_bytes_max + 1, 'x');
+  std::string name(most::worker_name_bytes_max + 1, 'x');
   std::string node(most::node_name_bytes_max + 1, 'x');
-  auto lease = most::cluster_lease_max.count() + 1;
+  auto lease = most::worker_lease_max.count() + 1;
   auto to_labels = [] { return one_message(0, 6).number(1).text("w").text("i"); };
   auto graph = to_labels().texts(0).number(1).array(1).array(2);
   struct limited {
@@ -372,9 +372,9 @@ BOOST_AUTO_TEST_CASE(every_limit_holds_when_read) {
   std::vector<limited> all{
     {"hello.name", one_message(0, 6).number(1).text(name).out},
     {"hello.incarnation", one_message(0, 6).number(1).text("w").text(name).out},
-    {"hello.labels", to_labels().texts(most::cluster_labels_max + 1).out},
+    {"hello.labels", to_labels().texts(most::worker_labels_max + 1).out},
     {"hello.labels", to_labels().array(1).text(name).out},
-    {"hello.graphs", to_labels().texts(0).number(1).texts(most::cluster_graphs_max + 1).out},
+    {"hello.graphs", to_labels().texts(0).number(1).texts(most::worker_graphs_max + 1).out},
     {"hello.graphs.name", graph.text(node).out},
     {"welcome.home", one_message(1, 4).number(1).text(name).out},
     {"welcome.lease", one_message(1, 4).number(1).text("h").number(lease).out},

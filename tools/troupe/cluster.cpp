@@ -99,6 +99,7 @@ void add_cluster(CLI::App& app, chosen_command& chosen) {
   cluster->require_subcommand(1);
   add_init_ca(*cluster, chosen);
   add_issue_cert(*cluster, chosen);
+  add_cluster_peers(*cluster, chosen);
 }
 
 } // namespace troupe::cli

@@ -1,0 +1,387 @@
+// Sessions, orders, and the end of both.
+#include "cluster/desk.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe::cluster {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The terms of a home, as far as they can be used. What it said is checked before it is converted.
+std::optional<lease_terms> terms_of(const welcome& what) {
+  auto fits = [](milliseconds t) { return t.count() > 0 && t <= limits::worker_lease_max; };
+  if (!fits(what.lease) || !fits(what.heartbeat))
+    return std::nullopt;
+  lease_terms terms{.heartbeat = what.heartbeat, .lease = what.lease};
+  if (!check_terms(terms))
+    return std::nullopt;
+  return terms;
+}
+
+void set_issue(message& what, issue_number issue) {
+  if (auto* save = std::get_if<save_order>(&what))
+    save->issue = issue;
+  else if (auto* call = std::get_if<call_order>(&what))
+    call->issue = issue;
+  else if (auto* part = std::get_if<task_part>(&what))
+    part->issue = issue;
+  else if (auto* sign = std::get_if<task_sign>(&what))
+    sign->issue = issue;
+}
+
+} // namespace
+
+desk::desk(desk_host& host, desk_options options) : host_{host}, options_{std::move(options)} {
+  for (const auto& graph : options_.graphs)
+    hashes_.insert(graph.hash);
+}
+
+void desk::link_made(home_number home, link_number link, instant now) {
+  if (auto old = sessions_.find(home); old != sessions_.end())
+    end_session(old->second, {errc::worker_lost, "there is a new link to the home"}, false);
+  if (draining_) {
+    host_.end_link(link);
+    return;
+  }
+  auto& s = sessions_[home];
+  s.home = home;
+  s.link = link;
+  s.asked = now;
+  links_[link] = &s;
+  host_.send(link, hello{.protocol = protocol_version,
+                         .name = options_.name,
+                         .incarnation = options_.incarnation,
+                         .labels = options_.labels,
+                         .capacity = options_.capacity,
+                         .graphs = options_.graphs});
+}
+
+void desk::link_broken(link_number link) {
+  if (auto at = links_.find(link); at != links_.end())
+    at->second->reachable = false;
+}
+
+void desk::link_restored(link_number link, instant now) {
+  auto at = links_.find(link);
+  if (at == links_.end())
+    return;
+  auto& s = *at->second;
+  s.reachable = true;
+  if (s.lease && !s.lease->over(now))
+    beat(s, now);
+}
+
+void desk::heard(link_number link, message what, instant now) {
+  auto at = links_.find(link);
+  if (at == links_.end()) {
+    ++counts_.unknown;
+    return;
+  }
+  auto& s = *at->second;
+  if (auto* no = std::get_if<refusal>(&what)) {
+    end_session(s, {no->code, readable(no->why)}, true);
+    return;
+  }
+  if (!s.lease) {
+    if (auto* yes = std::get_if<welcome>(&what))
+      welcomed(s, *yes);
+    else
+      misbehaved(s, "it spoke before it said whether this worker is welcome");
+    return;
+  }
+  if (s.lease->over(now)) { // this process stood still: the home gave it up
+    lease_over(s);
+    return;
+  }
+  if (auto* beat = std::get_if<heartbeat>(&what))
+    s.lease->heard(*beat, now);
+  else if (auto* order = std::get_if<task_order>(&what))
+    take_order(s, std::move(*order), now);
+  else if (auto* end = std::get_if<task_stop>(&what)) {
+    if (auto t = s.tasks.find(end->issue); t != s.tasks.end())
+      stop(t->second, tasks_.at(t->second));
+  } else if (auto* opened = std::get_if<run_opened>(&what))
+    open_run(s, std::move(*opened));
+  else if (auto* closed = std::get_if<run_closed>(&what))
+    close_run(s, closed->run);
+  else if (auto* save = std::get_if<save_answer>(&what))
+    hand_on(s, save->issue, std::move(*save));
+  else if (auto* call = std::get_if<call_answer>(&what))
+    hand_on(s, call->issue, std::move(*call));
+  else if (auto* credit = std::get_if<part_credit>(&what))
+    hand_on(s, credit->issue, *credit);
+  else if (auto* drained = std::get_if<task_drain>(&what))
+    hand_on(s, drained->issue, *drained);
+  else if (auto* asked = std::get_if<drain_request>(&what))
+    drain(asked->why);
+  else
+    misbehaved(s, "it said what a home does not say to a worker");
+}
+
+void desk::welcomed(session& s, const welcome& what) {
+  auto terms = terms_of(what);
+  if (!terms || what.home.empty() || what.home.size() > limits::worker_name_bytes_max) {
+    end_session(s,
+                {errc::protocol_mismatch,
+                 "work for a home: its lease, heartbeat or incarnation is none: a lease of "
+                   + std::to_string(what.lease.count()) + " ms, a heartbeat of "
+                   + std::to_string(what.heartbeat.count()) + " ms"},
+                true);
+    return;
+  }
+  s.lease.emplace(*terms, s.asked);
+  s.number = what.session;
+  s.incarnation = readable(what.home);
+  ++counts_.sessions;
+  host_.report({event_kind::session_begun, s.incarnation, "session " + std::to_string(s.number)});
+}
+
+void desk::take_order(session& s, task_order what, instant now) {
+  if (what.issue <= s.last_issue) {
+    ++counts_.stale; // heard before
+    return;
+  }
+  s.last_issue = what.issue;
+  if (draining_) {
+    refuse_order(s, what.issue, errc::overloaded, "the worker drains");
+    return;
+  }
+  auto at = s.runs.find(what.run);
+  if (at == s.runs.end()) {
+    bool too_many = s.runs.size() >= limits::worker_runs_max;
+    refuse_order(s, what.issue, too_many ? errc::overloaded : errc::invalid_value,
+                 too_many ? "the worker has worker_runs_max runs of this home"
+                          : "the order is of a run that was not opened");
+    return;
+  }
+  if (!at->second.known) {
+    refuse_order(s, what.issue, errc::unknown_graph,
+                 "the worker has no graph " + readable(at->second.graph));
+    return;
+  }
+  if (tasks_.size() >= options_.capacity) {
+    refuse_order(s, what.issue, errc::overloaded,
+                 "the worker has " + std::to_string(tasks_.size()) + " tasks, its capacity");
+    return;
+  }
+  auto number = ++last_task_;
+  tasks_[number] = {.of = &s, .issue = what.issue, .run = what.run, .begun = now};
+  s.tasks[what.issue] = number;
+  at->second.tasks.insert(number);
+  ++counts_.begun;
+  host_.begin(number, at->second.local, std::move(what));
+}
+
+void desk::refuse_order(session& s, issue_number issue, errc code, std::string why) {
+  ++counts_.refused;
+  host_.send(s.link, task_refused{.issue = issue, .code = code, .why = std::move(why)});
+}
+
+void desk::open_run(session& s, run_opened what) {
+  if (s.runs.count(what.run) > 0) {
+    misbehaved(s, "it opened a run twice");
+    return;
+  }
+  if (s.runs.size() >= limits::worker_runs_max)
+    return; // its orders are refused
+  auto& r = s.runs[what.run];
+  r.local = ++last_run_;
+  r.known = hashes_.count(what.graph) > 0;
+  r.graph = what.graph;
+  if (r.known)
+    host_.open_run(r.local, s.home, std::move(what));
+}
+
+void desk::close_run(session& s, run_number number) {
+  auto at = s.runs.find(number);
+  if (at == s.runs.end())
+    return;
+  for (auto task : at->second.tasks)
+    stop(task, tasks_.at(task));
+  if (at->second.known)
+    host_.close_run(at->second.local);
+  s.runs.erase(at);
+}
+
+void desk::stop(local_task number, task& t) {
+  if (std::exchange(t.stopped, true))
+    return;
+  ++counts_.stopped;
+  host_.stop(number);
+}
+
+void desk::hand_on(session& s, issue_number number, message what) {
+  auto at = s.tasks.find(number);
+  if (at != s.tasks.end() && !tasks_.at(at->second).stopped)
+    host_.pass_on(at->second, std::move(what));
+}
+
+void desk::end_session(session& s, const error& why, bool again) {
+  for (auto [issue, number] : s.tasks) {
+    auto& t = tasks_.at(number);
+    t.of = nullptr;
+    stop(number, t);
+  }
+  for (const auto& [number, r] : s.runs)
+    if (r.known)
+      host_.close_run(r.local);
+  bool was_open = s.lease.has_value();
+  auto home = s.home;
+  auto peer = s.incarnation;
+  links_.erase(s.link);
+  host_.end_link(s.link);
+  sessions_.erase(home);
+  if (was_open)
+    host_.report({event_kind::session_ended, peer, why.message()});
+  if (again && !draining_)
+    host_.session_over(home, why);
+}
+
+void desk::tick(instant now) {
+  std::vector<session*> over;
+  for (auto& [home, s] : sessions_) {
+    bool silent = s.lease ? s.lease->over(now) : now - s.asked >= limits::worker_lease_default;
+    if (silent)
+      over.push_back(&s);
+    else if (s.lease && s.reachable && s.lease->heartbeat_due(now))
+      beat(s, now);
+  }
+  for (auto* s : over)
+    lease_over(*s);
+}
+
+void desk::lease_over(session& s) {
+  counts_.leases_over += s.lease ? 1 : 0;
+  const auto* what = s.lease ? "the home did not answer within the lease"
+                             : "the home did not answer the hello";
+  end_session(s, {errc::worker_lost, what}, true);
+}
+
+void desk::beat(session& s, instant now) {
+  host_.send(s.link, s.lease->next_heartbeat(now, static_cast<std::uint32_t>(tasks_.size())));
+}
+
+nanoseconds desk::tick_interval() const noexcept {
+  auto least = cluster::tick_interval({});
+  for (const auto& [home, s] : sessions_)
+    if (s.lease)
+      least = std::min(least, cluster::tick_interval(s.lease->terms()));
+  return least;
+}
+
+/// The task is gone: its place is free.
+desk::task desk::take_out(local_task number, instant now) {
+  auto at = tasks_.find(number);
+  if (at == tasks_.end())
+    return {};
+  auto t = at->second;
+  tasks_.erase(at);
+  running_.note(now - t.begun);
+  if (!t.of) {
+    ++counts_.late;
+    return t;
+  }
+  t.of->tasks.erase(t.issue);
+  if (auto r = t.of->runs.find(t.run); r != t.of->runs.end())
+    r->second.tasks.erase(number);
+  return t;
+}
+
+void desk::finished(local_task number, bytes outcome, instant now) {
+  auto t = take_out(number, now);
+  if (t.of && t.stopped) {
+    refuse_order(*t.of, t.issue, errc::cancelled, "it was stopped");
+  } else if (t.of) {
+    ++counts_.outcomes;
+    host_.send(t.of->link, task_outcome{.issue = t.issue, .outcome = std::move(outcome)});
+  }
+  end_when_empty();
+}
+
+void desk::gone(local_task number, const std::string& why, instant now) {
+  auto t = take_out(number, now);
+  if (t.of)
+    refuse_order(*t.of, t.issue, t.stopped ? errc::cancelled : errc::node_lost, why);
+  end_when_empty();
+}
+
+void desk::given_back(local_task number, instant now) {
+  auto t = take_out(number, now);
+  if (t.of) {
+    ++counts_.given_back;
+    refuse_order(*t.of, t.issue, t.stopped ? errc::cancelled : errc::overloaded,
+                 "the worker drains: it goes on elsewhere");
+  }
+  end_when_empty();
+}
+
+void desk::say(local_task number, message what) {
+  auto at = tasks_.find(number);
+  if (at == tasks_.end() || !at->second.of || at->second.stopped)
+    return;
+  set_issue(what, at->second.issue);
+  host_.send(at->second.of->link, std::move(what));
+}
+
+void desk::drain(const std::string& why) {
+  if (std::exchange(draining_, true))
+    return;
+  std::vector<session*> unanswered;
+  for (auto& [home, s] : sessions_) {
+    if (s.lease)
+      host_.send(s.link, draining{.why = why});
+    else
+      unanswered.push_back(&s);
+    for (auto [issue, number] : s.tasks)
+      if (!tasks_.at(number).stopped)
+        host_.give_back(number);
+  }
+  for (auto* s : unanswered)
+    end_session(*s, {errc::runtime_stopped, "the worker drains"}, false);
+  end_when_empty();
+}
+
+void desk::end_when_empty() {
+  if (!draining_ || over_ || !tasks_.empty())
+    return;
+  over_ = true;
+  while (!sessions_.empty())
+    end_session(sessions_.begin()->second, {errc::runtime_stopped, "the worker has drained"},
+                false);
+  host_.report({event_kind::drained, options_.name, "no task is left"});
+  host_.drained();
+}
+
+void desk::misbehaved(session& s, const std::string& what) {
+  ++counts_.misbehaviour;
+  if (!std::exchange(s.misbehaved, true))
+    host_.report({event_kind::misbehaviour, s.incarnation, what});
+}
+
+desk_status desk::status(instant now) const {
+  desk_status out{.name = options_.name,
+                  .incarnation = options_.incarnation,
+                  .labels = options_.labels,
+                  .capacity = options_.capacity,
+                  .busy = static_cast<std::uint32_t>(tasks_.size()),
+                  .draining = draining_,
+                  .sessions = {},
+                  .counts = counts_,
+                  .running = running_};
+  for (const auto& [home, s] : sessions_)
+    out.sessions.push_back({.home = home,
+                            .incarnation = s.incarnation,
+                            .session = s.number,
+                            .terms = s.lease ? s.lease->terms() : lease_terms{},
+                            .lease_left = s.lease ? s.lease->left(now) : nanoseconds{0},
+                            .reachable = s.reachable,
+                            .tasks = s.tasks.size(),
+                            .runs = s.runs.size(),
+                            .times = s.lease ? s.lease->times() : round_trips{}});
+  return out;
+}
+
+} // namespace troupe::cluster

@@ -1,0 +1,152 @@
+// The worker: for which homes it works, what it takes, and what it drops. Decides; a desk_host
+// acts. Knows no actor, no clock, no socket.
+//
+// Invariants:
+//  - Never more tasks than the capacity, over all homes: a stopped task counts until its body
+//  ended.
+//  - A task belongs to one session. When that is over, in whatever way, the task is told to stop,
+//    and nothing it does afterwards is said to anybody.
+//  - The desk presents itself to a home only after all it did for that home was told to stop.
+//  - An order is begun at most once, and answered once.
+#pragma once
+
+#include "cluster/lease.hpp"
+#include "cluster/status.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace troupe::cluster {
+
+using link_number = std::uint64_t; // of a stream, given by who owns the streams; never used again
+using home_number = std::uint32_t; // which of the homes the worker was told to join
+using local_run = std::uint64_t;   // of a desk, never used again; 0: none
+using local_task = std::uint64_t;  // likewise
+
+/// What a desk has done for it. Must not call back into it: what follows comes later.
+class desk_host {
+public:
+  virtual ~desk_host() = default;
+  virtual void send(link_number link, message what) = 0;
+  /// Nothing more is said on the link, behind what was sent. What is still heard on it is dropped.
+  virtual void end_link(link_number link) = 0;
+  /// There is no session with a home (any more): link to it again, after a while that depends on
+  /// why. Not called for a session that link_made() replaces, nor when the worker drains.
+  virtual void session_over(home_number home, const error& why) = 0;
+  /// What the tasks of a run share; and that no more of them come: those that run were told to
+  /// stop.
+  virtual void open_run(local_run run, home_number home, run_opened what) = 0;
+  virtual void close_run(local_run run) = 0;
+  /// Runs a task → finished or gone.
+  virtual void begin(local_task task, local_run run, task_order what) = 0;
+  /// Nobody waits for it any more → gone (or finished, if it is).
+  virtual void stop(local_task task) = 0;
+  /// The worker drains: a group stops at its next step border → given_back. Others go on to their
+  /// end.
+  virtual void give_back(local_task task) = 0;
+  /// A save_answer, call_answer, part_credit or task_drain for it.
+  virtual void pass_on(local_task task, message what) = 0;
+  virtual void report(cluster_event what) = 0;
+  /// The last task is gone, and so are the links.
+  virtual void drained() = 0;
+};
+
+struct desk_options {
+  std::string name;
+  std::string incarnation; // another one each time the process starts
+  std::vector<std::string> labels;
+  std::uint32_t capacity = 1;
+  std::vector<graph_offer> graphs;
+};
+
+class desk {
+public:
+  desk(desk_host& host, desk_options options);
+
+  /// There is a new stream to a home, which it has not heard a word on. Whatever was done for the
+  /// home is dropped, then the desk presents itself.
+  void link_made(home_number home, link_number link, instant now);
+  void link_broken(link_number link);
+  void link_restored(link_number link, instant now);
+  /// A status_request is for the owner to answer.
+  void heard(link_number link, message what, instant now);
+  /// Once each tick_interval().
+  void tick(instant now);
+  nanoseconds tick_interval() const noexcept;
+
+  /// A task ended with this outcome; its body ended without one (`why`); its group stands at a step
+  /// border. Each task once.
+  void finished(local_task task, bytes outcome, instant now);
+  void gone(local_task task, const std::string& why, instant now);
+  void given_back(local_task task, instant now);
+  /// A save_order, call_order, task_part or task_sign of a task; its issue is filled in.
+  void say(local_task task, message what);
+
+  /// Takes no more tasks, and ends when those it has are gone.
+  void drain(const std::string& why);
+
+  desk_status status(instant now) const;
+
+private:
+  struct run {
+    local_run local = 0;
+    bool known = false; // the graph is
+    std::string graph;  // its hash
+    std::set<local_task> tasks;
+  };
+
+  struct session {
+    home_number home = 0;
+    link_number link = 0;
+    instant asked{0};
+    std::optional<held_lease> lease; // none: the home has not answered the hello yet
+    session_number number = 0;
+    std::string incarnation; // of the home
+    bool reachable = true;
+    bool misbehaved = false;
+    issue_number last_issue = 0;
+    std::map<issue_number, local_task> tasks; // it waits for
+    std::map<run_number, run> runs;
+  };
+
+  struct task {
+    session* of = nullptr; // null: the session is over
+    issue_number issue = 0;
+    run_number run = 0;
+    bool stopped = false;
+    instant begun{0};
+  };
+
+  void welcomed(session& s, const welcome& what);
+  void take_order(session& s, task_order what, instant now);
+  void refuse_order(session& s, issue_number issue, errc code, std::string why);
+  void open_run(session& s, run_opened what);
+  void close_run(session& s, run_number number);
+  void stop(local_task number, task& t);
+  void hand_on(session& s, issue_number number, message what);
+  void end_session(session& s, const error& why, bool again);
+  void beat(session& s, instant now);
+  void lease_over(session& s);
+  task take_out(local_task number, instant now);
+  void end_when_empty();
+  void misbehaved(session& s, const std::string& what);
+
+  desk_host& host_;
+  desk_options options_;
+  std::set<std::string> hashes_; // of its graphs
+  std::map<home_number, session> sessions_;
+  std::unordered_map<link_number, session*> links_;
+  std::unordered_map<local_task, task> tasks_;
+  local_task last_task_ = 0;
+  local_run last_run_ = 0;
+  bool draining_ = false;
+  bool over_ = false;
+  desk_counts counts_;
+  latencies running_;
+};
+
+} // namespace troupe::cluster

@@ -1,0 +1,351 @@
+// Tasks: submitted, waiting, handed out, and their ends.
+#include "cluster/dispatcher.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe::cluster {
+
+namespace {
+
+constexpr std::size_t lines_kept = 256; // idle ones go past it
+constexpr nanoseconds retry_after_min = std::chrono::milliseconds{100};
+constexpr nanoseconds retry_after_max = std::chrono::seconds{60};
+constexpr int queue_parts = 8; // one of them should be gone when somebody tries again
+
+std::string describe(const std::string& task_id, const std::string& node) {
+  return "run task " + task_id + " of node `" + node + "` on a worker: ";
+}
+
+} // namespace
+
+bool dispatcher::key_order::operator()(const line_key& a, const line_key& b) const noexcept {
+  const auto& ga = std::get<graph_offer>(a);
+  const auto& gb = std::get<graph_offer>(b);
+  auto rest = [](const line_key& k, const graph_offer& g) {
+    return std::tie(g.name, g.hash, std::get<1>(k), std::get<2>(k), std::get<3>(k));
+  };
+  return rest(a, ga) < rest(b, gb);
+}
+
+dispatcher::dispatcher(dispatcher_host& host, dispatcher_options options, instant now)
+  : host_{host},
+    options_{std::move(options)},
+    waking_{options_.terms, now},
+    started_{now},
+    freed_at_{now} {}
+
+run_number dispatcher::open_run(graph_offer graph, bytes facts) {
+  auto& r = runs_[++last_run_];
+  r.graph = std::move(graph);
+  r.facts = std::move(facts);
+  return last_run_;
+}
+
+void dispatcher::close_run(run_number number) {
+  auto at = runs_.find(number);
+  if (at == runs_.end())
+    return;
+  while (!at->second.tasks.empty())
+    cancel(*at->second.tasks.begin());
+  for (auto& [name, w] : workers_)
+    if (w->runs.erase(number) > 0)
+      host_.send(w->link, run_closed{number});
+  for (auto* l : at->second.lines)
+    --l->runs;
+  runs_.erase(at);
+  if (lines_.size() > lines_kept)
+    drop_idle_lines();
+}
+
+void dispatcher::drop_idle_lines() {
+  for (auto& [name, w] : workers_)
+    std::erase_if(w->lines, [](const line* l) { return l->runs == 0; });
+  std::erase_if(lines_, [](const auto& entry) { return entry.second->runs == 0; });
+}
+
+dispatcher::line& dispatcher::line_of(run& of, const on_worker& where) {
+  for (auto* known : of.lines)
+    if (known->where == where)
+      return *known;
+  auto& at = lines_[line_key{of.graph, where.label, where.choice, where.missing}];
+  if (!at) {
+    at = std::make_unique<line>();
+    at->where = where;
+    at->graph = of.graph;
+    for (auto& [name, w] : workers_)
+      if (fitness_of(w->view, at->wanted()) == fitness::fits) {
+        at->able.push_back(&w->view);
+        w->lines.push_back(at.get());
+      }
+    at->nobody_since = nobody_since(*at);
+  }
+  ++at->runs;
+  of.lines.push_back(at.get());
+  return *at;
+}
+
+instant dispatcher::nobody_since(const line& at) const {
+  for (auto gone = gone_.rbegin(); gone != gone_.rend(); ++gone)
+    if (fitness_of(gone->view, at.wanted()) == fitness::fits)
+      return gone->when;
+  return started_;
+}
+
+bool dispatcher::nobody_comes(const line& at, instant now) const {
+  return at.able.empty() && at.where.missing == no_worker::fail
+         && now - at.nobody_since >= options_.worker_return;
+}
+
+error dispatcher::nobody_for(const line& at) const {
+  std::vector<const worker_view*> all;
+  for (const auto& [name, w] : workers_)
+    all.push_back(&w->view);
+  return why_nobody(all, at.wanted());
+}
+
+error dispatcher::queue_full() {
+  ++counts_.overloaded;
+  auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(retry_after());
+  return {errc::overloaded, "queue a task for workers: " + std::to_string(waiting_) + " tasks of "
+                              + std::to_string(waiting_bytes_)
+                              + " bytes wait (cluster_queue_tasks_max, cluster_queue_bytes_max): "
+                                "try again in "
+                              + std::to_string(wait.count()) + " ms"};
+}
+
+result<task_number> dispatcher::submit(task_request request, instant now) {
+  auto of = runs_.find(request.run);
+  if (of == runs_.end())
+    return error{errc::invalid_value, "submit a task: no run " + std::to_string(request.run)};
+  if (request.where.label.size() > limits::worker_label_bytes_max)
+    return error{errc::invalid_config, "place a task of node `" + request.node
+                                         + "`: the label is longer than worker_label_bytes_max ("
+                                         + std::to_string(limits::worker_label_bytes_max) + ")"};
+  auto& at = line_of(of->second, request.where);
+  if (nobody_comes(at, now))
+    return nobody_for(at);
+  const auto* to = at.waiting.empty() ? pick(at.able, at.where.choice) : nullptr;
+  bool is_full = waiting_ >= options_.queue_tasks_max
+                 || waiting_bytes_ + request.task.size() > options_.queue_bytes_max;
+  if (!to && is_full)
+    return queue_full();
+  auto number = ++last_task_;
+  auto& t = tasks_[number];
+  t = {.run = request.run,
+       .at = &at,
+       .task_id = std::move(request.task_id),
+       .node = std::move(request.node),
+       .content = std::move(request.task),
+       .submitted = now};
+  of->second.tasks.insert(number);
+  ++counts_.submitted;
+  if (to)
+    issue_to(*to, number, now);
+  else
+    enqueue(number, t);
+  return number;
+}
+
+void dispatcher::enqueue(task_number number, task& t) {
+  t.at->waiting.push(t.run, number);
+  ++waiting_;
+  waiting_bytes_ += t.content.size();
+}
+
+task_number dispatcher::next_waiting(line& at) {
+  auto number = at.waiting.pop();
+  --waiting_;
+  waiting_bytes_ -= tasks_.at(number).content.size();
+  return number;
+}
+
+void dispatcher::issue_to(const worker_view& to, task_number number, instant now) {
+  auto& w = *workers_.at(to.name);
+  auto& t = tasks_.at(number);
+  if (w.runs.insert(t.run).second) {
+    const auto& r = runs_.at(t.run);
+    host_.send(w.link, run_opened{.run = t.run, .graph = r.graph.hash, .facts = r.facts});
+  }
+  bool again = std::exchange(t.placed, true);
+  if (!again)
+    placing_.note(now - t.submitted);
+  t.issue = ++last_issue_;
+  issues_[t.issue] = {.task = number, .on = &w, .sent = now};
+  w.issues.insert(t.issue);
+  ++w.view.running;
+  ++w.orders;
+  ++counts_.orders;
+  host_.send(w.link, task_order{.issue = t.issue,
+                                .run = t.run,
+                                .task_id = t.task_id,
+                                .node = t.node,
+                                .task = t.content,
+                                .again = again});
+}
+
+void dispatcher::place_waiting(line& at, instant now) {
+  while (!at.waiting.empty()) {
+    const auto* to = pick(at.able, at.where.choice);
+    if (!to)
+      return;
+    issue_to(*to, next_waiting(at), now);
+  }
+}
+
+/// Gives a worker what waits for it: the lines take turns.
+void dispatcher::serve(worker& w, instant now) {
+  for (std::size_t idle = 0; waiting_ > 0 && idle < w.lines.size() && w.view.has_room();) {
+    auto& at = *w.lines[w.next_line++ % w.lines.size()];
+    if (at.waiting.empty()) {
+      ++idle;
+      continue;
+    }
+    idle = 0;
+    issue_to(w.view, next_waiting(at), now);
+  }
+}
+
+void dispatcher::give_up_on(line& at) {
+  auto why = nobody_for(at);
+  while (!at.waiting.empty()) {
+    auto number = next_waiting(at);
+    const auto& t = tasks_.at(number);
+    if (t.losses == 0)
+      end_with(number, why);
+    else
+      end_with(number,
+               {errc::worker_lost, describe(t.task_id, t.node) + t.last_loss
+                                     + "; then nobody else could take it: " + why.message()});
+  }
+}
+
+/// It waits again, or has been handed out often enough.
+void dispatcher::lost_once(task_number number, const std::string& why) {
+  auto& t = tasks_.at(number);
+  t.issue = 0;
+  t.taken = false;
+  t.last_loss = why;
+  if (++t.losses > options_.reissues_max) {
+    auto times = std::to_string(t.losses);
+    end_with(number, {errc::worker_lost, describe(t.task_id, t.node) + "given up after " + times
+                                           + " workers were lost with it (task_reissues_max); of "
+                                             "the last one: "
+                                           + why});
+    return;
+  }
+  ++counts_.reissued;
+  enqueue(number, t);
+}
+
+void dispatcher::end_with(task_number number, error why) {
+  ++counts_.failed;
+  forget(number);
+  host_.fail(number, std::move(why));
+}
+
+void dispatcher::forget(task_number number) {
+  auto at = tasks_.find(number);
+  auto& t = at->second;
+  if (t.at->waiting.erase(t.run, number)) {
+    --waiting_;
+    waiting_bytes_ -= t.content.size();
+  }
+  runs_.at(t.run).tasks.erase(number);
+  tasks_.erase(at);
+}
+
+void dispatcher::cancel(task_number number) {
+  auto at = tasks_.find(number);
+  if (at == tasks_.end())
+    return;
+  if (at->second.issue != 0) {
+    auto& out = issues_.at(at->second.issue);
+    out.task = 0;
+    host_.send(out.on->link, task_stop{at->second.issue});
+  }
+  ++counts_.cancelled;
+  forget(number);
+}
+
+void dispatcher::accepted(task_number number) {
+  auto at = tasks_.find(number);
+  if (at == tasks_.end() || !at->second.taken)
+    return; // cancelled meanwhile
+  ++counts_.accepted;
+  forget(number);
+}
+
+void dispatcher::rejected(task_number number, const error& why, instant now) {
+  auto at = tasks_.find(number);
+  if (at == tasks_.end() || !at->second.taken)
+    return;
+  auto& l = *at->second.at;
+  lost_once(number, "its outcome can't be used: " + why.message());
+  place_waiting(l, now);
+}
+
+void dispatcher::tick(instant now) {
+  waking_.tick(now);
+  std::vector<worker*> silent;
+  for (auto& [name, w] : workers_) {
+    trust_again(*w, now);
+    if (waking_.may_judge() && waking_.at(now) - w->heard >= options_.terms.lease)
+      silent.push_back(w.get());
+  }
+  for (auto* w : silent)
+    remove_worker(*w, event_kind::worker_lost, "nothing was heard of it for the lease", now);
+  for (auto& [key, l] : lines_)
+    if (!l->waiting.empty() && nobody_comes(*l, now))
+      give_up_on(*l);
+}
+
+nanoseconds dispatcher::retry_after() const noexcept {
+  // Both factors are bounded, the product is not.
+  auto most = retry_after_max.count();
+  auto each = std::min<std::int64_t>(between_freed_.count(), most);
+  auto parts = static_cast<std::int64_t>(waiting_ / queue_parts + 1);
+  if (each > most / parts)
+    return retry_after_max;
+  return std::max(nanoseconds{each * parts}, retry_after_min);
+}
+
+dispatcher_status dispatcher::status(instant now) const {
+  dispatcher_status out{.incarnation = options_.incarnation,
+                        .terms = options_.terms,
+                        .workers = {},
+                        .lines = {},
+                        .runs = runs_.size(),
+                        .tasks = tasks_.size(),
+                        .waiting = waiting_,
+                        .waiting_bytes = waiting_bytes_,
+                        .late_ticks = waking_.late_ticks(),
+                        .counts = counts_,
+                        .placing = placing_,
+                        .serving = serving_};
+  for (const auto& [name, w] : workers_)
+    out.workers.push_back({.name = name,
+                           .incarnation = w->incarnation,
+                           .session = w->session,
+                           .labels = w->view.labels,
+                           .graphs = w->view.graphs,
+                           .capacity = w->capacity,
+                           .allowed = w->view.capacity,
+                           .running = w->view.running,
+                           .foreign = w->view.foreign,
+                           .draining = w->view.draining,
+                           .reachable = w->view.reachable,
+                           .lease_left = options_.terms.lease - (waking_.at(now) - w->heard),
+                           .times = w->beats.times(),
+                           .orders = w->orders,
+                           .outcomes = w->outcomes,
+                           .refused = w->refused});
+  for (const auto& [key, l] : lines_)
+    out.lines.push_back({.graph = l->graph.name,
+                         .label = l->where.label,
+                         .waiting = l->waiting.size(),
+                         .workers = l->able.size()});
+  return out;
+}
+
+} // namespace troupe::cluster

@@ -1,0 +1,121 @@
+// What workers say about tasks, and which of it counts.
+#include "cluster/dispatcher.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe::cluster {
+
+/// The order, if this worker has it and has not answered it.
+dispatcher::issue* dispatcher::issue_of(worker& w, issue_number number) {
+  auto at = issues_.find(number);
+  if (at != issues_.end() && at->second.on == &w)
+    return &at->second;
+  if (at != issues_.end() || number == 0 || number > last_issue_)
+    misbehaved(w, "it spoke of issue " + std::to_string(number) + ", which it was not given");
+  ++counts_.stale;
+  return nullptr;
+}
+
+/// The order has its answer: its place is free.
+dispatcher::issue dispatcher::answered(worker& w, issue_number number, instant now) {
+  auto out = issues_.extract(number).mapped();
+  w.issues.erase(number);
+  --w.view.running;
+  between_freed_ += (now - std::exchange(freed_at_, now) - between_freed_) / 8;
+  if (out.task != 0)
+    tasks_.at(out.task).issue = 0;
+  return out;
+}
+
+void dispatcher::take_heartbeat(worker& w, const heartbeat& what, instant now) {
+  w.beats.heard(what, now);
+  w.view.foreign = what.running > w.view.running ? what.running - w.view.running : 0;
+  host_.send(w.link, w.beats.next(now, 0));
+}
+
+void dispatcher::take_outcome(worker& w, task_outcome what, instant now) {
+  if (!issue_of(w, what.issue))
+    return;
+  auto was = answered(w, what.issue, now);
+  ++w.outcomes;
+  if (was.task != 0) {
+    ++counts_.outcomes;
+    serving_.note(now - was.sent);
+    tasks_.at(was.task).taken = true;
+    host_.take(was.task, std::move(what.outcome));
+  }
+  serve(w, now);
+}
+
+void dispatcher::take_refusal(worker& w, const task_refused& what, instant now) {
+  if (!issue_of(w, what.issue))
+    return;
+  auto was = answered(w, what.issue, now);
+  ++w.refused;
+  ++counts_.refused;
+  if (what.code == errc::overloaded && !w.view.draining)
+    hold_back(w, now);
+  if (was.task != 0) {
+    auto& t = tasks_.at(was.task);
+    auto& l = *t.at;
+    auto why = "worker `" + w.view.name + "` refused it (" + std::string{to_string(what.code)}
+               + "): " + readable(what.why);
+    if (what.code == errc::invalid_value) {
+      end_with(was.task,
+               {what.code, "run task " + t.task_id + " of node `" + t.node + "`: " + why});
+    } else if (what.code == errc::overloaded || what.code == errc::unknown_graph) {
+      enqueue(was.task, t); // it was not begun, or is left whole: nothing was lost
+      if (what.code == errc::unknown_graph)
+        refused_graph(w, l, now);
+    } else {
+      lost_once(was.task, why);
+    }
+    place_waiting(l, now);
+  }
+  serve(w, now);
+}
+
+/// It has the graph no more, whatever it said.
+void dispatcher::refused_graph(worker& w, const line& at, instant now) {
+  auto graph = at.graph;
+  std::erase(w.view.graphs, graph);
+  for (auto* l : w.lines)
+    if (l->graph == graph) {
+      std::erase(l->able, &w.view);
+      if (l->able.empty())
+        l->nobody_since = now;
+    }
+  std::erase_if(w.lines, [&graph](const line* l) { return l->graph == graph; });
+  host_.report({event_kind::graph_refused, w.view.name,
+                "it refused a task of graph `" + graph.name + "`, and gets no more of it"});
+}
+
+void dispatcher::hand_on(worker& w, issue_number number, message what) {
+  auto* out = issue_of(w, number);
+  if (out && out->task != 0)
+    host_.pass_on(out->task, std::move(what));
+}
+
+void dispatcher::drain(task_number task, const std::string& why) {
+  auto at = tasks_.find(task);
+  if (at == tasks_.end() || at->second.issue == 0)
+    return;
+  const auto& t = at->second;
+  host_.send(issues_.at(t.issue).on->link, task_drain{t.issue, why});
+}
+
+void dispatcher::reply(message what) {
+  issue_number number = 0;
+  if (auto* save = std::get_if<save_answer>(&what))
+    number = save->issue;
+  else if (auto* call = std::get_if<call_answer>(&what))
+    number = call->issue;
+  else if (auto* credit = std::get_if<part_credit>(&what))
+    number = credit->issue;
+  auto at = issues_.find(number);
+  if (at != issues_.end() && at->second.task != 0)
+    host_.send(at->second.on->link, std::move(what));
+}
+
+} // namespace troupe::cluster

@@ -1,0 +1,264 @@
+// Workers: they present themselves, are lost, drain, and are given less when they were full.
+#include "cluster/dispatcher.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe::cluster {
+
+namespace {
+
+constexpr std::size_t gone_workers_kept = 64;
+constexpr std::size_t hash_digits = 32;
+
+bool is_name(const std::string& text) {
+  return !text.empty() && text.size() <= limits::worker_name_bytes_max && text == readable(text);
+}
+
+bool is_hash(const std::string& text) {
+  return text.size() == hash_digits
+         && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+/// What is wrong with it; empty: nothing.
+std::string flaw_of(const hello& what) {
+  if (!is_name(what.name))
+    return "its name is empty, too long (worker_name_bytes_max) or has control characters";
+  if (!is_name(what.incarnation))
+    return "its incarnation is empty, too long (worker_name_bytes_max) or has control characters";
+  if (what.capacity == 0 || what.capacity > limits::worker_capacity_max)
+    return "its capacity is 0 or more than worker_capacity_max ("
+           + std::to_string(limits::worker_capacity_max) + ")";
+  if (what.labels.size() > limits::worker_labels_max)
+    return "it has more labels than worker_labels_max (" + std::to_string(limits::worker_labels_max)
+           + ")";
+  for (const auto& label : what.labels)
+    if (label.empty() || label.size() > limits::worker_label_bytes_max || label != readable(label))
+      return "a label is empty, too long (worker_label_bytes_max) or has control characters";
+  if (what.graphs.size() > limits::worker_graphs_max)
+    return "it has more graphs than worker_graphs_max (" + std::to_string(limits::worker_graphs_max)
+           + ")";
+  for (const auto& graph : what.graphs)
+    if (graph.name.size() > limits::node_name_bytes_max || !is_hash(graph.hash))
+      return "the name of a graph is too long (node_name_bytes_max), or its hash is not 32 hex "
+             "digits";
+  return {};
+}
+
+} // namespace
+
+void dispatcher::heard(link_number link, message what, instant now) {
+  auto at = links_.find(link);
+  if (at == links_.end()) {
+    if (auto* first = std::get_if<hello>(&what))
+      present(link, std::move(*first), now);
+    else
+      ++counts_.unknown;
+    return;
+  }
+  auto& w = *at->second;
+  w.heard = waking_.at(now);
+  if (auto* beat = std::get_if<heartbeat>(&what))
+    take_heartbeat(w, *beat, now);
+  else if (auto* outcome = std::get_if<task_outcome>(&what))
+    take_outcome(w, std::move(*outcome), now);
+  else if (auto* refused = std::get_if<task_refused>(&what))
+    take_refusal(w, *refused, now);
+  else if (auto* save = std::get_if<save_order>(&what))
+    hand_on(w, save->issue, std::move(*save));
+  else if (auto* call = std::get_if<call_order>(&what))
+    hand_on(w, call->issue, std::move(*call));
+  else if (auto* part = std::get_if<task_part>(&what))
+    hand_on(w, part->issue, std::move(*part));
+  else if (auto* sign = std::get_if<task_sign>(&what))
+    hand_on(w, sign->issue, *sign);
+  else if (auto* drains = std::get_if<draining>(&what))
+    drain_worker(w, drains->why, now);
+  else
+    misbehaved(w, "it said what a worker does not say to a home");
+}
+
+void dispatcher::present(link_number link, hello what, instant now) {
+  if (what.protocol != protocol_version) {
+    refuse(link, what, errc::protocol_mismatch,
+           "this home speaks protocol version " + std::to_string(protocol_version) + ", the worker "
+             + std::to_string(what.protocol) + ": update the older one");
+    return;
+  }
+  if (auto flaw = flaw_of(what); !flaw.empty()) {
+    refuse(link, what, errc::invalid_value, flaw);
+    return;
+  }
+  if (!make_way(link, what, now))
+    return;
+  if (workers_.size() >= limits::cluster_workers_max) {
+    refuse(link, what, errc::overloaded,
+           "this home has cluster_workers_max (" + std::to_string(limits::cluster_workers_max)
+             + ") workers");
+    return;
+  }
+  add_worker(link, std::move(what), now);
+}
+
+void dispatcher::refuse(link_number link, const hello& what, errc code, const std::string& why) {
+  ++counts_.hellos_refused;
+  auto name = readable(what.name);
+  host_.send(link, refusal{.code = code, .why = "join as worker `" + name + "`: " + why});
+  host_.end_link(link);
+  host_.report({event_kind::hello_refused, name, why});
+}
+
+/// A worker that presents itself again has dropped its old session, and so has one that was started
+/// again; but a name belongs to who is there.
+bool dispatcher::make_way(link_number link, const hello& what, instant now) {
+  auto at = workers_.find(what.name);
+  if (at == workers_.end())
+    return true;
+  auto& old = *at->second;
+  bool same = old.incarnation == what.incarnation;
+  if (!same && old.view.reachable) {
+    refuse(link, what, errc::conflict,
+           "another worker of that name is here, or its lease is not over yet");
+    return false;
+  }
+  remove_worker(old, event_kind::worker_replaced,
+                same ? "it presented itself anew" : "it was started again", now);
+  return true;
+}
+
+void dispatcher::add_worker(link_number link, hello what, instant now) {
+  auto& w = *(workers_[what.name] = std::make_unique<worker>());
+  w.view.name = std::move(what.name);
+  w.view.labels = std::move(what.labels);
+  w.view.graphs = std::move(what.graphs);
+  w.view.capacity = w.capacity = what.capacity;
+  normalise(w.view);
+  w.incarnation = std::move(what.incarnation);
+  w.link = link;
+  w.session = ++last_session_;
+  w.heard = waking_.at(now);
+  links_[link] = &w;
+  using std::chrono::milliseconds;
+  host_.send(
+    link, welcome{.session = w.session,
+                  .home = options_.incarnation,
+                  .lease = std::chrono::duration_cast<milliseconds>(options_.terms.lease),
+                  .heartbeat = std::chrono::duration_cast<milliseconds>(options_.terms.heartbeat)});
+  host_.report(
+    {event_kind::worker_joined, w.view.name,
+     "capacity " + std::to_string(w.capacity) + ", session " + std::to_string(w.session)});
+  join_lines(w);
+  serve(w, now);
+}
+
+void dispatcher::join_lines(worker& w) {
+  const graph_offer* told = nullptr; // lines are ordered by graph
+  for (auto& [key, l] : lines_) {
+    auto how = fitness_of(w.view, l->wanted());
+    if (how == fitness::fits) {
+      l->able.push_back(&w.view);
+      w.lines.push_back(l.get());
+    } else if (how == fitness::other_graph && !(told && *told == l->graph)) {
+      told = &l->graph;
+      host_.report({event_kind::graph_refused, w.view.name,
+                    "it has another graph `" + l->graph.name + "` than this home (" + l->graph.hash
+                      + "), and gets no tasks of it"});
+    }
+  }
+}
+
+void dispatcher::note_gone(const worker& w, instant now) {
+  gone_.push_back({.when = now, .view = w.view});
+  gone_.back().view.draining = false;
+  if (gone_.size() > gone_workers_kept)
+    gone_.pop_front();
+}
+
+/// Takes it from the lines: it gets no more tasks.
+void dispatcher::stop_offering(worker& w, instant now) {
+  for (auto* l : w.lines) {
+    std::erase(l->able, &w.view);
+    if (l->able.empty())
+      l->nobody_since = now;
+  }
+  w.lines.clear();
+}
+
+/// Ends the session. What the worker had is handed out again, in the order in which it got it.
+void dispatcher::remove_worker(worker& w, event_kind kind, const std::string& why, instant now) {
+  if (!w.view.draining)
+    note_gone(w, now);
+  stop_offering(w, now);
+  auto gone = std::move(workers_.extract(w.view.name).mapped());
+  links_.erase(gone->link);
+  counts_.workers_lost += kind == event_kind::worker_lost ? 1 : 0;
+  host_.send(gone->link, refusal{.code = errc::worker_lost, .why = why});
+  host_.end_link(gone->link);
+  host_.report({kind, gone->view.name, why});
+  std::vector<line*> touched;
+  for (auto number : gone->issues) {
+    auto task = issues_.extract(number).mapped().task;
+    if (task == 0)
+      continue;
+    auto* l = tasks_.at(task).at;
+    lost_once(task, "worker `" + gone->view.name + "`: " + why);
+    if (std::find(touched.begin(), touched.end(), l) == touched.end())
+      touched.push_back(l);
+  }
+  for (auto* l : touched)
+    place_waiting(*l, now);
+}
+
+void dispatcher::drain_worker(worker& w, const std::string& why, instant now) {
+  if (std::exchange(w.view.draining, true))
+    return;
+  note_gone(w, now);
+  stop_offering(w, now);
+  host_.report({event_kind::worker_draining, w.view.name, readable(why)});
+}
+
+/// It was full: no more than it has, for a while that doubles.
+void dispatcher::hold_back(worker& w, instant now) {
+  w.view.capacity = std::min(w.view.capacity, w.view.running);
+  if (now < w.trusted_at)
+    return; // one of several refusals
+  nanoseconds first = limits::worker_backoff_first, most = limits::worker_backoff_max;
+  w.backoff = std::clamp(2 * w.backoff, first, most);
+  w.trusted_at = now + w.backoff;
+}
+
+void dispatcher::trust_again(worker& w, instant now) {
+  if (w.view.capacity == w.capacity || now < w.trusted_at)
+    return;
+  w.view.capacity = std::min(w.capacity, std::max(2 * w.view.capacity, w.view.running + 1));
+  w.trusted_at = now + w.backoff;
+  if (w.view.capacity == w.capacity)
+    w.backoff = nanoseconds{0};
+  serve(w, now);
+}
+
+void dispatcher::misbehaved(worker& w, const std::string& what) {
+  ++counts_.misbehaviour;
+  if (!std::exchange(w.misbehaved, true))
+    host_.report({event_kind::misbehaviour, w.view.name, what});
+}
+
+void dispatcher::link_broken(link_number link, instant now) {
+  auto at = links_.find(link);
+  if (at == links_.end())
+    return;
+  auto& w = *at->second;
+  w.view.reachable = false;
+  if (w.view.draining && w.issues.empty())
+    remove_worker(w, event_kind::worker_left, "it has drained", now);
+}
+
+void dispatcher::link_restored(link_number link, instant now) {
+  auto at = links_.find(link);
+  if (at == links_.end())
+    return;
+  at->second->view.reachable = true;
+  serve(*at->second, now);
+}
+
+} // namespace troupe::cluster

@@ -1,0 +1,33 @@
+// Turns of runs.
+#include "cluster/fair_queue.hpp"
+
+namespace troupe::cluster {
+
+void fair_queue::push(run_number run, task_number task) {
+  size_ += runs_[run].insert(task).second ? 1 : 0;
+}
+
+bool fair_queue::erase(run_number run, task_number task) {
+  auto at = runs_.find(run);
+  if (at == runs_.end() || at->second.erase(task) == 0)
+    return false;
+  if (at->second.empty())
+    runs_.erase(at);
+  --size_;
+  return true;
+}
+
+task_number fair_queue::pop() {
+  auto at = runs_.upper_bound(last_);
+  if (at == runs_.end())
+    at = runs_.begin();
+  last_ = at->first;
+  auto task = *at->second.begin();
+  at->second.erase(at->second.begin());
+  if (at->second.empty())
+    runs_.erase(at);
+  --size_;
+  return task;
+}
+
+} // namespace troupe::cluster

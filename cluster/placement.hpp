@@ -1,0 +1,64 @@
+// Which worker gets a task. Pure.
+#pragma once
+
+#include "cluster/messages.hpp"
+
+#include <troupe/placement.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe::cluster {
+
+/// What a home knows of a worker, as far as it matters here.
+/// Shape: `labels` and `graphs` are sorted.
+struct worker_view {
+  std::string name;
+  std::vector<std::string> labels;
+  std::vector<graph_offer> graphs;
+  std::uint32_t capacity = 0; // tasks it may have now
+  std::uint32_t running = 0;  // tasks of this home that it has
+  std::uint32_t foreign = 0;  // of other homes, as far as is known
+  bool draining = false;
+  bool reachable = true; // its link is up
+
+  bool has_room() const noexcept { return reachable && !draining && running < capacity; }
+};
+
+/// Sorts what must be sorted.
+void normalise(worker_view& worker);
+
+/// Orders by name, then hash.
+bool before(const graph_offer& a, const graph_offer& b) noexcept;
+
+struct place_request {
+  const on_worker& where;
+  const graph_offer& graph;
+};
+
+/// Whether a worker could take a task if it had room, or why never.
+enum class fitness : std::uint8_t { fits, draining, no_label, no_graph, other_graph };
+
+fitness fitness_of(const worker_view& worker, const place_request& request) noexcept;
+
+/// The worker that gets the next task, of those that could take it; null when none has room. Of two
+/// that are alike the first.
+/// Shape: a worker that seems full with the tasks of other homes comes last, but comes: what it has
+///        of others is news of yesterday.
+const worker_view* pick(const std::vector<const worker_view*>& able, worker_choice how) noexcept;
+
+/// Why no worker will ever take the task: who was looked at.
+/// Errors: (the result) unknown_graph when workers have the label, and none of them the graph; else
+///         worker_lost.
+error why_nobody(const std::vector<const worker_view*>& workers, const place_request& request);
+
+struct place_answer {
+  const worker_view* worker = nullptr;
+  std::optional<error> nobody; // neither: it must wait, all who could take it are full
+};
+
+/// The three above in one.
+place_answer place(const std::vector<const worker_view*>& workers, const place_request& request);
+
+} // namespace troupe::cluster

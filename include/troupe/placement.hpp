@@ -1,0 +1,57 @@
+// Where the tasks of a node or subgraph run: in this process, or on a worker.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace troupe {
+
+/// Which of several workers that could take a task gets it.
+enum class worker_choice : std::uint8_t {
+  spread, ///< the one with the fewest tasks
+  pack,   ///< the fullest one that still has room, so that others stay empty
+};
+
+/// What becomes of a task that no worker the home knows could ever take: none has the label, or
+/// none has the graph.
+enum class no_worker : std::uint8_t {
+  fail, ///< it fails, unless a worker that could take it was there shortly before
+        ///< (limits::worker_return)
+  wait, ///< it waits until there is one
+};
+
+/// A worker, any or one with a label: `.placement = troupe::on_worker{.label = "gpu"}`.
+/// Shape:  `label` is one of those a worker was started with, at most
+///         limits::worker_label_bytes_max bytes of UTF-8; empty: any worker.
+/// Order:  tasks of one run that wait for the same workers go in the order in which they were
+///         started; runs take turns.
+/// Errors: (of the task) worker_lost when no worker has the label or those that had it are gone,
+///         unknown_graph when none that has it has the graph as it is here, overloaded when too
+///         many tasks wait, invalid_config for a label that is too long. Each says which workers
+///         were looked at, and why they could not take it.
+/// Source: troupe.
+struct on_worker {
+  std::string label = {};
+  worker_choice choice = worker_choice::spread;
+  no_worker missing = no_worker::fail;
+
+  friend bool operator==(const on_worker&, const on_worker&) = default;
+};
+
+/// Where the tasks of a node run.
+/// Shape:  without a worker, in the process of the run: the default.
+/// Errors: none; see on_worker for those of a task.
+/// Source: troupe.
+struct placement {
+  std::optional<on_worker> worker = std::nullopt;
+
+  placement() = default;
+  placement(on_worker where) : worker{std::move(where)} {}
+
+  bool local() const noexcept { return !worker; }
+  friend bool operator==(const placement&, const placement&) = default;
+};
+
+} // namespace troupe

@@ -1,0 +1,207 @@
+// A cluster in one thread: the dispatchers of homes and the desks of workers, as they are shipped,
+// in a simulated world.
+//
+// What is checked all the time (safety):
+//  - each task's outcome is stored at most once, by the home that has its claim
+//  - nothing that was said about an older issue counts
+//  - no worker has more tasks than its capacity, no home gives it more
+//  - no second copy of a task is begun while a first one runs, unless its worker is or was frozen
+//  or
+//    belongs to another life of the home
+//  - who was never disturbed is never lost
+//  - while a task waits, nobody who could take it has room; queues are bounded
+// and after all faults are healed (liveness): every task ends within five seconds and the time that
+// what is left would take on a single worker.
+#pragma once
+
+#include "cluster/desk.hpp"
+#include "cluster/dispatcher.hpp"
+#include "tests/cluster/sim/world.hpp"
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace troupe::cluster::sim {
+
+class simulation;
+
+/// What is known about a task from outside.
+struct truth {
+  task_plan planned;
+  unsigned committed = 0;
+  bool failed = false, cancelled = false;
+  struct copy {
+    std::size_t worker;
+    std::uint64_t worker_life;
+    local_task number;
+    std::size_t home;
+    std::uint64_t home_life;
+  };
+  std::vector<copy> copies; // that were begun, and neither ended nor were told to stop
+
+  bool ended() const { return committed > 0 || failed || cancelled; }
+};
+
+/// A run as the shared store has it: whose it is, and what is done.
+struct stored_run {
+  run_plan planned;
+  std::size_t home = 0;        // whose claim it is
+  std::uint64_t home_life = 0; // and in which life; 0: it has not begun
+  std::vector<std::size_t> tasks;
+};
+
+/// A stream between a worker and a home.
+struct wire {
+  link_number number = 0;
+  std::size_t worker = 0, home = 0;
+  std::uint64_t worker_life = 0, home_life = 0;
+  bool worker_open = true, home_open = true; // ends when that side ends it
+  bool broken = false;
+  std::shared_ptr<pipe> up, down; // worker to home, home to worker
+};
+
+class sim_home final : public dispatcher_host {
+public:
+  sim_home(simulation& in, std::size_t index);
+  void start();
+  void kill();
+  void take_run(std::size_t run); // begins it, or goes on with it
+  void deliver(link_number link, message what);
+  void submit(std::size_t task);
+  void cancel(std::size_t task);
+
+  void send(link_number link, message what) override;
+  void end_link(link_number link) override;
+  void take(task_number task, bytes outcome) override;
+  void fail(task_number task, error why) override;
+  void pass_on(task_number task, message what) override;
+  void report(cluster_event what) override;
+
+  process on;
+  std::unique_ptr<dispatcher> machine;
+
+private:
+  void tick();
+  void commit(task_number number, std::size_t task);
+  void close_when_done(std::size_t run);
+  void drop_run(std::size_t run);
+  void check_conservation();
+  void check_nobody(std::size_t task, const error& why);
+
+  simulation& in_;
+  std::size_t index_;
+  std::unordered_map<std::size_t, run_number> runs_; // by index of the run
+  std::unordered_map<task_number, std::size_t> tasks_;
+  std::unordered_map<std::size_t, task_number> numbers_;
+  std::unordered_map<std::size_t, issue_number> newest_; // of a task
+  std::unordered_map<link_number, std::set<issue_number>> out_;
+  issue_number last_issue_ = 0;
+};
+
+class sim_worker final : public desk_host {
+public:
+  sim_worker(simulation& in, std::size_t index);
+  void start();
+  void kill();
+  void drain();
+  void look_for(std::size_t home); // links to it, or again
+  void deliver(link_number link, message what);
+
+  void send(link_number link, message what) override;
+  void end_link(link_number link) override;
+  void session_over(home_number home, const error& why) override;
+  void open_run(local_run run, home_number home, run_opened what) override;
+  void close_run(local_run run) override;
+  void begin(local_task task, local_run run, task_order what) override;
+  void stop(local_task task) override;
+  void give_back(local_task task) override;
+  void pass_on(local_task task, message what) override;
+  void report(cluster_event what) override;
+  void drained() override;
+
+  process on;
+  std::unique_ptr<desk> machine;
+
+private:
+  struct body {
+    std::size_t task;
+    local_run run;
+    issue_number issue;
+    bool stopped = false, gives_back = false;
+    std::uint64_t saves = 0;
+  };
+  void tick();
+  void try_link(std::size_t home);
+  void work(local_task number, nanoseconds left);
+  void end_body(local_task number);
+  void retire(local_task number);
+
+  simulation& in_;
+  std::size_t index_;
+  std::unordered_map<local_task, body> bodies_;
+  std::unordered_map<local_run, std::pair<std::size_t, std::uint64_t>> open_runs_; // home, its life
+  std::set<std::size_t> looking_; // for these homes
+  bool draining_ = false;
+};
+
+class simulation {
+public:
+  simulation(plan p, breakage broken, bool trace);
+  /// Throws a violation.
+  void run();
+  std::uint64_t steps() const { return time.steps(); }
+  /// Figures over the whole run.
+  struct figures {
+    std::uint64_t faults = 0, orders = 0, reissued = 0, lost = 0, stale = 0, committed = 0,
+                  failed = 0, saves = 0;
+    nanoseconds slowest_end{0}; // after the heal
+  } seen;
+
+  void note(const std::string& who, const std::string& what);
+  bool tracing() const { return trace_; }
+  /// A violation of what the first comment lists.
+  [[noreturn]] void broke(const std::string& what) const;
+  bool healed() const { return time.now() >= drawn.heals_at; }
+  way& way_up(std::size_t worker, std::size_t home) {
+    return ways_up_[worker * drawn.homes + home];
+  }
+  way& way_down(std::size_t worker, std::size_t home) {
+    return ways_down_[worker * drawn.homes + home];
+  }
+  /// When something was last wrong with what is between the two, or with one of them.
+  nanoseconds last_fault(std::size_t worker, std::size_t home) const;
+  /// The same without the home.
+  nanoseconds last_cut(std::size_t worker, std::size_t home) const;
+  wire& new_wire(std::size_t worker, std::size_t home);
+  wire* wire_between(std::size_t worker, std::size_t home); // as the worker sees it
+  void break_wire(wire& w);
+
+  const plan drawn;
+  const breakage broken;
+  timeline time;
+  dice rolls;
+  std::vector<std::unique_ptr<sim_home>> homes;
+  std::vector<std::unique_ptr<sim_worker>> workers;
+  std::vector<truth> tasks;
+  std::vector<stored_run> runs;
+  std::map<link_number, wire> wires;
+
+private:
+  void plan_faults();
+  void fault();
+  void cut(std::size_t worker, std::size_t home, bool up, bool down, nanoseconds how_long);
+  void freeze(process& who, nanoseconds how_long);
+  void heal();
+  void check_end();
+  bool all_ended() const;
+
+  bool trace_;
+  link_number last_link_ = 0;
+  std::vector<way> ways_up_, ways_down_;
+};
+
+} // namespace troupe::cluster::sim
