@@ -18,12 +18,6 @@ void free_list(STACK_OF(X509) * list) {
 }
 using list_ptr = std::unique_ptr<STACK_OF(X509), freed_by<free_list>>;
 
-/// Certificates as they were read.
-struct read_chain {
-  std::vector<certificate_ptr> own; // the process's first
-  std::vector<certificate_ptr> authorities;
-};
-
 std::string explain(X509_STORE_CTX* context) {
   auto is_own = X509_STORE_CTX_get_error_depth(context) == 0;
   std::string whose = is_own ? "the certificate" : "a certificate of the CA";
@@ -47,7 +41,7 @@ std::string explain(X509_STORE_CTX* context) {
 
 // Empty when all is well. OpenSSL asks for one purpose at a time; processes of a cluster call and
 // are called.
-std::string flaw_of(const read_chain& chain, int purpose, wall_time now) {
+std::string flaw_of(const loaded_tls& chain, int purpose, wall_time now) {
   store_ptr trusted{X509_STORE_new()};
   context_ptr context{X509_STORE_CTX_new()};
   list_ptr between{sk_X509_new_null()};
@@ -70,7 +64,7 @@ std::string flaw_of(const read_chain& chain, int purpose, wall_time now) {
 
 } // namespace
 
-result<void> check_tls_files(const tls_files& files, wall_time now) {
+result<loaded_tls> load_tls_files(const tls_files& files, wall_time now) {
   auto own = read_certificates(checking, files.certificate);
   if (!own)
     return own.error();
@@ -84,10 +78,16 @@ result<void> check_tls_files(const tls_files& files, wall_time now) {
     ERR_clear_error();
     return tls_error(checking, files.key, "it is not the key of " + files.certificate.string());
   }
-  read_chain chain{std::move(*own), std::move(*authorities)};
+  loaded_tls loaded{std::move(*own), std::move(*key), std::move(*authorities)};
   for (auto purpose : {X509_PURPOSE_SSL_SERVER, X509_PURPOSE_SSL_CLIENT})
-    if (auto flaw = flaw_of(chain, purpose, now); !flaw.empty())
+    if (auto flaw = flaw_of(loaded, purpose, now); !flaw.empty())
       return tls_error(checking, files.certificate, flaw);
+  return loaded;
+}
+
+result<void> check_tls_files(const tls_files& files, wall_time now) {
+  if (auto loaded = load_tls_files(files, now); !loaded)
+    return loaded.error();
   return {};
 }
 

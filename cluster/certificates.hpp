@@ -1,5 +1,5 @@
-// A private CA for one cluster, and what is checked of TLS files before an actor system starts: CAF
-// trusts every certificate of the CA it is given, and its TLS part dies of a path that is bad.
+// A private CA for one cluster, and what is checked of TLS files before an actor system starts.
+// Whoever has a certificate of the CA is trusted.
 //
 // Keys are EC P-256, in PEM, readable by their owner alone. A directory holds ca.pem, ca.key, and
 // NAME.pem and NAME.key of each process.

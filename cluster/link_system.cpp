@@ -1,16 +1,18 @@
 #include "cluster/link_system.hpp"
 
+#include "cluster/tls_links.hpp"
+
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/atom.hpp>
 #include <caf/io/middleman.hpp>
-#include <caf/io/publish.hpp>
-#include <caf/openssl/manager.hpp>
-#include <caf/openssl/publish.hpp>
+#include <caf/io/middleman_actor.hpp>
+#include <caf/scoped_actor.hpp>
 
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <set>
 
 namespace troupe::cluster {
 
@@ -20,17 +22,12 @@ error refused(const std::string& what) {
   return {errc::invalid_config, "set up cluster links: " + what};
 }
 
-void load_tls(caf::actor_system_config& config, const tls_files& files) {
-  config.load<caf::openssl::manager>();
-  config.set("openssl.certificate", files.certificate.string());
-  config.set("openssl.key", files.key.string());
-  config.set("openssl.cafile", files.authority.string());
-  if (files.secret)
-    config.set("openssl.passphrase", std::string{files.secret->view()});
+caf::io::middleman_actor links_of(caf::actor_system& system) {
+  return has_tls_links(system) ? tls_links_of(system) : system.middleman().actor_handle();
 }
 
 result<void> check_host(caf::actor_system& system, const std::string& host) {
-  if (system.has_openssl_manager() || is_loopback(host))
+  if (has_tls_links(system) || is_loopback(host))
     return {};
   return refused("`" + host
                  + "` is another host or all of this one's addresses, and there is no "
@@ -49,13 +46,17 @@ result<std::unique_ptr<caf::actor_system_config>> make_link_config(const link_op
   if (options.tls.has_value() == options.plain)
     return refused(options.plain ? "TLS files are given, and plain links asked for: choose one"
                                  : "no TLS files: certificate, key and CA are needed");
-  if (options.tls)
-    if (auto ok = check_tls_files(*options.tls, now); !ok)
-      return ok.error();
+  std::shared_ptr<tls_context> context;
+  if (options.tls) {
+    auto opened = open_tls_context(*options.tls, now);
+    if (!opened)
+      return opened.error();
+    context = std::move(*opened);
+  }
   auto config = std::make_unique<caf::actor_system_config>();
   config->load<caf::io::middleman>();
-  if (options.tls)
-    load_tls(*config, *options.tls); // which needs the middleman
+  if (context)
+    load_tls_links(*config, std::move(context)); // which needs the middleman
   config->set("middleman.heartbeat-interval", caf::timespan{link_heartbeat});
   config->set("middleman.connection-timeout", caf::timespan{link_silence_max});
   config->set("middleman.enable-automatic-connections", false); // they would be plain
@@ -68,23 +69,25 @@ result<std::uint16_t> open_door(caf::actor_system& system, const caf::actor& doo
                                 const std::string& address, std::uint16_t port) {
   if (auto ok = check_host(system, address); !ok)
     return ok.error();
-  auto at = address_of(address);
-  const auto* place = at.empty() ? nullptr : at.c_str();
   constexpr bool reuse = true; // a restarted process takes its port back
-  auto opened = system.has_openssl_manager() ? caf::openssl::publish(door, port, place, reuse)
-                                             : caf::io::publish(door, port, place, reuse);
-  if (!opened)
-    return refused("open " + address + ":" + std::to_string(port) + ": "
-                   + system.render(opened.error()));
-  return *opened;
+  caf::scoped_actor self{system, true};
+  auto opened = result<std::uint16_t>{0};
+  self
+    ->request(links_of(system), caf::infinite, caf::publish_atom_v, port,
+              caf::actor_cast<caf::strong_actor_ptr>(door), std::set<std::string>{},
+              address_of(address), reuse)
+    .receive([&opened](std::uint16_t at) { opened = at; },
+             [&](caf::error& why) {
+               opened = refused("open " + address + ":" + std::to_string(port) + ": "
+                                + system.render(why));
+             });
+  return opened;
 }
 
 result<caf::actor> link_dialer(caf::actor_system& system, const std::string& host) {
   if (auto ok = check_host(system, host); !ok)
     return ok.error();
-  return system.has_openssl_manager()
-           ? caf::actor_cast<caf::actor>(system.openssl_manager().actor_handle())
-           : caf::actor_cast<caf::actor>(system.middleman().actor_handle());
+  return caf::actor_cast<caf::actor>(links_of(system));
 }
 
 bool is_loopback(const std::string& host) {

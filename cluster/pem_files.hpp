@@ -44,6 +44,16 @@ result<std::vector<certificate_ptr>> read_certificates(std::string_view doing,
 result<key_ptr> read_key(std::string_view doing, const std::filesystem::path& file,
                          const passphrase* secret);
 
+/// The files of a process, checked.
+struct loaded_tls {
+  std::vector<certificate_ptr> own; // the process's first
+  key_ptr key;
+  std::vector<certificate_ptr> authorities;
+};
+
+/// Errors: those of check_tls_files().
+result<loaded_tls> load_tls_files(const tls_files& files, wall_time now);
+
 /// Writes a file that is not there yet.
 /// Errors: invalid_config when it is there; storage_failed. It is removed again.
 result<void> write_new_file(std::string_view doing, const std::filesystem::path& file, BIO& text,

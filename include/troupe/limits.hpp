@@ -128,6 +128,9 @@ inline constexpr std::size_t cluster_window_bytes_min = 128u << 10;
 inline constexpr std::size_t cluster_window_bytes_max = 4u << 20;
 inline constexpr std::chrono::milliseconds cluster_window_delay{250};
 inline constexpr std::size_t cluster_lane_bytes_max = 128u << 20; // that wait; overloaded
+// Connections that have not shown a certificate yet; another one closes the oldest.
+inline constexpr std::size_t cluster_handshakes_max = 64;
+inline constexpr std::size_t cluster_basp_bytes_max = 1u << 20; // of a message; the link is closed
 
 inline constexpr unsigned cluster_certificate_days_max = 3650; // invalid_config
 inline constexpr std::size_t cluster_hosts_max = 64;           // of a certificate; invalid_config

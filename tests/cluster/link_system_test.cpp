@@ -1,24 +1,31 @@
 // Real sockets on this host: what TLS lets in is nothing that a fake could say.
 #include "cluster/link_system.hpp"
 
-#include <caf/actor_system.hpp>
 #include <caf/event_based_actor.hpp>
 #include <caf/io/middleman.hpp>
-#include <caf/openssl/manager.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <arpa/inet.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <deque>
 #include <set>
+#include <string_view>
 
 namespace troupe::cluster {
 
 namespace {
 
 namespace fs = std::filesystem;
-using config_ptr = std::unique_ptr<caf::actor_system_config>;
 
 constexpr std::chrono::seconds patience{30}; // refusals take milliseconds
 constexpr const char* here = "127.0.0.1";
@@ -32,12 +39,12 @@ caf::behavior adder(caf::event_based_actor*, std::int32_t more) {
 }
 
 struct node {
-  config_ptr config;
+  std::unique_ptr<caf::actor_system_config> config;
   caf::actor_system system;
   caf::actor door;
 
-  explicit node(config_ptr with)
-    : config{std::move(with)},
+  explicit node(const link_options& options)
+    : config{make_link_config(options, now()).value()},
       system{*config},
       door{system.spawn(adder, std::int32_t{1})} {}
   ~node() { caf::anon_send_exit(door, caf::exit_reason::user_shutdown); }
@@ -60,8 +67,9 @@ struct node {
     return peer;
   }
 
-  bool reaches(std::uint16_t port) {
-    auto peer = dial(port);
+  bool reaches(std::uint16_t port) { return is_answered_by(dial(port)); }
+
+  bool is_answered_by(const caf::actor& peer) {
     if (!peer)
       return false;
     caf::scoped_actor self{system};
@@ -85,36 +93,91 @@ struct authority {
     auto made = issue_cert(dir, {.name = name}, now()).value();
     return {made.certificate, made.key, dir / "ca.pem", {}};
   }
-  config_ptr config(const std::string& name) const {
-    return make_link_config({.tls = issue(name)}, now()).value();
-  }
+  link_options options(const std::string& name) const { return {.tls = issue(name)}; }
 };
 
-// As somebody would who does not use make_link_config().
-config_ptr hostile_config(const tls_files* files) {
-  auto config = std::make_unique<caf::actor_system_config>();
-  config->load<caf::io::middleman>();
-  config->load<caf::openssl::manager>();
-  config->set("scheduler.max-threads", 1u);
-  if (!files)
-    return config;
-  config->set("openssl.certificate", files->certificate.string());
-  config->set("openssl.key", files->key.string());
-  config->set("openssl.cafile", files->authority.string());
-  return config;
-}
+const link_options plain{.plain = true};
 
-config_ptr plain_config() {
-  return make_link_config({.plain = true}, now()).value();
+/// A client of another make, with as much of a handshake as it likes.
+class stranger {
+public:
+  explicit stranger(std::uint16_t port) : fd_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+    timeval limit{patience.count(), 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    BOOST_REQUIRE(::connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0);
+  }
+  stranger(const stranger&) = delete;
+  stranger& operator=(const stranger&) = delete;
+  ~stranger() {
+    SSL_free(ssl_);
+    SSL_CTX_free(context_);
+    ::close(fd_);
+  }
+
+  bool was_closed() {
+    char byte = 0;
+    auto got = ::recv(fd_, &byte, 1, 0);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
+  }
+  void say(std::string_view text) { ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL); }
+
+  /// Whether the other side has said something in TLS, as it does to those that it trusts.
+  bool is_let_in(const tls_files* files, int version_max = TLS1_3_VERSION) {
+    context_ = SSL_CTX_new(TLS_client_method());
+    SSL_CTX_set_max_proto_version(context_, version_max);
+    if (files) {
+      SSL_CTX_use_certificate_file(context_, files->certificate.c_str(), SSL_FILETYPE_PEM);
+      SSL_CTX_use_PrivateKey_file(context_, files->key.c_str(), SSL_FILETYPE_PEM);
+    }
+    ssl_ = SSL_new(context_);
+    SSL_set_fd(ssl_, fd_);
+    char byte = 0;
+    return SSL_connect(ssl_) == 1 && SSL_read(ssl_, &byte, 1) == 1;
+  }
+  /// What BASP sends ahead of a message of so many bytes.
+  void say_basp_header(std::uint32_t payload_bytes) {
+    std::array<unsigned char, 32> header{1}; // of a client's handshake
+    for (int i = 0; i < 4; ++i)
+      header[4 + i] = static_cast<unsigned char>(payload_bytes >> (24 - 8 * i));
+    BOOST_REQUIRE(SSL_write(ssl_, header.data(), header.size()) == header.size());
+  }
+  /// Sooner than BASP gives a silent peer up.
+  bool was_closed_in_tls() {
+    timeval limit{std::chrono::duration_cast<std::chrono::seconds>(link_silence_max).count() - 2,
+                  0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    std::array<char, 1024> rest{};
+    int got = 1;
+    while (got > 0)
+      got = SSL_read(ssl_, rest.data(), rest.size());
+    return SSL_get_error(ssl_, got) != SSL_ERROR_WANT_READ; // it was not the time limit
+  }
+
+private:
+  int fd_;
+  SSL_CTX* context_ = nullptr;
+  SSL* ssl_ = nullptr;
+};
+
+void says(const result<std::unique_ptr<caf::actor_system_config>>& opened, std::string_view words) {
+  BOOST_REQUIRE(!opened);
+  BOOST_TEST((opened.error().code() == errc::invalid_config));
+  BOOST_TEST(opened.error().message().find(words) != std::string::npos, opened.error().message());
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(cluster_link_system)
 
+// ---- who gets in --------------------------------------------------------------------------------
+
 BOOST_AUTO_TEST_CASE(two_systems_with_certificates_of_one_ca_reach_each_other) {
   authority ca;
-  node home{ca.config("home")}, worker{ca.config("worker")};
+  node home{ca.options("home")}, worker{ca.options("worker")};
   BOOST_TEST(worker.reaches(home.open()));
 }
 
@@ -125,64 +188,129 @@ BOOST_AUTO_TEST_CASE(an_encrypted_key_opens_with_its_passphrase) {
   ::unsetenv("TROUPE_TEST_PASSPHRASE");
   auto made = issue_cert(ca.dir, {.name = "home", .secret = secret}, now()).value();
   tls_files files{made.certificate, made.key, ca.dir / "ca.pem", secret};
-  node home{make_link_config({.tls = files}, now()).value()}, worker{ca.config("worker")};
+  node home{{.tls = files}}, worker{ca.options("worker")};
   BOOST_TEST(worker.reaches(home.open()));
 }
 
 BOOST_AUTO_TEST_CASE(whoever_has_no_certificate_of_the_ca_is_refused_and_the_others_are_served) {
   authority ca, other;
-  node home{ca.config("home")};
+  auto good = ca.issue("good"), bad = other.issue("bad");
+  node home{ca.options("home")};
   auto port = home.open();
+  BOOST_TEST(!stranger{port}.is_let_in(nullptr));
+  BOOST_TEST(!stranger{port}.is_let_in(&bad));
+  BOOST_TEST(!stranger{port}.is_let_in(&good, TLS1_2_VERSION));
+  BOOST_TEST(stranger{port}.is_let_in(&good));
+  stranger of_http{port};
+  of_http.say("GET / HTTP/1.1\r\n\r\n");
+  BOOST_TEST(of_http.was_closed());
   {
-    node anonymous{hostile_config(nullptr)};
-    BOOST_TEST(!anonymous.reaches(port));
+    node of_other_ca{other.options("worker")};
+    BOOST_TEST(!of_other_ca.reaches(port));
   }
   {
-    node stranger{other.config("worker")};
-    BOOST_TEST(!stranger.reaches(port));
+    node without_tls{plain};
+    BOOST_TEST(!without_tls.reaches(port));
   }
-  {
-    auto files = other.issue("credulous"); // its own certificate, and trust in our CA
-    files.authority = ca.dir / "ca.pem";
-    node credulous{hostile_config(&files)};
-    BOOST_TEST(!credulous.reaches(port));
-  }
-  {
-    node plain{plain_config()};
-    BOOST_TEST(!plain.reaches(port));
-  }
-  node worker{ca.config("worker")};
+  node worker{ca.options("worker")};
   BOOST_TEST(worker.reaches(port));
 }
 
 BOOST_AUTO_TEST_CASE(a_worker_refuses_a_home_that_its_ca_does_not_know) {
   authority ca, other;
-  node home{other.config("home")}, worker{ca.config("worker")};
+  node home{other.options("home")}, worker{ca.options("worker")};
   BOOST_TEST(!worker.reaches(home.open()));
 }
+
+BOOST_AUTO_TEST_CASE(a_megabyte_crosses_in_both_directions) {
+  authority ca;
+  node home{ca.options("home")}, worker{ca.options("worker")};
+  auto echo = home.system.spawn([](caf::event_based_actor*) -> caf::behavior {
+    return {[](const std::string& text) { return text; }};
+  });
+  auto port = open_door(home.system, echo, here, 0).value();
+  auto peer = worker.dial(port);
+  BOOST_REQUIRE(peer);
+  caf::scoped_actor self{worker.system};
+  for (std::size_t size : {1u, 40'000u, 1'000'000u}) {
+    std::string text(size, 'x'), back;
+    self->request(peer, patience, text)
+      .receive([&back](std::string& got) { back = std::move(got); }, [](caf::error&) {});
+    BOOST_TEST((back == text));
+  }
+  caf::anon_send_exit(echo, caf::exit_reason::user_shutdown);
+}
+
+// ---- what strangers can do ----------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(of_those_who_only_connect_the_oldest_make_room) {
+  authority ca;
+  node home{ca.options("home")};
+  auto port = home.open();
+  std::deque<stranger> silent;
+  for (std::size_t i = 0; i < limits::cluster_handshakes_max + 2; ++i)
+    silent.emplace_back(port);
+  BOOST_TEST(silent[0].was_closed());
+  BOOST_TEST(silent[1].was_closed());
+  node worker{ca.options("worker")};
+  BOOST_TEST(worker.reaches(port)); // it took the place of another one
+  BOOST_TEST(silent[2].was_closed());
+  auto good = ca.issue("good");
+  BOOST_TEST(silent.back().is_let_in(&good)); // it was not too late for it
+}
+
+BOOST_AUTO_TEST_CASE(those_who_have_shown_their_certificate_do_not_make_room) {
+  authority ca;
+  node home{ca.options("home")}, worker{ca.options("worker")};
+  auto port = home.open();
+  auto peer = worker.dial(port);
+  std::deque<stranger> silent;
+  for (std::size_t i = 0; i < limits::cluster_handshakes_max + 1; ++i)
+    silent.emplace_back(port);
+  BOOST_TEST(silent[0].was_closed());
+  BOOST_TEST(worker.is_answered_by(peer));
+}
+
+BOOST_AUTO_TEST_CASE(a_message_past_the_limit_closes_the_link_before_it_comes) {
+  authority ca;
+  auto good = ca.issue("good");
+  node home{ca.options("home")};
+  auto port = home.open();
+  stranger client{port};
+  BOOST_REQUIRE(client.is_let_in(&good));
+  client.say_basp_header(limits::cluster_basp_bytes_max + 1);
+  BOOST_TEST(client.was_closed_in_tls());
+  node worker{ca.options("worker")};
+  BOOST_TEST(worker.reaches(port));
+}
+
+BOOST_AUTO_TEST_CASE(files_are_read_once) {
+  authority ca;
+  auto files = ca.issue("home");
+  node home{{.tls = files}}, worker{ca.options("worker")};
+  auto port = home.open();
+  for (const auto& file : {files.certificate, files.key, files.authority})
+    fs::remove(file);
+  BOOST_TEST(worker.reaches(port));
+}
+
+// ---- set-up -------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(bad_files_are_refused_before_a_system_starts) {
   authority ca, other;
   auto files = ca.issue("worker");
   files.authority = other.dir / "ca.pem";
-  auto config = make_link_config({.tls = files}, now());
-  BOOST_REQUIRE(!config);
-  BOOST_TEST((config.error().code() == errc::invalid_config));
-  BOOST_TEST(config.error().message().find("not signed by this CA") != std::string::npos);
+  says(make_link_config({.tls = files}, now()), "not signed by this CA");
 }
 
 BOOST_AUTO_TEST_CASE(links_are_plain_only_when_asked_for) {
   authority ca;
-  auto none = make_link_config({}, now());
-  BOOST_REQUIRE(!none);
-  BOOST_TEST(none.error().message().find("no TLS files") != std::string::npos);
-  auto both = make_link_config({.tls = ca.issue("w"), .plain = true}, now());
-  BOOST_REQUIRE(!both);
-  BOOST_TEST(both.error().message().find("choose one") != std::string::npos);
+  says(make_link_config({}, now()), "no TLS files");
+  says(make_link_config({.tls = ca.issue("w"), .plain = true}, now()), "choose one");
 }
 
 BOOST_AUTO_TEST_CASE(plain_links_stay_on_this_host) {
-  node home{plain_config()}, worker{plain_config()};
+  node home{plain}, worker{plain};
   for (const auto* host : {"", "0.0.0.0", "::", "10.0.0.1", "128.0.0.1", "example.org"}) {
     auto opened = open_door(home.system, home.door, host, 0);
     BOOST_REQUIRE(!opened);
@@ -195,7 +323,8 @@ BOOST_AUTO_TEST_CASE(plain_links_stay_on_this_host) {
 }
 
 BOOST_AUTO_TEST_CASE(a_door_that_can_not_be_opened_is_an_error) {
-  node home{plain_config()};
+  authority ca;
+  node home{ca.options("home")};
   auto again = open_door(home.system, home.door, here, home.open());
   BOOST_REQUIRE(!again);
   BOOST_TEST(again.error().message().find("open 127.0.0.1:") != std::string::npos);
