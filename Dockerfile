@@ -12,7 +12,8 @@ RUN tools/compile release programs && cmake --install build/release --prefix /op
 FROM debian:12-slim
 RUN apt-get update \
  && apt-get install -y --no-install-recommends \
-      libcaf-core0.17 libcurl4 libfmt9 liblmdb0 libpq5 libspdlog1.10 libssl3 libxxhash0 libzstd1 \
+      libcaf-core0.17 libcaf-io0.17 libcaf-openssl0.17 libcurl4 libfmt9 liblmdb0 libpq5 libspdlog1.10 \
+      libsqlite3-0 libssl3 libxxhash0 libzstd1 \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --create-home --uid 10001 troupe \
  && install -d -o troupe -g troupe /data

@@ -51,7 +51,7 @@ struct task_done {
   task_ptr task;
 };
 
-/// A plain body ended on the blocking pool.
+/// A plain body ended on the blocking pool, or any in another process.
 struct body_done {
   task_ptr task;
 };

@@ -2,6 +2,7 @@
 #include "actors/node_actor.hpp"
 
 #include "actors/attempts.hpp"
+#include "actors/task_placer.hpp"
 #include "actors/tell.hpp"
 
 #include <caf/actor_cast.hpp>
@@ -98,6 +99,8 @@ bool node_actor::needs_pool(const detail::task_scope& task) const {
 void node_actor::start(task_ptr task) {
   card_->running = true;
   current_ = task;
+  if (task->for_home)
+    return run_here(std::move(task));
   if (task->attempt == 1 && tries_again(task->node->retry)) // others read the clock when asked
     task->first_attempt = std::chrono::system_clock::now();
   if (task->timeout.given()) {
@@ -108,6 +111,12 @@ void node_actor::start(task_ptr task) {
     if (task->timeout.idle.count() > 0)
       arm(task, task->timeout.idle);
   }
+  if (services_.elsewhere && !task->node->placement.local() && !task->call)
+    return run_elsewhere(std::move(task));
+  run_here(std::move(task));
+}
+
+void node_actor::run_here(task_ptr task) {
   if (task->node->body.coroutine)
     return start_coroutine(std::move(task));
   if (task->node->body.graph)
@@ -138,6 +147,15 @@ void node_actor::start_coroutine(task_ptr task) {
   auto body = body_; // start_body may end in go_on's state
   start_body(*body->task, body->ctx, body->body);
   go_on();
+}
+
+void node_actor::run_elsewhere(task_ptr task) {
+  task->began = steady_clock::now();
+  auto stop = services_.elsewhere->start(
+    services_, task, [self = caf::actor_cast<caf::actor>(this), card = card_, task] {
+      tell(self, *card, task->run->home, body_done{task});
+    });
+  task->inner_runs(std::move(stop));
 }
 
 void node_actor::start_graph(task_ptr task) {
@@ -187,7 +205,7 @@ std::function<void()> node_actor::waker(std::coroutine_handle<> at) {
 // A task that failed is tried again, or has failed for good.
 void node_actor::ended(task_ptr task) {
   task->host = nullptr;
-  if (task->status == task_status::failed && !task->run->given_up())
+  if (task->status == task_status::failed && !task->for_home && !task->run->given_up())
     if (auto delay = retry_delay(task->node->retry, task->attempt, *task->failure, draw())) {
       current_ = next_attempt(*task);
       auto again = [self = caf::actor_cast<caf::actor>(this), card = card_, next = current_] {

@@ -35,6 +35,8 @@ public:
 
 private:
   void start(task_ptr task);
+  void run_here(task_ptr task);
+  void run_elsewhere(task_ptr task);
   void start_blocking(task_ptr task);
   void start_coroutine(task_ptr task);
   void start_graph(task_ptr task);

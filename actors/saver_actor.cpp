@@ -6,6 +6,23 @@
 
 namespace troupe {
 
+void hand_over(saver& to, save_request request, save_ack when, std::shared_ptr<held_claim> claim,
+               std::function<void(result<void>)> done) {
+  auto answer = [claim, done = std::move(done)](result<void> how) {
+    if (claim)
+      claim->save_answered();
+    done(std::move(how));
+  };
+  if (claim && claim->revoked)
+    return answer(error{errc::conflict, "store a step of thread `" + request.ref.thread_id
+                                          + "`: another run has begun on it"});
+  try {
+    to.submit(std::move(request), when, answer);
+  } catch (const std::exception& e) { // else the actor dies, and all runs wait for ever
+    answer(error{errc::storage_failed, std::string{"save: the saver threw: "} + e.what()});
+  }
+}
+
 saver_actor::saver_actor(caf::actor_config& cfg, roster& actors, card_ptr card,
                          std::shared_ptr<saver> saver)
   : caf::event_based_actor(cfg),
@@ -18,22 +35,13 @@ caf::behavior saver_actor::make_behavior() {
     taken(*card_);
     crash_point("saver.ordered");
     auto answer = [to = order.reply_to, card = order.reply_card, home = order.home,
-                   ticket = order.ticket, claim = order.claim](result<void> how) {
-      if (claim)
-        claim->save_answered();
+                   ticket = order.ticket](result<void> how) {
       save_done done{ticket, std::nullopt};
       if (!how)
         done.failure = how.error();
       tell(to, *card, home, std::move(done));
     };
-    if (order.claim && order.claim->revoked)
-      return answer(error{errc::conflict, "store a step of thread `" + order.request->ref.thread_id
-                                            + "`: another run has begun on it"});
-    try {
-      saver_->submit(std::move(*order.request), order.when, answer);
-    } catch (const std::exception& e) { // else this actor dies, and all runs wait for ever
-      answer(error{errc::storage_failed, std::string{"save: the saver threw: "} + e.what()});
-    }
+    hand_over(*saver_, std::move(*order.request), order.when, order.claim, std::move(answer));
   }};
 }
 

@@ -8,6 +8,14 @@
 
 namespace troupe {
 
+/// Hands a request of a run with this claim (null: there is none) to the saver. The claim was told
+/// that something is handed over (save_begins), and is told when it was answered, right before
+/// `done` is called, from any thread.
+/// Errors: given to `done`: as saver::submit; conflict when another run took over; storage_failed
+///         for a saver that throws.
+void hand_over(saver& to, save_request request, save_ack when, std::shared_ptr<held_claim> claim,
+               std::function<void(result<void>)> done);
+
 class saver_actor : public caf::event_based_actor {
 public:
   saver_actor(caf::actor_config& cfg, roster& actors, card_ptr card, std::shared_ptr<saver> saver);

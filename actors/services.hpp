@@ -17,6 +17,8 @@ struct saver_link {
   card_ptr card;
 };
 
+class task_placer; // actors/task_placer.hpp
+
 struct services {
   explicit services(std::size_t blocking_threads) : pool{blocking_threads} {}
 
@@ -24,6 +26,7 @@ struct services {
   blocking_pool pool;
   timer clock;
   std::shared_ptr<saver_link> saver; // the runtime's own; null without one
+  task_placer* elsewhere = nullptr;  // of placed tasks; null: they run here
 };
 
 } // namespace troupe

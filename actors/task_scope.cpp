@@ -48,6 +48,7 @@ task_ptr next_attempt(const detail::task_scope& failed) {
   next->stop = failed.stop;
   next->spread = failed.spread;
   next->sent = failed.sent;
+  next->for_home = failed.for_home;
   next->input = failed.input;
   next->whole = failed.whole;
   next->route_cells = failed.route_cells;

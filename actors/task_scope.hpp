@@ -52,6 +52,7 @@ struct task_scope : std::enable_shared_from_this<task_scope> {
   std::int64_t stop = 0;     // the step the recursion limit ends at
   bool spread = false;       // of a graph: worth another thread
   bool sent = false;         // started by a send
+  bool for_home = false;     // of another process, which decides about its attempts and time
   state_view input;
   value whole; // the input as stream modes show it; only when they are read
   std::vector<std::pair<channel_index, channel_cell>> route_cells; // what routes read, frozen

@@ -2,60 +2,13 @@
 //
 // A file is a fresh store of the LMDB saver on a local disk, opened before the clock starts.
 
-#include "bench/graphs.hpp"
+#include "bench/fresh_store.hpp"
 
-#include <troupe/keyring.hpp>
-
-#include <memory>
-#include <optional>
 #include <utility>
 
 namespace troupe::bench {
 
 namespace {
-
-enum class medium { memory, file, uncompressed_file, encrypted_file };
-
-lmdb_saver_options options_of(medium where) {
-  if (where == medium::uncompressed_file)
-    return {.compress_bytes_min = SIZE_MAX};
-  if (where == medium::encrypted_file)
-    return {.keyring = keyring::from_text("bench " + std::string(64, '5')).value()};
-  return {};
-}
-
-/// A runtime with a new, empty saver and, for a file, its directory.
-class fresh_store {
-public:
-  explicit fresh_store(medium where) {
-    if (where != medium::memory) {
-      dir_.emplace();
-      store_ = open_lmdb_saver(dir_->path() / "data", options_of(where)).value();
-    } else {
-      store_ = make_memory_saver();
-    }
-    machine_ = std::make_unique<runtime>(runtime_options{.saver = store_});
-    // The clock is for a runtime at work, not for its threads' first steps. This run stores
-    // nothing.
-    machine_->load(chain3({.checkpointer = troupe::checkpointing::none}))
-      .invoke(zero(), new_run(durability::exit));
-  }
-
-  app<> load(const compiled_graph& graph) { return machine_->load(graph); }
-  std::size_t checkpoints() { return stored_checkpoints(*store_); }
-
-  /// Closes the store and gives the size of its files.
-  std::uintmax_t close() {
-    machine_.reset();
-    store_.reset();
-    return store_bytes(dir_->path());
-  }
-
-private:
-  std::optional<scratch_dir> dir_; // outlives what is open in it
-  std::shared_ptr<saver> store_;
-  std::unique_ptr<runtime> machine_;
-};
 
 // ---- loops, each with a saver of its own --------------------------------------------------------
 
@@ -79,26 +32,39 @@ loop appending(std::int64_t end) {
   return {append_loop(end), no_items(), expect_output, static_cast<std::size_t>(end)};
 }
 
-/// Microseconds of one run.
-double run_loop(const loop& work, durability d, fresh_store& store) {
+/// What one run took.
+timing run_loop(const loop& work, durability d, fresh_store& store) {
   auto graph = store.load(work.graph);
   auto config = new_run(d);
   run_result result;
-  auto us = time_us([&] { result = graph.invoke(work.input, config); });
+  auto took = time_with_cpu([&] { result = graph.invoke(work.input, config); });
   work.expect_output(result.value());
   auto count = store.checkpoints();
   if (d == durability::exit)
     expect(count == 1, "the number of checkpoints");
   else
     expect(count == work.steps + 1 || count == work.steps + 2, "the number of checkpoints");
-  return us;
+  return took;
+}
+
+/// Says also what a step's share of the samples is: one that does not change with the number of
+/// steps is O(1) a step.
+void add_share_of_a_step(figure& to, const std::string& name, const std::vector<double>& samples,
+                         const loop& work) {
+  to.further.emplace_back(name + "_per_step", median(samples) / static_cast<double>(work.steps));
 }
 
 figure time_loop(const sampler& sample, const loop& work, durability d, medium where) {
-  return sample.each([&work, d, where] {
+  std::vector<double> cpu_us;
+  auto out = sample.each([&] {
     fresh_store store{where};
-    return run_loop(work, d, store);
+    auto took = run_loop(work, d, store);
+    cpu_us.push_back(took.cpu_us);
+    return took.us;
   });
+  add_share_of_a_step(out, "us", out.samples, work);
+  add_share_of_a_step(out, "cpu_us", cpu_us, work);
+  return out;
 }
 
 figure measure_loop(const sampler& sample, const loop& work, durability d, medium where) {
@@ -107,7 +73,9 @@ figure measure_loop(const sampler& sample, const loop& work, durability d, mediu
     run_loop(work, d, store);
     return static_cast<double>(store.close());
   };
-  return sample.exactly(runs_min, one, "bytes");
+  auto out = sample.exactly(runs_min, one, "bytes");
+  add_share_of_a_step(out, "bytes", out.samples, work);
+  return out;
 }
 
 void add_loops(workloads& all, const std::string& name, loop (*make)(std::int64_t),
@@ -208,7 +176,7 @@ void add_durability(workloads& all) {
     add_memory_loop(all, "counter_loop_1000_memory_" + ending, counting, 1000, d);
     add_loops(all, "counter_loop_1000_file_" + ending, counting, 1000, d);
   }
-  for (int end : {100, 300, 1000}) {
+  for (int end : {100, 300, 1000, 10'000}) {
     auto name = "append_loop_" + std::to_string(end);
     add_memory_loop(all, name + "_memory", appending, end, durability::sync);
     add_loops(all, name + "_file", appending, end, durability::sync);

@@ -4,6 +4,7 @@
 
 #include <linux/magic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -19,11 +20,6 @@ std::string number(double x, const std::string& unit) {
   auto digits = unit != "us" ? 0 : x < 1 ? 5 : x < 1000 ? 3 : 1;
   std::snprintf(text, sizeof text, "%.*f", digits, x);
   return text;
-}
-
-double median(std::vector<double> sorted) {
-  auto half = sorted.size() / 2;
-  return sorted.size() % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 }
 
 bool in_memory(const std::filesystem::path& dir) {
@@ -43,6 +39,18 @@ std::filesystem::path local_disk() {
 
 } // namespace
 
+double median(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  auto half = samples.size() / 2;
+  return samples.size() % 2 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
+}
+
+double cpu_now_us() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
+}
+
 std::string to_line(const workload& work, const figure& result) {
   auto sorted = result.samples;
   std::sort(sorted.begin(), sorted.end());
@@ -51,6 +59,8 @@ std::string to_line(const workload& work, const figure& result) {
               + number(sorted.front(), unit) + R"(, "median": )" + number(median(sorted), unit)
               + R"(, "max": )" + number(sorted.back(), unit) + R"(, "runs": )"
               + std::to_string(sorted.size());
+  for (const auto& [name, what] : result.further)
+    line += ", \"" + name + "\": " + number(what, "us");
   if (!work.variant.empty())
     line += R"(, "variant": ")" + work.variant + '"';
   if (!work.name.starts_with("floor_"))

@@ -16,11 +16,16 @@
 namespace troupe::bench {
 
 /// What one line reports.
-/// Shape:  `unit` is us, bytes or per_s; `samples` is not empty.
+/// Shape:  `unit` is us, bytes or per_s; `samples` is not empty. `further`: what else the line
+///         says, each with its unit in the name.
 struct figure {
   std::vector<double> samples;
   std::string unit = "us";
+  std::vector<std::pair<std::string, double>> further = {};
 };
+
+/// Errors: `samples` may not be empty.
+double median(std::vector<double> samples);
 
 inline constexpr std::size_t runs_min = 3;
 inline constexpr std::size_t runs_max_default = 25;
@@ -37,6 +42,18 @@ template <class F> double time_us(F&& run) {
   auto from = std::chrono::steady_clock::now();
   run();
   return microseconds(std::chrono::steady_clock::now() - from);
+}
+
+/// Units: microseconds; `cpu_us` of all threads of this process: on a busy machine it says more.
+struct timing {
+  double us;
+  double cpu_us;
+};
+double cpu_now_us();
+template <class F> timing time_with_cpu(F&& run) {
+  auto cpu_from = cpu_now_us();
+  auto us = time_us(std::forward<F>(run));
+  return {us, cpu_now_us() - cpu_from};
 }
 
 /// Keeps the compiler from dropping the work that made `x`.
@@ -59,7 +76,7 @@ public:
   /// As each(), this many samples whatever the time.
   template <class F> figure exactly(std::size_t runs, F one, std::string unit = "us") const {
     one();
-    figure out{{}, std::move(unit)};
+    figure out{{}, std::move(unit), {}};
     for (runs = std::min(runs, runs_max_); runs > 0; --runs)
       out.samples.push_back(one());
     return out;
@@ -99,7 +116,7 @@ private:
   }
 
   template <class F> figure collect(F& one, std::size_t runs, std::string unit) const {
-    figure out{{}, std::move(unit)};
+    figure out{{}, std::move(unit), {}};
     auto at_most = std::min(runs, runs_max_);
     auto at_least = std::min(runs_min, at_most);
     auto from = std::chrono::steady_clock::now();
@@ -113,12 +130,13 @@ private:
   std::size_t runs_max_;
 };
 
-/// One line of results. Two workloads of one name differ in `variant`.
+/// One line of results. Two workloads of one name differ in `variant`. What is long takes minutes.
 /// Errors: `run` throws what its graph throws, and wrong_result.
 struct workload {
   std::string name;
   std::function<figure(const sampler&)> run;
   std::string variant = {};
+  bool is_long = false;
 };
 
 using workloads = std::vector<workload>;
@@ -128,16 +146,34 @@ void add_engine(workloads& all);
 void add_fan_out(workloads& all);
 void add_subgraphs(workloads& all);
 void add_wide(workloads& all);
+void add_react(workloads& all);
 void add_durability(workloads& all);
+void add_many_runs(workloads& all);
 void add_reading(workloads& all);
 void add_codec(workloads& all);
 void add_process(workloads& all);
+void add_endurance(workloads& all);
 void add_machine_floors(workloads& all);
 void add_caf_floors(workloads& all);
 void add_storage_floors(workloads& all);
 
 /// Does what the program does as a child of its own; gives the exit status.
 int run_child(std::string_view job);
+
+/// Runs this program again as a child that does one job, and gives the numbers it printed.
+/// Errors: throws std::runtime_error, and wrong_result when it fails or prints something else.
+std::vector<double> numbers_from_child(const std::string& job, std::size_t count);
+
+/// The job that prints the memory of a run behind a slow saver; see endurance.cpp.
+inline constexpr std::string_view slow_saver_job = "slow_saver";
+void print_memory_behind_slow_saver();
+
+/// Units: bytes of this process that are in memory; `anonymous`: without those of files.
+struct memory_in_use {
+  double resident = 0;
+  double anonymous = 0;
+};
+memory_in_use memory_now();
 
 /// The result of a workload is not what it must be.
 class wrong_result : public std::runtime_error {

@@ -19,10 +19,13 @@ troupe::bench::workloads all_workloads() {
   troupe::bench::add_fan_out(all);
   troupe::bench::add_subgraphs(all);
   troupe::bench::add_wide(all);
+  troupe::bench::add_react(all);
   troupe::bench::add_durability(all);
+  troupe::bench::add_many_runs(all);
   troupe::bench::add_reading(all);
   troupe::bench::add_codec(all);
   troupe::bench::add_process(all);
+  troupe::bench::add_endurance(all);
   troupe::bench::add_machine_floors(all);
   troupe::bench::add_caf_floors(all);
   troupe::bench::add_storage_floors(all);
@@ -70,10 +73,12 @@ int main(int argc, char** argv) {
 
   CLI::App arguments{"Times troupe's workloads and the floors of this machine, a JSON line each."};
   bool only_list = false;
+  bool long_too = false;
   std::string filter;
   std::string file;
   std::size_t runs_max = troupe::bench::runs_max_default;
   arguments.add_flag("--list", only_list, "Print the names of the workloads and run none");
+  arguments.add_flag("--long", long_too, "Workloads that take minutes, too");
   arguments.add_option("--filter", filter,
                        "Only workloads whose name this regular expression finds");
   arguments.add_option("--json", file, "Write the lines to this file, too");
@@ -84,8 +89,8 @@ int main(int argc, char** argv) {
   auto chosen = all_workloads();
   try {
     std::regex wanted{filter};
-    std::erase_if(chosen, [&wanted](const troupe::bench::workload& work) {
-      return !std::regex_search(work.name, wanted);
+    std::erase_if(chosen, [&wanted, long_too](const troupe::bench::workload& work) {
+      return (work.is_long && !long_too) || !std::regex_search(work.name, wanted);
     });
   } catch (const std::regex_error& e) {
     std::cerr << "troupe-bench: --filter: " << e.what() << ": " << filter << '\n';

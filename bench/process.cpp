@@ -10,10 +10,11 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <iterator>
+#include <sstream>
 
 extern char** environ;
 
@@ -57,7 +58,7 @@ child_result run_process(const std::string& job) {
   });
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
-  char text[64];
+  char text[256];
   auto count = read(ends[0], text, sizeof text);
   close(ends[0]);
   if (failed)
@@ -67,18 +68,13 @@ child_result run_process(const std::string& job) {
 }
 
 double bytes_from_process(const std::string& job) {
-  auto bytes = std::strtod(run_process(job).output.c_str(), nullptr);
-  expect(bytes > 0, "the figure of a child");
-  return bytes;
+  return numbers_from_child(job, 1)[0];
 }
 
 // ---- the child ----------------------------------------------------------------------------------
 
 double resident_bytes() {
-  std::size_t size = 0;
-  std::size_t resident = 0;
-  std::ifstream{"/proc/self/statm"} >> size >> resident;
-  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  return memory_now().resident;
 }
 
 /// The peak of this process alone: what getrusage() tells counts the parent's, too.
@@ -151,6 +147,24 @@ double idle_thread_bytes() {
 
 } // namespace
 
+std::vector<double> numbers_from_child(const std::string& job, std::size_t count) {
+  std::istringstream output{run_process(job).output};
+  std::vector<double> numbers{std::istream_iterator<double>{output}, {}};
+  expect(numbers.size() == count, "the figures of a child");
+  for (auto number : numbers)
+    expect(number > 0, "a figure of a child");
+  return numbers;
+}
+
+memory_in_use memory_now() {
+  std::size_t size = 0;
+  std::size_t resident = 0;
+  std::size_t shared = 0; // pages of files
+  std::ifstream{"/proc/self/statm"} >> size >> resident >> shared;
+  auto page = static_cast<double>(sysconf(_SC_PAGESIZE));
+  return {static_cast<double>(resident) * page, static_cast<double>(resident - shared) * page};
+}
+
 int run_child(std::string_view job) {
   try {
     if (job == "first_invoke")
@@ -161,6 +175,8 @@ int run_child(std::string_view job) {
       std::printf("%.0f\n", compiled_graph_bytes());
     else if (job == "idle_thread")
       std::printf("%.0f\n", idle_thread_bytes());
+    else if (job == slow_saver_job)
+      print_memory_behind_slow_saver();
     else
       return 2;
     return 0;

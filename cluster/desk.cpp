@@ -113,6 +113,8 @@ void desk::heard(link_number link, message what, instant now) {
     hand_on(s, call->issue, std::move(*call));
   else if (auto* credit = std::get_if<part_credit>(&what))
     hand_on(s, credit->issue, *credit);
+  else if (auto* drained = std::get_if<task_drain>(&what))
+    hand_on(s, drained->issue, *drained);
   else if (auto* asked = std::get_if<drain_request>(&what))
     drain(asked->why);
   else

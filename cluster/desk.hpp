@@ -48,7 +48,7 @@ public:
   /// The worker drains: a group stops at its next step border → given_back. Others go on to their
   /// end.
   virtual void give_back(local_task task) = 0;
-  /// A save_answer, call_answer or part_credit for it.
+  /// A save_answer, call_answer, part_credit or task_drain for it.
   virtual void pass_on(local_task task, message what) = 0;
   virtual void report(cluster_event what) = 0;
   /// The last task is gone, and so are the links.

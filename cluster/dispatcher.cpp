@@ -167,7 +167,8 @@ void dispatcher::issue_to(const worker_view& to, task_number number, instant now
     const auto& r = runs_.at(t.run);
     host_.send(w.link, run_opened{.run = t.run, .graph = r.graph.hash, .facts = r.facts});
   }
-  if (!std::exchange(t.placed, true))
+  bool again = std::exchange(t.placed, true);
+  if (!again)
     placing_.note(now - t.submitted);
   t.issue = ++last_issue_;
   issues_[t.issue] = {.task = number, .on = &w, .sent = now};
@@ -175,10 +176,12 @@ void dispatcher::issue_to(const worker_view& to, task_number number, instant now
   ++w.view.running;
   ++w.orders;
   ++counts_.orders;
-  host_.send(
-    w.link,
-    task_order{
-      .issue = t.issue, .run = t.run, .task_id = t.task_id, .node = t.node, .task = t.content});
+  host_.send(w.link, task_order{.issue = t.issue,
+                                .run = t.run,
+                                .task_id = t.task_id,
+                                .node = t.node,
+                                .task = t.content,
+                                .again = again});
 }
 
 void dispatcher::place_waiting(line& at, instant now) {

@@ -81,6 +81,8 @@ public:
   /// worker had been lost.
   void accepted(task_number task);
   void rejected(task_number task, const error& why, instant now);
+  /// Its run drains. To be said again, until the task ended: it may be handed out again meanwhile.
+  void drain(task_number task, const std::string& why);
   /// Sends a save_answer, call_answer or part_credit, if its issue is still the task's.
   void reply(message what);
 

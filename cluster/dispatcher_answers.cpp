@@ -97,6 +97,14 @@ void dispatcher::hand_on(worker& w, issue_number number, message what) {
     host_.pass_on(out->task, std::move(what));
 }
 
+void dispatcher::drain(task_number task, const std::string& why) {
+  auto at = tasks_.find(task);
+  if (at == tasks_.end() || at->second.issue == 0)
+    return;
+  const auto& t = at->second;
+  host_.send(issues_.at(t.issue).on->link, task_drain{t.issue, why});
+}
+
 void dispatcher::reply(message what) {
   issue_number number = 0;
   if (auto* save = std::get_if<save_answer>(&what))

@@ -62,8 +62,8 @@ heartbeat heartbeat_log::next(instant now, std::uint32_t running) {
   auto held = heard_ == 0 ? nanoseconds{0} : now - heard_at_;
   return {.number = number_,
           .answers = heard_,
-          .held = std::chrono::duration_cast<std::chrono::microseconds>(held),
-          .running = running};
+          .running = running,
+          .held = std::chrono::duration_cast<std::chrono::microseconds>(held)};
 }
 
 std::optional<instant> heartbeat_log::heard(const heartbeat& what, instant now) {

@@ -4,7 +4,7 @@
 //
 //   worker ── hello ──▶ home          ── welcome | refusal ──▶ worker
 //   both   ── heartbeat ──▶ the other
-//   home   ── run_opened, task_order, task_stop, run_closed ──▶ worker
+//   home   ── run_opened, task_order, task_stop, task_drain, run_closed ──▶ worker
 //   worker ── task_outcome | task_refused ──▶ home
 //   worker ── save_order, call_order ──▶ home      ── save_answer, call_answer ──▶ worker
 //   worker ── task_part, task_sign ──▶ home        ── part_credit ──▶ worker
@@ -77,8 +77,8 @@ struct refusal {
 struct heartbeat {
   std::uint64_t number = 0;
   std::uint64_t answers = 0;
-  std::chrono::microseconds held{0};
   std::uint32_t running = 0; // tasks of the worker, for all homes; of a home 0
+  std::chrono::microseconds held{0};
 };
 
 /// What the tasks of one run share. Comes before the first task of the run on this link.
@@ -96,11 +96,17 @@ struct task_order {
   std::uint64_t run = 0;
   std::string task_id;
   std::string node;
-  bytes task = {}; // see remote_task.hpp
+  bytes task = {};    // see remote_task.hpp
+  bool again = false; // it was handed out before
 };
 /// Nobody waits for the task any more. Its place is free when the worker has answered the order.
 struct task_stop {
   issue_number issue = 0;
+};
+/// Its run drains: a group ends at its next step border, with graph_drained.
+struct task_drain {
+  issue_number issue = 0;
+  std::string why;
 };
 struct task_outcome {
   issue_number issue = 0;
@@ -140,10 +146,11 @@ struct call_answer {
   bytes answer = {};
 };
 
-/// A part for the readers of the home's run.
+/// A part for the readers of the home's run. `from_body`: the body waits for a slow reader.
 struct task_part {
   issue_number issue = 0;
   bytes part = {};
+  bool from_body = false;
 };
 /// So many parts of the task were taken by readers.
 struct part_credit {
@@ -172,6 +179,6 @@ struct status_reply {
 using message = std::variant<hello, welcome, refusal, heartbeat, run_opened, run_closed, task_order,
                              task_stop, task_outcome, task_refused, save_order, save_answer,
                              call_order, call_answer, task_part, part_credit, task_sign, draining,
-                             status_request, drain_request, status_reply>;
+                             status_request, drain_request, status_reply, task_drain>;
 
 } // namespace troupe::cluster

@@ -1,4 +1,4 @@
-// Pruning in the background.
+// Pruning and sweeping in the background.
 #include "coordinator/background_pruner.hpp"
 
 #include "persistence/timestamp_text.hpp"
@@ -18,6 +18,15 @@ bool is_too_old(const std::string& ts, const pruning& how,
     return false; // older than 1970
   auto oldest = now.time_since_epoch() - *how.thread_ttl;
   return ts < timestamp_text(std::chrono::duration_cast<std::chrono::microseconds>(oldest).count());
+}
+
+// A saver or a store that is not ours may throw.
+template <class Fn> result<void> caught(Fn fn) {
+  try {
+    return fn();
+  } catch (const std::exception& e) {
+    return error{errc::storage_failed, e.what()};
+  }
 }
 
 std::string counted(std::size_t n, const char* what) {
@@ -53,16 +62,18 @@ upkeep_plan plan_upkeep(std::vector<thread_info> threads, const pruning& how,
   return out;
 }
 
-background_pruner::background_pruner(pruning how, std::shared_ptr<saver> store,
+background_pruner::background_pruner(pruning how, std::shared_ptr<saver> threads,
+                                     std::shared_ptr<store> items,
                                      std::shared_ptr<thread_turns> turns, logger log, logger warn)
   : how_{std::move(how)},
-    store_{std::move(store)},
+    threads_{std::move(threads)},
+    items_{std::move(items)},
     turns_{std::move(turns)},
     log_{std::move(log)},
     warn_{std::move(warn)} {}
 
 void background_pruner::start() {
-  thread_ = std::thread{[this] { run(); }};
+  worker_ = std::thread{[this] { run(); }};
 }
 
 void background_pruner::stop() {
@@ -71,8 +82,8 @@ void background_pruner::stop() {
     stopping_ = true;
   }
   wake_.notify_all();
-  if (thread_.joinable())
-    thread_.join();
+  if (worker_.joinable())
+    worker_.join();
 }
 
 void background_pruner::run() {
@@ -88,16 +99,16 @@ void background_pruner::run() {
 
 void background_pruner::round(clock::time_point now) {
   removed done;
-  try {
-    report(look_after_all(now, done), done);
-  } catch (const std::exception& e) { // of a saver that is not ours
-    report(error{errc::storage_failed, e.what()}, done);
-  }
+  auto threads = caught([&] { return look_after_threads(now, done); });
+  auto items = caught([&] { return sweep_items(done); });
+  report(threads ? items : threads, done);
 }
 
 // One thread that fails keeps no other one from its turn; the first failure is told.
-result<void> background_pruner::look_after_all(clock::time_point now, removed& done) {
-  auto threads = store_->threads();
+result<void> background_pruner::look_after_threads(clock::time_point now, removed& done) {
+  if (!threads_)
+    return {};
+  auto threads = threads_->threads();
   if (!threads)
     return threads.error();
   auto plan = plan_upkeep(std::move(*threads), how_, now);
@@ -122,6 +133,18 @@ result<void> background_pruner::look_after_all(clock::time_point now, removed& d
   return all;
 }
 
+// Which items are over, the store's own clock says.
+result<void> background_pruner::sweep_items(removed& done) {
+  for (auto goes_on = items_ != nullptr; goes_on && !stopping_;) {
+    auto swept = items_->sweep(limits::store_sweep_items_max);
+    if (!swept)
+      return swept.error();
+    done.items += *swept;
+    goes_on = *swept >= limits::store_sweep_items_max;
+  }
+  return {};
+}
+
 // With the thread's turn in hand it is looked at again: a run may have been on it meanwhile.
 result<void> background_pruner::remove(const thread_info& thread, clock::time_point now,
                                        removed& done) {
@@ -129,19 +152,19 @@ result<void> background_pruner::remove(const thread_info& thread, clock::time_po
   auto begins = turns_->begin(thread.thread_id, turn, multitask_strategy::reject);
   if (!begins || !*begins)
     return {};
-  auto newest = store_->get_tuple({thread.thread_id, "", ""});
+  auto newest = threads_->get_tuple({thread.thread_id, "", ""});
   if (!newest)
     return newest.error();
   if (*newest && !is_too_old((*newest)->checkpoint.ts, how_, now))
     return {};
-  auto gone = store_->delete_thread(thread.thread_id);
+  auto gone = threads_->delete_thread(thread.thread_id);
   if (gone)
     ++done.threads;
   return gone;
 }
 
 result<void> background_pruner::prune(const thread_info& thread, removed& done) {
-  auto report = store_->prune({thread.thread_id}, how_.keep);
+  auto report = threads_->prune({thread.thread_id}, how_.keep);
   if (!report)
     return report.error();
   if (*report == prune_report{})
@@ -155,6 +178,8 @@ void background_pruner::report(const result<void>& how, const removed& done) {
     log_("pruned: " + counted(done.threads, "old thread") + " deleted, "
          + counted(done.within.checkpoints, "checkpoint") + " and "
          + counted(done.within.values, "value") + " removed");
+  if (done.items != 0)
+    log_("swept: " + counted(done.items, "item") + " of the long-term store removed");
   auto failure = how ? std::string{} : how.error().message();
   if (!failure.empty() && failure != last_failure_)
     warn_("prune in the background: " + failure + "; tried again with the next round");

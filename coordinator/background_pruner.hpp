@@ -1,8 +1,10 @@
-// Pruning and deleting threads by themselves, on a thread of their own.
+// Pruning and deleting threads, and sweeping the long-term store, by themselves, on a thread of
+// their own.
 //
 // Invariants:
 //  - A thread is deleted only while its turn is held here: no run of this runtime is on it.
-//  - The saver is asked for one thread at a time, so that the end waits for one at most.
+//  - The saver is asked for one thread at a time, the store for a piece of a sweep, so that the end
+//    waits for one at most.
 #pragma once
 
 #include "coordinator/thread_turns.hpp"
@@ -42,32 +44,36 @@ public:
   using logger = std::function<void(const std::string&)>;
 
   /// Does nothing until it is started.
-  /// Shape:  `log` gets a line for each round that removed something, `warn` one for each failure
-  ///         that is not that of the round before.
-  background_pruner(pruning how, std::shared_ptr<saver> store, std::shared_ptr<thread_turns> turns,
-                    logger log, logger warn);
+  /// Shape:  `threads` or `items` may be null: then there is nothing to do of that kind. `log` gets
+  ///         a line for each round that removed something, `warn` one for each failure that is not
+  ///         that of the round before.
+  background_pruner(pruning how, std::shared_ptr<saver> threads, std::shared_ptr<store> items,
+                    std::shared_ptr<thread_turns> turns, logger log, logger warn);
   ~background_pruner() { stop(); }
 
   void start();
-  /// Ends the thread, after what it is doing to one thread.
+  /// Ends the thread, after what it is doing to one thread or a piece of the store.
   void stop();
 
-  /// One round. Thread: one at a time. Blocks: on the saver.
+  /// One round. Thread: one at a time. Blocks: on the saver and the store.
   void round(clock::time_point now);
 
 private:
   struct removed {
     std::size_t threads = 0;
     prune_report within;
+    std::size_t items = 0; // of the store, whose time was over
   };
   void run();
-  result<void> look_after_all(clock::time_point now, removed& done);
+  result<void> look_after_threads(clock::time_point now, removed& done);
+  result<void> sweep_items(removed& done);
   result<void> remove(const thread_info& thread, clock::time_point now, removed& done);
   result<void> prune(const thread_info& thread, removed& done);
   void report(const result<void>& how, const removed& done);
 
   const pruning how_;
-  const std::shared_ptr<saver> store_;
+  const std::shared_ptr<saver> threads_;
+  const std::shared_ptr<store> items_;
   const std::shared_ptr<thread_turns> turns_;
   const logger log_, warn_;
   /// Threads of which nothing went: as long as they stay so, nothing will.
@@ -77,7 +83,7 @@ private:
   std::mutex mutex_;
   std::condition_variable wake_;
   std::atomic<bool> stopping_{false};
-  std::thread thread_;
+  std::thread worker_;
 };
 
 } // namespace troupe

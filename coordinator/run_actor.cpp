@@ -164,9 +164,13 @@ run_actor::node_child& run_actor::idle_child(detail::task_scope& task) {
   return children.all[task.child];
 }
 
+bool run_actor::placed(const detail::task_scope& task) const {
+  return group_->shared->elsewhere && !task.node->placement.local();
+}
+
 bool run_actor::runs_inline(const detail::task_scope& task, node_index node) const {
   const auto& body = task.node->body;
-  if (body.coroutine || body.graph || task.call || task.node->lane != lane::standard
+  if (body.coroutine || body.graph || task.call || task.node->lane != lane::standard || placed(task)
       || inline_depth_ >= inline_steps_max || task.node->retry.given() || task.timeout.given()
       || shared_->config.step_timeout.count() > 0 || shared_->wants(stream_mode::custom)
       || shared_->wants(stream_mode::messages))
@@ -212,7 +216,7 @@ void run_actor::task_came_back(const task_ptr& task) {
   }
   if (!task->call) {
     group_->times->add(task->index, task->took);
-    if (task->node->lane == lane::standard && !task->node->body.graph
+    if (task->node->lane == lane::standard && !task->node->body.graph && !placed(*task)
         && group_->times->report_slow(task->index, task->took))
       log_warning("node `" + task->node->name + "` held a thread for "
                   + std::to_string(task->took.count() / 1'000'000)

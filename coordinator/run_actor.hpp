@@ -88,6 +88,7 @@ private:
   void begin(begin_run& order);
   void task_came_back(const task_ptr& task);
   void child_died(const caf::down_msg& down);
+  bool placed(const detail::task_scope& task) const;
   bool runs_inline(const detail::task_scope& task, node_index node) const;
   void run_inline(const task_ptr& task, node_index node);
   node_children& children_of(const detail::task_scope& task);

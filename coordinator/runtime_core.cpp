@@ -9,6 +9,7 @@
 #include "coordinator/background_pruner.hpp"
 #include "persistence/timestamp_text.hpp"
 
+#include <troupe/cluster.hpp>
 #include <troupe/keyring.hpp>
 
 #include <caf/send.hpp>
@@ -28,22 +29,32 @@ std::unique_ptr<caf::actor_system_config> make_config(const runtime_options& opt
   return config;
 }
 
-std::shared_ptr<saver> make_saver(const runtime_options& options) {
+// The keys of the data directory. Null where there is none.
+std::shared_ptr<const keyring> find_keys(const runtime_options& options) {
+  auto opens_nothing = options.saver && options.store;
+  if (options.keyring || options.data_dir.empty() || opens_nothing)
+    return options.keyring;
+  return keyring::from_environment().value();
+}
+
+std::shared_ptr<saver> make_saver(const runtime_options& options,
+                                  std::shared_ptr<const keyring> keys) {
   if (options.prune) {
     check_pruning(*options.prune).value();
-    if (!options.saver && options.data_dir.empty())
-      throw error{errc::invalid_config, "runtime_options::prune: there is no saver to prune"};
+    if (!options.saver && !options.store && options.data_dir.empty())
+      throw error{errc::invalid_config,
+                  "runtime_options::prune: there is neither a saver nor a store to look after"};
   }
   if (options.saver || options.data_dir.empty())
     return options.saver;
-  auto keys = options.keyring ? options.keyring : keyring::from_environment().value();
   return open_lmdb_saver(options.data_dir, {.keyring = std::move(keys)}).value();
 }
 
-std::shared_ptr<store> make_store(const runtime_options& options) {
+std::shared_ptr<store> make_store(const runtime_options& options,
+                                  std::shared_ptr<const keyring> keys) {
   if (options.store || options.data_dir.empty())
     return options.store;
-  return open_lmdb_store(options.data_dir).value();
+  return open_lmdb_store(options.data_dir, {.keyring = std::move(keys)}).value();
 }
 
 } // namespace
@@ -54,9 +65,14 @@ std::string now_text() {
 }
 
 runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& options)
-  : saver_{make_saver(options)},
-    store_{make_store(options)},
+  : runtime_core{outside, options, find_keys(options)} {}
+
+runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& options,
+                           const std::shared_ptr<const keyring>& keys)
+  : saver_{make_saver(options, keys)},
+    store_{make_store(options, keys)},
     cache_{options.cache},
+    workers_{options.workers},
     services_{options.blocking_threads},
     random_{std::random_device{}()} {
   logger_reference reference;
@@ -72,8 +88,10 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
   if (saver_) {
     services_.saver = make_saver_link(saver_);
   }
+  if (workers_)
+    services_.elsewhere = &workers_->placer();
   if (options.prune) {
-    pruner_ = std::make_unique<background_pruner>(*options.prune, saver_, turns_, log_info,
+    pruner_ = std::make_unique<background_pruner>(*options.prune, saver_, store_, turns_, log_info,
                                                   log_warning);
     pruner_->start();
   }

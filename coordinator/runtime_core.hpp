@@ -90,6 +90,8 @@ public:
   std::shared_ptr<app_core> app_of(const std::shared_ptr<const graph_plan>& plan);
 
 private:
+  runtime_core(caf::actor_system* outside, const runtime_options& options,
+               const std::shared_ptr<const keyring>& keys);
   void stop();
 
   std::unique_ptr<caf::actor_system_config> config_;
@@ -101,6 +103,7 @@ private:
   std::shared_ptr<troupe::saver> saver_;
   std::shared_ptr<troupe::store> store_;
   std::shared_ptr<node_cache> cache_;
+  std::shared_ptr<worker_pool> workers_;
   services services_;
 
   mutable std::mutex mutex_;

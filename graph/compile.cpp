@@ -160,6 +160,7 @@ private:
     node.cache = n.options.cache.given ? n.options.cache : defaults.cache;
     node.handler = handler;
     node.metadata = n.options.metadata;
+    node.placement = n.options.placement;
     node.destinations = n.options.destinations;
     node.calls = n.options.calls;
     node.reads = n.options.input ? places(*n.options.input) : state_keys_;

@@ -52,6 +52,7 @@ struct plan_node {
   node_index handler = no_index; // runs when it failed for good
   bool handles = false;          // is such a handler
   value metadata;
+  troupe::placement placement;
   std::vector<std::string> destinations;
   std::vector<compiled_graph> calls;   // graphs its body says it calls
   channel_index branch = no_index;     // branch:to:NAME, or __start__ for START

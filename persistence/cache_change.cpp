@@ -1,7 +1,6 @@
 #include "persistence/cache_change.hpp"
 
 #include "persistence/cache_rules.hpp"
-#include "persistence/lmdb_index.hpp"
 
 #include <algorithm>
 
@@ -14,62 +13,48 @@ error does_not_fit(std::string_view what) {
   return {errc::checkpoint_corrupt, text.append(what)};
 }
 
-bool is_damage(const error& err) {
-  return err.code() == errc::checkpoint_corrupt || err.code() == errc::format_too_new;
-}
-
 } // namespace
 
 // ---- the transaction ----------------------------------------------------------------------------
 
-result<cache_change> cache_change::begin(lmdb_env& env) {
-  auto txn = env.begin_write();
-  if (!txn)
-    return txn.error();
-  cache_change change{std::move(*txn)};
-  if (auto loaded = change.load_meta(); !loaded)
-    return loaded.error();
-  return change;
+file_sealing cache_sealing(std::shared_ptr<const keyring> keys, std::size_t compress_bytes_min) {
+  return {"cache",
+          cache_meta_key(),
+          {cache_data_key(), "the encrypted cache"},
+          std::move(keys),
+          compress_bytes_min};
 }
 
-result<void> cache_change::load_meta() {
-  auto key = cache_meta_key();
-  auto stored = find_meta(txn_, key, "cache");
-  if (!stored)
-    return stored.error();
-  has_changed_ = !*stored;
-  if (!*stored)
-    return {};
-  auto payload = open_record(**stored, key, record_kind::meta);
+result<void> cache_change::load(const result<std::string_view>& payload) {
   auto meta = payload ? read_cache_meta(*payload) : payload.error();
-  if (!meta && meta.error().code() == errc::format_too_new)
-    return troupe::error{errc::format_too_new,
-                         meta.error().message() + ": " + txn_.env().file().string()};
   if (!meta)
-    return start_over();
+    return meta.error().code() == errc::format_too_new ? meta.error() : start_over();
   meta_ = *meta;
   return {};
 }
 
-result<void> cache_change::put(const store_key& key, record_kind kind) {
-  has_changed_ = true;
-  seal_record(record_, key, kind);
-  return txn_.put(key, record_);
-}
-
-result<void> cache_change::erase(std::string_view key) {
-  has_changed_ = true;
-  return txn_.erase(key);
-}
-
 result<void> cache_change::commit() {
-  if (!has_changed_)
-    return {};
-  begin_record(record_);
-  append_cache_meta(meta_, record_);
-  if (auto ok = put(cache_meta_key(), record_kind::meta); !ok)
+  return commit_with([this](std::string& out) { append_cache_meta(meta_, out); });
+}
+
+// A data key that is damaged opens nothing any more.
+result<void> cache_change::seal_entry(const cache_entry& entry, const store_key& key) {
+  auto try_to = [&] {
+    begin_record(record_);
+    append_cache_entry(entry, record_);
+    return seal(key, record_kind::cache_entry);
+  };
+  auto sealed = try_to();
+  if (sealed || !is_damage(sealed.error()))
+    return sealed;
+  if (auto ok = erase_all(); !ok)
     return ok;
-  return txn_.commit();
+  return try_to();
+}
+
+result<cache_entry> cache_change::open_entry(std::string_view stored, std::string_view key) {
+  auto payload = open(stored, key, record_kind::cache_entry);
+  return payload ? read_cache_entry(*payload) : payload.error();
 }
 
 // ---- storing ------------------------------------------------------------------------------------
@@ -86,27 +71,27 @@ result<void> cache_change::set(const cache_key& place, std::string_view encoded,
 
   auto number = meta_.next_number++;
   auto place_bytes = cache_place(place.space, place.key);
-  begin_record(record_);
-  append_cache_entry({number, until, place_bytes, encoded}, record_);
-  if (auto ok = put(key, cache_entry_record); !ok)
+  if (auto ok = seal_entry({number, until, place_bytes, encoded}, key); !ok)
+    return ok;
+  if (auto ok = write_sealed(key); !ok)
     return ok;
   auto space_bytes = cache_place(place.space);
   begin_record(record_);
   append_cache_age({key, until, charge, space_bytes}, record_);
-  if (auto ok = put(cache_age_key(number), cache_index_record); !ok)
+  if (auto ok = write(cache_age_key(number), record_kind::cache_index); !ok)
     return ok;
   meta_.charged_bytes += charge;
   if (!until)
     return {};
   begin_record(record_);
-  return put(cache_end_key(*until, number), cache_index_record);
+  return write(cache_end_key(*until, number), record_kind::cache_index);
 }
 
 std::uint64_t cache_change::charge_of(const cache_key& place, std::string_view encoded) {
   constexpr std::size_t numbers = 48; // the most that stands in front, in either record
   auto space_size = cache_place(place.space).size();
   auto head = record_header_bytes + numbers + space_size;
-  return cache_charge(head + place.key.size() + encoded.size(), head);
+  return cache_charge(head + gcm_overhead_bytes + place.key.size() + encoded.size(), head);
 }
 
 // ---- forgetting ---------------------------------------------------------------------------------
@@ -118,6 +103,11 @@ result<void> cache_change::start_over() {
       return ok;
   meta_.charged_bytes = 0;
   return {};
+}
+
+result<void> cache_change::erase_all() {
+  auto ok = start_over();
+  return ok ? erase_data_key() : ok;
 }
 
 // Where LMDB itself can't go on, starting over fails too: then the first failure tells more.
@@ -210,10 +200,11 @@ result<void> cache_change::forget_entry(const std::string& entry_key, std::uint6
   auto stored = txn_.get(entry_key);
   if (!stored)
     return stored.error();
-  if (!*stored
-      || (peek_cache_entry_number(**stored) != number && open_cache_entry(**stored, entry_key)))
+  if (!*stored)
     return {};
-  return erase(entry_key);
+  record_opener::scope scope{opener_};
+  auto entry = open_entry(**stored, entry_key);
+  return entry && entry->number != number ? result<void>{} : erase(entry_key);
 }
 
 // What a damaged entry leaves behind goes when its age comes.
@@ -223,7 +214,9 @@ result<void> cache_change::forget_replaced(const store_key& entry_key) {
     return stored.error();
   if (!*stored)
     return {};
-  auto number = peek_cache_entry_number(**stored);
+  record_opener::scope scope{opener_};
+  auto entry = open_entry(**stored, entry_key);
+  auto number = entry ? entry->number : peek_cache_entry_number(**stored);
   auto age_key = cache_age_key(number);
   auto age_stored = txn_.get(age_key);
   if (!age_stored)
@@ -236,7 +229,7 @@ result<void> cache_change::forget_replaced(const store_key& entry_key) {
 
 result<void> cache_change::clear(const std::vector<std::string>& space) {
   if (space.empty())
-    return start_over();
+    return erase_all();
   std::vector<std::uint64_t> numbers;
   auto scanned = scan(txn_, cache_ages_prefix(), [&](auto key, auto data) -> result<void> {
     auto age = open_cache_age(data, key);
@@ -261,7 +254,8 @@ result<void> cache_change::forget_damaged(const store_key& entry_key) {
     return stored.error();
   if (!*stored)
     return {};
-  auto entry = open_cache_entry(**stored, entry_key);
+  record_opener::scope scope{opener_};
+  auto entry = open_entry(**stored, entry_key);
   return entry && from_msgpack(entry->encoded) ? result<void>{} : erase(entry_key);
 }
 

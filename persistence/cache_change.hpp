@@ -8,19 +8,19 @@
 #pragma once
 
 #include "persistence/cache_format.hpp"
-#include "persistence/lmdb_env.hpp"
+#include "persistence/file_change.hpp"
 
 namespace troupe {
 
-/// One change of the cache. Nothing is changed without commit().
-/// Thread: one at a time.
-/// Errors: of all members storage codes; checkpoint_corrupt for a file that LMDB can't read.
-class cache_change {
-public:
-  /// Begins a transaction and makes an empty file a cache.
-  /// Errors: also checkpoint_corrupt for another program's file, format_too_new.
-  static result<cache_change> begin(lmdb_env& env);
+/// How the records of a cache's file are sealed.
+file_sealing cache_sealing(std::shared_ptr<const keyring> keys, std::size_t compress_bytes_min);
 
+/// One change of the cache.
+/// Thread: one at a time.
+/// Errors: of all members storage codes; checkpoint_corrupt for a file that LMDB can't read. Only
+///         set() needs the key of an encrypted cache.
+class cache_change final : public file_change {
+public:
   std::uint64_t charged_bytes() const noexcept { return meta_.charged_bytes; }
 
   /// Stores an encoded value under a place; one that is there is replaced. Before that, what ran
@@ -32,23 +32,23 @@ public:
   static std::uint64_t charge_of(const cache_key& place, std::string_view encoded);
   /// Forgets until all are charged no more than that.
   result<void> shrink(std::uint64_t charged_bytes_max, cache_time now);
-  /// Forgets what is at or under a space.
+  /// Forgets what is at or under a space; of an empty one all, and the data key with it.
   result<void> clear(const std::vector<std::string>& space);
   /// Forgets what is under an entry's key, unless it can be read.
   result<void> forget_damaged(const store_key& entry_key);
 
-  /// Makes commit() write, also if nothing was changed.
-  void touch() noexcept { has_changed_ = true; }
   /// Nothing is written where nothing was changed.
   result<void> commit();
 
 private:
-  explicit cache_change(lmdb_txn txn) : txn_{std::move(txn)} {}
+  friend class file_change;
+  using file_change::file_change;
 
-  result<void> load_meta();
-  result<void> put(const store_key& key, record_kind kind);
-  result<void> erase(std::string_view key);
+  result<void> load(const result<std::string_view>& payload);
+  result<void> seal_entry(const cache_entry& entry, const store_key& key);
+  result<cache_entry> open_entry(std::string_view stored, std::string_view key);
   result<void> start_over();
+  result<void> erase_all();
   result<void> start_over_after(const troupe::error& failure);
   result<bool> forget_first(cache_time now);
   result<std::optional<cache_end>> first_end();
@@ -57,10 +57,7 @@ private:
   result<void> forget_entry(const std::string& entry_key, std::uint64_t number);
   result<void> forget_replaced(const store_key& entry_key);
 
-  lmdb_txn txn_;
   cache_meta meta_;
-  bool has_changed_ = false;
-  std::string record_;
 };
 
 } // namespace troupe

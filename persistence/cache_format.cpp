@@ -8,7 +8,13 @@ namespace troupe {
 
 namespace {
 
-enum class cache_area : unsigned char { meta = 0x00, entries = 0x30, ages = 0x31, ends = 0x32 };
+enum class cache_area : unsigned char {
+  meta = 0x00,
+  entries = 0x30,
+  ages = 0x31,
+  ends = 0x32,
+  data_key = 0x33
+};
 
 store_key area_key(cache_area area) {
   store_key key;
@@ -51,6 +57,12 @@ error does_not_fit(std::string_view what) {
 store_key cache_meta_key() {
   auto key = area_key(cache_area::meta);
   key.append("troupe-cache");
+  return key;
+}
+
+store_key cache_data_key() {
+  auto key = area_key(cache_area::meta);
+  key.append("data-key");
   return key;
 }
 
@@ -120,7 +132,7 @@ result<cache_meta> read_cache_meta(std::string_view payload) {
                                                  + std::to_string(cache_format)
                                                  + ": use a newer troupe or delete the cache"};
   cache_meta meta{.next_number = in.varint(), .charged_bytes = in.varint()};
-  if (!in.finished() || format != cache_format)
+  if (!in.finished() || format == 0)
     return does_not_fit("meta");
   return meta;
 }
@@ -132,11 +144,8 @@ void append_cache_entry(const cache_entry& entry, std::string& out) {
   out.append(entry.encoded);
 }
 
-result<cache_entry> open_cache_entry(std::string_view stored, std::string_view key) {
-  auto payload = open_record(stored, key, cache_entry_record);
-  if (!payload)
-    return payload.error();
-  byte_reader in{*payload};
+result<cache_entry> read_cache_entry(std::string_view payload) {
+  byte_reader in{payload};
   cache_entry entry;
   entry.number = in.varint();
   entry.until = take_until(in);
@@ -161,7 +170,7 @@ void append_cache_age(const cache_age& age, std::string& out) {
 }
 
 result<cache_age> open_cache_age(std::string_view stored, std::string_view key) {
-  auto payload = open_record(stored, key, cache_index_record);
+  auto payload = open_record(stored, key, record_kind::cache_index);
   if (!payload)
     return payload.error();
   byte_reader in{*payload};

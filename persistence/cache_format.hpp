@@ -14,19 +14,18 @@
 
 namespace troupe {
 
-/// The format this troupe writes, and the only one it reads.
-inline constexpr std::uint64_t cache_format = 1;
-
-/// Kinds of records that only a cache has. Storage format.
-inline constexpr auto cache_entry_record = static_cast<record_kind>(32);
-inline constexpr auto cache_index_record = static_cast<record_kind>(33);
+/// The format this troupe writes. One of format 1, where all is plain, becomes that with the first
+/// change.
+inline constexpr std::uint64_t cache_format = 2;
 
 using cache_time = node_cache::clock::time_point;
 
 // ---- keys ---------------------------------------------------------------------------------------
 
 store_key cache_meta_key();
-/// All keys but that of the meta record begin with one of these.
+/// Where the file's data key is.
+store_key cache_data_key();
+/// All keys but those two begin with one of these.
 store_key cache_entries_prefix();
 store_key cache_ages_prefix();
 store_key cache_ends_prefix();
@@ -63,9 +62,9 @@ struct cache_entry {
   std::string_view encoded; // the value
 };
 void append_cache_entry(const cache_entry& entry, std::string& out);
-/// The entry of a stored record. Owns: nothing. Errors: checkpoint_corrupt, format_too_new.
-result<cache_entry> open_cache_entry(std::string_view stored, std::string_view key);
-/// The number a stored entry claims to have, unchecked; 0 when it can't be told.
+/// Of an opened record. Owns: nothing. Errors: checkpoint_corrupt.
+result<cache_entry> read_cache_entry(std::string_view payload);
+/// The number a stored plain entry claims to have, unchecked; 0 when it can't be told.
 std::uint64_t peek_cache_entry_number(std::string_view stored);
 
 /// What is known of an entry by its age.

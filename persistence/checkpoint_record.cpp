@@ -60,6 +60,12 @@ void append_time(std::string_view ts, std::string& out) {
     append_sized(out, ts);
 }
 
+// A path that the tasks of a node have again and again. Other paths hold numbers, of steps among
+// them: as names they would have no end.
+bool is_path_of_node(std::string_view path) {
+  return path.starts_with("~__pregel_pull, ");
+}
+
 // Reads the parts that refer to names and tags.
 class checkpoint_reader {
 public:
@@ -194,14 +200,18 @@ void merge_writes(std::vector<stored_write>& there, std::span<const stored_write
   }
 }
 
-void append_writes(std::span<const stored_write> writes, std::string& out) {
+void append_writes(std::span<const stored_write> writes, name_table* names, std::string& out) {
   std::vector<std::string_view> paths; // as a rule one
   for (const auto& write : writes)
     if (std::ranges::find(paths, write.task_path) == paths.end())
       paths.push_back(write.task_path);
-  append_varint(out, paths.size());
-  for (auto path : paths)
-    append_sized(out, path);
+  auto has_name = names && paths.size() == 1 && is_path_of_node(paths.front());
+  append_varint(out, has_name ? 0 : paths.size());
+  if (has_name)
+    append_varint(out, names->number(paths.front()));
+  else
+    for (auto path : paths)
+      append_sized(out, path);
   append_varint(out, writes.size());
   for (const auto& write : writes) {
     append_signed(out, write.slot);
@@ -212,21 +222,26 @@ void append_writes(std::span<const stored_write> writes, std::string& out) {
   }
 }
 
-result<std::vector<stored_write>> read_writes(std::string_view payload) {
+result<std::vector<stored_write>> read_writes(std::string_view payload,
+                                              std::span<const std::string_view> names) {
   byte_reader in{payload};
   std::vector<std::string_view> paths;
-  for (auto count = in.count(); count != 0; --count)
+  auto count_of_paths = in.count();
+  if (auto name = count_of_paths == 0 ? in.varint() : names.size(); name < names.size())
+    paths.push_back(names[name]);
+  for (; count_of_paths != 0; --count_of_paths)
     paths.push_back(in.sized());
   std::vector<stored_write> writes;
   for (auto count = in.count(); count != 0 && in.ok(); --count) {
     stored_write write;
     write.slot = in.signed_varint();
     auto path = in.varint();
-    write.channel = static_cast<std::uint32_t>(in.varint());
+    auto channel = in.varint();
     write.value = in.sized();
-    if (path >= paths.size())
+    if (path >= paths.size() || channel >= names.size())
       return damaged(record_kind::writes);
     write.task_path = paths[path];
+    write.channel = static_cast<std::uint32_t>(channel);
     writes.push_back(write);
   }
   if (!in.finished())

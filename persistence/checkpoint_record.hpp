@@ -43,10 +43,13 @@ struct stored_write {
 /// Order:  `there` by slot, before and after.
 void merge_writes(std::vector<stored_write>& there, std::span<const stored_write> more);
 
-/// Appends the payload of a writes record to `out`.
-void append_writes(std::span<const stored_write> writes, std::string& out);
+/// Appends the payload of a writes record to `out`. The path of a node gets a number from `names`;
+/// null: none does.
+void append_writes(std::span<const stored_write> writes, name_table* names, std::string& out);
 
-/// Errors: checkpoint_corrupt.
-result<std::vector<stored_write>> read_writes(std::string_view payload);
+/// Owns:   nothing; paths lie in the payload or in `names`.
+/// Errors: checkpoint_corrupt, also for a name that is not there.
+result<std::vector<stored_write>> read_writes(std::string_view payload,
+                                              std::span<const std::string_view> names);
 
 } // namespace troupe

@@ -1,14 +1,8 @@
 #include "persistence/item_change.hpp"
 
-#include "persistence/lmdb_index.hpp"
-
 namespace troupe {
 
 namespace {
-
-bool is_damage(const error& err) {
-  return err.code() == errc::checkpoint_corrupt || err.code() == errc::format_too_new;
-}
 
 error two_of_one_hash(std::string_view name) {
   return {errc::storage_failed, "put into the store: another name has the same hash: `"
@@ -32,52 +26,38 @@ result<std::optional<std::uint64_t>> find_space(const lmdb_txn& txn, const store
 
 // ---- the transaction ----------------------------------------------------------------------------
 
-result<item_change> item_change::begin(lmdb_env& env) {
-  auto txn = env.begin_write();
-  if (!txn)
-    return txn.error();
-  item_change change{std::move(*txn)};
-  if (auto loaded = change.load_meta(); !loaded)
-    return loaded.error();
-  return change;
+file_sealing items_sealing(std::shared_ptr<const keyring> keys, std::size_t compress_bytes_min) {
+  return {"store",
+          items_meta_key(),
+          {items_data_key(), "the encrypted store"},
+          std::move(keys),
+          compress_bytes_min};
 }
 
-result<void> item_change::load_meta() {
-  auto key = items_meta_key();
-  auto stored = find_meta(txn_, key, "store");
-  if (!stored)
-    return stored.error();
-  has_changed_ = !*stored;
-  if (!*stored)
-    return {};
-  auto payload = open_record(**stored, key, record_kind::meta);
+result<void> item_change::load(const result<std::string_view>& payload) {
   auto meta = payload ? read_items_meta(*payload) : payload.error();
   if (!meta)
-    return troupe::error{meta.error().code(),
-                         meta.error().message() + ": " + txn_.env().file().string()};
+    return meta.error();
   meta_ = *meta;
   return {};
 }
 
-result<void> item_change::write(const store_key& key, record_kind kind) {
-  has_changed_ = true;
-  seal_record(record_, key, kind);
-  return txn_.put(key, record_);
-}
-
-result<void> item_change::erase(std::string_view key) {
-  has_changed_ = true;
-  return txn_.erase(key);
-}
-
 result<void> item_change::commit() {
-  if (!has_changed_)
-    return {};
+  return commit_with([this](std::string& out) { append_items_meta(meta_, out); });
+}
+
+result<void> item_change::put_item(const store_key& key) {
+  auto ok = seal(key, record_kind::item);
+  return ok ? write_sealed(key) : ok;
+}
+
+// Vectors are the file's last area, and each has a higher number than those before.
+result<void> item_change::put_vector(const store_key& key, std::string_view item,
+                                     const store_vector& vector) {
   begin_record(record_);
-  append_items_meta(meta_, record_);
-  if (auto ok = write(items_meta_key(), record_kind::meta); !ok)
-    return ok;
-  return txn_.commit();
+  append_vector(item, vector, record_);
+  auto ok = seal(key, record_kind::vector);
+  return ok ? append_sealed(key) : ok;
 }
 
 // ---- storing ------------------------------------------------------------------------------------
@@ -103,6 +83,11 @@ result<std::uint64_t> item_change::space_number(const store_namespace& space) {
   return number;
 }
 
+result<item_head> item_change::open_head(std::string_view stored, std::string_view key) {
+  auto payload = open(stored, key, record_kind::item);
+  return payload ? read_item_head(*payload) : payload.error();
+}
+
 // What is there; nothing where it is damaged.
 result<std::optional<item_head>> item_change::old_head(std::string_view key,
                                                        const std::string& name) {
@@ -111,7 +96,7 @@ result<std::optional<item_head>> item_change::old_head(std::string_view key,
     return stored.error();
   if (!*stored)
     return std::optional<item_head>{};
-  auto head = open_item_head(**stored, key);
+  auto head = open_head(**stored, key);
   if (!head)
     return is_damage(head.error()) ? result<std::optional<item_head>>{std::nullopt} : head.error();
   if (head->item.key != name)
@@ -124,6 +109,7 @@ result<void> item_change::put(stored_item item, const prepared_put& what) {
   if (!space)
     return space.error();
   auto key = item_key(*space, item.key);
+  record_opener::scope scope{opener_};
   auto old = old_head(key, item.key);
   if (!old)
     return old.error();
@@ -136,14 +122,11 @@ result<void> item_change::put(stored_item item, const prepared_put& what) {
   item.number = ++meta_.last_number;
   begin_record(record_);
   append_item(item, !what.vectors.empty(), what.encoded, record_);
-  if (auto ok = write(key, record_kind::item); !ok)
+  if (auto ok = put_item(key); !ok)
     return ok;
-  for (std::size_t i = 0; i < what.vectors.size(); ++i) {
-    begin_record(record_);
-    append_vector(key, what.vectors[i], record_);
-    if (auto ok = write(vector_key(item.number, i), record_kind::vector); !ok)
+  for (std::size_t i = 0; i < what.vectors.size(); ++i)
+    if (auto ok = put_vector(vector_key(item.number, i), key, what.vectors[i]); !ok)
       return ok;
-  }
   return item.end == store_no_end ? result<void>{} : write_end(item, key);
 }
 
@@ -158,6 +141,7 @@ result<void> item_change::refresh(const stored_item& item, std::int64_t now, std
   if (!space || !*space)
     return space ? result<void>{} : space.error();
   auto key = item_key(**space, item.key);
+  record_opener::scope scope{opener_};
   auto old = old_head(key, item.key);
   if (!old)
     return old.error();
@@ -168,7 +152,7 @@ result<void> item_change::refresh(const stored_item& item, std::int64_t now, std
   begin_record(record_); // before the old bytes are written over
   auto before = std::exchange(kept.end, end);
   append_item(kept, (*old)->has_vectors, (*old)->encoded, record_);
-  if (auto ok = write(key, record_kind::item); !ok)
+  if (auto ok = put_item(key); !ok)
     return ok;
   if (auto ok = erase(item_end_key(before, kept.number)); !ok)
     return ok;
@@ -198,6 +182,7 @@ result<void> item_change::remove(const store_namespace& space, const std::string
   auto stored = txn_.get(key);
   if (!stored || !*stored)
     return stored ? result<void>{} : stored.error();
+  record_opener::scope scope{opener_};
   auto old = old_head(key, name);
   if (!old)
     return old.error();
@@ -241,7 +226,10 @@ result<void> item_change::forget_over(const item_end& end, std::string_view end_
     return item.error();
   if (!*item)
     return {};
-  auto head = open_item_head(**item, key);
+  record_opener::scope scope{opener_};
+  auto head = open_head(**item, key);
+  if (!head && !is_damage(head.error()))
+    return head.error();
   if (!head || head->item.number != end.number || head->item.end != end.end)
     return {};
   if (auto ok = erase(key); !ok)

@@ -1,13 +1,10 @@
 #include "persistence/item_format.hpp"
 
 #include "persistence/bytes.hpp"
-#include "persistence/timestamp_text.hpp"
+#include "persistence/store_namespace.hpp"
+#include "persistence/vector_bytes.hpp"
 
 #include <xxhash.h>
-
-#include <algorithm>
-#include <bit>
-#include <cmath>
 
 namespace troupe {
 
@@ -40,23 +37,7 @@ void append_name(store_key& key, std::string_view name) {
   key.append({reinterpret_cast<const char*>(hash.digest), sizeof(hash.digest)});
 }
 
-// Sorts as the parts do: a part ends with 00 01, and a 00 of its own is 00 ff.
-std::string path_bytes(const store_namespace& space) {
-  std::string out;
-  for (const auto& part : space) {
-    for (auto c : part) {
-      out.push_back(c);
-      if (c == '\0')
-        out.push_back('\xff');
-    }
-    out.append("\0\1", 2);
-  }
-  return out;
-}
-
 constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
-constexpr std::int64_t end_max = timestamp_micros_max
-                                 + std::chrono::microseconds{limits::store_ttl_max}.count();
 
 error does_not_fit(std::string_view what) {
   std::string text{"read a store's "};
@@ -78,10 +59,6 @@ store_namespace take_parts(byte_reader& in) {
   return space;
 }
 
-bool is_time(std::int64_t micros) {
-  return micros >= timestamp_micros_min && micros <= timestamp_micros_max;
-}
-
 } // namespace
 
 // ---- keys ---------------------------------------------------------------------------------------
@@ -92,15 +69,21 @@ store_key items_meta_key() {
   return key;
 }
 
+store_key items_data_key() {
+  auto key = area_key(item_area::meta);
+  key.append("data-key");
+  return key;
+}
+
 store_key space_key(const store_namespace& space) {
   auto key = area_key(item_area::spaces);
-  append_name(key, path_bytes(space));
+  append_name(key, namespace_bytes(space));
   return key;
 }
 
 store_key spaces_prefix(const store_namespace& prefix) {
   auto key = area_key(item_area::spaces);
-  auto bytes = path_bytes(prefix);
+  auto bytes = namespace_bytes(prefix);
   key.append(std::string_view{bytes}.substr(0, name_in_key_max));
   return key;
 }
@@ -188,7 +171,7 @@ result<items_meta> read_items_meta(std::string_view payload) {
                                                  + std::to_string(item_format)
                                                  + ": use a newer troupe"};
   items_meta meta{.last_number = in.varint()};
-  if (!in.finished() || format != item_format)
+  if (!in.finished() || format == 0)
     return does_not_fit("meta");
   return meta;
 }
@@ -225,11 +208,8 @@ void append_item(const stored_item& item, bool has_vectors, std::string_view enc
   out.append(encoded);
 }
 
-result<item_head> open_item_head(std::string_view stored, std::string_view key) {
-  auto payload = open_record(stored, key, record_kind::item);
-  if (!payload)
-    return payload.error();
-  byte_reader in{*payload};
+result<item_head> read_item_head(std::string_view payload) {
+  byte_reader in{payload};
   item_head head;
   auto& item = head.item;
   item.number = in.varint();
@@ -244,17 +224,13 @@ result<item_head> open_item_head(std::string_view stored, std::string_view key) 
   item.space = take_parts(in);
   item.key = in.sized();
   head.encoded = in.rest();
-  if (!in.ok() || item.number == 0 || item.space.empty() || !is_time(item.created)
-      || !is_time(item.updated)
-      || (ttl != 0
-          && (ttl > static_cast<std::uint64_t>(limits::store_ttl_max.count())
-              || item.end > end_max)))
+  if (!in.ok() || item.number == 0 || item.space.empty() || !times_fit(item))
     return does_not_fit("item");
   return head;
 }
 
-result<stored_item> open_item(std::string_view stored, std::string_view key) {
-  auto head = open_item_head(stored, key);
+result<stored_item> read_item(std::string_view payload) {
+  auto head = read_item_head(payload);
   if (!head)
     return head.error();
   auto v = from_msgpack(head->encoded);
@@ -278,37 +254,19 @@ result<std::string_view> open_item_end(std::string_view stored, std::string_view
 void append_vector(std::string_view item_key, const store_vector& numbers, std::string& out) {
   append_sized(out, item_key);
   append_varint(out, numbers.size());
-  for (auto x : numbers) {
-    auto bits = std::bit_cast<std::uint32_t>(x);
-    for (int shift = 0; shift < 32; shift += 8)
-      out.push_back(static_cast<char>(bits >> shift));
-  }
+  append_vector_bytes(numbers, out);
 }
 
-result<stored_vector> open_vector(std::string_view stored, std::string_view key) {
-  auto payload = open_record(stored, key, record_kind::vector);
-  if (!payload)
-    return payload.error();
-  byte_reader in{*payload};
+result<stored_vector> read_vector(std::string_view payload) {
+  byte_reader in{payload};
   stored_vector vector;
   vector.item_key = in.sized();
   auto count = in.varint();
-  auto bytes = in.rest();
-  if (!in.ok() || !space_of_item_key(vector.item_key) || count > limits::store_vector_dims_max
-      || bytes.size() != count * 4)
+  auto numbers = read_vector_bytes(in.rest());
+  if (!in.ok() || !space_of_item_key(vector.item_key) || !numbers || numbers->size() != count)
     return does_not_fit("vector");
-  vector.numbers.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint32_t bits = 0;
-    for (std::size_t b = 0; b < 4; ++b)
-      bits |= std::uint32_t{static_cast<std::uint8_t>(bytes[4 * i + b])} << (8 * b);
-    vector.numbers.push_back(std::bit_cast<float>(bits));
-  }
-  auto fits = [](float x) {
-    return std::isfinite(x) && std::abs(x) <= limits::store_vector_number_max;
-  };
-  return std::ranges::all_of(vector.numbers, fits) ? result<stored_vector>{std::move(vector)}
-                                                   : does_not_fit("vector");
+  vector.numbers = std::move(*numbers);
+  return vector;
 }
 
 } // namespace troupe

@@ -13,12 +13,15 @@
 
 namespace troupe {
 
-/// The format this troupe writes, and the only one it reads.
-inline constexpr std::uint64_t item_format = 1;
+/// The format this troupe writes. One of format 1, where all is plain, becomes that with the first
+/// change.
+inline constexpr std::uint64_t item_format = 2;
 
 // ---- keys ---------------------------------------------------------------------------------------
 
 store_key items_meta_key();
+/// Where the file's data key is.
+store_key items_data_key();
 /// A namespace, so that those under a prefix lie together, in order. Of its bytes the first 400
 /// stand in the key; behind those a hash.
 store_key space_key(const store_namespace& space);
@@ -72,9 +75,9 @@ struct item_head {
 };
 void append_item(const stored_item& item, bool has_vectors, std::string_view encoded,
                  std::string& out);
-/// Owns: nothing of the value.
-result<item_head> open_item_head(std::string_view stored, std::string_view key);
-result<stored_item> open_item(std::string_view stored, std::string_view key);
+/// Of an opened record. Owns: nothing of the value.
+result<item_head> read_item_head(std::string_view payload);
+result<stored_item> read_item(std::string_view payload);
 
 /// An end's record: the key of its item.
 void append_item_end(std::string_view item_key, std::string& out);
@@ -85,6 +88,7 @@ struct stored_vector {
   store_vector numbers;
 };
 void append_vector(std::string_view item_key, const store_vector& numbers, std::string& out);
-result<stored_vector> open_vector(std::string_view stored, std::string_view key);
+/// Of an opened record. Owns: nothing of the key.
+result<stored_vector> read_vector(std::string_view payload);
 
 } // namespace troupe

@@ -172,10 +172,15 @@ store_key checkpoint_key(std::uint64_t chain, std::string_view checkpoint_id) {
   return key;
 }
 
-store_key value_key(std::uint64_t chain, const version& at, std::uint64_t channel) {
+store_key small_values_key(std::uint64_t chain, const version& at) {
   auto key = chain_prefix(chain, chain_part::values);
   key.append_number(at.number);
   key.append_number(at.tag);
+  return key;
+}
+
+store_key value_key(std::uint64_t chain, const version& at, std::uint64_t channel) {
+  auto key = small_values_key(chain, at);
   key.append_number(channel);
   return key;
 }
@@ -235,13 +240,21 @@ std::optional<std::uint64_t> take_number(std::string_view& rest) {
   return n;
 }
 
-std::optional<value_key_parts> take_value_key(std::string_view rest) {
+std::optional<value_key_parts> read_value_key(std::string_view key) {
+  if (!key.starts_with(static_cast<char>(key_area::chain)))
+    return std::nullopt;
+  auto rest = key.substr(1);
+  auto chain = take_number(rest);
+  if (!chain || !rest.starts_with(static_cast<char>(chain_part::values)))
+    return std::nullopt;
+  rest.remove_prefix(1);
   auto number = take_number(rest);
   auto tag = take_number(rest);
+  auto is_alone = !rest.empty();
   auto channel = take_number(rest);
-  if (!number || !tag || !channel || !rest.empty())
+  if (!number || !tag || !rest.empty() || (is_alone && !channel))
     return std::nullopt;
-  return value_key_parts{{*number, *tag}, *channel};
+  return value_key_parts{*chain, {*number, *tag}, channel};
 }
 
 std::optional<std::string> take_id(std::string_view& rest) {

@@ -68,7 +68,9 @@ store_key namespace_key(std::uint64_t thread, std::string_view ns);
 bool namespace_in_key(std::string_view ns) noexcept;
 /// Sorts as the id.
 store_key checkpoint_key(std::uint64_t chain, std::string_view checkpoint_id);
-/// Sorts by version, so that the values of a step lie together.
+/// Where the small values of a version are, and behind them the others, each alone. Sorts by
+/// version, so that the values of a step lie together.
+store_key small_values_key(std::uint64_t chain, const version& at);
 store_key value_key(std::uint64_t chain, const version& at, std::uint64_t channel);
 store_key writes_key(std::uint64_t chain, std::string_view checkpoint_id, std::string_view task_id);
 store_key writes_prefix(std::uint64_t chain, std::string_view checkpoint_id);
@@ -86,13 +88,14 @@ store_key behind(const store_key& prefix);
 std::optional<std::uint64_t> take_number(std::string_view& rest);
 std::optional<std::string> take_id(std::string_view& rest);
 
-/// What a value's key says behind the part of its chain.
+/// What the key of a value says, or that of a version's small values, which have no channel.
 struct value_key_parts {
+  std::uint64_t chain = 0;
   version at;
-  std::uint64_t channel = 0;
+  std::optional<std::uint64_t> channel;
 };
-/// Takes it off the end of a key; nothing when it is damaged, or more follows.
-std::optional<value_key_parts> take_value_key(std::string_view rest);
+/// Nothing for any other key.
+std::optional<value_key_parts> read_value_key(std::string_view key);
 
 /// An id inside a payload, as append_id writes it.
 void append_id(std::string& out, std::string_view id);

@@ -8,6 +8,7 @@
 #include "persistence/cache_change.hpp"
 #include "persistence/cache_rules.hpp"
 #include "persistence/data_directory.hpp"
+#include "persistence/lmdb_files.hpp"
 
 #include <atomic>
 
@@ -15,7 +16,6 @@ namespace troupe {
 
 namespace {
 
-constexpr std::string_view cache_file = "cache.mdb";
 constexpr std::size_t values_share = 2; // of the file: one half for all of them,
 constexpr std::size_t value_share = 8;  // one eighth for one
 
@@ -28,17 +28,31 @@ error advised(const error& err) {
 
 class lmdb_cache final : public node_cache {
 public:
-  static result<std::unique_ptr<node_cache>> open(const std::filesystem::path& dir,
+  static result<std::unique_ptr<lmdb_cache>> open(const std::filesystem::path& dir,
                                                   const lmdb_cache_options& options) {
     auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     auto map_size = std::max(options.file_bytes_max, limits::cache_file_bytes_min) / page * page;
-    auto env = lmdb_env::open(dir / cache_file, map_size);
+    auto env = lmdb_env::open(dir / cache_file_name, map_size);
     if (!env)
       return advised(env.error());
-    std::unique_ptr<lmdb_cache> cache{new lmdb_cache{std::move(*env)}};
+    std::unique_ptr<lmdb_cache> cache{new lmdb_cache{std::move(*env), options}};
     if (auto ready = cache->update([](cache_change&) { return result<void>{}; }); !ready)
       return ready.error();
-    return std::unique_ptr<node_cache>{std::move(cache)};
+    return cache;
+  }
+
+  const keyring* keys() const noexcept { return sealing_.keys.get(); }
+
+  result<std::optional<bool>> rewrap_key() {
+    std::optional<bool> rewrapped;
+    auto done = update([&rewrapped](cache_change& change) -> result<void> {
+      auto how = change.rewrap_key();
+      rewrapped = how ? *how : std::nullopt;
+      return how ? result<void>{} : how.error();
+    });
+    if (!done)
+      return done.error();
+    return rewrapped;
   }
 
   result<std::optional<value>> get(const cache_key& key, cache_time now) override {
@@ -76,7 +90,9 @@ public:
   }
 
 private:
-  explicit lmdb_cache(std::unique_ptr<lmdb_env> env) : env_{std::move(env)} {}
+  lmdb_cache(std::unique_ptr<lmdb_env> env, const lmdb_cache_options& options)
+    : env_{std::move(env)},
+      sealing_{cache_sealing(options.keyring, options.compress_bytes_min)} {}
 
   result<std::optional<value>> read(const cache_key& key, const store_key& entry_key,
                                     cache_time now, bool& is_damaged) {
@@ -88,7 +104,12 @@ private:
       return stored.error();
     if (!*stored)
       return std::optional<value>{};
-    auto entry = open_cache_entry(**stored, entry_key);
+    record_opener opener;
+    data_cipher cipher{sealing_.data_key, keys()};
+    auto payload = cipher.open(*txn, opener, **stored, entry_key, record_kind::cache_entry);
+    if (!payload && !is_damage(payload.error()))
+      return payload.error();
+    auto entry = payload ? read_cache_entry(*payload) : payload.error();
     is_damaged = !entry;
     if (!entry || entry->place != cache_place(key.space, key.key) || has_run_out(entry->until, now))
       return std::optional<value>{};
@@ -112,7 +133,7 @@ private:
   template <class Change> result<void> try_update(Change& change) {
     if (auto ok = reopen_if_needed(); !ok)
       return ok;
-    auto begun = cache_change::begin(*env_);
+    auto begun = cache_change::begin<cache_change>(*env_, sealing_);
     if (!begun)
       return begun.error();
     if (auto ok = change(*begun); !ok)
@@ -154,20 +175,36 @@ private:
 
   std::unique_ptr<lmdb_env> env_;
   std::mutex change_mutex_;
+  file_sealing sealing_;      // its sealers are used under change_mutex_
   bool reopen_first_ = false; // a commit failed
   std::atomic<cache_time> last_now_ = cache_time::min();
 };
 
+result<std::shared_ptr<lmdb_cache>> find_or_open(const std::string& dir,
+                                                 const lmdb_cache_options& options) {
+  auto found = open_objects<lmdb_cache>::of_this_process().find_or_open(dir, [&] {
+    return lmdb_cache::open(dir, options);
+  });
+  if (found && !serves_keys((*found)->keys(), options.keyring.get()))
+    return open_with_other_keys("cache", dir);
+  return found;
+}
+
 } // namespace
+
+result<std::optional<bool>> rewrap_cache_key(const std::string& dir,
+                                             std::shared_ptr<const keyring> keys) {
+  auto cache = find_or_open(dir, {.keyring = std::move(keys)});
+  return cache ? (*cache)->rewrap_key() : cache.error();
+}
 
 result<std::shared_ptr<node_cache>> open_lmdb_cache(const std::filesystem::path& dir,
                                                     lmdb_cache_options options) {
   auto path = make_data_directory(dir);
   if (!path)
     return path.error();
-  return open_objects<node_cache>::of_this_process().find_or_open(*path, [&] {
-    return lmdb_cache::open(*path, options);
-  });
+  auto opened = find_or_open(*path, options);
+  return opened ? result<std::shared_ptr<node_cache>>{std::move(*opened)} : opened.error();
 }
 
 } // namespace troupe

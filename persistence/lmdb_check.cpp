@@ -7,6 +7,7 @@
 #include "persistence/lmdb_pages.hpp"
 #include "persistence/lmdb_pruner.hpp"
 #include "persistence/metadata_record.hpp"
+#include "persistence/small_values.hpp"
 #include "persistence/thread_keys.hpp"
 #include "persistence/value_patch.hpp"
 
@@ -167,7 +168,7 @@ private:
       case chain_part::key: return opens(key, data, record_kind::key);
       case chain_part::names: return opens(key, data, record_kind::names);
       case chain_part::namespaces: return opens(key, data, record_kind::ns);
-      case chain_part::values: return look_at_value(key, rest, data);
+      case chain_part::values: return look_at_value(key, data);
       case chain_part::writes: return look_at_writes(of, key, rest, data);
     }
     return error{errc::checkpoint_corrupt, "key " + hex(key) + ": no such key is ever written"};
@@ -199,15 +200,29 @@ private:
     return {};
   }
 
-  result<void> look_at_value(std::string_view key, std::string_view rest, std::string_view data) {
-    auto place = take_value_key(rest);
+  result<void> look_at_value(std::string_view key, std::string_view data) {
+    auto place = read_value_key(key);
     if (!place)
       return troupe::damaged(record_kind::value, "its key does not fit");
-    auto val = kind_of(data) == record_kind::patch ? patched(key, place->at, place->channel, data)
+    if (!place->channel)
+      return look_at_small_values(key, data);
+    auto val = kind_of(data) == record_kind::patch ? patched(key, place->at, *place->channel, data)
                                                    : whole(key, data);
     if (!val)
       return val.error();
-    values_[{place->channel, place->at}] = std::move(*val);
+    values_[{*place->channel, place->at}] = std::move(*val);
+    return {};
+  }
+
+  result<void> look_at_small_values(std::string_view key, std::string_view data) {
+    auto payload = records_.open(data, key, record_kind::small_values);
+    std::vector<small_value> values;
+    auto read = payload ? read_small_values(*payload, values) : payload.error();
+    if (!read)
+      return read;
+    for (const auto& small : values)
+      if (!from_msgpack(small.bytes))
+        return troupe::damaged(record_kind::small_values, "one is no value");
     return {};
   }
 
@@ -242,11 +257,11 @@ private:
     auto payload = records_.open(data, key, record_kind::writes);
     if (!payload)
       return payload.error();
-    auto writes = read_writes(*payload);
+    auto writes = read_writes(*payload, names_of(of));
     if (!writes)
       return writes.error();
     for (const auto& write : *writes)
-      if (write.channel >= names_of(of).size() || !from_msgpack(write.value))
+      if (!from_msgpack(write.value))
         return troupe::damaged(record_kind::writes);
     auto id = take_id(rest);
     if (!id)

@@ -122,14 +122,13 @@ private:
   // A patch names the record it builds on by its checksum, which the key is part of. That record
   // has a lower version, so its copy is there.
   result<void> append_head(const store_key& new_key, std::string_view& payload, std::uint64_t to) {
-    auto prefix_size = chain_prefix(to, chain_part::values).view().size();
-    auto place = take_value_key(new_key.view().substr(prefix_size));
-    if (!place)
+    auto place = read_value_key(new_key);
+    if (!place || !place->channel)
       return damaged(record_kind::patch);
     auto base = take_patch_head(payload, place->at);
     if (!base)
       return base.error();
-    auto stored = txn().get(value_key(to, base->at, place->channel));
+    auto stored = txn().get(value_key(to, base->at, *place->channel));
     if (!stored)
       return stored.error();
     if (!*stored)

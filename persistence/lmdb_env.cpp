@@ -126,6 +126,17 @@ result<void> lmdb_txn::put(std::string_view key, std::string_view data) {
   return {};
 }
 
+// LMDB cuts the last page in halves for a key that does not say that it is the last one.
+result<void> lmdb_txn::append(std::string_view key, std::string_view data) {
+  auto k = as_val(key);
+  auto d = as_val(data);
+  changes_ = true;
+  auto rc = mdb_put(txn_, env_->dbi_of(key), &k, &d, MDB_APPEND);
+  if (rc == MDB_KEYEXIST)
+    return put(key, data);
+  return rc == 0 ? result<void>{} : env_->failure(rc, "write to the store");
+}
+
 result<void> lmdb_txn::erase(std::string_view key) {
   auto k = as_val(key);
   auto rc = mdb_del(txn_, env_->dbi_of(key), &k, nullptr);

@@ -54,6 +54,8 @@ public:
   /// The stored bytes, which lie in the map until the transaction ends or next writes.
   result<std::optional<std::string_view>> get(std::string_view key) const;
   result<void> put(std::string_view key, std::string_view data);
+  /// Likewise, for what comes behind all else as a rule: pages get full.
+  result<void> append(std::string_view key, std::string_view data);
   /// Removes a key, if it is there.
   result<void> erase(std::string_view key);
   /// Removes all keys of the prefix's tree that begin with it.

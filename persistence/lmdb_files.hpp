@@ -6,15 +6,27 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace troupe {
 
 class lmdb_env;
 
-// The files of a data directory; there may be a cache's, too, which nobody misses.
+// The files of a data directory. The cache's is missed by nobody.
 inline constexpr std::string_view saver_file_name = "troupe.mdb";
 inline constexpr std::string_view store_file_name = "store.mdb";
+inline constexpr std::string_view cache_file_name = "cache.mdb";
+
+/// Whether what was opened with the keys `has` may be given to who asks with `wanted`: nobody who
+/// asks for encryption gets what was opened without it. Either may be null.
+inline bool serves_keys(const keyring* has, const keyring* wanted) noexcept {
+  return !wanted || (has && *has == *wanted);
+}
+
+/// An invalid_config. Shape: `what` "store", `path` where it is.
+error open_with_other_keys(std::string_view what, const std::string& path);
 
 /// A saver in an LMDB file.
 class file_saver : public saver {
@@ -39,5 +51,14 @@ result<std::shared_ptr<file_saver>> open_existing_saver(const std::filesystem::p
 /// size. Errors: as lmdb_env::copy_to; as open_lmdb_store.
 result<std::uint64_t> copy_store_file(const std::string& dir, const std::filesystem::path& to,
                                       bool compact);
+
+/// Wraps the data key of the long-term store's or the cache's file in a data directory (its
+/// canonical path) under the current key of a ring, which is there. Says whether it was under
+/// another one; nothing for a plain file.
+/// Errors: as rotate_store_keys.
+result<std::optional<bool>> rewrap_store_key(const std::string& dir,
+                                             std::shared_ptr<const keyring> keys);
+result<std::optional<bool>> rewrap_cache_key(const std::string& dir,
+                                             std::shared_ptr<const keyring> keys);
 
 } // namespace troupe

@@ -4,6 +4,7 @@
 #include "persistence/bytes.hpp"
 #include "persistence/checkpoint_record.hpp"
 #include "persistence/metadata_record.hpp"
+#include "persistence/small_values.hpp"
 #include "persistence/value_patch.hpp"
 
 #include <algorithm>
@@ -63,7 +64,7 @@ result<bool> stores(thread_records& records, std::uint64_t chain, const names_vi
   const auto& versions = stored->checkpoint.channel_versions;
   for (std::size_t i = 0; i < versions.size(); ++i)
     if (versions[i].first == channel) {
-      auto val = records.txn().get(value_key(chain, versions[i].second, stored->channels[i]));
+      auto val = value_finder{records}.find(chain, versions[i].second, stored->channels[i]);
       return val ? result<bool>{val->has_value()} : val.error();
     }
   return false;
@@ -104,20 +105,38 @@ result<key_set> values_in_use(thread_records& records, std::uint64_t chain,
   return used;
 }
 
-result<std::string> key_of_base(thread_records& records, std::uint64_t chain,
-                                const store_key& prefix, std::string_view key,
+result<std::string> key_of_base(thread_records& records, std::uint64_t chain, std::string_view key,
                                 std::string_view data) {
   auto scope = records.scope();
-  auto place = take_value_key(behind_prefix(key, prefix));
+  auto place = read_value_key(key);
   auto payload = records.open(data, key, record_kind::patch);
   if (!payload)
     return payload.error();
-  if (!place)
+  if (!place || !place->channel)
     return damaged(record_kind::patch);
   auto base = take_patch_head(*payload, place->at);
   if (!base)
     return base.error();
-  return std::string{value_key(chain, base->at, place->channel).view()};
+  return std::string{value_key(chain, base->at, *place->channel).view()};
+}
+
+// Each by the key it would have if it stood alone.
+result<void> add_small_values(thread_records& records, std::string_view key, std::string_view data,
+                              const key_set& used, removal& out) {
+  auto scope = records.scope();
+  auto payload = records.open(data, key, record_kind::small_values);
+  std::vector<small_value> values;
+  auto read = payload ? read_small_values(*payload, values) : payload.error();
+  auto place = read_value_key(key);
+  if (!read || !place)
+    return read ? damaged(record_kind::small_values) : read;
+  for (const auto& small : values)
+    if (std::string alone{value_key(place->chain, place->at, small.channel).view()};
+        !used.contains(alone)) {
+      out.keys.push_back(std::move(alone));
+      ++out.counted;
+    }
+  return {};
 }
 
 // From the newest to the oldest, since a patch builds on an older value.
@@ -127,6 +146,11 @@ result<void> add_values(thread_records& records, std::uint64_t chain, key_set us
   auto more = at.seek_before(behind(prefix));
   for (; more && *more && at.key().starts_with(prefix.view()); more = at.previous()) {
     std::string key{at.key()};
+    if (kind_of(at.data()) == record_kind::small_values) {
+      if (auto ok = add_small_values(records, key, at.data(), used, out); !ok)
+        return ok;
+      continue;
+    }
     if (!used.contains(key)) {
       out.keys.push_back(std::move(key));
       ++out.counted;
@@ -134,7 +158,7 @@ result<void> add_values(thread_records& records, std::uint64_t chain, key_set us
     }
     if (kind_of(at.data()) != record_kind::patch)
       continue;
-    auto base = key_of_base(records, chain, prefix, key, at.data());
+    auto base = key_of_base(records, chain, key, at.data());
     if (!base)
       return base.error();
     used.insert(std::move(*base));
@@ -251,15 +275,20 @@ result<void> remove(lmdb_writer& writer, const std::string& thread_id, const rem
   if (auto ok = writer.store_meta_record(); !ok) // so that other processes forget the thread, too
     return ok;
   auto& txn = writer.transaction();
-  for (const auto& key : piece.keys)
-    if (auto ok = txn.erase(key); !ok)
-      return ok;
-  crash_point("prune.erased");
-  if (piece.emptied.empty())
-    return {};
   auto thread = find_thread_number(txn, thread_id);
   if (!thread || !*thread) // deleted meanwhile
     return thread ? result<void>{} : thread.error();
+  auto cipher = find_thread_cipher(txn, **thread, writer.keys());
+  if (!cipher)
+    return cipher.error();
+  for (const auto& key : piece.keys) {
+    auto value = read_value_key(key);
+    auto erased = value ? writer.erase_value(*value, *cipher ? &**cipher : nullptr)
+                        : txn.erase(key);
+    if (!erased)
+      return erased;
+  }
+  crash_point("prune.erased");
   for (const auto& entry : piece.emptied)
     if (auto ok = remove_namespace(txn, **thread, entry); !ok)
       return ok;

@@ -17,7 +17,7 @@ namespace troupe {
 
 /// What is to be removed of one thread.
 struct removal {
-  std::vector<std::string> keys;        // in this order
+  std::vector<std::string> keys;        // in this order; of a small value the one it would have
   std::vector<namespace_entry> emptied; // namespaces left without checkpoints and writes
   std::size_t counted = 0;              // of what prune_report counts
 };

@@ -131,17 +131,21 @@ result<void> lmdb_reader::read_values(std::uint64_t chain,
 result<std::optional<value>> lmdb_reader::read_value(std::uint64_t chain, const version& at,
                                                      std::uint32_t channel) {
   auto scope = records_.scope();
-  auto key = value_key(chain, at, channel);
-  auto stored = txn_.get(key);
-  if (!stored)
-    return stored.error();
-  if (!*stored)
+  auto found = values_.find(chain, at, channel);
+  if (!found)
+    return found.error();
+  if (!*found)
     return std::optional<value>{};
-  if (kind_of(**stored) == record_kind::patch) {
-    auto val = read_patched(chain, channel, at, **stored);
+  auto [is_small, stored] = **found;
+  if (is_small) {
+    auto val = from_msgpack(stored);
+    return val ? result{std::optional{std::move(*val)}} : damaged(record_kind::small_values);
+  }
+  if (kind_of(stored) == record_kind::patch) {
+    auto val = read_patched(chain, channel, at, stored);
     return val ? result{std::optional{std::move(*val)}} : val.error();
   }
-  auto payload = records_.open(**stored, key, record_kind::value);
+  auto payload = records_.open(stored, value_key(chain, at, channel), record_kind::value);
   if (!payload)
     return payload.error();
   auto val = from_msgpack(*payload);
@@ -208,14 +212,14 @@ result<std::vector<pending_write>> lmdb_reader::read_pending(const names_view& n
     auto payload = records_.open(data, key, record_kind::writes);
     if (!payload)
       return payload.error();
-    auto writes = read_writes(*payload);
+    auto writes = read_writes(*payload, names);
     auto rest = key.substr(size);
     auto task_id = take_id(rest);
     if (!writes || !task_id)
       return damaged(record_kind::writes);
     for (const auto& write : *writes) {
       auto val = from_msgpack(write.value);
-      if (!val || write.channel >= names.size())
+      if (!val)
         return damaged(record_kind::writes);
       found.push_back({write.slot,
                        {*task_id, std::string{names[write.channel]}, std::move(*val),

@@ -3,6 +3,7 @@
 
 #include "persistence/checkpoint_record.hpp"
 #include "persistence/lmdb_index.hpp"
+#include "persistence/small_values.hpp"
 #include "persistence/thread_keys.hpp"
 
 #include <troupe/saver.hpp>
@@ -77,6 +78,7 @@ private:
 
   const lmdb_txn& txn_;
   thread_records records_;
+  value_finder values_{records_};
   /// Where many checkpoints are read: the values read from patches, for the next one to start at.
   std::map<value_place, value> patched_;
   bool keeps_patched_ = false;

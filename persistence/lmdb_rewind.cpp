@@ -79,13 +79,13 @@ result<void> find_changed(thread_records& records, std::string_view key, std::st
   auto payload = records.open(data, key, record_kind::writes);
   if (!payload)
     return payload.error();
-  auto there = read_writes(*payload);
+  auto there = read_writes(*payload, names);
   if (!there)
     return there.error();
   std::vector<slotted_write> stored;
   for (const auto& write : *there) {
     auto val = from_msgpack(write.value);
-    if (!val || write.channel >= names.size())
+    if (!val)
       return damaged(record_kind::writes);
     stored.push_back({write.slot,
                       {std::string{task_id}, std::string{names[write.channel]}, std::move(*val),
@@ -115,7 +115,7 @@ result<void> find_changed(thread_records& records, std::string_view key, std::st
   }
   std::string record;
   begin_record(record);
-  append_writes(kept, record);
+  append_writes(kept, nullptr, record);
   out.rewritten.emplace_back(std::string{key}, std::move(record));
   return {};
 }

@@ -258,7 +258,6 @@ private:
   group_commit commits_; // the last member: its thread uses the others
 };
 
-// Nobody who asks for encryption gets a store that was opened without it.
 result<std::shared_ptr<saver>> find_or_open(const std::string& path,
                                             const lmdb_saver_options& options) {
   auto found = open_objects<saver>::of_this_process().find_or_open(
@@ -266,12 +265,8 @@ result<std::shared_ptr<saver>> find_or_open(const std::string& path,
       auto opened = lmdb_saver::open(path, options);
       return opened ? result<std::unique_ptr<saver>>{std::move(*opened)} : opened.error();
     });
-  if (!found || !options.keyring)
-    return found;
-  const auto* keys = static_cast<const lmdb_saver&>(**found).keys();
-  if (!keys || !(*keys == *options.keyring))
-    return troupe::error{errc::invalid_config,
-                         "open the store: this process has it open with other keys: " + path};
+  if (found && !serves_keys(static_cast<const lmdb_saver&>(**found).keys(), options.keyring.get()))
+    return open_with_other_keys("store", path);
   return found;
 }
 
@@ -302,16 +297,6 @@ result<std::shared_ptr<file_saver>> open_existing_saver(const std::filesystem::p
   if (!opened)
     return opened.error();
   return std::static_pointer_cast<file_saver>(std::move(*opened));
-}
-
-result<rotation_report> rotate_store_keys(const std::filesystem::path& dir,
-                                          std::shared_ptr<const keyring> keys) {
-  if (!keys)
-    return troupe::error{errc::invalid_config, "rotate the store's keys: there is no key ring"};
-  auto store = open_existing_saver(dir, std::move(keys));
-  if (!store)
-    return store.error();
-  return (*store)->rewrap_keys();
 }
 
 } // namespace troupe

@@ -8,7 +8,6 @@
 #include "persistence/lmdb_index.hpp"
 #include "persistence/saver_rules.hpp"
 #include "persistence/store_format.hpp"
-#include "persistence/value_patch.hpp"
 
 #include <utility>
 
@@ -266,7 +265,7 @@ result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain
     auto payload = opener_.open(**stored, key, record_kind::writes, cipher_of(thread));
     if (!payload)
       return payload.error();
-    auto there = read_writes(*payload);
+    auto there = read_writes(*payload, thread.names.all());
     if (!there)
       return there.error();
     writes = std::move(*there);
@@ -279,43 +278,8 @@ result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain
   }
   merge_writes(writes, more);
   begin_record(record_);
-  append_writes(writes, record_);
+  append_writes(writes, &thread.names, record_);
   return put(thread, key, record_kind::writes);
-}
-
-result<void> lmdb_writer::store_values(known_thread& thread, known_chain& chain,
-                                       const checkpoint_put& put) {
-  const auto& cp = put.checkpoint;
-  for (const auto& channel : put.new_versions) {
-    auto* val = find_named(cp.channel_values, channel);
-    auto piece = val ? encoded_.take() : encoded_request::piece{};
-    auto* at = find_named(cp.channel_versions, channel);
-    if (!at)
-      continue;
-    auto key = value_key(chain.number, *at, thread.names.number(channel));
-    if (!val) { // an empty channel is one without a record
-      if (auto ok = txn_->erase(key); !ok)
-        return ok;
-      continue;
-    }
-    if (auto ok = store_value(thread, key, piece, *at); !ok)
-      return ok;
-    auto* base = piece.base;
-    if (base || may_be_base(*val, piece.bytes.size()))
-      remember(chain, channel,
-               {*at, *val, piece.bytes.size() + (base ? base->bytes : 0),
-                base ? base->depth + 1 : 0, short_checksum(record_)});
-  }
-  return {};
-}
-
-result<void> lmdb_writer::store_value(known_thread& thread, const store_key& key,
-                                      const encoded_request::piece& piece, const version& at) {
-  begin_record(record_);
-  if (piece.base)
-    append_patch_head({piece.base->at, piece.base->checksum}, at, record_);
-  record_.append(piece.bytes);
-  return put(thread, key, piece.base ? record_kind::patch : record_kind::value);
 }
 
 const lmdb_writer::known_chain* lmdb_writer::known_chain_of(const checkpoint_ref& ref) const {
@@ -324,18 +288,6 @@ const lmdb_writer::known_chain* lmdb_writer::known_chain_of(const checkpoint_ref
     return nullptr;
   auto chain = thread->second.chains.find(ref.checkpoint_ns);
   return chain == thread->second.chains.end() ? nullptr : &chain->second;
-}
-
-void lmdb_writer::remember(known_chain& chain, const std::string& channel, value_base stored) {
-  auto& base = chain.bases[channel];
-  bases_bytes_ += stored.bytes - base.bytes;
-  base = std::move(stored);
-  if (bases_bytes_ <= patch_bases_bytes_max)
-    return;
-  for (auto& [id, thread] : threads_)
-    for (auto& [ns, known] : thread.chains)
-      known.bases.clear();
-  bases_bytes_ = 0;
 }
 
 result<void> lmdb_writer::store_checkpoint(known_thread& thread, known_chain& chain,

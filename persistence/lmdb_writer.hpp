@@ -6,6 +6,7 @@
 #include "persistence/keys.hpp"
 #include "persistence/lmdb_env.hpp"
 #include "persistence/name_table.hpp"
+#include "persistence/small_values.hpp"
 #include "persistence/thread_keys.hpp"
 
 #include <optional>
@@ -48,6 +49,8 @@ public:
   void forget_thread(const std::string& thread_id);
   /// Removes all of it, if it is there.
   result<void> erase_thread(const std::string& thread_id);
+  /// Removes the value of a channel, wherever it is.
+  result<void> erase_value(const value_key_parts& of, aes_gcm* cipher);
   /// The outcome of upkeep that ended so; an error is not one of the request's own.
   write_outcome ended(result<void> how);
 
@@ -64,6 +67,18 @@ private:
     std::optional<aes_gcm> cipher;
     std::unordered_map<std::string, known_chain> chains; // by namespace
   };
+  /// A channel whose version moved, and its value; null: none.
+  struct moved_value {
+    version at;
+    std::uint32_t channel = 0;
+    const std::string* name = nullptr;
+    const value* val = nullptr;
+    encoded_request::piece piece;
+
+    bool is_small() const noexcept {
+      return val && !piece.base && piece.bytes.size() <= small_value_bytes_max;
+    }
+  };
   static aes_gcm* cipher_of(known_thread& thread) {
     return thread.cipher ? &*thread.cipher : nullptr;
   }
@@ -77,6 +92,11 @@ private:
                             const std::string& checkpoint_id, const task_writes& task);
   result<void> store_checkpoint(known_thread& thread, known_chain& chain,
                                 const checkpoint_put& put);
+  result<void> store_version(known_thread& thread, known_chain& chain,
+                             std::span<const moved_value> moved);
+  result<void> store_small_values(std::uint64_t chain, const version& at,
+                                  std::span<const small_value> changes, aes_gcm* cipher);
+  std::vector<moved_value> moved_values(known_thread& thread, const checkpoint_put& put);
   result<void> store_values(known_thread& thread, known_chain& chain, const checkpoint_put& put);
   result<void> store_value(known_thread& thread, const store_key& key,
                            const encoded_request::piece& piece, const version& at);

@@ -6,6 +6,7 @@
 #include "persistence/timestamp_text.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <unordered_set>
 
@@ -26,6 +27,9 @@ bool is_before(const stored_item& a, const stored_item& b) {
   return std::tie(a.space, a.key) < std::tie(b.space, b.key);
 }
 
+constexpr std::size_t looked_up_max = 256;   // hits at once
+constexpr std::size_t compared_max = 10'000; // numbers at once
+
 // Takes the items of a search behind its offset, up to its limit.
 class found_items {
 public:
@@ -35,6 +39,10 @@ public:
       read_{read} {}
 
   bool is_full() const noexcept { return found_.size() >= limit_; }
+  /// How many items it takes until it is full, at most looked_up_max.
+  std::size_t wanted() const noexcept {
+    return std::min(std::min(to_skip_, looked_up_max) + limit_ - found_.size(), looked_up_max);
+  }
   void take(stored_item item, std::optional<double> score = std::nullopt) {
     if (to_skip_ > 0) {
       --to_skip_;
@@ -150,28 +158,62 @@ struct local_store::look {
     return taken ? search_in_order(query, seen, found) : taken;
   }
 
-  // Of an item's vectors the first is the closest.
+  // Of an item's vectors the first is the closest. Hits are looked up as many at once as may be
+  // wanted, and more when those did not fit: where the items are far away, each look-up takes time.
   result<void> take_ranked(const store_query& query, vector_ranking& ranking,
                            std::unordered_set<std::uint64_t>& seen, found_items& found) {
-    for (auto hits = ranking.next(); !hits.empty() && !found.is_full(); hits = ranking.next()) {
+    auto last = items.last_number();
+    if (!last)
+      return last.error();
+    for (auto count = found.wanted(); !found.is_full();
+         count = std::min(2 * count, looked_up_max)) {
+      auto hits = next_hits(ranking, count, seen);
+      if (hits.empty())
+        break;
+      std::vector<std::uint64_t> numbers;
+      for (const auto& hit : hits)
+        numbers.push_back(hit.number);
+      auto there = items.find(numbers);
+      if (!there)
+        return there.error();
+      take_alike(query, hits, *there, found);
+      for (std::size_t i = 0; i < numbers.size(); ++i)
+        if (!(*there)[i] && numbers[i] <= *last)
+          lost.push_back(numbers[i]);
+    }
+    return {};
+  }
+
+  // At least `count` hits of numbers that were not seen, if there are as many; of a score all.
+  static std::vector<vector_hit> next_hits(vector_ranking& ranking, std::size_t count,
+                                           std::unordered_set<std::uint64_t>& seen) {
+    std::vector<vector_hit> out;
+    while (out.size() < count) {
+      auto alike = ranking.next();
+      if (alike.empty())
+        break;
+      std::ranges::copy_if(alike, std::back_inserter(out), [&seen](const vector_hit& hit) {
+        return seen.insert(hit.number).second;
+      });
+    }
+    return out;
+  }
+
+  // Of those that are equally close, by namespace and key.
+  void take_alike(const store_query& query, const std::vector<vector_hit>& hits,
+                  std::vector<std::optional<stored_item>>& there, found_items& found) const {
+    for (std::size_t i = 0; i < hits.size() && !found.is_full();) {
+      auto score = hits[i].score;
       std::vector<stored_item> alike;
-      for (auto hit : hits) {
-        if (!seen.insert(hit.number).second)
-          continue;
-        auto item = items.find(hit.number);
-        if (!item)
-          return item.error();
-        if (!*item && hit.number <= items.last_number())
-          lost.push_back(hit.number);
-        if (*item && is_under((*item)->space, query.prefix) && fits(**item, query))
-          alike.push_back(std::move(**item));
-      }
+      for (; i < hits.size() && hits[i].score == score; ++i)
+        if (auto& item = there[i];
+            item && is_under(item->space, query.prefix) && fits(*item, query))
+          alike.push_back(std::move(*item));
       std::ranges::sort(alike, is_before);
       for (auto& item : alike)
         if (!found.is_full())
-          found.take(std::move(item), static_cast<double>(hits.front().score));
+          found.take(std::move(item), static_cast<double>(score));
     }
-    return {};
   }
 };
 
@@ -179,17 +221,22 @@ struct local_store::look {
 
 result<void> local_store::follow(store_snapshot& items) {
   std::unique_lock lock{index_mutex_};
-  if (followed_ < items.last_number()) {
+  auto last = items.last_number();
+  if (!last)
+    return last.error();
+  if (followed_ < *last) {
+    std::vector<std::uint64_t> added;
     auto followed = items.vectors_after(followed_, index_->dims(),
-                                        [this](auto number, auto group, auto vector) {
+                                        [&](auto number, auto group, auto vector) {
                                           index_->add(number, group, vector);
+                                          added.push_back(number);
                                         });
     if (!followed) {
-      index_->clear(); // it may have half of what came
-      followed_ = 0;
+      for (auto number : added) // they come again
+        index_->remove(number);
       return followed;
     }
-    followed_ = items.last_number();
+    followed_ = *last;
     if (auto ok = forget_lost(items); !ok)
       return ok;
   }
@@ -201,11 +248,13 @@ result<void> local_store::follow(store_snapshot& items) {
 result<void> local_store::forget_lost(store_snapshot& items) {
   if (index_->size() < 2 * checked_size_)
     return {};
-  for (auto number : index_->numbers()) {
-    auto item = items.find(number);
-    if (!item)
-      return item.error();
-    if (!*item)
+  const auto numbers = index_->numbers();
+  for (std::size_t i = 0; i < numbers.size(); i += compared_max) {
+    auto gone =
+      items.missing(std::span{numbers}.subspan(i, std::min(compared_max, numbers.size() - i)));
+    if (!gone)
+      return gone.error();
+    for (auto number : *gone)
       index_->remove(number);
   }
   checked_size_ = std::max<std::size_t>(index_->size(), 1000);
@@ -237,11 +286,9 @@ result<std::vector<store_answer>> local_store::batch(const std::vector<store_op>
   auto now = store_now_micros(options_);
   std::vector<store_answer> answers;
   std::vector<stored_item> read;
-  {
-    auto items = backend_->read();
-    if (!items)
-      return items.error();
-    look at{*this, **items, now};
+  auto looked = backend_->read([&](store_snapshot& items) -> result<void> {
+    answers.clear();
+    look at{*this, items, now};
     for (std::size_t i = 0; i < ops.size(); ++i) {
       auto answer = std::visit([&](const auto& op) { return at(op, prepared->queries[i]); },
                                ops[i]);
@@ -251,7 +298,10 @@ result<std::vector<store_answer>> local_store::batch(const std::vector<store_op>
     }
     read = std::move(at.read);
     forget(at.lost);
-  }
+    return {};
+  });
+  if (!looked)
+    return looked.error();
   if (auto changed = change(*prepared, read, now); !changed)
     return changed.error();
   return answers;
@@ -305,13 +355,15 @@ result<void> local_store::change(const prepared_batch& batch, const std::vector<
   return {};
 }
 
-result<std::size_t> local_store::sweep() {
+// In pieces, so that puts get their turn.
+result<std::size_t> local_store::sweep(std::size_t items_max) {
   auto now = store_now_micros(options_);
   std::size_t all = 0;
-  for (;;) {
+  while (all < items_max) {
+    auto piece = std::min(items_max - all, limits::store_sweep_items_max);
     std::size_t swept = 0;
     auto gone = backend_->change(true, [&](store_change& to) -> result<void> {
-      auto some = to.sweep(now, limits::store_sweep_items_max);
+      auto some = to.sweep(now, piece);
       if (!some)
         return some.error();
       swept = *some;
@@ -321,10 +373,11 @@ result<std::size_t> local_store::sweep() {
       return gone.error();
     forget(*gone);
     all += swept;
-    if (swept < limits::store_sweep_items_max)
+    if (swept < piece) {
+      last_sweep_ = now;
       break;
+    }
   }
-  last_sweep_ = now;
   return all;
 }
 

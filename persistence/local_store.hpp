@@ -19,7 +19,7 @@ public:
   local_store(std::shared_ptr<store_backend> backend, store_options options);
 
   result<std::vector<store_answer>> batch(const std::vector<store_op>& ops) override;
-  result<std::size_t> sweep() override;
+  result<std::size_t> sweep(std::size_t items_max) override;
 
 private:
   struct look; // what a batch reads

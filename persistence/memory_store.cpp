@@ -7,6 +7,8 @@
 #include "persistence/local_store.hpp"
 #include "persistence/part_path.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -31,7 +33,7 @@ using item_place = std::pair<store_namespace, std::string>;
 
 class memory_backend final : public store_backend {
 public:
-  result<std::unique_ptr<store_snapshot>> read() override;
+  result<void> read(const read_work& work) override;
   result<std::vector<std::uint64_t>> change(bool frees, const change_work& work) override;
 
 private:
@@ -66,14 +68,26 @@ public:
     return item ? std::optional{*item} : std::nullopt;
   }
 
-  result<std::optional<stored_item>> find(std::uint64_t number) override {
-    auto at = from_.places_.find(number);
-    if (at == from_.places_.end())
-      return std::optional<stored_item>{};
-    return find(at->second.first, at->second.second);
+  result<std::vector<std::optional<stored_item>>>
+  find(std::span<const std::uint64_t> numbers) override {
+    std::vector<std::optional<stored_item>> found;
+    for (auto number : numbers) {
+      auto at = from_.places_.find(number);
+      const auto* item =
+        at == from_.places_.end() ? nullptr : from_.find(at->second.first, at->second.second);
+      found.push_back(item ? std::optional{*item} : std::nullopt);
+    }
+    return found;
   }
 
-  std::uint64_t last_number() const override { return from_.last_number_; }
+  result<std::vector<std::uint64_t>> missing(std::span<const std::uint64_t> numbers) override {
+    std::vector<std::uint64_t> gone;
+    std::ranges::copy_if(numbers, std::back_inserter(gone),
+                         [this](auto number) { return !from_.places_.contains(number); });
+    return gone;
+  }
+
+  result<std::uint64_t> last_number() override { return from_.last_number_; }
 
   result<void> each(const store_namespace& prefix, const take_item& take) override {
     for (auto in = from_.spaces_.lower_bound(prefix);
@@ -185,8 +199,9 @@ private:
   memory_backend& to_;
 };
 
-result<std::unique_ptr<store_snapshot>> memory_backend::read() {
-  return std::unique_ptr<store_snapshot>{std::make_unique<memory_snapshot>(*this)};
+result<void> memory_backend::read(const read_work& work) {
+  memory_snapshot items{*this};
+  return work(items);
 }
 
 result<std::vector<std::uint64_t>> memory_backend::change(bool, const change_work& work) {

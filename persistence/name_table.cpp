@@ -14,6 +14,13 @@ std::uint32_t name_table::number(std::string_view name) {
   return next;
 }
 
+std::vector<std::string_view> name_table::all() const {
+  std::vector<std::string_view> names;
+  for (const auto* name : order_)
+    names.push_back(*name);
+  return names;
+}
+
 result<void> name_table::load(std::string_view payload) {
   byte_reader in{payload};
   auto in_order = in.varint() == order_.size();

@@ -20,6 +20,9 @@ public:
   /// The number of a name, a new one when it was not there.
   std::uint32_t number(std::string_view name);
 
+  /// All names by number. Owns: nothing; they stay where they are.
+  std::vector<std::string_view> all() const;
+
   /// Takes in a stored batch. Errors: checkpoint_corrupt when it is no batch, or not the next.
   result<void> load(std::string_view payload);
 

@@ -71,7 +71,7 @@ error postgres_error(std::string_view sqlstate, std::string_view message) {
     advice = ": the server's disk is full";
   } else if (sqlstate == "55P03") {
     code = errc::storage_locked;
-    advice = ": another transaction holds the thread";
+    advice = ": another transaction held it for longer than lock_timeout";
   } else if (sqlstate == "57014") {
     advice = ": it took longer than statement_timeout";
   } else if (sqlstate == "28P01" || sqlstate == "28000") {
@@ -104,7 +104,8 @@ result<void> check_options(const postgres_options& options) {
   if (options.pool_size == 0 || options.pool_size > limits::postgres_pool_size_max)
     return refused("pool_size is " + std::to_string(options.pool_size) + ", not 1 to "
                    + std::to_string(limits::postgres_pool_size_max));
-  if (options.connect_timeout.count() <= 0 || options.statement_timeout.count() <= 0)
+  if (options.connect_timeout.count() <= 0 || options.statement_timeout.count() <= 0
+      || options.lock_timeout.count() <= 0)
     return refused("a time-out is not positive");
   if (options.conninfo.find('\0') != options.conninfo.npos)
     return refused("conninfo contains a NUL");
@@ -188,7 +189,7 @@ result<void> postgres_connection::set_up(const postgres_options& options) {
   using setting = std::pair<std::string_view, std::string>;
   const setting settings[] = {
     {"statement_timeout", milliseconds_text(options.statement_timeout)},
-    {"lock_timeout", milliseconds_text(limits::postgres_lock_timeout)},
+    {"lock_timeout", milliseconds_text(options.lock_timeout)},
     {"idle_in_transaction_session_timeout",
      milliseconds_text(limits::postgres_idle_in_transaction)},
     {"default_transaction_isolation", "'read committed'"},

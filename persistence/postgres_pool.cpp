@@ -7,7 +7,7 @@ result<std::unique_ptr<postgres_connection>> postgres_pool::take() {
     std::unique_lock lock{mutex_};
     auto is_free = [this] { return !idle_.empty() || open_ < options_.pool_size; };
     if (!returned_.wait_for(lock, options_.statement_timeout, is_free))
-      return error{errc::overloaded, "read from Postgres: all " + std::to_string(open_)
+      return error{errc::overloaded, "use Postgres: all " + std::to_string(open_)
                                        + " connections are in use: raise pool_size"};
     if (!idle_.empty()) {
       auto connection = std::move(idle_.back());

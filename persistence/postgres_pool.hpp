@@ -1,4 +1,4 @@
-// The connections that read: opened when needed, kept, and replaced when they are lost.
+// The connections of many threads: opened when needed, kept, and replaced when they are lost.
 #pragma once
 
 #include "persistence/postgres_connection.hpp"

@@ -3,6 +3,7 @@
 #include "persistence/postgres_pool.hpp"
 #include "persistence/postgres_pruner.hpp"
 #include "persistence/postgres_reader.hpp"
+#include "persistence/postgres_rewind.hpp"
 #include "persistence/postgres_schema.hpp"
 #include "persistence/postgres_statements.hpp"
 #include "persistence/postgres_writer.hpp"
@@ -94,6 +95,14 @@ public:
     return pool_.with([&](postgres_connection& on) {
       return troupe::copy_thread(on, sql_, numbers_, source, target, may_be_done);
     });
+  }
+
+  result<void> rewind(const std::string& thread_id, const rewind_point& to) override {
+    if (auto ok = check_thread_id(thread_id); !ok)
+      return ok;
+    commits_.flush(thread_id);
+    return pool_.with(
+      [&](postgres_connection& on) { return rewind_thread(on, sql_, thread_id, to); });
   }
 
   void submit(save_request request, save_ack when,

@@ -33,6 +33,24 @@ std::vector<postgres_migration> make_saver_migrations() {
   }};
 }
 
+// The state's only row is what a change locks. Vectors hardly get smaller when they are compressed.
+std::vector<postgres_migration> make_store_migrations() {
+  return {{
+    "CREATE TABLE @.store_state (last int8 NOT NULL)",
+    "INSERT INTO @.store_state VALUES (0)",
+    "CREATE TABLE @.store_spaces (space int8 PRIMARY KEY, path bytea NOT NULL UNIQUE)",
+    // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a statement over two lines
+    "CREATE TABLE @.store_items (space int8, key bytea, number int8 NOT NULL UNIQUE, "
+    "value bytea NOT NULL, created int8 NOT NULL, updated int8 NOT NULL, ttl int8 NOT NULL, "
+    "ends int8 NOT NULL, PRIMARY KEY (space, key))",
+    "CREATE INDEX store_items_that_end ON @.store_items (ends) WHERE ends < "
+      + std::to_string(INT64_MAX),
+    "CREATE TABLE @.store_vectors (number int8, place int8, space int8 NOT NULL, "
+    "vector bytea NOT NULL, PRIMARY KEY (number, place))",
+    "ALTER TABLE @.store_vectors ALTER COLUMN vector SET STORAGE EXTERNAL",
+  }};
+}
+
 postgres_params text_params(std::initializer_list<std::string_view> texts) {
   postgres_params params;
   for (auto text : texts)
@@ -141,6 +159,11 @@ std::string postgres_key_of(std::string_view name) {
 
 std::span<const postgres_migration> saver_migrations() {
   static const auto migrations = make_saver_migrations();
+  return migrations;
+}
+
+std::span<const postgres_migration> store_migrations() {
+  static const auto migrations = make_store_migrations();
   return migrations;
 }
 

@@ -24,7 +24,10 @@ std::string postgres_key_of(std::string_view name);
 /// The saver's tables.
 std::span<const postgres_migration> saver_migrations();
 
-/// Brings a part ("saver") of the schema to the newest version. Each migration is a transaction of
+/// The long-term store's.
+std::span<const postgres_migration> store_migrations();
+
+/// Brings a part ("saver", "store") of the schema to the newest version. Each migration is a transaction of
 /// its own, which one process at a time runs. Nothing is asked for but reading when there is
 /// nothing to do.
 /// Errors: format_too_new when the part's version is greater than the number of migrations;

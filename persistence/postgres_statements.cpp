@@ -104,11 +104,6 @@ postgres_statements::postgres_statements(std::string_view schema) {
   constexpr std::string_view newest_one = " ORDER BY k.checkpoint_id DESC LIMIT 1";
   constexpr std::string_view this_one = " AND k.checkpoint_id = $3::bytea";
 
-  begin = sql("BEGIN");
-  begin_reading = sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-  commit = sql("COMMIT");
-  rollback = sql("ROLLBACK");
-
   next_numbers = sql("SELECT nextval($1::text::regclass)");
   lock_threads = sql("SELECT thread_id, thread, owner FROM @.threads "
                      "WHERE thread_id = ANY ($1::bytea[]) ORDER BY thread_id FOR NO KEY UPDATE");
@@ -198,10 +193,12 @@ postgres_statements::postgres_statements(std::string_view schema) {
   erase_empty_chains = sql("DELETE FROM @.chains c WHERE c.thread = $1::int8 "
                            "AND NOT EXISTS (SELECT 1 FROM @.checkpoints k WHERE k.chain = c.chain) "
                            "AND NOT EXISTS (SELECT 1 FROM @.writes w WHERE w.chain = c.chain)");
+  // Nested arrays, so that each step uses its index even while the planner knows no sizes.
   threads_of_runs = sql(
-    "SELECT t.thread_id FROM @.threads t WHERE t.thread IN (SELECT c.thread FROM @.chains c "
-    "JOIN @.checkpoints k ON k.chain = c.chain WHERE k.run_id IS NOT NULL AND sha256(k.run_id) "
-    "= ANY (ARRAY(SELECT sha256(r) FROM unnest($1::bytea[]) r))) ORDER BY t.thread_id");
+    "SELECT t.thread_id FROM @.threads t WHERE t.thread = ANY (ARRAY(SELECT c.thread "
+    "FROM @.chains c WHERE c.chain = ANY (ARRAY(SELECT k.chain FROM @.checkpoints k "
+    "WHERE k.run_id IS NOT NULL AND sha256(k.run_id) = ANY (ARRAY(SELECT sha256(r) "
+    "FROM unnest($1::bytea[]) r)))))) ORDER BY t.thread_id");
   copy_chains = sql("INSERT INTO @.chains (chain, thread, ns) "
                     "SELECT nextval($3::text::regclass), $2::int8, ns FROM @.chains "
                     "WHERE thread = $1::int8");
@@ -217,6 +214,24 @@ postgres_statements::postgres_statements(std::string_view schema) {
                                          "channels, numbers, tags, seen, updated");
   copy_values = copy("channel_values", "channel, number, tag, value");
   copy_writes = copy("writes", "checkpoint_id, task_id, slot, channel, task_path, value");
+
+  auto erase_newer = [&sql](std::string_view table) {
+    return sql("DELETE FROM @." + std::string{table} + " WHERE chain = ANY (ARRAY"
+               + std::string{of_thread} + ") AND checkpoint_id > $2::bytea");
+  };
+  erase_newer_checkpoints = erase_newer("checkpoints");
+  erase_newer_writes = erase_newer("writes");
+  writes_behind = sql("SELECT w.chain, w.task_id, w.slot, w.channel, w.task_path, w.value "
+                      "FROM @.chains c JOIN @.writes w ON w.chain = c.chain "
+                      "WHERE c.thread = $1::int8 AND sha256(c.ns) = sha256($2::bytea) "
+                      "AND w.checkpoint_id = $3::bytea");
+  erase_writes_of =
+    sql("DELETE FROM @.writes WHERE chain = $1::int8 AND checkpoint_id = $2::bytea");
+  restore_writes = sql("INSERT INTO @.writes (chain, checkpoint_id, task_id, slot, channel, "
+                       "task_path, value) SELECT $1::int8, $2::bytea, e.* FROM unnest($3::bytea[], "
+                       "$4::int8[], $5::bytea[], $6::bytea[], $7::bytea[]) AS e");
+  erase_empty_thread = sql("DELETE FROM @.threads t WHERE t.thread = $1::int8 AND NOT EXISTS "
+                           "(SELECT 1 FROM @.chains c WHERE c.thread = t.thread)");
 }
 
 } // namespace troupe

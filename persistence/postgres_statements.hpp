@@ -8,18 +8,23 @@
 
 namespace troupe {
 
-/// One set for a schema. What a connection prepared it finds by address, so a set stays where it is
-/// for as long as there are connections.
-struct postgres_statements {
-  explicit postgres_statements(std::string_view schema);
-  postgres_statements(const postgres_statements&) = delete;
-  postgres_statements& operator=(const postgres_statements&) = delete;
+/// What every set of statements has. What a connection prepared it finds by address, so a set stays
+/// where it is for as long as there are connections.
+struct postgres_transactions {
+  postgres_transactions() = default;
+  postgres_transactions(const postgres_transactions&) = delete;
+  postgres_transactions& operator=(const postgres_transactions&) = delete;
 
-  // ---- transactions
-  postgres_statement begin;
-  postgres_statement begin_reading; // one view for several statements
-  postgres_statement commit;
-  postgres_statement rollback;
+  postgres_statement begin{"BEGIN"};
+  /// One view for several statements.
+  postgres_statement begin_reading{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
+  postgres_statement commit{"COMMIT"};
+  postgres_statement rollback{"ROLLBACK"};
+};
+
+/// One set for a schema.
+struct postgres_statements : postgres_transactions {
+  explicit postgres_statements(std::string_view schema);
 
   // ---- writing: numbers, threads and chains
   postgres_statement next_numbers;  // sequence → the first of a block of numbers_in_block
@@ -66,6 +71,15 @@ struct postgres_statements {
   postgres_statement copy_checkpoints;    // source thread, target thread, as the following
   postgres_statement copy_values;
   postgres_statement copy_writes;
+
+  // ---- undoing a run
+  postgres_statement erase_newer_checkpoints; // thread, id
+  postgres_statement erase_newer_writes;      // thread, id
+  postgres_statement writes_behind;   // thread, ns, checkpoint → chain, task, slot, channel, path,
+                                      // value
+  postgres_statement erase_writes_of; // chain, checkpoint
+  postgres_statement restore_writes;  // chain, checkpoint; of each: task, slot, channel, path, value
+  postgres_statement erase_empty_thread; // thread
 };
 
 inline constexpr std::int64_t numbers_in_block = 1024; // as the sequence increments

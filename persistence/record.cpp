@@ -57,7 +57,10 @@ std::string_view to_string(record_kind kind) noexcept {
     case record_kind::value: return "value";
     case record_kind::writes: return "writes";
     case record_kind::patch: return "patch";
+    case record_kind::small_values: return "small values";
     case record_kind::key: return "key";
+    case record_kind::cache_entry: return "cache's entry";
+    case record_kind::cache_index: return "cache's index";
     case record_kind::space: return "store's namespace";
     case record_kind::item: return "store's item";
     case record_kind::item_end: return "store's end";

@@ -19,9 +19,11 @@ enum class record_kind : std::uint8_t {
   checkpoint = 5,
   value = 6,
   writes = 7,
-  patch = 8, // a value as what it has that another one has not
-  key = 16,  // a thread's data key, wrapped
-  // 32, 33: a cache's, in cache_format.hpp
+  patch = 8,        // a value as what it has that another one has not
+  small_values = 9, // those of one version
+  key = 16,         // a data key, wrapped
+  cache_entry = 32,
+  cache_index = 33,
   space = 34, // these are the long-term store's
   item = 35,
   item_end = 36,
@@ -38,6 +40,11 @@ std::string_view to_string(record_kind kind) noexcept;
 
 /// A checkpoint_corrupt of a record of this kind.
 error damaged(record_kind kind, std::string_view what = "it does not fit");
+
+/// Whether a record can be read by nobody here: it is damaged, or of a newer troupe.
+inline bool is_damage(const error& err) noexcept {
+  return err.code() == errc::checkpoint_corrupt || err.code() == errc::format_too_new;
+}
 
 /// The format this troupe writes, and the newest it reads.
 inline constexpr std::uint8_t record_format = 1;

@@ -89,8 +89,7 @@ result<std::string_view> record_opener::decrypt(std::string_view stored, std::st
                                                 std::string_view key, aes_gcm* cipher,
                                                 std::string& text) {
   if (!cipher)
-    return refused(errc::key_missing, kind_of(stored),
-                   "it is encrypted, and its thread's key is gone");
+    return refused(errc::key_missing, kind_of(stored), "it is encrypted, and its data key is gone");
   if (!cipher->decrypt(payload, {stored.substr(0, record_head_bytes), key}, text))
     return refused(errc::checkpoint_corrupt, kind_of(stored),
                    "it is not what was encrypted: somebody without the key changed it");

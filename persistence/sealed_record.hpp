@@ -13,7 +13,7 @@
 
 namespace troupe {
 
-/// Seals records of a thread.
+/// Seals records.
 /// Thread: one at a time.
 class record_sealer {
 public:
@@ -32,7 +32,7 @@ private:
   std::string scratch_;
 };
 
-/// Opens records of threads. What is plain is given as it lies in the store, at no cost; of the
+/// Opens records. What is plain is given as it lies in the store, at no cost; of the
 /// rest the opener keeps the text. Thread: one at a time.
 class record_opener {
 public:

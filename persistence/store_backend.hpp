@@ -26,7 +26,10 @@ struct stored_item {
   bool is_over(std::int64_t now) const noexcept { return end <= now; }
 };
 
-/// The items as they are at one moment.
+/// Whether an item that was read has times that a put can have stored.
+bool times_fit(const stored_item& item) noexcept;
+
+/// The items as they are at one moment, at the latest when they are first asked for.
 /// Thread: one at a time.
 /// Errors: of all members storage codes.
 class store_snapshot {
@@ -35,10 +38,13 @@ public:
 
   virtual result<std::optional<stored_item>> find(const store_namespace& space,
                                                   const std::string& key) = 0;
-  /// The item that a put with vectors stored, unless it is gone.
-  virtual result<std::optional<stored_item>> find(std::uint64_t number) = 0;
+  /// The items that puts with vectors stored, each unless it is gone. Order: as their numbers.
+  virtual result<std::vector<std::optional<stored_item>>>
+  find(std::span<const std::uint64_t> numbers) = 0;
+  /// Those of the numbers whose items are gone.
+  virtual result<std::vector<std::uint64_t>> missing(std::span<const std::uint64_t> numbers) = 0;
   /// The number of the last put there was.
-  virtual std::uint64_t last_number() const = 0;
+  virtual result<std::uint64_t> last_number() = 0;
 
   /// The items under a prefix, in order, until `take` says no.
   using take_item = std::function<result<bool>(const stored_item&)>;
@@ -67,7 +73,7 @@ public:
   virtual result<void> remove(const store_namespace& space, const std::string& key) = 0;
   /// Sets the end of an item that was not put anew and is not over.
   virtual result<void> refresh(const stored_item& item, std::int64_t now, std::int64_t end) = 0;
-  /// Removes items that are over, at most `count`, and says how many.
+  /// Removes items that are over, the first ones first, at most `count`, and says how many.
   virtual result<std::size_t> sweep(std::int64_t now, std::size_t count) = 0;
   virtual result<void> commit() = 0;
   /// The numbers of items with vectors that are gone.
@@ -80,9 +86,13 @@ protected:
 class store_backend {
 public:
   virtual ~store_backend() = default;
-  virtual result<std::unique_ptr<store_snapshot>> read() = 0;
 
-  /// Lets `work` make a change and commits it. `work` is done again when it has to be.
+  /// Lets `work` look at a snapshot. `work` is done again when it has to be.
+  using read_work = std::function<result<void>(store_snapshot&)>;
+  virtual result<void> read(const read_work& work) = 0;
+
+  /// Lets `work` make a change and commits it, perhaps along with others' changes, on another
+  /// thread that waits for one. `work` is done again when it has to be.
   /// Shape:  `frees`: nothing is put, so a store that is full has room for it all the same.
   using change_work = std::function<result<void>(store_change&)>;
   virtual result<std::vector<std::uint64_t>> change(bool frees, const change_work& work) = 0;

@@ -1,7 +1,7 @@
 #include "persistence/store_namespace.hpp"
 
 #include <algorithm>
-#include <string_view>
+#include <utility>
 
 namespace troupe {
 
@@ -39,6 +39,38 @@ result<void> check_store_namespace(const store_namespace& space) {
   if (space.front() == "langgraph")
     return refused("the namespace begins with a reserved part: `langgraph`");
   return {};
+}
+
+std::string namespace_bytes(const store_namespace& space) {
+  std::string out;
+  for (const auto& part : space) {
+    for (auto c : part) {
+      out.push_back(c);
+      if (c == '\0')
+        out.push_back('\xff');
+    }
+    out.append("\0\1", 2);
+  }
+  return out;
+}
+
+std::optional<store_namespace> namespace_of_bytes(std::string_view bytes) {
+  store_namespace space;
+  std::string part;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] != '\0') {
+      part.push_back(bytes[i]);
+      continue;
+    }
+    auto mark = ++i < bytes.size() ? bytes[i] : '\0';
+    if (mark == '\xff')
+      part.push_back('\0');
+    else if (mark == '\1')
+      space.push_back(std::exchange(part, {}));
+    else
+      return std::nullopt;
+  }
+  return part.empty() && !space.empty() ? std::optional{std::move(space)} : std::nullopt;
 }
 
 bool fits(const store_namespace& space, const namespace_query& query) {

@@ -3,6 +3,9 @@
 
 #include <troupe/store.hpp>
 
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -11,6 +14,12 @@ namespace troupe {
 /// Errors: invalid_value of class InvalidNamespaceError.
 /// Source: langgraph/store/base, _validate_namespace.
 result<void> check_store_namespace(const store_namespace& space);
+
+/// A namespace as bytes, which sort as namespaces do: a part ends with 00 01, and a 00 of its own is
+/// 00 ff. Those under a prefix begin with its bytes.
+std::string namespace_bytes(const store_namespace& space);
+/// Back again; nothing for bytes that are no namespace with a part.
+std::optional<store_namespace> namespace_of_bytes(std::string_view bytes);
 
 /// Whether a namespace begins and ends as the query says; "*" there fits any part.
 /// Source: langgraph/store/memory, _does_match.

@@ -6,8 +6,7 @@
 //  - The data key is deleted with the thread, in the same transaction, and needs no ring for that.
 #pragma once
 
-#include "persistence/lmdb_env.hpp"
-#include "persistence/sealed_record.hpp"
+#include "persistence/data_key.hpp"
 
 #include <troupe/keyring.hpp>
 
@@ -19,14 +18,9 @@
 
 namespace troupe {
 
-/// The cipher of a thread's data key; nothing when the thread has none. `keys` may be null.
-/// Errors: key_missing, which names the key's id: it is not in the ring, or is another one there;
-///         checkpoint_corrupt, format_too_new, storage_failed.
+/// As find_cipher and make_cipher, of a thread.
 result<std::optional<aes_gcm>> find_thread_cipher(const lmdb_txn& txn, std::uint64_t thread,
                                                   const keyring* keys);
-
-/// Gives a thread a new, random data key, under the ring's current key.
-/// Errors: storage_full, storage_failed.
 result<aes_gcm> make_thread_cipher(lmdb_txn& txn, std::uint64_t thread, const keyring& keys);
 
 /// How many threads are rewrapped in one transaction: others wait for some ms.
@@ -37,7 +31,7 @@ result<std::vector<std::uint64_t>> all_thread_numbers(const lmdb_txn& txn);
 
 /// Wraps the data keys of these threads under the ring's current key; plain threads, and those that
 /// are gone, are passed over.
-/// Errors: as find_thread_cipher, and storage_full.
+/// Errors: as find_cipher, and storage_full.
 result<rotation_report> rewrap_thread_keys(lmdb_txn& txn, std::span<const std::uint64_t> threads,
                                            const keyring& keys);
 
@@ -46,13 +40,13 @@ result<rotation_report> rewrap_thread_keys(lmdb_txn& txn, std::span<const std::u
 /// Thread: one at a time.
 class thread_records {
 public:
-  thread_records(const lmdb_txn& txn, const keyring* keys) noexcept : txn_{txn}, keys_{keys} {}
+  thread_records(const lmdb_txn& txn, const keyring* keys);
 
   /// The records that follow are of this thread.
   void enter(std::uint64_t thread);
 
   /// As record_opener::open.
-  /// Errors: also those of find_thread_cipher.
+  /// Errors: also those of find_cipher.
   result<std::string_view> open(std::string_view stored, std::string_view key, record_kind kind);
 
   /// The names of the thread's channels and nodes, by number.
@@ -68,7 +62,7 @@ private:
   const lmdb_txn& txn_;
   const keyring* keys_;
   std::uint64_t thread_ = 0;
-  std::optional<aes_gcm> cipher_; // of thread_, once it was needed
+  data_cipher cipher_; // of thread_
   record_opener opener_;
 };
 

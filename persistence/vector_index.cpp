@@ -55,9 +55,10 @@ std::vector<float> vector_index::prepared(std::span<const float> vector) const {
   double squares = 0;
   for (auto x : out)
     squares += static_cast<double>(x) * static_cast<double>(x);
-  if (squares > 0)
+  auto length = std::sqrt(squares);
+  if (length > 0)
     for (auto& x : out)
-      x = static_cast<float>(static_cast<double>(x) / std::sqrt(squares));
+      x = static_cast<float>(static_cast<double>(x) / length);
   return out;
 }
 
@@ -91,10 +92,6 @@ void vector_index::remove(std::uint64_t number) {
   slots_of_.erase(at);
   if (owners_.size() > 2 * alive_ + graph_step)
     compact();
-}
-
-void vector_index::clear() {
-  *this = vector_index{dims_, distance_, exact_max_};
 }
 
 // Slots move, so the graph begins anew.

@@ -58,7 +58,6 @@ public:
   void add(std::uint64_t number, std::uint64_t group, std::span<const float> vector);
   /// Removes all vectors of a number.
   void remove(std::uint64_t number);
-  void clear();
   /// Lets the graph follow. To be called before rank(), which else is exact.
   void settle();
 

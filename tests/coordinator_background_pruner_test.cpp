@@ -6,6 +6,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+
 namespace troupe {
 namespace {
 
@@ -45,16 +47,39 @@ void put_line(saver& to, const std::string& thread, unsigned count, clock::time_
 
 struct scene {
   std::shared_ptr<saver> store = make_memory_saver();
+  std::shared_ptr<troupe::store> items; // null unless a test needs it
   std::shared_ptr<thread_turns> turns = std::make_shared<thread_turns>();
   texts log;
   std::unique_ptr<background_pruner> pruner;
 
-  explicit scene(pruning how, std::shared_ptr<saver> front = nullptr) {
+  explicit scene(pruning how, std::shared_ptr<saver> front = nullptr,
+                 std::shared_ptr<troupe::store> with = nullptr)
+    : items{std::move(with)} {
     auto note = [this](const std::string& line) { log.push_back(line); };
-    pruner = std::make_unique<background_pruner>(std::move(how), front ? front : store, turns, note,
-                                                 note);
+    pruner = std::make_unique<background_pruner>(std::move(how), front ? front : store, items,
+                                                 turns, note, note);
   }
   texts threads() { return ids_of(store->threads().value()); }
+};
+
+// A store that only knows how many of its items are over.
+struct swept_store : store {
+  std::size_t over = 0;
+  std::vector<std::size_t> swept;
+  std::function<void()> then = [] {};
+  bool fails = false;
+  result<std::vector<store_answer>> batch(const std::vector<store_op>&) override {
+    return std::vector<store_answer>{};
+  }
+  result<std::size_t> sweep(std::size_t items_max) override {
+    if (fails)
+      throw std::runtime_error{"the store is on fire"};
+    auto gone = std::min(over, items_max);
+    over -= gone;
+    swept.push_back(gone);
+    then();
+    return gone;
+  }
 };
 
 // Counts and can fail.
@@ -169,6 +194,57 @@ BOOST_AUTO_TEST_CASE(a_thread_of_which_nothing_went_is_left_alone_until_it_chang
   BOOST_TEST(fragile->pruned == 2);
 }
 
+BOOST_AUTO_TEST_CASE(a_round_sweeps_the_store_in_pieces) {
+  auto items = std::make_shared<swept_store>();
+  scene s{{}, nullptr, items};
+  items->over = 2 * limits::store_sweep_items_max + 1;
+  s.pruner->round(start);
+  BOOST_TEST(items->over == 0u);
+  BOOST_TEST(
+    items->swept
+    == (std::vector<std::size_t>{limits::store_sweep_items_max, limits::store_sweep_items_max, 1}));
+  BOOST_TEST(s.log == texts{"swept: 2001 items of the long-term store removed"});
+  s.pruner->round(start);
+  BOOST_TEST(s.log.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_pruner_that_is_stopped_leaves_the_rest_of_a_sweep) {
+  auto items = std::make_shared<swept_store>();
+  scene s{{}, nullptr, items};
+  items->over = 3 * limits::store_sweep_items_max;
+  items->then = [&s] { s.pruner->stop(); };
+  s.pruner->round(start);
+  BOOST_TEST(items->swept.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(threads_and_items_are_looked_after_though_the_others_fail) {
+  auto items = std::make_shared<swept_store>();
+  auto fragile = std::make_shared<fragile_saver>(make_memory_saver());
+  put_line(*fragile, "a", 2, start);
+  fragile->failure = "throw";
+  items->over = 1;
+  scene s{{}, fragile, items};
+  s.pruner->round(start);
+  BOOST_TEST(items->over == 0u);
+  fragile->failure.clear();
+  items->fails = true;
+  s.pruner->round(start);
+  BOOST_TEST(fragile->pruned == 2);
+  BOOST_REQUIRE(s.log.size() == 3u);
+  BOOST_TEST(s.log[2].find("the store is on fire") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_over_goes_by_the_clock_of_the_store) {
+  auto now = start;
+  scene s{{}, nullptr, make_memory_store({.now = [&now] { return now; }})};
+  s.items->put({.space = {"a"}, .key = "k", .value = value::map(), .ttl = 1s}).value();
+  s.pruner->round(start + 100s);
+  BOOST_TEST(s.log.empty());
+  now += 1s;
+  s.pruner->round(start);
+  BOOST_TEST(s.log == texts{"swept: 1 item of the long-term store removed"});
+}
+
 BOOST_AUTO_TEST_CASE(a_pruner_that_waits_stops_at_once) {
   scene s{{.every = 3600s}};
   s.pruner->start();
@@ -187,6 +263,7 @@ BOOST_AUTO_TEST_CASE(what_can_not_be_pruned_is_refused_when_the_runtime_opens) {
   BOOST_TEST((code({.keep = {.keep_latest = 0}}) == errc::invalid_config));
   BOOST_TEST((code({.thread_ttl = 0s}) == errc::invalid_config));
   BOOST_TEST((code({}, nullptr) == errc::invalid_config));
+  runtime only_a_store{{.store = make_memory_store(), .prune = pruning{}}};
 }
 
 BOOST_AUTO_TEST_SUITE_END()

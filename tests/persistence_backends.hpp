@@ -34,9 +34,6 @@ struct postgres_backend {
     open_postgres_saver(postgres_server::of_this_program().fresh_options()).value();
 };
 
-// Those that can undo a run.
-using rewinding_backends = boost::mpl::list<memory_backend, lmdb_backend, encrypted_lmdb_backend>;
-
 using backends =
   boost::mpl::list<memory_backend, lmdb_backend, encrypted_lmdb_backend, postgres_backend>;
 

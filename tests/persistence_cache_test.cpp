@@ -44,7 +44,17 @@ struct lmdb_backend {
   std::shared_ptr<node_cache> cache = open_lmdb_cache(dir.path() / "data").value();
 };
 
-using backends = boost::mpl::list<memory_backend, lmdb_backend>;
+// All that can be done to a record is done to every one.
+struct encrypted_lmdb_backend {
+  temporary_directory dir;
+  std::shared_ptr<node_cache> cache =
+    open_lmdb_cache(dir.path() / "data",
+                    {.keyring = keyring::from_text("key " + std::string(64, '7')).value(),
+                     .compress_bytes_min = 1})
+      .value();
+};
+
+using backends = boost::mpl::list<memory_backend, lmdb_backend, encrypted_lmdb_backend>;
 
 value get(node_cache& from, const cache_key& key, time_point now = start) {
   return from.get(key, now).value().value_or("absent");
@@ -343,7 +353,9 @@ struct lmdb_fixture {
   std::filesystem::path dir = temporary.path() / "data";
   std::filesystem::path file = dir / "cache.mdb";
 
+  // Values take as much room as they are large.
   std::shared_ptr<node_cache> open(lmdb_cache_options options = {}) {
+    options.compress_bytes_min = SIZE_MAX;
     return open_lmdb_cache(dir, options).value();
   }
   // As a saver of other data would write it; the cache must be closed.
@@ -535,7 +547,7 @@ BOOST_AUTO_TEST_CASE(a_value_that_is_whole_but_cannot_be_read_is_a_miss_and_remo
     edit([&](lmdb_txn& txn) {
       std::string payload;
       append_cache_entry({1, std::nullopt, place, encoded}, payload);
-      txn.put(key, sealed(payload, key, cache_entry_record)).value();
+      txn.put(key, sealed(payload, key, record_kind::cache_entry)).value();
     });
     BOOST_TEST(!is_there(*open(), numbered(1)));
     BOOST_TEST(stored(key).empty());
@@ -548,7 +560,7 @@ BOOST_AUTO_TEST_CASE(two_places_of_one_hash_do_not_get_each_others_value) {
   edit([&](lmdb_txn& txn) {
     std::string payload;
     append_cache_entry({1, std::nullopt, cache_place({"node"}, "other"), "\x07"}, payload);
-    txn.put(key, sealed(payload, key, cache_entry_record)).value();
+    txn.put(key, sealed(payload, key, record_kind::cache_entry)).value();
   });
   BOOST_TEST(!is_there(*open(), numbered(1)));
   set(*open(), numbered(1), 2);
@@ -570,7 +582,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_index_makes_the_cache_start_over) {
     [&](lmdb_txn& txn) { // whole, but no entry's
       std::string payload;
       append_cache_age({"", std::nullopt, 1, cache_place({"node"})}, payload);
-      txn.put(age_key, sealed(payload, age_key, cache_index_record)).value();
+      txn.put(age_key, sealed(payload, age_key, record_kind::cache_index)).value();
     },
     [&](lmdb_txn& txn) { txn.put("\x31", "").value(); },
     [&](lmdb_txn& txn) { txn.put("\x31\x09", "").value(); },
@@ -593,7 +605,7 @@ BOOST_AUTO_TEST_CASE(an_index_that_does_not_fit_keeps_no_full_cache_from_working
     txn.put(cache_meta_key(), sealed(payload, cache_meta_key(), record_kind::meta)).value();
   };
   auto put_end = [](lmdb_txn& txn, const store_key& key) {
-    txn.put(key, sealed("", key, cache_index_record)).value();
+    txn.put(key, sealed("", key, record_kind::cache_index)).value();
   };
   const std::function<void(lmdb_txn&)> damages[] = {
     [&](lmdb_txn& txn) { put_meta(txn, 0); }, // charged less than there is

@@ -151,7 +151,9 @@ BOOST_AUTO_TEST_CASE(a_store_holds_large_values_compressed_and_small_ones_not) {
   auto text = std::string(limits::compress_bytes_min, 't');
   {
     auto store = open_lmdb_saver(dir.path()).value();
-    store->put({"t", "", ""}, make_put("c1", "", {{"large", text}, {"small", "s"}})).value();
+    store
+      ->put({"t", "", ""}, make_put("c1", "", {{"large", text}, {"small", std::string(200, 's')}}))
+      .value();
     auto tuple = store->get_tuple({"t", "", ""}).value();
     BOOST_TEST((tuple->checkpoint.channel_values[0].second == value(text)));
   }

@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(every_changed_byte_of_every_kind_of_record_is_reported) {
     }
     txn.put(key, record).value();
   }
-  BOOST_TEST(kinds.size() == 8u);
+  BOOST_TEST(kinds.size() == 9u);
   BOOST_TEST(lmdb_reader{txn}.list({}).value().size() == 4u);
 }
 

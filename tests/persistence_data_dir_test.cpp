@@ -1,12 +1,16 @@
 // Looking after a data directory: stat_data, check_data, copy_data.
 #include "tests/persistence_fixture.hpp"
 
+#include "graph/task_id.hpp"
+#include "persistence/bytes.hpp"
+#include "persistence/checkpoint_record.hpp"
 #include "persistence/data_directory.hpp"
 #include "persistence/keys.hpp"
 #include "persistence/lmdb_env.hpp"
 #include "persistence/lmdb_files.hpp"
 #include "persistence/lmdb_index.hpp"
 #include "persistence/record.hpp"
+#include "persistence/small_values.hpp"
 #include "persistence/store_format.hpp"
 
 #include <troupe/data_dir.hpp>
@@ -24,16 +28,19 @@ using test::checkpoint_id;
 using test::require_error;
 namespace fs = std::filesystem;
 
+const auto node_path = task_path_str(pull_path("node"));
+
 // A few checkpoints with every kind of record: a list that grows (patches), writes, a namespace.
 void fill(saver& to, const std::string& thread = "t") {
   std::vector<value> items;
   for (const auto* ns : {"", "child:1"})
     for (unsigned n = 1; n <= 12; ++n) {
-      items.emplace_back(std::string(60, 'x'));
+      items.emplace_back(std::string(70, 'x'));
       auto p = test::make_put(checkpoint_id(n), n == 1 ? "" : checkpoint_id(n - 1),
-                              {{"list", value::list(items)}}, value::map({{"step", n}}), {n, 7});
+                              {{"list", value::list(items)}, {"step", n}},
+                              value::map({{"step", n}}), {n, 7});
       to.put({thread, ns, {}}, p).value();
-      to.put_writes({thread, ns, checkpoint_id(n)}, {"task", "path", {{"list", "one more"}}})
+      to.put_writes({thread, ns, checkpoint_id(n)}, {"task", node_path, {{"list", "one more"}}})
         .value();
     }
 }
@@ -79,6 +86,41 @@ void require_same(const std::vector<checkpoint_tuple>& a, const std::vector<chec
   }
 }
 
+std::string sealed(const std::string& key, record_kind kind, std::string record) {
+  seal_record(record, key, kind);
+  return record;
+}
+
+// As format 1 had them: small values alone, the paths of tasks in full.
+std::map<std::string, std::string> in_format_1(const std::map<std::string, std::string>& records) {
+  std::map<std::string, std::string> out;
+  std::vector<std::string_view> names;
+  for (const auto& [key, data] : records)
+    if (kind_of(data) == record_kind::names)
+      read_names(open_record(data, key, record_kind::names).value(), names).value();
+  for (const auto& [key, data] : records) {
+    auto payload = std::string_view{data}.substr(record_header_bytes);
+    std::string record;
+    begin_record(record);
+    if (kind_of(data) == record_kind::small_values) {
+      auto at = read_value_key(key).value();
+      std::vector<small_value> values;
+      read_small_values(payload, values).value();
+      for (const auto& small : values) {
+        std::string alone{value_key(at.chain, at.at, small.channel).view()};
+        out[alone] = sealed(alone, record_kind::value, record + std::string{small.bytes});
+      }
+    } else if (kind_of(data) == record_kind::writes) {
+      append_writes(read_writes(payload, names).value(), nullptr, record);
+      BOOST_TEST(record.find(node_path) != record.npos);
+      out[key] = sealed(key, record_kind::writes, record);
+    } else {
+      out[key] = data;
+    }
+  }
+  return out;
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(persistence_data_dir)
@@ -107,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_store_of_the_first_format_is_brought_to_the_newest) {
   {
     auto env = lmdb_env::open(old / "troupe.mdb", 1 << 24).value();
     auto txn = env->begin_write().value();
-    for (const auto& [key, data] : d.records())
+    for (const auto& [key, data] : in_format_1(d.records()))
       txn.put(key, data).value();
     std::string meta;
     begin_record(meta);
@@ -120,10 +162,15 @@ BOOST_AUTO_TEST_CASE(a_store_of_the_first_format_is_brought_to_the_newest) {
     require_same(all_of(old), all_of(d.path));
     auto report = check_data(old).value();
     BOOST_TEST(report.damaged == 0u);
-    BOOST_TEST(report.records == d.records().size());
+    BOOST_TEST(report.records == in_format_1(d.records()).size());
   }
+  auto pruned = open_lmdb_saver(old).value()->prune({"t"}, {.keep_latest = 3}).value();
+  BOOST_TEST((pruned == d.open()->prune({"t"}, {.keep_latest = 3}).value()));
+  BOOST_TEST(pruned.values >= 18u);
+  require_same(all_of(old), all_of(d.path));
+  BOOST_TEST(check_data(old).value().unused_values == 0u);
   fill(*open_lmdb_saver(old).value(), "u"); // and it goes on
-  BOOST_TEST(check_data(old).value().checkpoints == 48u);
+  BOOST_TEST(check_data(old).value().checkpoints == 30u);
 }
 
 BOOST_AUTO_TEST_CASE(what_pruning_leaves_is_no_damage) {
@@ -154,7 +201,8 @@ BOOST_AUTO_TEST_CASE(a_flipped_byte_of_any_kind_of_record_is_found) {
     }
     d.edit([&key = key, &data = data](lmdb_txn& txn) { txn.put(key, data).value(); });
   }
-  BOOST_TEST(kinds.size() == 7u); // thread, namespace, names, checkpoint, value, writes, patch
+  // thread, namespace, names, checkpoint, value, writes, patch, small values
+  BOOST_TEST(kinds.size() == 8u);
   BOOST_TEST(check_data(d.path).value().damaged == 0u);
 }
 

@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(nothing_that_was_stored_shows_in_the_file) {
 
 BOOST_AUTO_TEST_CASE(a_byte_flipped_anywhere_in_an_encrypted_value_is_reported) {
   open(keys("k1"))->put({"t", "", ""}, numbered_put(0)).value();
-  const auto key = value_key(1, {1, 7}, 0);
+  const auto key = small_values_key(1, {1, 7});
   std::string good;
   change([&](lmdb_txn& txn) { good = *txn.get(key).value(); });
   for (std::size_t at = 0; at < good.size(); ++at) {
@@ -241,15 +241,15 @@ BOOST_AUTO_TEST_CASE(records_that_change_places_are_reported) {
     store->put({"u", "", ""}, make_put("c1", "", {{"n", 3}}, {}, {1, 7})).value();
   }
   // To another version of the same thread, and to another thread: with good checksums.
-  for (auto to : {value_key(1, {2, 7}, 0), value_key(2, {1, 7}, 0)}) {
+  for (auto to : {small_values_key(1, {2, 7}), small_values_key(2, {1, 7})}) {
     std::string there;
     change([&](lmdb_txn& txn) {
       there = *txn.get(to).value();
-      std::string moved{*txn.get(value_key(1, {1, 7}, 0)).value()};
-      seal_record(moved, to, record_kind::value, record_flag::encrypted);
+      std::string moved{*txn.get(small_values_key(1, {1, 7})).value()};
+      seal_record(moved, to, record_kind::small_values, record_flag::encrypted);
       txn.put(to, moved).value();
     });
-    auto thread = to.view() == value_key(2, {1, 7}, 0).view() ? "u" : "t";
+    auto thread = to.view() == small_values_key(2, {1, 7}).view() ? "u" : "t";
     require_error(open(keys("k1"))->get_tuple({thread, "", ""}), errc::checkpoint_corrupt);
     change([&](lmdb_txn& txn) { txn.put(to, there).value(); });
   }
@@ -338,11 +338,13 @@ BOOST_AUTO_TEST_CASE(after_a_rotation_the_old_key_can_be_dropped_and_no_data_was
         .value();
   }
   std::string before;
-  change([&](lmdb_txn& txn) { before = *txn.get(value_key(2, {1, 7}, 0)).value(); });
+  change([&](lmdb_txn& txn) { before = *txn.get(small_values_key(2, {1, 7})).value(); });
   auto report = rotate_store_keys(dir.path(), keys("k1 k2")).value();
   BOOST_TEST((report == rotation_report{threads, threads}));
   BOOST_TEST((rotate_store_keys(dir.path(), keys("k1 k2")).value() == rotation_report{threads, 0}));
-  change([&](lmdb_txn& txn) { BOOST_TEST((*txn.get(value_key(2, {1, 7}, 0)).value() == before)); });
+  change([&](lmdb_txn& txn) {
+    BOOST_TEST((*txn.get(small_values_key(2, {1, 7})).value() == before));
+  });
   auto store = open(keys("k2"));
   for (unsigned n = 0; n < threads; n += 50)
     BOOST_TEST(number_of(*store, "t" + std::to_string(n)) == value(n));
@@ -425,16 +427,16 @@ BOOST_AUTO_TEST_CASE(a_check_reads_encrypted_threads_with_the_key_and_checksums_
     BOOST_TEST((report.damaged == 0 && report.locked_threads == 2));
   }
   change([](lmdb_txn& txn) { // a good checksum, and not what was encrypted
-    auto key = value_key(1, {1, 7}, 0);
+    auto key = small_values_key(1, {1, 7});
     std::string forged{*txn.get(key).value()};
     forged.back() = static_cast<char>(forged.back() ^ 1);
-    seal_record(forged, key, record_kind::value, flags_of(forged));
+    seal_record(forged, key, record_kind::small_values, flags_of(forged));
     txn.put(key, forged).value();
   });
   BOOST_TEST(check_data(dir.path(), {}, keys("k1")).value().damaged == 1u);
   BOOST_TEST(check_data(dir.path()).value().damaged == 0u);
   change([](lmdb_txn& txn) {
-    auto key = value_key(1, {1, 7}, 0);
+    auto key = small_values_key(1, {1, 7});
     std::string damaged{*txn.get(key).value()};
     damaged.back() = static_cast<char>(damaged.back() ^ 1);
     txn.put(key, damaged).value();

@@ -86,6 +86,30 @@ BOOST_AUTO_TEST_CASE(no_key_begins_with_another_of_its_kind) {
     BOOST_TEST(!keys[i].starts_with(keys[i - 1]));
 }
 
+BOOST_AUTO_TEST_CASE(the_key_of_a_value_says_where_it_is) {
+  for (version at : {version{0, 0}, version{256, ~0ull}}) {
+    auto small = read_value_key(small_values_key(300, at));
+    BOOST_REQUIRE(small.has_value());
+    BOOST_TEST((small->chain == 300u && small->at == at && !small->channel));
+    for (std::uint64_t channel : {0ull, 1ull << 20}) {
+      auto key = value_key(300, at, channel);
+      BOOST_TEST((small_values_key(300, at).view() < key.view()));
+      auto alone = read_value_key(key);
+      BOOST_REQUIRE(alone.has_value());
+      BOOST_TEST((alone->chain == 300u && alone->at == at && alone->channel == channel));
+      BOOST_TEST(!read_value_key(std::string{key.view()} + 'x').has_value());
+      BOOST_TEST(!read_value_key(key.view().substr(1)).has_value());
+    }
+  }
+  auto key = value_key(300, {256, 7}, 1).view();
+  auto whole = small_values_key(300, {256, 7}).view().size();
+  for (std::size_t size = 0; size < key.size(); ++size)
+    BOOST_TEST(read_value_key(value_key(300, {256, 7}, 1).view().substr(0, size)).has_value()
+               == (size == whole));
+  for (auto other : {meta_key(), thread_key("t"), checkpoint_key(1, "c"), writes_key(1, "c", "t")})
+    BOOST_TEST(!read_value_key(other).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(checkpoint_keys_sort_as_ids) {
   const std::vector<std::string> ids{
     "1ef4f797-8335-6428-8001-8a1503f9b875", "c", "c1", "c10", "c2", "\xff"};

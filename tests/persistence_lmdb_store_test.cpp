@@ -1,6 +1,7 @@
 // The store in a file: restarts, several users of one file, damage, a full file.
 #include "persistence/item_change.hpp"
 #include "persistence/lmdb_env.hpp"
+#include "persistence/shared_turn.hpp"
 
 #include "tests/persistence_fixture.hpp"
 
@@ -14,7 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
+#include <thread>
 
 namespace troupe {
 
@@ -36,7 +39,7 @@ result<std::vector<std::vector<float>>> embed_number(const texts& all) {
 struct fixture {
   std::chrono::system_clock::time_point now{};
   test::temporary_directory directory;
-  std::size_t embedded = 0;
+  std::atomic<std::size_t> embedded = 0;
 
   store_options options(std::size_t exact_max = limits::store_exact_vectors_default) {
     return {.index = store_index{.dims = 2,
@@ -112,7 +115,7 @@ BOOST_DATA_TEST_CASE(items_and_their_vectors_are_there_after_a_restart,
   auto before = items->search({.query = "5"}).value();
   auto space_before = items->list_namespaces({}).value();
   items.reset();
-  auto counted = embedded;
+  auto counted = embedded.load();
   items = open(options(exact_max));
   BOOST_TEST((items->search({.query = "5"}).value() == before));
   BOOST_TEST(embedded == counted + 1); // the query
@@ -135,6 +138,27 @@ BOOST_AUTO_TEST_CASE(a_store_of_other_dims_takes_old_vectors_for_none) {
   put(*items, "2");
   BOOST_TEST((keys(*items, "1") == texts{"2", "1"}));
   BOOST_TEST(!items->search({.query = "1"}).value()[1].score.has_value());
+}
+
+// Two of them fit a page.
+BOOST_AUTO_TEST_CASE(vectors_fill_their_pages) {
+  constexpr std::size_t count = 200;
+  auto long_vectors = options();
+  long_vectors.index->dims = 384;
+  long_vectors.index->embed = [](const texts& all) {
+    return std::vector<std::vector<float>>(all.size(), std::vector<float>(384, 1));
+  };
+  {
+    auto items = open(long_vectors);
+    for (std::size_t i = 0; i < count; i += 20) {
+      std::vector<store_op> puts;
+      for (std::size_t k = i; k < i + 20; ++k)
+        puts.emplace_back(store_put{{"a"}, std::to_string(k), value{{"text", "t"}}});
+      items->batch(puts).value();
+    }
+  }
+  auto env = lmdb_env::open(file(), limits::store_map_bytes_default).value();
+  BOOST_TEST(env->measure().value().used < (count / 2 + 40) * 4096);
 }
 
 BOOST_AUTO_TEST_CASE(the_store_lies_beside_the_saver_and_is_nobody_elses_to_read) {
@@ -192,6 +216,85 @@ BOOST_AUTO_TEST_CASE(an_index_is_rid_of_what_others_removed) {
     theirs->batch(puts).value();
     BOOST_TEST((keys(*mine, std::to_string(round), 1) == texts{std::to_string(round)}));
   }
+}
+
+// ---- several threads ----------------------------------------------------------------------------
+
+namespace {
+
+struct counted_job {
+  int number = 0;
+  bool is_done = false;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(jobs_that_come_while_others_are_done_are_done_together_in_their_order) {
+  constexpr int later = 5;
+  shared_turn<counted_job> turn;
+  std::vector<std::vector<int>> done;
+  auto do_all = [&](const std::vector<counted_job*>& jobs) {
+    auto& group = done.emplace_back();
+    for (auto* job : jobs)
+      group.push_back(job->number);
+  };
+  std::vector<std::thread> threads;
+  counted_job first{.number = 0};
+  turn.run(first, [&](const std::vector<counted_job*>& jobs) {
+    do_all(jobs);
+    for (std::size_t i = 1; i <= later; ++i) {
+      threads.emplace_back([&, i] {
+        counted_job mine{.number = static_cast<int>(i)};
+        turn.run(mine, do_all);
+      });
+      while (turn.waiting() != i)
+        std::this_thread::yield();
+    }
+  });
+  for (auto& thread : threads)
+    thread.join();
+  BOOST_TEST((done == std::vector<std::vector<int>>{{0}, {1, 2, 3, 4, 5}}));
+}
+
+// Another name of the same hash: nothing can be put there.
+BOOST_AUTO_TEST_CASE(a_put_that_is_refused_takes_no_other_threads_put_along) {
+  const std::string long_name(500, 'n');
+  auto items = open();
+  put(*items, "1");
+  items->put({"a"}, long_name, value{{"text", "1"}}).value();
+  items.reset();
+  change_file([&](lmdb_txn& txn) {
+    auto key = item_key(find_space(txn, {"a"}).value().value(), long_name);
+    record_opener opener;
+    auto bytes = stored(txn, key);
+    auto item = read_item(opener.open(bytes, key, record_kind::item, nullptr).value()).value();
+    item.key.back() = 'x';
+    std::string record;
+    begin_record(record);
+    append_item(item, false, to_msgpack(item.value).value(), record);
+    seal_record(record, key, record_kind::item);
+    txn.put(key, record).value();
+  });
+  items = open();
+  constexpr int threads = 6;
+  constexpr int puts = 10;
+  std::vector<std::thread> all;
+  std::atomic<int> refused = 0;
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&, t] {
+      for (int i = 0; i < puts; ++i)
+        if (t != 0)
+          put(*items, std::to_string(100 * t + i));
+        else if (!items->put({"a"}, long_name, value{{"text", "2"}}))
+          ++refused;
+    });
+  for (auto& thread : all)
+    thread.join();
+  BOOST_TEST(refused == puts);
+  for (int t = 1; t < threads; ++t)
+    for (int i = 0; i < puts; ++i)
+      BOOST_TEST(items->get({"a"}, std::to_string(100 * t + i)).value().has_value());
+  BOOST_TEST((keys(*items, "505", 1) == texts{"505"}));
 }
 
 // ---- damage -------------------------------------------------------------------------------------
@@ -254,10 +357,10 @@ BOOST_AUTO_TEST_CASE(every_flipped_byte_of_an_items_records_is_an_error_or_no_ma
       auto txn = env->begin_write().value();
       flip(txn, key, at);
       auto bytes = stored(txn, key);
-      auto is_refused = !open_space(bytes, key) && !open_item(bytes, key)
-                        && !open_item_end(bytes, key) && !open_vector(bytes, key)
-                        && !open_record(bytes, key, record_kind::meta);
-      BOOST_TEST(is_refused);
+      record_opener opener;
+      for (auto kind : {record_kind::meta, record_kind::space, record_kind::item,
+                        record_kind::item_end, record_kind::vector})
+        BOOST_TEST(!opener.open(bytes, key, kind, nullptr));
     }
 }
 
@@ -291,7 +394,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_store_is_not_opened) {
   change_file([](lmdb_txn& txn) {
     std::string record;
     begin_record(record);
-    record.append("\x02\x01\x07", 3); // format 2, and what only that one knows
+    record.append("\x03\x01\x07", 3); // format 3, and what only that one knows
     seal_record(record, items_meta_key(), record_kind::meta);
     txn.put(items_meta_key(), record).value();
   });
@@ -302,7 +405,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_store_is_not_opened) {
 // ---- a full file --------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_full_store_keeps_what_it_has_and_can_remove) {
-  lmdb_store_options small{.map_size_bytes_max = 1u << 20, .store = options()};
+  lmdb_store_options small{
+    .map_size_bytes_max = 1u << 20, .store = options(), .compress_bytes_min = SIZE_MAX};
   auto items = open_lmdb_store(directory.path(), small).value();
   const std::string large(40'000, 'x');
   std::size_t count = 0;

@@ -39,22 +39,16 @@ struct fixture {
     run("SELECT 1 FROM @.threads WHERE thread_id = '" + thread_id + "' FOR UPDATE");
   }
   void release() { run("COMMIT"); }
-  /// Waits until a saver waits for what is held; its server process.
-  std::string waiting_process() {
-    for (;;)
-      if (auto pid = run("SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
-                         "AND usename = 'troupe' LIMIT 1");
-          !pid.empty())
-        return pid;
-  }
 
-  /// Makes the next `times` commits of a checkpoint do `statement` at their end.
-  void at_commit(const std::string& statement, int times) {
+  /// Makes the next `times` commits of a checkpoint, but for the first ones, do `statement` at
+  /// their end.
+  void at_commit(const std::string& statement, int times, int first = 0) {
     run("CREATE SEQUENCE @.commits");
     run("GRANT USAGE ON SEQUENCE @.commits TO troupe");
-    run("CREATE FUNCTION @.hit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-        "IF nextval('@.commits') <= "
-        + std::to_string(times) + " THEN " + statement + "; END IF; RETURN NULL; END $$");
+    run("CREATE FUNCTION @.hit() RETURNS trigger LANGUAGE plpgsql AS $$ "
+        "DECLARE n int8 := nextval('@.commits'); BEGIN IF n BETWEEN "
+        + std::to_string(first + 1) + " AND " + std::to_string(first + times) + " THEN " + statement
+        + "; END IF; RETURN NULL; END $$");
     run("CREATE CONSTRAINT TRIGGER hit AFTER INSERT ON @.checkpoints "
         "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION @.hit()");
   }
@@ -94,7 +88,11 @@ BOOST_AUTO_TEST_CASE(savers_that_start_at_once_make_one_schema) {
 
 BOOST_AUTO_TEST_CASE(a_schema_of_a_newer_troupe_is_refused) {
   run("INSERT INTO @.migrations (part, version) VALUES ('saver', 99)");
-  require_error(open_postgres_saver(options), errc::format_too_new);
+  auto refused = open_postgres_saver(options);
+  require_error(refused, errc::format_too_new);
+  BOOST_TEST(contains(refused.error().message(), "`" + options.schema + "`"));
+  BOOST_TEST(contains(refused.error().message(), "its saver has version 99"));
+  BOOST_TEST(contains(refused.error().message(), "reads up to 1"), refused.error().message());
 }
 
 BOOST_AUTO_TEST_CASE(a_migration_that_fails_leaves_the_version_before_it) {
@@ -193,6 +191,7 @@ BOOST_AUTO_TEST_CASE(options_that_make_no_sense_are_refused) {
   refuses([](auto& o) { o.pool_size = limits::postgres_pool_size_max + 1; });
   refuses([](auto& o) { o.connect_timeout = {}; });
   refuses([](auto& o) { o.statement_timeout = {}; });
+  refuses([](auto& o) { o.lock_timeout = {}; });
   refuses([](auto& o) { o.conninfo = std::string{"host=a\0b", 8}; });
 }
 
@@ -238,7 +237,7 @@ BOOST_AUTO_TEST_CASE(a_request_whose_connection_ends_is_stored_by_the_next) {
   saver->put({"t", "", ""}, make_put(checkpoint_id(1), "", {})).value();
   hold("t");
   auto answer = test::submit(*saver, request_for("t", 2, 5), save_ack::durable);
-  run("SELECT pg_terminate_backend(" + waiting_process() + ", 5000)");
+  server.terminate(server.waiting_process());
   release();
   answer.get().value();
   BOOST_TEST(has(*saver, "t", 2));
@@ -247,11 +246,11 @@ BOOST_AUTO_TEST_CASE(a_request_whose_connection_ends_is_stored_by_the_next) {
 
 BOOST_AUTO_TEST_CASE(many_threads_are_stored_in_few_transactions_and_again_when_one_is_lost) {
   saver->put({"t0", "", ""}, make_put(checkpoint_id(1), "", {})).value();
-  at_commit("PERFORM pg_terminate_backend(pg_backend_pid())", 1);
+  at_commit("PERFORM pg_terminate_backend(pg_backend_pid())", 1, 1); // the second has them all
   hold("t0");
   std::vector<std::future<result<void>>> answers;
   answers.push_back(test::submit(*saver, request_for("t0", 2, 5), save_ack::durable));
-  waiting_process();
+  server.waiting_process();
   constexpr int threads = limits::postgres_threads_locked_max + 50;
   for (int i = 1; i <= threads; ++i)
     answers.push_back(test::submit(*saver, request_for("t" + std::to_string(i), 2, 5),
@@ -312,6 +311,94 @@ BOOST_AUTO_TEST_CASE(a_statement_that_takes_too_long_is_an_error) {
   require_error(refused, errc::storage_failed);
   BOOST_TEST(contains(refused.error().message(), "statement_timeout"), refused.error().message());
   hurried->put({"t", "", ""}, make_put("d", "", {})).value();
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_that_others_hold_for_too_long_is_an_error) {
+  options.lock_timeout = std::chrono::milliseconds{30};
+  auto hurried = open();
+  hurried->put({"t", "", ""}, make_put("c", "", {})).value();
+  hold("t");
+  auto stored = hurried->put({"t", "", ""}, make_put("d", "", {}));
+  auto other = hurried->put({"u", "", ""}, make_put("c", "", {}));
+  auto rewound = hurried->rewind("t", {.after_id = "b"});
+  release();
+  require_error(stored, errc::storage_locked);
+  BOOST_TEST(contains(stored.error().message(), "lock_timeout"), stored.error().message());
+  BOOST_TEST(other.has_value());
+  require_error(rewound, errc::storage_locked);
+  hurried->put({"t", "", ""}, make_put("d", "", {})).value();
+  BOOST_TEST(hurried->list({.thread_id = "t"}).value().size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_committed_without_an_answer_is_not_there_twice) {
+  server.withhold_answers(true);
+  auto other = open();
+  auto request = request_for("t", 1, 5);
+  request.ref.checkpoint_id = checkpoint_id(1);
+  request.writes = {{"task", "", {{"a", 1}, {"a", 2}, {"__resume__", 3}}}};
+  auto answer = test::submit(*other, request, save_ack::durable);
+  auto process = server.waiting_process("SyncRep");
+  BOOST_TEST(has(*saver, "t", 1) == false); // nobody sees it before the commit has ended
+  server.withhold_answers(false);
+  server.terminate(process);
+  answer.get().value();
+  BOOST_TEST(saver->thread_owner("t").value() == 5u);
+  auto tuple = saver->get_tuple({"t", "", ""}).value();
+  BOOST_TEST(tuple->pending_writes.size() == 3u);
+  BOOST_TEST(run("SELECT count(*) FROM @.checkpoints") == "1");
+  BOOST_TEST(run("SELECT count(*) FROM @.channel_values") == "1");
+}
+
+BOOST_AUTO_TEST_CASE(a_rewind_without_an_answer_is_done_once) {
+  for (unsigned n = 1; n <= 3; ++n)
+    saver->put({"t", "", ""}, make_put(checkpoint_id(n), "", {{"n", n}}, value::map({}), {n, 7}))
+      .value();
+  server.withhold_answers(true);
+  auto other = open();
+  auto answer = std::async(std::launch::async,
+                           [&other] { return other->rewind("t", {.after_id = checkpoint_id(2)}); });
+  auto process = server.waiting_process("SyncRep");
+  server.withhold_answers(false);
+  server.terminate(process);
+  answer.get().value();
+  BOOST_TEST(test::ids_of(saver->list({}).value())
+             == (std::vector{checkpoint_id(2), checkpoint_id(1)}));
+}
+
+BOOST_DATA_TEST_CASE(a_server_that_crashes_in_a_commit_has_all_of_it_or_nothing,
+                     boost::unit_test::data::make({false, true}), is_committed) {
+  saver->put({"t", "", ""}, make_put(checkpoint_id(1), "", {})).value();
+  run("CREATE TABLE @.gate ()");
+  run("GRANT ALL ON @.gate TO troupe");
+  if (is_committed) {
+    server.withhold_answers(true);
+  } else {
+    at_commit("LOCK TABLE @.gate IN ACCESS SHARE MODE", 2);
+    run("BEGIN");
+    run("LOCK TABLE @.gate");
+  }
+  auto other = open();
+  auto request = request_for("t", 2);
+  request.ref.checkpoint_id = checkpoint_id(2);
+  request.writes = {{"task", "", {{"a", 1}}}};
+  auto answer = test::submit(*other, request, save_ack::durable);
+  server.waiting_process(is_committed ? "SyncRep" : "Lock");
+  if (is_committed)
+    server.withhold_answers(false);
+  server.stop();
+  require_error(answer.get(), errc::storage_failed);
+  server.start();
+  if (!is_committed)
+    run("DROP TRIGGER hit ON @.checkpoints");
+  auto there = other->get_tuple({"t", "", checkpoint_id(2)});
+  while (!there) // it may still refuse what comes
+    there = other->get_tuple({"t", "", checkpoint_id(2)});
+  BOOST_TEST(there->has_value() == is_committed);
+  if (is_committed)
+    BOOST_TEST((**there).pending_writes.size() == 1u);
+  test::submit(*other, request, save_ack::durable).get().value();
+  BOOST_TEST(run("SELECT count(*) FROM @.checkpoints") == "2");
+  BOOST_TEST(run("SELECT count(*) FROM @.writes") == "1");
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_comes_back_is_used_again) {

@@ -129,10 +129,13 @@ postgres_server::~postgres_server() {
 
 void postgres_server::start() {
   auto& s = *state_;
-  s.server = start_program({s.programs / "postgres", "-D", s.data, "-k", s.dir.path(), "-c",
-                            "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off",
-                            "-c", "shared_buffers=16MB", "-c", "max_connections=50", "-c",
-                            "autovacuum=off", "-c", "lc_messages=C"});
+  std::vector<std::string> command{s.programs / "postgres", "-D", s.data, "-k", s.dir.path()};
+  for (const auto* setting :
+       {"listen_addresses=", "fsync=off", "full_page_writes=off", "shared_buffers=16MB",
+        "max_connections=50", "autovacuum=off", "lc_messages=C", "synchronous_commit=local",
+        "synchronous_standby_names=nobody"})
+    command.insert(command.end(), {"-c", setting});
+  s.server = start_program(command);
   auto said = read_until(s.server.output, "ready to accept connections");
   BOOST_REQUIRE_MESSAGE(said.find("ready to accept connections") != said.npos, "postgres: " + said);
   s.drain = std::thread{[output = s.server.output] {
@@ -171,6 +174,27 @@ std::string postgres_server::run(const std::string& sql) {
   BOOST_REQUIRE_MESSAGE(status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK,
                         sql + ": " + PQerrorMessage(beside));
   return answer;
+}
+
+// What a transaction once saw of other processes it goes on seeing, unless told.
+std::string postgres_server::waiting_process(const std::string& event) {
+  for (;;) {
+    run("SELECT pg_stat_clear_snapshot()");
+    if (auto pid = run("SELECT pid FROM pg_stat_activity WHERE '" + event
+                       + "' IN (wait_event_type, wait_event) AND usename = 'troupe' LIMIT 1");
+        !pid.empty())
+      return pid;
+  }
+}
+
+void postgres_server::terminate(const std::string& process) {
+  run("SELECT pg_terminate_backend(" + process + ", 5000)");
+}
+
+// A commit is done before it waits for a standby, of which there is none.
+void postgres_server::withhold_answers(bool is_on) {
+  run(std::string{"ALTER ROLE troupe "}
+      + (is_on ? "SET synchronous_commit = on" : "RESET synchronous_commit"));
 }
 
 void postgres_server::terminate_all() {

@@ -1,3 +1,4 @@
+#include "graph/task_id.hpp"
 #include "persistence/bytes.hpp"
 #include "persistence/checkpoint_record.hpp"
 #include "persistence/record.hpp"
@@ -147,7 +148,7 @@ BOOST_DATA_TEST_CASE(damaged_payloads_are_refused_or_read, boost::unit_test::dat
       damaged[random() % damaged.size()] = static_cast<char>(random());
     if (auto r = read_checkpoint(damaged, views); !r)
       require_error(r, errc::checkpoint_corrupt);
-    if (auto r = read_writes(damaged); !r)
+    if (auto r = read_writes(damaged, views); !r)
       require_error(r, errc::checkpoint_corrupt);
     std::vector<std::string_view> ignored;
     if (auto r = read_names(damaged, ignored); !r)
@@ -183,12 +184,39 @@ BOOST_AUTO_TEST_CASE(writes_merge_by_slot) {
   BOOST_TEST((now[4].slot == 2 && now[4].value == "c"));
 
   std::string payload;
-  append_writes(now, payload);
-  auto back = read_writes(payload).value();
+  append_writes(now, nullptr, payload);
+  const std::vector<std::string_view> names(5, "a channel");
+  auto back = read_writes(payload, names).value();
   BOOST_REQUIRE(back.size() == now.size());
   for (std::size_t i = 0; i < now.size(); ++i)
     BOOST_TEST((back[i].slot == now[i].slot && back[i].channel == now[i].channel
                 && back[i].task_path == now[i].task_path && back[i].value == now[i].value));
+}
+
+// A node has one, its tasks many: others, with numbers in them, would fill the table without end.
+BOOST_AUTO_TEST_CASE(the_path_of_a_node_is_a_name_and_other_paths_are_not) {
+  name_table names;
+  names.number("a channel");
+  auto sizes = std::vector<std::size_t>{};
+  for (auto path : {task_path_str(pull_path("a node")), task_path_str(push_path(7)), std::string{}})
+    for (auto* table : {&names, static_cast<name_table*>(nullptr)}) {
+      std::string payload;
+      append_writes(std::vector<stored_write>{{0, 0, path, "\x01"}, {1, 0, path, "\x02"}}, table,
+                    payload);
+      auto back = read_writes(payload, names.all()).value();
+      BOOST_REQUIRE(back.size() == 2u);
+      BOOST_TEST((back[0].task_path == path && back[1].task_path == path));
+      BOOST_TEST((back[0].value == "\x01" && back[1].value == "\x02" && back[1].slot == 1));
+      sizes.push_back(payload.size());
+    }
+  BOOST_TEST(names.all().size() == 2u);
+  BOOST_TEST(sizes[0] < sizes[1]);
+  BOOST_TEST(sizes[2] == sizes[3]);
+  std::string payload;
+  append_writes(std::vector<stored_write>{{0, 0, names.all()[1], "\x01"}}, &names, payload);
+  require_error(read_writes(payload, std::vector<std::string_view>{"a channel"}),
+                errc::checkpoint_corrupt);
+  require_error(read_writes(payload, {}), errc::checkpoint_corrupt);
 }
 
 BOOST_AUTO_TEST_CASE(name_batches_load_in_order_only) {

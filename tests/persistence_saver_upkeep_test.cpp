@@ -15,7 +15,6 @@ using test::backends;
 using test::checkpoint_id;
 using test::ids_of;
 using test::require_error;
-using test::rewinding_backends;
 
 using texts = std::vector<std::string>;
 
@@ -342,7 +341,7 @@ rewind_point after(saver& from, unsigned n, const std::vector<std::string>& name
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_rewound_thread_is_what_it_was, backend, rewinding_backends) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_rewound_thread_is_what_it_was, backend, backends) {
   backend on;
   auto& s = *on.saver;
   random_thread thread{s, 5};
@@ -380,7 +379,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_rewound_thread_is_what_it_was, backend, rewindin
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_thread_that_is_rewound_to_nothing_is_not_there, backend,
-                              rewinding_backends) {
+                              backends) {
   backend on;
   auto& s = *on.saver;
   put_line(s, {}, 3);
@@ -394,7 +393,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_thread_that_is_rewound_to_nothing_is_not_there, 
   BOOST_TEST(steps_of(s, "t") == texts{"1"});
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(only_the_run_that_wrote_last_is_undone, backend, rewinding_backends) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(only_the_run_that_wrote_last_is_undone, backend, backends) {
   backend on;
   auto& s = *on.saver;
   auto store = [&s](unsigned n, thread_claim claim) {
@@ -414,7 +413,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(only_the_run_that_wrote_last_is_undone, backend, r
   require_error(s.rewind("", to), errc::invalid_config);
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_head_that_is_gone_stays_so, backend, rewinding_backends) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_head_that_is_gone_stays_so, backend, backends) {
   backend on;
   auto& s = *on.saver;
   put_line(s, {}, 3);
@@ -428,7 +427,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_head_that_is_gone_stays_so, backend, rewinding_b
 // ---- copy_thread --------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_copied_thread_has_all_of_the_other_and_goes_its_own_way, backend,
-                              rewinding_backends) {
+                              backends) {
   backend on;
   auto& s = *on.saver;
   random_thread thread{s, 3};
@@ -449,7 +448,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_copied_thread_has_all_of_the_other_and_goes_its_
   BOOST_TEST(all_of(s, "t").size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_thread_is_copied_to_a_new_one_only, backend, rewinding_backends) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_thread_is_copied_to_a_new_one_only, backend, backends) {
   backend on;
   auto& s = *on.saver;
   put_line(s, {}, 1);
@@ -464,7 +463,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_thread_is_copied_to_a_new_one_only, backend, rew
 // ---- delete_for_runs ----------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(what_runs_made_is_deleted_in_all_threads_and_namespaces, backend,
-                              rewinding_backends) {
+                              backends) {
   backend on;
   auto& s = *on.saver;
   for (const auto* thread : {"t", "u"})

@@ -225,6 +225,27 @@ BOOST_DATA_TEST_CASE(put_takes_any_other_namespace, make(store_kinds), kind) {
     BOOST_TEST(items->get(space, "k").value().value().value["n"] == value(space.front().size()));
 }
 
+BOOST_AUTO_TEST_CASE(namespaces_survive_their_bytes_and_no_others_are_taken) {
+  const namespaces sorted{{std::string("\0", 1)},
+                          {"a"},
+                          {"a", std::string("\0\1", 2), "b"},
+                          {"a", "b"},
+                          {std::string("a\0", 2)},
+                          {"a!"},
+                          {"\xff\xff"}};
+  std::string before;
+  for (const auto& space : sorted) {
+    auto bytes = namespace_bytes(space);
+    BOOST_TEST(before < bytes);
+    BOOST_TEST((namespace_of_bytes(bytes) == space));
+    BOOST_TEST(!namespace_of_bytes(bytes.substr(0, bytes.size() - 1)).has_value());
+    BOOST_TEST(!namespace_of_bytes(bytes + 'x').has_value());
+    before = bytes;
+  }
+  BOOST_TEST(!namespace_of_bytes("").has_value());
+  BOOST_TEST(!namespace_of_bytes(std::string_view{"a\0\2", 3}).has_value());
+}
+
 BOOST_DATA_TEST_CASE(put_refuses_what_is_longer_than_its_bound, make(store_kinds), kind) {
   use(kind);
   const std::string longest(limits::store_key_bytes_max, 'k');

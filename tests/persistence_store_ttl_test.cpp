@@ -178,6 +178,41 @@ BOOST_DATA_TEST_CASE(sweep_says_how_many_items_it_removed, make(store_kinds), ki
   BOOST_TEST(keys({.limit = 2000}).size() == 101u);
 }
 
+BOOST_DATA_TEST_CASE(a_sweep_of_so_many_items_takes_those_whose_time_was_over_first,
+                     make(store_kinds), kind) {
+  use(kind, with_ttl({.sweep_interval = store_forever}));
+  std::vector<store_op> puts;
+  for (int i = 0; i < 12; ++i)
+    puts.emplace_back(store_put{.space = {"a"},
+                                .key = std::to_string(i),
+                                .value = value::map(),
+                                .ttl = std::chrono::seconds{12 - i}});
+  puts.emplace_back(store_put{.space = {"a"}, .key = "stays", .value = value::map()});
+  items->batch(puts).value();
+  now += 100s;
+  BOOST_TEST(items->sweep(5).value() == 5u);
+  now -= 100s; // what was not swept is there still
+  BOOST_TEST((keys({.limit = 100}) == texts{"0", "1", "2", "3", "4", "5", "6", "stays"}));
+  now += 100s;
+  BOOST_TEST(items->sweep(0).value() == 0u);
+  BOOST_TEST(items->sweep(7).value() == 7u);
+  BOOST_TEST(items->sweep().value() == 0u);
+  BOOST_TEST(has(*items, "stays"));
+}
+
+BOOST_DATA_TEST_CASE(a_sweep_goes_on_behind_its_first_piece, make(store_kinds), kind) {
+  use(kind, with_ttl({.sweep_interval = store_forever}));
+  const auto count = limits::store_sweep_items_max + 1;
+  std::vector<store_op> puts;
+  for (std::size_t i = 0; i < count; ++i)
+    puts.emplace_back(
+      store_put{.space = {"a"}, .key = std::to_string(i), .value = value::map(), .ttl = 1s});
+  items->batch(puts).value();
+  now += 1s;
+  BOOST_TEST(items->sweep().value() == count);
+  BOOST_TEST(items->sweep().value() == 0u);
+}
+
 BOOST_DATA_TEST_CASE(a_put_sweeps_when_the_time_has_come, make(store_kinds), kind) {
   use(kind, with_ttl({.sweep_interval = 10s}));
   items->put({.space = {"a"}, .key = "k", .value = value::map(), .ttl = 1s}).value();

@@ -22,8 +22,16 @@ public:
 
   /// Runs a statement beside the savers, as the superuser; its first column's first row.
   std::string run(const std::string& sql);
+  /// Waits until a connection of user `troupe` waits for a lock that run() holds, or, while answers
+  /// are withheld, for the end of its commit; its server process.
+  std::string waiting_process(const std::string& event = "Lock");
+  /// Ends a server process.
+  void terminate(const std::string& process);
   /// Ends all server connections but the one of run().
   void terminate_all();
+  /// Whether connections of user `troupe` that are opened from now on hear nothing of a commit that
+  /// was done, until they are terminated.
+  void withhold_answers(bool is_on);
 
   /// Stops the server as a crash would; start() brings it back.
   void stop();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/persistence_fixture.hpp"
+#include "tests/postgres_server.hpp"
 
 #include <troupe/store.hpp>
 
@@ -27,6 +28,20 @@ inline const std::array store_kinds{
   store_kind{"lmdb",
              [](const std::filesystem::path& dir, store_options options) {
                return open_lmdb_store(dir, {.store = std::move(options)}).value();
+             }},
+  // All that can be done to a record is done to every one.
+  store_kind{"encrypted lmdb",
+             [](const std::filesystem::path& dir, store_options options) {
+               return open_lmdb_store(
+                        dir, {.store = std::move(options),
+                              .keyring = keyring::from_text("key " + std::string(64, '7')).value(),
+                              .compress_bytes_min = 1})
+                 .value();
+             }},
+  store_kind{"postgres",
+             [](const std::filesystem::path&, store_options options) {
+               auto database = postgres_server::of_this_program().fresh_options();
+               return open_postgres_store(database, std::move(options)).value();
              }},
 };
 

@@ -34,9 +34,10 @@ private:
   std::array<std::uint8_t, size> bytes_;
 };
 
-/// The keys that the data keys of threads are stored under, by id. Each thread of an encrypted
-/// store has a random key of its own, which is kept in the store, encrypted under the ring's
-/// current key: so a new key means wrapping those anew (rotate_store_keys), not the data.
+/// The keys that data keys are stored under, by id. Each thread of an encrypted data directory has
+/// a random data key of its own, the long-term store and the cache have one each; they are kept
+/// beside the data, encrypted under the ring's current key: so a new key means wrapping those anew
+/// (rotate_store_keys), not the data.
 /// Shape:  1 … limits::store_keys_max keys; an id is 1 … limits::store_key_id_bytes_max letters,
 ///         digits and `.`, `_`, `-`. One key is the current one.
 /// Owns:   the keys, which are wiped at the end. They are in no message, log or error.
@@ -83,20 +84,21 @@ private:
 /// What rotate_store_keys found.
 struct rotation_report {
   std::size_t threads = 0;   // encrypted ones
-  std::size_t rewrapped = 0; // whose data key was under another key
+  std::size_t rewrapped = 0; // data keys that were under another key, of threads and files
+  std::size_t files = 0;     // encrypted ones: the long-term store's, the cache's
   friend bool operator==(const rotation_report&, const rotation_report&) = default;
 };
 
-/// Wraps the data keys of all threads in the data directory `dir` under the current key of `keys`.
-/// Data is not touched; other processes may go on, as long as their rings have both keys.
-/// Afterwards no data key depends on the older keys, which can then be dropped from the ring,
-/// unless another process with an older current key made a thread meanwhile: running it again is
-/// harmless.
+/// Wraps the data keys of all threads in the data directory `dir`, of its long-term store and of
+/// its cache under the current key of `keys`. Data is not touched; other processes may go on, as
+/// long as their rings have both keys. Afterwards no data key depends on the older keys, which can
+/// then be dropped from the ring, unless another process with an older current key made a thread
+/// meanwhile: running it again is harmless.
 /// Shape:  `keys` is not null and has the older keys, too.
 /// Blocks: on the disk, and others' commits for some ms at a time.
-/// Errors: key_missing (a thread is under a key that is not in the ring; what was wrapped before
-///         stays so), invalid_config (no ring, or this process has the store open with other
-///         keys), storage_failed when there is no store, and as open_lmdb_saver.
+/// Errors: key_missing (a thread or file is under a key that is not in the ring; what was wrapped
+///         before stays so), invalid_config (no ring, or this process has one of the files open
+///         with other keys), storage_failed when there is nothing, and as open_lmdb_saver.
 /// Source: troupe.
 result<rotation_report> rotate_store_keys(const std::filesystem::path& dir,
                                           std::shared_ptr<const keyring> keys);

@@ -109,10 +109,32 @@ inline constexpr std::chrono::milliseconds postgres_idle_in_transaction{10'000};
 inline constexpr std::size_t postgres_schema_bytes_max = 63;          // of a name; invalid_config
 inline constexpr std::size_t postgres_statement_bytes_max = 8u << 20; // of values; more are split
 inline constexpr std::size_t postgres_threads_locked_max = 1000; // at once, of those in a queue
-inline constexpr std::size_t postgres_rows_fetched = 64; // checkpoints of a list in one answer
+inline constexpr std::size_t postgres_rows_fetched = 64; // checkpoints or items in one answer
 inline constexpr std::size_t postgres_ancestors_fetched = 256; // of a history in one answer
 inline constexpr std::size_t postgres_pruned_max = 200;        // checkpoints in one transaction
 
+// Of tasks on workers.
+inline constexpr std::uint32_t remote_parts_max = 256; // of one task on their way; its body waits
+
+// What processes of a cluster say to each other. From a peer, more is invalid_value.
+inline constexpr std::size_t cluster_hash_bytes_max = 64;         // of a graph; it has 32
+inline constexpr std::size_t cluster_text_bytes_max = 16u << 10;  // reasons, errors; longer are cut
+inline constexpr std::size_t cluster_status_bytes_max = 1u << 20; // of JSON
+inline constexpr std::size_t cluster_frame_bytes_max = value_size_bytes_max + (1u << 20);
+inline constexpr std::size_t cluster_segment_bytes_max = 32u << 10; // of a frame at a time
+// Sent and not acknowledged on one lane; the bulk lane grows from the one to the other while that
+// delays nothing by more than `cluster_window_delay`.
+inline constexpr std::size_t cluster_window_bytes_min = 128u << 10;
+inline constexpr std::size_t cluster_window_bytes_max = 4u << 20;
+inline constexpr std::chrono::milliseconds cluster_window_delay{250};
+inline constexpr std::size_t cluster_lane_bytes_max = 128u << 20; // that wait; overloaded
+
+inline constexpr unsigned cluster_certificate_days_max = 3650; // invalid_config
+inline constexpr std::size_t cluster_hosts_max = 64;           // of a certificate; invalid_config
+inline constexpr std::size_t cluster_host_bytes_max = 253;     // of a host name; invalid_config
+inline constexpr std::size_t cluster_certificate_name_bytes_max = 64; // invalid_config
+inline constexpr std::size_t cluster_pem_bytes_max = 1u << 20;        // of a file; invalid_config
+inline constexpr std::size_t cluster_passphrase_bytes_max = 1000;     // invalid_config
 // Of a cluster. How often the two sides of a link say that they are there.
 inline constexpr std::chrono::milliseconds heartbeat_interval_default{500};
 inline constexpr std::chrono::milliseconds heartbeat_interval_min{10}; // invalid_config
@@ -128,6 +150,13 @@ inline constexpr std::chrono::milliseconds worker_return{4000}; // worker_lost, 
 inline constexpr std::uint32_t task_reissues_max = 8;           // of lost workers; worker_lost
 inline constexpr std::size_t cluster_queue_tasks_max = 100'000; // that wait; overloaded
 inline constexpr std::size_t cluster_queue_bytes_max = std::size_t{256} << 20; // likewise
+inline constexpr std::size_t workers_file_bytes_max = 1u << 20;                // invalid_config
+inline constexpr std::size_t cluster_links_max = 4096; // of one process; more are refused
+inline constexpr std::chrono::milliseconds link_dial_timeout{3000};
+inline constexpr std::chrono::milliseconds link_retry_first{50}; // doubles with each time
+inline constexpr std::chrono::milliseconds link_retry_max{1000};
+inline constexpr std::chrono::milliseconds link_retry_refused{
+  5000};                                                     // by a peer that will not change
 inline constexpr std::size_t cluster_workers_max = 1024;     // of one home; overloaded
 inline constexpr std::uint32_t worker_capacity_max = 65'536; // tasks at a time; invalid_value
 inline constexpr std::size_t worker_name_bytes_max = 128;    // and incarnations; invalid_value

@@ -1,6 +1,7 @@
 // The cache of nodes and tasks: what they wrote for an input they had before.
 #pragma once
 
+#include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/value.hpp>
 
@@ -55,15 +56,24 @@ std::shared_ptr<node_cache>
 make_memory_cache(std::size_t entries_max = limits::memory_cache_entries_max);
 
 /// Units:  `file_bytes_max` what the file may grow to, at least limits::cache_file_bytes_min. About
-///         half of it is for values, and one may take an eighth.
+///         half of it is for values, and one may take an eighth, as large as they are before they
+///         are compressed.
 struct lmdb_cache_options {
   std::size_t file_bytes_max = limits::cache_file_bytes_default;
+  /// With a ring, values and the bytes of keys that are set from now on are encrypted
+  /// (AES-256-GCM), under one data key of the file. Not encrypted are spaces (names of graphs and
+  /// nodes), hashes of keys, sizes, and when values end. What is in plain stays so.
+  std::shared_ptr<const troupe::keyring> keyring = nullptr;
+  /// Values of at least so many bytes are compressed (zstd); SIZE_MAX: none is.
+  std::size_t compress_bytes_min = limits::compress_bytes_min;
 };
 
 /// The cache in the data directory `dir`, beside a saver's files; made when missing. It outlives
 /// the process. One a directory and process, with the options of the first; several processes may
 /// share a directory. get() reads, set() and clear() wait for the disk.
-/// Errors: as open_lmdb_saver.
+/// Errors: as open_lmdb_saver, also invalid_config when this process has it open without these
+///         keys. Of get() and set() also key_missing, for values of a key that is not in the ring:
+///         to clear all goes without, and forgets that key.
 /// Source: troupe; persistence/FORMAT.md, "Cache".
 result<std::shared_ptr<node_cache>> open_lmdb_cache(const std::filesystem::path& dir,
                                                     lmdb_cache_options options = {});

@@ -1,8 +1,9 @@
-// Postgres for threads: a saver that several hosts share.
+// Postgres for threads and long-term memory: a saver and a store that several hosts share.
 #pragma once
 
 #include <troupe/limits.hpp>
 #include <troupe/saver.hpp>
+#include <troupe/store.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -16,10 +17,11 @@ namespace troupe {
 ///         characters of the password are percent-encoded; what it leaves out is taken from the PG…
 ///         variables of the environment and the password file. `schema`: 1 … 63 bytes, made when
 ///         missing; several may share a database.
-/// Units:  `pool_size` connections for reading, opened when needed; writing has one of its own.
+/// Units:  `pool_size` connections, opened when needed; the saver's writer has one of its own.
 ///         `connect_timeout` for all hosts together, the look-up of their names not counted.
 ///         `statement_timeout` for each statement, on the server; the client gives up on a silent
-///         server limits::postgres_silence_margin later. `commit_window` as for LMDB.
+///         server limits::postgres_silence_margin later. `lock_timeout` for what another
+///         transaction holds. `commit_window` as for LMDB; a store has none.
 /// Source: troupe; libpq, section "Connection Strings".
 struct postgres_options {
   std::string conninfo = {};
@@ -27,6 +29,7 @@ struct postgres_options {
   std::size_t pool_size = limits::postgres_pool_size_default;
   std::chrono::milliseconds connect_timeout = limits::postgres_connect_timeout;
   std::chrono::milliseconds statement_timeout = limits::postgres_statement_timeout;
+  std::chrono::milliseconds lock_timeout = limits::postgres_lock_timeout;
   std::chrono::milliseconds commit_window = limits::commit_window;
 };
 
@@ -41,10 +44,26 @@ struct postgres_options {
 ///         known, are tried once more (what a request stores, it may store twice). While the server
 ///         can't be reached, calls fail as fast as it refuses.
 /// Errors: of the opening and of all calls: invalid_config (the options), storage_full (the
-///         server's disk), storage_locked (another transaction held a thread for
-///         limits::postgres_lock_timeout), format_too_new, checkpoint_corrupt, overloaded (no
-///         connection came free), storage_failed. No message contains the password.
+///         server's disk), storage_locked (another transaction held a thread for `lock_timeout`),
+///         format_too_new, checkpoint_corrupt, overloaded (no connection came free),
+///         storage_failed. No message contains the password.
 /// Source: langgraph/checkpoint/postgres, PostgresSaver; persistence/FORMAT.md.
 result<std::shared_ptr<saver>> open_postgres_saver(const postgres_options& options);
+
+/// A long-term store in a Postgres database (13 or newer), in tables of its own that are made or
+/// migrated here; it may share a schema with a saver. Any number of stores, processes and hosts may
+/// share a schema, with options of each one's own: what a call stored, every call of any of them
+/// sees that begins after it returned. Times to live count by the clock of the host that asks.
+/// Vectors are kept. Each store with an index has all vectors of its `dims` in memory: the first
+/// search by meaning reads them, each further one what came since. A search without a `query` reads
+/// items page by page until it has enough; a filter is held against them here.
+/// Order:  changes of all stores come one after the other; a change is one transaction of two round
+///         trips, however many puts it has.
+/// Blocks: on the network, as the saver. What fails because the connection was lost is done once
+///         more, also a change whose end is not known: it may be stored twice.
+/// Errors: as the saver's; of the opening also invalid_config for store options that make no sense.
+/// Source: langgraph/store/postgres, PostgresStore; persistence/FORMAT.md.
+result<std::shared_ptr<store>> open_postgres_store(const postgres_options& database,
+                                                   store_options options = {});
 
 } // namespace troupe

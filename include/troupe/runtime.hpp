@@ -225,6 +225,7 @@ class app_core;     // coordinator/app_core.hpp
 class pending_run;  // coordinator/pending_run.hpp
 class part_source;  // coordinator/part_source.hpp
 class runtime_core; // coordinator/runtime_core.hpp
+class worker_pool;  // troupe/cluster.hpp
 
 /// A run that was started and goes on by itself.
 /// Owns:   nothing; dropping it leaves the run to itself.
@@ -411,10 +412,10 @@ public:
   }
 };
 
-/// What a runtime removes of its saver's threads by itself, one thread after the other, in the
-/// background. A failure is logged and tried again with the next round.
-/// Errors: of the runtime: invalid_config for a `keep.keep_latest` of 0 or too small an `every`.
-/// Source: troupe.
+/// What a runtime removes by itself, in the background: of its saver's threads, one thread after
+/// the other, and of its store the items whose time is over. A failure is logged and tried again
+/// with the next round. Errors: of the runtime: invalid_config for a `keep.keep_latest` of 0 or too
+/// small an `every`. Source: troupe.
 struct pruning {
   retention keep = {}; ///< of each thread
   /// Threads whose newest checkpoint is older are deleted, unless a run of this runtime is on them.
@@ -427,13 +428,14 @@ struct pruning {
 ///         encrypted.
 struct runtime_options {
   std::filesystem::path data_dir = {}; ///< an LMDB saver and an LMDB store in this directory
-  std::shared_ptr<const troupe::keyring> keyring = nullptr; ///< of it; null: the environment's
+  std::shared_ptr<const troupe::keyring> keyring = nullptr; ///< of both; null: the environment's
   std::shared_ptr<troupe::saver> saver = nullptr;           ///< or any saver
   std::shared_ptr<troupe::store> store = nullptr;           ///< or any: what context::store() gives
   std::shared_ptr<troupe::node_cache> cache = nullptr;      ///< of nodes with a cache_policy
+  std::shared_ptr<troupe::worker_pool> workers = nullptr;   ///< of nodes with a placement
   std::size_t worker_threads = 0; ///< of an own actor system; 0: as many as cores
   std::size_t blocking_threads = limits::blocking_threads_max; ///< bound of the blocking lane
-  std::optional<pruning> prune = std::nullopt;                 ///< needs a saver
+  std::optional<pruning> prune = std::nullopt;                 ///< needs a saver or a store
 };
 
 /// Runs graphs. Ends all it started when destroyed: runs in flight end with runtime_stopped, what

@@ -3,6 +3,7 @@
 
 #include <troupe/compiled_graph.hpp>
 #include <troupe/node_body.hpp>
+#include <troupe/placement.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -32,6 +33,9 @@ struct node_options {
   /// their own. nullopt: the graph's input to this node is the whole state.
   std::optional<schema> input = std::nullopt;
   value metadata = {};
+  /// Where its tasks run when the runtime has workers; without, and where its error handler runs:
+  /// here. What it reads and writes crosses as msgpack; it can start no tasks of a workflow.
+  troupe::placement placement = {};
   std::vector<std::string> destinations = {}; ///< where its commands may go, for drawings only
   /// Graphs its body calls (context::invoke), so that their state can be read and they are drawn.
   std::vector<compiled_graph> calls = {};
@@ -59,6 +63,9 @@ enum class checkpointing : std::uint8_t {
 /// Source: langgraph/graph/state.py, compile.
 struct compile_options {
   std::string name = "graph";
+  /// Another one when the code of the nodes does something else: processes that share the graph
+  /// must have the same.
+  std::string version = {};
   /// Stop before or behind these nodes; {"*"} means all.
   std::vector<std::string> interrupt_before = {};
   std::vector<std::string> interrupt_after = {};

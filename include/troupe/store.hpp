@@ -3,6 +3,7 @@
 #pragma once
 
 #include <troupe/embeddings.hpp>
+#include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/value.hpp>
 
@@ -128,10 +129,13 @@ public:
   /// Source: langgraph/store/memory, InMemoryStore.batch.
   virtual result<std::vector<store_answer>> batch(const std::vector<store_op>& ops) = 0;
 
-  /// Removes what lived out its time, and says how much that was. Calls that put do it themselves,
-  /// every store_ttl_config::sweep_interval.
+  /// Removes items that lived out their time, those first that did so first, and says how many.
+  /// Calls that put do it themselves, every store_ttl_config::sweep_interval, and so does a runtime
+  /// that prunes (runtime_options::prune).
+  /// Units:  `items_max` items at most; others go with the next call.
+  /// Blocks: others' puts while a piece goes, limits::store_sweep_items_max items.
   /// Source: langgraph/store/postgres, PostgresStore.sweep_ttl.
-  virtual result<std::size_t> sweep() = 0;
+  virtual result<std::size_t> sweep(std::size_t items_max = SIZE_MAX) = 0;
 
   // Each of the others is a batch of one.
 
@@ -205,15 +209,27 @@ std::shared_ptr<store> make_memory_store(store_options options = {});
 struct lmdb_store_options {
   std::size_t map_size_bytes_max = limits::store_map_bytes_default;
   store_options store = {};
+  /// With a ring, items and vectors that are stored from now on are encrypted (AES-256-GCM), under
+  /// one data key of the file. Namespaces and the keys of items are not, since they are looked up
+  /// and put in order, nor are sizes, and when items end. What was stored in plain before stays
+  /// readable, and plain until it is put anew. A removed item's record is gone; the file's free
+  /// pages may hold its bytes, encrypted as they were, until others take their place.
+  std::shared_ptr<const troupe::keyring> keyring = nullptr;
+  /// Items of at least so many bytes are compressed (zstd); SIZE_MAX: none is. Vectors never are.
+  std::size_t compress_bytes_min = limits::compress_bytes_min;
 };
 
 /// A store in a file of a data directory: `store.mdb`, beside the saver's. The directory is made
 /// when it is missing, but not its parents. Several processes may use it at once, and one process
-/// may open it several times, with options of each one's own; the first one's map counts. What a
-/// put that returned stored survives a power cut. Vectors are kept: they need not be embedded
-/// again. A vector of other `dims` is as good as none.
-/// Blocks: on the disk, each put until it is synced.
-/// Errors: invalid_config for options that make no sense; storage codes.
+/// may open it several times, with `store` options of each one's own; for the others the first one
+/// counts. What a put that returned stored survives a power cut. Vectors are kept: they need not be
+/// embedded again; the first search by meaning reads them all. A vector of other `dims` is as good
+/// as none.
+/// Blocks: on the disk, each put until it is synced; what several threads put meanwhile is synced
+///         together.
+/// Errors: invalid_config for options that make no sense, or when this process has it open without
+///         these keys; storage codes. Of all members also key_missing, for items of a key that is
+///         not in the ring, and for any put beside them.
 /// Source: troupe; persistence/FORMAT.md.
 result<std::shared_ptr<store>> open_lmdb_store(const std::filesystem::path& dir,
                                                lmdb_store_options options = {});

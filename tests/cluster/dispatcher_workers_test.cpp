@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(a_heartbeat_is_answered_at_once) {
   BOOST_TEST(last<heartbeat>(1).answers == 7u);
   auto number = last<heartbeat>(1).number;
   now += 520ms;
-  machine.heard(1, heartbeat{.number = 8, .answers = number, .held = 500ms, .running = 5}, now);
+  machine.heard(1, heartbeat{.number = 8, .answers = number, .running = 5, .held = 500ms}, now);
   BOOST_TEST((status().workers.at(0).times.last() == 20ms));
   BOOST_TEST(status().workers.at(0).foreign == 5u);
 }

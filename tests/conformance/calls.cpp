@@ -4,6 +4,7 @@
 #include "tests/conformance/event_order.hpp"
 #include "tests/conformance/expr.hpp"
 #include "tests/conformance/transcript.hpp"
+#include "tests/loopback_workers.hpp"
 
 #include <algorithm>
 #include <set>
@@ -36,13 +37,12 @@ outside_update update_in(const script_json& update, world& w) {
 
 } // namespace
 
-case_run::case_run(const script& s, std::optional<std::uint64_t> seed)
-  : script_{s},
-    world_{s.text()} {
+case_run::case_run(const script& s, const case_mode& mode) : script_{s}, world_{s.text()} {
   world_.graphs = &graphs_;
   world_.models = &models_;
-  if (seed)
-    world_.shuffle.emplace(*seed);
+  if (mode.seed)
+    world_.shuffle.emplace(*mode.seed);
+  world_.placed = mode.placed;
 }
 
 answer_json case_run::answers() {
@@ -225,9 +225,12 @@ app<> case_run::app_for(const script_json& call) {
 runtime& case_run::host(const services& used) {
   auto& found = hosts_[used];
   if (!found)
-    found = std::make_unique<runtime>(runtime_options{.saver = used.saver ? saver_ : nullptr,
-                                                      .store = used.store ? store_ : nullptr,
-                                                      .cache = used.cache ? cache_ : nullptr});
+    found = std::make_unique<runtime>(runtime_options{
+      .saver = used.saver ? saver_ : nullptr,
+      .store = used.store ? store_ : nullptr,
+      .cache = used.cache ? cache_ : nullptr,
+      .workers = world_.placed ? std::make_shared<loopback_workers>(used.cache ? cache_ : nullptr)
+                               : nullptr});
   return *found;
 }
 

@@ -18,12 +18,19 @@
 
 namespace troupe::conformance {
 
+/// How a case is run.
+struct case_mode {
+  /// The tasks of a step run side by side and end in an order drawn from it.
+  std::optional<std::uint64_t> seed = std::nullopt;
+  /// Subgraphs run on a worker.
+  bool placed = false;
+};
+
 /// One run of a case, with a saver, a store, a cache and models of its own.
 class case_run {
 public:
-  /// Owns:   refers to `s`. Shape: with a seed the tasks of a step run side by side and end in an
-  ///         order drawn from it.
-  explicit case_run(const script& s, std::optional<std::uint64_t> seed = std::nullopt);
+  /// Owns:   refers to `s`.
+  explicit case_run(const script& s, const case_mode& mode = {});
 
   /// Makes the calls and gives the transcript: one answer a call.
   /// Errors: throws unsupported, and what shows a case that is no case.

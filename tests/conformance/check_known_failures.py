@@ -7,6 +7,8 @@ on it passes.
     check_known_failures.py CONFORMANCE CASES LIST --shuffled  runs all cases with tasks that end out
                                                                of order, drawn from TROUPE_TEST_SEED;
                                                                those on the list may fail
+    check_known_failures.py CONFORMANCE CASES LIST --placed    runs all cases with their subgraphs on
+                                                               a worker
     check_known_failures.py CONFORMANCE CASES LIST --write     writes the list anew
 """
 import json
@@ -77,7 +79,8 @@ def main(program, cases, list_path, mode=""):
     paths = sorted(pathlib.Path(cases).glob("*/*.json"))
     if required:
         paths = [p for p in paths if is_required(p)]
-    said = reports([program, "--shuffle", SEED] if shuffled else [program], paths)
+    flags = ["--shuffle", SEED] if shuffled else ["--placed"] if mode == "--placed" else []
+    said = reports([program, *flags], paths)
     failed = {name: line for name, line in said.items() if line.startswith("FAIL ")}
     skipped = sum(line.startswith("skip ") for line in said.values())
     print(f"{len(paths) - len(failed) - skipped} of {len(paths)} cases pass"

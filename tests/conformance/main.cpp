@@ -1,5 +1,6 @@
 // conformance CASE.json…                  says of each case whether its answers are the expected
 // ones conformance --shuffle SEED CASE.json…   the same, with tasks that end out of order
+// conformance --placed CASE.json…         the same, with subgraphs on a worker
 // conformance --answers CASE.json         prints the answers of one case
 // Exit status: 0 all passed, 1 one failed, 2 a file can't be read. See README.md beside this file.
 #include "tests/conformance/calls.hpp"
@@ -39,23 +40,23 @@ std::optional<std::string> order_dependence(const script& s, const use_log& uses
   return thing ? std::optional{"used in another order: " + *thing} : std::nullopt;
 }
 
-report compared(const case_file& c, std::optional<std::uint64_t> seed) {
-  case_run run{c.script, seed};
+report compared(const case_file& c, const case_mode& mode) {
+  case_run run{c.script, mode};
   auto answers = run.answers();
   if (!c.expect)
     return {"FAIL", "the case has no `expect`"};
   auto found = first_difference(*c.expect, answers);
   if (!found)
     return {"ok", ""};
-  if (auto why = seed ? order_dependence(c.script, run.uses()) : std::nullopt)
+  if (auto why = mode.seed ? order_dependence(c.script, run.uses()) : std::nullopt)
     return {"skip", *why};
   return {"FAIL", found->text()};
 }
 
 // What a case throws is a failure of this case alone.
-report judged(const case_file& c, std::optional<std::uint64_t> seed) {
+report judged(const case_file& c, const case_mode& mode) {
   try {
-    return compared(c, seed);
+    return compared(c, mode);
   } catch (const std::exception& e) {
     return {"FAIL", e.what()};
   } catch (...) {
@@ -63,10 +64,10 @@ report judged(const case_file& c, std::optional<std::uint64_t> seed) {
   }
 }
 
-verdict check(const std::string& path, std::optional<std::uint64_t> seed) {
+verdict check(const std::string& path, const case_mode& mode) {
   try {
     auto c = read_case(path);
-    auto report = judged(c, seed);
+    auto report = judged(c, mode);
     report.print(c.script.name);
     return report.word == "FAIL" ? verdict::failed : verdict::passed;
   } catch (const unreadable_case& e) {
@@ -98,7 +99,7 @@ std::optional<std::uint64_t> parse_seed(const std::string& text) {
 }
 
 int usage() {
-  std::cerr << "usage: conformance [--shuffle SEED] CASE.json...\n"
+  std::cerr << "usage: conformance [--shuffle SEED | --placed] CASE.json...\n"
                "       conformance --answers CASE.json\n";
   return static_cast<int>(verdict::unreadable);
 }
@@ -106,18 +107,21 @@ int usage() {
 int run(std::vector<std::string> arguments) {
   if (arguments.size() == 2 && arguments[0] == "--answers")
     return static_cast<int>(print_answers(arguments[1]));
-  std::optional<std::uint64_t> seed;
+  case_mode mode;
   if (arguments.size() > 2 && arguments[0] == "--shuffle") {
-    seed = parse_seed(arguments[1]);
-    if (!seed)
+    mode.seed = parse_seed(arguments[1]);
+    if (!mode.seed)
       return usage();
     arguments.erase(arguments.begin(), arguments.begin() + 2);
+  } else if (arguments.size() > 1 && arguments[0] == "--placed") {
+    mode.placed = true;
+    arguments.erase(arguments.begin());
   }
   if (arguments.empty() || arguments[0].starts_with("-"))
     return usage();
   auto worst = verdict::passed;
   for (const auto& path : arguments)
-    worst = std::max(worst, check(path, seed));
+    worst = std::max(worst, check(path, mode));
   return static_cast<int>(worst);
 }
 

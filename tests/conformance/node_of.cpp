@@ -118,7 +118,10 @@ void add_node(state_graph<>& graph, const std::string& name, const script_json& 
   if (spec.contains("tools"))
     w.refuse("tools");
   auto options = options_of(spec, std::move(input), w);
-  if (auto inner = spec.find("graph"); inner != spec.end())
+  auto inner = spec.find("graph");
+  if (w.placed && inner != spec.end())
+    options.placement = on_worker{};
+  if (inner != spec.end())
     graph.add_node(name, w.graphs->graph(inner->get<std::string>()), std::move(options));
   else
     add_scripted(graph, name, spec.at("run"), std::move(options), w);

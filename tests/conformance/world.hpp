@@ -33,6 +33,7 @@ public:
   graph_book* graphs = nullptr; ///< null outside a run of a case
   model_book* models = nullptr;
   std::optional<conformance::shuffle> shuffle; ///< of a run whose tasks end out of order
+  bool placed = false;                         ///< subgraphs run on a worker
   use_log uses;
 
   /// An error handler ran; all that did. Shape: their namespaces.

@@ -1,13 +1,16 @@
-// The payloads of checkpoint, writes and names records: what reads writes itself and reads back.
+// The payloads of checkpoint, writes, small values and names records: what reads writes itself and
+// reads back.
 #include "tests/fuzz_bytes/target.hpp"
 
 #include "persistence/checkpoint_record.hpp"
+#include "persistence/small_values.hpp"
 
 namespace troupe::fuzz_bytes {
 
 namespace {
 
-constexpr std::string_view known_names[] = {"__start__", "branch:to:a", "count", "log", "a", "b"};
+constexpr std::string_view known_names[] = {"__start__", "branch:to:a",      "count", "log", "a",
+                                            "b",         "~__pregel_pull, a"};
 
 name_table table_of_names() {
   name_table table;
@@ -17,10 +20,16 @@ name_table table_of_names() {
   return table;
 }
 
+bool equal(const small_value& a, const small_value& b) {
+  return a.channel == b.channel && a.bytes == b.bytes;
+}
+
 bool equal(const stored_write& a, const stored_write& b) {
   return a.slot == b.slot && a.channel == b.channel && a.task_path == b.task_path
          && a.value == b.value;
 }
+
+constexpr auto same = [](const auto& a, const auto& b) { return equal(a, b); };
 
 void try_checkpoint(std::string_view payload) {
   auto read = read_checkpoint(payload, known_names);
@@ -41,18 +50,38 @@ void try_checkpoint(std::string_view payload) {
 }
 
 void try_writes(std::string_view payload) {
-  auto read = read_writes(payload);
+  auto read = read_writes(payload, known_names);
   if (!read)
     return;
-  std::string again;
-  append_writes(*read, again);
-  auto second = read_writes(again);
-  require(second && std::ranges::equal(*second, *read, equal), "writes read back");
+  auto names = table_of_names();
+  for (auto* table : {static_cast<name_table*>(nullptr), &names}) {
+    std::string again;
+    append_writes(*read, table, again);
+    auto second = read_writes(again, names.all());
+    require(second && std::ranges::equal(*second, *read, same), "writes read back");
+  }
   std::vector<stored_write> merged;
   merge_writes(merged, *read);
   auto once = merged.size();
   merge_writes(merged, *read);
   require(merged.size() == once, "writes that are stored twice are there once");
+}
+
+void try_small_values(std::string_view payload) {
+  std::vector<small_value> read, second, gone;
+  if (!read_small_values(payload, read))
+    return;
+  std::string again;
+  append_small_values(read, again);
+  require(read_small_values(again, second) && std::ranges::equal(second, read, same),
+          "small values read back");
+  auto changed = read;
+  change_small_values(changed, read);
+  require(std::ranges::equal(changed, read, same), "the same change changes nothing");
+  for (const auto& small : read)
+    gone.push_back({small.channel, {}});
+  change_small_values(changed, gone);
+  require(changed.empty(), "small values go");
 }
 
 void try_names(std::string_view payload) {
@@ -68,6 +97,7 @@ void try_names(std::string_view payload) {
 void try_bytes(std::string_view bytes) {
   try_checkpoint(bytes);
   try_writes(bytes);
+  try_small_values(bytes);
   try_names(bytes);
 }
 
@@ -89,13 +119,17 @@ std::vector<std::string> seeds() {
   append_checkpoint(cp, "no uuid", "\x80", names, odd);
   std::vector<stored_write> some{{-3, 2, "~a", "\xc0"}, {0, 1, "~a", "\x01"}, {1, 3, "", "\xa1x"}};
   std::string writes;
-  append_writes(some, writes);
+  append_writes(some, nullptr, writes);
+  std::string named;
+  append_writes(std::vector<stored_write>{{0, 2, known_names[6], "\x01"}}, &names, named);
+  std::string small_ones;
+  append_small_values(std::vector<small_value>{{2, "\x01"}, {3, "\xa1x"}}, small_ones);
   name_table fresh;
   fresh.number("one");
   fresh.number("two");
   std::string batch;
   fresh.append_new(batch);
-  return {small, odd, writes, batch};
+  return {small, odd, writes, named, small_ones, batch};
 }
 
 } // namespace troupe::fuzz_bytes

@@ -47,21 +47,19 @@ void try_payloads(std::string_view payload, std::string_view key) {
     auto read = read_cache_meta(again);
     require(read && read->charged_bytes == meta->charged_bytes, "a cache's meta reads back");
   }
-  auto record = sealed(payload, key, cache_entry_record);
-  if (auto entry = open_cache_entry(record, key)) {
+  if (auto entry = read_cache_entry(payload)) {
     std::string again;
     append_cache_entry(*entry, again);
-    auto whole = sealed(again, key, cache_entry_record);
-    auto read = open_cache_entry(whole, key);
+    auto read = read_cache_entry(again);
     require(read && read->until == entry->until && read->encoded == entry->encoded,
             "a cache's entry reads back");
   }
-  static_cast<void>(peek_cache_entry_number(record));
-  record = sealed(payload, key, cache_index_record);
+  static_cast<void>(peek_cache_entry_number(payload));
+  auto record = sealed(payload, key, record_kind::cache_index);
   if (auto age = open_cache_age(record, key)) {
     std::string again;
     append_cache_age(*age, again);
-    auto whole = sealed(again, key, cache_index_record);
+    auto whole = sealed(again, key, record_kind::cache_index);
     auto read = open_cache_age(whole, key);
     require(read && read->until == age->until && read->space == age->space,
             "a cache's index reads back");

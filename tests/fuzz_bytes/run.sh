@@ -8,5 +8,5 @@ program=$1
 shift
 corpus=$program.corpus
 mkdir -p "$corpus"
-exec "$program" "$corpus" -max_total_time="${TROUPE_FUZZ_SECONDS:-20}" -timeout=5 -rss_limit_mb=1024 \
+exec "$program" "$corpus" -max_total_time="${TROUPE_FUZZ_SECONDS:-60}" -timeout=5 -rss_limit_mb=1024 \
   -artifact_prefix="$program." -print_final_stats=1 "$@"

@@ -447,7 +447,8 @@ class Keys(CliTest):
         self.refused(self.troupe("threads", "--data", self.data), STORAGE, "`k1`")
         self.refused(self.rotate("k2"), STORAGE, "`k1`")
         rotated = json_lines(self.ok(self.rotate("k1", "k2")))
-        self.assertEqual(rotated, [{"type": "rotated", "key": "k2", "threads": 1, "rewrapped": 1}])
+        self.assertEqual(rotated, [{"type": "rotated", "key": "k2", "threads": 1, "files": 0,
+                                    "rewrapped": 1}])
         self.ok(self.kept("state", "hello", "t", **self.with_keys("k2")))
         self.assertIn("t", self.ok(self.troupe("threads", "--data", self.data,
                                                **self.with_keys("k2"))))

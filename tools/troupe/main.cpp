@@ -26,6 +26,8 @@ int troupe_main(int argc, char** argv, cli::chosen_command& chosen) {
   cli::add_graphs(app, chosen);
   cli::add_draw(app, chosen);
   cli::add_store(app, chosen);
+  cli::add_worker(app, chosen);
+  cli::add_cluster(app, chosen);
   if (argc < 2) {
     std::cerr << app.help();
     return cli::exit_usage;

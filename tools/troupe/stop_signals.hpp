@@ -1,4 +1,4 @@
-// Ctrl-C: the first one stops the run at the end of its step, the second one ends the process.
+// Ctrl-C: the first one stops what runs at a good place, the second one ends the process.
 #pragma once
 
 #include "tools/troupe/exit_codes.hpp"
@@ -10,18 +10,21 @@
 
 #include <atomic>
 #include <csignal>
+#include <functional>
 #include <iostream>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 
 namespace troupe::cli {
 
 /// Takes SIGINT and SIGTERM as long as it lives, on a thread of its own. Make it before anything
 /// that starts threads: they inherit that the signals are blocked. SIGINT stays ignored where it
 /// was (a shell's background job).
-/// Invariants: a run is asked to drain at most once; a signal without a run to drain, or behind
-/// the first one, ends the process.
+/// Invariants: what runs is asked to stop at most once; a signal when nothing does, or behind the
+/// first one, ends the process.
 class stop_signals {
 public:
   stop_signals() {
@@ -43,10 +46,19 @@ public:
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
 
-  /// The run a signal drains from now on; nullopt: none.
-  void watch(std::optional<run_control> run) {
+  /// What the first signal from now on does, and says; empty: it ends the process.
+  void watch(std::function<void()> stop, std::string says) {
     std::lock_guard guard{mutex_};
-    run_ = std::move(run);
+    stop_ = std::move(stop);
+    says_ = std::move(says);
+  }
+  /// It drains this run; nullopt: none.
+  void watch(std::optional<run_control> run) {
+    if (run)
+      watch([run = *run]() mutable { run.request_drain("interrupted"); },
+            "stopping at the end of this step");
+    else
+      watch({}, {});
   }
 
 private:
@@ -59,16 +71,17 @@ private:
 
   void on_signal() {
     std::lock_guard guard{mutex_};
-    if (!run_ || run_->drain_requested())
+    if (!stop_)
       _exit(exit_stopped);
-    run_->request_drain("interrupted");
-    std::cerr << "\nstopping at the end of this step; once more stops at once\n" << std::flush;
+    std::exchange(stop_, nullptr)();
+    std::cerr << '\n' << says_ << "; once more stops at once\n" << std::flush;
   }
 
   sigset_t signals_{};
   sigset_t before_{};
   std::mutex mutex_;
-  std::optional<run_control> run_;
+  std::function<void()> stop_;
+  std::string says_;
   std::atomic<bool> ending_{false};
   std::thread waiter_;
 };

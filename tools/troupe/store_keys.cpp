@@ -1,4 +1,4 @@
-// troupe store rotate-keys: wraps the data keys of a store's threads under the current key.
+// troupe store rotate-keys: wraps the data keys of a data directory under the current key.
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/json_lines.hpp"
 
@@ -22,10 +22,12 @@ int rotate_keys(const std::string& data_dir, bool json) {
   if (json)
     print_line(json_line("rotated", {{"key", to_json(keys->current_id())},
                                      {"threads", std::to_string(report.threads)},
+                                     {"files", std::to_string(report.files)},
                                      {"rewrapped", std::to_string(report.rewrapped)}}));
   else
-    std::cout << "all " << report.threads << " encrypted threads are under key "
-              << keys->current_id() << "; " << report.rewrapped << " were under another one\n";
+    std::cout << "the keys of " << report.threads << " encrypted threads and " << report.files
+              << " other files are under key " << keys->current_id() << "; " << report.rewrapped
+              << " were under another one\n";
   return 0;
 }
 
@@ -33,9 +35,10 @@ int rotate_keys(const std::string& data_dir, bool json) {
 
 void add_rotate_keys(CLI::App& store, chosen_command& chosen) {
   auto* command = store.add_subcommand(
-    "rotate-keys", "Wrap the keys of all encrypted threads under the current key. The key ring "
-                   "comes from the file that TROUPE_STORE_KEY_FILE names, or from "
-                   "TROUPE_STORE_KEYS, and has the older keys, too");
+    "rotate-keys",
+    "Wrap the data keys of threads, long-term store and cache under the current "
+    "key. The key ring comes from the file that TROUPE_STORE_KEY_FILE names, or from "
+    "TROUPE_STORE_KEYS, and has the older keys, too");
   auto data_dir = add_data_dir(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object a line");
   command->callback([&chosen, data_dir] {

@@ -1,6 +1,8 @@
-// troupe store export and import: threads as lines of JSON, a checkpoint each.
+// troupe store export and import: threads as lines of JSON, a checkpoint each. Import reads files
+// of LangGraph's SqliteSaver, too.
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/json_lines.hpp"
+#include "tools/troupe/sqlite_checkpoints.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -67,14 +69,21 @@ value writes_value(const std::vector<pending_write>& writes) {
   return value::list(std::move(out));
 }
 
+std::vector<pending_write> writes_of(const value& v) {
+  std::vector<pending_write> out;
+  for (const auto& w : v.items())
+    out.push_back(
+      {id_of(w["task"]), std::string{w["channel"].as_string()}, w["value"], id_of(w["path"])});
+  return out;
+}
+
 // Those of one task together, as they stand.
-std::vector<task_writes> writes_of(const value& v) {
+std::vector<task_writes> by_task(std::vector<pending_write> writes) {
   std::vector<task_writes> out;
-  for (const auto& w : v.items()) {
-    auto task = id_of(w["task"]), path = id_of(w["path"]);
-    if (out.empty() || out.back().task_id != task || out.back().task_path != path)
-      out.push_back({std::move(task), std::move(path), {}});
-    out.back().writes.emplace_back(w["channel"].as_string(), w["value"]);
+  for (auto& w : writes) {
+    if (out.empty() || out.back().task_id != w.task_id || out.back().task_path != w.task_path)
+      out.push_back({std::move(w.task_id), std::move(w.task_path), {}});
+    out.back().writes.emplace_back(std::move(w.channel), std::move(w.value));
   }
   return out;
 }
@@ -101,11 +110,11 @@ value line_value(const checkpoint_tuple& tuple) {
                      {"writes", writes_value(tuple.pending_writes)}});
 }
 
-save_request request_of(const value& line) {
-  checkpoint_put put;
-  auto& cp = put.checkpoint;
-  put.parent_id = id_of(line["parent"]);
-  put.metadata = line["metadata"];
+checkpoint_tuple tuple_of(const value& line) {
+  checkpoint_tuple out;
+  auto& cp = out.checkpoint;
+  out.parent_id = id_of(line["parent"]);
+  out.metadata = line["metadata"];
   cp.v = line["v"].as_int();
   cp.id = id_of(line["id"]);
   cp.ts = line["ts"].as_string();
@@ -115,8 +124,9 @@ save_request request_of(const value& line) {
   for (const auto& e : line["seen"].entries())
     cp.versions_seen.emplace_back(e.key(), versions_of(e.val));
   cp.updated_channels = line["updated"].as<std::optional<std::vector<std::string>>>();
-  return {
-    {id_of(line["thread"]), id_of(line["ns"]), cp.id}, writes_of(line["writes"]), std::move(put)};
+  out.ref = {id_of(line["thread"]), id_of(line["ns"]), cp.id};
+  out.pending_writes = writes_of(line["writes"]);
+  return out;
 }
 
 // ---- export -------------------------------------------------------------------------------------
@@ -166,9 +176,8 @@ public:
       there_.insert(std::move(thread.thread_id));
   }
 
-  void take(const value& line) {
-    auto request = request_of(line);
-    const auto& ref = request.ref;
+  void take(checkpoint_tuple tuple) {
+    const auto& ref = tuple.ref;
     if (there_.contains(ref.thread_id))
       throw error{errc::invalid_config, "import: thread `" + ref.thread_id
                                           + "` is there already: delete it, or choose another "
@@ -178,10 +187,13 @@ public:
       stored_.clear();
       ++threads_;
     }
-    auto& put = *request.put;
+    checkpoint_put put{
+      std::move(tuple.parent_id), std::move(tuple.checkpoint), std::move(tuple.metadata), {}};
     for (const auto& [channel, at] : put.checkpoint.channel_versions)
       if (stored_.emplace(ref.checkpoint_ns, channel, at).second)
         put.new_versions.push_back(channel);
+    save_request request{std::move(tuple.ref), by_task(std::move(tuple.pending_writes)),
+                         std::move(put)};
     to_.submit(std::move(request), save_ack::accepted, [failed = failed_](const result<void>& how) {
       if (!how)
         failed->set(how.error());
@@ -246,13 +258,26 @@ int import_lines(const std::string& data_dir, const std::string& file) {
     if ((*line)["type"] != value("checkpoint"))
       fail("it is no checkpoint");
     try {
-      into.take(*line);
+      into.take(tuple_of(*line));
     } catch (const error& why) {
       if (why.code() != errc::invalid_value)
         throw;
       fail(why.message());
     }
   }
+  into.finish();
+  return 0;
+}
+
+// Reads all of the file first: what can't be read is found before anything is stored.
+int import_sqlite(const std::string& data_dir, const std::string& file) {
+  sqlite_checkpoints from{file};
+  while (from.next())
+    continue;
+  auto to = open_saver(data_dir);
+  importer into{*to};
+  while (auto tuple = from.next())
+    into.take(std::move(*tuple));
   into.finish();
   return 0;
 }
@@ -271,12 +296,16 @@ void add_store_lines(CLI::App& store, chosen_command& chosen) {
     chosen.run = [data_dir, threads, to] { return export_lines(*data_dir, *threads, *to); };
   });
 
-  auto* in = store.add_subcommand("import", "Store threads that export printed");
+  auto* in = store.add_subcommand(
+    "import", "Store threads that export printed, or that LangGraph's SqliteSaver holds");
   data_dir = add_data_dir(*in);
   auto from = std::make_shared<std::string>("-");
   in->add_option("FROM", *from, "A file; - is the standard input")->capture_default_str();
   in->callback([&chosen, data_dir, from] {
-    chosen.run = [data_dir, from] { return import_lines(*data_dir, *from); };
+    chosen.run = [data_dir, from] {
+      return is_sqlite_file(*from) ? import_sqlite(*data_dir, *from)
+                                   : import_lines(*data_dir, *from);
+    };
   });
 }
 

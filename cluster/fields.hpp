@@ -1,0 +1,92 @@
+// Reading what another process wrote: the fields of a list, one after the other, each of the kind
+// that belongs there.
+#pragma once
+
+#include <troupe/value.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe::cluster {
+
+/// The next field of a list. What is wrong throws error{invalid_value} that names the message and
+/// the field's place; whoever reads bytes catches it, in one place (from_bytes).
+class fields {
+public:
+  /// Errors: throws when `list` is none, or has not `count` elements.
+  fields(value list, std::size_t count, const char* of);
+
+  const value& any() { return list_[at_++]; }
+  std::string text();
+  std::int64_t number();
+  std::uint64_t word() { return static_cast<std::uint64_t>(number()); } // all 64 bits
+  /// At most `most`, which is the highest of an enumeration or another bound.
+  std::uint64_t upto(std::uint64_t most);
+  template <class E> E one_of(E last) {
+    return static_cast<E>(upto(static_cast<std::uint64_t>(last)));
+  }
+  bool flag();
+  std::vector<std::string> texts();
+  /// A field that may be null.
+  template <class F>
+  auto maybe(F&& read) -> std::optional<decltype(read(std::declval<fields&>()))> {
+    if (!list_[at_].is_null())
+      return read(*this);
+    ++at_;
+    return std::nullopt;
+  }
+  /// A list of what `read` makes of each element.
+  template <class F> auto each(F&& read) {
+    std::vector<std::decay_t<decltype(read(std::declval<const value&>()))>> out;
+    const auto& items = a_list();
+    out.reserve(items.size()); // of elements that are there
+    for (const auto& item : items.items())
+      out.push_back(read(item));
+    return out;
+  }
+
+private:
+  const value& a_list();
+  const value& expect(bool fits, const char* what);
+
+  value list_;
+  std::size_t at_ = 0;
+  const char* of_;
+};
+
+/// A list of what `write` makes of each element.
+template <class C, class F> value list_of(const C& items, F&& write) {
+  std::vector<value> out;
+  out.reserve(items.size());
+  for (const auto& item : items)
+    out.push_back(write(item));
+  return value::list(std::move(out));
+}
+value list_of(const std::vector<std::string>& texts);
+
+/// Errors: invalid_value for a value that is too large or too deep.
+result<std::vector<std::uint8_t>> to_bytes(const value& v);
+
+/// What `read` makes of the value in `data`.
+/// Errors: invalid_value, whatever is wrong with them.
+template <class F>
+auto from_bytes(const std::vector<std::uint8_t>& data, F&& read)
+  -> result<decltype(read(std::declval<value>()))> {
+  auto v = from_msgpack({reinterpret_cast<const char*>(data.data()), data.size()});
+  if (!v)
+    return v.error();
+  try {
+    return read(std::move(*v));
+  } catch (const error& wrong) {
+    return wrong;
+  }
+}
+
+/// An error that crosses.
+value to_value(const error& e);
+error to_error(const value& v);
+
+} // namespace troupe::cluster

@@ -1,0 +1,337 @@
+// The tasks a worker runs for its homes.
+#include "cluster/guest_tasks.hpp"
+
+#include "actors/messages.hpp"
+#include "actors/node_actor.hpp"
+#include "actors/tell.hpp"
+#include "coordinator/runtime_core.hpp"
+
+#include <caf/event_based_actor.hpp>
+#include <caf/send.hpp>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace troupe::cluster {
+
+namespace {
+
+// The readers of the home's run.
+class remote_sink : public part_sink {
+public:
+  remote_sink(std::uint32_t modes, std::shared_ptr<task_link> link)
+    : modes_{modes},
+      link_{std::move(link)} {}
+
+  bool wants(stream_mode mode) const noexcept override {
+    return (modes_ >> static_cast<unsigned>(mode) & 1U) != 0;
+  }
+  void emit(stream_part part) override { send(part, false); }
+  void emit_custom(stream_part part) override { send(part, true); }
+
+private:
+  // A part that is too large to cross is left out, as one that a reader can't take.
+  void send(const stream_part& part, bool wait) {
+    if (auto encoded = encode_part(part))
+      link_->part(std::move(*encoded), wait);
+  }
+
+  const std::uint32_t modes_;
+  const std::shared_ptr<task_link> link_;
+};
+
+// The run of one task, with what stands for the home's things.
+struct guest_shared : run_shared {
+  guest_shared(issue_number of, std::function<void(message)> to_home)
+    : issue{of},
+      send{std::move(to_home)},
+      link{std::make_shared<task_link>(of, send)},
+      long_term{link} {}
+  guest_shared(const guest_shared&) = delete;
+  guest_shared& operator=(const guest_shared&) = delete;
+  ~guest_shared() {
+    if (saver)
+      caf::anon_send_exit(saver->actor, caf::exit_reason::user_shutdown);
+    if (stopped) // whatever its body ran on, it left
+      send(task_refused{issue, errc::cancelled, "it was stopped"});
+  }
+
+  const issue_number issue;
+  const std::function<void(message)> send;
+  std::atomic<bool> stopped{false};
+  std::atomic<bool> drained{false}; // by the worker, not by the run itself
+  std::shared_ptr<task_link> link;
+  remote_store long_term;
+  std::shared_ptr<remote_saver> checkpoints;
+};
+
+struct begin_guest {
+  task_ptr task;
+  std::function<void(const task_ptr&)> then;
+};
+struct abandon_guest {
+  std::uint64_t epoch = 0; // the issue
+};
+
+} // namespace
+
+} // namespace troupe::cluster
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::begin_guest)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::abandon_guest)
+
+namespace troupe::cluster {
+
+namespace {
+
+// Stands where a coordinator stands: gives each task to a node actor of its own, and takes it back.
+class guest_host : public caf::event_based_actor {
+public:
+  guest_host(caf::actor_config& cfg, services& shared, card_ptr card)
+    : caf::event_based_actor(cfg),
+      services_{shared},
+      card_{std::move(card)} {}
+
+  const char* name() const override { return "troupe.guests"; }
+
+  caf::behavior make_behavior() override {
+    set_down_handler([this](const caf::down_msg& down) { lost(down); });
+    return {
+      [this](begin_guest& order) { begin(order); },
+      [this](task_done& done) {
+        taken(*card_);
+        if (auto child = children_.extract(done.task->epoch)) {
+          demonitor(child.mapped().actor);
+          end(child.mapped(), done.task);
+        }
+      },
+      [this](const abandon_guest& order) {
+        if (auto child = children_.find(order.epoch); child != children_.end())
+          tell(child->second.actor, *child->second.card, nullptr,
+               abandon_task{child->second.task->id, order.epoch});
+      },
+    };
+  }
+
+  void on_exit() override {
+    for (auto& [issue, child] : children_)
+      caf::anon_send_exit(child.actor, caf::exit_reason::user_shutdown);
+    children_.clear();
+    services_.actors.remove(*card_);
+  }
+
+private:
+  struct child {
+    caf::actor actor;
+    card_ptr card;
+    task_ptr task;
+    std::function<void(const task_ptr&)> then;
+  };
+
+  void begin(begin_guest& order) {
+    auto card = services_.actors.add("node", order.task->node->name, card_->group);
+    auto actor = spawn<node_actor, caf::hidden + caf::lazy_init>(
+      services_, card, caf::actor_cast<caf::actor>(this), card_);
+    monitor(actor);
+    children_.emplace(order.task->epoch, child{actor, card, order.task, std::move(order.then)});
+    tell(actor, *card, nullptr, run_task{std::move(order.task)});
+  }
+
+  static void end(child& which, const task_ptr& task) {
+    caf::anon_send_exit(which.actor, caf::exit_reason::user_shutdown);
+    which.then(task);
+  }
+
+  void lost(const caf::down_msg& down) {
+    for (auto it = children_.begin(); it != children_.end(); ++it)
+      if (it->second.actor.address() == down.source) {
+        auto gone = std::move(it->second);
+        children_.erase(it);
+        gone.task->status = task_status::failed;
+        gone.task->failure = error{errc::node_lost,
+                                   "node `" + gone.task->node->name
+                                     + "`: its actor died: " + system().render(down.reason)};
+        gone.then(gone.task);
+        return;
+      }
+  }
+
+  services& services_;
+  card_ptr card_;
+  std::unordered_map<std::uint64_t, child> children_; // by issue
+};
+
+// Whether the body can run graphs, which store.
+bool may_run_graphs(const plan_node& node) {
+  return node.body.graph || node.body.coroutine || node.lane == lane::blocking;
+}
+
+message outcome_of(issue_number issue, detail::task_scope& task, bool drained) {
+  if (drained && task.failure && task.failure->code() == errc::graph_drained)
+    return task_refused{issue, errc::overloaded, task.failure->message()};
+  auto encoded = encode_outcome(task);
+  if (!encoded) {
+    task.status = task_status::failed;
+    task.failure = error{encoded.error().code(), "node `" + task.node->name
+                                                   + "`: what it wrote can't leave the worker: "
+                                                   + encoded.error().message()};
+    task.writes.clear();
+    task.early.clear();
+    task.questions.clear();
+    task.upward.reset();
+    encoded = encode_outcome(task);
+  }
+  if (!encoded)
+    return task_refused{issue, errc::invalid_value, encoded.error().message()};
+  return task_outcome{issue, std::move(*encoded)};
+}
+
+} // namespace
+
+// Who is there.
+class guest_tasks::book {
+public:
+  struct guest {
+    std::shared_ptr<guest_shared> shared;
+    task_ptr task;
+    std::int64_t signed_ns = 0; // the sign of life that was sent last
+  };
+
+  bool add(issue_number issue, guest who) {
+    std::lock_guard lock{mutex_};
+    return guests_.emplace(issue, std::make_shared<guest>(std::move(who))).second;
+  }
+
+  std::shared_ptr<guest> find(issue_number issue) const {
+    std::lock_guard lock{mutex_};
+    auto it = guests_.find(issue);
+    return it == guests_.end() ? nullptr : it->second;
+  }
+
+  /// Null when it was taken before.
+  std::shared_ptr<guest> take(issue_number issue) {
+    std::lock_guard lock{mutex_};
+    auto node = guests_.extract(issue);
+    return node ? std::move(node.mapped()) : nullptr;
+  }
+
+  std::vector<std::shared_ptr<guest>> take_all() {
+    std::map<issue_number, std::shared_ptr<guest>> all;
+    {
+      std::lock_guard lock{mutex_};
+      all.swap(guests_);
+    }
+    std::vector<std::shared_ptr<guest>> out;
+    for (auto& [issue, g] : all)
+      out.push_back(std::move(g));
+    return out;
+  }
+
+  std::vector<std::shared_ptr<task_link>> with_new_signs() {
+    std::vector<std::shared_ptr<task_link>> out;
+    std::lock_guard lock{mutex_};
+    for (auto& [issue, g] : guests_)
+      if (auto last = g->task->progress_ns.load(std::memory_order_relaxed);
+          g->task->timeout.idle.count() > 0 && last != g->signed_ns) {
+        g->signed_ns = last;
+        out.push_back(g->shared->link);
+      }
+    return out;
+  }
+
+private:
+  mutable std::mutex mutex_;
+  std::map<issue_number, std::shared_ptr<guest>> guests_;
+};
+
+guest_tasks::guest_tasks(runtime_core& runtime)
+  : runtime_{runtime},
+    book_{std::make_shared<book>()} {
+  auto card = runtime.shared().actors.add("guests", "guests", std::make_shared<group_card>());
+  host_ = runtime.system().spawn<guest_host, caf::hidden + caf::lazy_init>(runtime.shared(), card);
+}
+
+guest_tasks::~guest_tasks() {
+  for (auto& g : book_->take_all()) {
+    g->shared->stop = true;
+    g->shared->link->close(
+      {errc::runtime_stopped, "run a task for another process: the worker ends"});
+  }
+  caf::anon_send_exit(host_, caf::exit_reason::user_shutdown);
+}
+
+result<void> guest_tasks::start(const guest_run& run, const task_order& order,
+                                std::function<void(message)> send) {
+  auto shared = std::make_shared<guest_shared>(order.issue, send);
+  const auto& link = shared->link;
+  auto decoded = decode_task(order, *run, shared);
+  if (!decoded)
+    return decoded.error();
+  auto task = std::move(*decoded);
+  if (run->modes != 0)
+    shared->sink = std::make_shared<remote_sink>(run->modes, link);
+  shared->graphs = &runtime_;
+  shared->memory = &shared->long_term;
+  shared->cache = runtime_.cache().get();
+  if (run->stored && may_run_graphs(*task->node)) {
+    shared->checkpoints = std::make_shared<remote_saver>(link);
+    shared->store = shared->checkpoints.get();
+    shared->saver = runtime_.make_saver_link(shared->checkpoints);
+  }
+  if (!book_->add(order.issue, {shared, task}))
+    return error{errc::protocol_mismatch,
+                 "run a task: issue " + std::to_string(order.issue) + " runs already"};
+  auto then = [guests = book_, issue = order.issue, send = std::move(send)](const task_ptr& t) {
+    if (auto gone = guests->take(issue)) {
+      send(outcome_of(issue, *t, gone->shared->drained));
+      gone->shared->link->close({errc::cancelled, "node `" + t->node->name + "`: it ended"});
+    }
+  };
+  caf::anon_send(host_, begin_guest{std::move(task), std::move(then)});
+  return {};
+}
+
+void guest_tasks::stop(issue_number issue) {
+  auto gone = book_->take(issue);
+  if (!gone)
+    return;
+  gone->shared->stop = true;
+  gone->shared->stopped = true;
+  gone->shared->link->close(
+    {errc::cancelled, "node `" + gone->task->node->name + "`: it was given up"});
+  caf::anon_send(host_, abandon_guest{issue});
+}
+
+void guest_tasks::drain(issue_number issue, const std::string& why, bool give_back) {
+  auto found = book_->find(issue);
+  if (!found || !found->task->node->body.graph)
+    return;
+  if (give_back)
+    found->shared->drained = true;
+  found->shared->control.request_drain(why);
+}
+
+void guest_tasks::answered(save_answer answer) {
+  if (auto found = book_->find(answer.issue))
+    found->shared->link->answered(std::move(answer));
+}
+
+void guest_tasks::answered(call_answer answer) {
+  if (auto found = book_->find(answer.issue))
+    found->shared->link->answered(std::move(answer));
+}
+
+void guest_tasks::granted(const part_credit& credit) {
+  if (auto found = book_->find(credit.issue))
+    found->shared->link->granted(credit.parts);
+}
+
+void guest_tasks::send_signs() {
+  for (const auto& link : book_->with_new_signs())
+    link->sign();
+}
+
+} // namespace troupe::cluster

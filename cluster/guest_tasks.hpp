@@ -1,0 +1,64 @@
+// The tasks a worker runs for its homes: each in a node actor of the worker's runtime, with the
+// home's saver, store and readers behind a task_link. Decides nothing: whether a task is taken, and
+// for whom, is the desk's.
+#pragma once
+
+#include "cluster/messages.hpp"
+#include "cluster/remote_task.hpp"
+#include "cluster/task_link.hpp"
+
+#include <caf/actor.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace troupe {
+class runtime_core;
+} // namespace troupe
+
+namespace troupe::cluster {
+
+/// A run of a home, as its tasks here see it.
+using guest_run = std::shared_ptr<const remote_run>;
+
+/// Any thread may call. Ends before its runtime.
+class guest_tasks {
+public:
+  explicit guest_tasks(runtime_core& runtime);
+  guest_tasks(const guest_tasks&) = delete;
+  guest_tasks& operator=(const guest_tasks&) = delete;
+  /// Stops all tasks and waits until their actors are gone.
+  ~guest_tasks();
+
+  /// Runs a task. `send` gets what it has to say to its home, and at its end, once, its
+  /// task_outcome, or a task_refused: `overloaded` when it was left at a step border, `cancelled`
+  /// when it was stopped and its body ended; from any thread.
+  /// Shape:  `order.issue` is unique here, whatever home it is from.
+  /// Errors: as decode_task: it was not begun.
+  result<void> start(const guest_run& run, const task_order& order,
+                     std::function<void(message)> send);
+
+  /// The home waits for it no more: it is told to end, and nothing of it is sent from here on but
+  /// that it is gone.
+  void stop(issue_number issue);
+  /// It ends at its next step border, if it is a run of a graph; else it goes on to its end. With
+  /// `give_back` it may go on elsewhere, else its run drains.
+  void drain(issue_number issue, const std::string& why, bool give_back);
+
+  /// What the home says to one of them; what belongs to none is dropped.
+  void answered(save_answer answer);
+  void answered(call_answer answer);
+  void granted(const part_credit& credit);
+
+  /// A task_sign for each task that showed a sign of life since the last time and has to.
+  void send_signs();
+
+private:
+  class book;
+
+  runtime_core& runtime_;
+  std::shared_ptr<book> book_; // outlives this in what is still on its way
+  caf::actor host_;
+};
+
+} // namespace troupe::cluster

@@ -1,0 +1,93 @@
+// The home of placed tasks as an actor: what the dispatcher decides becomes messages on links, what
+// comes from links reaches the tasks.
+#pragma once
+
+#include "cluster/dispatcher.hpp"
+#include "cluster/link_hub.hpp"
+#include "cluster/placed_tasks.hpp"
+#include "cluster/workers_file.hpp"
+
+#include <caf/allowed_unsafe_message_type.hpp>
+#include <caf/event_based_actor.hpp>
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace troupe::cluster {
+
+/// A task to be placed, with its bytes; and one that nobody waits for any more.
+struct place_task {
+  std::shared_ptr<placed_task> task;
+  bytes content;
+};
+struct forget_task {
+  std::shared_ptr<placed_task> task;
+};
+/// What a task answers its worker.
+struct answer_worker {
+  message what;
+};
+struct clock_tick {};
+
+class home_actor : public caf::event_based_actor, private link_user, private dispatcher_host {
+public:
+  /// Links to `workers` and to those of the file.
+  home_actor(caf::actor_config& cfg, dispatcher_options options, workers_file more,
+             std::vector<endpoint> workers);
+  const char* name() const override { return "troupe.home"; }
+  caf::behavior make_behavior() override;
+  void on_exit() override;
+
+private:
+  struct open_run {
+    std::weak_ptr<const run_shared> run;
+    run_number number = 0;
+  };
+
+  // link_user
+  void link_made(link_number link, const endpoint* to) override;
+  void heard(link_number link, message what) override;
+  void link_broken(link_number link) override;
+  void link_restored(link_number link) override;
+  void link_lost(link_number link, const error& why) override;
+
+  // dispatcher_host
+  void send(link_number link, message what) override;
+  void end_link(link_number link) override;
+  void take(task_number task, bytes outcome) override;
+  void fail(task_number task, error why) override;
+  void pass_on(task_number task, message what) override;
+  void report(cluster_event what) override;
+
+  void place(place_task& order);
+  void forget(const forget_task& order);
+  result<run_number> run_of(const placed_task& task);
+  void keep_links(const std::vector<endpoint>& more);
+  void tick();
+  void tell_drains();
+  void close_old_runs();
+  /// At the end of each turn: what the dispatcher wanted done later, then what is to be sent.
+  void finish_turn();
+  std::function<void(message)> answering();
+  static instant now();
+
+  workers_file file_;
+  std::vector<endpoint> workers_;
+  link_hub hub_;
+  dispatcher dispatcher_;
+  nanoseconds tick_every_;
+  std::unordered_map<task_number, std::shared_ptr<placed_task>> tasks_;
+  std::unordered_map<const placed_task*, task_number> numbers_;
+  std::unordered_map<const run_shared*, open_run> runs_;
+  std::unordered_map<std::shared_ptr<const graph_plan>, std::string> hashes_;
+  std::vector<std::function<void()>> later_;
+};
+
+} // namespace troupe::cluster
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::place_task)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::forget_task)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::answer_worker)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::clock_tick)

@@ -1,0 +1,60 @@
+// What a home and a worker have in common on their way to the network.
+#include "cluster/link_front.hpp"
+
+#include "actors/logger_reference.hpp"
+#include "cluster/link_system.hpp"
+#include "graph/task_id.hpp"
+
+namespace troupe::cluster {
+
+namespace {
+
+constexpr const char* passphrase_variable = "TROUPE_TLS_PASSPHRASE";
+
+} // namespace
+
+result<link_front> make_front(const std::optional<link_certificates>& tls, bool plain) {
+  link_options options{.plain = plain};
+  if (tls) {
+    auto secret = passphrase::from_environment(passphrase_variable);
+    if (!secret)
+      return secret.error();
+    options.tls = tls_files{tls->certificate, tls->key, tls->authority, std::move(*secret)};
+  }
+  auto config = make_link_config(options, std::chrono::system_clock::now());
+  if (!config)
+    return config.error();
+  link_front out;
+  out.config = std::move(*config);
+  out.config->add_message_types<caf::id_block::troupe_cluster>();
+  logger_reference reference;
+  out.system = std::make_unique<caf::actor_system>(*out.config);
+  return out;
+}
+
+result<std::uint16_t> open_front(link_front& front, const caf::actor& door, const std::string& at) {
+  auto where = to_endpoint(at);
+  if (!where)
+    return where.error();
+  return open_door(*front.system, door, where->host, where->port);
+}
+
+result<std::vector<endpoint>> to_endpoints(const std::vector<std::string>& texts) {
+  std::vector<endpoint> out;
+  for (const auto& text : texts) {
+    auto one = to_endpoint(text);
+    if (!one)
+      return one.error();
+    out.push_back(std::move(*one));
+  }
+  return out;
+}
+
+std::string new_incarnation() {
+  std::random_device random;
+  auto word = [&random] { return std::uint64_t{random()} << 32 | random(); };
+  auto high = word();
+  return uuid4(high, word());
+}
+
+} // namespace troupe::cluster

@@ -1,0 +1,38 @@
+// What a home and a worker have in common on their way to the network.
+#pragma once
+
+#include "cluster/link_hub.hpp"
+
+#include <troupe/cluster.hpp>
+
+#include <caf/actor_system.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe::cluster {
+
+/// An actor system for links, apart from the runtime's: what comes from outside has its own
+/// threads.
+struct link_front {
+  std::unique_ptr<caf::actor_system_config> config;
+  std::unique_ptr<caf::actor_system> system; // gone before its config
+};
+
+/// Blocks: while the TLS files are checked.
+/// Errors: invalid_config.
+result<link_front> make_front(const std::optional<link_certificates>& tls, bool plain);
+
+/// Makes an actor what others reach at HOST:PORT; gives the port.
+/// Errors: invalid_config.
+result<std::uint16_t> open_front(link_front& front, const caf::actor& door, const std::string& at);
+
+/// Errors: invalid_config for one that is none.
+result<std::vector<endpoint>> to_endpoints(const std::vector<std::string>& texts);
+
+/// Random, and so another one each time a process starts.
+std::string new_incarnation();
+
+} // namespace troupe::cluster

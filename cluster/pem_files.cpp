@@ -1,0 +1,250 @@
+#include "cluster/pem_files.hpp"
+
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <system_error>
+#include <utility>
+
+namespace troupe::cluster {
+
+namespace {
+
+constexpr std::string_view reading_a_passphrase = "read a passphrase";
+
+class open_file {
+public:
+  open_file(const std::filesystem::path& file, int flags, mode_t mode = 0)
+    : fd_{::open(file.c_str(), flags | O_CLOEXEC | O_NOCTTY, mode)} {}
+  open_file(const open_file&) = delete;
+  open_file& operator=(const open_file&) = delete;
+  ~open_file() {
+    if (fd_ >= 0)
+      ::close(fd_);
+  }
+  int fd() const { return fd_; }
+
+private:
+  int fd_;
+};
+
+std::string text_of_errno(int number) {
+  return std::generic_category().message(number);
+}
+
+// Looks at the file that is open, not at whatever has its name by then.
+std::string flaw_of(int fd, bool is_private) {
+  struct stat info {};
+  if (fstat(fd, &info) != 0)
+    return text_of_errno(errno);
+  if (!S_ISREG(info.st_mode))
+    return "it is no regular file";
+  if (is_private && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    return "others than its owner may read or change it: chmod 600";
+  if (is_private && info.st_uid != geteuid() && info.st_uid != 0)
+    return "it belongs to another user";
+  return {};
+}
+
+// Gives an errno.
+int write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    auto wrote = ::write(fd, text.data(), text.size());
+    if (wrote < 0 && errno == EINTR)
+      continue;
+    if (wrote < 0)
+      return errno;
+    text.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return fsync(fd) == 0 ? 0 : errno;
+}
+
+bio_ptr bio_of(std::string_view text) {
+  return bio_ptr{BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))};
+}
+
+struct asked_secret {
+  const passphrase* secret;
+  bool was_asked = false;
+};
+
+// Instead of OpenSSL's own, which asks at the terminal.
+int give_passphrase(char* to, int size, int, void* user) {
+  auto& asked = *static_cast<asked_secret*>(user);
+  asked.was_asked = true;
+  if (!asked.secret || asked.secret->view().size() > static_cast<std::size_t>(size))
+    return -1;
+  std::memcpy(to, asked.secret->view().data(), asked.secret->view().size());
+  return static_cast<int>(asked.secret->view().size());
+}
+
+} // namespace
+
+error tls_error(std::string_view doing, const std::filesystem::path& place, std::string_view what) {
+  std::string text{doing};
+  return {errc::invalid_config, text.append(": ").append(place.string()).append(": ").append(what)};
+}
+
+// ---- pem_text -----------------------------------------------------------------------------------
+
+pem_text::~pem_text() {
+  OPENSSL_cleanse(bytes_.data(), bytes_.size());
+}
+
+result<pem_text> pem_text::read(std::string_view doing, const std::filesystem::path& file,
+                                std::size_t bytes_max, bool is_private) {
+  open_file from{file, O_RDONLY | O_NONBLOCK};
+  if (from.fd() < 0)
+    return tls_error(doing, file, text_of_errno(errno));
+  if (auto flaw = flaw_of(from.fd(), is_private); !flaw.empty())
+    return tls_error(doing, file, flaw);
+  pem_text text;
+  text.bytes_.resize(bytes_max + 1); // at once: a string that grows leaves copies behind
+  std::size_t size = 0;
+  while (size < text.bytes_.size()) {
+    auto got = ::read(from.fd(), text.bytes_.data() + size, text.bytes_.size() - size);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return tls_error(doing, file, text_of_errno(errno));
+    if (got == 0)
+      break;
+    size += static_cast<std::size_t>(got);
+  }
+  if (size > bytes_max)
+    return tls_error(doing, file, "more than " + std::to_string(bytes_max) + " bytes");
+  text.bytes_.resize(size);
+  return text;
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+result<std::vector<certificate_ptr>> read_certificates(std::string_view doing,
+                                                       const std::filesystem::path& file) {
+  auto text = pem_text::read(doing, file, limits::cluster_pem_bytes_max, false);
+  if (!text)
+    return text.error();
+  auto bio = bio_of(text->view());
+  std::vector<certificate_ptr> all;
+  while (certificate_ptr one{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)})
+    all.push_back(std::move(one));
+  auto why = ERR_peek_last_error();
+  ERR_clear_error();
+  auto is_the_end = ERR_GET_LIB(why) == ERR_LIB_PEM && ERR_GET_REASON(why) == PEM_R_NO_START_LINE;
+  if (all.empty() && is_the_end)
+    return tls_error(doing, file, "there is no certificate in PEM");
+  if (!is_the_end)
+    return tls_error(doing, file, "a certificate in it is damaged");
+  return all;
+}
+
+result<key_ptr> read_key(std::string_view doing, const std::filesystem::path& file,
+                         const passphrase* secret) {
+  auto text = pem_text::read(doing, file, limits::cluster_pem_bytes_max, true);
+  if (!text)
+    return text.error();
+  asked_secret asked{secret};
+  auto bio = bio_of(text->view());
+  key_ptr key{PEM_read_bio_PrivateKey(bio.get(), nullptr, give_passphrase, &asked)};
+  ERR_clear_error();
+  if (key)
+    return key;
+  if (!asked.was_asked)
+    return tls_error(doing, file, "there is no private key in PEM");
+  return tls_error(doing, file,
+                   secret ? "the passphrase does not open it"
+                          : "it is encrypted, and there is no passphrase");
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+result<void> write_new_file(std::string_view doing, const std::filesystem::path& file, BIO& text,
+                            bool is_private) {
+  char* data = nullptr;
+  auto size = BIO_get_mem_data(&text, &data);
+  open_file to{file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+               is_private ? mode_t{0600} : mode_t{0644}};
+  auto failed = to.fd() < 0 ? errno : 0;
+  if (failed == EEXIST)
+    return tls_error(doing, file, "it is there already, and nothing is overwritten");
+  if (failed == 0) {
+    failed = write_all(to.fd(), {data, static_cast<std::size_t>(size)});
+    if (failed != 0)
+      ::unlink(file.c_str());
+  }
+  if (failed != 0)
+    return troupe::error{errc::storage_failed,
+                         std::string{doing} + ": " + file.string() + ": " + text_of_errno(failed)};
+  return {};
+}
+
+std::string text_of(const ASN1_TIME* time) {
+  std::tm at{};
+  if (ASN1_TIME_to_tm(time, &at) != 1)
+    return "no time";
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &at)};
+}
+
+// ---- passphrase ---------------------------------------------------------------------------------
+
+passphrase::passphrase(passphrase&& other) noexcept : text_{std::move(other.text_)} {
+  OPENSSL_cleanse(other.text_.data(), other.text_.capacity()); // a short one is copied
+}
+
+passphrase& passphrase::operator=(passphrase&& other) noexcept {
+  std::swap(text_, other.text_);
+  return *this;
+}
+
+passphrase::~passphrase() {
+  OPENSSL_cleanse(text_.data(), text_.size());
+}
+
+result<passphrase> passphrase::from_file(const std::filesystem::path& file) {
+  auto text = pem_text::read(reading_a_passphrase, file, limits::cluster_passphrase_bytes_max + 2,
+                             true);
+  if (!text)
+    return text.error();
+  auto line = text->view().substr(0, text->view().find('\n'));
+  if (line.ends_with('\r'))
+    line.remove_suffix(1);
+  if (line.empty() || line.size() > limits::cluster_passphrase_bytes_max)
+    return tls_error(reading_a_passphrase, file,
+                     "its first line has 1 to "
+                       + std::to_string(limits::cluster_passphrase_bytes_max) + " bytes");
+  return passphrase{line};
+}
+
+result<std::shared_ptr<const passphrase>> passphrase::from_environment(const std::string& name) {
+  auto file_name = name + "_FILE";
+  const auto* text = std::getenv(name.c_str());      // NOLINT(concurrency-mt-unsafe)
+  const auto* file = std::getenv(file_name.c_str()); // NOLINT(concurrency-mt-unsafe)
+  if (!text && !file)
+    return std::shared_ptr<const passphrase>{};
+  if (text && file)
+    return tls_error(reading_a_passphrase, file_name, name + " is set as well: choose one");
+  if (*(file ? file : text) == '\0')
+    return tls_error(reading_a_passphrase, file ? file_name : name, "it is set, but empty");
+  if (text && std::strlen(text) > limits::cluster_passphrase_bytes_max)
+    return tls_error(reading_a_passphrase, name,
+                     "more than " + std::to_string(limits::cluster_passphrase_bytes_max)
+                       + " bytes");
+  if (text)
+    return std::shared_ptr<const passphrase>{new passphrase{text}};
+  auto read = from_file(file);
+  if (!read)
+    return read.error();
+  return std::shared_ptr<const passphrase>{new passphrase{std::move(*read)}};
+}
+
+} // namespace troupe::cluster

@@ -1,0 +1,55 @@
+// Certificates and keys in PEM files, and what owns OpenSSL's objects.
+#pragma once
+
+#include "cluster/certificates.hpp"
+
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/x509v3.h>
+
+namespace troupe::cluster {
+
+template <auto Free> struct freed_by {
+  template <class T> void operator()(T* p) const noexcept { Free(p); }
+};
+using bio_ptr = std::unique_ptr<BIO, freed_by<BIO_free>>;
+using certificate_ptr = std::unique_ptr<X509, freed_by<X509_free>>;
+using key_ptr = std::unique_ptr<EVP_PKEY, freed_by<EVP_PKEY_free>>;
+
+/// "DOING: PLACE: WHAT" as invalid_config.
+error tls_error(std::string_view doing, const std::filesystem::path& place, std::string_view what);
+
+/// The text of a file of at most `bytes_max`. One with a secret in it is `is_private`: others than
+/// its owner must not be able to read it.
+/// Owns:   the bytes; they are wiped at the end.
+class pem_text {
+public:
+  static result<pem_text> read(std::string_view doing, const std::filesystem::path& file,
+                               std::size_t bytes_max, bool is_private);
+  pem_text(pem_text&& other) noexcept : bytes_{std::move(other.bytes_)} {}
+  pem_text& operator=(pem_text&&) = delete;
+  ~pem_text();
+  std::string_view view() const noexcept { return bytes_; }
+
+private:
+  pem_text() = default;
+  std::string bytes_;
+};
+
+/// All certificates of a file, at least one, in their order.
+result<std::vector<certificate_ptr>> read_certificates(std::string_view doing,
+                                                       const std::filesystem::path& file);
+
+/// The key of a file. Never asks a person for a passphrase.
+result<key_ptr> read_key(std::string_view doing, const std::filesystem::path& file,
+                         const passphrase* secret);
+
+/// Writes a file that is not there yet.
+/// Errors: invalid_config when it is there; storage_failed. It is removed again.
+result<void> write_new_file(std::string_view doing, const std::filesystem::path& file, BIO& text,
+                            bool is_private);
+
+/// "2026-11-22 14:03:07 UTC"
+std::string text_of(const ASN1_TIME* time);
+
+} // namespace troupe::cluster

@@ -1,0 +1,275 @@
+// A task that a home has elsewhere.
+#include "cluster/placed_tasks.hpp"
+
+#include "actors/saver_actor.hpp"
+#include "channels/message_forms.hpp"
+#include "cluster/fields.hpp"
+#include "cluster/remote_task.hpp"
+#include "cluster/stored_items.hpp"
+#include "cluster/task_link.hpp"
+#include "graph/checkpoint_ns.hpp"
+
+#include <future>
+
+namespace troupe::cluster {
+
+namespace {
+
+error no_saver_here() {
+  return {errc::no_saver, "read the store for a worker: the run stores nothing"};
+}
+
+template <class T> value null_or(const std::optional<T>& x) {
+  return x ? to_value(*x) : value{};
+}
+
+template <class T, class F> result<value> as_value(const result<T>& got, F&& convert) {
+  if (!got)
+    return got.error();
+  return convert(*got);
+}
+
+bool below(std::string_view ns, std::string_view top) {
+  return ns.starts_with(top)
+         && (ns.size() == top.size() || ns[top.size()] == '|' || ns[top.size()] == ':');
+}
+
+} // namespace
+
+placed_task::placed_task(services& shared, task_ptr task, std::function<void()> then)
+  : services_{shared},
+    task_{std::move(task)},
+    then_{std::move(then)} {}
+
+result<bytes> placed_task::encode() {
+  std::lock_guard lock{mutex_};
+  lent_ = task_->run->take_answer();
+  return encode_task(*task_, lent_);
+}
+
+// A worker stores below its task, nowhere else. A graph with a state of its own stands there
+// without the ids of tasks.
+bool placed_task::may_store(const checkpoint_ref& where) const {
+  return where.thread_id == task_->run->config.thread_id
+         && below(without_task_ids(where.checkpoint_ns), without_task_ids(task_->ns));
+}
+
+void placed_task::save(save_order order, answer send) {
+  auto reply = [send = std::move(send), issue = order.issue,
+                ticket = order.ticket](result<void> how) {
+    save_answer answer{issue, ticket, std::nullopt};
+    if (!how)
+      answer.failure = how.error();
+    send(std::move(answer));
+  };
+  auto request = from_bytes(order.request, to_save_request);
+  if (!request)
+    return reply(request.error());
+  std::lock_guard lock{mutex_};
+  auto& run = *task_->run;
+  if (ended() || !run.store || (run.claim && !run.claim->save_begins()))
+    return reply(error{errc::cancelled, "store a step: the run around is over"});
+  if (!may_store(request->ref)) {
+    if (run.claim)
+      run.claim->save_answered();
+    return reply(error{errc::protocol_mismatch, "store a step for a worker: namespace `"
+                                                  + request->ref.checkpoint_ns
+                                                  + "` is not below its task"});
+  }
+  issue_ = order.issue;
+  settled_ = false;
+  if (run.claim)
+    request->claim = run.claim->now();
+  hand_over(*run.store, std::move(*request), order.durable ? save_ack::durable : save_ack::accepted,
+            run.claim, std::move(reply));
+}
+
+void placed_task::call(call_order order, answer send) {
+  auto reply = [send = std::move(send), issue = order.issue,
+                ticket = order.ticket](result<value> how) {
+    call_answer answer{issue, ticket, std::nullopt, {}};
+    auto encoded = how ? to_bytes(*how) : result<bytes>{how.error()};
+    if (encoded)
+      answer.answer = std::move(*encoded);
+    else
+      answer.failure = encoded.error();
+    send(std::move(answer));
+  };
+  auto what = from_bytes(order.call, [](value v) { return v; });
+  if (!what)
+    return reply(what.error());
+  std::lock_guard lock{mutex_};
+  if (ended())
+    return;
+  auto work = [self = shared_from_this(), what = std::move(*what), issue = order.issue, reply] {
+    if (self->ended())
+      return;
+    try {
+      reply(self->carry_out(what, issue));
+    } catch (const error& wrong) {
+      reply(wrong);
+    } catch (const std::exception& e) { // somebody's saver or store
+      reply(error{errc::storage_failed, std::string{"read the store: it threw: "} + e.what()});
+    }
+  };
+  if (!services_.pool.submit(std::move(work)))
+    reply(error{errc::overloaded,
+                "read the store for a worker: the blocking lane takes no more jobs "
+                "(blocking_queue_max), or the runtime is stopping"});
+}
+
+// What another issue stored may still wait in the saver's queue: who goes on must see it.
+void placed_task::settle(issue_number reader) {
+  {
+    std::lock_guard lock{mutex_};
+    if (issue_ == reader || std::exchange(settled_, true))
+      return;
+  }
+  std::promise<void> stored;
+  task_->run->store->submit({{task_->run->config.thread_id, task_->run->ns, ""}, {}, std::nullopt},
+                            save_ack::durable,
+                            [&stored](const result<void>&) { stored.set_value(); });
+  stored.get_future().get();
+}
+
+result<value> placed_task::carry_out(const value& call, issue_number caller) {
+  fields in{call, 3, "a call"};
+  auto kind = in.one_of(call_kind::store_batch);
+  const auto& what = in.any();
+  const auto& run = *task_->run;
+  if (kind == call_kind::store_batch) {
+    if (!run.memory)
+      return error{errc::no_saver, "call the store for a worker: the runtime has none"};
+    return as_value(run.memory->batch(to_store_ops(what)),
+                    [](const auto& x) { return to_value(x); });
+  }
+  if (!run.store)
+    return no_saver_here();
+  settle(caller);
+  if (kind == call_kind::list) {
+    auto query = to_list_query(what);
+    query.thread_id = run.config.thread_id;
+    return as_value(run.store->list(query), [](const auto& tuples) {
+      return list_of(tuples, [](const checkpoint_tuple& t) { return to_value(t); });
+    });
+  }
+  auto ref = to_checkpoint_ref(what);
+  ref.thread_id = run.config.thread_id;
+  if (kind == call_kind::get_tuple)
+    return as_value(run.store->get_tuple(ref), [](const auto& tuple) { return null_or(tuple); });
+  return as_value(run.store->get_delta_channel_history(ref, in.texts()),
+                  [](const auto& x) { return to_value(x); });
+}
+
+// -- parts
+
+void placed_task::part(task_part part, answer send) {
+  auto decoded = decode_part(part.part);
+  auto sink = task_->run->sink;
+  if (!decoded || !sink || !sink->wants(decoded->mode))
+    return;
+  auto show = [sink, from_body = part.from_body, issue = part.issue, shown = std::move(*decoded),
+               send = std::move(send)]() mutable {
+    if (shown.mode == stream_mode::messages && has_message_id(shown.data[0]))
+      sink->streamed_before(std::string{message_id(shown.data[0]).as_string()}); // not again
+    if (from_body)
+      sink->emit_custom(std::move(shown));
+    else
+      sink->emit(std::move(shown));
+    send(part_credit{issue, 1});
+  };
+  in_order(std::move(show), part.from_body);
+}
+
+void placed_task::sign() {
+  task_->progress_ns.store(std::chrono::steady_clock::now().time_since_epoch().count(),
+                           std::memory_order_relaxed);
+}
+
+// Emitting what a body wrote may wait for the reader, so that needs a thread; and what comes behind
+// it has to wait, too.
+void placed_task::in_order(job what, bool may_block) {
+  {
+    std::lock_guard lock{mutex_};
+    if (ended())
+      return;
+    if (working_ || may_block) {
+      jobs_.push_back(std::move(what));
+      if (std::exchange(working_, true))
+        return;
+      if (services_.pool.submit([self = shared_from_this()] { self->run_jobs(); }))
+        return;
+      jobs_.clear();
+      working_ = false;
+    }
+  }
+  if (what)
+    return what();
+  fail({errc::overloaded, "node `" + task_->node->name
+                            + "`: show what it streams: the blocking lane takes no more jobs "
+                              "(blocking_queue_max), or the runtime is stopping"});
+}
+
+void placed_task::run_jobs() {
+  for (;;) {
+    job next;
+    {
+      std::lock_guard lock{mutex_};
+      if (jobs_.empty()) {
+        working_ = false;
+        return;
+      }
+      next = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    next();
+  }
+}
+
+// -- its end
+
+void placed_task::end(job fill_in) {
+  std::function<void()> then;
+  {
+    std::lock_guard lock{mutex_};
+    if (ended_.exchange(true))
+      return;
+    fill_in();
+    if (lent_)
+      task_->run->give_answer(std::move(*lent_));
+    then = std::move(then_);
+  }
+  then();
+}
+
+void placed_task::finish(const task_outcome& outcome) {
+  auto fill_in = [this, outcome] {
+    auto left = take_outcome(*task_, outcome.outcome);
+    if (left && !*left)
+      lent_.reset();
+    if (left)
+      return;
+    task_->status = task_status::failed;
+    task_->failure = error{left.error().code(), "node `" + task_->node->name
+                                                  + "`: its worker: " + left.error().message()};
+  };
+  in_order([self = shared_from_this(), fill_in] { self->end(fill_in); }, false);
+}
+
+void placed_task::fail(error why) {
+  end([this, why = std::move(why)]() mutable {
+    task_->status = task_status::failed;
+    task_->failure = std::move(why);
+  });
+}
+
+void placed_task::give_up() {
+  std::lock_guard lock{mutex_};
+  if (ended_.exchange(true))
+    return;
+  if (lent_)
+    task_->run->give_answer(std::move(*lent_));
+  then_ = nullptr;
+}
+
+} // namespace troupe::cluster

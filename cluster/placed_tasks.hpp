@@ -1,0 +1,71 @@
+// A task that a home has elsewhere: what is sent of it, what its worker stores, asks and streams
+// here, and its end. Decides nothing: which worker has it, and what counts no more, is the
+// dispatcher's.
+#pragma once
+
+#include "actors/services.hpp"
+#include "actors/task_scope.hpp"
+#include "cluster/messages.hpp"
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace troupe::cluster {
+
+/// From the placer's start() to the task's end. Any thread may call.
+///
+/// Invariants:
+///  - nothing of it is touched once it ended, nor is the runtime: who gives it up may go.
+///  - what its body streams is shown in order, and before its end.
+class placed_task : public std::enable_shared_from_this<placed_task> {
+public:
+  /// `then`: called once, when what came of the task is filled in.
+  placed_task(services& shared, task_ptr task, std::function<void()> then);
+
+  const detail::task_scope& task() const noexcept { return *task_; }
+
+  /// What is sent of it, each time it is handed out. Called once.
+  /// Errors: invalid_value: too large.
+  result<bytes> encode();
+
+  // -- what the worker says; `send` answers it, from any thread
+  using answer = std::function<void(message)>;
+  void save(save_order order, answer send);
+  void call(call_order order, answer send);
+  void part(task_part part, answer send);
+  void sign();
+
+  /// Ends it. An outcome that makes no sense fails the task.
+  void finish(const task_outcome& outcome);
+  void fail(error why);
+  /// Nobody waits for it any more.
+  void give_up();
+
+private:
+  using job = std::function<void()>;
+
+  bool ended() const noexcept { return ended_.load(); }
+  bool may_store(const checkpoint_ref& where) const;
+  result<value> carry_out(const value& call, issue_number caller);
+  void settle(issue_number reader);
+  void in_order(job what, bool may_block);
+  void run_jobs();
+  void end(job fill_in);
+
+  services& services_;
+  const task_ptr task_;
+  std::atomic<bool> ended_{false};
+  std::recursive_mutex mutex_; // held by whoever uses the runtime: ending waits for it
+  std::function<void()> then_;
+  std::optional<value> lent_; // the run's plain answer, while the task may take it
+  issue_number issue_ = 0;    // that stored last
+  bool settled_ = true;       // what earlier ones stored can be read
+  std::deque<job> jobs_; // parts that a reader may have to make room for, and what follows them
+  bool working_ = false;
+};
+
+} // namespace troupe::cluster

@@ -1,0 +1,14 @@
+// What `troupe cluster status` shows, as a value.
+#pragma once
+
+#include "cluster/status.hpp"
+
+#include <troupe/value.hpp>
+
+namespace troupe::cluster {
+
+/// Units:  durations in milliseconds.
+value to_value(const desk_status& status);
+value to_value(const dispatcher_status& status);
+
+} // namespace troupe::cluster

@@ -1,0 +1,160 @@
+// A worker process: setting it up, and taking it down in every state.
+#include <troupe/cluster.hpp>
+
+#include "actors/logger_reference.hpp"
+#include "cluster/link_front.hpp"
+#include "cluster/worker_actor.hpp"
+#include "coordinator/runtime_core.hpp"
+#include "graph/graph_hash.hpp"
+
+#include <caf/send.hpp>
+
+#include <unistd.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace troupe {
+
+namespace {
+
+using namespace cluster;
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "worker";
+}
+
+// The graphs, and those within them under the names of the nodes that hold them.
+void shelve(const compiled_graph& graph, const std::string& name, graph_shelf& shelf,
+            std::vector<graph_offer>& offers) {
+  auto hash = graph_hash(*graph.plan());
+  offers.push_back({name, hash});
+  shelf.emplace(std::move(hash), graph.plan());
+  for (const auto& [node, inner] : graph.subgraphs())
+    shelve(inner, name + "/" + node, shelf, offers);
+}
+
+result<void> check(const worker_options& options, const std::vector<compiled_graph>& graphs) {
+  auto wrong = [](const std::string& why) {
+    return error{errc::invalid_config, "start a worker: " + why};
+  };
+  if (graphs.empty())
+    return wrong("it has no graph");
+  if (options.listen.empty() && options.join.empty())
+    return wrong("it neither listens nor joins a home");
+  if (options.capacity > limits::worker_capacity_max)
+    return wrong("a capacity beyond worker_capacity_max ("
+                 + std::to_string(limits::worker_capacity_max) + ")");
+  if (options.name.size() > limits::worker_name_bytes_max)
+    return wrong("a name longer than worker_name_bytes_max ("
+                 + std::to_string(limits::worker_name_bytes_max) + ")");
+  if (options.labels.size() > limits::worker_labels_max)
+    return wrong("more labels than worker_labels_max (" + std::to_string(limits::worker_labels_max)
+                 + ")");
+  for (const auto& label : options.labels)
+    if (label.empty() || label.size() > limits::worker_label_bytes_max)
+      return wrong("a label must have 1 to worker_label_bytes_max ("
+                   + std::to_string(limits::worker_label_bytes_max) + ") bytes");
+  return {};
+}
+
+} // namespace
+
+class worker::impl {
+public:
+  impl(worker_options options, const std::vector<compiled_graph>& graphs)
+    : runtime_{nullptr, {.worker_threads = options.threads}},
+      guests_{runtime_} {
+    auto links = make_front(options.tls, options.plain);
+    links_ = std::move(links).value();
+    worker_setup setup;
+    auto& desk = setup.desk;
+    for (const auto& graph : graphs)
+      shelve(graph, graph.name(), setup.graphs, desk.graphs);
+    desk.name = options.name;
+    desk.incarnation = new_incarnation();
+    desk.labels = options.labels;
+    auto cores = std::max(1U, std::thread::hardware_concurrency());
+    desk.capacity = options.capacity != 0 ? options.capacity : 4 * cores;
+    setup.guests = &guests_;
+    setup.join = to_endpoints(options.join).value();
+    setup.drained = [this] { set_drained(); };
+    begin(std::move(setup), options.listen);
+  }
+  impl(const impl&) = delete;
+  impl& operator=(const impl&) = delete;
+  ~impl() { end(); }
+
+  std::uint16_t port() const { return port_; }
+
+  void drain(std::string why) { caf::anon_send(actor_, cluster::drain_worker{std::move(why)}); }
+
+  void wait() {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [this] { return drained_; });
+  }
+
+private:
+  // A worker without a name is called after its port, which is known once there is a door; and the
+  // actor behind the door knows its name from the first word on.
+  void begin(worker_setup setup, const std::string& listen) {
+    logger_reference reference;
+    if (setup.desk.name.empty())
+      setup.desk.name = host_name() + "-" + setup.desk.incarnation.substr(0, 8);
+    actor_ = links_.system->spawn<worker_actor>(std::move(setup));
+    if (listen.empty())
+      return;
+    auto port = open_front(links_, actor_, listen);
+    if (!port) {
+      end();
+      throw port.error();
+    }
+    port_ = *port;
+  }
+
+  void end() {
+    if (!actor_)
+      return;
+    caf::anon_send_exit(actor_, caf::exit_reason::user_shutdown);
+    actor_ = nullptr;
+    links_.system.reset(); // from here on nobody calls `guests_`
+  }
+
+  void set_drained() {
+    std::lock_guard lock{mutex_};
+    drained_ = true;
+    changed_.notify_all();
+  }
+
+  runtime_core runtime_;
+  guest_tasks guests_;
+  link_front links_;
+  caf::actor actor_;
+  std::uint16_t port_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool drained_ = false;
+};
+
+worker::worker(worker_options options, std::vector<compiled_graph> graphs) {
+  check(options, graphs).value();
+  impl_ = std::make_unique<impl>(std::move(options), graphs);
+}
+
+worker::~worker() = default;
+
+std::uint16_t worker::port() const {
+  return impl_->port();
+}
+
+void worker::drain(std::string why) {
+  impl_->drain(std::move(why));
+}
+
+void worker::wait() {
+  impl_->wait();
+}
+
+} // namespace troupe

@@ -1,0 +1,90 @@
+// The workers of a home: setting the links up, and taking them down.
+#include <troupe/cluster.hpp>
+
+#include "actors/logger_reference.hpp"
+#include "actors/task_placer.hpp"
+#include "cluster/home_actor.hpp"
+#include "cluster/link_front.hpp"
+#include "cluster/workers_file.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/send.hpp>
+
+namespace troupe {
+
+namespace {
+
+using namespace cluster;
+
+class linked_workers : public worker_pool, public task_placer {
+public:
+  linked_workers(link_front links, dispatcher_options options, workers_file more,
+                 std::vector<endpoint> workers)
+    : links_{std::move(links)} {
+    logger_reference reference;
+    home_ = links_.system->spawn<home_actor>(std::move(options), std::move(more),
+                                             std::move(workers));
+  }
+  linked_workers(const linked_workers&) = delete;
+  linked_workers& operator=(const linked_workers&) = delete;
+  ~linked_workers() override {
+    caf::anon_send_exit(home_, caf::exit_reason::user_shutdown);
+    home_ = nullptr;
+  }
+
+  result<void> listen(const std::string& at) {
+    auto port = open_front(links_, home_, at);
+    if (!port)
+      return port.error();
+    port_ = *port;
+    return {};
+  }
+
+  std::uint16_t port() const override { return port_; }
+  task_placer& placer() override { return *this; }
+
+  std::function<void()> start(services& home, task_ptr task, std::function<void()> then) override {
+    auto placed = std::make_shared<placed_task>(home, std::move(task), std::move(then));
+    auto content = placed->encode();
+    if (content)
+      caf::anon_send(home_, place_task{placed, std::move(*content)});
+    else
+      placed->fail(content.error());
+    return [home_actor = home_, placed] {
+      placed->give_up();
+      caf::anon_send(home_actor, forget_task{placed});
+    };
+  }
+
+private:
+  link_front links_;
+  caf::actor home_;
+  std::uint16_t port_ = 0;
+};
+
+} // namespace
+
+result<std::shared_ptr<worker_pool>> connect_workers(worker_pool_options options) {
+  dispatcher_options how;
+  how.incarnation = new_incarnation();
+  how.terms = {options.heartbeat, options.lease};
+  if (auto fits = check_terms(how.terms); !fits)
+    return fits.error();
+  auto workers = to_endpoints(options.workers);
+  if (!workers)
+    return workers.error();
+  workers_file more{options.workers_file};
+  if (auto read = more.read(); !read)
+    return read.error();
+  auto links = make_front(options.tls, options.plain);
+  if (!links)
+    return links.error();
+  auto pool = std::make_shared<linked_workers>(std::move(*links), std::move(how), std::move(more),
+                                               std::move(*workers));
+  if (!options.listen.empty())
+    if (auto listens = pool->listen(options.listen); !listens)
+      return listens.error();
+  return std::shared_ptr<worker_pool>{std::move(pool)};
+}
+
+} // namespace troupe

@@ -1,0 +1,62 @@
+// Data keys: random keys that records are sealed with, each stored encrypted under a key of the key
+// ring. A thread has one of its own; the long-term store and the cache have one for their file.
+#pragma once
+
+#include "persistence/keys.hpp"
+#include "persistence/lmdb_env.hpp"
+#include "persistence/sealed_record.hpp"
+
+#include <troupe/keyring.hpp>
+
+#include <optional>
+#include <string_view>
+
+namespace troupe {
+
+/// Where a data key is stored, and of what it is, as messages say it.
+struct data_key_place {
+  store_key key;
+  std::string_view of; // "an encrypted thread"
+};
+
+/// The cipher of a data key; nothing where there is no data key. `keys` may be null.
+/// Errors: key_missing, which names the key's id: it is not in the ring, or is another one there;
+///         checkpoint_corrupt, format_too_new, storage_failed.
+result<std::optional<aes_gcm>> find_cipher(const lmdb_txn& txn, const data_key_place& at,
+                                           const keyring* keys);
+
+/// Stores a new, random data key, under the ring's current key.
+/// Errors: storage_full, storage_failed.
+result<aes_gcm> make_cipher(lmdb_txn& txn, const data_key_place& at, const keyring& keys);
+
+/// Wraps a data key under the ring's current key. Says whether it was under another one; nothing
+/// where there is no data key.
+/// Errors: as find_cipher, and storage_full.
+result<std::optional<bool>> rewrap_data_key(lmdb_txn& txn, const data_key_place& at,
+                                            const keyring& keys);
+
+/// The cipher of a data key within a transaction, looked up when it is first needed.
+/// Thread: one at a time.
+class data_cipher {
+public:
+  /// `keys` may be null.
+  data_cipher(const data_key_place& at, const keyring* keys) noexcept : at_{at}, keys_{keys} {}
+
+  /// Null where there is no data key. Errors: as find_cipher.
+  result<aes_gcm*> find(const lmdb_txn& txn);
+  /// Likewise, but where there is a ring and no data key, one is made.
+  /// Errors: also those of make_cipher.
+  result<aes_gcm*> find_or_make(lmdb_txn& txn);
+
+  /// As record_opener::open; what is plain needs no key.
+  /// Errors: also those of find_cipher.
+  result<std::string_view> open(const lmdb_txn& txn, record_opener& opener, std::string_view stored,
+                                std::string_view key, record_kind kind);
+
+private:
+  data_key_place at_;
+  const keyring* keys_;
+  std::optional<aes_gcm> cipher_;
+};
+
+} // namespace troupe

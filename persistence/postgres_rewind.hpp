@@ -1,0 +1,18 @@
+// Undoes a run of a thread in Postgres.
+#pragma once
+
+#include "persistence/postgres_connection.hpp"
+#include "persistence/postgres_statements.hpp"
+
+#include <troupe/saver.hpp>
+
+#include <string>
+
+namespace troupe {
+
+/// As saver::rewind, in one transaction, which holds the thread's row as the writer does. Done a
+/// second time it changes nothing, unless another run took the thread over: then it is a conflict.
+result<void> rewind_thread(postgres_connection& on, const postgres_statements& sql,
+                           const std::string& thread_id, const rewind_point& to);
+
+} // namespace troupe

@@ -1,0 +1,374 @@
+// The long-term store in Postgres: reads on the calling thread, changes there too. What makes it
+// one store for many processes is the row of store_state: each change holds it until it has
+// committed, so changes come one after the other, and the numbers of puts become visible in their
+// order.
+#include "persistence/local_store.hpp"
+#include "persistence/postgres_pool.hpp"
+#include "persistence/postgres_schema.hpp"
+#include "persistence/postgres_store_statements.hpp"
+#include "persistence/store_namespace.hpp"
+#include "persistence/vector_bytes.hpp"
+
+#include <troupe/postgres.hpp>
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+constexpr std::size_t vectors_fetched_max = 10'000;
+
+error corrupt(std::string_view what) {
+  return {errc::checkpoint_corrupt, "read the store: " + std::string{what} + " does not fit"};
+}
+
+// Greater than all namespaces under a prefix, and not greater than any behind them.
+std::string end_of(std::string prefix) {
+  if (prefix.empty())
+    return std::string(limits::store_namespace_bytes_max + 1, '\xff');
+  prefix.back() = '\2'; // instead of the 1 that ends a part
+  return prefix;
+}
+
+result<stored_item> read_item(postgres_rows& rows, std::size_t row) {
+  auto space = namespace_of_bytes(rows.bytes(row, path_column));
+  auto val = from_msgpack(rows.bytes(row, value_column));
+  if (!space || !val || !val->is_map())
+    return corrupt("an item");
+  stored_item item{.number = static_cast<std::uint64_t>(rows.number(row, item_number_column)),
+                   .space = std::move(*space),
+                   .key = rows.string(row, key_column),
+                   .value = std::move(*val),
+                   .created = rows.number(row, created_column),
+                   .updated = rows.number(row, updated_at_column),
+                   .ttl = store_ttl{rows.number(row, ttl_column)},
+                   .end = rows.number(row, end_column)};
+  if (!rows.well_formed() || !times_fit(item))
+    return corrupt("an item");
+  return item;
+}
+
+std::vector<std::int64_t> signed_numbers(std::span<const std::uint64_t> numbers) {
+  return {numbers.begin(), numbers.end()};
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+// A transaction that begins with the first question.
+class postgres_snapshot final : public store_snapshot {
+public:
+  postgres_snapshot(postgres_connection& on, const postgres_store_statements& sql)
+    : on_{on},
+      sql_{sql} {}
+
+  result<std::optional<stored_item>> find(const store_namespace& space,
+                                          const std::string& key) override {
+    auto path = namespace_bytes(space);
+    postgres_params params;
+    params.bytes(path).bytes(key);
+    auto rows = ask(sql_.find, params);
+    if (!rows)
+      return rows.error();
+    if (rows->size() == 0)
+      return std::optional<stored_item>{};
+    auto item = read_item(*rows, 0);
+    return item ? result<std::optional<stored_item>>{std::move(*item)} : item.error();
+  }
+
+  result<std::vector<std::optional<stored_item>>>
+  find(std::span<const std::uint64_t> numbers) override {
+    postgres_params params;
+    params.number_array(signed_numbers(numbers));
+    auto rows = ask(sql_.find_numbers, params);
+    if (!rows)
+      return rows.error();
+    std::vector<std::optional<stored_item>> found(numbers.size());
+    for (std::size_t row = 0; row < rows->size(); ++row) {
+      auto place = rows->number(row, extra_column);
+      auto item = read_item(*rows, row);
+      if (!item)
+        return item.error();
+      if (place < 1 || static_cast<std::size_t>(place) > found.size())
+        return corrupt("a row's place");
+      found[static_cast<std::size_t>(place) - 1] = std::move(*item);
+    }
+    return found;
+  }
+
+  result<std::vector<std::uint64_t>> missing(std::span<const std::uint64_t> numbers) override {
+    postgres_params params;
+    params.number_array(signed_numbers(numbers));
+    auto rows = ask(sql_.missing, params);
+    if (!rows)
+      return rows.error();
+    std::vector<std::uint64_t> gone;
+    for (std::size_t row = 0; row < rows->size(); ++row)
+      gone.push_back(static_cast<std::uint64_t>(rows->number(row, 0)));
+    return gone;
+  }
+
+  result<std::uint64_t> last_number() override {
+    auto rows = ask(sql_.last_number);
+    if (!rows)
+      return rows.error();
+    return rows->size() == 1 ? static_cast<std::uint64_t>(rows->number(0, 0))
+                             : result<std::uint64_t>{corrupt("its state")};
+  }
+
+  result<void> each(const store_namespace& prefix, const take_item& take) override {
+    auto path = namespace_bytes(prefix);
+    const auto end = end_of(path);
+    std::string key;
+    for (auto is_last = false; !is_last;) {
+      postgres_params params;
+      params.bytes(path).bytes(key).bytes(end);
+      auto rows = ask(sql_.page, params);
+      if (!rows)
+        return rows.error();
+      auto size = rows->size();
+      for (std::size_t row = 0; row < size; ++row) {
+        auto item = read_item(*rows, row);
+        auto more = item ? take(*item) : item.error();
+        if (!more || !*more)
+          return more ? result<void>{} : more.error();
+      }
+      is_last = size == 0
+                || (size < limits::postgres_rows_fetched
+                    && rows->number(0, extra_column) == static_cast<std::int64_t>(size));
+      if (!is_last) {
+        path = rows->string(size - 1, path_column);
+        key = rows->string(size - 1, key_column) + '\0'; // the next one there can be
+      }
+    }
+    return {};
+  }
+
+  result<std::vector<store_namespace>> namespaces(std::int64_t now) override {
+    postgres_params params;
+    params.number(now);
+    auto rows = ask(sql_.namespaces, params);
+    if (!rows)
+      return rows.error();
+    std::vector<store_namespace> found;
+    for (std::size_t row = 0; row < rows->size(); ++row) {
+      auto space = namespace_of_bytes(rows->bytes(row, 0));
+      if (!space)
+        return corrupt("a namespace");
+      found.push_back(std::move(*space));
+    }
+    return found;
+  }
+
+  result<vector_groups> groups(const store_namespace& prefix) override {
+    auto path = namespace_bytes(prefix);
+    auto end = end_of(path);
+    postgres_params params;
+    params.bytes(path).bytes(end);
+    auto rows = ask(sql_.groups, params);
+    if (!rows)
+      return rows.error();
+    vector_groups found;
+    for (std::size_t row = 0; row < rows->size(); ++row)
+      found.insert(static_cast<std::uint64_t>(rows->number(row, 0)));
+    return found;
+  }
+
+  // A damaged vector is none.
+  result<void> vectors_after(std::uint64_t number, std::size_t dims,
+                             const take_vector& take) override {
+    const auto bytes = dims * 4;
+    const auto count = std::clamp<std::size_t>(limits::postgres_statement_bytes_max / bytes, 1,
+                                               vectors_fetched_max);
+    auto after = static_cast<std::int64_t>(number);
+    for (std::int64_t place = INT64_MAX;;) {
+      postgres_params params;
+      params.number(after).number(place).number(static_cast<std::int64_t>(bytes));
+      params.number(static_cast<std::int64_t>(count));
+      auto rows = ask(sql_.vectors_after, params);
+      if (!rows)
+        return rows.error();
+      for (std::size_t row = 0; row < rows->size(); ++row) {
+        after = rows->number(row, 0);
+        place = rows->number(row, 1);
+        if (auto vector = read_vector_bytes(rows->bytes(row, 3)); vector && vector->size() == dims)
+          take(static_cast<std::uint64_t>(after), static_cast<std::uint64_t>(rows->number(row, 2)),
+               *vector);
+      }
+      if (rows->size() < count)
+        return {};
+    }
+  }
+
+  result<void> end() {
+    if (!has_begun_)
+      return {};
+    auto done = on_.ask(sql_.commit);
+    return done ? result<void>{} : done.error();
+  }
+
+private:
+  result<postgres_rows> ask(const postgres_statement& statement,
+                            const postgres_params& params = {}) {
+    if (!std::exchange(has_begun_, true))
+      if (auto ok = on_.send(sql_.begin_reading); !ok)
+        return ok.error();
+    return on_.ask(statement, params);
+  }
+
+  postgres_connection& on_;
+  const postgres_store_statements& sql_;
+  bool has_begun_ = false;
+};
+
+// ---- changing -----------------------------------------------------------------------------------
+
+// What is done is only queued, and goes out with the commit: two round trips a change.
+class postgres_change final : public store_change {
+public:
+  postgres_change(postgres_connection& on, const postgres_store_statements& sql)
+    : on_{on},
+      sql_{sql} {}
+
+  // Numbers never come twice, not even where the server lost its last commits: they are at least
+  // the time.
+  result<void> begin() {
+    if (auto ok = on_.send(sql_.begin); !ok)
+      return ok;
+    auto rows = on_.ask(sql_.lock);
+    if (!rows)
+      return rows.error();
+    if (rows->size() != 1)
+      return corrupt("its state");
+    last_ = rows->number(0, 0);
+    return {};
+  }
+
+  result<void> put(stored_item item, const prepared_put& what) override {
+    auto path = namespace_bytes(item.space);
+    auto space = ++last_;
+    auto number = ++last_;
+    has_put_ = true;
+    std::vector<std::string> vectors(what.vectors.size());
+    for (std::size_t i = 0; i < vectors.size(); ++i)
+      append_vector_bytes(what.vectors[i], vectors[i]);
+    postgres_params params;
+    params.bytes(path).number(space).bytes(item.key).number(number).bytes(what.encoded);
+    params.number(item.updated).number(item.ttl.count()).number(item.end).bytes_array(vectors);
+    return on_.send(sql_.put, params);
+  }
+
+  result<void> remove(const store_namespace& space, const std::string& key) override {
+    auto path = namespace_bytes(space);
+    postgres_params place;
+    place.bytes(path).bytes(key);
+    if (auto ok = on_.send(sql_.remove, place); !ok)
+      return ok;
+    postgres_params whole;
+    whole.bytes(path);
+    return on_.send(sql_.erase_space, whole);
+  }
+
+  result<void> refresh(const stored_item& item, std::int64_t now, std::int64_t end) override {
+    postgres_params params;
+    params.number(static_cast<std::int64_t>(item.number)).number(now).number(end);
+    return on_.send(sql_.refresh, params);
+  }
+
+  result<std::size_t> sweep(std::int64_t now, std::size_t count) override {
+    postgres_params params;
+    params.number(now).number(static_cast<std::int64_t>(count));
+    if (auto ok = on_.send(sql_.sweep, params); !ok)
+      return ok.error();
+    auto answers = settle();
+    if (!answers)
+      return answers.error();
+    auto& swept = answers->back();
+    std::vector<std::int64_t> spaces;
+    for (std::size_t row = 0; row < swept.size(); ++row)
+      spaces.push_back(swept.number(row, 1));
+    postgres_params emptied;
+    emptied.number_array(spaces);
+    if (auto ok = spaces.empty() ? result<void>{} : on_.send(sql_.erase_spaces, emptied); !ok)
+      return ok.error();
+    return swept.size();
+  }
+
+  result<void> commit() override {
+    postgres_params params;
+    params.number(last_);
+    if (auto ok = has_put_ ? on_.send(sql_.set_last, params) : result<void>{}; !ok)
+      return ok;
+    if (auto ok = on_.send(sql_.commit); !ok)
+      return ok;
+    auto done = settle();
+    return done ? result<void>{} : done.error();
+  }
+
+private:
+  // The first column of what answers here is the number of an item that is gone.
+  result<std::vector<postgres_rows>> settle() {
+    auto answers = on_.finish();
+    if (answers)
+      for (auto& rows : *answers)
+        for (std::size_t row = 0; row < rows.size(); ++row)
+          gone_.push_back(static_cast<std::uint64_t>(rows.number(row, 0)));
+    return answers;
+  }
+
+  postgres_connection& on_;
+  const postgres_store_statements& sql_;
+  std::int64_t last_ = 0;
+  bool has_put_ = false;
+};
+
+// ---- the database -------------------------------------------------------------------------------
+
+class postgres_store_backend final : public store_backend {
+public:
+  explicit postgres_store_backend(const postgres_options& options)
+    : sql_{options.schema},
+      pool_{options} {}
+
+  result<void> read(const read_work& work) override {
+    return pool_.with([&](postgres_connection& on) -> result<void> {
+      postgres_snapshot items{on, sql_};
+      auto done = work(items);
+      return done ? items.end() : done;
+    });
+  }
+
+  result<std::vector<std::uint64_t>> change(bool, const change_work& work) override {
+    return pool_.with([&](postgres_connection& on) -> result<std::vector<std::uint64_t>> {
+      postgres_change change{on, sql_};
+      if (auto ok = change.begin(); !ok)
+        return ok.error();
+      if (auto ok = work(change); !ok)
+        return ok.error();
+      if (auto ok = change.commit(); !ok)
+        return ok.error();
+      return change.gone();
+    });
+  }
+
+private:
+  const postgres_store_statements sql_;
+  postgres_pool pool_; // behind what its connections have prepared
+};
+
+} // namespace
+
+result<std::shared_ptr<store>> open_postgres_store(const postgres_options& database,
+                                                   store_options options) {
+  if (auto ok = check_store_options(options); !ok)
+    return ok.error();
+  auto connection = postgres_connection::open(database);
+  if (!connection)
+    return connection.error();
+  if (auto ok = migrate(**connection, database.schema, "store", store_migrations()); !ok)
+    return ok.error();
+  return std::shared_ptr<store>{std::make_shared<local_store>(
+    std::make_shared<postgres_store_backend>(database), std::move(options))};
+}
+
+} // namespace troupe

@@ -1,0 +1,16 @@
+// A vector as bytes: IEEE 754 singles of four bytes, lowest first.
+#pragma once
+
+#include "persistence/store_batch.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+void append_vector_bytes(const store_vector& numbers, std::string& out);
+/// Nothing for what is no vector, or has more numbers or greater ones than are stored.
+std::optional<store_vector> read_vector_bytes(std::string_view bytes);
+
+} // namespace troupe

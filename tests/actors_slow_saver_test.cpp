@@ -1,0 +1,113 @@
+// A whole run over a saver that answers only when the test says so: how far does it run ahead?
+#include "tests/coordinator_fixture.hpp"
+#include "tests/simulated_system.hpp"
+
+#include <troupe/actor.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <deque>
+
+namespace troupe {
+namespace {
+
+/// Keeps what is submitted until it is let through.
+class holding_saver : public forwarding_saver {
+public:
+  using forwarding_saver::forwarding_saver;
+
+  void submit(save_request request, save_ack when,
+              std::function<void(result<void>)> done) override {
+    held_.push_back({std::move(request), when, std::move(done)});
+  }
+
+  void let_one_through() {
+    auto next = std::move(held_.front());
+    held_.pop_front();
+    checkpoints_ += next.request.put.has_value();
+    forwarding_saver::submit(std::move(next.request), next.when, std::move(next.done));
+  }
+  bool holds_something() const { return !held_.empty(); }
+  std::ptrdiff_t checkpoints_held() const {
+    return std::ranges::count_if(held_, [](const order& o) { return o.request.put.has_value(); });
+  }
+  /// Steps of nodes that went through: the first two checkpoints are the input's and START's.
+  std::int64_t steps_stored() const { return std::max<std::int64_t>(checkpoints_ - 2, 0); }
+
+private:
+  struct order {
+    save_request request;
+    save_ack when;
+    std::function<void(result<void>)> done;
+  };
+  std::deque<order> held_;
+  std::int64_t checkpoints_ = 0;
+};
+
+compiled_graph counting_to(std::int64_t end, std::int64_t& executed) {
+  state_graph<> g{{{"n", sum}}};
+  g.add_node("count", [&executed] {
+    ++executed;
+    return state_update{{"n", 1}};
+  });
+  g.add_edge(START, "count");
+  g.add_conditional_edges("count", [end](const state_view& s) {
+    return s["n"].as_int() < end ? "count" : END;
+  });
+  return g.compile();
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(actors_slow_saver, simulated_system)
+
+// The actors run until none of them has anything to do: who does not wait for the saver is done
+// with all steps then.
+BOOST_AUTO_TEST_CASE(with_async_one_step_waits_in_the_savers_queue_and_one_behind_it) {
+  constexpr std::int64_t steps = 5000;
+  std::int64_t executed = 0;
+  auto saver = std::make_shared<holding_saver>(make_memory_saver());
+  {
+    runtime rt{sys, {.saver = saver}};
+    auto app = rt.load(counting_to(steps, executed));
+    auto run = app.start({{"n", 0}}, {.thread_id = "t", .recursion_limit = 2 * steps});
+    std::ptrdiff_t held_max = 0;
+    std::int64_t ahead_max = 0;
+    for (sched.run(); !run.ready(); sched.run()) {
+      BOOST_REQUIRE(saver->holds_something()); // else it waits for nobody
+      held_max = std::max(held_max, saver->checkpoints_held());
+      ahead_max = std::max(ahead_max, executed - saver->steps_stored());
+      saver->let_one_through();
+    }
+    BOOST_TEST(run.get().value().output["n"] == value(steps));
+    BOOST_TEST(executed == steps);
+    BOOST_TEST(saver->steps_stored() == steps);
+    BOOST_TEST(held_max == 1);
+    BOOST_TEST(ahead_max == 2);
+    sched.inline_all_enqueues(); // so that the runtime's end finds somebody who runs its actors
+  }
+}
+
+BOOST_AUTO_TEST_CASE(with_sync_no_step_begins_before_the_one_before_it_is_saved) {
+  constexpr std::int64_t steps = 100;
+  std::int64_t executed = 0;
+  auto saver = std::make_shared<holding_saver>(make_memory_saver());
+  {
+    runtime rt{sys, {.saver = saver}};
+    auto app = rt.load(counting_to(steps, executed));
+    auto run = app.start(
+      {{"n", 0}}, {.thread_id = "t", .durability = durability::sync, .recursion_limit = 2 * steps});
+    for (sched.run(); !run.ready(); sched.run()) {
+      BOOST_REQUIRE(saver->checkpoints_held() == 1);
+      BOOST_REQUIRE(executed - saver->steps_stored() <= 1);
+      saver->let_one_through();
+    }
+    BOOST_TEST(saver->steps_stored() == steps);
+    sched.inline_all_enqueues();
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe

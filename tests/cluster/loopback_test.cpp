@@ -1,0 +1,381 @@
+// Tasks that run in another process, without the network between: what a body sees there, what
+// comes back, and what reaches the home's saver, store and readers.
+#include "cluster/fields.hpp"
+#include "cluster/stored_items.hpp"
+#include "tests/coordinator_fixture.hpp"
+#include "tests/loopback_workers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct fixture {
+  std::shared_ptr<saver> checkpoints = make_memory_saver();
+  std::shared_ptr<store> memory = make_memory_store();
+  runtime rt{
+    {.saver = checkpoints, .store = memory, .workers = std::make_shared<loopback_workers>()}};
+};
+
+const schema numbers{{"x", last_value}, {"log", append}};
+
+node_options elsewhere() {
+  return {.placement = on_worker{}};
+}
+
+BOOST_AUTO_TEST_SUITE(placed_tasks)
+
+BOOST_FIXTURE_TEST_CASE(a_body_sees_its_state_and_its_run_and_its_writes_come_back, fixture) {
+  state_graph<> g{numbers};
+  std::string seen;
+  g.add_node(
+    "far",
+    [&seen](const state_view& s, context& ctx) {
+      seen = ctx.thread_id() + " " + ctx.node() + " " + std::to_string(ctx.step()) + " "
+             + to_json(ctx.run_context()) + " " + to_json(ctx.metadata());
+      return value{{"x", s["x"].as_int() + 1}, {"log", value::list({value("far")})}};
+    },
+    elsewhere());
+  g.add_edge(START, "far");
+  auto app = rt.load(g.compile());
+  auto out = app.invoke(value{{"x", 1}}, {.thread_id = "t",
+                                          .metadata = value{{"who", "me"}},
+                                          .context = value{{"limit", 3}}});
+  BOOST_TEST(out.output["x"].as_int() == 2);
+  BOOST_TEST(to_json(out.output["log"]) == R"(["far"])");
+  BOOST_TEST(seen.starts_with(R"(t far 1 {"limit":3} )"));
+  BOOST_TEST(seen.find(R"("who":"me")") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_placed_body_runs_in_the_workers_runtime_and_one_that_is_not_here,
+                        fixture) {
+  state_graph<> g{numbers};
+  std::atomic<std::thread::id> near, far;
+  g.add_node("near", [&] { near = std::this_thread::get_id(); });
+  g.add_node(
+    "far", [&] { far = std::this_thread::get_id(); }, elsewhere());
+  g.add_edge(START, "near");
+  g.add_edge("near", "far");
+  rt.load(g.compile()).invoke(value{{"x", 1}}, {.thread_id = "t"});
+  BOOST_TEST((near.load() == std::this_thread::get_id()));
+  BOOST_TEST((far.load() != std::this_thread::get_id()));
+}
+
+BOOST_FIXTURE_TEST_CASE(routes_commands_and_sends_of_a_placed_body_count, fixture) {
+  state_graph<> g{numbers};
+  auto note = [](std::string name) {
+    return [name](const state_view&) { return value{{"log", value::list({value(name)})}}; };
+  };
+  g.add_node("routed", note("routed"), elsewhere());
+  g.add_node(
+    "commands",
+    [](const state_view&) {
+      return command{.update = state_update{{"x", value(7)}},
+                     .goto_ = std::vector{send{"leaf", value(1)}, send{"leaf", value(2)}}};
+    },
+    elsewhere());
+  g.add_node(
+    "leaf",
+    [](const value& n) {
+      return value{{"log", value::list({n})}};
+    },
+    elsewhere());
+  g.add_edge(START, "routed");
+  g.add_conditional_edges("routed", [](const state_view& s) {
+    return std::string{s["log"].size() == 1 ? "commands" : "leaf"};
+  });
+  auto out = rt.load(g.compile()).invoke(value{{"x", 1}}, {.thread_id = "t"});
+  BOOST_TEST(to_json(out.output) == R"({"log":["routed",1,2],"x":7})");
+}
+
+BOOST_FIXTURE_TEST_CASE(what_a_placed_body_throws_fails_its_node_under_its_name, fixture) {
+  state_graph<> g{numbers};
+  g.add_node(
+    "far", [] { throw std::out_of_range{"too far"}; }, elsewhere());
+  g.add_edge(START, "far");
+  auto how = rt.load(g.compile()).try_invoke(value{{"x", 1}}, {.thread_id = "t"});
+  BOOST_TEST_REQUIRE(!how);
+  BOOST_TEST((how.error().code() == errc::node_failed));
+  BOOST_TEST(how.error().type() == "std::out_of_range");
+  BOOST_TEST(how.error().text() == "too far");
+}
+
+BOOST_FIXTURE_TEST_CASE(retries_are_counted_at_home, fixture) {
+  state_graph<> g{numbers};
+  std::atomic<int> runs = 0;
+  auto options = elsewhere();
+  options.retry =
+    retry_policy{.initial_interval = 0ms,
+                 .max_attempts = 3,
+                 .jitter = false,
+                 .retry_on = std::function<bool(const error&)>{[](const error&) { return true; }}};
+  g.add_node(
+    "far",
+    [&runs](context& ctx) -> value {
+      ++runs;
+      if (ctx.attempt() < 3)
+        throw std::runtime_error{"not yet"};
+      return {{"x", static_cast<std::int64_t>(ctx.attempt())}};
+    },
+    options);
+  g.add_edge(START, "far");
+  auto out = rt.load(g.compile()).invoke(value{{"x", 1}}, {.thread_id = "t"});
+  BOOST_TEST(out.output["x"].as_int() == 3);
+  BOOST_TEST(runs == 3);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_placed_body_that_runs_out_of_time_is_given_up_and_told_so, fixture) {
+  state_graph<> g{numbers};
+  gate held;
+  std::atomic<bool> told = false;
+  auto options = elsewhere();
+  options.lane = lane::blocking;
+  options.timeout = 20ms;
+  g.add_node(
+    "far",
+    [&](context& ctx) {
+      while (!ctx.stop_requested())
+        std::this_thread::yield();
+      told = true;
+      held.pass();
+    },
+    options);
+  g.add_edge(START, "far");
+  auto how = rt.load(g.compile()).try_invoke(value{{"x", 1}}, {.thread_id = "t"});
+  BOOST_TEST_REQUIRE(!how);
+  BOOST_TEST((how.error().code() == errc::node_timeout));
+  held.wait_for(1);
+  held.open();
+  BOOST_TEST(told);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_question_of_a_placed_body_waits_and_takes_its_answer, fixture) {
+  state_graph<> g{numbers};
+  g.add_node(
+    "far",
+    [](context& ctx) -> value {
+      return {{"x", ctx.interrupt(value("how much?"))}};
+    },
+    elsewhere());
+  g.add_edge(START, "far");
+  auto app = rt.load(g.compile());
+  auto asked = app.invoke(value{{"x", 1}}, {.thread_id = "t"});
+  BOOST_TEST_REQUIRE(asked.interrupts().size() == 1U);
+  BOOST_TEST(asked.interrupts()[0].value.as_string() == "how much?");
+  auto out = app.invoke(command{.resume = value(5)}, {.thread_id = "t"});
+  BOOST_TEST(out.output["x"].as_int() == 5);
+}
+
+// -- graphs
+
+compiled_graph inner_graph() {
+  state_graph<> g{numbers};
+  g.add_node("one", [](const state_view& s) { return value{{"x", s["x"].as_int() + 1}}; });
+  g.add_node("ask", [](const state_view& s, context& ctx) -> value {
+    return {{"x", s["x"].as_int() + ctx.interrupt(value("more?")).as_int()}};
+  });
+  g.add_edge(START, "one");
+  g.add_edge("one", "ask");
+  return g.compile({.name = "inner"});
+}
+
+compiled_graph outer_graph(const compiled_graph& inner) {
+  state_graph<> g{numbers};
+  g.add_node("sub", inner, elsewhere());
+  g.add_edge(START, "sub");
+  return g.compile({.name = "outer"});
+}
+
+BOOST_FIXTURE_TEST_CASE(a_placed_graph_stores_with_its_home_and_goes_on_from_there, fixture) {
+  auto app = rt.load(outer_graph(inner_graph()));
+  auto asked = app.invoke(value{{"x", 1}}, {.thread_id = "t"});
+  BOOST_TEST_REQUIRE(asked.interrupts().size() == 1U);
+  auto stored = checkpoints->list({.thread_id = "t"}).value();
+  BOOST_TEST(
+    std::count_if(stored.begin(), stored.end(),
+                  [](const checkpoint_tuple& c) { return c.ref.checkpoint_ns.starts_with("sub:"); })
+    == 3); // input, loop, loop
+  auto state = app.get_state({.thread_id = "t"}, true);
+  BOOST_TEST(state.tasks.at(0).state->values["x"].as_int() == 2);
+  auto out = app.invoke(command{.resume = value(10)}, {.thread_id = "t"});
+  BOOST_TEST(out.output["x"].as_int() == 12);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_command_of_a_placed_graph_reaches_the_graph_around_it, fixture) {
+  state_graph<> inner{numbers};
+  inner.add_node("up", [](const state_view&) {
+    return command{
+      .update = state_update{{"x", value(9)}}, .goto_ = "after", .graph = command::PARENT};
+  });
+  inner.add_edge(START, "up");
+  state_graph<> g{numbers};
+  g.add_node("sub", inner.compile(), elsewhere());
+  g.add_node("after", [](const state_view& s) { return value{{"x", s["x"].as_int() + 1}}; });
+  g.add_edge(START, "sub");
+  auto out = rt.load(g.compile()).invoke(value{{"x", 1}}, {.thread_id = "t"});
+  BOOST_TEST(out.output["x"].as_int() == 10);
+}
+
+// -- readers and memory
+
+BOOST_FIXTURE_TEST_CASE(readers_get_what_placed_bodies_stream_in_order_before_their_updates,
+                        fixture) {
+  state_graph<> g{numbers};
+  g.add_node(
+    "far",
+    [](context& ctx) -> value {
+      for (int i = 0; i < 600; ++i) // more than may be on their way
+        ctx.write(value(i));
+      return {{"x", 1}};
+    },
+    elsewhere());
+  g.add_edge(START, "far");
+  auto app = rt.load(g.compile());
+  std::int64_t next = 0;
+  bool updated = false;
+  for (auto& part : app.stream(value{{"x", 0}}, {.thread_id = "t"},
+                               {stream_mode::custom, stream_mode::updates})) {
+    if (part.mode == stream_mode::custom) {
+      BOOST_TEST(!updated);
+      BOOST_TEST(part.data.as_int() == next++);
+    } else {
+      updated = true;
+    }
+  }
+  BOOST_TEST(next == 600);
+  BOOST_TEST(updated);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_store_of_a_placed_body_is_its_homes, fixture) {
+  memory->put({"notes"}, "a", value{{"n", 1}}).value();
+  state_graph<> g{numbers};
+  auto options = elsewhere();
+  options.lane = lane::blocking;
+  g.add_node(
+    "far",
+    [](context& ctx) -> value {
+      auto found = ctx.store()->get({"notes"}, "a").value();
+      ctx.store()->put({"notes"}, "b", value{{"n", found->value["n"].as_int() + 1}}).value();
+      return {{"x", static_cast<std::int64_t>(
+                      ctx.store()->search({.prefix = {"notes"}}).value().size())}};
+    },
+    options);
+  g.add_edge(START, "far");
+  auto out = rt.load(g.compile()).invoke(value{{"x", 0}}, {.thread_id = "t"});
+  BOOST_TEST(out.output["x"].as_int() == 2);
+  BOOST_TEST(memory->get({"notes"}, "b").value()->value["n"].as_int() == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// What a worker says is checked before anything of it is used.
+BOOST_AUTO_TEST_SUITE(what_workers_say)
+
+struct home {
+  std::shared_ptr<saver> checkpoints = make_memory_saver();
+  services shared{2};
+  std::shared_ptr<run_shared> run = std::make_shared<run_shared>();
+  task_ptr task = std::make_shared<detail::task_scope>();
+  int ends = 0;
+  std::shared_ptr<cluster::placed_task> placed;
+  std::vector<cluster::message> said;
+
+  home() {
+    state_graph<> g{numbers};
+    g.add_node(
+      "far", [] {}, elsewhere());
+    g.add_edge(START, "far");
+    run->plan = g.compile().plan();
+    run->config.thread_id = "t";
+    run->store = checkpoints.get();
+    task->run = run;
+    task->index = run->plan->find_node("far");
+    task->node = &run->plan->nodes[task->index];
+    task->ns = "far:1";
+    placed = std::make_shared<cluster::placed_task>(shared, task, [this] { ++ends; });
+  }
+  cluster::placed_task::answer answer() {
+    return [this](cluster::message m) { said.push_back(std::move(m)); };
+  }
+  error refused() const {
+    BOOST_TEST_REQUIRE(said.size() == 1U);
+    return std::get<cluster::save_answer>(said[0]).failure.value();
+  }
+  cluster::bytes save_to(const std::string& thread, const std::string& ns) {
+    checkpoint_put put;
+    put.checkpoint.id = "1ef00000-0000-6000-8000-000000000001";
+    put.metadata = value::map();
+    return cluster::to_bytes(cluster::to_value(save_request{{thread, ns, ""}, {}, put})).value();
+  }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_checkpoint_below_the_task_is_stored, home) {
+  placed->save({1, 7, true, save_to("t", "far:1")}, answer());
+  BOOST_TEST_REQUIRE(said.size() == 1U);
+  const auto& stored = std::get<cluster::save_answer>(said[0]);
+  BOOST_TEST(stored.ticket == 7U);
+  BOOST_TEST(!stored.failure);
+  BOOST_TEST(checkpoints->get_tuple({"t", "far:1", ""}).value().has_value());
+}
+
+BOOST_FIXTURE_TEST_CASE(one_of_another_task_or_thread_is_refused, home) {
+  for (const auto& [thread, ns] :
+       {std::pair{"t", ""}, {"t", "other:1"}, {"t", "farther:1"}, {"u", "far:1"}}) {
+    said.clear();
+    placed->save({1, 7, true, save_to(thread, ns)}, answer());
+    BOOST_TEST((refused().code() == errc::protocol_mismatch));
+    BOOST_TEST(!checkpoints->get_tuple({thread, ns, ""}).value().has_value());
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(bytes_that_are_no_request_are_refused, home) {
+  placed->save({1, 7, true, {0xc1, 0x00}}, answer());
+  BOOST_TEST((refused().code() == errc::invalid_value));
+}
+
+BOOST_FIXTURE_TEST_CASE(an_outcome_that_makes_no_sense_fails_the_task, home) {
+  placed->finish({1, {0x93, 0x00, 0x01, 0x02}});
+  BOOST_TEST(ends == 1);
+  BOOST_TEST((task->status == task_status::failed));
+  BOOST_TEST((task->failure->code() == errc::invalid_value));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_write_to_a_channel_that_the_graph_does_not_have_fails_the_task, home) {
+  task->writes = {{static_cast<channel_index>(run->plan->channels.size()), value(1), {}}};
+  auto outcome = cluster::encode_outcome(*task).value();
+  task->writes.clear();
+  placed->finish({1, outcome});
+  BOOST_TEST((task->status == task_status::failed));
+  BOOST_TEST(task->writes.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_task_ends_once_and_what_is_said_later_is_refused, home) {
+  auto outcome = cluster::encode_outcome(*task).value();
+  placed->finish({1, outcome});
+  placed->finish({1, outcome});
+  placed->fail({errc::worker_lost, "late"});
+  BOOST_TEST(ends == 1);
+  BOOST_TEST((task->status == task_status::done));
+  placed->save({1, 8, true, save_to("t", "far:1")}, answer());
+  BOOST_TEST((refused().code() == errc::cancelled));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_task_that_was_given_up_is_not_touched, home) {
+  auto outcome = cluster::encode_outcome(*task).value();
+  placed->give_up();
+  task->status = task_status::failed;
+  placed->finish({1, outcome});
+  BOOST_TEST(ends == 0);
+  BOOST_TEST((task->status == task_status::failed));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace
+} // namespace troupe

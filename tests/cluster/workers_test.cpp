@@ -1,0 +1,189 @@
+// Homes and workers over real links, in one process.
+#include "tests/coordinator_fixture.hpp"
+
+#include "cluster/certificates.hpp"
+
+#include <troupe/cluster.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <unistd.h>
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+
+const schema numbers{{"x", last_value}, {"log", append}};
+
+compiled_graph inner_graph() {
+  state_graph<> g{numbers};
+  g.add_node("one", [](const state_view& s) { return value{{"x", s["x"].as_int() + 1}}; });
+  g.add_node("ask", [](const state_view& s, context& ctx) -> value {
+    return {{"x", s["x"].as_int() + ctx.interrupt(value("more?")).as_int()}};
+  });
+  g.add_edge(START, "one");
+  g.add_edge("one", "ask");
+  return g.compile({.name = "inner"});
+}
+
+compiled_graph outer_graph(on_worker where = {}) {
+  state_graph<> g{numbers};
+  g.add_node("sub", inner_graph(), {.placement = where});
+  g.add_edge(START, "sub");
+  return g.compile({.name = "outer"});
+}
+
+std::string at(const worker& w) {
+  return "127.0.0.1:" + std::to_string(w.port());
+}
+
+std::shared_ptr<worker_pool> pool_of(std::vector<std::string> workers) {
+  return connect_workers({.workers = std::move(workers), .plain = true}).value();
+}
+
+BOOST_AUTO_TEST_SUITE(workers)
+
+BOOST_AUTO_TEST_CASE(a_graph_runs_on_a_worker_pauses_and_goes_on) {
+  worker w{{.name = "w1", .plain = true}, {outer_graph()}};
+  runtime rt{{.saver = make_memory_saver(), .workers = pool_of({at(w)})}};
+  auto app = rt.load(outer_graph());
+  auto asked = app.invoke(value{{"x", 1}}, {.thread_id = "t"});
+  BOOST_TEST_REQUIRE(asked.interrupts().size() == 1U);
+  auto out = app.invoke(command{.resume = value(10)}, {.thread_id = "t"});
+  BOOST_TEST(out.output["x"].as_int() == 12);
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_may_join_its_home) {
+  auto pool = connect_workers({.listen = "127.0.0.1:0", .plain = true}).value();
+  worker w{{.name = "w1",
+            .listen = "",
+            .join = {"127.0.0.1:" + std::to_string(pool->port())},
+            .plain = true},
+           {outer_graph()}};
+  runtime rt{{.saver = make_memory_saver(), .workers = pool}};
+  auto asked = rt.load(outer_graph()).invoke(value{{"x", 1}}, {.thread_id = "t"});
+  BOOST_TEST(asked.interrupts().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(links_are_mutual_tls_where_certificates_are_given) {
+  auto form = (std::filesystem::temp_directory_path() / "troupe-workers-XXXXXX").string();
+  std::filesystem::path dir = ::mkdtemp(form.data());
+  auto now = std::chrono::system_clock::now();
+  cluster::init_ca(dir, {}, now).value();
+  auto issue = [&](const std::string& name) {
+    auto made = cluster::issue_cert(dir, {.name = name}, now).value();
+    return link_certificates{made.certificate, made.key, dir / "ca.pem"};
+  };
+  worker w{{.name = "w1", .tls = issue("worker")}, {outer_graph()}};
+  auto pool = connect_workers({.workers = {at(w)}, .tls = issue("home")}).value();
+  runtime rt{{.saver = make_memory_saver(), .workers = pool}};
+  auto asked = rt.load(outer_graph()).invoke(value{{"x", 1}}, {.thread_id = "t"});
+  BOOST_TEST(asked.interrupts().size() == 1U);
+  std::filesystem::remove_all(dir);
+}
+
+BOOST_AUTO_TEST_CASE(tasks_go_where_their_label_is) {
+  gate cpu, gpu;
+  auto graph = [](gate& passed) {
+    state_graph<> g{numbers};
+    g.add_node("far", [&passed] { passed.pass(); }, {.placement = on_worker{.label = "gpu"}});
+    g.add_edge(START, "far");
+    return g.compile();
+  };
+  cpu.open();
+  gpu.open();
+  worker one{{.name = "one", .plain = true}, {graph(cpu)}};
+  worker two{{.name = "two", .labels = {"gpu"}, .plain = true}, {graph(gpu)}};
+  runtime rt{{.workers = pool_of({at(one), at(two)})}};
+  auto app = rt.load(graph(cpu));
+  for (int i = 0; i < 10; ++i)
+    app.invoke(value{{"x", 1}});
+  BOOST_TEST(cpu.came() == 0);
+  BOOST_TEST(gpu.came() == 10);
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_with_another_version_of_the_graph_gets_none_of_its_tasks) {
+  state_graph<> g{numbers};
+  g.add_node("sub", inner_graph(), {.placement = on_worker{}});
+  g.add_edge(START, "sub");
+  worker w{{.name = "w1", .plain = true}, {g.compile({.name = "outer", .version = "2"})}};
+  runtime rt{{.workers = pool_of({at(w)})}};
+  auto how = rt.load(outer_graph()).try_invoke(value{{"x", 1}});
+  BOOST_TEST_REQUIRE(!how);
+  BOOST_TEST((how.error().code() == errc::unknown_graph));
+  BOOST_TEST(how.error().message().find("w1") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_task_of_a_worker_that_is_gone_runs_on_another_one) {
+  gate held;
+  auto graph = [&held](bool waits) {
+    state_graph<> g{numbers};
+    g.add_node("far",
+               [&held, waits](context& ctx) -> value {
+                 if (waits) {
+                   held.pass();
+                   return {{"x", -1}};
+                 }
+                 return {{"x", ctx.task_id().empty() ? 0 : 7}};
+               },
+               {.lane = lane::blocking, .placement = on_worker{}});
+    g.add_edge(START, "far");
+    return g.compile();
+  };
+  auto first = std::make_unique<worker>(worker_options{.name = "one", .plain = true},
+                                        std::vector{graph(true)});
+  auto file = std::filesystem::temp_directory_path()
+              / ("troupe-workers-" + std::to_string(::getpid()) + ".txt");
+  std::ofstream{file} << "# one worker\n" << at(*first) << '\n';
+  auto pool = connect_workers({.workers_file = file, .plain = true}).value();
+  runtime rt{{.workers = pool}};
+  auto app = rt.load(graph(false));
+  auto run = app.start(value{{"x", 1}});
+  held.wait_for(1);
+  worker second{{.name = "two", .plain = true}, {graph(false)}};
+  std::ofstream{file} << at(second) << '\n';
+  held.open(); // its outcome must not count: its links are gone first
+  first.reset();
+  auto out = run.get().value();
+  BOOST_TEST((out.output["x"].as_int() == 7 || out.output["x"].as_int() == -1));
+  std::filesystem::remove(file);
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_that_drains_ends_when_its_tasks_did) {
+  gate held;
+  state_graph<> g{numbers};
+  g.add_node("far", [&held] { held.pass(); }, {.lane = lane::blocking, .placement = on_worker{}});
+  g.add_edge(START, "far");
+  worker w{{.name = "w1", .plain = true}, {g.compile()}};
+  runtime rt{{.workers = pool_of({at(w)})}};
+  auto run = rt.load(g.compile()).start(value{{"x", 1}});
+  held.wait_for(1);
+  w.drain("for a test");
+  held.open();
+  BOOST_TEST(!run.get().value().paused());
+  w.wait();
+}
+
+BOOST_AUTO_TEST_CASE(bad_options_are_refused_with_what_is_wrong) {
+  auto refusal = [](worker_pool_options options) {
+    return connect_workers(std::move(options)).error().message();
+  };
+  BOOST_TEST(refusal({.workers = {"nowhere"}, .plain = true}).find("nowhere") != std::string::npos);
+  BOOST_TEST(refusal({.workers = {"h:1"}}).find("TLS") != std::string::npos);
+  BOOST_TEST(refusal({.workers_file = "/no/such/file", .plain = true}).find("/no/such/file")
+             != std::string::npos);
+  BOOST_TEST(refusal({.listen = "0.0.0.0:0", .plain = true}).find("TLS") != std::string::npos);
+  BOOST_TEST(refusal({.plain = true, .heartbeat = 1ms}).find("heartbeat") != std::string::npos);
+  BOOST_CHECK_THROW((worker{{.plain = true}, {}}), error);
+  BOOST_CHECK_THROW((worker{{.labels = {""}, .plain = true}, {outer_graph()}}), error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace
+} // namespace troupe

@@ -1,0 +1,100 @@
+"""Homes and workers as processes: started by hand, looked at, drained, killed.
+
+Arguments: the folder of the programs, and the source folder.
+"""
+import pathlib
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import unittest
+
+from programs import Program, json_lines, programs_folder, run
+
+DONE, FAILED, USAGE = 0, 1, 2
+BIN = programs_folder(sys.argv[1])
+TROUPE = BIN / "troupe"
+WORD_COUNT = f"{BIN.parent / 'lib' / 'libcluster.so'}:word_count"
+FILES = 20
+
+
+class WorkerTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-worker-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.files = []
+        for words in range(1, FILES + 1):
+            path = self.folder / f"{words}.txt"
+            path.write_text("word " * words)
+            self.files.append(str(path))
+
+    def worker(self, *arguments):
+        """A worker that listens, and where."""
+        program = Program([TROUPE, "worker", WORD_COUNT, "--plain", "--json", *arguments])
+        self.addCleanup(program.__exit__)
+        self.assertTrue(program.wait_until(lambda: program.out.lines), program.err.lines)
+        return program, f"127.0.0.1:{json_lines(program.out.lines[0])[0]['port']}"
+
+    def home(self, *arguments):
+        files = ",".join(f'"{path}"' for path in self.files)
+        return [TROUPE, "run", WORD_COUNT, "--input", f'{{"files": [{files}], "group_size": 5}}',
+                "--json", *arguments]
+
+    def words(self, text):
+        """What the run came to."""
+        return json_lines(text)[-1]["output"]["words"]
+
+    def test_a_graph_runs_on_workers_and_without_any(self):
+        _, one = self.worker("--name", "one")
+        _, two = self.worker("--name", "two")
+        for flags in [[], ["--plain", "--worker", one, "--worker", two]]:
+            done = run(self.home(*flags))
+            self.assertEqual(done.returncode, DONE, done.stderr)
+            self.assertEqual(self.words(done.stdout), FILES * (FILES + 1) // 2)
+
+    def test_status_shows_what_answers_and_what_does_not(self):
+        _, at = self.worker("--name", "one", "--label", "gpu", "--capacity", "3")
+        done = run([TROUPE, "cluster", "status", "--plain", "--json", at])
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        status = json_lines(done.stdout)[0]["status"]
+        self.assertEqual([status[k] for k in ["kind", "name", "labels", "capacity", "running"]],
+                         ["worker", "one", ["gpu"], 3, 0])
+        table = run([TROUPE, "cluster", "status", "--plain", at]).stdout.splitlines()
+        self.assertRegex(table[1], rf"^{at} +one +gpu +0/3 ")
+
+    def test_a_drained_worker_ends(self):
+        program, at = self.worker("--name", "one")
+        done = run([TROUPE, "cluster", "drain", "--plain", at])
+        self.assertEqual((done.returncode, done.stdout), (DONE, "one drains; it has 0 tasks\n"))
+        self.assertEqual(program.end(), DONE)
+
+    def test_a_worker_that_is_told_to_stop_ends(self):
+        program, _ = self.worker()
+        program.signal(signal.SIGTERM)
+        self.assertEqual(program.end(), DONE)
+
+    def test_bad_orders_say_what_is_wrong(self):
+        for arguments, word in [
+            (["worker", WORD_COUNT], "TLS"),
+            (["worker", WORD_COUNT, "--plain", "--listen", "nowhere"], "nowhere"),
+            (["worker", WORD_COUNT, "--plain", "--listen", "0.0.0.0:0"], "TLS"),
+            (["worker", WORD_COUNT, "--tls-cert", "a.pem"], "--tls-key"),
+            (["worker", "no_such_graph", "--plain"], "no_such_graph"),
+            (["cluster", "status", "nowhere", "--plain"], "nowhere"),
+        ]:
+            done = run([TROUPE, *arguments])
+            self.assertNotEqual(done.returncode, DONE, arguments)
+            self.assertIn(word, done.stderr)
+
+    def test_a_kill_in_the_middle_changes_nothing_but_the_time(self):
+        done = run([BIN / "cluster"])
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        self.assertEqual(done.stdout.splitlines(), [
+            "worker two is killed, worker four comes",
+            "240 files in 12 groups, 28920 words; 28920 were written"])
+        self.assertTrue(re.search(r"two: nothing was heard of it", done.stderr), done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=1)

@@ -1,0 +1,69 @@
+// troupe worker: runs nodes and subgraphs for other processes.
+#include "tools/troupe/commands.hpp"
+#include "tools/troupe/exit_codes.hpp"
+#include "tools/troupe/graph_catalog.hpp"
+#include "tools/troupe/json_lines.hpp"
+#include "tools/troupe/peer_flags.hpp"
+#include "tools/troupe/stop_signals.hpp"
+
+#include <troupe/cluster.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+
+namespace troupe::cli {
+
+namespace {
+
+struct options {
+  std::vector<std::string> graphs;
+  worker_options worker;
+};
+
+int run_worker(options& o, const peer_flags& peers, bool json) {
+  stop_signals signals; // before anything that starts threads
+  o.worker.tls = peers.tls();
+  o.worker.plain = peers.plain;
+  std::vector<compiled_graph> graphs;
+  for (const auto& name : o.graphs)
+    graphs.push_back(find_graph(name));
+  worker w{o.worker, std::move(graphs)};
+  signals.watch([&w] { w.drain("it was told to stop"); },
+                "taking no more tasks, and ending when those it has did");
+  if (json)
+    print_line(json_line("worker", {{"port", std::to_string(w.port())}}));
+  else if (w.port() != 0)
+    std::cout << "listening at port " << w.port() << std::endl;
+  w.wait();
+  return exit_done;
+}
+
+} // namespace
+
+void add_worker(CLI::App& app, chosen_command& chosen) {
+  auto* command = app.add_subcommand(
+    "worker", "Run nodes and subgraphs for other processes, until SIGTERM or `cluster drain`");
+  auto o = std::make_shared<options>();
+  auto& w = o->worker;
+  command->add_option("GRAPH", o->graphs, "Built-in graphs, or path/to/lib.so:name")->required();
+  command->add_option("--listen", w.listen, "Where homes link to it; port 0: any")
+    ->type_name("HOST:PORT")
+    ->capture_default_str();
+  command->add_option("--join", w.join, "A home that listens; repeat it")
+    ->type_name("HOST:PORT")
+    ->allow_extra_args(false);
+  command->add_option("--name", w.name, "Its name; without, one is made up");
+  command->add_option("--label", w.labels, "What it can be asked for by; repeat it")
+    ->allow_extra_args(false);
+  command->add_option("--capacity", w.capacity, "Tasks at a time; 0: four a core")
+    ->check(CLI::Range(0u, limits::worker_capacity_max))
+    ->capture_default_str();
+  auto peers = add_peer_flags(*command);
+  command->add_flag("--json", chosen.json, "Print one JSON object when it listens");
+  command->callback([&chosen, o, peers] {
+    chosen.run = [&chosen, o, peers] { return run_worker(*o, *peers, chosen.json); };
+  });
+}
+
+} // namespace troupe::cli
