@@ -167,7 +167,7 @@ struct draining {
   std::string why;
 };
 
-/// Of `troupe cluster`. The answer is a status_reply.
+/// Of `troupe cluster`. The answer is a status_reply, of the moment before it drains.
 struct status_request {};
 struct drain_request {
   std::string why;

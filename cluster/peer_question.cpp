@@ -57,9 +57,7 @@ public:
 
 private:
   void link_made(link_number link, const endpoint*) override {
-    if (drain_)
-      hub_.send(link, drain_request{*drain_});
-    hub_.send(link, status_request{});
+    hub_.send(link, drain_ ? message{drain_request{*drain_}} : message{status_request{}});
   }
   void heard(link_number, message what) override {
     if (auto* reply = std::get_if<status_reply>(&what); reply && answer_)
