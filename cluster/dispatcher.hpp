@@ -114,6 +114,7 @@ private:
     std::size_t next_line = 0;     // for turns
     instant trusted_at{0};         // it is given more from then on
     nanoseconds backoff{0};
+    bool held_back = false; // since it was trusted last
     bool misbehaved = false;
     std::uint64_t orders = 0, outcomes = 0, refused = 0;
   };

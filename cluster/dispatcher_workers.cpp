@@ -220,7 +220,7 @@ void dispatcher::drain_worker(worker& w, const std::string& why, instant now) {
 /// It was full: no more than it has, for a while that doubles.
 void dispatcher::hold_back(worker& w, instant now) {
   w.view.capacity = std::min(w.view.capacity, w.view.running);
-  if (now < w.trusted_at)
+  if (std::exchange(w.held_back, true))
     return; // one of several refusals
   nanoseconds first = limits::worker_backoff_first, most = limits::worker_backoff_max;
   w.backoff = std::clamp(2 * w.backoff, first, most);
@@ -232,6 +232,7 @@ void dispatcher::trust_again(worker& w, instant now) {
     return;
   w.view.capacity = std::min(w.capacity, std::max(2 * w.view.capacity, w.view.running + 1));
   w.trusted_at = now + w.backoff;
+  w.held_back = false;
   if (w.view.capacity == w.capacity)
     w.backoff = nanoseconds{0};
   serve(w, now);

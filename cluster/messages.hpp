@@ -85,7 +85,7 @@ struct heartbeat {
 struct run_opened {
   std::uint64_t run = 0; // of the home, never used again
   std::string graph;     // hash of the graph the tasks are nodes of
-  bytes facts;           // see remote_task.hpp
+  bytes facts = {};      // see remote_task.hpp
 };
 struct run_closed {
   std::uint64_t run = 0;
@@ -96,7 +96,7 @@ struct task_order {
   std::uint64_t run = 0;
   std::string task_id;
   std::string node;
-  bytes task;         // see remote_task.hpp
+  bytes task = {};    // see remote_task.hpp
   bool again = false; // it was handed out before
 };
 /// Nobody waits for the task any more. Its place is free when the worker has answered the order.
@@ -110,7 +110,7 @@ struct task_drain {
 };
 struct task_outcome {
   issue_number issue = 0;
-  bytes outcome; // see remote_task.hpp
+  bytes outcome = {}; // see remote_task.hpp
 };
 /// The task was not begun, or was left at a step border: it may go elsewhere.
 struct task_refused {
@@ -125,31 +125,31 @@ struct save_order {
   issue_number issue = 0;
   std::uint64_t ticket = 0;
   bool durable = false; // when it is answered: see save_ack
-  bytes request;
+  bytes request = {};
 };
 struct save_answer {
   issue_number issue = 0;
   std::uint64_t ticket = 0;
-  std::optional<error> failure;
+  std::optional<error> failure = {};
 };
 
 /// A body calls the long-term store.
 struct call_order {
   issue_number issue = 0;
   std::uint64_t ticket = 0;
-  bytes call;
+  bytes call = {};
 };
 struct call_answer {
   issue_number issue = 0;
   std::uint64_t ticket = 0;
-  std::optional<error> failure;
-  bytes answer;
+  std::optional<error> failure = {};
+  bytes answer = {};
 };
 
 /// A part for the readers of the home's run. `from_body`: the body waits for a slow reader.
 struct task_part {
   issue_number issue = 0;
-  bytes part;
+  bytes part = {};
   bool from_body = false;
 };
 /// So many parts of the task were taken by readers.

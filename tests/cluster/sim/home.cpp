@@ -45,6 +45,7 @@ void sim_home::start() {
   numbers_.clear();
   newest_.clear();
   out_.clear();
+  given_.clear();
   last_issue_ = 0;
   dispatcher_options options;
   options.incarnation = "home " + std::to_string(index_) + "." + std::to_string(on.life());
@@ -97,6 +98,10 @@ void sim_home::drop_run(std::size_t r) {
     numbers_.erase(task);
 }
 
+bool sim_home::has_claim(std::size_t run) const {
+  return in_.runs[run].home == index_ && in_.runs[run].home_life == on.life();
+}
+
 void sim_home::submit(std::size_t task) {
   auto& t = in_.tasks[task];
   auto run = runs_.find(t.planned.run);
@@ -114,6 +119,8 @@ void sim_home::submit(std::size_t task) {
     on.after(machine->retry_after(), [this, task] { submit(task); });
   } else if (!number) {
     check_nobody(task, number.error());
+    if (!has_claim(t.planned.run))
+      return;
     t.failed = true;
     close_when_done(t.planned.run);
   } else {
@@ -151,6 +158,7 @@ void sim_home::deliver(link_number link, message what) {
         }
   if (auto issue = answered_by(what))
     out_[link].erase(issue);
+  speaking_ = link;
   machine->heard(link, std::move(what), on.clock());
 }
 
@@ -162,6 +170,7 @@ void sim_home::send(link_number link, message what) {
       in_.broke("an issue number was used again");
     last_issue_ = order->issue;
     newest_[task] = order->issue;
+    given_[order->issue] = link;
     ++in_.seen.orders;
     auto& out = out_[link];
     out.insert(order->issue);
@@ -172,8 +181,9 @@ void sim_home::send(link_number link, message what) {
                                                    + " of task " + std::to_string(task) + " on "
                                                    + std::to_string(link));
   }
-  if (w.home_open && w.home_life == on.life())
-    w.down->push([this, &w, what = std::move(what)] {
+  bool twice = in_.drawn.hostile && in_.rolls.chance(10);
+  for (int i = 0; i <= (twice ? 1 : 0) && w.home_open && w.home_life == on.life(); ++i)
+    w.down->push([this, &w, what] {
       auto& to = *in_.workers[w.worker];
       if (to.on.life() == w.worker_life)
         to.on.soon([&to, link = w.number, what] { to.deliver(link, what); });
@@ -204,6 +214,8 @@ void sim_home::take(task_number number, bytes outcome) {
   if (newest_[task] != issue)
     in_.broke("an outcome of issue " + std::to_string(issue) + " counted; the newest is "
               + std::to_string(newest_[task]));
+  if (given_[issue] != speaking_)
+    in_.broke("an outcome counted that came from a worker that was not given the task");
   if (in_.rolls.chance(1) && !in_.healed()) {
     on.after(1ms, [this, number] {
       machine->rejected(number, {errc::invalid_value, "damaged"}, on.clock());
@@ -215,9 +227,8 @@ void sim_home::take(task_number number, bytes outcome) {
 
 void sim_home::commit(task_number number, std::size_t task) {
   auto& t = in_.tasks[task];
-  const auto& run = in_.runs[t.planned.run];
-  bool claimed = run.home == index_ && run.home_life == on.life();
-  if (!claimed && in_.broken != breakage::commit) { // conflict: the run is somebody else's
+  if (!has_claim(t.planned.run)
+      && in_.broken != breakage::commit) { // conflict: the run is somebody else's
     drop_run(t.planned.run);
     return;
   }
@@ -234,12 +245,11 @@ void sim_home::commit(task_number number, std::size_t task) {
 void sim_home::fail(task_number number, error why) {
   auto task = tasks_.at(number);
   auto& t = in_.tasks[task];
-  const auto& run = in_.runs[t.planned.run];
   numbers_.erase(task);
   if (in_.tracing())
     in_.note("home " + std::to_string(index_),
              "task " + std::to_string(task) + " failed: " + why.message());
-  if (run.home != index_ || run.home_life != on.life())
+  if (!has_claim(t.planned.run))
     return;
   if (t.ended())
     in_.broke("a task failed that had ended");
@@ -302,7 +312,7 @@ void sim_home::pass_on(task_number number, message what) {
 void sim_home::report(cluster_event what) {
   if (in_.tracing())
     in_.note("home " + std::to_string(index_), what.peer + ": " + what.text);
-  if (what.kind == event_kind::misbehaviour && in_.broken == breakage::none)
+  if (what.kind == event_kind::misbehaviour && in_.broken == breakage::none && !in_.drawn.hostile)
     in_.broke("worker " + what.peer + " misbehaved: " + what.text);
   bool lost = what.kind == event_kind::worker_lost || what.kind == event_kind::worker_replaced;
   if (!lost)

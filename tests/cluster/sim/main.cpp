@@ -112,6 +112,6 @@ int run(const options& how) {
 } // namespace troupe::cluster::sim
 
 int main(int argc, char** argv) {
-  using namespace troupe::cluster::sim;
-  return run(read({argv + 1, argv + argc}));
+  namespace sim = troupe::cluster::sim;
+  return sim::run(sim::read({argv + 1, argv + argc}));
 }

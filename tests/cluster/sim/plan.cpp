@@ -62,6 +62,7 @@ plan make_plan(std::uint64_t seed) {
   p.drift_percent = d.chance(50) ? static_cast<unsigned>(d.from_to(1, 2)) : 0;
   p.wild = d.chance(60);
   p.kind = static_cast<unsigned>(d.below(16));
+  p.hostile = d.chance(20);
   bool poisonous = p.fault_each > 0ms && d.chance(20);
   for (auto runs = d.from_to(1, 6); runs > 0; --runs) {
     p.runs.push_back({.home = d.below(p.homes),
@@ -87,6 +88,7 @@ std::string describe(const plan& p) {
   else
     out += "a fault each " + ms(p.fault_each)
            + (p.wild ? " of every kind" : " of kind " + std::to_string(p.kind));
+  out += p.hostile ? ", hostile peers" : "";
   return out + ", healed at " + ms(p.heals_at);
 }
 

@@ -79,6 +79,7 @@ struct plan {
   unsigned drift_percent = 0;
   bool wild = false; // faults of every kind; else one kind
   unsigned kind = 0;
+  bool hostile = false; // peers repeat themselves, and speak of what is not theirs
 };
 
 plan make_plan(std::uint64_t seed);

@@ -64,6 +64,8 @@ void simulation::run() {
     if (!t.ended())
       left += t.planned.takes + 3 * (drawn.delay + drawn.jitter);
   auto deadline = drawn.heals_at + recovery + left + (left / 10); // clocks drift
+  if (drawn.homes > 1) // who was refused asks again later
+    deadline += static_cast<int>(drawn.homes) * limits::worker_backoff_max;
   if (drawn.queue_max < 100)
     deadline += 2s; // who was sent away comes back later
   for (; !all_ended() && time.now() < deadline; time.step()) {}
@@ -107,6 +109,14 @@ wire& simulation::new_wire(std::size_t worker, std::size_t home) {
   w.up = std::make_shared<pipe>(time, rolls, drawn, way_up(worker, home));
   w.down = std::make_shared<pipe>(time, rolls, drawn, way_down(worker, home));
   return w;
+}
+
+wire* simulation::wire_beside(const wire& w) {
+  for (auto& [number, other] : wires)
+    if (other.home == w.home && other.worker != w.worker && other.worker_open && other.home_open
+        && other.worker_life == workers[other.worker]->on.life() && other.home_life == w.home_life)
+      return &other;
+  return nullptr;
 }
 
 wire* simulation::wire_between(std::size_t worker, std::size_t home) {

@@ -3,7 +3,7 @@
 //
 // What is checked all the time (safety):
 //  - each task's outcome is stored at most once, by the home that has its claim
-//  - nothing that was said about an older issue counts
+//  - nothing that was said about an older issue counts, or by a worker that was not given it
 //  - no worker has more tasks than its capacity, no home gives it more
 //  - no second copy of a task is begun while a first one runs, unless its worker is or was frozen
 //  or
@@ -11,7 +11,8 @@
 //  - who was never disturbed is never lost
 //  - while a task waits, nobody who could take it has room; queues are bounded
 // and after all faults are healed (liveness): every task ends within five seconds and the time that
-// what is left would take on a single worker.
+// what is left would take on a single worker; where homes share workers, so much more as one that
+// was refused waits.
 #pragma once
 
 #include "cluster/desk.hpp"
@@ -89,6 +90,7 @@ private:
   void commit(task_number number, std::size_t task);
   void close_when_done(std::size_t run);
   void drop_run(std::size_t run);
+  bool has_claim(std::size_t run) const;
   void check_conservation();
   void check_nobody(std::size_t task, const error& why);
 
@@ -99,7 +101,9 @@ private:
   std::unordered_map<std::size_t, task_number> numbers_;
   std::unordered_map<std::size_t, issue_number> newest_; // of a task
   std::unordered_map<link_number, std::set<issue_number>> out_;
+  std::unordered_map<issue_number, link_number> given_; // where it was handed out
   issue_number last_issue_ = 0;
+  link_number speaking_ = 0; // on this link something is heard just now
 };
 
 class sim_worker final : public desk_host {
@@ -139,10 +143,12 @@ private:
   void work(local_task number, nanoseconds left);
   void end_body(local_task number);
   void retire(local_task number);
+  void forge(const wire& from, issue_number issue, std::uint64_t task);
 
   simulation& in_;
   std::size_t index_;
   std::unordered_map<local_task, body> bodies_;
+  std::set<std::pair<local_run, issue_number>> begun_;
   std::unordered_map<local_run, std::pair<std::size_t, std::uint64_t>> open_runs_; // home, its life
   std::set<std::size_t> looking_; // for these homes
   bool draining_ = false;
@@ -177,6 +183,8 @@ public:
   /// The same without the home.
   nanoseconds last_cut(std::size_t worker, std::size_t home) const;
   wire& new_wire(std::size_t worker, std::size_t home);
+  /// The link of another worker to the same home, or null.
+  wire* wire_beside(const wire& w);
   wire* wire_between(std::size_t worker, std::size_t home); // as the worker sees it
   void break_wire(wire& w);
 

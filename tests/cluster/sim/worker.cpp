@@ -30,6 +30,7 @@ void sim_worker::start() {
   on.start();
   bodies_.clear();
   open_runs_.clear();
+  begun_.clear();
   looking_.clear();
   draining_ = false;
   const auto& planned = in_.drawn.workers[index_];
@@ -124,8 +125,9 @@ void sim_worker::send(link_number link, message what) {
   auto& w = in_.wires.at(link);
   if (auto* first = std::get_if<hello>(&what); first && in_.broken == breakage::capacity)
     first->capacity = in_.drawn.workers[index_].capacity + 1;
-  if (w.worker_open && w.worker_life == on.life())
-    w.up->push([this, &w, what = std::move(what)] {
+  bool twice = in_.drawn.hostile && in_.rolls.chance(10) && !std::holds_alternative<hello>(what);
+  for (int i = 0; i <= (twice ? 1 : 0) && w.worker_open && w.worker_life == on.life(); ++i)
+    w.up->push([this, &w, what] {
       auto& to = *in_.homes[w.home];
       bool ended = !w.home_open; // what is late arrives now and then all the same
       if (to.on.life() == w.home_life && (!ended || in_.rolls.chance(30)))
@@ -164,9 +166,8 @@ void sim_worker::begin(local_task number, local_run run, task_order what) {
   std::memcpy(&task, what.task.data(), sizeof task);
   if (open_runs_.count(run) == 0)
     in_.broke("a task was begun before its run was opened");
-  for (const auto& [other, b] : bodies_)
-    if (b.issue == what.issue && b.run == run)
-      in_.broke("an order was begun twice");
+  if (!begun_.emplace(run, what.issue).second)
+    in_.broke("an order was begun twice");
   bodies_[number] = {.task = task, .run = run, .issue = what.issue};
   if (bodies_.size() > in_.drawn.workers[index_].capacity)
     in_.broke("a worker has more tasks than its capacity");
@@ -196,7 +197,19 @@ void sim_worker::begin(local_task number, local_run run, task_order what) {
           start();
       });
     });
+  if (auto* link = in_.wire_between(index_, home);
+      link && in_.drawn.hostile && in_.rolls.chance(20))
+    forge(*link, what.issue, task);
   work(number, t.planned.takes);
+}
+
+/// Another worker says that it did it.
+void sim_worker::forge(const wire& from, issue_number issue, std::uint64_t task) {
+  auto* other = in_.wire_beside(from);
+  if (!other)
+    return;
+  auto& liar = *in_.workers[other->worker];
+  liar.send(other->number, task_outcome{.issue = issue, .outcome = make_outcome(task, issue)});
 }
 
 void sim_worker::work(local_task number, nanoseconds left) {
@@ -260,7 +273,7 @@ void sim_worker::pass_on(local_task number, message what) {
 void sim_worker::report(cluster_event what) {
   if (in_.tracing())
     in_.note("worker " + std::to_string(index_), what.peer + ": " + what.text);
-  if (what.kind == event_kind::misbehaviour && in_.broken == breakage::none)
+  if (what.kind == event_kind::misbehaviour && in_.broken == breakage::none && !in_.drawn.hostile)
     in_.broke("a home misbehaved: " + what.text);
 }
 

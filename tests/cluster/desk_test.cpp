@@ -1,0 +1,400 @@
+// A worker's desk: whom it works for, what it takes, what it drops.
+#include "cluster/desk.hpp"
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+namespace troupe::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct desk_bench : desk_host {
+  std::map<link_number, std::vector<message>> sent;
+  std::vector<link_number> ended;
+  std::vector<std::pair<home_number, errc>> over;
+  std::vector<local_run> opened, closed;
+  std::map<local_task, task_order> begun;
+  std::vector<local_task> stopped, asked_back;
+  std::vector<std::pair<local_task, message>> passed;
+  std::vector<cluster_event> events;
+  int drains_ended = 0;
+  instant now = 1000s;
+  desk machine{*this,
+               {.name = "w",
+                .incarnation = "w.1",
+                .labels = {"gpu"},
+                .capacity = 2,
+                .graphs = {{.name = "g", .hash = "g1"}}}};
+
+  void send(link_number link, message what) override { sent[link].push_back(std::move(what)); }
+  void end_link(link_number link) override { ended.push_back(link); }
+  void session_over(home_number home, const error& why) override {
+    over.emplace_back(home, why.code());
+  }
+  void open_run(local_run run, home_number, run_opened) override { opened.push_back(run); }
+  void close_run(local_run run) override { closed.push_back(run); }
+  void begin(local_task task, local_run, task_order what) override {
+    begun[task] = std::move(what);
+  }
+  void stop(local_task task) override { stopped.push_back(task); }
+  void give_back(local_task task) override { asked_back.push_back(task); }
+  void pass_on(local_task task, message what) override {
+    passed.emplace_back(task, std::move(what));
+  }
+  void report(cluster_event what) override { events.push_back(std::move(what)); }
+  void drained() override { ++drains_ended; }
+
+  static welcome terms(session_number session = 1, std::string home = "h.1") {
+    return {.session = session, .home = std::move(home), .lease = 2500ms, .heartbeat = 500ms};
+  }
+  /// A session with a home, and a run of it.
+  void work_for(home_number home, link_number link) {
+    machine.link_made(home, link, now);
+    machine.heard(link, terms(), now);
+    machine.heard(link, run_opened{.run = 1, .graph = "g1"}, now);
+  }
+  void order(link_number link, issue_number issue, std::uint64_t run = 1) {
+    machine.heard(link, task_order{.issue = issue, .run = run, .task_id = "t", .node = "n"}, now);
+  }
+  local_task begin_one(link_number link, issue_number issue) {
+    order(link, issue);
+    BOOST_REQUIRE(!begun.empty());
+    BOOST_REQUIRE(begun.rbegin()->second.issue == issue);
+    return begun.rbegin()->first;
+  }
+  template <class T> std::vector<T> all(link_number link) const {
+    std::vector<T> out;
+    if (auto at = sent.find(link); at != sent.end())
+      for (const auto& m : at->second)
+        if (auto* what = std::get_if<T>(&m))
+          out.push_back(*what);
+    return out;
+  }
+  template <class T> T last(link_number link) const {
+    auto out = all<T>(link);
+    BOOST_REQUIRE(!out.empty());
+    return out.back();
+  }
+  bool refused(link_number link, issue_number issue, errc code) const {
+    auto out = all<task_refused>(link);
+    return std::any_of(out.begin(), out.end(),
+                       [&](const auto& r) { return r.issue == issue && r.code == code; });
+  }
+  /// The home answers heartbeats, but for `deaf` ones.
+  void wait(nanoseconds how_long, const std::vector<link_number>& answering = {}) {
+    for (auto end = now + how_long; now < end;) {
+      now += std::min<nanoseconds>(250ms, end - now);
+      machine.tick(now);
+      for (auto link : answering)
+        if (auto out = all<heartbeat>(link); !out.empty())
+          machine.heard(link, heartbeat{.number = out.back().number, .answers = out.back().number},
+                        now);
+    }
+  }
+  desk_status status() const { return machine.status(now); }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(cluster_desk, desk_bench)
+
+BOOST_AUTO_TEST_CASE(a_worker_presents_itself_on_a_new_link) {
+  machine.link_made(0, 1, now);
+  auto first = last<hello>(1);
+  BOOST_TEST(first.protocol == protocol_version);
+  BOOST_TEST(first.name == "w");
+  BOOST_TEST(first.incarnation == "w.1");
+  BOOST_TEST(first.capacity == 2u);
+  BOOST_TEST(first.graphs.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_task_is_begun_and_its_outcome_sent) {
+  work_for(0, 1);
+  auto task = begin_one(1, 1);
+  BOOST_TEST(status().busy == 1u);
+  machine.finished(task, {7}, now);
+  BOOST_TEST(last<task_outcome>(1).issue == 1u);
+  BOOST_TEST(status().busy == 0u);
+  machine.finished(task, {7}, now); // unknown by now
+  BOOST_TEST(all<task_outcome>(1).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(the_capacity_is_for_all_homes_together) {
+  work_for(0, 1);
+  work_for(1, 2);
+  order(1, 1);
+  auto task = begin_one(2, 1);
+  order(1, 2);
+  BOOST_TEST(refused(1, 2, errc::overloaded));
+  machine.finished(task, {}, now);
+  order(1, 3);
+  BOOST_TEST(begun.size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(an_order_heard_twice_is_begun_once) {
+  work_for(0, 1);
+  order(1, 5);
+  order(1, 5);
+  order(1, 4);
+  BOOST_TEST(begun.size() == 1u);
+  BOOST_TEST(status().counts.stale == 2u);
+  BOOST_TEST(all<task_refused>(1).empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_order_of_a_graph_or_run_it_has_not_is_refused) {
+  work_for(0, 1);
+  machine.heard(1, run_opened{.run = 2, .graph = "g2"}, now);
+  order(1, 1, 2);
+  BOOST_TEST(refused(1, 1, errc::unknown_graph));
+  order(1, 2, 3);
+  BOOST_TEST(refused(1, 2, errc::invalid_value));
+  BOOST_TEST(begun.empty());
+  BOOST_TEST(opened.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_home_may_have_as_many_runs_as_the_limit) {
+  work_for(0, 1);
+  for (std::uint64_t run = 2; run <= limits::worker_runs_max + 1; ++run)
+    machine.heard(1, run_opened{.run = run, .graph = "g1"}, now);
+  order(1, 1, limits::worker_runs_max);
+  BOOST_TEST(begun.size() == 1u);
+  order(1, 2, limits::worker_runs_max + 1);
+  BOOST_TEST(refused(1, 2, errc::overloaded));
+}
+
+BOOST_AUTO_TEST_CASE(a_stopped_task_keeps_its_place_until_its_body_ended) {
+  work_for(0, 1);
+  auto task = begin_one(1, 1);
+  order(1, 2);
+  machine.heard(1, task_stop{1}, now);
+  machine.heard(1, task_stop{1}, now);
+  machine.heard(1, task_stop{99}, now);
+  BOOST_TEST(stopped == std::vector<local_task>{task}, boost::test_tools::per_element());
+  order(1, 3);
+  BOOST_TEST(refused(1, 3, errc::overloaded));
+  machine.gone(task, "stopped", now);
+  BOOST_TEST(refused(1, 1, errc::cancelled));
+  order(1, 4);
+  BOOST_TEST(begun.size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(the_outcome_of_a_stopped_task_is_not_sent) {
+  work_for(0, 1);
+  auto task = begin_one(1, 1);
+  machine.heard(1, task_stop{1}, now);
+  machine.say(task, save_order{.ticket = 1});
+  machine.finished(task, {1}, now);
+  BOOST_TEST(all<task_outcome>(1).empty());
+  BOOST_TEST(all<save_order>(1).empty());
+  BOOST_TEST(refused(1, 1, errc::cancelled));
+}
+
+BOOST_AUTO_TEST_CASE(a_body_that_is_gone_without_an_outcome_is_lost) {
+  work_for(0, 1);
+  machine.gone(begin_one(1, 1), "its actor died", now);
+  BOOST_TEST(refused(1, 1, errc::node_lost));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_task_says_carries_its_issue_and_answers_find_it) {
+  work_for(0, 1);
+  auto task = begin_one(1, 6);
+  machine.say(task, save_order{.ticket = 3});
+  machine.say(task, call_order{});
+  machine.say(task, task_part{});
+  machine.say(task, task_sign{});
+  BOOST_TEST(last<save_order>(1).issue == 6u);
+  BOOST_TEST(last<call_order>(1).issue == 6u);
+  BOOST_TEST(last<task_part>(1).issue == 6u);
+  BOOST_TEST(last<task_sign>(1).issue == 6u);
+  machine.heard(1, save_answer{.issue = 6, .ticket = 3}, now);
+  machine.heard(1, call_answer{.issue = 6}, now);
+  machine.heard(1, part_credit{.issue = 6}, now);
+  machine.heard(1, save_answer{.issue = 5}, now);
+  BOOST_TEST(passed.size() == 3u);
+  BOOST_TEST(passed.at(0).first == task);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_is_closed_stops_its_tasks) {
+  work_for(0, 1);
+  begin_one(1, 1);
+  machine.heard(1, run_closed{1}, now);
+  machine.heard(1, run_closed{1}, now);
+  BOOST_TEST(stopped.size() == 1u);
+  BOOST_TEST(closed == opened, boost::test_tools::per_element());
+  order(1, 2);
+  BOOST_TEST(refused(1, 2, errc::invalid_value));
+}
+
+BOOST_AUTO_TEST_CASE(a_home_that_answers_keeps_its_tasks_however_long) {
+  work_for(0, 1);
+  begin_one(1, 1);
+  wait(15min, {1});
+  BOOST_TEST(stopped.empty());
+  BOOST_TEST(all<heartbeat>(1).size() >= 15u * 60);
+  BOOST_TEST(last<heartbeat>(1).running == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(tasks_stop_before_a_home_that_does_not_answer_hands_them_out_again) {
+  work_for(0, 1);
+  work_for(1, 2);
+  auto task = begin_one(1, 1);
+  wait(10s, {1, 2});
+  wait(1s, {2}); // from now on the first home hears nothing
+  BOOST_TEST(stopped.empty());
+  wait(1250ms, {2}); // 2.25 s: a quarter before the home's lease is over
+  BOOST_TEST(stopped == std::vector<local_task>{task}, boost::test_tools::per_element());
+  BOOST_TEST(ended == std::vector<link_number>{1}, boost::test_tools::per_element());
+  BOOST_TEST(over.size() == 1u);
+  BOOST_TEST(status().sessions.size() == 1u);
+  machine.finished(task, {1}, now); // it did not listen
+  BOOST_TEST(all<task_outcome>(1).empty());
+  BOOST_TEST(status().counts.late == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_that_stood_still_begins_nothing_of_before) {
+  work_for(0, 1);
+  auto task = begin_one(1, 1);
+  now += 1min;
+  order(1, 2); // it lay in the mailbox, before the tick
+  BOOST_TEST(begun.size() == 1u);
+  BOOST_TEST(stopped == std::vector<local_task>{task}, boost::test_tools::per_element());
+  BOOST_TEST(over.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_new_link_drops_what_was_done_on_the_old_one_before_the_hello) {
+  work_for(0, 1);
+  auto task = begin_one(1, 1);
+  machine.link_made(0, 2, now);
+  BOOST_TEST(stopped == std::vector<local_task>{task}, boost::test_tools::per_element());
+  BOOST_TEST(closed == opened, boost::test_tools::per_element());
+  BOOST_TEST(all<hello>(2).size() == 1u);
+  BOOST_TEST(over.empty()); // nobody has to dial
+  machine.heard(2, terms(2, "h.2"), now);
+  machine.heard(1, run_opened{.run = 5, .graph = "g1"}, now);
+  order(1, 2);
+  BOOST_TEST(begun.size() == 1u);
+  BOOST_TEST(status().counts.unknown == 2u);
+  BOOST_TEST(status().sessions.at(0).incarnation == "h.2");
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_worker_drops_everything_and_says_why) {
+  work_for(0, 1);
+  begin_one(1, 1);
+  machine.heard(1, refusal{.code = errc::worker_lost, .why = "silent"}, now);
+  BOOST_TEST(stopped.size() == 1u);
+  BOOST_REQUIRE(over.size() == 1u);
+  BOOST_TEST((over[0].second == errc::worker_lost));
+  machine.link_made(0, 2, now);
+  machine.heard(2, refusal{.code = errc::protocol_mismatch, .why = "old"}, now);
+  BOOST_TEST((over.at(1).second == errc::protocol_mismatch));
+}
+
+BOOST_AUTO_TEST_CASE(a_link_that_comes_back_is_used_at_once) {
+  work_for(0, 1);
+  wait(1s, {1});
+  machine.link_broken(1);
+  auto before = all<heartbeat>(1).size();
+  wait(1s);
+  BOOST_TEST(all<heartbeat>(1).size() == before);
+  machine.link_restored(1, now);
+  BOOST_TEST(all<heartbeat>(1).size() == before + 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_home_that_does_not_answer_the_hello_is_given_up) {
+  machine.link_made(0, 1, now);
+  wait(2250ms);
+  BOOST_TEST(over.empty());
+  wait(250ms);
+  BOOST_TEST(over.size() == 1u);
+}
+
+BOOST_DATA_TEST_CASE(a_welcome_that_makes_no_sense_is_not_accepted,
+                     boost::unit_test::data::xrange(7), flaw) {
+  using std::chrono::milliseconds;
+  auto bad = terms();
+  switch (flaw) {
+    case 0: bad.lease = milliseconds::max(); break;
+    case 1: bad.lease = milliseconds::min(); break;
+    case 2: bad.heartbeat = 0ms; break;
+    case 3: bad.heartbeat = milliseconds::max(); break;
+    case 4: bad.lease = 600ms; break;
+    case 5: bad.home = ""; break;
+    default: bad.home = std::string(limits::worker_name_bytes_max + 1, 'h'); break;
+  }
+  machine.link_made(0, 1, now);
+  machine.heard(1, bad, now);
+  BOOST_REQUIRE(over.size() == 1u);
+  BOOST_TEST((over[0].second == errc::protocol_mismatch));
+  BOOST_TEST(ended.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(before_the_welcome_nothing_is_done_for_a_home) {
+  machine.link_made(0, 1, now);
+  machine.heard(1, run_opened{.run = 1, .graph = "g1"}, now);
+  order(1, 1);
+  BOOST_TEST(begun.empty());
+  BOOST_TEST(status().counts.misbehaviour == 2u);
+  BOOST_TEST(events.size() == 1u); // reported once
+}
+
+BOOST_AUTO_TEST_CASE(what_only_a_worker_says_is_reported_once) {
+  work_for(0, 1);
+  machine.heard(1, hello{}, now);
+  machine.heard(1, task_outcome{.issue = 1}, now);
+  machine.heard(1, terms(), now);
+  machine.heard(1, run_opened{.run = 1, .graph = "g1"}, now);
+  BOOST_TEST(status().counts.misbehaviour == 4u);
+  BOOST_TEST(opened.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_draining_worker_refuses_gives_back_and_ends) {
+  work_for(0, 1);
+  work_for(1, 2);
+  auto group = begin_one(1, 1), plain = begin_one(2, 1);
+  machine.drain("update");
+  machine.drain("again");
+  BOOST_TEST(all<draining>(1).size() == 1u);
+  BOOST_TEST(all<draining>(2).size() == 1u);
+  BOOST_TEST(asked_back.size() == 2u);
+  order(1, 2);
+  BOOST_TEST(refused(1, 2, errc::overloaded));
+  machine.given_back(group, now);
+  BOOST_TEST(refused(1, 1, errc::overloaded));
+  BOOST_TEST(drains_ended == 0);
+  machine.finished(plain, {3}, now);
+  BOOST_TEST(all<task_outcome>(2).size() == 1u);
+  BOOST_TEST(drains_ended == 1);
+  BOOST_TEST(ended.size() == 2u);
+  BOOST_TEST(over.empty());
+  machine.link_made(0, 3, now);
+  BOOST_TEST(all<hello>(3).empty());
+  BOOST_TEST(ended.size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(an_idle_worker_drains_at_once_also_when_a_home_asks) {
+  work_for(0, 1);
+  machine.link_made(1, 2, now); // not answered yet
+  machine.heard(1, drain_request{"update"}, now);
+  BOOST_TEST(drains_ended == 1);
+  BOOST_TEST(ended.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_drain_waits_for_bodies_of_sessions_that_are_over) {
+  work_for(0, 1);
+  auto task = begin_one(1, 1);
+  wait(3s);
+  machine.drain("update");
+  BOOST_TEST(drains_ended == 0);
+  machine.gone(task, "stopped", now);
+  BOOST_TEST(drains_ended == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe::cluster

@@ -1,0 +1,123 @@
+// A dispatcher whose host writes down what it is told, and workers that say what a test makes them
+// say.
+#pragma once
+
+#include "cluster/dispatcher.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe::cluster {
+
+using namespace std::chrono_literals;
+
+inline const graph_offer research{.name = "research", .hash = std::string(32, 'a')};
+inline const graph_offer other_research{.name = "research", .hash = std::string(32, 'b')};
+
+struct dispatcher_bench : dispatcher_host {
+  std::map<link_number, std::vector<message>> sent;
+  std::vector<link_number> ended;
+  std::map<task_number, bytes> taken;
+  std::map<task_number, error> failed;
+  std::vector<std::pair<task_number, message>> passed;
+  std::vector<cluster_event> events;
+  instant now = 1000s;
+  dispatcher machine;
+  run_number run = 0;
+
+  explicit dispatcher_bench(dispatcher_options options = {}) : machine{*this, named(options), now} {
+    run = machine.open_run(research, {1, 2});
+  }
+  static dispatcher_options named(dispatcher_options o) {
+    o.incarnation = "home.1";
+    return o;
+  }
+
+  void send(link_number link, message what) override { sent[link].push_back(std::move(what)); }
+  void end_link(link_number link) override { ended.push_back(link); }
+  void take(task_number task, bytes outcome) override { taken[task] = std::move(outcome); }
+  void fail(task_number task, error why) override { failed.emplace(task, std::move(why)); }
+  void pass_on(task_number task, message what) override {
+    passed.emplace_back(task, std::move(what));
+  }
+  void report(cluster_event what) override { events.push_back(std::move(what)); }
+
+  static hello who(std::string name, std::uint32_t capacity, std::vector<std::string> labels = {}) {
+    return {.name = name,
+            .incarnation = name + ".1",
+            .labels = std::move(labels),
+            .capacity = capacity,
+            .graphs = {research}};
+  }
+  void join(link_number link, hello what) { machine.heard(link, std::move(what), now); }
+  void join(link_number link, std::string name, std::uint32_t capacity,
+            std::vector<std::string> labels = {}) {
+    join(link, who(std::move(name), capacity, std::move(labels)));
+  }
+
+  result<task_number> try_submit(on_worker where = {}, run_number of = 0, std::size_t size = 1) {
+    return machine.submit({.run = of == 0 ? run : of,
+                           .task_id = "id",
+                           .node = "work",
+                           .task = bytes(size),
+                           .where = std::move(where)},
+                          now);
+  }
+  task_number submit(on_worker where = {}, run_number of = 0) {
+    auto out = try_submit(std::move(where), of);
+    BOOST_REQUIRE(out.has_value());
+    return *out;
+  }
+  void outcome(link_number link, issue_number issue, std::uint8_t what = 9) {
+    machine.heard(link, task_outcome{.issue = issue, .outcome = {what}}, now);
+  }
+  void refuse(link_number link, issue_number issue, errc code = errc::overloaded) {
+    machine.heard(link, task_refused{.issue = issue, .code = code, .why = "so"}, now);
+  }
+  void beat(link_number link, std::uint32_t running = 0) {
+    machine.heard(link, heartbeat{.number = ++beats[link], .running = running}, now);
+  }
+  std::map<link_number, std::uint64_t> beats;
+
+  /// Time passes in ticks. Those in `alive` send heartbeats.
+  void wait(nanoseconds how_long, const std::vector<link_number>& alive = {}) {
+    for (auto end = now + how_long; now < end;) {
+      now += std::min<nanoseconds>(250ms, end - now);
+      for (auto link : alive)
+        beat(link);
+      machine.tick(now);
+    }
+  }
+
+  template <class T> std::vector<T> all(link_number link) const {
+    std::vector<T> out;
+    if (auto at = sent.find(link); at != sent.end())
+      for (const auto& m : at->second)
+        if (auto* what = std::get_if<T>(&m))
+          out.push_back(*what);
+    return out;
+  }
+  template <class T> T last(link_number link) const {
+    auto out = all<T>(link);
+    BOOST_REQUIRE(!out.empty());
+    return out.back();
+  }
+  std::size_t orders(link_number link) const { return all<task_order>(link).size(); }
+  std::size_t reported(event_kind kind) const {
+    return static_cast<std::size_t>(
+      std::count_if(events.begin(), events.end(), [kind](auto& e) { return e.kind == kind; }));
+  }
+  dispatcher_status status() const { return machine.status(now); }
+  errc failure(task_number task) const {
+    auto at = failed.find(task);
+    return at == failed.end() ? errc::ok : at->second.code();
+  }
+};
+
+} // namespace troupe::cluster

@@ -1,0 +1,249 @@
+// How workers come and go at a home: hellos, names, leases, drains.
+#include "tests/cluster/dispatcher_bench.hpp"
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+
+namespace troupe::cluster {
+
+BOOST_FIXTURE_TEST_SUITE(cluster_dispatcher_workers, dispatcher_bench)
+
+BOOST_AUTO_TEST_CASE(a_worker_that_presents_itself_is_welcome_for_a_lease) {
+  join(1, "a", 2);
+  auto yes = last<welcome>(1);
+  BOOST_TEST(yes.session == 1u);
+  BOOST_TEST(yes.home == "home.1");
+  BOOST_TEST(yes.lease.count() == 2500);
+  BOOST_TEST(yes.heartbeat.count() == 500);
+  BOOST_TEST(reported(event_kind::worker_joined) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(another_protocol_version_is_refused_with_both_versions) {
+  auto what = who("a", 2);
+  what.protocol = protocol_version + 1;
+  join(1, what);
+  auto no = last<refusal>(1);
+  BOOST_TEST((no.code == errc::protocol_mismatch));
+  BOOST_TEST(no.why.find("version 1, the worker 2") != std::string::npos);
+  BOOST_TEST((ended == std::vector<link_number>{1}));
+  BOOST_TEST(status().workers.empty());
+}
+
+BOOST_DATA_TEST_CASE(a_hello_past_a_limit_is_refused, boost::unit_test::data::xrange(16), flaw) {
+  auto good = who("a", limits::worker_capacity_max);
+  good.name = std::string(limits::worker_name_bytes_max, 'n');
+  good.labels.assign(limits::worker_labels_max, std::string(limits::worker_label_bytes_max, 'l'));
+  good.graphs.assign(limits::worker_graphs_max, research);
+  good.graphs[0].name = std::string(limits::node_name_bytes_max, 'g');
+  join(1, good);
+  BOOST_TEST(all<welcome>(1).size() == 1u);
+  auto bad = good;
+  switch (flaw) {
+    case 0: bad.name += "n"; break;
+    case 1: bad.name = ""; break;
+    case 2: bad.name = "a\nb"; break;
+    case 3: bad.incarnation = ""; break;
+    case 4: bad.incarnation = std::string(limits::worker_name_bytes_max + 1, 'i'); break;
+    case 5: bad.capacity = 0; break;
+    case 6: ++bad.capacity; break;
+    case 7: bad.labels.emplace_back("l"); break;
+    case 8: bad.labels[0] += "l"; break;
+    case 9: bad.labels[0] = ""; break;
+    case 10: bad.labels[0] = "\x1b"; break;
+    case 11: bad.graphs.push_back(research); break;
+    case 12: bad.graphs[0].name += "g"; break;
+    case 13: bad.graphs[0].hash += "0"; break;
+    case 14: bad.graphs[0].hash[0] = 'A'; break;
+    default: bad.graphs[0].hash = ""; break;
+  }
+  join(2, bad);
+  BOOST_TEST((last<refusal>(2).code == errc::invalid_value));
+  BOOST_TEST(status().workers.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(no_more_workers_than_the_limit_are_taken) {
+  for (std::size_t i = 0; i < limits::cluster_workers_max; ++i)
+    join(i + 1, "w" + std::to_string(i), 1);
+  BOOST_TEST(status().workers.size() == limits::cluster_workers_max);
+  join(5000, "one more", 1);
+  BOOST_TEST((last<refusal>(5000).code == errc::overloaded));
+}
+
+BOOST_AUTO_TEST_CASE(a_name_belongs_to_who_is_there) {
+  join(1, "a", 1);
+  auto second = who("a", 1);
+  second.incarnation = "a.2";
+  join(2, second);
+  BOOST_TEST((last<refusal>(2).code == errc::conflict));
+  submit();
+  BOOST_TEST(orders(1) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_that_was_started_again_takes_its_name_back_when_its_link_is_broken) {
+  join(1, "a", 1);
+  submit();
+  machine.link_broken(1, now);
+  auto second = who("a", 1);
+  second.incarnation = "a.2";
+  join(2, second);
+  BOOST_TEST(orders(2) == 1u);
+  BOOST_TEST(last<welcome>(2).session == 2u);
+  BOOST_TEST(reported(event_kind::worker_replaced) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_name_is_free_when_its_lease_is_over) {
+  join(1, "a", 1);
+  wait(3s);
+  auto second = who("a", 1);
+  second.incarnation = "a.2";
+  join(2, second);
+  BOOST_TEST(all<welcome>(2).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_that_presents_itself_anew_loses_its_old_session) {
+  join(1, "a", 2);
+  auto task = submit();
+  auto old = last<task_order>(1).issue;
+  join(2, "a", 2);
+  BOOST_TEST(last<task_order>(2).issue > old);
+  outcome(1, old);
+  BOOST_TEST(taken.empty());
+  BOOST_TEST(status().counts.unknown == 1u);
+  outcome(2, last<task_order>(2).issue);
+  BOOST_TEST(taken.count(task) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_silent_worker_is_lost_after_the_lease_and_within_three_seconds) {
+  join(1, "a", 1);
+  join(2, "b", 1);
+  submit();
+  wait(2250ms, {2});
+  BOOST_TEST(status().workers.size() == 2u);
+  wait(750ms, {2});
+  BOOST_TEST(status().workers.size() == 1u);
+  BOOST_TEST(reported(event_kind::worker_lost) == 1u);
+  BOOST_TEST((last<refusal>(1).code == errc::worker_lost));
+  BOOST_TEST(orders(2) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(anything_that_is_heard_keeps_a_worker) {
+  join(1, "a", 1);
+  auto task = submit();
+  auto issue = last<task_order>(1).issue;
+  for (int i = 0; i < 100; ++i) {
+    wait(1s);
+    machine.heard(1, task_sign{issue}, now);
+  }
+  BOOST_TEST(orders(1) == 1u); // fifteen minutes or two: it is handed out once
+  outcome(1, issue);
+  BOOST_TEST(taken.count(task) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_home_that_stood_still_gives_everybody_another_chance) {
+  join(1, "a", 1);
+  wait(1s, {1});
+  now += 1h;
+  machine.tick(now);
+  BOOST_TEST(status().workers.size() == 1u);
+  wait(10s, {1});
+  BOOST_TEST(status().workers.size() == 1u);
+  now += 1h;
+  wait(4s); // and who is really gone is still found out
+  BOOST_TEST(status().workers.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_link_that_comes_back_within_the_lease_keeps_the_session) {
+  join(1, "a", 1);
+  auto task = submit();
+  machine.link_broken(1, now);
+  wait(2s);
+  machine.link_restored(1, now);
+  outcome(1, last<task_order>(1).issue);
+  BOOST_TEST(taken.count(task) == 1u);
+  BOOST_TEST(status().workers.at(0).session == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_out_of_reach_gets_no_tasks_until_it_is_back) {
+  join(1, "a", 2);
+  machine.link_broken(1, now);
+  submit();
+  BOOST_TEST(orders(1) == 0u);
+  machine.link_restored(1, now);
+  BOOST_TEST(orders(1) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_heartbeat_is_answered_at_once) {
+  join(1, "a", 1);
+  machine.heard(1, heartbeat{.number = 7}, now);
+  BOOST_TEST(last<heartbeat>(1).answers == 7u);
+  auto number = last<heartbeat>(1).number;
+  now += 520ms;
+  machine.heard(1, heartbeat{.number = 8, .answers = number, .running = 5, .held = 500ms}, now);
+  BOOST_TEST((status().workers.at(0).times.last() == 20ms));
+  BOOST_TEST(status().workers.at(0).foreign == 5u);
+}
+
+BOOST_AUTO_TEST_CASE(a_draining_worker_gets_nothing_more_and_its_tasks_go_on) {
+  join(1, "a", 3);
+  auto task = submit();
+  machine.heard(1, draining{"update"}, now);
+  join(2, "b", 1);
+  submit();
+  BOOST_TEST(orders(1) == 1u);
+  BOOST_TEST(orders(2) == 1u);
+  outcome(1, last<task_order>(1).issue);
+  BOOST_TEST(taken.count(task) == 1u);
+  machine.link_broken(1, now);
+  BOOST_TEST(reported(event_kind::worker_left) == 1u);
+  BOOST_TEST(reported(event_kind::worker_lost) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_task_that_is_given_back_goes_elsewhere_and_counts_as_no_loss) {
+  join(1, "a", 1);
+  auto task = submit();
+  auto first = last<task_order>(1).issue;
+  join(2, "b", 1);
+  machine.heard(1, draining{"update"}, now);
+  refuse(1, first);
+  auto again = last<task_order>(2);
+  BOOST_TEST(again.task_id == "id");
+  BOOST_TEST(again.issue > first);
+  BOOST_TEST(status().counts.reissued == 0u);
+  outcome(2, again.issue);
+  BOOST_TEST(taken.count(task) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(another_version_of_a_graph_is_refused_for_that_graph_alone_and_said_once) {
+  auto run_b = machine.open_run({.name = "b", .hash = std::string(32, 'c')}, {});
+  submit(on_worker{.missing = no_worker::wait});
+  submit(on_worker{.label = "gpu", .missing = no_worker::wait});
+  submit(on_worker{.missing = no_worker::wait}, run_b);
+  auto what = who("a", 4, {"gpu"});
+  what.graphs = {other_research, {.name = "b", .hash = std::string(32, 'c')}};
+  join(1, what);
+  BOOST_TEST(orders(1) == 1u);
+  BOOST_TEST(last<task_order>(1).run == run_b);
+  BOOST_TEST(reported(event_kind::graph_refused) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_said_on_a_link_without_a_session_is_dropped) {
+  machine.heard(9, task_outcome{.issue = 1}, now);
+  machine.heard(9, heartbeat{.number = 1}, now);
+  machine.link_broken(9, now);
+  machine.link_restored(9, now);
+  BOOST_TEST(status().counts.unknown == 2u);
+  BOOST_TEST(sent.empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_only_a_home_says_is_reported_once) {
+  join(1, "a", 1);
+  machine.heard(1, welcome{}, now);
+  machine.heard(1, who("a", 1), now);
+  machine.heard(1, task_order{}, now);
+  BOOST_TEST(reported(event_kind::misbehaviour) == 1u);
+  BOOST_TEST(status().counts.misbehaviour == 3u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe::cluster
