@@ -23,10 +23,10 @@ std::vector<message> samples() {
   return {hello{1, "w1", "i7", {"gpu", "eu"}, 8, {{"digest", std::string(32, 'a')}, {"x", "b"}}},
           welcome{7, "h1", std::chrono::milliseconds{3000}, std::chrono::milliseconds{500}},
           refusal{errc::unknown_graph, "no"},
-          heartbeat{9, 8, 2},
+          heartbeat{9, 8, 2, std::chrono::microseconds{700}},
           run_opened{3, "abc", {1, 2}},
           run_closed{3},
-          task_order{5, 3, "id", "node", {1, 2, 3}},
+          task_order{5, 3, "id", "node", {1, 2, 3}, true},
           task_stop{5},
           task_outcome{5, {4}},
           task_refused{5, errc::overloaded, "full"},
@@ -34,13 +34,14 @@ std::vector<message> samples() {
           save_answer{5, 1, failure},
           call_order{5, 2, {8}},
           call_answer{5, 2, std::nullopt, {9}},
-          task_part{5, {10}},
+          task_part{5, {10}, true},
           part_credit{5, 100},
           task_sign{5},
           draining{"going"},
           status_request{},
           drain_request{"please"},
-          status_reply{"{}"}};
+          status_reply{"{}"},
+          task_drain{5, "going"}};
 }
 
 result<std::vector<message>> read_all(const bytes& frame) {
@@ -144,12 +145,15 @@ BOOST_AUTO_TEST_CASE(fields_come_back_in_their_places) {
   BOOST_TEST(order.task_id == "id");
   BOOST_TEST(order.node == "node");
   BOOST_TEST((order.task == bytes{1, 2, 3}));
+  BOOST_TEST(order.again);
+  BOOST_TEST(through(std::get<heartbeat>(samples()[3])).held.count() == 700);
+  BOOST_TEST(through(std::get<task_part>(samples()[14])).from_body);
   BOOST_TEST(through(std::get<save_order>(samples()[10])).durable);
 }
 
 BOOST_AUTO_TEST_CASE(a_message_is_an_array_of_its_kind_and_fields) {
   auto frame = encode_frame(task_order{300, 1, "t", "n", {9}}).value();
-  bytes expected{0x91, 0x96, 6, 0xcd, 1, 44, 1, 0xa1, 't', 0xa1, 'n', 0xc4, 1, 9};
+  bytes expected{0x91, 0x97, 6, 0xcd, 1, 44, 1, 0xa1, 't', 0xa1, 'n', 0xc4, 1, 9, 0xc2};
   BOOST_TEST(frame == expected, boost::test_tools::per_element());
 }
 
@@ -247,7 +251,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   says(refused({0xc0}), errc::protocol_mismatch, {"no array"});
   says(refused({0x91, 0x90}), errc::protocol_mismatch, {"a message", "kind"});
   says(refused({0x90, 0x90}), errc::protocol_mismatch, {"behind"});
-  says(refused(one_message(21, 0).out), errc::protocol_mismatch, {"unknown kind, 21"});
+  says(refused(one_message(22, 0).out), errc::protocol_mismatch, {"unknown kind, 22"});
   says(refused(one_message(7, 0).out), errc::protocol_mismatch,
        {"task_stop", "0 fields instead of 1"});
   says(refused(one_message(7, 2).number(1).number(2).out), errc::protocol_mismatch,
@@ -379,8 +383,8 @@ BOOST_AUTO_TEST_CASE(every_limit_holds_when_read) {
     {"welcome.home", one_message(1, 4).number(1).text(name).out},
     {"welcome.lease", one_message(1, 4).number(1).text("h").number(lease).out},
     {"run_opened.graph", one_message(4, 3).number(1).text(name).out},
-    {"task_order.task_id", one_message(6, 5).number(1).number(1).text(name).out},
-    {"task_order.node", one_message(6, 5).number(1).number(1).text("t").text(node).out},
+    {"task_order.task_id", one_message(6, 6).number(1).number(1).text(name).out},
+    {"task_order.node", one_message(6, 6).number(1).number(1).text("t").text(node).out},
     {"status_reply.json",
      one_message(20, 1).text(std::string(most::cluster_status_bytes_max + 1, 'x')).out},
   };
