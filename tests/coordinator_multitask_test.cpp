@@ -311,6 +311,15 @@ BOOST_DATA_TEST_CASE(an_answer_that_was_given_is_undone_also_in_a_nested_graph,
   BOOST_TEST(to_json(done.output["log"]).find("me\"") == std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_run_that_an_update_took_the_thread_from_is_not_undone) {
+  busy b;
+  auto first = b.begin();
+  b.runs.update_state({.thread_id = "t"}, says("updated"));
+  BOOST_TEST((roll_back(b.runs) == errc::conflict));
+  BOOST_TEST((code_of(first.get()) == errc::cancelled));
+  BOOST_TEST(b.log_of() == words({"0", "a", "updated"}));
+}
+
 BOOST_AUTO_TEST_CASE(a_saver_that_can_undo_nothing_says_so_and_the_thread_goes_on) {
   busy b{{.saver = std::make_shared<forwarding_saver>(make_memory_saver())}};
   auto first = b.begin();

@@ -48,7 +48,8 @@ enum class multitask_strategy : std::uint8_t {
   reject,    ///< it is refused with `conflict`, nothing is read or stored
   enqueue,   ///< it waits for its turn, first come first served
   interrupt, ///< the other one is cancelled, what it stored stays; then it begins, before the queue
-  rollback,  ///< likewise, and first the thread becomes what it was before the other one began
+  rollback,  ///< likewise, and first the thread becomes what it was before the other one began;
+             ///< `conflict` if that was taken over meanwhile, also by an update from outside
 };
 
 /// What a stream carries.
