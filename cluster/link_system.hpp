@@ -33,9 +33,7 @@ result<std::unique_ptr<caf::actor_system_config>> make_link_config(const link_op
 /// Makes `door` what others reach at a port; gives the port, e.g. when 0 was asked for.
 /// Shape:  `address` is one of this host's; empty for all of them.
 /// Blocks: until the socket is there.
-/// Errors: invalid_config when the port can't be opened, or a plain system would be reached by
-/// other
-///         hosts.
+/// Errors: invalid_config when the port can't be opened, or other hosts could reach a plain system.
 result<std::uint16_t> open_door(caf::actor_system& system, const caf::actor& door,
                                 const std::string& address, std::uint16_t port);
 

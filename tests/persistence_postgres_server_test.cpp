@@ -145,14 +145,15 @@ void postgres_server::start() {
 
 void postgres_server::stop() {
   auto& s = *state_;
+  if (s.server.pid > 0) {
+    kill(s.server.pid, SIGQUIT);
+    waitpid(s.server.pid, nullptr, 0);
+    s.drain.join();
+    close(s.server.output);
+    s.server = {};
+  }
+  // Only now: what run() holds must not be let go before those that wait for it are dead.
   PQfinish(std::exchange(s.beside, nullptr));
-  if (s.server.pid <= 0)
-    return;
-  kill(s.server.pid, SIGQUIT);
-  waitpid(s.server.pid, nullptr, 0);
-  s.drain.join();
-  close(s.server.output);
-  s.server = {};
 }
 
 std::string postgres_server::conninfo(const std::string& user, const std::string& db) const {
