@@ -190,21 +190,21 @@ void placed_task::sign() {
 // it has to wait, too.
 void placed_task::in_order(job what, bool may_block) {
   {
-    std::lock_guard lock{mutex_};
+    std::unique_lock lock{mutex_};
     if (ended())
       return;
-    if (working_ || may_block) {
-      jobs_.push_back(std::move(what));
-      if (std::exchange(working_, true))
-        return;
-      if (services_.pool.submit([self = shared_from_this()] { self->run_jobs(); }))
-        return;
-      jobs_.clear();
-      working_ = false;
+    if (!working_ && !may_block) {
+      lock.unlock();
+      return what();
     }
+    jobs_.push_back(std::move(what));
+    if (std::exchange(working_, true))
+      return;
+    if (services_.pool.submit([self = shared_from_this()] { self->run_jobs(); }))
+      return;
+    jobs_.clear();
+    working_ = false;
   }
-  if (what)
-    return what();
   fail({errc::overloaded, "node `" + task_->node->name
                             + "`: show what it streams: the blocking lane takes no more jobs "
                               "(blocking_queue_max), or the runtime is stopping"});
