@@ -50,9 +50,12 @@ public:
       caf::anon_send(home_, place_task{placed, std::move(*content)});
     else
       placed->fail(content.error());
-    return [home_actor = home_, placed] {
-      placed->give_up();
-      caf::anon_send(home_actor, forget_task{placed});
+    // The task keeps this call, and the placed task the task: not one another.
+    return [home_actor = home_, weak = std::weak_ptr{placed}] {
+      if (auto placed = weak.lock()) {
+        placed->give_up();
+        caf::anon_send(home_actor, forget_task{placed});
+      }
     };
   }
 

@@ -89,7 +89,7 @@ public:
     auto encoded = placed->encode();
     if (!facts || !encoded) {
       placed->fail(facts ? encoded.error() : facts.error());
-      return [placed] { placed->give_up(); };
+      return {};
     }
     std::unique_lock lock{mutex_};
     auto issue = ++issues_;
@@ -106,8 +106,9 @@ public:
       if (!begun)
         placed->fail(begun.error());
     });
-    return [this, issue, placed] {
-      placed->give_up();
+    return [this, issue, weak = std::weak_ptr{placed}] {
+      if (auto there = weak.lock())
+        there->give_up();
       line_.post([this, issue] { guests_->stop(issue); });
     };
   }
