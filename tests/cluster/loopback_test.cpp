@@ -132,27 +132,27 @@ BOOST_FIXTURE_TEST_CASE(retries_are_counted_at_home, fixture) {
 
 BOOST_FIXTURE_TEST_CASE(a_placed_body_that_runs_out_of_time_is_given_up_and_told_so, fixture) {
   state_graph<> g{numbers};
-  gate held;
-  std::atomic<bool> told = false;
+  auto held = std::make_shared<gate>(); // the body goes on behind the test
+  auto told = std::make_shared<std::atomic<bool>>(false);
   auto options = elsewhere();
   options.lane = lane::blocking;
   options.timeout = 20ms;
   g.add_node(
     "far",
-    [&](context& ctx) {
+    [held, told](context& ctx) {
       while (!ctx.stop_requested())
         std::this_thread::yield();
-      told = true;
-      held.pass();
+      *told = true;
+      held->pass();
     },
     options);
   g.add_edge(START, "far");
   auto how = rt.load(g.compile()).try_invoke(value{{"x", 1}}, {.thread_id = "t"});
   BOOST_TEST_REQUIRE(!how);
   BOOST_TEST((how.error().code() == errc::node_timeout));
-  held.wait_for(1);
-  held.open();
-  BOOST_TEST(told);
+  held->wait_for(1);
+  held->open();
+  BOOST_TEST(*told);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_question_of_a_placed_body_waits_and_takes_its_answer, fixture) {
