@@ -244,7 +244,7 @@ result<std::vector<stored_write>> read_writes(std::string_view payload,
     write.channel = static_cast<std::uint32_t>(channel);
     writes.push_back(write);
   }
-  if (!in.finished())
+  if (writes.empty() || !in.finished())
     return damaged(record_kind::writes);
   return writes;
 }

@@ -219,6 +219,14 @@ BOOST_AUTO_TEST_CASE(the_path_of_a_node_is_a_name_and_other_paths_are_not) {
   require_error(read_writes(payload, {}), errc::checkpoint_corrupt);
 }
 
+BOOST_AUTO_TEST_CASE(a_writes_record_without_a_write_is_damage) {
+  const std::vector<std::string_view> names{"a channel"};
+  std::string payload;
+  append_writes({}, nullptr, payload);
+  require_error(read_writes(payload, names), errc::checkpoint_corrupt);
+  require_error(read_writes(std::string_view{"\x01\x01p\x00", 4}, names), errc::checkpoint_corrupt);
+}
+
 BOOST_AUTO_TEST_CASE(name_batches_load_in_order_only) {
   name_table writer;
   std::string first;

@@ -3,36 +3,37 @@
 
 #include <sanitizer/allocator_interface.h>
 
-#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 namespace {
 
-// What is alive of what a target allocated. Nothing read may take more than a small multiple of
-// its bytes; a value takes 16 bytes and in msgpack one, and buffers double.
+// What is alive of what a target allocated, on its own thread: libFuzzer has others. Nothing read
+// may take more than a small multiple of its bytes; a value takes 16 bytes and in msgpack one, and
+// buffers double.
 constexpr std::size_t memory_floor_bytes = 256 << 10;
 constexpr std::size_t memory_factor = 256;
-std::atomic<std::size_t> allowed_bytes = 0; // 0: not in a target
-std::atomic<std::size_t> used_bytes = 0;
+thread_local std::size_t allowed_bytes = 0; // 0: not in a target
+thread_local std::size_t used_bytes = 0;
 
 void on_malloc(const volatile void* p, std::size_t size) {
-  auto allowed = allowed_bytes.load(std::memory_order_relaxed);
-  if (allowed == 0 || p == nullptr)
+  if (allowed_bytes == 0 || p == nullptr)
     return;
-  if (used_bytes.fetch_add(size, std::memory_order_relaxed) + size > allowed) {
-    allowed_bytes = 0;
-    std::fprintf(stderr, "broken: more than %zu bytes are in use\n", allowed);
+  used_bytes += size;
+  if (used_bytes > allowed_bytes) {
+    std::fprintf(stderr, "broken: more than %zu bytes are in use\n",
+                 std::exchange(allowed_bytes, 0));
     std::abort();
   }
 }
 
 void on_free(const volatile void* p) {
-  if (allowed_bytes.load(std::memory_order_relaxed) != 0 && p != nullptr)
-    used_bytes.fetch_sub(__sanitizer_get_allocated_size(p), std::memory_order_relaxed);
+  if (allowed_bytes != 0 && p != nullptr)
+    used_bytes -= __sanitizer_get_allocated_size(p);
 }
 
 // The corpus is the one argument that is a folder.
