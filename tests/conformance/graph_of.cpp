@@ -89,7 +89,7 @@ private:
     for (const auto& sequence : member("sequences"))
       for (const auto& node : sequence)
         for (const auto& known : nodes)
-          if (known.first == node)
+          if (known.first == node.get_ref<const std::string&>())
             sequences.push_back(known);
     std::erase_if(nodes, [&](const auto& node) {
       return std::find(sequences.begin(), sequences.end(), node) != sequences.end();
