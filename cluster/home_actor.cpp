@@ -17,7 +17,7 @@ home_actor::home_actor(caf::actor_config& cfg, dispatcher_options options, worke
   : caf::event_based_actor(cfg),
     file_{std::move(more)},
     workers_{std::move(workers)},
-    hub_{*this, *this},
+    hub_{*this, *this, std::max<nanoseconds>(limits::link_quiet_max, options.terms.lease)},
     dispatcher_{*this, options, now()},
     tick_every_{tick_interval(options.terms)} {}
 

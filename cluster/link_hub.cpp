@@ -67,7 +67,34 @@ std::string to_text(const endpoint& at) {
   return (six ? "[" + at.host + "]" : at.host) + ":" + std::to_string(at.port);
 }
 
-link_hub::link_hub(caf::event_based_actor& self, link_user& user) : self_{self}, user_{user} {}
+dial_fn dial_with(caf::event_based_actor& self) {
+  return [&self](const endpoint& to, std::function<void(const result<caf::actor>&)> then) {
+    auto dialer = link_dialer(self.system(), to.host);
+    if (!dialer)
+      return then(dialer.error());
+    self
+      .request(*dialer, limits::link_dial_timeout, caf::connect_atom_v, std::string{to.host},
+               to.port)
+      .then(
+        [to, then](caf::node_id&, caf::strong_actor_ptr& peer, std::set<std::string>&) {
+          if (peer)
+            then(caf::actor_cast<caf::actor>(peer));
+          else
+            then(error{errc::protocol_mismatch, "link to " + to_text(to) + ": it is no troupe"});
+        },
+        [&self, to, then](caf::error& why) {
+          then(
+            error{errc::worker_lost, "link to " + to_text(to) + ": " + self.system().render(why)});
+        });
+  };
+}
+
+link_hub::link_hub(caf::event_based_actor& self, link_user& user, nanoseconds quiet_max,
+                   dial_fn dial)
+  : self_{self},
+    user_{user},
+    quiet_max_{quiet_max},
+    dial_{std::move(dial)} {}
 
 instant link_hub::now() {
   return std::chrono::steady_clock::now().time_since_epoch();
@@ -76,7 +103,9 @@ instant link_hub::now() {
 // -- who is to be reached
 
 void link_hub::keep(const endpoint& to) {
-  if (places_.try_emplace(to).second)
+  auto [at, is_new] = places_.try_emplace(to);
+  at->second.kept = true;
+  if (is_new)
     dial(to);
 }
 
@@ -84,39 +113,29 @@ void link_hub::forget(const endpoint& to) {
   auto at = places_.find(to);
   if (at == places_.end())
     return;
-  auto link = at->second.link;
-  places_.erase(at);
-  if (auto l = links_.find(link); l != links_.end())
-    l->second->to.reset();
+  at->second.kept = false;
+  if (at->second.link == 0)
+    places_.erase(at);
 }
 
 std::vector<endpoint> link_hub::kept() const {
   std::vector<endpoint> out;
   for (const auto& [to, at] : places_)
-    out.push_back(to);
+    if (at.kept)
+      out.push_back(to);
   return out;
 }
 
+link_hub::place* link_hub::place_of(const live& l) {
+  if (!l.to)
+    return nullptr;
+  auto at = places_.find(*l.to);
+  return at != places_.end() && at->second.kept ? &at->second : nullptr;
+}
+
 void link_hub::dial(const endpoint& to) {
-  auto& at = places_.at(to);
-  at.dialling = true;
-  auto dialer = link_dialer(self_.system(), to.host);
-  if (!dialer)
-    return dialled(to, dialer.error());
-  self_
-    .request(*dialer, limits::link_dial_timeout, caf::connect_atom_v, std::string{to.host}, to.port)
-    .then(
-      [this, to](caf::node_id&, caf::strong_actor_ptr& peer, std::set<std::string>&) {
-        if (peer)
-          dialled(to, caf::actor_cast<caf::actor>(peer));
-        else
-          dialled(to,
-                  error{errc::protocol_mismatch, "link to " + to_text(to) + ": it is no troupe"});
-      },
-      [this, to](caf::error& why) {
-        dialled(to, error{errc::worker_lost,
-                          "link to " + to_text(to) + ": " + self_.system().render(why)});
-      });
+  places_.at(to).dialling = true;
+  dial_(to, [this, to](const result<caf::actor>& peer) { dialled(to, peer); });
 }
 
 void link_hub::dialled(const endpoint& to, const result<caf::actor>& peer) {
@@ -185,7 +204,8 @@ void link_hub::attach(live& l, const caf::actor& peer) {
     self_.monitor(peer);
   l.peer = peer;
   l.up = true;
-  l.opens_until = now() + limits::link_dial_timeout;
+  l.heard = now();
+  l.opens_until = l.heard + limits::link_dial_timeout;
   dirty_.push_back(l.number);
 }
 
@@ -208,6 +228,7 @@ void link_hub::took(packet what, const caf::actor& from) {
     return;
   }
   auto l = found->second;
+  l->heard = now();
   if (what.kind == unknown_stream)
     return lose(l, {errc::worker_lost, "link: the other side has begun anew"});
   bool newer = what.link > l->over.link();
@@ -219,9 +240,8 @@ void link_hub::took(packet what, const caf::actor& from) {
   dirty_.push_back(l->number);
   if (l->over.is_open() && !l->was_open) {
     l->was_open = true;
-    if (l->to)
-      if (auto at = places_.find(*l->to); at != places_.end())
-        at->second.pause = {};
+    if (auto* at = place_of(*l))
+      at->pause = {};
   } else if (l->over.is_open() && newer) {
     user_.link_restored(l->number);
   }
@@ -239,9 +259,8 @@ void link_hub::lost(const caf::down_msg& who) {
   for (auto& [number, l] : links_)
     if (l->peer && l->peer.address() == who.source) {
       detach(*l);
-      if (l->to)
-        if (auto at = places_.find(*l->to); at != places_.end())
-          retry(at->second, {});
+      if (auto* at = place_of(*l))
+        retry(*at, {});
     }
 }
 
@@ -258,11 +277,11 @@ void link_hub::drop(live& l, nanoseconds pause) {
     self_.demonitor(l.peer);
   streams_.erase(l.over.number());
   links_.erase(l.number);
-  if (!l.to)
-    return;
-  if (auto at = places_.find(*l.to); at != places_.end() && at->second.link == l.number) {
-    at->second.link = 0;
-    retry(at->second, pause);
+  if (auto* at = place_of(l)) {
+    at->link = 0;
+    retry(*at, pause);
+  } else if (l.to) {
+    places_.erase(*l.to);
   }
 }
 
@@ -277,16 +296,20 @@ void link_hub::end(link_number link, nanoseconds pause) {
 }
 
 void link_hub::tick(instant now) {
-  std::vector<live_ptr> silent;
+  std::vector<live_ptr> silent, quiet;
   for (auto& [number, l] : links_)
     if (l->up && !l->over.is_open() && now > l->opens_until)
       silent.push_back(l);
+    else if (!place_of(*l) && now > l->heard + quiet_max_)
+      quiet.push_back(l);
   for (auto& l : silent)
     lose(l, {errc::worker_lost, "link: the other side does not answer"});
+  for (auto& l : quiet)
+    drop(*l, {});
   for (auto& [to, at] : places_) {
     auto l = links_.find(at.link);
     bool up = l != links_.end() && l->second->up;
-    if (!up && !at.dialling && now >= at.due)
+    if (at.kept && !up && !at.dialling && now >= at.due)
       dial(to);
   }
 }

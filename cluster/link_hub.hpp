@@ -9,6 +9,7 @@
 #include <caf/event_based_actor.hpp>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -39,15 +40,26 @@ public:
   virtual void heard(link_number link, message what) = 0;
   virtual void link_broken(link_number link) = 0;
   virtual void link_restored(link_number link) = 0;
-  /// It can't go on: nothing more is heard or sent. Not called for one that end() ended.
+  /// It can't go on: nothing more is heard or sent. Not called for one that end() ended, nor for
+  /// an accepted one that was quiet for too long.
   virtual void link_lost(link_number link, const error& why) = 0;
 };
 
+/// How a hub reaches a peer: it is told the actor there, once, in a turn of the hub's actor.
+using dial_fn =
+  std::function<void(const endpoint&, std::function<void(const result<caf::actor>&)>)>;
+dial_fn dial_with(caf::event_based_actor& self);
+
 class link_hub {
 public:
-  link_hub(caf::event_based_actor& self, link_user& user);
+  /// A link that was accepted, and on which nothing came for `quiet_max`, is dropped: its dialer
+  /// does not come back.
+  link_hub(caf::event_based_actor& self, link_user& user, nanoseconds quiet_max, dial_fn dial);
+  link_hub(caf::event_based_actor& self, link_user& user,
+           nanoseconds quiet_max = limits::link_quiet_max)
+    : link_hub{self, user, quiet_max, dial_with(self)} {}
 
-  /// Keeps a link to this peer, or stops doing so.
+  /// Keeps a link to this peer, or stops doing so: one that is there stays until it breaks.
   void keep(const endpoint& to);
   void forget(const endpoint& to);
   std::vector<endpoint> kept() const;
@@ -59,11 +71,12 @@ public:
   // -- what the actor hands on
   void took(packet what, const caf::actor& from);
   void lost(const caf::down_msg& who);
-  void dialled(const endpoint& to, const result<caf::actor>& peer);
   /// Dials what is due, ends streams whose peer does not answer.
   void tick(instant now);
   /// Sends what was queued: at the end of each turn.
   void flush();
+
+  std::size_t links() const noexcept { return links_.size(); }
 
 private:
   struct live {
@@ -78,9 +91,11 @@ private:
     bool ending = false;
     bool was_open = false;  // it is no news then that it is
     instant opens_until{0}; // else the peer does not know the stream
+    instant heard{0};       // when something came
   };
   struct place {
     link_number link = 0; // 0: none
+    bool kept = true;     // else it is forgotten with its link, unless it is to be kept again
     bool dialling = false;
     nanoseconds pause{0};
     instant due{0};
@@ -97,10 +112,14 @@ private:
   void pump(live& l);
   bool write(live& l, std::size_t lane);
   void retry(place& at, nanoseconds least);
+  place* place_of(const live& l); // that is kept; null: nobody dials again
   void dial(const endpoint& to);
+  void dialled(const endpoint& to, const result<caf::actor>& peer);
 
   caf::event_based_actor& self_;
   link_user& user_;
+  nanoseconds quiet_max_;
+  dial_fn dial_;
   std::mt19937_64 random_{std::random_device{}()};
   link_number last_ = 0;
   std::map<endpoint, place> places_;

@@ -11,7 +11,7 @@ namespace troupe::cluster {
 worker_actor::worker_actor(caf::actor_config& cfg, worker_setup setup)
   : caf::event_based_actor(cfg),
     setup_{std::move(setup)},
-    hub_{*this, *this},
+    hub_{*this, *this, limits::worker_lease_max}, // the desk ends those of homes that are silent
     desk_{*this, setup_.desk} {}
 
 instant worker_actor::now() {

@@ -60,6 +60,7 @@ class WorkerTest(unittest.TestCase):
         status = json_lines(done.stdout)[0]["status"]
         self.assertEqual([status[k] for k in ["kind", "name", "labels", "capacity", "running"]],
                          ["worker", "one", ["gpu"], 3, 0])
+        self.assertEqual(status["homes"], [])  # who asks is none
         table = run([TROUPE, "cluster", "status", "--plain", at]).stdout.splitlines()
         self.assertRegex(table[1], rf"^{at} +one +gpu +0/3 ")
 
