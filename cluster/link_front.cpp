@@ -39,6 +39,13 @@ result<std::uint16_t> open_front(link_front& front, const caf::actor& door, cons
   return open_door(*front.system, door, where->host, where->port);
 }
 
+result<void> may_reach(const link_front& front, const std::vector<endpoint>& peers) {
+  for (const auto& peer : peers)
+    if (auto dialer = link_dialer(*front.system, peer.host); !dialer)
+      return dialer.error();
+  return {};
+}
+
 result<std::vector<endpoint>> to_endpoints(const std::vector<std::string>& texts) {
   std::vector<endpoint> out;
   for (const auto& text : texts) {

@@ -29,6 +29,10 @@ result<link_front> make_front(const std::optional<link_certificates>& tls, bool 
 /// Errors: invalid_config.
 result<std::uint16_t> open_front(link_front& front, const caf::actor& door, const std::string& at);
 
+/// Whether links to these peers can be made at all.
+/// Errors: invalid_config for plain links to another host.
+result<void> may_reach(const link_front& front, const std::vector<endpoint>& peers);
+
 /// Errors: invalid_config for one that is none.
 result<std::vector<endpoint>> to_endpoints(const std::vector<std::string>& texts);
 

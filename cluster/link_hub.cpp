@@ -1,13 +1,13 @@
 // The links of an actor to its peers.
 #include "cluster/link_hub.hpp"
 
+#include "actors/log.hpp"
 #include "cluster/link_system.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/atom.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace troupe::cluster {
 
@@ -45,56 +45,38 @@ std::size_t payload(const message& m) {
 
 } // namespace
 
-result<endpoint> to_endpoint(const std::string& text) {
-  error wrong{errc::invalid_config, "read the address `" + text + "`: HOST:PORT is expected"};
-  auto colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0)
-    return wrong;
-  endpoint out;
-  out.host = text.substr(0, colon);
-  if (out.host.front() == '[' && out.host.back() == ']')
-    out.host = out.host.substr(1, out.host.size() - 2);
-  const auto* end = text.data() + text.size();
-  auto [rest, failure] = std::from_chars(text.data() + colon + 1, end, out.port);
-  if (failure != std::errc{} || rest != end || out.host.empty()
-      || out.host.size() > limits::cluster_host_bytes_max)
-    return wrong;
-  return out;
+void link_user::not_reached(const endpoint& to, const error& why) {
+  log_info("cluster: link to " + to_text(to) + ": " + why.message());
 }
 
-std::string to_text(const endpoint& at) {
-  bool six = at.host.find(':') != std::string::npos;
-  return (six ? "[" + at.host + "]" : at.host) + ":" + std::to_string(at.port);
-}
-
-dial_fn dial_with(caf::event_based_actor& self) {
-  return [&self](const endpoint& to, std::function<void(const result<caf::actor>&)> then) {
+link_ways ways_of(caf::event_based_actor& self) {
+  auto dial = [&self](const endpoint& to, link_ways::then_fn then) {
     auto dialer = link_dialer(self.system(), to.host);
     if (!dialer)
       return then(dialer.error());
-    self
-      .request(*dialer, limits::link_dial_timeout, caf::connect_atom_v, std::string{to.host},
-               to.port)
+    constexpr auto patience = limits::link_dial_timeout + limits::cluster_handshake_timeout;
+    self.request(*dialer, patience, caf::connect_atom_v, std::string{to.host}, to.port)
       .then(
-        [to, then](caf::node_id&, caf::strong_actor_ptr& peer, std::set<std::string>&) {
+        [then](caf::node_id&, caf::strong_actor_ptr& peer, std::set<std::string>&) {
           if (peer)
             then(caf::actor_cast<caf::actor>(peer));
           else
-            then(error{errc::protocol_mismatch, "link to " + to_text(to) + ": it is no troupe"});
+            then(error{errc::protocol_mismatch, "it is no troupe"});
         },
-        [&self, to, then](caf::error& why) {
-          then(
-            error{errc::worker_lost, "link to " + to_text(to) + ": " + self.system().render(why)});
+        [&self, then](caf::error& why) {
+          then(error{errc::worker_lost, why_of(self.system(), why)});
         });
   };
+  return {.dial = dial};
 }
 
 link_hub::link_hub(caf::event_based_actor& self, link_user& user, nanoseconds quiet_max,
-                   dial_fn dial)
+                   link_ways ways)
   : self_{self},
     user_{user},
     quiet_max_{quiet_max},
-    dial_{std::move(dial)} {}
+    ways_{std::move(ways)},
+    lookup_{ways_.addresses} {}
 
 instant link_hub::now() {
   return std::chrono::steady_clock::now().time_since_epoch();
@@ -102,28 +84,31 @@ instant link_hub::now() {
 
 // -- who is to be reached
 
-void link_hub::keep(const endpoint& to) {
-  auto [at, is_new] = places_.try_emplace(to);
-  at->second.kept = true;
-  if (is_new)
-    dial(to);
+void link_hub::keep(const endpoint& peer) {
+  names_.keep(peer);
+  look_up_names(now());
+  follow_names();
 }
 
-void link_hub::forget(const endpoint& to) {
-  auto at = places_.find(to);
-  if (at == places_.end())
-    return;
-  at->second.kept = false;
-  if (at->second.link == 0)
-    places_.erase(at);
+void link_hub::forget(const endpoint& peer) {
+  names_.forget(peer);
+  follow_names();
 }
 
-std::vector<endpoint> link_hub::kept() const {
-  std::vector<endpoint> out;
-  for (const auto& [to, at] : places_)
-    if (at.kept)
-      out.push_back(to);
-  return out;
+void link_hub::look_up_names(instant now) {
+  for (auto& host : names_.due(now))
+    lookup_.ask(std::move(host));
+}
+
+void link_hub::follow_names() {
+  auto wanted = names_.wanted();
+  for (auto at = places_.begin(); at != places_.end();) {
+    at->second.kept = wanted.contains(at->first);
+    at = at->second.kept || at->second.link != 0 ? std::next(at) : places_.erase(at);
+  }
+  for (const auto& to : wanted)
+    if (places_.try_emplace(to).second)
+      dial(to);
 }
 
 link_hub::place* link_hub::place_of(const live& l) {
@@ -134,8 +119,10 @@ link_hub::place* link_hub::place_of(const live& l) {
 }
 
 void link_hub::dial(const endpoint& to) {
-  places_.at(to).dialling = true;
-  dial_(to, [this, to](const result<caf::actor>& peer) { dialled(to, peer); });
+  auto& at = places_.at(to);
+  at.dialling = true;
+  at.dialled = now();
+  ways_.dial(to, [this, to](const result<caf::actor>& peer) { dialled(to, peer); });
 }
 
 void link_hub::dialled(const endpoint& to, const result<caf::actor>& peer) {
@@ -144,19 +131,23 @@ void link_hub::dialled(const endpoint& to, const result<caf::actor>& peer) {
     return;
   auto& at = found->second;
   at.dialling = false;
-  if (!peer)
-    return retry(at, {});
-  open(at, to, *peer);
-  flush();
+  if (peer) {
+    at.failure.clear();
+    open(at, to, *peer);
+    return flush();
+  }
+  retry(at, at.dialled, {}); // the wait for a silent host is a pause, too
+  if (std::exchange(at.failure, peer.error().message()) != peer.error().message())
+    user_.not_reached(to, peer.error());
 }
 
 // Doubles from the first pause to the longest, each drawn from its upper half.
-void link_hub::retry(place& at, nanoseconds least) {
+void link_hub::retry(place& at, instant from, nanoseconds least) {
   at.pause = std::clamp<nanoseconds>(at.pause * 2, limits::link_retry_first,
                                      limits::link_retry_max);
   auto half = at.pause.count() / 2;
   std::uniform_int_distribution<std::int64_t> jitter{half, at.pause.count()};
-  at.due = now() + std::max(least, nanoseconds{jitter(random_)});
+  at.due = from + std::max(least, nanoseconds{jitter(random_)});
 }
 
 void link_hub::open(place& at, const endpoint& to, const caf::actor& peer) {
@@ -260,7 +251,7 @@ void link_hub::lost(const caf::down_msg& who) {
     if (l->peer && l->peer.address() == who.source) {
       detach(*l);
       if (auto* at = place_of(*l))
-        retry(*at, {});
+        retry(*at, now(), {});
     }
 }
 
@@ -279,7 +270,7 @@ void link_hub::drop(live& l, nanoseconds pause) {
   links_.erase(l.number);
   if (auto* at = place_of(l)) {
     at->link = 0;
-    retry(*at, pause);
+    retry(*at, now(), pause);
   } else if (l.to) {
     places_.erase(*l.to);
   }
@@ -306,6 +297,13 @@ void link_hub::tick(instant now) {
     lose(l, {errc::worker_lost, "link: the other side does not answer"});
   for (auto& l : quiet)
     drop(*l, {});
+  look_up_names(now);
+  if (auto answers = lookup_.answers(); !answers.empty()) {
+    for (const auto& answer : answers)
+      if (auto news = names_.answered(answer.host, answer.addresses, now); !news.empty())
+        log_info("cluster: " + news);
+    follow_names();
+  }
   for (auto& [to, at] : places_) {
     auto l = links_.find(at.link);
     bool up = l != links_.end() && l->second->up;

@@ -6,6 +6,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <thread>
+
 namespace troupe::cluster {
 
 namespace {
@@ -22,8 +24,12 @@ class peer : public caf::event_based_actor, public link_user {
 public:
   explicit peer(caf::actor_config& cfg)
     : caf::event_based_actor(cfg),
-      hub{*this, *this, 10s,
-          [this](const endpoint& to, auto then) { dials.emplace_back(to, std::move(then)); }} {}
+      hub{
+        *this,
+        *this,
+        10s,
+        {.dial = [this](const endpoint& to, auto then) { dials.emplace_back(to, std::move(then)); },
+         .addresses = [](const std::string&) { return names; }}} {}
   caf::behavior make_behavior() override {
     set_down_handler([this](const caf::down_msg& down) { hub.lost(down); });
     return {[this](packet& what) {
@@ -42,11 +48,16 @@ public:
   void link_broken(link_number) override {}
   void link_restored(link_number) override {}
   void link_lost(link_number, const error&) override { ++lost; }
+  void not_reached(const endpoint&, const error& why) override {
+    unreached.push_back(why.message());
+  }
 
   std::function<void()> job;
+  inline static looked_up names = std::vector<std::string>{};
   link_hub hub;
-  std::vector<std::pair<endpoint, std::function<void(const result<caf::actor>&)>>> dials;
+  std::vector<std::pair<endpoint, link_ways::then_fn>> dials;
   std::vector<link_number> made;
+  std::vector<std::string> unreached;
   int messages = 0, lost = 0;
 };
 
@@ -152,6 +163,28 @@ BOOST_AUTO_TEST_CASE(a_peer_that_is_to_be_kept_again_has_the_link_that_it_had) {
   pass(worker_handle, now());
   BOOST_TEST(worker.dials.empty());
   BOOST_TEST(worker.hub.links() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_name_is_dialled_at_each_of_its_addresses) {
+  peer::names = std::vector<std::string>{"10.0.0.7", "10.0.0.8"};
+  in(worker_handle, [](link_hub& hub) { hub.keep({"workers.internal", 7000}); });
+  BOOST_TEST(worker.dials.empty()); // nobody waited for an answer
+  for (auto end = now() + 60s; worker.dials.empty() && now() < end; std::this_thread::yield())
+    pass(worker_handle, now());
+  BOOST_TEST_REQUIRE(worker.dials.size() == 2U);
+  BOOST_TEST((worker.dials[0].first == endpoint{"10.0.0.7", 7000}));
+  BOOST_TEST((worker.dials[1].first == endpoint{"10.0.0.8", 7000}));
+}
+
+BOOST_AUTO_TEST_CASE(why_a_peer_is_not_reached_is_told_once) {
+  keep();
+  for (const auto* why : {"no route", "no route", "refused"}) {
+    auto then = worker.dials.back().second;
+    in(worker_handle, [&](link_hub&) { then(error{errc::worker_lost, why}); });
+    pass(worker_handle, now() + 5s); // dials again
+  }
+  BOOST_TEST(worker.unreached == (std::vector<std::string>{"no route", "refused"}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,6 +6,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import unittest
@@ -63,6 +64,25 @@ class WorkerTest(unittest.TestCase):
         self.assertEqual(status["homes"], [])  # who asks is none
         table = run([TROUPE, "cluster", "status", "--plain", at]).stdout.splitlines()
         self.assertRegex(table[1], rf"^{at} +one +gpu +0/3 ")
+
+    def test_a_name_is_looked_up(self):
+        _, at = self.worker("--name", "one")
+        name = at.replace("127.0.0.1", "localhost")
+        done = run(self.home("--plain", "--worker", name))
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        self.assertEqual(self.words(done.stdout), FILES * (FILES + 1) // 2)
+        self.assertIn("`localhost` is 127.0.0.1", done.stderr)
+
+    def test_a_worker_may_join_a_home_that_listens(self):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        worker = Program([TROUPE, "worker", WORD_COUNT, "--plain", "--json", "--name", "joins",
+                          "--listen", "", "--join", f"localhost:{port}"])
+        self.addCleanup(worker.__exit__)
+        done = run(self.home("--plain", "--listen", f"127.0.0.1:{port}"))
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        self.assertEqual(self.words(done.stdout), FILES * (FILES + 1) // 2)
+        self.assertIn("joins: capacity", done.stderr)
 
     def test_a_drained_worker_ends(self):
         program, at = self.worker("--name", "one")
