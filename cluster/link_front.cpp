@@ -57,6 +57,14 @@ result<std::vector<endpoint>> to_endpoints(const std::vector<std::string>& texts
   return out;
 }
 
+status_reply reply_with(const caf::actor_system& system, const value& status) {
+  auto end = certificate_end(system);
+  if (!end)
+    return {to_json(status)};
+  auto left = std::chrono::floor<std::chrono::days>(*end - std::chrono::system_clock::now());
+  return {to_json(status.with("certificate_days", value(std::int64_t{left.count()})))};
+}
+
 std::string new_incarnation() {
   std::random_device random;
   auto word = [&random] { return std::uint64_t{random()} << 32 | random(); };

@@ -4,6 +4,7 @@
 #include "cluster/link_hub.hpp"
 
 #include <troupe/cluster.hpp>
+#include <troupe/value.hpp>
 
 #include <caf/actor_system.hpp>
 
@@ -35,6 +36,9 @@ result<void> may_reach(const link_front& front, const std::vector<endpoint>& pee
 
 /// Errors: invalid_config for one that is none.
 result<std::vector<endpoint>> to_endpoints(const std::vector<std::string>& texts);
+
+/// What answers a status_request: the status, and the days that the certificate in use has left.
+status_reply reply_with(const caf::actor_system& system, const value& status);
 
 /// Random, and so another one each time a process starts.
 std::string new_incarnation();

@@ -65,6 +65,11 @@ public:
   std::set<endpoint> kept() const { return names_.kept(); }
   /// What that is by now.
   std::set<endpoint> addresses() const { return names_.wanted(); }
+  std::vector<endpoint> addresses_of(const endpoint& peer) const {
+    return names_.addresses_of(peer);
+  }
+  /// Why a peer's name has no addresses, or no new ones.
+  std::string failure_of(const endpoint& peer) const { return names_.failure(peer.host); }
 
   void send(link_number link, message what);
   /// Ends a stream, behind what was sent. A peer that is kept gets another one, after `pause`.

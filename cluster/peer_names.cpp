@@ -91,14 +91,19 @@ std::string peer_names::answered(const std::string& host, const looked_up& addre
 
 std::set<endpoint> peer_names::wanted() const {
   std::set<endpoint> out;
-  for (const auto& peer : kept_) {
-    auto name = names_.find(peer.host);
-    if (name == names_.end())
-      out.insert(peer);
-    else
-      for (const auto& address : name->second.addresses)
-        out.insert({address, peer.port});
-  }
+  for (const auto& peer : kept_)
+    for (auto& at : addresses_of(peer))
+      out.insert(std::move(at));
+  return out;
+}
+
+std::vector<endpoint> peer_names::addresses_of(const endpoint& peer) const {
+  auto name = names_.find(peer.host);
+  if (name == names_.end())
+    return {peer};
+  std::vector<endpoint> out;
+  for (const auto& address : name->second.addresses)
+    out.push_back({address, peer.port});
   return out;
 }
 

@@ -44,7 +44,9 @@ public:
 
   /// The addresses to keep a link to.
   std::set<endpoint> wanted() const;
-  /// Of those that could not be looked up last.
+  /// Those of one peer.
+  std::vector<endpoint> addresses_of(const endpoint& peer) const;
+  /// Why a name could not be looked up last; empty when it could.
   std::string failure(const std::string& host) const;
 
 private:
