@@ -149,7 +149,7 @@ public:
     auto fd = acceptor_.accepted_socket();
     caf::detail::socket_guard guard{fd};
     prepare_socket(fd);
-    auto session = tls_session::make(context_, fd, tls_session::side::acceptor);
+    auto session = tls_session::make(context_, fd, nullptr);
     if (!session)
       return false;
     auto& backend = acceptor_.backend();
@@ -216,12 +216,14 @@ private:
   using answer = caf::result<caf::node_id, caf::strong_actor_ptr, std::set<std::string>>;
   struct dialling {
     caf::response_promise promise;
+    std::string place;
     std::uint16_t port;
   };
 
   answer dial(const std::string& host, std::uint16_t port) {
     auto number = ++last_;
-    open_.emplace(number, dialling{make_response_promise(), port});
+    open_.emplace(number,
+                  dialling{make_response_promise(), host + " " + std::to_string(port), port});
     auto self = caf::actor_cast<caf::actor_addr>(this); // the thread does not keep it
     sockets_->dial(host, port, [self, number](result<std::shared_ptr<open_socket>> made) {
       auto to = caf::actor_cast<caf::actor>(self);
@@ -242,8 +244,8 @@ private:
       return promise.deliver(unreachable(done.why));
     auto fd = done.socket->fd();
     prepare_socket(fd);
-    auto flaw = std::make_shared<std::string>();
-    auto session = tls_session::make(context_, fd, tls_session::side::dialer, flaw);
+    auto to = std::make_shared<dialled_peer>(dialled_peer{of.mapped().place, {}});
+    auto session = tls_session::make(context_, fd, to);
     if (!session)
       return promise.deliver(unreachable("out of memory"));
     auto& backend = dynamic_cast<multiplexer&>(system().middleman().backend());
@@ -255,8 +257,8 @@ private:
                   std::set<std::string>& interfaces) mutable {
           promise.deliver(std::move(node), std::move(peer), std::move(interfaces));
         },
-        [promise, flaw](caf::error& why) mutable {
-          promise.deliver(flaw->empty() ? why : unreachable(*flaw));
+        [promise, to](caf::error& why) mutable {
+          promise.deliver(to->flaw.empty() ? why : unreachable(to->flaw));
         });
   }
 

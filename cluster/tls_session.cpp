@@ -233,6 +233,22 @@ std::size_t open_handshakes::end_late(time_point now) {
   return ended;
 }
 
+void dialled_sockets::replace(const std::string& place, int fd) {
+  std::lock_guard lock{mutex_};
+  auto [at, is_new] = fds_.try_emplace(place, fd);
+  if (is_new)
+    return;
+  sockaddr nobody{};
+  nobody.sa_family = AF_UNSPEC;
+  ::connect(std::exchange(at->second, fd), &nobody, sizeof nobody); // the peer hears of it at once
+}
+
+void dialled_sockets::end(const std::string& place, int fd) {
+  std::lock_guard lock{mutex_};
+  if (auto at = fds_.find(place); at != fds_.end() && at->second == fd)
+    fds_.erase(at);
+}
+
 std::string refusal_log::note(const std::string& reason, const std::string& from, time_point now) {
   std::lock_guard lock{mutex_};
   auto [at, is_new] = reasons_.try_emplace(reason);
@@ -250,29 +266,32 @@ std::string refusal_log::note(const std::string& reason, const std::string& from
 // ---- session ------------------------------------------------------------------------------------
 
 std::unique_ptr<tls_session> tls_session::make(std::shared_ptr<tls_context> context, int fd,
-                                               side here, std::shared_ptr<std::string> flaw) {
+                                               std::shared_ptr<dialled_peer> to) {
   auto* ssl = SSL_new(context->current().get()); // which keeps it
   if (!ssl || SSL_set_fd(ssl, fd) != 1) {
     SSL_free(ssl);
     ERR_clear_error();
     return nullptr;
   }
-  here == side::dialer ? SSL_set_connect_state(ssl) : SSL_set_accept_state(ssl);
-  return std::unique_ptr<tls_session>{
-    new tls_session{std::move(context), ssl, fd, std::move(flaw)}};
+  to ? SSL_set_connect_state(ssl) : SSL_set_accept_state(ssl);
+  return std::unique_ptr<tls_session>{new tls_session{std::move(context), ssl, fd, std::move(to)}};
 }
 
 tls_session::tls_session(std::shared_ptr<tls_context> context, SSL* ssl, int fd,
-                         std::shared_ptr<std::string> flaw)
+                         std::shared_ptr<dialled_peer> to)
   : context_{std::move(context)},
     ssl_{ssl},
     fd_{fd},
-    flaw_{std::move(flaw)} {
+    to_{std::move(to)} {
   context_->handshakes().begin(fd_, std::chrono::steady_clock::now());
+  if (to_)
+    context_->dialled().replace(to_->place, fd_);
 }
 
 tls_session::~tls_session() {
   context_->handshakes().end(fd_);
+  if (to_)
+    context_->dialled().end(to_->place, fd_);
   SSL_free(ssl_);
 }
 
@@ -327,8 +346,8 @@ tls_session::state tls_session::read(std::size_t& taken, void* to, std::size_t s
 // The dialer's side is told; the other one has nobody to tell but the operator.
 void tls_session::note_flaw() {
   auto flaw = flaw_of(ssl_);
-  if (flaw_)
-    *flaw_ = flaw.empty() ? "it closed the connection in the handshake" : std::move(flaw);
+  if (to_)
+    to_->flaw = flaw.empty() ? "it closed the connection in the handshake" : std::move(flaw);
   else if (!flaw.empty())
     if (auto text = context_->refusals().note(flaw, peer_of(fd_), std::chrono::steady_clock::now());
         !text.empty())

@@ -38,6 +38,20 @@ private:
   std::list<entry> all_;
 };
 
+/// The connections that were dialled, by where. Threads may share it.
+class dialled_sockets {
+public:
+  /// Another one is there in the place of the old one, if there is one still, which is reset: BASP
+  /// knows one connection to a peer, and both sides would stay with one that the network has lost.
+  void replace(const std::string& place, int fd);
+  /// Before the socket is closed.
+  void end(const std::string& place, int fd);
+
+private:
+  std::mutex mutex_;
+  std::map<std::string, int> fds_;
+};
+
 /// Says each reason once in limits::cluster_refusal_log_interval, and how often it was not said.
 class refusal_log {
 public:
@@ -74,6 +88,7 @@ public:
   /// When the certificate ends.
   wall_time until() const;
   open_handshakes& handshakes() noexcept { return handshakes_; }
+  dialled_sockets& dialled() noexcept { return dialled_; }
   refusal_log& refusals() noexcept { return refusals_; }
 
   /// Takes files that were replaced, when they have stood still since the last look and are all
@@ -97,19 +112,23 @@ private:
   marks seen_;  // at the last look
   std::optional<wall_time> warned_;
   open_handshakes handshakes_;
+  dialled_sockets dialled_;
   refusal_log refusals_;
+};
+
+/// Whom a session was dialled to.
+struct dialled_peer {
+  std::string place;
+  std::string flaw; // why there was no handshake, before the connection is closed
 };
 
 /// What CAF calls a policy: reads and writes for a stream.
 class tls_session {
 public:
   using state = caf::io::network::rw_state;
-  enum class side { dialer, acceptor };
-
-  /// Nothing when OpenSSL is out of memory. `flaw` is told why there was no handshake: before the
-  /// connection is closed.
-  static std::unique_ptr<tls_session> make(std::shared_ptr<tls_context> context, int fd, side here,
-                                           std::shared_ptr<std::string> flaw = {});
+  /// Nothing when OpenSSL is out of memory. `to`: null for who accepts.
+  static std::unique_ptr<tls_session> make(std::shared_ptr<tls_context> context, int fd,
+                                           std::shared_ptr<dialled_peer> to);
   tls_session(const tls_session&) = delete;
   tls_session& operator=(const tls_session&) = delete;
   ~tls_session();
@@ -120,7 +139,7 @@ public:
 
 private:
   tls_session(std::shared_ptr<tls_context> context, SSL* ssl, int fd,
-              std::shared_ptr<std::string> flaw);
+              std::shared_ptr<dialled_peer> to);
 
   enum class step { done, wants_read, wants_write, failed };
   step handshake();
@@ -131,7 +150,7 @@ private:
   std::shared_ptr<tls_context> context_;
   SSL* ssl_;
   int fd_;
-  std::shared_ptr<std::string> flaw_;
+  std::shared_ptr<dialled_peer> to_;
   bool is_open_ = false;   // the handshake is done
   bool was_heard_ = false; // the peer has said something behind it: it trusts this process
   std::string early_;      // to be written when it is
