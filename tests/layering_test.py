@@ -54,6 +54,7 @@ PURE = {  # what decides: files of coordinator/ that know neither CAF nor its ac
     "cluster/fair_queue",
     "cluster/status",
     "cluster/desk",
+    "cluster/peer_names",
     "cluster/wire",
     "cluster/wire_reader",
     "cluster/stream",
