@@ -25,20 +25,6 @@ node_error not_structured(const value& schema, const std::string& why) {
           "Failed to parse structured output for '" + name + "': " + why + '.'};
 }
 
-value read_structured(const value& answer, const value& schema) {
-  auto data = message_member(answer, "parsed");
-  if (data.is_null()) {
-    auto read = from_json(message_text(answer));
-    if (!read)
-      throw not_structured(schema, read.error().message());
-    data = std::move(*read);
-  }
-  if (auto wrong = check_schema(schema, data); !wrong.empty())
-    throw not_structured(schema,
-                         (wrong[0].path.empty() ? "" : wrong[0].path + ": ") + wrong[0].message);
-  return data;
-}
-
 // A model with what goes along with every request.
 class bound_model final : public chat_model {
 public:
@@ -74,6 +60,20 @@ private:
 
 } // namespace
 
+value structured_answer(const value& answer, const value& schema) {
+  auto data = message_member(answer, "parsed");
+  if (data.is_null()) {
+    auto read = from_json(message_text(answer));
+    if (!read)
+      throw not_structured(schema, read.error().message());
+    data = std::move(*read);
+  }
+  if (auto wrong = check_schema(schema, data); !wrong.empty())
+    throw not_structured(schema,
+                         (wrong[0].path.empty() ? "" : wrong[0].path + ": ") + wrong[0].message);
+  return data;
+}
+
 coro<value> ask_model(chat_model& model, model_request request, context& ctx) {
   bool streamed = false;
   if (ctx.is_streaming(stream_mode::messages))
@@ -97,7 +97,7 @@ coro<value> ask_structured(chat_model& model, model_request request, context& ct
   auto answer = co_await call;
   if (!is_answer(answer))
     throw no_answer(model, answer);
-  co_return read_structured(answer, schema);
+  co_return structured_answer(answer, schema);
 }
 
 value tool_definitions(const std::vector<tool>& tools) {

@@ -70,6 +70,10 @@ coro<value> ask_model(chat_model& model, model_request request, context& ctx);
 /// Source: langchain_core/language_models/chat_models.py, with_structured_output.
 coro<value> ask_structured(chat_model& model, model_request request, context& ctx);
 
+/// The data in an answer to a request with this response_schema.
+/// Errors: throws node_error of class StructuredOutputValidationError.
+value structured_answer(const value& answer, const value& schema);
+
 /// `model` with these tools, or settings, in every request that names none.
 /// Source: langchain_core/language_models/chat_models.py, bind_tools; runnables/base.py, bind.
 chat_model_ptr bind_tools(chat_model_ptr model, const std::vector<tool>& tools,

@@ -2,6 +2,7 @@
 // (troupe/json.hpp).
 #pragma once
 
+#include <troupe/agent.hpp>
 #include <troupe/channel.hpp>
 #include <troupe/chat_model.hpp>
 #include <troupe/compiled_graph.hpp>
@@ -18,6 +19,7 @@
 #include <troupe/limits.hpp>
 #include <troupe/message.hpp>
 #include <troupe/messages.hpp>
+#include <troupe/middleware.hpp>
 #include <troupe/node_body.hpp>
 #include <troupe/node_cache.hpp>
 #include <troupe/placement.hpp>
