@@ -20,6 +20,8 @@ class Cell:
     bounds: Bounds
     seconds: float = 0  # that the trouble takes
     payload: int = 0
+    always: dict = dataclasses.field(default_factory=dict)  # how b's link is from the beginning
+    rounds: int = 0  # 0: as many as asked for
     busy: bool = False
 
 
@@ -90,7 +92,7 @@ def damage(times, after_max, **order):
             at = t.chance.randrange(after_max)
             how = {name: at if what is None else what for name, what in order.items()}
             t.network.order("b", way=t.chance.choice(["up", "down"]), **how)
-            t.wait(t.chance.uniform(0.05, 0.4))
+            t.wait(t.chance.uniform(0.2, 0.8))
         for way in ["up", "down"]:
             t.network.order("b", way=way, **{name: None for name, what in order.items()
                                              if what is None})
@@ -152,10 +154,12 @@ TROUBLE = {
     "silence_60": (silence(60), LOSES_ONE, 60),
     "deaf_home_5": (silence(5, "up"), LOSES_ONE, 5),
     "deaf_worker_5": (silence(5, "down"), LOSES_ONE, 5),
-    "half_open": (half_open, LOSES_ONE, 8),
-    "reset": (damage(15, 4000, reset_after=None), LOSES_NOTHING, 5),
-    "corrupt": (damage(15, 4000, corrupt_after=None), LOSES_NOTHING, 5),
-    "replay": (damage(15, 4000, replay_after=None, replay=200), LOSES_NOTHING, 5),
+    # Nothing says that a connection is dead but its silence.
+    "half_open": (half_open, Bounds(reruns=1, losses=1, returns_s=8), 10),
+    "reset": (damage(10, 6000, reset_after=None), LOSES_NOTHING, 6),
+    # One that is damaged may wait for the rest of a record that is longer than it was.
+    "corrupt": (damage(10, 6000, corrupt_after=None), Bounds(reruns=2, losses=2), 6),
+    "replay": (damage(10, 6000, replay_after=None, replay=200), Bounds(reruns=2, losses=2), 6),
     "delay_20": (noise(5, {"delay_ms": 20, "jitter": 0.5}, {"delay_ms": 0}), LOSES_NOTHING, 5),
     "delay_200": (noise(5, {"delay_ms": 200, "jitter": 0.5}, {"delay_ms": 0}), LOSES_NOTHING, 5),
     "delay_1000": (noise(15, {"delay_ms": 1000, "jitter": 0.5}, {"delay_ms": 0}),
@@ -163,10 +167,9 @@ TROUBLE = {
     "loss_1": (noise(5, {"gap": [0.01, 200]}, {"gap": [0, 0]}), LOSES_NOTHING, 5),
     "loss_5": (noise(5, {"gap": [0.05, 200]}, {"gap": [0, 0]}), LOSES_NOTHING, 5),
     "loss_20": (noise(5, {"gap": [0.2, 200]}, {"gap": [0, 0]}), LOSES_NOTHING, 5),
-    "narrow": (noise(10, {"rate": 125_000}, {"rate": 0}), LOSES_NOTHING, 10, 100_000),
     "slow_reader": (noise(5, {"rate": 10, "way": "down"}, {"rate": 0}), LOSES_ONE, 5),
     "swizzle": (swizzle, Bounds(reruns=2, losses=2), 6),
-    "flap": (flap(10), LOSES_NOTHING, 10),
+    "flap": (flap(10), Bounds(reruns=4, losses=4), 10),
 }
 BUSY = ["kill_worker", "power_off", "freeze_worker_1", "freeze_worker_10", "freeze_home_1",
         "freeze_home_10", "kill_home", "wire_1", "wire_5", "silence_1", "silence_5", "delay_200",
@@ -186,6 +189,9 @@ def all_cells():
                 where = "here" if groups_here else "there"
                 out.append(Cell(f"{name}/{load}/{where}", script, load, groups_here, bounds, seconds,
                                 *payload))
+    # 1 Mbit/s: a group's argument takes seconds, and heartbeats must not wait for it.
+    out.append(Cell("narrow/one/there", lambda t: t.wait(20), "one", False, LOSES_NOTHING,
+                    always={"rate": 125_000}, rounds=8, payload=400_000))
     for name in BUSY:
         script, bounds, seconds, *_ = TROUBLE[name]
         # Detection may take twice as long; nobody is given up who is there.

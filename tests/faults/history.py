@@ -199,6 +199,8 @@ def check_time(history, bounds):
     for f in history.faults:
         # Who is killed and stays away is made up for; all others are there again at the end.
         over = f.end if f.end != FOREVER else f.begin + bounds.detection_s
+        if over > history.finished:
+            continue
         took = first([*steps, history.finished], over) - over
         if took > bounds.progress_s:
             yield f"no step for {took:.2f} s after the {f.kind} of {f.host} was over"

@@ -12,7 +12,7 @@ from history import FOREVER, Bounds, Fault, History, Loss, check, detections, pa
 from hosts import Cluster, Network
 
 RUN_MAX_S = 180  # beyond what the trouble takes
-VERDICT = re.compile(r"cluster: ([bc]): (nothing was heard|it presented itself|it was started)(.*)")
+VERDICT = re.compile(r"cluster: ([bc]): (nothing was heard|it presented itself|it was started|it gave up)(.*)")
 BUSY = "while True: pass"
 
 
@@ -84,10 +84,11 @@ class Trial:
     def __init__(self, cell, seed, programs, certificates, folder, rounds):
         self.cell, self.seed = cell, seed
         self.programs, self.certificates, self.folder = programs, certificates, folder
-        self.rounds = rounds
+        self.rounds = cell.rounds or rounds
         self.chance = random.Random(f"{seed} {cell.name}")
         self.dialers = {w: self.chance.choice(["home", "worker"]) for w in "bc"}
-        self.load = LOADS[cell.load].lasting(rounds, cell.seconds + 3)
+        # It begins in the first quarter, and there should be something to do behind it.
+        self.load = LOADS[cell.load].lasting(self.rounds, (cell.seconds + 8) / 0.7)
         self.faults, self.busy = [], []
         self.network = self.cluster = None
         self.homes = []
@@ -133,6 +134,8 @@ class Trial:
     def run_in(self):
         if self.cell.busy:
             self.busy = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(2)]
+        if self.cell.always:
+            self.network.order("b", **self.cell.always)
         for worker in "bc":
             self.cluster.start_worker(worker)
         self.start_home()
