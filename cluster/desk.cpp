@@ -257,15 +257,10 @@ void desk::tick(instant now) {
     lease_over(*s);
 }
 
-/// The home may still hear what can't be answered: then it need not wait for its lease.
 void desk::lease_over(session& s) {
   counts_.leases_over += s.lease ? 1 : 0;
   const auto* what = s.lease ? "the home did not answer within the lease"
                              : "the home did not answer the hello";
-  for (auto [issue, number] : s.tasks)
-    stop(number, tasks_.at(number));
-  if (s.lease)
-    host_.send(s.link, refusal{.code = errc::worker_lost, .why = what});
   end_session(s, {errc::worker_lost, what}, true);
 }
 

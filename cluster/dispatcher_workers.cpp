@@ -76,8 +76,6 @@ void dispatcher::heard(link_number link, message what, instant now) {
     hand_on(w, sign->issue, *sign);
   else if (auto* drains = std::get_if<draining>(&what))
     drain_worker(w, drains->why, now);
-  else if (auto* leaves = std::get_if<refusal>(&what))
-    remove_worker(w, event_kind::worker_left, "it gave up: " + readable(leaves->why), now);
   else
     misbehaved(w, "it said what a worker does not say to a home");
 }

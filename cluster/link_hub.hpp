@@ -77,6 +77,7 @@ private:
     bool up = false;
     bool ending = false;
     bool was_open = false;  // it is no news then that it is
+    bool broken = false;    // since it was open
     instant opens_until{0}; // else the peer does not know the stream
   };
   struct place {
@@ -88,9 +89,11 @@ private:
   using live_ptr = std::shared_ptr<live>;
 
   static instant now();
+  std::uint64_t draw_stream();
   void open(place& at, const endpoint& to, const caf::actor& peer);
   void accept(packet what, const caf::actor& from);
   void attach(live& l, const caf::actor& peer);
+  void opened(live& l, bool newer);
   void detach(live& l);
   void lose(live_ptr l, const error& why);
   void drop(live& l, nanoseconds pause);
@@ -102,6 +105,7 @@ private:
   caf::event_based_actor& self_;
   link_user& user_;
   std::mt19937_64 random_{std::random_device{}()};
+  std::uint64_t own_streams_ = random_() >> 32; // upper half of the numbers drawn here
   link_number last_ = 0;
   std::map<endpoint, place> places_;
   std::unordered_map<link_number, live_ptr> links_;

@@ -3,7 +3,6 @@
 // here.
 //
 //   worker ── hello ──▶ home          ── welcome | refusal ──▶ worker
-//   worker ── refusal ──▶ home        its lease is over, and it has stopped all
 //   both   ── heartbeat ──▶ the other
 //   home   ── run_opened, task_order, task_stop, task_drain, run_closed ──▶ worker
 //   worker ── task_outcome | task_refused ──▶ home

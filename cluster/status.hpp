@@ -18,7 +18,7 @@ enum class event_kind : std::uint8_t {
   worker_lost,
   worker_replaced, // it presented itself anew
   worker_draining,
-  worker_left, // it has drained, or gave up
+  worker_left, // drained
   hello_refused,
   graph_refused, // a worker's version of it is another one
   misbehaviour,  // reported once a session and kind

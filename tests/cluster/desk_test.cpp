@@ -257,14 +257,6 @@ BOOST_AUTO_TEST_CASE(tasks_stop_before_a_home_that_does_not_answer_hands_them_ou
   BOOST_TEST(status().counts.late == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_home_that_may_still_hear_is_told_that_all_has_stopped) {
-  work_for(0, 1);
-  begin_one(1, 1);
-  wait(2250ms);
-  BOOST_TEST(stopped.size() == 1u);
-  BOOST_TEST((last<refusal>(1).code == errc::worker_lost));
-}
-
 BOOST_AUTO_TEST_CASE(a_welcome_is_answered_at_once) {
   machine.link_made(0, 1, now);
   machine.heard(1, terms(), now);

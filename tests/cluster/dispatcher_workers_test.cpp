@@ -147,16 +147,6 @@ BOOST_AUTO_TEST_CASE(a_hello_of_a_process_that_is_gone_does_not_keep_its_name) {
   BOOST_TEST(all<welcome>(2).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_worker_that_says_it_gave_up_is_not_waited_for) {
-  join(1, "a", 1);
-  join(2, "b", 1);
-  submit();
-  machine.heard(1, refusal{.code = errc::worker_lost, .why = "no answer"}, now);
-  BOOST_TEST(orders(2) == 1u);
-  BOOST_TEST(status().workers.size() == 1u);
-  BOOST_TEST(reported(event_kind::worker_left) == 1u);
-}
-
 BOOST_AUTO_TEST_CASE(a_silent_worker_is_lost_after_the_lease_and_within_three_seconds) {
   join(1, "a", 1);
   join(2, "b", 1);

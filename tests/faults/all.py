@@ -23,6 +23,10 @@ SAMPLE = (r"^(kill_worker|power_off|freeze_worker_10|freeze_home_10|kill_home|wi
           r"/(one|many)/there$")
 
 
+SHOWN_MAX = 8
+BEHIND_S = 8  # that a run goes on behind the trouble
+
+
 def say(text):
     print(text, flush=True)
 
@@ -41,8 +45,10 @@ class Results:
                 f"{figures['connections']}"
                 + "".join(f", noticed after {s:.2f} s" for s in figures["detected_s"]))
         say(f"{'VIOLATION' if wrong else 'ok':<9} {cell.name} seed {seed}: {seen}")
-        for text in wrong:
+        for text in wrong[:SHOWN_MAX]:
             say(f"          {text}")
+        if len(wrong) > SHOWN_MAX:
+            say(f"          and {len(wrong) - SHOWN_MAX} more")
         if wrong:
             self.wrong.append(f"{cell.name} seed {seed}")
 
@@ -58,7 +64,7 @@ class Results:
             say(f"violation: {name}")
 
 
-def run_all(programs, cells, seeds, rounds, seconds=float("inf")):
+def run_all(programs, cells, seeds, rounds, behind_s, seconds=float("inf")):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-faults-"))
     certificates = Certificates(programs, folder)
     results, begin = Results(), time.monotonic()
@@ -71,7 +77,8 @@ def run_all(programs, cells, seeds, rounds, seconds=float("inf")):
                 number += 1
                 where = folder / f"{number}-{cell.name.replace('/', '-')}-{seed}"
                 try:
-                    wrong, figures = Trial(cell, seed, programs, certificates, where, rounds).run()
+                    wrong, figures = Trial(cell, seed, programs, certificates, where, rounds,
+                                           behind_s).run()
                 except (RuntimeError, TimeoutError) as e:
                     wrong = [f"the run could not be made: {e}"]
                     figures = {"seconds": 0, "longest_gap_s": 0, "again": 0, "losses": 0,
@@ -108,7 +115,7 @@ def main():
         say(f"left out: {what}: {why}")
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     seconds = options.minutes * 60 if options.minutes else float("inf")
-    results = run_all(options.bin.resolve(), cells, seeds, options.rounds, seconds)
+    results = run_all(options.bin.resolve(), cells, seeds, options.rounds, BEHIND_S, seconds)
     sys.exit(1 if results.wrong else 0)
 
 

@@ -22,6 +22,7 @@ class Cell:
     payload: int = 0
     always: dict = dataclasses.field(default_factory=dict)  # how b's link is from the beginning
     rounds: int = 0  # 0: as many as asked for
+    dialer: str = ""  # of b: home, worker; empty: by the seed
     busy: bool = False
 
 
@@ -87,7 +88,7 @@ def half_open(t):
 def damage(times, after_max, **order):
     """At a byte somewhere: the connection is reset, a bit turned, or bytes come twice."""
     def script(t):
-        fault = t.begin("noise", "b", is_felt=False, returns=False)
+        fault = t.begin("noise", "b", is_felt=False)
         for _ in range(times):
             at = t.chance.randrange(after_max)
             how = {name: at if what is None else what for name, what in order.items()}
@@ -153,7 +154,8 @@ TROUBLE = {
     "silence_5": (silence(5), LOSES_ONE, 5),
     "silence_60": (silence(60), LOSES_ONE, 60),
     "deaf_home_5": (silence(5, "up"), LOSES_ONE, 5),
-    "deaf_worker_5": (silence(5, "down"), LOSES_ONE, 5),
+    # It says that it is there until its own lease is over; the home's counts from then on.
+    "deaf_worker_5": (silence(5, "down"), Bounds(reruns=1, losses=1, detection_s=5), 5),
     # Nothing says that a connection is dead but its silence.
     "half_open": (half_open, Bounds(reruns=1, losses=1, returns_s=8), 10),
     "reset": (damage(10, 6000, reset_after=None), LOSES_NOTHING, 6),

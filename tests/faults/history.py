@@ -58,6 +58,7 @@ class History:
     faults: list
     losses: list
     finished: float = FOREVER  # when
+    groups_here: bool = False  # a group is the home's: any worker may have a step of it
 
 
 def expected_log(rounds, tasks, groups):
@@ -132,8 +133,12 @@ def check_acknowledged(history):
 
 # ---- what was done ------------------------------------------------------------------------------
 
-def is_standing_still(history, one, other):
-    """Whether `one` may overlap `other`: its process stood still, was dead, or its home was."""
+def may_overlap(history, one, other):
+    """Whether `one` may overlap `other`: the home had given its host up, and told it to stop what it
+    did; or its process stood still, was dead, or its home was."""
+    if any(x.host == one.host and one.begin <= x.when <= other.begin + FROZEN_SLACK_S
+           for x in history.losses):
+        return True
     end = min(one.end, other.end)
     for f in history.faults:
         if f.kind == "kill" and f.host == one.host and one.end == FOREVER:
@@ -159,12 +164,14 @@ def check_executions(history, bounds):
                    f"for: {[(e.host, round(e.begin, 3)) for e in all_]}")
         all_ = sorted(all_, key=lambda e: e.begin)
         for one, next_ in zip(all_, all_[1:]):
-            if next_.begin < one.end and not is_standing_still(history, one, next_):
+            if next_.begin < one.end and not may_overlap(history, one, next_):
                 yield f"two at a time execute {key}: {one} and {next_}"
 
 
 def check_owners(history, bounds):
     """A group goes from one worker to the next, not back and forth."""
+    if history.groups_here:
+        return
     groups = collections.defaultdict(list)
     for e in history.executions:
         if ".g" in e.key:

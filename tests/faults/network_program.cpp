@@ -44,7 +44,7 @@ int work(const std::vector<std::string>& a) {
   if (a[6] != "-")
     options.join.push_back(a[6]);
   troupe::worker here{std::move(options), {network::build(false), network::build(true)}};
-  std::cout << "ready" << std::endl;
+  std::cout << "ready " << here.port() << std::endl;
   here.wait();
   return 0;
 }

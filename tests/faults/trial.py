@@ -12,7 +12,7 @@ from history import FOREVER, Bounds, Fault, History, Loss, check, detections, pa
 from hosts import Cluster, Network
 
 RUN_MAX_S = 180  # beyond what the trouble takes
-VERDICT = re.compile(r"cluster: ([bc]): (nothing was heard|it presented itself|it was started|it gave up)(.*)")
+VERDICT = re.compile(r"cluster: ([bc]): (nothing was heard|it presented itself|it was started)(.*)")
 BUSY = "while True: pass"
 
 
@@ -81,14 +81,15 @@ class Trouble:
 
 
 class Trial:
-    def __init__(self, cell, seed, programs, certificates, folder, rounds):
+    def __init__(self, cell, seed, programs, certificates, folder, rounds, behind_s=8):
         self.cell, self.seed = cell, seed
         self.programs, self.certificates, self.folder = programs, certificates, folder
         self.rounds = cell.rounds or rounds
         self.chance = random.Random(f"{seed} {cell.name}")
         self.dialers = {w: self.chance.choice(["home", "worker"]) for w in "bc"}
+        self.dialers["b"] = cell.dialer or self.dialers["b"]
         # It begins in the first quarter, and there should be something to do behind it.
-        self.load = LOADS[cell.load].lasting(self.rounds, (cell.seconds + 8) / 0.7)
+        self.load = LOADS[cell.load].lasting(self.rounds, (cell.seconds + behind_s) / 0.75)
         self.faults, self.busy = [], []
         self.network = self.cluster = None
         self.homes = []
@@ -169,7 +170,7 @@ class Trial:
         return History(self.rounds, self.load.tasks, self.load.groups,
                        parse_effects(effects.read_text() if effects.exists() else ""),
                        self.cluster.show(), [(when, id_) for when, _, id_ in self.steps()],
-                       self.faults, self.losses(), finished if finished else FOREVER)
+                       self.faults, self.losses(), finished if finished else FOREVER, self.cell.groups_here)
 
     def figures(self, history, carried):
         steps = sorted(when for when, _ in history.acknowledged)
