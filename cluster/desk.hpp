@@ -121,7 +121,7 @@ private:
     instant begun{0};
   };
 
-  void welcomed(session& s, const welcome& what);
+  void welcomed(session& s, const welcome& what, instant now);
   void take_order(session& s, task_order what, instant now);
   void refuse_order(session& s, issue_number issue, errc code, std::string why);
   void open_run(session& s, run_opened what);

@@ -58,6 +58,26 @@ BOOST_AUTO_TEST_CASE(a_graph_runs_on_a_worker_pauses_and_goes_on) {
   BOOST_TEST(out.output["x"].as_int() == 12);
 }
 
+BOOST_AUTO_TEST_CASE(a_node_of_a_graph_within_one_that_runs_here_runs_on_a_worker) {
+  auto graph = [](const std::string& where) {
+    state_graph<> inner{numbers};
+    inner.add_node("there",
+                   [where] {
+                     return value{{"log", value::list({where})}};
+                   },
+                   {.placement = on_worker{}});
+    inner.add_edge(START, "there");
+    state_graph<> g{numbers};
+    g.add_node("here", inner.compile({.name = "inner"}));
+    g.add_edge(START, "here");
+    return g.compile({.name = "around"});
+  };
+  worker w{{.name = "w1", .plain = true}, {graph("worker")}};
+  runtime rt{{.workers = pool_of({at(w)})}};
+  auto out = rt.load(graph("home")).invoke(value{{"x", 1}});
+  BOOST_TEST(to_json(out.output["log"]) == R"(["worker"])");
+}
+
 BOOST_AUTO_TEST_CASE(a_worker_may_join_its_home) {
   auto pool = connect_workers({.listen = "127.0.0.1:0", .plain = true}).value();
   worker w{{.name = "w1",
