@@ -30,7 +30,7 @@ namespace {
 // Links to one process, says what it has to, and waits for its status.
 class asker : public caf::event_based_actor, private link_user {
 public:
-  asker(caf::actor_config& cfg, endpoint to, std::optional<std::string> drain,
+  asker(caf::actor_config& cfg, endpoint to, std::optional<drain_request> drain,
         std::shared_ptr<std::promise<std::string>> answer)
     : caf::event_based_actor(cfg),
       hub_{*this, *this},
@@ -57,7 +57,7 @@ public:
 
 private:
   void link_made(link_number link, const endpoint*) override {
-    hub_.send(link, drain_ ? message{drain_request{*drain_}} : message{status_request{}});
+    hub_.send(link, drain_ ? message{*drain_} : message{status_request{}});
   }
   void heard(link_number, message what) override {
     if (auto* reply = std::get_if<status_reply>(&what); reply && answer_)
@@ -69,12 +69,12 @@ private:
 
   link_hub hub_;
   endpoint to_;
-  std::optional<std::string> drain_;
+  std::optional<drain_request> drain_;
   std::shared_ptr<std::promise<std::string>> answer_;
 };
 
 result<value> ask(const std::string& at, const peer_access& access,
-                  std::optional<std::string> drain) {
+                  std::optional<drain_request> drain) {
   auto to = to_endpoint(at);
   if (!to)
     return to.error();
@@ -99,9 +99,9 @@ result<value> peer_status(const std::string& at, const peer_access& access) {
   return ask(at, access, std::nullopt);
 }
 
-result<value> drain_worker(const std::string& at, const std::string& why,
-                           const peer_access& access) {
-  return ask(at, access, why);
+result<value> drain_worker(const std::string& at, const std::string& why, const peer_access& access,
+                           std::chrono::milliseconds patience) {
+  return ask(at, access, drain_request{why, patience});
 }
 
 } // namespace troupe

@@ -426,7 +426,7 @@ struct pruning {
   retention keep = {}; ///< of each thread
   /// Threads whose newest checkpoint is older are deleted, unless a run of this runtime is on them.
   std::optional<std::chrono::seconds> thread_ttl = std::nullopt;
-  std::chrono::seconds every{3600}; ///< between rounds; at least limits::prune_every_min
+  std::chrono::seconds every{3600}; ///< between rounds
 };
 
 /// Shape:  without `saver` and with an empty `data_dir`, threads are not stored. Where no `keyring`

@@ -340,7 +340,7 @@ BOOST_FIXTURE_TEST_CASE(bytes_that_are_no_request_are_refused, home) {
 }
 
 BOOST_FIXTURE_TEST_CASE(an_outcome_that_makes_no_sense_fails_the_task, home) {
-  placed->finish({1, {0x93, 0x00, 0x01, 0x02}});
+  placed->finish({0x93, 0x00, 0x01, 0x02}, "w");
   BOOST_TEST(ends == 1);
   BOOST_TEST((task->status == task_status::failed));
   BOOST_TEST((task->failure->code() == errc::invalid_value));
@@ -350,15 +350,15 @@ BOOST_FIXTURE_TEST_CASE(a_write_to_a_channel_that_the_graph_does_not_have_fails_
   task->writes = {{static_cast<channel_index>(run->plan->channels.size()), value(1), {}}};
   auto outcome = cluster::encode_outcome(*task).value();
   task->writes.clear();
-  placed->finish({1, outcome});
+  placed->finish(outcome, "w");
   BOOST_TEST((task->status == task_status::failed));
   BOOST_TEST(task->writes.empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_task_ends_once_and_what_is_said_later_is_refused, home) {
   auto outcome = cluster::encode_outcome(*task).value();
-  placed->finish({1, outcome});
-  placed->finish({1, outcome});
+  placed->finish(outcome, "w");
+  placed->finish(outcome, "w");
   placed->fail({errc::worker_lost, "late"});
   BOOST_TEST(ends == 1);
   BOOST_TEST((task->status == task_status::done));
@@ -370,7 +370,7 @@ BOOST_FIXTURE_TEST_CASE(a_task_that_was_given_up_is_not_touched, home) {
   auto outcome = cluster::encode_outcome(*task).value();
   placed->give_up();
   task->status = task_status::failed;
-  placed->finish({1, outcome});
+  placed->finish(outcome, "w");
   BOOST_TEST(ends == 0);
   BOOST_TEST((task->status == task_status::failed));
 }
@@ -379,3 +379,86 @@ BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
 } // namespace troupe
+// -- what another worker stored, before somebody reads
+
+/// Holds what only waits for those before it, and notes in which order it was asked what.
+class slow_saver : public forwarding_saver {
+public:
+  using forwarding_saver::forwarding_saver;
+  void submit(save_request request, save_ack when,
+              std::function<void(result<void>)> done) override {
+    if (request.put || !request.writes.empty())
+      return forwarding_saver::submit(std::move(request), when, std::move(done));
+    flushes.pass();
+    note("settled");
+    done(how);
+  }
+  result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) override {
+    note("read");
+    return forwarding_saver::get_tuple(ref);
+  }
+  std::vector<std::string> noted() {
+    std::lock_guard lock{mutex_};
+    return notes_;
+  }
+
+  gate flushes;
+  result<void> how;
+
+private:
+  void note(std::string what) {
+    std::lock_guard lock{mutex_};
+    notes_.push_back(std::move(what));
+  }
+  std::mutex mutex_;
+  std::vector<std::string> notes_;
+};
+
+struct home_with_two_readers : home {
+  std::shared_ptr<slow_saver> slow = std::make_shared<slow_saver>(checkpoints);
+  meeting_point answers{3};
+  std::mutex mutex;
+  std::vector<std::optional<error>> failures;
+
+  home_with_two_readers() {
+    run->store = slow.get();
+    placed->save({1, 7, false, save_to("t", "far:1")}, answer());
+  }
+  void read() {
+    auto call = value::list({value(static_cast<std::int64_t>(cluster::call_kind::get_tuple)),
+                             cluster::to_value(checkpoint_ref{"t", "far:1", ""}), value{}});
+    placed->call({2, 1, cluster::to_bytes(call).value()}, [this](cluster::message m) {
+      {
+        std::lock_guard lock{mutex};
+        failures.push_back(std::get<cluster::call_answer>(m).failure);
+      }
+      answers.meet();
+    });
+  }
+};
+
+BOOST_FIXTURE_TEST_CASE(nobody_reads_before_what_another_worker_stored_is_there,
+                        home_with_two_readers) {
+  read();
+  slow->flushes.wait_for(1);
+  read(); // the other thread of the lane
+  slow->flushes.open();
+  answers.meet();
+  BOOST_TEST_REQUIRE(slow->noted().size() == 3U);
+  BOOST_TEST(slow->noted()[0] == "settled");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_failure_of_what_another_worker_stored_is_the_readers,
+                        home_with_two_readers) {
+  slow->how = error{errc::storage_full, "injected"};
+  slow->flushes.open();
+  read();
+  slow->flushes.wait_for(1);
+  slow->how = {};
+  read();
+  answers.meet();
+  BOOST_TEST_REQUIRE(failures.size() == 2U);
+  BOOST_TEST_REQUIRE(failures[0].has_value());
+  BOOST_TEST((failures[0]->code() == errc::storage_full));
+}
+
