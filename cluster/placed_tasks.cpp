@@ -75,6 +75,8 @@ void placed_task::save(save_order order, answer send) {
                                                   + request->ref.checkpoint_ns
                                                   + "` is not below its task"});
   }
+  if (request->put)
+    run.saw_id(request->put->checkpoint.id);
   issue_ = order.issue;
   ++saves_;
   if (run.claim)

@@ -131,8 +131,8 @@ app_core::app_core(runtime_core& runtime, const compiled_graph& graph)
   context->plan = graph.plan();
   context->shared = &runtime.shared();
   context->times = std::make_shared<node_times>(graph.plan()->nodes.size());
-  context->next_checkpoint_id = [&runtime](std::int64_t step) {
-    return runtime.next_checkpoint_id(step);
+  context->next_checkpoint_id = [&runtime](std::int64_t step, std::uint64_t above) {
+    return runtime.next_checkpoint_id(step, above);
   };
   context->timestamp = now_text;
   context_ = std::move(context);
@@ -214,10 +214,12 @@ result<void> app_core::load(run_request& request) {
   request.saved = std::move(*saved);
   request.addressed = !id.empty();
   auto bound = runtime_.next_checkpoint_id(-2);
-  if (request.saved) // of a process whose clock is ahead
+  if (request.saved) { // of a process whose clock is ahead
     bound = std::max(bound, request.saved->ref.checkpoint_id);
   claim.after_id = std::move(bound);
   if (!id.empty() && request.saved) {
+    shared.saw_id(request.saved->ref.checkpoint_id);
+  }
     auto newest = store.get_tuple({thread_id, "", ""});
     if (!newest)
       return newest.error();
@@ -225,6 +227,8 @@ result<void> app_core::load(run_request& request) {
                          && (*newest)->ref.checkpoint_id != request.saved->ref.checkpoint_id;
   }
   return {};
+    if (*newest)
+      shared.saw_id((*newest)->ref.checkpoint_id);
 }
 
 result<run_result> app_core::invoke(const run_input& input, const run_config& config) {

@@ -60,8 +60,9 @@ public:
   nested_end run_here(nested_run run) override;
   void wait(latch& what) override;
 
-  /// Unique in this process, each behind the one before. Any thread.
-  std::string next_checkpoint_id(std::int64_t step);
+  /// Unique in this process, each behind the one before and behind an id with these ticks (see
+  /// id_ticks). Any thread.
+  std::string next_checkpoint_id(std::int64_t step, std::uint64_t above = 0);
   std::uint64_t random();
 
   run_group spawn_group(const std::shared_ptr<const group_context>& context,
