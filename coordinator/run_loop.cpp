@@ -256,6 +256,7 @@ void run_loop::record(slot& s, detail::task_scope& task) {
   s.failure = std::move(task.failure);
   s.questions = std::move(task.questions);
   s.upward = std::move(task.upward);
+  s.worker = std::move(task.worker);
   if (task.status == task_status::done) {
     s.writes = std::move(task.writes);
     if (s.writes.empty())
@@ -322,9 +323,10 @@ void run_loop::report(const slot& s) {
   if (s.plan.node == 0 || s.status == task_status::parent_command
       || !(wants(stream_mode::tasks) || wants(stream_mode::debug)))
     return;
-  auto part = task_result_part(
-    *s.node, s.plan.id, s.failure ? error_value(*s.failure) : value{},
-    s.status == task_status::done ? result_map(plan(), s.writes) : value::map(), s.questions);
+  auto part = task_result_part(*s.node, s.plan.id, s.failure ? error_value(*s.failure) : value{},
+                               s.status == task_status::done ? result_map(plan(), s.writes)
+                                                             : value::map(),
+                               s.questions, s.worker);
   if (wants(stream_mode::tasks))
     emit(stream_mode::tasks, part);
   if (wants(stream_mode::debug))

@@ -116,6 +116,7 @@ private:
     std::optional<command> upward = std::nullopt;
   };
 
+    std::string worker = {}; // whose process it ran in; empty: this one
   // entry (run_entry.cpp)
   result<void> enter(run_request& request);
   void go_on_here();
@@ -176,6 +177,7 @@ private:
 
   // reporting and ending (run_report.cpp)
   bool wants(stream_mode mode) const { return shared_->wants(mode); }
+  value workers_of_step() const;
   void emit(stream_mode mode, value data);
   void release_parts();
   void note_shown();

@@ -9,7 +9,18 @@
 namespace troupe {
 
 value run_loop::make_metadata(std::string_view source) const {
-  return checkpoint_metadata(source, step_, shared_->parents, shared_->config);
+  auto out = checkpoint_metadata(source, step_, shared_->parents, shared_->config);
+  auto workers = source == "loop" ? workers_of_step() : value{};
+  return workers.empty() ? out : out.with("workers", std::move(workers));
+}
+
+// By task; nothing for those of this process.
+value run_loop::workers_of_step() const {
+  std::vector<value::map_init> out;
+  for (const auto& s : slots_)
+    if (!s.worker.empty())
+      out.emplace_back(s.plan.id, s.worker);
+  return out.size() > limits::metadata_workers_max ? value{} : value::map(std::move(out));
 }
 
 void run_loop::keep_writes(const slot& s, const task_write_list& writes) {
