@@ -363,7 +363,7 @@ result<checkpoint_ref> update_thread(const std::shared_ptr<const graph_plan>& pl
       return requests.error();
     for (auto& request : *requests) {
       at.checkpoint_id = request.put->checkpoint.id;
-      request.claim = claim->now();
+      request.claim = claim->at_rest(claim->held); // an update is no reason to run the thread
       if (auto saved = store_durably(store, std::move(request)); !saved)
         return saved.error();
       claim->held = true;

@@ -517,6 +517,11 @@ void run_loop::abort(error why) {
     host_.give_up_tasks();
   ++epoch_;
   outcome_ = std::move(why);
+  if (phase_ != phase::ending && stored_ && puts_to_rest(*outcome_)
+      && shared_->config.durability != durability::exit) {
+    rests_ = true;
+    submit({here(checkpoint_id_), {}, std::nullopt}, save_ack::accepted); // not waited for
+  }
   complete();
 }
 
