@@ -189,6 +189,78 @@ BOOST_AUTO_TEST_CASE(a_worker_that_drains_ends_when_its_tasks_did) {
   w.wait();
 }
 
+BOOST_AUTO_TEST_CASE(a_graph_of_a_worker_that_drains_goes_on_elsewhere_at_its_next_step) {
+  gate held;
+  std::atomic<int> ones = 0, twos = 0;
+  auto graph = [&](bool waits) {
+    state_graph<> in{numbers};
+    in.add_node("one",
+                [&held, &ones, waits] {
+                  ++ones;
+                  if (waits)
+                    held.pass();
+                },
+                {.lane = lane::blocking});
+    in.add_node("two", [&twos, waits](const state_view&) {
+      ++twos;
+      return value{{"x", waits ? -1 : 7}};
+    });
+    in.add_edge(START, "one");
+    in.add_edge("one", "two");
+    state_graph<> g{numbers};
+    g.add_node("in", in.compile({.name = "in"}), {.placement = on_worker{}});
+    g.add_edge(START, "in");
+    return g.compile({.name = "out"});
+  };
+  worker first{{.name = "one", .plain = true}, {graph(true)}};
+  worker second{{.name = "two", .labels = {"later"}, .plain = true}, {graph(false)}};
+  auto file = std::filesystem::temp_directory_path()
+              / ("troupe-draining-" + std::to_string(::getpid()) + ".txt");
+  std::ofstream{file} << at(first) << '\n';
+  runtime rt{{.saver = make_memory_saver(),
+              .workers = connect_workers({.workers_file = file, .plain = true}).value()}};
+  auto run = rt.load(graph(false)).start(value{{"x", 1}}, {.thread_id = "t"});
+  held.wait_for(1);
+  std::ofstream{file, std::ios::app} << at(second) << '\n';
+  first.drain("for a test");
+  held.open();
+  BOOST_TEST(run.get().value().output["x"].as_int() == 7);
+  BOOST_TEST(ones == 1); // what the first worker finished stays finished
+  BOOST_TEST(twos == 1);
+  first.wait();
+  std::filesystem::remove(file);
+}
+
+BOOST_AUTO_TEST_CASE(a_task_that_does_not_end_in_the_time_to_drain_goes_elsewhere) {
+  auto held = std::make_shared<gate>(); // the body goes on behind the test
+  auto graph = [held](bool waits) {
+    state_graph<> g{numbers};
+    g.add_node("far",
+               [held, waits]() -> value {
+                 if (waits)
+                   held->pass();
+                 return {{"x", waits ? -1 : 7}};
+               },
+               {.lane = lane::blocking, .placement = on_worker{}});
+    g.add_edge(START, "far");
+    return g.compile();
+  };
+  worker first{{.name = "one", .plain = true}, {graph(true)}};
+  worker second{{.name = "two", .plain = true}, {graph(false)}};
+  auto file = std::filesystem::temp_directory_path()
+              / ("troupe-leaving-" + std::to_string(::getpid()) + ".txt");
+  std::ofstream{file} << at(first) << '\n';
+  runtime rt{{.workers = connect_workers({.workers_file = file, .plain = true}).value()}};
+  auto run = rt.load(graph(false)).start(value{{"x", 1}});
+  held->wait_for(1);
+  std::ofstream{file, std::ios::app} << at(second) << '\n';
+  first.drain("for a test", 10ms);
+  first.wait(); // for no body
+  BOOST_TEST(run.get().value().output["x"].as_int() == 7);
+  held->open();
+  std::filesystem::remove(file);
+}
+
 BOOST_AUTO_TEST_CASE(bad_options_are_refused_with_what_is_wrong) {
   auto refusal = [](worker_pool_options options) {
     return connect_workers(std::move(options)).error().message();
