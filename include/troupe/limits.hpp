@@ -191,4 +191,9 @@ inline constexpr std::size_t worker_runs_max = 65'536; // a worker has for one h
 inline constexpr std::chrono::milliseconds worker_backoff_first{100};
 inline constexpr std::chrono::milliseconds worker_backoff_max{2000};
 
+// Of agents. Calls of one assistant's message that a tool node runs; invalid_value.
+inline constexpr std::size_t tool_calls_max = 4096;
+// Characters that are dropped from the end of JSON that was cut off; then it is none.
+inline constexpr std::size_t partial_json_dropped_max = 1024;
+
 } // namespace troupe::limits

@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds patience{30}; // refusals take milliseconds
 constexpr const char* here = "127.0.0.1";
 
-wall_time now() {
+wall_time wall_now() {
   return std::chrono::system_clock::now();
 }
 
@@ -46,7 +46,7 @@ struct node {
 
   std::string refusal; // of the last dial
 
-  explicit node(const link_options& options, wall_time at = now())
+  explicit node(const link_options& options, wall_time at = wall_now())
     : config{make_link_config(options, at).value()},
       system{*config},
       door{system.spawn(adder, std::int32_t{1})} {}
@@ -88,7 +88,7 @@ struct authority {
   authority() {
     auto form = (fs::temp_directory_path() / "troupe-links-XXXXXX").string();
     dir = ::mkdtemp(form.data());
-    init_ca(dir, {}, now()).value();
+    init_ca(dir, {}, wall_now()).value();
   }
   ~authority() { fs::remove_all(dir); }
 
@@ -97,7 +97,7 @@ struct authority {
     init_ca(dir, {}, at).value();
   }
 
-  tls_files issue(const std::string& name, unsigned days = 365, wall_time at = now()) const {
+  tls_files issue(const std::string& name, unsigned days = 365, wall_time at = wall_now()) const {
     auto made = issue_cert(dir, {.name = name, .days = days}, at).value();
     return {made.certificate, made.key, dir / "ca.pem", {}};
   }
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(an_encrypted_key_opens_with_its_passphrase) {
   ::setenv("TROUPE_TEST_PASSPHRASE", "open sesame", 1);
   auto secret = passphrase::from_environment("TROUPE_TEST_PASSPHRASE").value();
   ::unsetenv("TROUPE_TEST_PASSPHRASE");
-  auto made = issue_cert(ca.dir, {.name = "home", .secret = secret}, now()).value();
+  auto made = issue_cert(ca.dir, {.name = "home", .secret = secret}, wall_now()).value();
   tls_files files{made.certificate, made.key, ca.dir / "ca.pem", secret};
   node home{{.tls = files}}, worker{ca.options("worker")};
   BOOST_TEST(worker.reaches(home.open()));
@@ -391,30 +391,30 @@ BOOST_AUTO_TEST_CASE(each_reason_to_refuse_is_logged_once_in_a_while) {
 BOOST_AUTO_TEST_CASE(files_that_are_gone_are_still_in_use) {
   authority ca;
   auto files = ca.issue("home");
-  auto context = open_tls_context(files, now()).value();
+  auto context = open_tls_context(files, wall_now()).value();
   auto before = context->current();
   for (const auto& file : {files.certificate, files.key, files.authority})
     fs::remove(file);
-  BOOST_TEST(context->look(now()).empty()); // they may come back
-  BOOST_TEST(has(context->look(now()), "No such file"));
-  BOOST_TEST(context->look(now()).empty());
+  BOOST_TEST(context->look(wall_now()).empty()); // they may come back
+  BOOST_TEST(has(context->look(wall_now()), "No such file"));
+  BOOST_TEST(context->look(wall_now()).empty());
   BOOST_TEST((context->current() == before));
 }
 
 BOOST_AUTO_TEST_CASE(files_that_were_replaced_are_used_when_all_of_them_are_right) {
   authority ca, other;
   auto files = ca.issue("home"), next = other.issue("home");
-  auto context = open_tls_context(files, now()).value();
+  auto context = open_tls_context(files, wall_now()).value();
   auto before = context->current();
   fs::copy_file(next.certificate, files.certificate, fs::copy_options::overwrite_existing);
-  context->look(now());
-  BOOST_TEST(has(context->look(now()), "it is not the key of"));
+  context->look(wall_now());
+  BOOST_TEST(has(context->look(wall_now()), "it is not the key of"));
   BOOST_TEST((context->current() == before));
   replace(files, next);
-  BOOST_TEST(context->look(now()).empty()); // perhaps not the last of them
-  BOOST_TEST(has(context->look(now()), "it was replaced"));
+  BOOST_TEST(context->look(wall_now()).empty()); // perhaps not the last of them
+  BOOST_TEST(has(context->look(wall_now()), "it was replaced"));
   BOOST_TEST((context->current() != before));
-  BOOST_TEST(context->look(now()).empty());
+  BOOST_TEST(context->look(wall_now()).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_running_system_takes_replaced_files_for_new_links) {
@@ -428,9 +428,9 @@ BOOST_AUTO_TEST_CASE(a_running_system_takes_replaced_files_for_new_links) {
   BOOST_TEST(!young.reaches(port));
   BOOST_TEST(young.refusal == "its certificate is not signed by the CA of this cluster");
   replace(files, other.issue("home"));
-  auto end = now() + patience;
+  auto end = wall_now() + patience;
   bool reached = false;
-  while (!reached && now() < end)
+  while (!reached && wall_now() < end)
     reached = young.reaches(port);
   BOOST_TEST(reached);
   BOOST_TEST(old.is_answered_by(link)); // what is there stays
@@ -439,20 +439,20 @@ BOOST_AUTO_TEST_CASE(a_running_system_takes_replaced_files_for_new_links) {
 BOOST_AUTO_TEST_CASE(a_certificate_that_ends_soon_is_said_once_a_day) {
   using namespace std::chrono_literals;
   authority ca;
-  auto context = open_tls_context(ca.issue("home", 10), now()).value();
-  BOOST_TEST(has(context->look(now()), "the certificate ends in 9 days, on "));
-  BOOST_TEST(context->look(now() + 23h).empty());
-  BOOST_TEST(has(context->look(now() + 25h), "ends in 8 days"));
-  BOOST_TEST(has(context->look(now() + 11 * 24h), "has expired"));
-  auto long_lived = open_tls_context(ca.issue("other", 15), now()).value();
-  BOOST_TEST(long_lived->look(now()).empty());
+  auto context = open_tls_context(ca.issue("home", 10), wall_now()).value();
+  BOOST_TEST(has(context->look(wall_now()), "the certificate ends in 9 days, on "));
+  BOOST_TEST(context->look(wall_now() + 23h).empty());
+  BOOST_TEST(has(context->look(wall_now() + 25h), "ends in 8 days"));
+  BOOST_TEST(has(context->look(wall_now() + 11 * 24h), "has expired"));
+  auto long_lived = open_tls_context(ca.issue("other", 15), wall_now()).value();
+  BOOST_TEST(long_lived->look(wall_now()).empty());
 }
 
 BOOST_AUTO_TEST_CASE(an_expired_certificate_is_named_on_both_sides) {
-  auto then = now() - std::chrono::hours{24 * 10};
+  auto then = wall_now() - std::chrono::hours{24 * 10};
   authority ca{then};
   auto expired = ca.issue("expired", 5, then);
-  says(make_link_config({.tls = expired}, now()), "the certificate has expired, on ");
+  says(make_link_config({.tls = expired}, wall_now()), "the certificate has expired, on ");
   node good{ca.options("good")}, late{{.tls = expired}, then};
   BOOST_TEST(!late.reaches(good.open()));
   BOOST_TEST(late.refusal == "it says that this process's certificate has expired");
@@ -466,13 +466,13 @@ BOOST_AUTO_TEST_CASE(bad_files_are_refused_before_a_system_starts) {
   authority ca, other;
   auto files = ca.issue("worker");
   files.authority = other.dir / "ca.pem";
-  says(make_link_config({.tls = files}, now()), "not signed by this CA");
+  says(make_link_config({.tls = files}, wall_now()), "not signed by this CA");
 }
 
 BOOST_AUTO_TEST_CASE(links_are_plain_only_when_asked_for) {
   authority ca;
-  says(make_link_config({}, now()), "no TLS files");
-  says(make_link_config({.tls = ca.issue("w"), .plain = true}, now()), "choose one");
+  says(make_link_config({}, wall_now()), "no TLS files");
+  says(make_link_config({.tls = ca.issue("w"), .plain = true}, wall_now()), "choose one");
 }
 
 BOOST_AUTO_TEST_CASE(plain_links_stay_on_this_host) {
