@@ -106,7 +106,7 @@ node_body wrapped(node_body body, hook_ending ending) {
 
 // ---- wrappers -------------------------------------------------------------------------------
 
-tool_wrapper composed(const std::vector<middleware>& all) {
+tool_wrapper all_tool_wrappers(const std::vector<middleware>& all) {
   tool_wrapper out;
   for (auto at = all.rbegin(); at != all.rend(); ++at) {
     if (!at->wrap_tool_call)
@@ -206,7 +206,7 @@ private:
     }
     where_.round = before_model_.empty() ? "model" : before_model_.front().name;
     where_.exit = after_agent_.empty() ? END : after_agent_.front().name;
-    auto wrapper = composed(options_.middleware);
+    auto wrapper = all_tool_wrappers(options_.middleware);
     has_tools_ = wrapper || std::ranges::any_of(options_.tools, &tool::runs_here);
     if (wrapper)
       options_.tool_node.wrap_tool_call = std::move(wrapper);

@@ -105,7 +105,7 @@ coro<node_output> run_model(model_node_ptr node, state_view state, context& ctx)
   co_return out;
 }
 
-model_wrapper composed(const std::vector<middleware>& all) {
+model_wrapper all_model_wrappers(const std::vector<middleware>& all) {
   model_wrapper out;
   for (auto at = all.rbegin(); at != all.rend(); ++at) {
     if (!at->wrap_model_call)
@@ -157,7 +157,7 @@ node_body model_node_of(const agent_options& options) {
     node->system_message = system_message(options.system_prompt);
   node->response_format = options.response_format;
   node->name = options.name;
-  node->wrap = composed(options.middleware);
+  node->wrap = all_model_wrappers(options.middleware);
   for (const auto& t : options.tools)
     node->known_tools.push_back(t.name());
   node->wraps_tools = static_cast<bool>(options.tool_node.wrap_tool_call);

@@ -37,6 +37,10 @@ std::string spaced_json(const value& v) {
   return out;
 }
 
+std::string text_in(const value& v) {
+  return v.is_string() ? v.as<std::string>() : std::string{};
+}
+
 std::string quoted_text(std::string_view text) {
   bool single = text.find('\'') != std::string_view::npos;
   bool both = single && text.find('"') != std::string_view::npos;

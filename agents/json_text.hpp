@@ -13,6 +13,9 @@ namespace troupe {
 /// Errors: as to_json.
 std::string spaced_json(const value& v);
 
+/// A text, or what is none: nothing.
+std::string text_in(const value& v);
+
 /// A text as a Python literal: 'it', or "it's".
 std::string quoted_text(std::string_view text);
 

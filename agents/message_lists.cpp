@@ -9,10 +9,6 @@
 namespace troupe {
 namespace {
 
-bool names(const std::vector<std::string>& list, const value& text) {
-  return text.is_string() && std::ranges::find(list, text.as_string()) != list.end();
-}
-
 value with_members(const value& message, std::vector<value::map_init> changed) {
   auto members = message.payload();
   for (auto& [name, v] : changed)
@@ -124,10 +120,6 @@ std::string attribute(std::string_view text) {
   return '"' + out + '"';
 }
 
-std::string text_in(const value& v) {
-  return v.is_string() ? v.as<std::string>() : std::string{};
-}
-
 std::string as_xml(const value& message) {
   std::string head = "<message type=" + attribute(class_of(message_role(message))) + ">";
   auto text = escaped(message_text(message));
@@ -152,6 +144,10 @@ std::string as_line(const value& message) {
 }
 
 } // namespace
+
+bool names(const std::vector<std::string>& list, const value& text) {
+  return text.is_string() && std::ranges::find(list, text.as_string()) != list.end();
+}
 
 std::string_view role_of_type(std::string_view type) noexcept {
   return type == "human" ? "user" : type == "ai" ? "assistant" : type;

@@ -15,6 +15,9 @@ std::string_view role_of_type(std::string_view type) noexcept;
 /// Whether the message is of one of these types, roles or class names.
 bool is_of_type(const value& message, const std::vector<std::string>& types);
 
+/// Whether a text is one of these. What is no text is none of them.
+bool names(const std::vector<std::string>& list, const value& text);
+
 /// The messages without those of tools that answer no call before them.
 value without_orphans(const value& messages);
 

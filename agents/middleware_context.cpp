@@ -1,6 +1,8 @@
 // What of a long conversation the model sees.
 #include <troupe/middleware.hpp>
 
+#include "agents/message_lists.hpp"
+
 #include <algorithm>
 #include <ranges>
 
@@ -100,10 +102,6 @@ coro<value> summarize(std::shared_ptr<const summarizer> by, value messages, cont
 }
 
 // ---- clearing -------------------------------------------------------------------------------
-
-bool names(const std::vector<std::string>& list, const value& name) {
-  return name.is_string() && std::ranges::find(list, name.as_string()) != list.end();
-}
 
 value cleared(const value& message, const clear_options& options) {
   auto metadata = message_member(message, "response_metadata");

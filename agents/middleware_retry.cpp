@@ -2,6 +2,7 @@
 #include <troupe/middleware.hpp>
 
 #include "agents/failure.hpp"
+#include "agents/json_text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -82,10 +83,6 @@ std::string tool_text(const std::string& tool, const error& failure, std::uint32
   return "Tool '" + tool + "' failed after " + std::to_string(attempts)
          + (attempts == 1 ? " attempt with " : " attempts with ") + reference_name(failure) + ": "
          + failure.text() + ". Please try again.";
-}
-
-std::string text_in(const value& v) {
-  return v.is_string() ? v.as<std::string>() : std::string{};
 }
 
 coro<tool_output> retry_tool(options_ptr options, tool_call_request request, tool_executor run) {

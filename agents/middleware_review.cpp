@@ -14,10 +14,6 @@ constexpr const char* edited_calls = "hitl_edited_tool_calls";
 
 using reviews = std::vector<std::pair<std::string, review>>;
 
-std::string text_in(const value& v) {
-  return v.is_string() ? v.as<std::string>() : std::string{};
-}
-
 const review* review_of(const reviews& all, const value& call) {
   auto at = std::ranges::find(all, text_in(call["name"]),
                               [](const auto& r) -> const std::string& { return r.first; });

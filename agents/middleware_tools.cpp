@@ -10,10 +10,6 @@
 namespace troupe {
 namespace {
 
-std::string text_in(const value& v) {
-  return v.is_string() ? v.as<std::string>() : std::string{};
-}
-
 // ---- selection ------------------------------------------------------------------------------
 
 bool runs_here(const value& definition) {

@@ -31,10 +31,6 @@ struct tool_node::parts {
 
 namespace {
 
-std::string text_in(const value& v) {
-  return v.is_string() ? v.as<std::string>() : std::string{};
-}
-
 // ---- the input ------------------------------------------------------------------------------
 
 constexpr std::string_view with_context = "tool_call_with_context";

@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::string_view root_channel = "__root__";
 
-std::string text_in(const value& v) {
-  return v.is_string() ? v.as<std::string>() : std::string{};
-}
-
 // ---- content --------------------------------------------------------------------------------
 
 bool is_block(const value& v) {
@@ -53,7 +49,7 @@ bool removes_all(const value& messages) {
 }
 
 // The messages with those that answer the call under the tool's name.
-value named(const value& messages, const value& call, std::size_t& answers) {
+value answer_named(const value& messages, const value& call, std::size_t& answers) {
   if (answers_call(messages, call)) {
     ++answers;
     return with_member(messages, "name", call["name"]);
@@ -135,7 +131,7 @@ command tool_results::checked_command(command given, const value& call, std::siz
                     + " for tool '" + text_in(call["name"]) + "'");
       bool messages = whole || channel == messages_key;
       exempt |= messages && removes_all(v);
-      entries.emplace_back(channel, messages ? named(v, call, answers) : v);
+      entries.emplace_back(channel, messages ? answer_named(v, call, answers) : v);
     }
     given.update = state_update{std::move(entries)};
   }

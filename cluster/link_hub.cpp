@@ -155,7 +155,7 @@ void link_hub::open(place& at, const endpoint& to, const caf::actor& peer) {
     old->second->over.link_up();
     return attach(*old->second, peer);
   }
-  auto l = std::make_shared<live>(stream::side::dialer, random_() | 1);
+  auto l = std::make_shared<live>(stream::side::dialer, draw_stream());
   l->number = ++last_;
   l->to = to;
   at.link = l->number;
@@ -166,9 +166,14 @@ void link_hub::open(place& at, const endpoint& to, const caf::actor& peer) {
   user_.link_made(l->number, &to);
 }
 
+std::uint64_t link_hub::draw_stream() {
+  return own_streams_ << 32 | (random_() >> 32) | 1;
+}
+
+// The answer to a stream that was begun here, and given up since, looks like the beginning of one.
 void link_hub::accept(packet what, const caf::actor& from) {
   bool begins = what.kind == static_cast<std::uint8_t>(packet_kind::resume) && what.link == 1
-                && what.stream != 0;
+                && what.stream != 0 && what.stream >> 32 != own_streams_;
   if (!begins || links_.size() >= limits::cluster_links_max) {
     packet unknown;
     unknown.stream = what.stream;
@@ -205,8 +210,10 @@ void link_hub::detach(live& l) {
     self_.demonitor(l.peer);
   l.peer = nullptr;
   l.over.link_down();
-  if (std::exchange(l.up, false))
+  if (std::exchange(l.up, false)) {
+    l.broken = l.was_open;
     user_.link_broken(l.number);
+  }
 }
 
 // -- what comes
@@ -229,13 +236,8 @@ void link_hub::took(packet what, const caf::actor& from) {
   if (newer && from) // the dialer has linked again
     attach(*l, from);
   dirty_.push_back(l->number);
-  if (l->over.is_open() && !l->was_open) {
-    l->was_open = true;
-    if (auto* at = place_of(*l))
-      at->pause = {};
-  } else if (l->over.is_open() && newer) {
-    user_.link_restored(l->number);
-  }
+  if (l->over.is_open())
+    opened(*l, newer);
   if (!*frame)
     return;
   auto read = decode_frame((*frame)->data, [this, &l](message&& m) {
@@ -244,6 +246,17 @@ void link_hub::took(packet what, const caf::actor& from) {
   });
   if (!read && links_.contains(l->number))
     lose(l, read.error());
+}
+
+// A dialer hears that a link is open again, an acceptor sees another one come.
+void link_hub::opened(live& l, bool newer) {
+  bool first = !std::exchange(l.was_open, true);
+  bool again = std::exchange(l.broken, false) || newer;
+  if (first || again)
+    if (auto* at = place_of(l))
+      at->pause = {};
+  if (!first && again)
+    user_.link_restored(l.number);
 }
 
 void link_hub::lost(const caf::down_msg& who) {

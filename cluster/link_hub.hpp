@@ -97,6 +97,7 @@ private:
     bool up = false;
     bool ending = false;
     bool was_open = false;  // it is no news then that it is
+    bool broken = false;    // since it was open
     instant opens_until{0}; // else the peer does not know the stream
     instant heard{0};       // when something came
   };
@@ -114,9 +115,11 @@ private:
   static instant now();
   void look_up_names(instant now);
   void follow_names();
+  std::uint64_t draw_stream();
   void open(place& at, const endpoint& to, const caf::actor& peer);
   void accept(packet what, const caf::actor& from);
   void attach(live& l, const caf::actor& peer);
+  void opened(live& l, bool newer);
   void detach(live& l);
   void lose(live_ptr l, const error& why);
   void drop(live& l, nanoseconds pause);
@@ -134,6 +137,7 @@ private:
   name_lookup lookup_;
   peer_names names_;
   std::mt19937_64 random_{std::random_device{}()};
+  std::uint64_t own_streams_ = random_() >> 32; // upper half of the numbers drawn here
   link_number last_ = 0;
   std::map<endpoint, place> places_;
   std::unordered_map<link_number, live_ptr> links_;

@@ -15,7 +15,7 @@ namespace troupe::cluster {
 // BASP's own heartbeats close connections that are silent; a worker is missed long before, by its
 // lease. The first one also ends a handshake that is not done, so they can't be tighter.
 inline constexpr std::chrono::milliseconds link_heartbeat{2000};
-inline constexpr std::chrono::milliseconds link_silence_max{10'000};
+inline constexpr std::chrono::milliseconds link_silence_max{4000};
 
 struct link_options {
   std::optional<tls_files> tls{};

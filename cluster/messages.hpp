@@ -71,9 +71,10 @@ struct refusal {
   std::string why;
 };
 
-/// A worker sends one each interval, also when nothing else is to be said; a home answers each at
-/// once. `answers`: the highest number that was heard from the other, `held` how long ago. What the
-/// home answers renews the worker's lease, from when it sent that heartbeat on.
+/// A worker sends one when it is welcomed, and each interval, also when nothing else is to be said;
+/// a home answers each at once. `answers`: the highest number that was heard from the other, `held`
+/// how long ago. What the home answers renews the worker's lease, from when it sent that heartbeat
+/// on.
 struct heartbeat {
   std::uint64_t number = 0;
   std::uint64_t answers = 0;
@@ -162,7 +163,8 @@ struct task_sign {
   issue_number issue = 0;
 };
 
-/// The worker takes no more tasks; those with groups are given back at their next step border.
+/// The worker takes no more tasks; those with groups are given back at their next step border, and
+/// those it still has after a while, whatever they are.
 struct draining {
   std::string why;
 };
@@ -171,6 +173,7 @@ struct draining {
 struct status_request {};
 struct drain_request {
   std::string why;
+  std::chrono::milliseconds patience{0}; // see worker::drain
 };
 struct status_reply {
   std::string json;

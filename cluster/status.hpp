@@ -25,6 +25,7 @@ enum class event_kind : std::uint8_t {
   session_begun, // of a worker
   session_ended,
   drained,
+  nobody_there, // tasks wait for a worker that could take them; said once, until one comes
 };
 
 /// Something worth a line in the log. `peer`: the name of a worker, or the incarnation of a home.
@@ -65,7 +66,7 @@ struct worker_status {
   std::uint32_t running = 0;  // orders of this home that it has not answered
   std::uint32_t foreign = 0;
   bool draining = false;
-  bool reachable = true;
+  bool reachable = true; // its link is up, and it has answered its welcome
   nanoseconds lease_left{0};
   round_trips times;
   std::uint64_t orders = 0, outcomes = 0, refused = 0;

@@ -23,6 +23,7 @@ struct guest_said {
 };
 struct drain_worker {
   std::string why;
+  nanoseconds patience;
 };
 
 struct worker_tick {};

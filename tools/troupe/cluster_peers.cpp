@@ -1,6 +1,7 @@
 // troupe cluster status, drain: how the processes of a cluster are.
 #include "cluster/peer_watch.hpp"
 #include "tools/troupe/commands.hpp"
+#include "tools/troupe/drain_flags.hpp"
 #include "tools/troupe/exit_codes.hpp"
 #include "tools/troupe/failure.hpp"
 #include "tools/troupe/json_lines.hpp"
@@ -131,11 +132,13 @@ void add_drain(CLI::App& cluster, chosen_command& chosen) {
   auto why = std::make_shared<std::string>("asked to by troupe cluster drain");
   command->add_option("ADDRESS", *at, "HOST:PORT of the worker")->required();
   command->add_option("--why", *why, "What its homes log");
+  auto patience = add_drain_timeout(*command, "--timeout");
   auto flags = add_peer_flags(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object");
-  command->callback([&chosen, at, why, flags] {
-    chosen.run = [&chosen, at, why, flags] {
-      auto status = drain_worker(*at, *why, {.tls = flags->tls(), .plain = flags->plain}).value();
+  command->callback([&chosen, at, why, patience, flags] {
+    chosen.run = [&chosen, at, why, patience, flags] {
+      peer_access access{.tls = flags->tls(), .plain = flags->plain};
+      auto status = drain_worker(*at, *why, access, milliseconds_of(*patience)).value();
       if (chosen.json)
         print_line(
           json_line("peer", {{"address", to_json(value(*at))}, {"status", to_json(status)}}));
