@@ -4,6 +4,7 @@
 #include "cluster/stored_items.hpp"
 #include "tests/coordinator_fixture.hpp"
 #include "tests/loopback_workers.hpp"
+#include "tests/placed_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -23,7 +24,7 @@ struct fixture {
     {.saver = checkpoints, .store = memory, .workers = std::make_shared<loopback_workers>()}};
 };
 
-const schema numbers{{"x", last_value}, {"log", append}};
+const schema& numbers = placed_numbers;
 
 node_options elsewhere() {
   return {.placement = on_worker{}};
@@ -174,26 +175,8 @@ BOOST_FIXTURE_TEST_CASE(a_question_of_a_placed_body_waits_and_takes_its_answer, 
 
 // -- graphs
 
-compiled_graph inner_graph() {
-  state_graph<> g{numbers};
-  g.add_node("one", [](const state_view& s) { return value{{"x", s["x"].as_int() + 1}}; });
-  g.add_node("ask", [](const state_view& s, context& ctx) -> value {
-    return {{"x", s["x"].as_int() + ctx.interrupt(value("more?")).as_int()}};
-  });
-  g.add_edge(START, "one");
-  g.add_edge("one", "ask");
-  return g.compile({.name = "inner"});
-}
-
-compiled_graph outer_graph(const compiled_graph& inner) {
-  state_graph<> g{numbers};
-  g.add_node("sub", inner, elsewhere());
-  g.add_edge(START, "sub");
-  return g.compile({.name = "outer"});
-}
-
 BOOST_FIXTURE_TEST_CASE(a_placed_graph_stores_with_its_home_and_goes_on_from_there, fixture) {
-  auto app = rt.load(outer_graph(inner_graph()));
+  auto app = rt.load(outer_asking_graph());
   auto asked = app.invoke(value{{"x", 1}}, {.thread_id = "t"});
   BOOST_TEST_REQUIRE(asked.interrupts().size() == 1U);
   auto stored = checkpoints->list({.thread_id = "t"}).value();
@@ -251,7 +234,7 @@ void make_as_of_an_hour_ahead(saver& store, const std::string& ns) {
 }
 
 BOOST_FIXTURE_TEST_CASE(ids_ascend_where_the_clock_is_an_hour_behind, fixture) {
-  auto app = rt.load(outer_graph(inner_graph()));
+  auto app = rt.load(outer_asking_graph());
   app.invoke(value{{"x", 1}}, {.thread_id = "t"});
   std::string inner;
   for (const auto& c : checkpoints->list({.thread_id = "t"}).value())

@@ -81,6 +81,7 @@ class WorkerTest(unittest.TestCase):
         self.assertEqual(done.returncode, FAILED, done.stderr)
         lines = done.stdout.splitlines()
         self.assertRegex(lines[1], f"^{mute} +- +no answer")
+        self.assertIn(f"troupe: ask {mute}: no answer in 5000 ms", done.stderr)
         self.assertRegex(lines[2], f"^{at} +one +up")
 
     def test_a_watch_prints_an_object_a_second_over_one_link_until_it_is_told_to_stop(self):

@@ -3,6 +3,7 @@
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/drain_flags.hpp"
 #include "tools/troupe/exit_codes.hpp"
+#include "tools/troupe/failure.hpp"
 #include "tools/troupe/json_lines.hpp"
 #include "tools/troupe/peer_flags.hpp"
 #include "tools/troupe/status_table.hpp"
@@ -51,6 +52,9 @@ int show_once(peer_watch& watch, const peer_access& access, bool json) {
     for (const auto& line : status_table(peers))
       std::cout << line << '\n';
   std::cout << std::flush;
+  for (const auto& peer : peers)
+    if (!peer.status && !json) // the table has no room for why
+      std::cerr << "troupe: " << text_of(peer.status.error()) << '\n';
   return std::ranges::all_of(peers, [](const auto& peer) { return bool(peer.status); })
            ? exit_done
            : exit_failed;
