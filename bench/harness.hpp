@@ -153,6 +153,7 @@ void add_reading(workloads& all);
 void add_codec(workloads& all);
 void add_process(workloads& all);
 void add_endurance(workloads& all);
+void add_remote(workloads& all);
 void add_machine_floors(workloads& all);
 void add_caf_floors(workloads& all);
 void add_storage_floors(workloads& all);
@@ -167,6 +168,12 @@ std::vector<double> numbers_from_child(const std::string& job, std::size_t count
 /// The job that prints the memory of a run behind a slow saver; see endurance.cpp.
 inline constexpr std::string_view slow_saver_job = "slow_saver";
 void print_memory_behind_slow_saver();
+
+/// Jobs of children that serve until they are killed, with their arguments behind; see remote.cpp.
+inline constexpr std::string_view worker_job = "worker";
+void be_a_worker(const std::string& arguments);
+inline constexpr std::string_view echo_job = "echo";
+void be_an_echo(const std::string& arguments);
 
 /// Units: bytes of this process that are in memory; `anonymous`: without those of files.
 struct memory_in_use {

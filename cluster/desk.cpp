@@ -89,7 +89,7 @@ void desk::heard(link_number link, message what, instant now) {
   }
   if (!s.lease) {
     if (auto* yes = std::get_if<welcome>(&what))
-      welcomed(s, *yes);
+      welcomed(s, *yes, now);
     else
       misbehaved(s, "it spoke before it said whether this worker is welcome");
     return;
@@ -121,7 +121,7 @@ void desk::heard(link_number link, message what, instant now) {
     misbehaved(s, "it said what a home does not say to a worker");
 }
 
-void desk::welcomed(session& s, const welcome& what) {
+void desk::welcomed(session& s, const welcome& what, instant now) {
   auto terms = terms_of(what);
   if (!terms || what.home.empty() || what.home.size() > limits::worker_name_bytes_max) {
     end_session(s,
@@ -137,6 +137,10 @@ void desk::welcomed(session& s, const welcome& what) {
   s.incarnation = readable(what.home);
   ++counts_.sessions;
   host_.report({event_kind::session_begun, s.incarnation, "session " + std::to_string(s.number)});
+  if (s.lease->over(now)) // the hello was on its way for long
+    lease_over(s);
+  else
+    beat(s, now); // the home waits for a word
 }
 
 void desk::take_order(session& s, task_order what, instant now) {
@@ -423,15 +427,16 @@ desk_status desk::status(instant now) const {
                   .counts = counts_,
                   .running = running_};
   for (const auto& [home, s] : sessions_)
-    out.sessions.push_back({.home = home,
-                            .incarnation = s.incarnation,
-                            .session = s.number,
-                            .terms = s.lease ? s.lease->terms() : lease_terms{},
-                            .lease_left = s.lease ? s.lease->left(now) : nanoseconds{0},
-                            .reachable = s.reachable,
-                            .tasks = s.tasks.size(),
-                            .runs = s.runs.size(),
-                            .times = s.lease ? s.lease->times() : round_trips{}});
+    if (s.lease) // else it is not known whether that is a home, or somebody who asks for this
+      out.sessions.push_back({.home = home,
+                              .incarnation = s.incarnation,
+                              .session = s.number,
+                              .terms = s.lease->terms(),
+                              .lease_left = s.lease->left(now),
+                              .reachable = s.reachable,
+                              .tasks = s.tasks.size(),
+                              .runs = s.runs.size(),
+                              .times = s.lease->times()});
   return out;
 }
 

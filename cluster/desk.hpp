@@ -124,7 +124,7 @@ private:
     instant begun{0};
   };
 
-  void welcomed(session& s, const welcome& what);
+  void welcomed(session& s, const welcome& what, instant now);
   void take_order(session& s, task_order what, instant now);
   bool is_full_for(session& s, instant now);
   void refuse_order(session& s, issue_number issue, errc code, std::string why);

@@ -347,7 +347,7 @@ dispatcher_status dispatcher::status(instant now) const {
                            .running = w->view.running,
                            .foreign = w->view.foreign,
                            .draining = w->view.draining,
-                           .reachable = w->view.reachable,
+                           .reachable = w->view.reachable && w->view.heeds,
                            .lease_left = options_.terms.lease - (waking_.at(now) - w->heard),
                            .times = w->beats.times(),
                            .orders = w->orders,

@@ -6,6 +6,9 @@
 //    newest issue, on the link of the worker that has it.
 //  - A link has at most one session, and a session one link: what is said on a link that was ended
 //    counts no more, even if it arrives.
+//  - A worker gets its first order when it has answered its welcome: a hello may have been on its
+//  way
+//    for long, and nobody be there any more who said it.
 //  - A worker never has more orders without an answer than its capacity; an order that was stopped
 //    has none until the worker answers.
 //  - While a task waits, no worker that could take it has room.
@@ -196,6 +199,7 @@ private:
   void refuse(link_number link, const hello& what, errc code, const std::string& why);
   bool make_way(link_number link, const hello& what, instant now);
   void add_worker(link_number link, hello what, instant now);
+  void answers_welcome(worker& w, instant now);
   void join_lines(worker& w);
   void remove_worker(worker& w, event_kind kind, const std::string& why, instant now);
   void stop_offering(worker& w, instant now);

@@ -58,6 +58,8 @@ void dispatcher::heard(link_number link, message what, instant now) {
   }
   auto& w = *at->second;
   w.heard = waking_.at(now);
+  if (!w.view.heeds)
+    answers_welcome(w, now);
   if (auto* beat = std::get_if<heartbeat>(&what))
     take_heartbeat(w, *beat, now);
   else if (auto* outcome = std::get_if<task_outcome>(&what))
@@ -109,14 +111,14 @@ void dispatcher::refuse(link_number link, const hello& what, errc code, const st
 }
 
 /// A worker that presents itself again has dropped its old session, and so has one that was started
-/// again; but a name belongs to who is there.
+/// again; but a name belongs to who is there, and says so.
 bool dispatcher::make_way(link_number link, const hello& what, instant now) {
   auto at = workers_.find(what.name);
   if (at == workers_.end())
     return true;
   auto& old = *at->second;
   bool same = old.incarnation == what.incarnation;
-  if (!same && old.view.reachable) {
+  if (!same && old.view.reachable && old.view.heeds) {
     refuse(link, what, errc::conflict,
            "another worker of that name is here, or its lease is not over yet");
     return false;
@@ -132,6 +134,7 @@ void dispatcher::add_worker(link_number link, hello what, instant now) {
   w.view.labels = std::move(what.labels);
   w.view.graphs = std::move(what.graphs);
   w.view.capacity = w.capacity = what.capacity;
+  w.view.heeds = false;
   normalise(w.view);
   w.incarnation = std::move(what.incarnation);
   w.link = link;
@@ -144,10 +147,14 @@ void dispatcher::add_worker(link_number link, hello what, instant now) {
                   .home = options_.incarnation,
                   .lease = std::chrono::duration_cast<milliseconds>(options_.terms.lease),
                   .heartbeat = std::chrono::duration_cast<milliseconds>(options_.terms.heartbeat)});
+  join_lines(w);
+}
+
+void dispatcher::answers_welcome(worker& w, instant now) {
+  w.view.heeds = true;
   host_.report(
     {event_kind::worker_joined, w.view.name,
      "capacity " + std::to_string(w.capacity) + ", session " + std::to_string(w.session)});
-  join_lines(w);
   serve(w, now);
 }
 
@@ -192,10 +199,12 @@ void dispatcher::remove_worker(worker& w, event_kind kind, const std::string& wh
   stop_offering(w, now);
   auto gone = std::move(workers_.extract(w.view.name).mapped());
   links_.erase(gone->link);
-  counts_.workers_lost += kind == event_kind::worker_lost ? 1 : 0;
+  bool was_here = gone->view.heeds; // else it never joined
+  counts_.workers_lost += was_here && kind == event_kind::worker_lost ? 1 : 0;
   host_.send(gone->link, refusal{.code = errc::worker_lost, .why = why});
   host_.end_link(gone->link);
-  host_.report({kind, gone->view.name, why});
+  if (was_here)
+    host_.report({kind, gone->view.name, why});
   std::vector<line*> touched;
   for (auto number : gone->issues) {
     auto task = issues_.extract(number).mapped().task;

@@ -71,9 +71,10 @@ struct refusal {
   std::string why;
 };
 
-/// A worker sends one each interval, also when nothing else is to be said; a home answers each at
-/// once. `answers`: the highest number that was heard from the other, `held` how long ago. What the
-/// home answers renews the worker's lease, from when it sent that heartbeat on.
+/// A worker sends one when it is welcomed, and each interval, also when nothing else is to be said;
+/// a home answers each at once. `answers`: the highest number that was heard from the other, `held`
+/// how long ago. What the home answers renews the worker's lease, from when it sent that heartbeat
+/// on.
 struct heartbeat {
   std::uint64_t number = 0;
   std::uint64_t answers = 0;

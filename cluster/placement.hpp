@@ -22,8 +22,9 @@ struct worker_view {
   std::uint32_t foreign = 0;  // of other homes, as far as is known
   bool draining = false;
   bool reachable = true; // its link is up
+  bool heeds = true;     // it has said something since it was welcomed
 
-  bool has_room() const noexcept { return reachable && !draining && running < capacity; }
+  bool has_room() const noexcept { return reachable && heeds && !draining && running < capacity; }
 };
 
 /// Sorts what must be sorted.

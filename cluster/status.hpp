@@ -66,7 +66,7 @@ struct worker_status {
   std::uint32_t running = 0;  // orders of this home that it has not answered
   std::uint32_t foreign = 0;
   bool draining = false;
-  bool reachable = true;
+  bool reachable = true; // its link is up, and it has answered its welcome
   nanoseconds lease_left{0};
   round_trips times;
   std::uint64_t orders = 0, outcomes = 0, refused = 0;

@@ -26,14 +26,13 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "worker";
 }
 
-// The graphs, and those within them under the names of the nodes that hold them.
-void shelve(const compiled_graph& graph, const std::string& name, graph_shelf& shelf,
-            std::vector<graph_offer>& offers) {
+// The graphs, and those within them: a home may run one of these itself, and place its nodes.
+void shelve(const compiled_graph& graph, graph_shelf& shelf, std::vector<graph_offer>& offers) {
   auto hash = graph_hash(*graph.plan());
-  offers.push_back({name, hash});
-  shelf.emplace(std::move(hash), graph.plan());
+  if (shelf.emplace(hash, graph.plan()).second)
+    offers.push_back({graph.name(), std::move(hash)});
   for (const auto& [node, inner] : graph.subgraphs())
-    shelve(inner, name + "/" + node, shelf, offers);
+    shelve(inner, shelf, offers);
 }
 
 result<void> check(const worker_options& options, const std::vector<compiled_graph>& graphs) {
@@ -72,7 +71,7 @@ public:
     worker_setup setup;
     auto& desk = setup.desk;
     for (const auto& graph : graphs)
-      shelve(graph, graph.name(), setup.graphs, desk.graphs);
+      shelve(graph, setup.graphs, desk.graphs);
     desk.name = options.name;
     desk.incarnation = new_incarnation();
     desk.labels = options.labels;
@@ -80,6 +79,7 @@ public:
     desk.capacity = options.capacity != 0 ? options.capacity : 4 * cores;
     setup.guests = &guests_;
     setup.join = to_endpoints(options.join).value();
+    may_reach(links_, setup.join).value();
     setup.drained = [this] { set_drained(); };
     begin(std::move(setup), options.listen);
   }

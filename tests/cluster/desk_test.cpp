@@ -294,6 +294,21 @@ BOOST_AUTO_TEST_CASE(tasks_stop_before_a_home_that_does_not_answer_hands_them_ou
   BOOST_TEST(status().counts.late == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_welcome_is_answered_at_once) {
+  machine.link_made(0, 1, now);
+  machine.heard(1, terms(), now);
+  BOOST_TEST(all<heartbeat>(1).size() == 1u);
+}
+
+// The lease counts from the hello.
+BOOST_AUTO_TEST_CASE(a_welcome_that_comes_too_late_is_not_answered) {
+  machine.link_made(0, 1, now);
+  now += 2100ms;
+  machine.heard(1, terms(), now);
+  BOOST_TEST(all<heartbeat>(1).empty());
+  BOOST_TEST(over.size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_worker_that_stood_still_begins_nothing_of_before) {
   work_for(0, 1);
   auto task = begin_one(1, 1);

@@ -59,7 +59,13 @@ struct dispatcher_bench : dispatcher_host {
             .capacity = capacity,
             .graphs = {research}};
   }
-  void join(link_number link, hello what) { machine.heard(link, std::move(what), now); }
+  void present(link_number link, hello what) { machine.heard(link, std::move(what), now); }
+  /// It answers when it is welcome.
+  void join(link_number link, hello what) {
+    present(link, std::move(what));
+    if (!all<welcome>(link).empty())
+      beat(link);
+  }
   void join(link_number link, std::string name, std::uint32_t capacity,
             std::vector<std::string> labels = {}) {
     join(link, who(std::move(name), capacity, std::move(labels)));

@@ -113,6 +113,40 @@ BOOST_AUTO_TEST_CASE(a_worker_that_presents_itself_anew_loses_its_old_session) {
   BOOST_TEST(taken.count(task) == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_worker_gets_nothing_before_it_has_answered_its_welcome) {
+  submit();
+  present(1, who("a", 1));
+  BOOST_TEST(all<welcome>(1).size() == 1u);
+  BOOST_TEST(orders(1) == 0u);
+  BOOST_TEST(!status().workers.at(0).reachable);
+  BOOST_TEST(reported(event_kind::worker_joined) == 0u);
+  beat(1);
+  BOOST_TEST(orders(1) == 1u);
+  BOOST_TEST(reported(event_kind::worker_joined) == 1u);
+}
+
+// A home that stood still, or that nothing reached, hears all at once what was said meanwhile.
+BOOST_AUTO_TEST_CASE(hellos_that_are_out_of_date_cost_no_task_a_try) {
+  join(1, "a", 1);
+  submit();
+  for (link_number stale = 2; stale < 20; ++stale)
+    present(stale, who("a", 1));
+  join(20, "a", 1);
+  BOOST_TEST(orders(20) == 1u);
+  BOOST_TEST(status().counts.orders == 2u);
+  BOOST_TEST(status().counts.reissued == 1u);
+  BOOST_TEST(reported(event_kind::worker_replaced) == 1u);
+  BOOST_TEST(failed.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_hello_of_a_process_that_is_gone_does_not_keep_its_name) {
+  present(1, who("a", 1));
+  auto second = who("a", 1);
+  second.incarnation = "a.2";
+  join(2, second);
+  BOOST_TEST(all<welcome>(2).size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_silent_worker_is_lost_after_the_lease_and_within_three_seconds) {
   join(1, "a", 1);
   join(2, "b", 1);

@@ -18,10 +18,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const schema numbers{{"x", last_value}, {"log", append}};
+const schema pairs{{"x", last_value}, {"log", append}};
 
-compiled_graph inner_graph() {
-  state_graph<> g{numbers};
+compiled_graph nested_pairs() {
+  state_graph<> g{pairs};
   g.add_node("one", [](const state_view& s) { return value{{"x", s["x"].as_int() + 1}}; });
   g.add_node("ask", [](const state_view& s, context& ctx) -> value {
     return {{"x", s["x"].as_int() + ctx.interrupt(value("more?")).as_int()}};
@@ -32,8 +32,8 @@ compiled_graph inner_graph() {
 }
 
 compiled_graph outer_graph(on_worker where = {}) {
-  state_graph<> g{numbers};
-  g.add_node("sub", inner_graph(), {.placement = where});
+  state_graph<> g{pairs};
+  g.add_node("sub", nested_pairs(), {.placement = where});
   g.add_edge(START, "sub");
   return g.compile({.name = "outer"});
 }
@@ -56,6 +56,26 @@ BOOST_AUTO_TEST_CASE(a_graph_runs_on_a_worker_pauses_and_goes_on) {
   BOOST_TEST_REQUIRE(asked.interrupts().size() == 1U);
   auto out = app.invoke(command{.resume = value(10)}, {.thread_id = "t"});
   BOOST_TEST(out.output["x"].as_int() == 12);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_of_a_graph_within_one_that_runs_here_runs_on_a_worker) {
+  auto graph = [](const std::string& where) {
+    state_graph<> inner{pairs};
+    inner.add_node("there",
+                   [where] {
+                     return value{{"log", value::list({where})}};
+                   },
+                   {.placement = on_worker{}});
+    inner.add_edge(START, "there");
+    state_graph<> g{pairs};
+    g.add_node("here", inner.compile({.name = "inner"}));
+    g.add_edge(START, "here");
+    return g.compile({.name = "around"});
+  };
+  worker w{{.name = "w1", .plain = true}, {graph("worker")}};
+  runtime rt{{.workers = pool_of({at(w)})}};
+  auto out = rt.load(graph("home")).invoke(value{{"x", 1}});
+  BOOST_TEST(to_json(out.output["log"]) == R"(["worker"])");
 }
 
 BOOST_AUTO_TEST_CASE(a_worker_may_join_its_home) {
@@ -90,7 +110,7 @@ BOOST_AUTO_TEST_CASE(links_are_mutual_tls_where_certificates_are_given) {
 BOOST_AUTO_TEST_CASE(tasks_go_where_their_label_is) {
   gate cpu, gpu;
   auto graph = [](gate& passed) {
-    state_graph<> g{numbers};
+    state_graph<> g{pairs};
     g.add_node("far", [&passed] { passed.pass(); }, {.placement = on_worker{.label = "gpu"}});
     g.add_edge(START, "far");
     return g.compile();
@@ -108,8 +128,8 @@ BOOST_AUTO_TEST_CASE(tasks_go_where_their_label_is) {
 }
 
 BOOST_AUTO_TEST_CASE(a_worker_with_another_version_of_the_graph_gets_none_of_its_tasks) {
-  state_graph<> g{numbers};
-  g.add_node("sub", inner_graph(), {.placement = on_worker{}});
+  state_graph<> g{pairs};
+  g.add_node("sub", nested_pairs(), {.placement = on_worker{}});
   g.add_edge(START, "sub");
   worker w{{.name = "w1", .plain = true}, {g.compile({.name = "outer", .version = "2"})}};
   runtime rt{{.workers = pool_of({at(w)})}};
@@ -122,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_worker_with_another_version_of_the_graph_gets_none_of_its
 BOOST_AUTO_TEST_CASE(a_task_of_a_worker_that_is_gone_runs_on_another_one) {
   gate held;
   auto graph = [&held](bool waits) {
-    state_graph<> g{numbers};
+    state_graph<> g{pairs};
     g.add_node("far",
                [&held, waits](context& ctx) -> value {
                  if (waits) {
@@ -156,7 +176,7 @@ BOOST_AUTO_TEST_CASE(a_task_of_a_worker_that_is_gone_runs_on_another_one) {
 
 BOOST_AUTO_TEST_CASE(a_worker_that_drains_ends_when_its_tasks_did) {
   gate held;
-  state_graph<> g{numbers};
+  state_graph<> g{pairs};
   g.add_node("far", [&held] { held.pass(); }, {.lane = lane::blocking, .placement = on_worker{}});
   g.add_edge(START, "far");
   worker w{{.name = "w1", .plain = true}, {g.compile()}};
@@ -249,9 +269,12 @@ BOOST_AUTO_TEST_CASE(bad_options_are_refused_with_what_is_wrong) {
   BOOST_TEST(refusal({.workers = {"h:1"}}).find("TLS") != std::string::npos);
   BOOST_TEST(refusal({.workers_file = "/no/such/file", .plain = true}).find("/no/such/file")
              != std::string::npos);
+  BOOST_TEST(refusal({.workers = {"other-host:1"}, .plain = true}).find("TLS")
+             != std::string::npos);
   BOOST_TEST(refusal({.listen = "0.0.0.0:0", .plain = true}).find("TLS") != std::string::npos);
   BOOST_TEST(refusal({.plain = true, .heartbeat = 1ms}).find("heartbeat") != std::string::npos);
   BOOST_CHECK_THROW((worker{{.plain = true}, {}}), error);
+  BOOST_CHECK_THROW((worker{{.join = {"10.0.0.7:1"}, .plain = true}, {outer_graph()}}), error);
   BOOST_CHECK_THROW((worker{{.labels = {""}, .plain = true}, {outer_graph()}}), error);
 }
 

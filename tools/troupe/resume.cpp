@@ -15,7 +15,7 @@ namespace troupe::cli {
 
 namespace {
 
-struct options {
+struct resume_flags {
   std::string graph, filter;
   std::string data = data_dir_default;
   std::string durability = "async";
@@ -24,7 +24,7 @@ struct options {
   std::shared_ptr<home_flags> home;
 };
 
-unfinished_query query_of(const options& o) {
+unfinished_query query_of(const resume_flags& o) {
   unfinished_query out{.filter = {}, .alone = o.alone};
   if (o.filter.empty())
     return out;
@@ -57,7 +57,7 @@ int report(const std::string& thread, const result<run_result>& how, bool json) 
   return exit_code_of(how.error().code());
 }
 
-int run(const options& o, bool json, stop_signals& signals) {
+int run(const resume_flags& o, bool json, stop_signals& signals) {
   auto graph = find_graph(o.graph);
   auto query = query_of(o); // before anything is opened
   expect_data_dir(o.data);
@@ -90,7 +90,7 @@ void add_resume(CLI::App& app, chosen_command& chosen) {
   auto* command = app.add_subcommand(
     "resume", "Go on with all threads of a graph whose run was cut off, by a kill or Ctrl-C: not "
               "with those that wait for an answer, or failed");
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<resume_flags>();
   command->add_option("GRAPH", o->graph, "A built-in graph, or path/to/lib.so:name")->required();
   command->add_option("--data", o->data, "Where threads are kept")
     ->type_name("DIR")

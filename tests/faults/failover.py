@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""How long it takes from a worker's death to when its home knows and to when its tasks are under way
+again: one long run, whose workers are killed in turns.
+
+Arguments: the folder of the programs (or --help). Needs network namespaces.
+"""
+import argparse
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+from cells import Cell
+from history import FOREVER, Bounds, detections, first
+from hosts import Certificates, why_not
+from trial import LOADS, Load, Trial
+
+LOADS["failover"] = Load(8, 4, 200)
+
+
+def kill_in_turns(kills):
+    def script(t):
+        for number in range(kills):
+            host = "bc"[number % 2]
+            t.wait(t.chance.uniform(0.5, 1.5))
+            fault = t.begin("kill", host)
+            t.cluster.kill(host)
+            t.wait(3.5)
+            t.cluster.start_worker(host)
+            t.over(fault)
+            print(f"{number + 1} of {kills}", flush=True)
+    return script
+
+
+def taken_over(history):
+    """Seconds from each kill to when the first of the tasks it hit began elsewhere."""
+    for f in history.faults:
+        hit = {e.key for e in history.executions
+               if e.host == f.host and e.begin < f.begin and e.end > f.begin}
+        again = first((e.begin for e in history.executions if e.key in hit and e.host != f.host),
+                      f.begin)
+        if again < f.begin + 60:
+            yield again - f.begin
+
+
+def show(what, times):
+    times = sorted(times)
+    print(f"{what}: p50 {times[len(times) // 2]:.3f} s, p99 {times[int(len(times) * 0.99)]:.3f} s, "
+          f"most {times[-1]:.3f} s ({len(times)})")
+
+
+class Failover(Trial):
+    def figures(self, history, carried):
+        self.seen = history
+        return super().figures(history, carried)
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("bin", type=pathlib.Path)
+    options.add_argument("--kills", type=int, default=50)
+    options.add_argument("--seed", type=int, default=1)
+    options = options.parse_args()
+    if reason := why_not():
+        print(f"skipped: no network namespaces: {reason}")
+        sys.exit(77)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-failover-"))
+    programs = options.bin.resolve()
+    cell = Cell("failover", kill_in_turns(options.kills), "failover", False,
+                Bounds(reruns=2, losses=options.kills))
+    trial = Failover(cell, options.seed, programs, Certificates(programs, folder), folder / "run",
+                     rounds=10 * options.kills)
+    wrong, _ = trial.run()
+    show("noticed", [took for _, took in detections(trial.seen) if took < FOREVER])
+    show("first task under way again", list(taken_over(trial.seen)))
+    print(f"{len(wrong)} violations, load {os.getloadavg()[0]:.1f}")
+    for text in wrong:
+        print(f"  {text}")
+    if wrong:
+        sys.exit(f"see {folder}")
+    shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
