@@ -16,7 +16,12 @@ suspension sleep(task_scope& scope, std::chrono::nanoseconds delay) {
 
 suspension run_blocking(task_scope& scope, std::function<void()> job) {
   return {scope, [job = std::move(job)](task_scope& s, std::coroutine_handle<> body) {
-            s.host->block(job, body);
+            s.host->block(
+              [&s, job] {
+                blocking_job_of job_of{s};
+                job();
+              },
+              body);
           }};
 }
 
@@ -50,6 +55,22 @@ void context::write(const value& part) {
                                       ? split_namespace(scope_->checkpoint_ns)
                                       : std::vector<std::string>{},
                                     part, 0});
+}
+
+bool context::is_streaming(stream_mode mode) const noexcept {
+  return scope_->run->wants(mode);
+}
+
+state_view context::graph_state() const {
+  if (!scope_->sent)
+    return scope_->input;
+  std::vector<state_view::entry> entries;
+  if (scope_->node->graph_state)
+    for (const auto& [c, cell] : scope_->route_cells)
+      if (const auto& channel = scope_->run->plan->channels[c];
+          channel_available(channel.spec, cell))
+        entries.push_back({channel.name, read_channel(channel.spec, cell)});
+  return state_view{std::move(entries)};
 }
 
 void context::heartbeat() noexcept {

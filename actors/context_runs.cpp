@@ -9,6 +9,9 @@ namespace troupe {
 
 namespace {
 
+// The task whose ctx.blocking() job this thread runs.
+thread_local const detail::task_scope* job_of_thread = nullptr;
+
 error wrong_lane(const detail::task_scope& task, const char* what) {
   return {errc::invalid_graph, "node `" + task.node->name + "`: it waits for " + what
                                  + " on the standard lane, which others need: give it "
@@ -20,6 +23,16 @@ value output_of(detail::graph_call& call) {
 }
 
 } // namespace
+
+blocking_job_of::blocking_job_of(const detail::task_scope& task) noexcept
+  : outer_{std::exchange(job_of_thread, &task)} {}
+blocking_job_of::~blocking_job_of() {
+  job_of_thread = outer_;
+}
+
+bool may_wait(const detail::task_scope& task) noexcept {
+  return task.may_block || job_of_thread == &task;
+}
 
 namespace detail {
 
@@ -74,7 +87,7 @@ bool task_ended(const task_call& call) noexcept {
 void wait_for_task(task_scope& scope, task_call& call) {
   if (call.ended.open())
     return;
-  if (!scope.may_block)
+  if (!may_wait(scope))
     throw wrong_lane(scope, "a task");
   scope.run->graphs->wait(call.ended);
 }
@@ -97,7 +110,7 @@ value take_task(task_scope& scope, task_call& call) {
 } // namespace detail
 
 value context::invoke(const compiled_graph& graph, const run_input& input) {
-  if (!scope_->may_block)
+  if (!may_wait(*scope_))
     throw wrong_lane(*scope_, "a graph");
   auto call = detail::prepare_graph(*scope_, graph, input);
   call->end = scope_->run->graphs->run_here(call->run);

@@ -35,6 +35,10 @@ void lent_thread::exec_later(caf::resumable* job) {
   system_->scheduler().enqueue(job);
 }
 
+bool lent_thread::is_this_thread() const noexcept {
+  return current_unit == this;
+}
+
 void lent_thread::lend() {
   std::lock_guard lock{mutex_};
   logger_.emplace();

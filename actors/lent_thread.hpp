@@ -41,6 +41,9 @@ public:
       step([&done] { return done(); });
   }
 
+  /// Whether the calling thread is the lending one, resuming actors.
+  bool is_this_thread() const noexcept;
+
   /// Wakes the lending thread, so that it looks at its condition again. From any thread.
   void poke();
 

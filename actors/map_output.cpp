@@ -1,5 +1,6 @@
 // From what a body returned to the writes of its task.
 #include "actors/task_scope.hpp"
+#include "channels/message_forms.hpp"
 
 #include <algorithm>
 
@@ -43,6 +44,8 @@ public:
       write_control(part);
     for (const auto& w : node_.writes)
       writes_.push_back({w.channel, w.val, {}});
+    if (!node_.routes.empty())
+      settle_messages();
     for (const auto& route : node_.routes)
       follow(route, output);
     return std::move(writes_);
@@ -149,6 +152,29 @@ private:
   }
 
   // -- routes
+
+  // Routes read messages as they will be stored: those without an id get theirs before.
+  void settle_messages() {
+    for (auto& w : writes_)
+      if (w.channel != no_index && plan_.channels[w.channel].spec.op
+          && plan_.channels[w.channel].spec.op->function == add_messages.op->function
+          && std::any_of(task_.route_cells.begin(), task_.route_cells.end(),
+                         [&w](const auto& cell) { return cell.first == w.channel; }))
+        w.val = with_ids(w.val);
+  }
+
+  static value with_ids(const value& v) {
+    if (v.is(value_kind::message))
+      return with_message_id(v);
+    auto lacks_id = [](const value& m) { return m.is(value_kind::message) && !has_message_id(m); };
+    if (!v.is_list() || std::none_of(v.items().begin(), v.items().end(), lacks_id))
+      return v;
+    std::vector<value> out;
+    out.reserve(v.size());
+    for (const auto& m : v.items())
+      out.push_back(m.is(value_kind::message) ? with_message_id(m) : m);
+    return value::list(std::move(out));
+  }
 
   std::optional<value> managed(channel_index c) const {
     switch (plan_.channels[c].spec.kind) {

@@ -3,6 +3,7 @@
 #include "channels/message_forms.hpp"
 #include "graph/checkpoint_ns.hpp"
 
+#include <algorithm>
 #include <span>
 
 namespace troupe {
@@ -86,6 +87,14 @@ state_update stream_from(detail::task_scope& task, const state_update& update) {
   return state_update{std::move(entries)};
 }
 
+// Whether a command in it is for a graph further out, where what it writes will be seen.
+bool leaves_upward(const node_output& output) {
+  return std::any_of(output.parts.begin(), output.parts.end(), [](const auto& part) {
+    auto* c = std::get_if<command>(&part);
+    return c && !c->graph.empty();
+  });
+}
+
 // The tag `nostream` in a node's metadata keeps what its models say out of the stream.
 bool muted(const detail::task_scope& task) {
   if (!task.metadata.is_map())
@@ -100,7 +109,7 @@ bool muted(const detail::task_scope& task) {
 
 void stream_messages_of(detail::task_scope& task, node_output& output) {
   bool start = task.index == 0;
-  if (start || !task.run->wants(stream_mode::messages))
+  if (start || !task.run->wants(stream_mode::messages) || leaves_upward(output))
     return;
   mark_seen(task);
   for (auto& part : output.parts) {
@@ -121,6 +130,13 @@ void context::stream_message(const value& message) {
   bool seen = id.is_string() && scope_->run->sink->streamed_before(std::string{id.as_string()});
   if (is_chunk(message) || !seen)
     emit(*scope_, message);
+}
+
+void context::stream_tool_event(const value& event) {
+  scope_->sign_of_life();
+  if (!scope_->over() && scope_->run->wants(stream_mode::tools) && !muted(*scope_))
+    scope_->run->sink->emit_custom(
+      {stream_mode::tools, split_namespace(scope_->run->ns), event, 0});
 }
 
 void context::push_message(const value& message, const std::string& key) {

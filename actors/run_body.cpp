@@ -66,13 +66,13 @@ template <class F> void mapped(detail::task_scope& task, context& ctx, F&& outpu
     node_output out;
     try {
       out = output();
-    } catch (upward_command& c) {
+      stream_messages_of(task, out);
+    } catch (upward_command& c) { // what it writes is streamed by nobody, as in the reference
       if (!sent_here(task, c.what))
         throw;
       c.what.graph.clear();
       out.parts.emplace_back(std::move(c.what));
     }
-    stream_messages_of(task, out);
     task.writes = map_output(task, out, ctx);
     if (!task.early.empty())
       task.writes.insert(task.writes.begin(), task.early.begin(), task.early.end());

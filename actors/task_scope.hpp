@@ -55,7 +55,8 @@ struct task_scope : std::enable_shared_from_this<task_scope> {
   bool for_home = false;     // of another process, which decides about its attempts and time
   state_view input;
   value whole; // the input as stream modes show it; only when they are read
-  std::vector<std::pair<channel_index, channel_cell>> route_cells; // what routes read, frozen
+  // What routes and context::graph_state() read, frozen.
+  std::vector<std::pair<channel_index, channel_cell>> route_cells;
   value metadata;
   std::vector<value> answers; // to its questions, in order
   timeout_policy timeout;
@@ -101,6 +102,20 @@ private:
 };
 
 } // namespace detail
+
+/// While it lives, this thread is the pool's and works for `task`: the task may wait on it.
+class blocking_job_of {
+public:
+  explicit blocking_job_of(const detail::task_scope& task) noexcept;
+  ~blocking_job_of();
+  blocking_job_of(const blocking_job_of&) = delete;
+  blocking_job_of& operator=(const blocking_job_of&) = delete;
+
+private:
+  const detail::task_scope* outer_;
+};
+/// Whether what the body of `task` does on this thread may wait for a graph or task.
+bool may_wait(const detail::task_scope& task) noexcept;
 
 /// The attempt that follows a failed one.
 task_ptr next_attempt(const detail::task_scope& failed);

@@ -2,7 +2,7 @@
 
 #include "bench/fresh_store.hpp"
 
-#include <troupe/message.hpp>
+#include <troupe/react_agent.hpp>
 
 #include <mutex>
 #include <random>
@@ -18,35 +18,33 @@ std::string repeat(const std::string& text, int times) {
   return out;
 }
 
+std::string uuid(std::minstd_rand& random) {
+  static const char* const digits = "0123456789abcdef";
+  std::string out = "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx";
+  for (auto& c : out)
+    if (c == 'x')
+      c = digits[random() % 16];
+  return out;
+}
+
 /// Asks for a tool so many times, then answers, then starts over.
-class fake_model {
+class fake_model final : public chat_model {
 public:
   explicit fake_model(int rounds) : rounds_{rounds} {}
 
-  message answer(const value& /*all messages*/) {
+  std::string name() const override { return "fake"; }
+
+  coro<value> invoke(model_request /*request*/, context& /*ctx*/) override {
     std::scoped_lock lock{mutex_};
     if (asked_ == rounds_) {
       asked_ = 0;
-      return {.role = "assistant", .content = repeat("answer", 100), .id = uuid()};
+      co_return ai_message(repeat("answer", 100), {}, uuid(random_));
     }
     ++asked_;
-    auto call = value::map({{"name", "search"},
-                            {"args", value::map({{"query", repeat(uuid(), 100)}})},
-                            {"id", uuid()},
-                            {"type", "tool_call"}});
-    return {.role = "assistant",
-            .content = "",
-            .id = uuid(),
-            .more = value::map({{"tool_calls", value::list({call})}})};
-  }
-
-  std::string uuid() {
-    static const char* const digits = "0123456789abcdef";
-    std::string out = "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx";
-    for (auto& c : out)
-      if (c == 'x')
-        c = digits[random_() % 16];
-    return out;
+    tool_call call{.name = "search",
+                   .args = value::map({{"query", repeat(uuid(random_), 100)}}),
+                   .id = uuid(random_)};
+    co_return ai_message("", {call}, uuid(random_));
   }
 
 private:
@@ -56,45 +54,22 @@ private:
   std::minstd_rand random_{std::random_device{}()};
 };
 
-value search(const value& call) {
-  auto found = repeat("result for query: " + call["args"]["query"].as<std::string>(), 10);
-  return value_traits<message>::to(
-    {.role = "tool",
-     .content = found,
-     .more = value::map({{"name", call["name"]}, {"tool_call_id", call["id"]}})});
+tool search() {
+  return {"search",
+          "Searches",
+          [](arg<"query", std::string> query) { return repeat("result for query: " + *query, 10); },
+          {.lane = lane::standard}};
 }
 
-const value& last_message(const state_view& state) {
-  const auto& all = state["messages"];
-  return all[all.size() - 1].payload();
-}
-
-compiled_graph react_agent(int rounds) {
-  auto model = std::make_shared<fake_model>(rounds);
-  state_graph<> graph{schema{{"messages", add_messages}}};
-  graph.add_node("agent", [model](const state_view& state) {
-    auto said = value_traits<message>::to(model->answer(state["messages"]));
-    return state_update{}.set("messages", value::list({said}));
-  });
-  graph.add_node("tools", [](const state_view& state) {
-    std::vector<value> results;
-    const auto& calls = last_message(state)["tool_calls"];
-    for (std::size_t i = 0; i < calls.size(); ++i)
-      results.push_back(search(calls[i]));
-    return state_update{}.set("messages", value::list(std::move(results)));
-  });
-  graph.add_edge(START, "agent");
-  graph.add_conditional_edges("agent",
-                              [](const state_view& state) {
-                                return last_message(state).contains("tool_calls") ? "tools" : END;
-                              },
-                              {"tools", END});
-  graph.add_edge("tools", "agent");
-  return graph.compile();
+/// Where checkpoints are stored, with one task a round for its calls: a send of a call carries the
+/// whole state, as in the reference, and what is stored would grow with its square.
+compiled_graph react_agent(int rounds, const char* version = "v2") {
+  return create_react_agent(
+    {.model = std::make_shared<fake_model>(rounds), .tools = {search()}, .version = version});
 }
 
 run_input question() {
-  return value::map({{"messages", value::list({value_traits<message>::to({.content = "hi?"})})}});
+  return value::map({{"messages", value::list({human_message("hi?")})}});
 }
 
 void expect_conversation(const value& state, int rounds) {
@@ -133,7 +108,7 @@ struct stored_run {
 /// One run with a checkpoint each step, in a store of its own.
 stored_run store_react(int rounds, medium where) {
   fresh_store store{where};
-  auto graph = store.load(react_agent(rounds));
+  auto graph = store.load(react_agent(rounds, "v1"));
   run_result result;
   auto config = new_run(durability::async);
   auto us = time_us([&] { result = graph.invoke(question(), config); });

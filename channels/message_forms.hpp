@@ -1,7 +1,7 @@
 // The forms in which a message may be written, and the one in which it is kept.
 #pragma once
 
-#include <troupe/value.hpp>
+#include <troupe/message.hpp>
 
 #include <span>
 #include <string>
@@ -19,10 +19,6 @@ namespace troupe {
 /// Source: langchain_core/messages/utils.py, _convert_to_message.
 value to_message(const value& given, bool& made_id);
 
-/// `given` as a message value or removal, as to_message; but an id that is missing stays so, and a
-/// part of an answer a part.
-value coerce_message(const value& given);
-
 /// Whether it has an id that can be used: a text that is not empty.
 bool has_message_id(const value& message);
 
@@ -31,9 +27,6 @@ bool is_message_map(const value& v);
 
 /// The id of a message value or removal; null when it has none.
 const value& message_id(const value& message);
-
-/// A message value with an id, a made-up one when it has none.
-value with_message_id(const value& message);
 
 /// Whether this is what to_message returns.
 bool is_plain_message(const value& v);

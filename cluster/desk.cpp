@@ -376,15 +376,16 @@ desk_status desk::status(instant now) const {
                   .counts = counts_,
                   .running = running_};
   for (const auto& [home, s] : sessions_)
-    out.sessions.push_back({.home = home,
-                            .incarnation = s.incarnation,
-                            .session = s.number,
-                            .terms = s.lease ? s.lease->terms() : lease_terms{},
-                            .lease_left = s.lease ? s.lease->left(now) : nanoseconds{0},
-                            .reachable = s.reachable,
-                            .tasks = s.tasks.size(),
-                            .runs = s.runs.size(),
-                            .times = s.lease ? s.lease->times() : round_trips{}});
+    if (s.lease) // else it is not known whether that is a home, or somebody who asks for this
+      out.sessions.push_back({.home = home,
+                              .incarnation = s.incarnation,
+                              .session = s.number,
+                              .terms = s.lease->terms(),
+                              .lease_left = s.lease->left(now),
+                              .reachable = s.reachable,
+                              .tasks = s.tasks.size(),
+                              .runs = s.runs.size(),
+                              .times = s.lease->times()});
   return out;
 }
 

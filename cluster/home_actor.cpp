@@ -2,6 +2,7 @@
 #include "cluster/home_actor.hpp"
 
 #include "actors/log.hpp"
+#include "cluster/link_front.hpp"
 #include "cluster/remote_task.hpp"
 #include "cluster/status_value.hpp"
 #include "graph/graph_hash.hpp"
@@ -17,7 +18,7 @@ home_actor::home_actor(caf::actor_config& cfg, dispatcher_options options, worke
   : caf::event_based_actor(cfg),
     file_{std::move(more)},
     workers_{std::move(workers)},
-    hub_{*this, *this},
+    hub_{*this, *this, std::max<nanoseconds>(limits::link_quiet_max, options.terms.lease)},
     dispatcher_{*this, options, now()},
     tick_every_{tick_interval(options.terms)} {}
 
@@ -164,7 +165,7 @@ void home_actor::link_made(link_number, const endpoint*) {}
 
 void home_actor::heard(link_number link, message what) {
   if (std::holds_alternative<status_request>(what))
-    return hub_.send(link, status_reply{to_json(to_value(dispatcher_.status(now())))});
+    return hub_.send(link, reply_with(system(), to_value(dispatcher_.status(now()))));
   dispatcher_.heard(link, std::move(what), now());
 }
 

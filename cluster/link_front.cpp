@@ -39,6 +39,13 @@ result<std::uint16_t> open_front(link_front& front, const caf::actor& door, cons
   return open_door(*front.system, door, where->host, where->port);
 }
 
+result<void> may_reach(const link_front& front, const std::vector<endpoint>& peers) {
+  for (const auto& peer : peers)
+    if (auto dialer = link_dialer(*front.system, peer.host); !dialer)
+      return dialer.error();
+  return {};
+}
+
 result<std::vector<endpoint>> to_endpoints(const std::vector<std::string>& texts) {
   std::vector<endpoint> out;
   for (const auto& text : texts) {
@@ -48,6 +55,14 @@ result<std::vector<endpoint>> to_endpoints(const std::vector<std::string>& texts
     out.push_back(std::move(*one));
   }
   return out;
+}
+
+status_reply reply_with(const caf::actor_system& system, const value& status) {
+  auto end = certificate_end(system);
+  if (!end)
+    return {to_json(status)};
+  auto left = std::chrono::floor<std::chrono::days>(*end - std::chrono::system_clock::now());
+  return {to_json(status.with("certificate_days", value(std::int64_t{left.count()})))};
 }
 
 std::string new_incarnation() {

@@ -4,6 +4,7 @@
 #include "cluster/link_hub.hpp"
 
 #include <troupe/cluster.hpp>
+#include <troupe/value.hpp>
 
 #include <caf/actor_system.hpp>
 
@@ -29,8 +30,15 @@ result<link_front> make_front(const std::optional<link_certificates>& tls, bool 
 /// Errors: invalid_config.
 result<std::uint16_t> open_front(link_front& front, const caf::actor& door, const std::string& at);
 
+/// Whether links to these peers can be made at all.
+/// Errors: invalid_config for plain links to another host.
+result<void> may_reach(const link_front& front, const std::vector<endpoint>& peers);
+
 /// Errors: invalid_config for one that is none.
 result<std::vector<endpoint>> to_endpoints(const std::vector<std::string>& texts);
+
+/// What answers a status_request: the status, and the days that the certificate in use has left.
+status_reply reply_with(const caf::actor_system& system, const value& status);
 
 /// Random, and so another one each time a process starts.
 std::string new_incarnation();

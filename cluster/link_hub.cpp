@@ -1,13 +1,13 @@
 // The links of an actor to its peers.
 #include "cluster/link_hub.hpp"
 
+#include "actors/log.hpp"
 #include "cluster/link_system.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/atom.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace troupe::cluster {
 
@@ -45,29 +45,38 @@ std::size_t payload(const message& m) {
 
 } // namespace
 
-result<endpoint> to_endpoint(const std::string& text) {
-  error wrong{errc::invalid_config, "read the address `" + text + "`: HOST:PORT is expected"};
-  auto colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0)
-    return wrong;
-  endpoint out;
-  out.host = text.substr(0, colon);
-  if (out.host.front() == '[' && out.host.back() == ']')
-    out.host = out.host.substr(1, out.host.size() - 2);
-  const auto* end = text.data() + text.size();
-  auto [rest, failure] = std::from_chars(text.data() + colon + 1, end, out.port);
-  if (failure != std::errc{} || rest != end || out.host.empty()
-      || out.host.size() > limits::cluster_host_bytes_max)
-    return wrong;
-  return out;
+void link_user::not_reached(const endpoint& to, const error& why) {
+  log_info("cluster: link to " + to_text(to) + ": " + why.message());
 }
 
-std::string to_text(const endpoint& at) {
-  bool six = at.host.find(':') != std::string::npos;
-  return (six ? "[" + at.host + "]" : at.host) + ":" + std::to_string(at.port);
+link_ways ways_of(caf::event_based_actor& self) {
+  auto dial = [&self](const endpoint& to, link_ways::then_fn then) {
+    auto dialer = link_dialer(self.system(), to.host);
+    if (!dialer)
+      return then(dialer.error());
+    constexpr auto patience = limits::link_dial_timeout + limits::cluster_handshake_timeout;
+    self.request(*dialer, patience, caf::connect_atom_v, std::string{to.host}, to.port)
+      .then(
+        [then](caf::node_id&, caf::strong_actor_ptr& peer, std::set<std::string>&) {
+          if (peer)
+            then(caf::actor_cast<caf::actor>(peer));
+          else
+            then(error{errc::protocol_mismatch, "it is no troupe"});
+        },
+        [&self, then](caf::error& why) {
+          then(error{errc::worker_lost, why_of(self.system(), why)});
+        });
+  };
+  return {.dial = dial};
 }
 
-link_hub::link_hub(caf::event_based_actor& self, link_user& user) : self_{self}, user_{user} {}
+link_hub::link_hub(caf::event_based_actor& self, link_user& user, nanoseconds quiet_max,
+                   link_ways ways)
+  : self_{self},
+    user_{user},
+    quiet_max_{quiet_max},
+    ways_{std::move(ways)},
+    lookup_{ways_.addresses} {}
 
 instant link_hub::now() {
   return std::chrono::steady_clock::now().time_since_epoch();
@@ -75,48 +84,45 @@ instant link_hub::now() {
 
 // -- who is to be reached
 
-void link_hub::keep(const endpoint& to) {
-  if (places_.try_emplace(to).second)
-    dial(to);
+void link_hub::keep(const endpoint& peer) {
+  names_.keep(peer);
+  look_up_names(now());
+  follow_names();
 }
 
-void link_hub::forget(const endpoint& to) {
-  auto at = places_.find(to);
-  if (at == places_.end())
-    return;
-  auto link = at->second.link;
-  places_.erase(at);
-  if (auto l = links_.find(link); l != links_.end())
-    l->second->to.reset();
+void link_hub::forget(const endpoint& peer) {
+  names_.forget(peer);
+  follow_names();
 }
 
-std::vector<endpoint> link_hub::kept() const {
-  std::vector<endpoint> out;
-  for (const auto& [to, at] : places_)
-    out.push_back(to);
-  return out;
+void link_hub::look_up_names(instant now) {
+  for (auto& host : names_.due(now))
+    lookup_.ask(std::move(host));
+}
+
+void link_hub::follow_names() {
+  auto wanted = names_.wanted();
+  for (auto at = places_.begin(); at != places_.end();) {
+    at->second.kept = wanted.contains(at->first);
+    at = at->second.kept || at->second.link != 0 ? std::next(at) : places_.erase(at);
+  }
+  for (const auto& to : wanted)
+    if (places_.try_emplace(to).second)
+      dial(to);
+}
+
+link_hub::place* link_hub::place_of(const live& l) {
+  if (!l.to)
+    return nullptr;
+  auto at = places_.find(*l.to);
+  return at != places_.end() && at->second.kept ? &at->second : nullptr;
 }
 
 void link_hub::dial(const endpoint& to) {
   auto& at = places_.at(to);
   at.dialling = true;
-  auto dialer = link_dialer(self_.system(), to.host);
-  if (!dialer)
-    return dialled(to, dialer.error());
-  self_
-    .request(*dialer, limits::link_dial_timeout, caf::connect_atom_v, std::string{to.host}, to.port)
-    .then(
-      [this, to](caf::node_id&, caf::strong_actor_ptr& peer, std::set<std::string>&) {
-        if (peer)
-          dialled(to, caf::actor_cast<caf::actor>(peer));
-        else
-          dialled(to,
-                  error{errc::protocol_mismatch, "link to " + to_text(to) + ": it is no troupe"});
-      },
-      [this, to](caf::error& why) {
-        dialled(to, error{errc::worker_lost,
-                          "link to " + to_text(to) + ": " + self_.system().render(why)});
-      });
+  at.dialled = now();
+  ways_.dial(to, [this, to](const result<caf::actor>& peer) { dialled(to, peer); });
 }
 
 void link_hub::dialled(const endpoint& to, const result<caf::actor>& peer) {
@@ -125,19 +131,23 @@ void link_hub::dialled(const endpoint& to, const result<caf::actor>& peer) {
     return;
   auto& at = found->second;
   at.dialling = false;
-  if (!peer)
-    return retry(at, {});
-  open(at, to, *peer);
-  flush();
+  if (peer) {
+    at.failure.clear();
+    open(at, to, *peer);
+    return flush();
+  }
+  retry(at, at.dialled, {}); // the wait for a silent host is a pause, too
+  if (std::exchange(at.failure, peer.error().message()) != peer.error().message())
+    user_.not_reached(to, peer.error());
 }
 
 // Doubles from the first pause to the longest, each drawn from its upper half.
-void link_hub::retry(place& at, nanoseconds least) {
+void link_hub::retry(place& at, instant from, nanoseconds least) {
   at.pause = std::clamp<nanoseconds>(at.pause * 2, limits::link_retry_first,
                                      limits::link_retry_max);
   auto half = at.pause.count() / 2;
   std::uniform_int_distribution<std::int64_t> jitter{half, at.pause.count()};
-  at.due = now() + std::max(least, nanoseconds{jitter(random_)});
+  at.due = from + std::max(least, nanoseconds{jitter(random_)});
 }
 
 void link_hub::open(place& at, const endpoint& to, const caf::actor& peer) {
@@ -190,7 +200,8 @@ void link_hub::attach(live& l, const caf::actor& peer) {
     self_.monitor(peer);
   l.peer = peer;
   l.up = true;
-  l.opens_until = now() + limits::link_dial_timeout;
+  l.heard = now();
+  l.opens_until = l.heard + limits::link_dial_timeout;
   dirty_.push_back(l.number);
 }
 
@@ -215,6 +226,7 @@ void link_hub::took(packet what, const caf::actor& from) {
     return;
   }
   auto l = found->second;
+  l->heard = now();
   if (what.kind == unknown_stream)
     return lose(l, {errc::worker_lost, "link: the other side has begun anew"});
   bool newer = what.link > l->over.link();
@@ -241,8 +253,8 @@ void link_hub::opened(live& l, bool newer) {
   bool first = !std::exchange(l.was_open, true);
   bool again = std::exchange(l.broken, false) || newer;
   if (first || again)
-    if (auto at = l.to ? places_.find(*l.to) : places_.end(); at != places_.end())
-      at->second.pause = {};
+    if (auto* at = place_of(l))
+      at->pause = {};
   if (!first && again)
     user_.link_restored(l.number);
 }
@@ -251,9 +263,8 @@ void link_hub::lost(const caf::down_msg& who) {
   for (auto& [number, l] : links_)
     if (l->peer && l->peer.address() == who.source) {
       detach(*l);
-      if (l->to)
-        if (auto at = places_.find(*l->to); at != places_.end())
-          retry(at->second, {});
+      if (auto* at = place_of(*l))
+        retry(*at, now(), {});
     }
 }
 
@@ -270,11 +281,11 @@ void link_hub::drop(live& l, nanoseconds pause) {
     self_.demonitor(l.peer);
   streams_.erase(l.over.number());
   links_.erase(l.number);
-  if (!l.to)
-    return;
-  if (auto at = places_.find(*l.to); at != places_.end() && at->second.link == l.number) {
-    at->second.link = 0;
-    retry(at->second, pause);
+  if (auto* at = place_of(l)) {
+    at->link = 0;
+    retry(*at, now(), pause);
+  } else if (l.to) {
+    places_.erase(*l.to);
   }
 }
 
@@ -289,16 +300,27 @@ void link_hub::end(link_number link, nanoseconds pause) {
 }
 
 void link_hub::tick(instant now) {
-  std::vector<live_ptr> silent;
+  std::vector<live_ptr> silent, quiet;
   for (auto& [number, l] : links_)
     if (l->up && !l->over.is_open() && now > l->opens_until)
       silent.push_back(l);
+    else if (!place_of(*l) && now > l->heard + quiet_max_)
+      quiet.push_back(l);
   for (auto& l : silent)
     lose(l, {errc::worker_lost, "link: the other side does not answer"});
+  for (auto& l : quiet)
+    drop(*l, {});
+  look_up_names(now);
+  if (auto answers = lookup_.answers(); !answers.empty()) {
+    for (const auto& answer : answers)
+      if (auto news = names_.answered(answer.host, answer.addresses, now); !news.empty())
+        log_info("cluster: " + news);
+    follow_names();
+  }
   for (auto& [to, at] : places_) {
     auto l = links_.find(at.link);
     bool up = l != links_.end() && l->second->up;
-    if (!up && !at.dialling && now >= at.due)
+    if (at.kept && !up && !at.dialling && now >= at.due)
       dial(to);
   }
 }

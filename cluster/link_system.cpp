@@ -22,8 +22,8 @@ error refused(const std::string& what) {
   return {errc::invalid_config, "set up cluster links: " + what};
 }
 
-caf::io::middleman_actor links_of(caf::actor_system& system) {
-  return has_tls_links(system) ? tls_links_of(system) : system.middleman().actor_handle();
+caf::io::middleman_actor ports_of(caf::actor_system& system) {
+  return has_tls_links(system) ? tls_ports_of(system) : system.middleman().actor_handle();
 }
 
 result<void> check_host(caf::actor_system& system, const std::string& host) {
@@ -48,7 +48,7 @@ result<std::unique_ptr<caf::actor_system_config>> make_link_config(const link_op
                                  : "no TLS files: certificate, key and CA are needed");
   std::shared_ptr<tls_context> context;
   if (options.tls) {
-    auto opened = open_tls_context(*options.tls, now);
+    auto opened = open_tls_context(*options.tls, now, options.handshake_timeout);
     if (!opened)
       return opened.error();
     context = std::move(*opened);
@@ -56,7 +56,7 @@ result<std::unique_ptr<caf::actor_system_config>> make_link_config(const link_op
   auto config = std::make_unique<caf::actor_system_config>();
   config->load<caf::io::middleman>();
   if (context)
-    load_tls_links(*config, std::move(context)); // which needs the middleman
+    load_tls_links(*config, std::move(context), options.look_every); // needs the middleman
   config->set("middleman.heartbeat-interval", caf::timespan{link_heartbeat});
   config->set("middleman.connection-timeout", caf::timespan{link_silence_max});
   config->set("middleman.enable-automatic-connections", false); // they would be plain
@@ -73,7 +73,7 @@ result<std::uint16_t> open_door(caf::actor_system& system, const caf::actor& doo
   caf::scoped_actor self{system, true};
   auto opened = result<std::uint16_t>{0};
   self
-    ->request(links_of(system), caf::infinite, caf::publish_atom_v, port,
+    ->request(ports_of(system), caf::infinite, caf::publish_atom_v, port,
               caf::actor_cast<caf::strong_actor_ptr>(door), std::set<std::string>{},
               address_of(address), reuse)
     .receive([&opened](std::uint16_t at) { opened = at; },
@@ -87,7 +87,23 @@ result<std::uint16_t> open_door(caf::actor_system& system, const caf::actor& doo
 result<caf::actor> link_dialer(caf::actor_system& system, const std::string& host) {
   if (auto ok = check_host(system, host); !ok)
     return ok.error();
-  return caf::actor_cast<caf::actor>(links_of(system));
+  if (has_tls_links(system))
+    return tls_dialer_of(system);
+  return caf::actor_cast<caf::actor>(system.middleman().actor_handle());
+}
+
+std::string why_of(caf::actor_system& system, const caf::error& failed) {
+  if (failed == caf::sec::request_timeout)
+    return "it does not answer";
+  if (failed.context().match_elements<std::string>())
+    return failed.context().get_as<std::string>(0);
+  if (failed == caf::sec::cannot_connect_to_node)
+    return "it can't be reached";
+  return system.render(failed);
+}
+
+std::optional<wall_time> certificate_end(const caf::actor_system& system) {
+  return has_tls_links(system) ? std::optional{tls_certificate_end(system)} : std::nullopt;
 }
 
 bool is_loopback(const std::string& host) {

@@ -21,6 +21,8 @@ struct link_options {
   std::optional<tls_files> tls{};
   bool plain = false;   // without TLS, and then without other hosts
   unsigned threads = 2; // of the scheduler
+  std::chrono::milliseconds handshake_timeout = limits::cluster_handshake_timeout;
+  std::chrono::milliseconds look_every = limits::certificate_look_interval;
 };
 
 /// What an actor system for links is made with. Message types are the caller's to add. Nothing is
@@ -37,11 +39,16 @@ result<std::unique_ptr<caf::actor_system_config>> make_link_config(const link_op
 result<std::uint16_t> open_door(caf::actor_system& system, const caf::actor& door,
                                 const std::string& address, std::uint16_t port);
 
-/// Whom to ask for a link to `host`, with (connect_atom, host, port); the answer is CAF's (node id,
-/// actor, interfaces). Ask with a time-out: a peer that is silent is not told from a slow one, and
-/// a dial that waits for the network delays those behind it.
-/// Errors: invalid_config for a plain system and another host.
+/// Whom to ask for a link to `host`, an address, with (connect_atom, host, port); the answer is
+/// CAF's (node id, actor, interfaces). Ask with a time-out: a peer that is silent behind its port
+/// is not told from a slow one. Errors: invalid_config for a plain system and another host.
 result<caf::actor> link_dialer(caf::actor_system& system, const std::string& host);
+
+/// Why there is no link, as the dialer said.
+std::string why_of(caf::actor_system& system, const caf::error& failed);
+
+/// When the certificate in use ends; nothing for plain links.
+std::optional<wall_time> certificate_end(const caf::actor_system& system);
 
 /// Whether it is written as an address of this host that no other host reaches: 127.0.0.0/8, ::1 or
 /// localhost.

@@ -1,12 +1,12 @@
-// Asking a process of the cluster how it is, and telling a worker to drain.
-#include <troupe/cluster.hpp>
-
+// Asking processes of the cluster how they are, and telling a worker to drain.
 #include "actors/logger_reference.hpp"
 #include "cluster/link_front.hpp"
+#include "cluster/peer_watch.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/send.hpp>
 
+#include <algorithm>
 #include <future>
 
 namespace troupe {
@@ -15,40 +15,51 @@ namespace {
 
 using namespace cluster;
 
+using peer_answers = std::vector<peer_answer>;
+
 struct ask_tick {};
+struct ask_peers {
+  message what;
+  std::chrono::milliseconds patience;
+  std::shared_ptr<std::promise<peer_answers>> answers;
+};
 
 } // namespace
 
 } // namespace troupe
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::ask_tick)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::ask_peers)
 
 namespace troupe {
 
 namespace {
 
-// Links to one process, says what it has to, and waits for its status.
+// Links to the peers; of one question at a time it gives the answers.
 class asker : public caf::event_based_actor, private link_user {
 public:
-  asker(caf::actor_config& cfg, endpoint to, std::optional<std::string> drain,
-        std::shared_ptr<std::promise<std::string>> answer)
+  asker(caf::actor_config& cfg, std::vector<endpoint> peers)
     : caf::event_based_actor(cfg),
       hub_{*this, *this},
-      to_{std::move(to)},
-      drain_{std::move(drain)},
-      answer_{std::move(answer)} {}
+      peers_{std::move(peers)} {}
 
   caf::behavior make_behavior() override {
     set_down_handler([this](const caf::down_msg& down) { hub_.lost(down); });
-    hub_.keep(to_);
+    for (const auto& peer : peers_)
+      hub_.keep(peer);
     delayed_send(this, limits::link_retry_first, ask_tick{});
     return {
       [this](packet& what) {
         hub_.took(std::move(what), caf::actor_cast<caf::actor>(current_sender()));
         hub_.flush();
       },
+      [this](ask_peers& question) {
+        begin(std::move(question));
+        hub_.flush();
+      },
       [this](const ask_tick&) {
-        hub_.tick(std::chrono::steady_clock::now().time_since_epoch());
+        hub_.tick(now());
+        answer_if_done();
         hub_.flush();
         delayed_send(this, limits::link_retry_first, ask_tick{});
       },
@@ -56,52 +67,151 @@ public:
   }
 
 private:
-  void link_made(link_number link, const endpoint*) override {
-    hub_.send(link, drain_ ? message{drain_request{*drain_}} : message{status_request{}});
+  void link_made(link_number link, const endpoint* to) override {
+    if (!to)
+      return;
+    links_[link] = *to;
+    failures_.erase(*to);
+    put(link, *to);
   }
-  void heard(link_number, message what) override {
-    if (auto* reply = std::get_if<status_reply>(&what); reply && answer_)
-      std::exchange(answer_, nullptr)->set_value(std::move(reply->json));
+  void heard(link_number link, message what) override {
+    auto from = links_.find(link);
+    auto* reply = std::get_if<status_reply>(&what);
+    if (!reply || from == links_.end())
+      return;
+    heard_.insert_or_assign(from->second, from_json(reply->json));
+    answer_if_done();
   }
   void link_broken(link_number) override {}
   void link_restored(link_number) override {}
-  void link_lost(link_number, const error&) override {}
+  void link_lost(link_number link, const error&) override { links_.erase(link); }
+  void not_reached(const endpoint& to, const error& why) override { failures_[to] = why.message(); }
+
+  static instant now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+  void begin(ask_peers question) {
+    question_ = std::move(question);
+    until_ = now() + question_->patience;
+    heard_.clear();
+    for (const auto& [link, to] : links_)
+      put(link, to);
+  }
+
+  // Only one that is meant alone is told to drain.
+  void put(link_number link, const endpoint& to) {
+    bool may = question_
+               && (std::holds_alternative<status_request>(question_->what)
+                   || hub_.addresses().size() == 1);
+    if (may && !heard_.contains(to))
+      hub_.send(link, question_->what);
+  }
+
+  void answer_if_done() {
+    if (!question_)
+      return;
+    peer_answers out;
+    bool is_done = true;
+    for (const auto& peer : peers_) {
+      auto addresses = hub_.addresses_of(peer);
+      if (addresses.empty())
+        out.push_back({to_text(peer), nobody(peer, hub_.failure_of(peer))});
+      for (const auto& at : addresses) {
+        auto reply = heard_.find(at);
+        is_done &= reply != heard_.end();
+        out.push_back({to_text(at), reply != heard_.end() ? reply->second : nobody(at, why(at))});
+      }
+      is_done &= !addresses.empty();
+    }
+    if (is_done || now() >= until_)
+      std::exchange(question_, std::nullopt)->answers->set_value(std::move(out));
+  }
+
+  std::string why(const endpoint& at) const {
+    auto known = failures_.find(at);
+    return known == failures_.end() ? std::string{} : known->second;
+  }
+  error nobody(const endpoint& at, const std::string& why) const {
+    return {errc::worker_lost, "ask " + to_text(at) + ": no answer in "
+                                 + std::to_string(question_->patience.count()) + " ms"
+                                 + (why.empty() ? "" : ": " + why)};
+  }
 
   link_hub hub_;
-  endpoint to_;
-  std::optional<std::string> drain_;
-  std::shared_ptr<std::promise<std::string>> answer_;
+  std::vector<endpoint> peers_;
+  std::map<link_number, endpoint> links_;
+  std::map<endpoint, std::string> failures_;
+  std::optional<ask_peers> question_;
+  instant until_{0};
+  std::map<endpoint, result<value>> heard_;
 };
 
-result<value> ask(const std::string& at, const peer_access& access,
-                  std::optional<std::string> drain) {
-  auto to = to_endpoint(at);
+class linked_watch : public peer_watch {
+public:
+  linked_watch(link_front front, std::vector<endpoint> peers) : front_{std::move(front)} {
+    logger_reference reference;
+    asker_ = front_.system->spawn<asker>(std::move(peers));
+  }
+  linked_watch(const linked_watch&) = delete;
+  linked_watch& operator=(const linked_watch&) = delete;
+  ~linked_watch() override {
+    caf::anon_send_exit(asker_, caf::exit_reason::user_shutdown);
+    asker_ = nullptr;
+  }
+
+  peer_answers ask(std::chrono::milliseconds patience) override {
+    return question(status_request{}, patience);
+  }
+
+  result<value> drain(const std::string& why, std::chrono::milliseconds patience) override {
+    auto told = question(drain_request{why}, patience);
+    if (told.size() == 1)
+      return std::move(told.front().status);
+    std::string all;
+    for (const auto& one : told)
+      all += " " + one.at;
+    return error{errc::invalid_config, "drain a worker: these are several, choose one:" + all};
+  }
+
+private:
+  peer_answers question(message what, std::chrono::milliseconds patience) {
+    auto answers = std::make_shared<std::promise<peer_answers>>();
+    auto told = answers->get_future();
+    caf::anon_send(asker_, ask_peers{std::move(what), patience, std::move(answers)});
+    return told.get();
+  }
+
+  link_front front_;
+  caf::actor asker_;
+};
+
+} // namespace
+
+result<std::unique_ptr<peer_watch>> cluster::peer_watch::open(const std::vector<std::string>& peers,
+                                                              const peer_access& access) {
+  auto to = to_endpoints(peers);
   if (!to)
     return to.error();
   auto front = make_front(access.tls, access.plain);
   if (!front)
     return front.error();
-  auto answer = std::make_shared<std::promise<std::string>>();
-  auto told = answer->get_future();
-  logger_reference reference;
-  auto actor = front->system->spawn<asker>(*to, std::move(drain), std::move(answer));
-  bool came = told.wait_for(access.patience) == std::future_status::ready;
-  caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
-  if (!came)
-    return error{errc::worker_lost,
-                 "ask " + at + ": no answer in " + std::to_string(access.patience.count()) + " ms"};
-  return from_json(told.get());
+  if (auto may = may_reach(*front, *to); !may)
+    return may.error();
+  return std::unique_ptr<peer_watch>{new linked_watch{std::move(*front), std::move(*to)}};
 }
 
-} // namespace
-
 result<value> peer_status(const std::string& at, const peer_access& access) {
-  return ask(at, access, std::nullopt);
+  auto watch = peer_watch::open({at}, access);
+  if (!watch)
+    return watch.error();
+  return (*watch)->ask(access.patience).front().status;
 }
 
 result<value> drain_worker(const std::string& at, const std::string& why,
                            const peer_access& access) {
-  return ask(at, access, why);
+  auto watch = peer_watch::open({at}, access);
+  if (!watch)
+    return watch.error();
+  return (*watch)->drain(why, access.patience);
 }
 
 } // namespace troupe

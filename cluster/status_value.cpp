@@ -94,6 +94,7 @@ value to_value(const dispatcher_status& d) {
   });
   return {{"kind", value("home")},
           {"incarnation", value(d.incarnation)},
+          {"lease_ms", ms(d.terms.lease)},
           {"workers", list_of(d.workers, [](const worker_status& w) { return of(w); })},
           {"lines", std::move(lines)},
           {"runs", number(d.runs)},

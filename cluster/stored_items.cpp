@@ -67,12 +67,12 @@ checkpoint to_checkpoint(const value& v) {
   return out;
 }
 
-value of_writes(const task_writes& task) {
+value of_task_writes(const task_writes& task) {
   return value::list({value(task.task_id), value(task.task_path),
                       of_named(task.writes, [](const value& v) { return v; })});
 }
 
-task_writes to_writes(const value& v) {
+task_writes to_task_writes(const value& v) {
   fields in{v, 3, "writes of a task"};
   task_writes out;
   out.task_id = in.text();
@@ -128,7 +128,7 @@ checkpoint_ref to_checkpoint_ref(const value& v) {
 }
 
 value to_value(const save_request& request) {
-  return value::list({to_value(request.ref), list_of(request.writes, of_writes),
+  return value::list({to_value(request.ref), list_of(request.writes, of_task_writes),
                       request.put ? of_put(*request.put) : value{}});
 }
 
@@ -136,7 +136,7 @@ save_request to_save_request(const value& v) {
   fields in{v, 3, "something to store"};
   save_request out;
   out.ref = to_checkpoint_ref(in.any());
-  out.writes = in.each(to_writes);
+  out.writes = in.each(to_task_writes);
   out.put = in.maybe([](fields& f) { return to_put(f.any()); });
   return out;
 }

@@ -33,7 +33,7 @@ std::size_t index(lane on) {
   return static_cast<std::size_t>(on);
 }
 
-error mismatch(const std::string& what) {
+error stream_mismatch(const std::string& what) {
   return {errc::protocol_mismatch, "receive a packet: " + what};
 }
 error wrong_length(const std::string& what) {
@@ -157,9 +157,9 @@ result<std::optional<stream::received_frame>> stream::receive(packet p, time_poi
   if (p.link < link_ || (p.link == link_ && state_ == link_state::down))
     return std::optional<received_frame>{};
   if (p.link > link_ && !(is_resume && here_ == side::acceptor))
-    return mismatch("link " + std::to_string(p.link) + " has not begun");
+    return stream_mismatch("link " + std::to_string(p.link) + " has not begun");
   if (!is_resume && state_ == link_state::resuming)
-    return mismatch("a segment or acknowledgement before the resume");
+    return stream_mismatch("a segment or acknowledgement before the resume");
   if (auto ok = check_claims(p); !ok)
     return ok.error();
   if (kind == packet_kind::segment)
@@ -177,10 +177,10 @@ result<std::optional<stream::received_frame>> stream::receive(packet p, time_poi
 
 result<void> stream::check(const packet& p) const {
   if (p.stream != number_)
-    return mismatch("of stream " + std::to_string(p.stream) + ", this is "
-                    + std::to_string(number_));
+    return stream_mismatch("of stream " + std::to_string(p.stream) + ", this is "
+                           + std::to_string(number_));
   if (p.kind > static_cast<std::uint8_t>(packet_kind::ack))
-    return mismatch("of an unknown kind, " + std::to_string(p.kind));
+    return stream_mismatch("of an unknown kind, " + std::to_string(p.kind));
   auto is_segment = p.kind == static_cast<std::uint8_t>(packet_kind::segment);
   if (!is_segment && (!p.data.empty() || p.sequence != 0 || p.lane != 0 || p.last != 0))
     return wrong_length("a resume or acknowledgement with a segment in it");
@@ -192,20 +192,22 @@ result<void> stream::check_claims(const packet& p) const {
   for (std::size_t i = 0; i < out_.size(); ++i) {
     const auto& out = out_[i];
     if (p.expected[i] < out.acked || p.expected[i] > out.highest)
-      return mismatch("the peer expects segment " + std::to_string(p.expected[i]) + " of lane "
-                      + std::to_string(i) + "; it has had all below " + std::to_string(out.acked)
-                      + " and was sent none from " + std::to_string(out.highest));
+      return stream_mismatch("the peer expects segment " + std::to_string(p.expected[i])
+                             + " of lane " + std::to_string(i) + "; it has had all below "
+                             + std::to_string(out.acked) + " and was sent none from "
+                             + std::to_string(out.highest));
   }
   return {};
 }
 
 result<void> stream::check_segment(const packet& p) const {
   if (p.lane >= in_.size() || p.last > 1)
-    return mismatch("of an unknown lane, " + std::to_string(p.lane) + ", or no end");
+    return stream_mismatch("of an unknown lane, " + std::to_string(p.lane) + ", or no end");
   const auto& in = in_[p.lane];
   if (p.sequence > in.expected)
-    return mismatch("a gap: segment " + std::to_string(p.sequence) + " of lane "
-                    + std::to_string(p.lane) + " came instead of " + std::to_string(in.expected));
+    return stream_mismatch("a gap: segment " + std::to_string(p.sequence) + " of lane "
+                           + std::to_string(p.lane) + " came instead of "
+                           + std::to_string(in.expected));
   if (p.data.size() > cluster_segment_bytes_max || (p.data.empty() && p.last == 0))
     return wrong_length("a segment of " + std::to_string(p.data.size()) + " bytes");
   if (p.sequence == in.expected && in.joined.size() + p.data.size() > most::cluster_frame_bytes_max)

@@ -2,11 +2,15 @@
 // scribe is a connection, a doorman a port.
 #include "cluster/tls_links.hpp"
 
+#include "actors/log.hpp"
+#include "cluster/socket_dialer.hpp"
 #include "cluster/tls_session.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
+#include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/detail/socket_guard.hpp>
+#include <caf/event_based_actor.hpp>
 #include <caf/io/basp_broker.hpp>
 #include <caf/io/middleman.hpp>
 #include <caf/io/middleman_actor_impl.hpp>
@@ -15,8 +19,32 @@
 #include <caf/io/network/stream_impl.hpp>
 #include <caf/io/scribe.hpp>
 #include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
+
+#include <condition_variable>
+#include <map>
+#include <thread>
+
+namespace troupe::cluster {
+
+namespace {
+
+/// What became of a dial.
+struct dial_done {
+  std::uint64_t number = 0;
+  std::shared_ptr<open_socket> socket; // null: `why` not
+  std::string why;
+};
+
+} // namespace
+
+} // namespace troupe::cluster
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::dial_done)
 
 namespace troupe::cluster {
 
@@ -24,6 +52,16 @@ namespace {
 
 namespace net = caf::io::network;
 using multiplexer = net::default_multiplexer;
+
+// Packets of a link are few and small at a time: what is lost is sent again soon, not ever later.
+void prepare_socket(net::native_socket fd) {
+  net::nonblocking(fd, true);
+  net::tcp_nodelay(fd, true);
+  const int linear = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &linear, sizeof linear);
+  const auto patience = static_cast<unsigned>(limits::link_unacknowledged_max.count());
+  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof patience);
+}
 
 struct tls_policy {
   std::unique_ptr<tls_session> session;
@@ -110,8 +148,8 @@ public:
       return false;
     auto fd = acceptor_.accepted_socket();
     caf::detail::socket_guard guard{fd};
-    net::nonblocking(fd, true);
-    auto session = tls_session::make(context_, fd, tls_session::side::acceptor);
+    prepare_socket(fd);
+    auto session = tls_session::make(context_, fd, nullptr);
     if (!session)
       return false;
     auto& backend = acceptor_.backend();
@@ -126,6 +164,7 @@ private:
   std::shared_ptr<tls_context> context_;
 };
 
+/// Opens ports.
 class tls_middleman : public caf::io::middleman_actor_impl {
 public:
   tls_middleman(caf::actor_config& config, caf::actor broker, std::shared_ptr<tls_context> context)
@@ -135,19 +174,6 @@ public:
   const char* name() const override { return "troupe.tls_middleman"; }
 
 protected:
-  caf::expected<caf::io::scribe_ptr> connect(const std::string& host, std::uint16_t port) override {
-    auto fd = net::new_tcp_connection(host, port);
-    if (!fd)
-      return std::move(fd.error());
-    caf::detail::socket_guard guard{*fd};
-    net::nonblocking(*fd, true);
-    auto session = tls_session::make(context_, *fd, tls_session::side::dialer);
-    if (!session)
-      return caf::sec::cannot_connect_to_node;
-    guard.release();
-    return caf::make_counted<tls_scribe>(backend(), *fd, std::move(session));
-  }
-
   caf::expected<caf::io::doorman_ptr> open(std::uint16_t port, const char* address,
                                            bool reuse) override {
     auto fd = net::new_tcp_acceptor_impl(port, address, reuse);
@@ -162,50 +188,177 @@ private:
   std::shared_ptr<tls_context> context_;
 };
 
-/// Owns the actor while the system runs.
+/// Dials peers, as many as there are at once.
+class tls_dialer : public caf::event_based_actor {
+public:
+  tls_dialer(caf::actor_config& config, caf::actor broker, std::shared_ptr<tls_context> context)
+    : caf::event_based_actor{config},
+      broker_{std::move(broker)},
+      context_{std::move(context)} {}
+
+  const char* name() const override { return "troupe.tls_dialer"; }
+
+  caf::behavior make_behavior() override {
+    return {
+      [this](caf::connect_atom, const std::string& host, std::uint16_t port) {
+        return dial(host, port);
+      },
+      [this](dial_done& done) { hand_on(done); },
+    };
+  }
+  void on_exit() override {
+    sockets_.reset(); // here, so that its thread is never the last to know this actor
+    open_.clear();
+    broker_ = nullptr;
+  }
+
+private:
+  using answer = caf::result<caf::node_id, caf::strong_actor_ptr, std::set<std::string>>;
+  struct dialling {
+    caf::response_promise promise;
+    std::string place;
+    std::uint16_t port;
+  };
+
+  answer dial(const std::string& host, std::uint16_t port) {
+    auto number = ++last_;
+    open_.emplace(number,
+                  dialling{make_response_promise(), host + " " + std::to_string(port), port});
+    auto self = caf::actor_cast<caf::actor_addr>(this); // the thread does not keep it
+    sockets_->dial(host, port, [self, number](result<std::shared_ptr<open_socket>> made) {
+      auto to = caf::actor_cast<caf::actor>(self);
+      if (to && made)
+        caf::anon_send(to, dial_done{number, std::move(*made), {}});
+      else if (to)
+        caf::anon_send(to, dial_done{number, nullptr, made.error().message()});
+    });
+    return caf::delegated<caf::node_id, caf::strong_actor_ptr, std::set<std::string>>{};
+  }
+
+  void hand_on(dial_done& done) {
+    auto of = open_.extract(done.number);
+    if (!of)
+      return;
+    auto promise = std::move(of.mapped().promise);
+    if (!done.socket)
+      return promise.deliver(unreachable(done.why));
+    auto fd = done.socket->fd();
+    prepare_socket(fd);
+    auto to = std::make_shared<dialled_peer>(dialled_peer{of.mapped().place, {}});
+    auto session = tls_session::make(context_, fd, to);
+    if (!session)
+      return promise.deliver(unreachable("out of memory"));
+    auto& backend = dynamic_cast<multiplexer&>(system().middleman().backend());
+    auto scribe = caf::make_counted<tls_scribe>(backend, done.socket->take(), std::move(session));
+    request(broker_, caf::infinite, caf::connect_atom_v, caf::io::scribe_ptr{std::move(scribe)},
+            of.mapped().port)
+      .then(
+        [promise](caf::node_id& node, caf::strong_actor_ptr& peer,
+                  std::set<std::string>& interfaces) mutable {
+          promise.deliver(std::move(node), std::move(peer), std::move(interfaces));
+        },
+        [promise, to](caf::error& why) mutable {
+          promise.deliver(to->flaw.empty() ? why : unreachable(to->flaw));
+        });
+  }
+
+  static caf::error unreachable(const std::string& why) {
+    return caf::make_error(caf::sec::cannot_connect_to_node, why);
+  }
+
+  caf::actor broker_;
+  std::shared_ptr<tls_context> context_;
+  std::uint64_t last_ = 0;
+  std::map<std::uint64_t, dialling> open_;
+  std::optional<socket_dialer> sockets_{std::in_place, socket_dialer::terms{}};
+};
+
+/// Owns the actors while the system runs.
 class tls_module : public caf::actor_system::module {
 public:
-  tls_module(caf::actor_system& system, std::shared_ptr<tls_context> context)
+  tls_module(caf::actor_system& system, std::shared_ptr<tls_context> context,
+             std::chrono::milliseconds look_every)
     : system_{system},
-      context_{std::move(context)} {}
+      context_{std::move(context)},
+      look_every_{look_every} {}
 
   void start() override {
     auto broker = system_.middleman().named_broker<caf::io::basp_broker>(caf::atom("BASP"));
-    links_ = system_.spawn<tls_middleman, caf::detached + caf::hidden>(std::move(broker), context_);
+    ports_ = system_.spawn<tls_middleman, caf::detached + caf::hidden>(broker, context_);
+    dialer_ = system_.spawn<tls_dialer, caf::hidden>(broker, context_);
+    looks_ = std::jthread{[this](const std::stop_token& over) { look(over); }};
   }
   void stop() override {
+    looks_ = {};
     caf::scoped_actor self{system_, true};
-    self->send_exit(links_, caf::exit_reason::kill);
-    self->wait_for(links_);
-    links_ = nullptr;
+    self->send_exit(dialer_, caf::exit_reason::kill);
+    self->send_exit(ports_, caf::exit_reason::kill);
+    self->wait_for(dialer_, ports_);
+    dialer_ = nullptr;
+    ports_ = nullptr;
   }
   void init(caf::actor_system_config&) override {}
   id_t id() const override { return openssl_manager; }
   void* subtype_ptr() override { return this; }
 
-  const caf::io::middleman_actor& links() const { return links_; }
+  const caf::io::middleman_actor& ports() const { return ports_; }
+  const caf::actor& dialer() const { return dialer_; }
+  tls_context& context() const { return *context_; }
 
 private:
+  void look(const std::stop_token& over) {
+    std::mutex mutex;
+    std::unique_lock lock{mutex};
+    std::condition_variable_any ended;
+    do {
+      for (const auto& text : context_->look(std::chrono::system_clock::now()))
+        log_warning("cluster: " + text);
+      auto now = std::chrono::steady_clock::now();
+      if (context_->handshakes().end_late(now) > 0)
+        if (auto text = context_->refusals().note("it is silent in the handshake", "a peer", now);
+            !text.empty())
+          log_warning("cluster: no link with " + text);
+      ended.wait_for(lock, over, look_every_, [] { return false; });
+    } while (!over.stop_requested());
+  }
+
   caf::actor_system& system_;
   std::shared_ptr<tls_context> context_;
-  caf::io::middleman_actor links_;
+  std::chrono::milliseconds look_every_;
+  caf::io::middleman_actor ports_;
+  caf::actor dialer_;
+  std::jthread looks_;
 };
+
+const tls_module& module_of(const caf::actor_system& system) {
+  // CAF keeps modules by number, and gives the one of this number back as what its own would be.
+  return *reinterpret_cast<const tls_module*>(&system.openssl_manager());
+}
 
 } // namespace
 
-void load_tls_links(caf::actor_system_config& config, std::shared_ptr<tls_context> context) {
-  config.module_factories.push_back([context = std::move(context)](caf::actor_system& system) {
-    return static_cast<caf::actor_system::module*>(new tls_module{system, context});
-  });
+void load_tls_links(caf::actor_system_config& config, std::shared_ptr<tls_context> context,
+                    std::chrono::milliseconds look_every) {
+  auto make = [context = std::move(context), look_every](caf::actor_system& system) {
+    return static_cast<caf::actor_system::module*>(new tls_module{system, context, look_every});
+  };
+  config.module_factories.push_back(std::move(make));
 }
 
 bool has_tls_links(const caf::actor_system& system) {
   return system.has_openssl_manager();
 }
 
-// CAF keeps modules by number, and gives the one of this number back as what its own would be.
-const caf::io::middleman_actor& tls_links_of(const caf::actor_system& system) {
-  return reinterpret_cast<const tls_module*>(&system.openssl_manager())->links();
+const caf::io::middleman_actor& tls_ports_of(const caf::actor_system& system) {
+  return module_of(system).ports();
+}
+
+const caf::actor& tls_dialer_of(const caf::actor_system& system) {
+  return module_of(system).dialer();
+}
+
+wall_time tls_certificate_end(const caf::actor_system& system) {
+  return module_of(system).context().until();
 }
 
 } // namespace troupe::cluster

@@ -4,13 +4,19 @@
 // process ends when it can't, be it that the file was replaced or that strangers hold all
 // descriptors; and a connection that never says a word costs a core and is never closed.
 //
-// Here files are read once. Of connections whose handshake is not done there are at most
-// limits::cluster_handshakes_max; another one closes the oldest. A BASP message past
-// limits::cluster_basp_bytes_max closes its connection before anything is allocated for it.
+// Here files are read when they were replaced, and used when they are all right; connections keep
+// what they began with. Of connections whose handshake is not done there are at most
+// limits::cluster_handshakes_max; another one closes the oldest, and time the others. A BASP
+// message past limits::cluster_basp_bytes_max closes its connection before anything is allocated
+// for it.
+//
+// CAF dials one peer after the other. Here all are dialled at once (socket_dialer), and what is
+// sent and not acknowledged for limits::link_unacknowledged_max closes a connection.
 #pragma once
 
 #include "cluster/certificates.hpp"
 
+#include <caf/actor.hpp>
 #include <caf/io/middleman_actor.hpp>
 
 namespace caf {
@@ -25,15 +31,22 @@ class tls_context;
 
 /// Reads and checks the files.
 /// Errors: those of check_tls_files().
-result<std::shared_ptr<tls_context>> open_tls_context(const tls_files& files, wall_time now);
+result<std::shared_ptr<tls_context>>
+open_tls_context(const tls_files& files, wall_time now,
+                 std::chrono::milliseconds handshake_timeout = limits::cluster_handshake_timeout);
 
-/// Adds TLS links to a system to be, behind its middleman, in the place of CAF's TLS part.
-void load_tls_links(caf::actor_system_config& config, std::shared_ptr<tls_context> context);
+/// Adds TLS links to a system to be, behind its middleman, in the place of CAF's TLS part. Each
+/// `look_every`, the files and the handshakes are looked at.
+void load_tls_links(caf::actor_system_config& config, std::shared_ptr<tls_context> context,
+                    std::chrono::milliseconds look_every);
 
 bool has_tls_links(const caf::actor_system& system);
 
-/// What opens and dials ports of a system that has TLS links, as CAF's middleman does without. It
-/// has a thread of its own, since it waits for the network.
-const caf::io::middleman_actor& tls_links_of(const caf::actor_system& system);
+/// What opens ports of a system that has TLS links, as CAF's middleman does without.
+const caf::io::middleman_actor& tls_ports_of(const caf::actor_system& system);
+/// What dials, with the same question and answer. Waits for nobody.
+const caf::actor& tls_dialer_of(const caf::actor_system& system);
+/// Of the certificate in use.
+wall_time tls_certificate_end(const caf::actor_system& system);
 
 } // namespace troupe::cluster

@@ -1,12 +1,16 @@
 #include "cluster/tls_session.hpp"
 
+#include "actors/log.hpp"
 #include "cluster/pem_files.hpp"
 
+#include <netdb.h>
 #include <openssl/err.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 
 namespace troupe::cluster {
 
@@ -27,8 +31,6 @@ void block_broken_pipe_signals() {
   static_cast<void>(is_blocked);
 }
 
-using context_ptr = std::unique_ptr<SSL_CTX, freed_by<SSL_CTX_free>>;
-
 bool use_files(SSL_CTX* context, const loaded_tls& files) {
   if (SSL_CTX_use_certificate(context, files.own.front().get()) != 1
       || SSL_CTX_use_PrivateKey(context, files.key.get()) != 1)
@@ -42,21 +44,87 @@ bool use_files(SSL_CTX* context, const loaded_tls& files) {
   });
 }
 
+wall_time time_of(const ASN1_TIME* time) {
+  std::tm at{};
+  ASN1_TIME_to_tm(time, &at);
+  return std::chrono::system_clock::from_time_t(timegm(&at));
+}
+
+std::string text_of(wall_time at) {
+  auto seconds = std::chrono::system_clock::to_time_t(at);
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%d", &utc)};
+}
+
+std::string peer_of(int fd) {
+  sockaddr_storage at{};
+  socklen_t size = sizeof at;
+  std::array<char, NI_MAXHOST> text{};
+  auto* address = reinterpret_cast<sockaddr*>(&at);
+  if (getpeername(fd, address, &size) != 0
+      || getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0)
+    return "a peer";
+  return text.data();
+}
+
+// What is wrong with the peer's certificate, as far as this side has looked at it.
+std::string flaw_of_certificate(long verified) {
+  switch (verified) {
+    case X509_V_OK: return {};
+    case X509_V_ERR_CERT_HAS_EXPIRED: return "its certificate has expired";
+    case X509_V_ERR_CERT_NOT_YET_VALID: return "its certificate is not valid yet";
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+      return "its certificate is not signed by the CA of this cluster";
+    default: return std::string{"its certificate: "} + X509_verify_cert_error_string(verified);
+  }
+}
+
+// Why there is no handshake; empty when the peer just went away.
+std::string flaw_of(SSL* ssl) {
+  auto failed = ERR_peek_error();
+  auto reason = ERR_GET_LIB(failed) == ERR_LIB_SSL ? ERR_GET_REASON(failed) : 0;
+  switch (reason) {
+    case 0: return {};
+    case SSL_R_UNEXPECTED_EOF_WHILE_READING: return {};
+    case SSL_R_CERTIFICATE_VERIFY_FAILED: return flaw_of_certificate(SSL_get_verify_result(ssl));
+    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE: return "it shows no certificate";
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+      return "it says that this process's certificate has expired";
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+    case SSL_R_TLSV1_ALERT_DECRYPT_ERROR:
+      return "it does not trust this process's certificate: it has another CA";
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED: return "it wants a certificate";
+    case SSL_R_HTTP_REQUEST:
+    case SSL_R_WRONG_VERSION_NUMBER:
+    case SSL_R_BAD_RECORD_TYPE: return "it does not speak TLS";
+    case SSL_R_UNSUPPORTED_PROTOCOL:
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION: return "it does not speak TLS 1.3";
+    default: return ERR_reason_error_string(failed);
+  }
+}
+
 } // namespace
 
 // ---- context ------------------------------------------------------------------------------------
 
-result<std::shared_ptr<tls_context>> open_tls_context(const tls_files& files, wall_time now) {
+result<tls_context::ready> tls_context::read(const tls_files& files, wall_time now) {
   auto loaded = load_tls_files(files, now);
   if (!loaded)
     return loaded.error();
-  context_ptr context{SSL_CTX_new(TLS_method())};
-  if (!context || SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION) != 1
-      || !use_files(context.get(), *loaded)) {
+  ssl_context context{SSL_CTX_new(TLS_method()), &SSL_CTX_free};
+  auto* it = context.get();
+  if (!it || SSL_CTX_set_min_proto_version(it, TLS1_3_VERSION) != 1 || !use_files(it, *loaded)) {
     ERR_clear_error();
     return tls_error("set up TLS", files.certificate, "OpenSSL does not take it");
   }
-  auto* it = context.get();
   SSL_CTX_set_verify(it, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   SSL_CTX_set_max_cert_list(it, peer_certificates_bytes_max);
   // Links last: nothing is resumed, so that each one is authenticated by its certificate.
@@ -64,46 +132,166 @@ result<std::shared_ptr<tls_context>> open_tls_context(const tls_files& files, wa
   SSL_CTX_set_num_tickets(it, 0);
   SSL_CTX_set_mode(it, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
                          | SSL_MODE_RELEASE_BUFFERS);
-  return std::make_shared<tls_context>(context.release());
+  return ready{std::move(context), time_of(X509_get0_notAfter(loaded->own.front().get()))};
 }
 
-void open_handshakes::begin(int fd) {
+result<std::shared_ptr<tls_context>> open_tls_context(const tls_files& files, wall_time now,
+                                                      std::chrono::milliseconds handshake_timeout) {
+  auto first = tls_context::read(files, now);
+  if (!first)
+    return first.error();
+  return std::make_shared<tls_context>(files, std::move(*first), handshake_timeout);
+}
+
+// What was replaced since it was read is seen at the first looks: the marks are older than the
+// reading.
+tls_context::tls_context(tls_files files, ready first, std::chrono::milliseconds handshake_timeout)
+  : files_{std::move(files)},
+    ready_{std::move(first)},
+    known_{marks_of(files_)},
+    seen_{known_},
+    handshakes_{handshake_timeout} {}
+
+ssl_context tls_context::current() const {
   std::lock_guard lock{mutex_};
-  if (fds_.size() == limits::cluster_handshakes_max) {
-    ::shutdown(fds_.front(), SHUT_RDWR); // its owner closes it
-    fds_.pop_front();
+  return ready_.context;
+}
+
+wall_time tls_context::until() const {
+  std::lock_guard lock{mutex_};
+  return ready_.until;
+}
+
+tls_context::marks tls_context::marks_of(const tls_files& files) {
+  marks out;
+  auto at = out.of.begin();
+  for (const auto* file : {&files.certificate, &files.key, &files.authority}) {
+    struct stat info {};
+    if (::stat(file->c_str(), &info) == 0)
+      *at = {static_cast<std::int64_t>(info.st_ino), info.st_size, info.st_mtim.tv_sec,
+             info.st_mtim.tv_nsec};
+    ++at;
   }
-  fds_.push_back(fd);
+  return out;
+}
+
+std::vector<std::string> tls_context::look(wall_time now) {
+  std::vector<std::string> news;
+  auto marks = marks_of(files_);
+  bool stood_still = std::exchange(seen_, marks) == marks; // else somebody is at it
+  if (stood_still && marks != known_) {
+    known_ = marks;
+    take_replaced(now, news);
+  }
+  if (until() - now > limits::certificate_warning
+      || (warned_ && now - *warned_ < std::chrono::hours{24}))
+    return news;
+  warned_ = now;
+  auto days = std::chrono::floor<std::chrono::days>(until() - now).count();
+  news.push_back(files_.certificate.string()
+                 + (until() <= now
+                      ? ": the certificate has expired, on "
+                      : ": the certificate ends in " + std::to_string(days) + " days, on ")
+                 + text_of(until()));
+  return news;
+}
+
+void tls_context::take_replaced(wall_time now, std::vector<std::string>& news) {
+  auto taken = read(files_, now);
+  if (!taken) {
+    news.push_back(taken.error().message() + "; what was read before stays in use");
+    return;
+  }
+  news.push_back(files_.certificate.string() + ": it was replaced, and is in use for new links; it "
+                 + "ends on " + text_of(taken->until));
+  warned_.reset();
+  std::lock_guard lock{mutex_};
+  ready_ = std::move(*taken);
+}
+
+void open_handshakes::begin(int fd, time_point now) {
+  std::lock_guard lock{mutex_};
+  if (all_.size() == limits::cluster_handshakes_max) {
+    ::shutdown(all_.front().fd, SHUT_RDWR); // its owner closes it
+    all_.pop_front();
+  }
+  all_.push_back({fd, now});
 }
 
 void open_handshakes::end(int fd) {
   std::lock_guard lock{mutex_};
-  fds_.remove(fd);
+  all_.remove_if([fd](const entry& one) { return one.fd == fd; });
+}
+
+std::size_t open_handshakes::end_late(time_point now) {
+  std::lock_guard lock{mutex_};
+  std::size_t ended = 0;
+  for (; !all_.empty() && now - all_.front().since > time_max_; ++ended) {
+    ::shutdown(all_.front().fd, SHUT_RDWR);
+    all_.pop_front();
+  }
+  return ended;
+}
+
+void dialled_sockets::replace(const std::string& place, int fd) {
+  std::lock_guard lock{mutex_};
+  auto [at, is_new] = fds_.try_emplace(place, fd);
+  if (is_new)
+    return;
+  sockaddr nobody{};
+  nobody.sa_family = AF_UNSPEC;
+  ::connect(std::exchange(at->second, fd), &nobody, sizeof nobody); // the peer hears of it at once
+}
+
+void dialled_sockets::end(const std::string& place, int fd) {
+  std::lock_guard lock{mutex_};
+  if (auto at = fds_.find(place); at != fds_.end() && at->second == fd)
+    fds_.erase(at);
+}
+
+std::string refusal_log::note(const std::string& reason, const std::string& from, time_point now) {
+  std::lock_guard lock{mutex_};
+  auto [at, is_new] = reasons_.try_emplace(reason);
+  auto& entry = at->second;
+  if (!is_new && now - entry.said < limits::cluster_refusal_log_interval) {
+    ++entry.unsaid;
+    return {};
+  }
+  entry.said = now;
+  auto before = std::exchange(entry.unsaid, 0);
+  return from + ": " + reason
+         + (before > 0 ? " (as with " + std::to_string(before) + " before)" : std::string{});
 }
 
 // ---- session ------------------------------------------------------------------------------------
 
 std::unique_ptr<tls_session> tls_session::make(std::shared_ptr<tls_context> context, int fd,
-                                               side here) {
-  auto* ssl = SSL_new(context->get());
+                                               std::shared_ptr<dialled_peer> to) {
+  auto* ssl = SSL_new(context->current().get()); // which keeps it
   if (!ssl || SSL_set_fd(ssl, fd) != 1) {
     SSL_free(ssl);
     ERR_clear_error();
     return nullptr;
   }
-  here == side::dialer ? SSL_set_connect_state(ssl) : SSL_set_accept_state(ssl);
-  return std::unique_ptr<tls_session>{new tls_session{std::move(context), ssl, fd}};
+  to ? SSL_set_connect_state(ssl) : SSL_set_accept_state(ssl);
+  return std::unique_ptr<tls_session>{new tls_session{std::move(context), ssl, fd, std::move(to)}};
 }
 
-tls_session::tls_session(std::shared_ptr<tls_context> context, SSL* ssl, int fd)
+tls_session::tls_session(std::shared_ptr<tls_context> context, SSL* ssl, int fd,
+                         std::shared_ptr<dialled_peer> to)
   : context_{std::move(context)},
     ssl_{ssl},
-    fd_{fd} {
-  context_->handshakes().begin(fd_);
+    fd_{fd},
+    to_{std::move(to)} {
+  context_->handshakes().begin(fd_, std::chrono::steady_clock::now());
+  if (to_)
+    context_->dialled().replace(to_->place, fd_);
 }
 
 tls_session::~tls_session() {
   context_->handshakes().end(fd_);
+  if (to_)
+    context_->dialled().end(to_->place, fd_);
   SSL_free(ssl_);
 }
 
@@ -122,6 +310,8 @@ tls_session::step tls_session::handshake() {
   if (is_open_)
     return step::done;
   auto got = step_of(SSL_do_handshake(ssl_));
+  if (got == step::failed)
+    note_flaw();
   if (got != step::done)
     return got;
   is_open_ = true;
@@ -147,7 +337,21 @@ tls_session::state tls_session::read(std::size_t& taken, void* to, std::size_t s
   if (size == 0)
     return state::indeterminate;
   auto got = step_of(SSL_read_ex(ssl_, to, size, &taken));
+  if (got == step::failed && !was_heard_) // in TLS 1.3 a dialer hears only here that it is refused
+    note_flaw();
+  was_heard_ |= taken > 0;
   return got == step::failed ? state::failure : state::success;
+}
+
+// The dialer's side is told; the other one has nobody to tell but the operator.
+void tls_session::note_flaw() {
+  auto flaw = flaw_of(ssl_);
+  if (to_)
+    to_->flaw = flaw.empty() ? "it closed the connection in the handshake" : std::move(flaw);
+  else if (!flaw.empty())
+    if (auto text = context_->refusals().note(flaw, peer_of(fd_), std::chrono::steady_clock::now());
+        !text.empty())
+      log_warning("cluster: no link with " + text);
 }
 
 // CAF asks again and again while something is to be written and the socket could take it. So what

@@ -7,7 +7,9 @@
 #include <caf/io/network/rw_state.hpp>
 #include <openssl/ssl.h>
 
+#include <array>
 #include <list>
+#include <map>
 #include <mutex>
 
 namespace troupe::cluster {
@@ -15,40 +17,118 @@ namespace troupe::cluster {
 /// The sockets whose handshakes are not done, the oldest first. Threads may share it.
 class open_handshakes {
 public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  explicit open_handshakes(std::chrono::milliseconds time_max) : time_max_{time_max} {}
   /// Shuts the oldest one down when there are too many.
-  void begin(int fd);
+  void begin(int fd, time_point now);
   /// Also for one that is not there. Comes before the socket is closed, so that a number that is
   /// used again is never shut down.
   void end(int fd);
+  /// Shuts those down that take too long; gives how many.
+  std::size_t end_late(time_point now);
+
+private:
+  struct entry {
+    int fd;
+    time_point since;
+  };
+  std::chrono::milliseconds time_max_;
+  std::mutex mutex_;
+  std::list<entry> all_;
+};
+
+/// The connections that were dialled, by where. Threads may share it.
+class dialled_sockets {
+public:
+  /// Another one is there in the place of the old one, if there is one still, which is reset: BASP
+  /// knows one connection to a peer, and both sides would stay with one that the network has lost.
+  void replace(const std::string& place, int fd);
+  /// Before the socket is closed.
+  void end(const std::string& place, int fd);
 
 private:
   std::mutex mutex_;
-  std::list<int> fds_;
+  std::map<std::string, int> fds_;
 };
 
-class tls_context {
+/// Says each reason once in limits::cluster_refusal_log_interval, and how often it was not said.
+class refusal_log {
 public:
-  explicit tls_context(SSL_CTX* context) : context_{context} {}
-  tls_context(const tls_context&) = delete;
-  tls_context& operator=(const tls_context&) = delete;
-  ~tls_context() { SSL_CTX_free(context_); }
-
-  SSL_CTX* get() const noexcept { return context_; }
-  open_handshakes& handshakes() noexcept { return handshakes_; }
+  using time_point = std::chrono::steady_clock::time_point;
+  /// `reason` is one of few. Gives what to log; empty: nothing.
+  std::string note(const std::string& reason, const std::string& from, time_point now);
 
 private:
-  SSL_CTX* context_;
+  struct entry {
+    time_point said{};
+    std::size_t unsaid = 0;
+  };
+  std::mutex mutex_;
+  std::map<std::string, entry> reasons_;
+};
+
+using ssl_context = std::shared_ptr<SSL_CTX>;
+
+/// What connections of a process have in common: its files, as they are by now.
+class tls_context {
+public:
+  /// What was read of them.
+  struct ready {
+    ssl_context context;
+    wall_time until;
+  };
+  static result<ready> read(const tls_files& files, wall_time now);
+
+  tls_context(tls_files files, ready first, std::chrono::milliseconds handshake_timeout);
+  tls_context(const tls_context&) = delete;
+  tls_context& operator=(const tls_context&) = delete;
+
+  ssl_context current() const;
+  /// When the certificate ends.
+  wall_time until() const;
+  open_handshakes& handshakes() noexcept { return handshakes_; }
+  dialled_sockets& dialled() noexcept { return dialled_; }
+  refusal_log& refusals() noexcept { return refusals_; }
+
+  /// Takes files that were replaced, when they have stood still since the last look and are all
+  /// right as a whole. Gives what an operator should know: that, what is wrong with them (once), or
+  /// that the certificate in use ends soon (once a day).
+  std::vector<std::string> look(wall_time now);
+
+private:
+  /// Tells one version of the files from another.
+  struct marks {
+    std::array<std::array<std::int64_t, 4>, 3> of{};
+    friend bool operator==(const marks&, const marks&) = default;
+  };
+  static marks marks_of(const tls_files& files);
+  void take_replaced(wall_time now, std::vector<std::string>& news);
+
+  tls_files files_;
+  mutable std::mutex mutex_; // of `ready_`
+  ready ready_;
+  marks known_; // in use, or refused
+  marks seen_;  // at the last look
+  std::optional<wall_time> warned_;
   open_handshakes handshakes_;
+  dialled_sockets dialled_;
+  refusal_log refusals_;
+};
+
+/// Whom a session was dialled to.
+struct dialled_peer {
+  std::string place;
+  std::string flaw; // why there was no handshake, before the connection is closed
 };
 
 /// What CAF calls a policy: reads and writes for a stream.
 class tls_session {
 public:
   using state = caf::io::network::rw_state;
-  enum class side { dialer, acceptor };
-
-  /// Nothing when OpenSSL is out of memory.
-  static std::unique_ptr<tls_session> make(std::shared_ptr<tls_context> context, int fd, side here);
+  /// Nothing when OpenSSL is out of memory. `to`: null for who accepts.
+  static std::unique_ptr<tls_session> make(std::shared_ptr<tls_context> context, int fd,
+                                           std::shared_ptr<dialled_peer> to);
   tls_session(const tls_session&) = delete;
   tls_session& operator=(const tls_session&) = delete;
   ~tls_session();
@@ -58,18 +138,22 @@ public:
   bool has_more_than(std::size_t size) const;
 
 private:
-  tls_session(std::shared_ptr<tls_context> context, SSL* ssl, int fd);
+  tls_session(std::shared_ptr<tls_context> context, SSL* ssl, int fd,
+              std::shared_ptr<dialled_peer> to);
 
   enum class step { done, wants_read, wants_write, failed };
   step handshake();
   step step_of(int returned) const;
   bool write_early();
+  void note_flaw();
 
   std::shared_ptr<tls_context> context_;
   SSL* ssl_;
   int fd_;
-  bool is_open_ = false; // the handshake is done
-  std::string early_;    // to be written when it is
+  std::shared_ptr<dialled_peer> to_;
+  bool is_open_ = false;   // the handshake is done
+  bool was_heard_ = false; // the peer has said something behind it: it trusts this process
+  std::string early_;      // to be written when it is
 };
 
 } // namespace troupe::cluster

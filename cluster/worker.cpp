@@ -79,6 +79,7 @@ public:
     desk.capacity = options.capacity != 0 ? options.capacity : 4 * cores;
     setup.guests = &guests_;
     setup.join = to_endpoints(options.join).value();
+    may_reach(links_, setup.join).value();
     setup.drained = [this] { set_drained(); };
     begin(std::move(setup), options.listen);
   }

@@ -2,6 +2,7 @@
 #include "cluster/worker_actor.hpp"
 
 #include "actors/log.hpp"
+#include "cluster/link_front.hpp"
 #include "cluster/status_value.hpp"
 
 #include <caf/send.hpp>
@@ -11,7 +12,7 @@ namespace troupe::cluster {
 worker_actor::worker_actor(caf::actor_config& cfg, worker_setup setup)
   : caf::event_based_actor(cfg),
     setup_{std::move(setup)},
-    hub_{*this, *this},
+    hub_{*this, *this, limits::worker_lease_max}, // the desk ends those of homes that are silent
     desk_{*this, setup_.desk} {}
 
 instant worker_actor::now() {
@@ -79,9 +80,9 @@ void worker_actor::link_made(link_number link, const endpoint* to) {
 
 void worker_actor::heard(link_number link, message what) {
   if (std::holds_alternative<status_request>(what))
-    return hub_.send(link, status_reply{to_json(to_value(desk_.status(now())))});
+    return hub_.send(link, reply_with(system(), to_value(desk_.status(now()))));
   if (auto* order = std::get_if<drain_request>(&what)) { // of whoever has a certificate
-    hub_.send(link, status_reply{to_json(to_value(desk_.status(now())))});
+    hub_.send(link, reply_with(system(), to_value(desk_.status(now()))));
     return later_.push_back([this, why = std::move(order->why)] { desk_.drain(why); });
   }
   desk_.heard(link, std::move(what), now());

@@ -82,6 +82,8 @@ result<std::shared_ptr<worker_pool>> connect_workers(worker_pool_options options
   auto links = make_front(options.tls, options.plain);
   if (!links)
     return links.error();
+  if (auto may = may_reach(*links, *workers); !may)
+    return may.error();
   auto pool = std::make_shared<linked_workers>(std::move(*links), std::move(how), std::move(more),
                                                std::move(*workers));
   if (!options.listen.empty())

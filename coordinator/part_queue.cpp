@@ -45,7 +45,10 @@ void part_queue::emit(stream_part part) {
 bool part_queue::make_room(std::unique_lock<std::mutex>& lock) {
   auto has_room = [this] { return closed_ || parts_.size() < parts_max_; };
   switch (when_full_) {
-    case overflow::wait: room_.wait(lock, has_room); return true;
+    case overflow::wait:
+      if (!reader_.is_this_thread()) // else nobody would read: the body says what it has to say
+        room_.wait(lock, has_room);
+      return true;
     case overflow::drop_newest: return has_room();
     case overflow::drop_oldest:
       if (!has_room()) {

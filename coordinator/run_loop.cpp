@@ -184,6 +184,9 @@ void run_loop::give_input(detail::task_scope& task, const slot& s) const {
                         [c](const auto& e) { return e.first == c; }))
       task.route_cells.emplace_back(c, state_.cells[c]);
   };
+  if (node.graph_state && s.plan.push)
+    for (auto c : plan().stream_keys)
+      add_cell(c);
   for (const auto& route : node.routes)
     for (auto c : route.reads ? *route.reads : s.plan.node == 0 ? plan().stream_keys : node.reads)
       add_cell(c);

@@ -161,6 +161,7 @@ private:
     node.handler = handler;
     node.metadata = n.options.metadata;
     node.placement = n.options.placement;
+    node.graph_state = n.options.graph_state;
     node.destinations = n.options.destinations;
     node.calls = n.options.calls;
     node.reads = n.options.input ? places(*n.options.input) : state_keys_;

@@ -23,7 +23,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string quoted(std::string_view text) {
+std::string dot_string(std::string_view text) {
   return "\"" + escaped(text) + "\"";
 }
 
@@ -35,7 +35,7 @@ std::string label_of(const drawn_node& node) {
 }
 
 std::string cluster_of(const drawn_node& node) {
-  return quoted("cluster_" + node.id);
+  return dot_string("cluster_" + node.id);
 }
 
 class writer {
@@ -45,7 +45,7 @@ public:
       colors_{safe_colors(options.colors)} {}
 
   std::string write(const compiled_graph& graph) && {
-    out_ = "digraph " + quoted(printable(graph.name())) + " {\n";
+    out_ = "digraph " + dot_string(printable(graph.name())) + " {\n";
     head();
     content(make_drawn_graph(graph, options_), "  ");
     out_ += "}\n";
@@ -59,8 +59,8 @@ private:
             + (options_.curve == draw_curve::straight ? ", splines=polyline" : "")
             + ", fontname=\"Helvetica\"];\n";
     if (!options_.title.empty())
-      out_ += "  graph [labelloc=t, label=" + quoted(printable(options_.title)) + "];\n";
-    out_ += "  node [shape=box, style=\"rounded,filled\", fillcolor=" + quoted(colors_.node)
+      out_ += "  graph [labelloc=t, label=" + dot_string(printable(options_.title)) + "];\n";
+    out_ += "  node [shape=box, style=\"rounded,filled\", fillcolor=" + dot_string(colors_.node)
             + ", color=\"#8a7fd0\", fontcolor=\"#1f1b3a\", fontname=\"Helvetica\"];\n"
             + "  edge [color=\"#6b6785\", fontname=\"Helvetica\", fontsize=11];\n";
   }
@@ -70,7 +70,7 @@ private:
       if (node.inside)
         box(node, indent);
       else
-        out_ += indent + quoted(node.id) + " [label=" + label_of(node) + look_of(node) + "];\n";
+        out_ += indent + dot_string(node.id) + " [label=" + label_of(node) + look_of(node) + "];\n";
     for (const auto& e : graph.edges)
       edge(graph, e, indent);
   }
@@ -79,15 +79,15 @@ private:
   void box(const drawn_node& node, const std::string& indent) {
     out_ += indent + "subgraph " + cluster_of(node) + " {\n";
     out_ += indent + "  graph [label=" + label_of(node) + ", labelloc=t, style=\"rounded,filled\""
-            + ", fillcolor=" + quoted(colors_.box) + ", color=\"#b8b2dc\"];\n";
+            + ", fillcolor=" + dot_string(colors_.box) + ", color=\"#b8b2dc\"];\n";
     content(*node.inside, indent + "  ");
     out_ += indent + "}\n";
   }
 
   std::string look_of(const drawn_node& node) const {
     switch (node.shape) {
-      case node_shape::start: return ", shape=ellipse, fillcolor=" + quoted(colors_.start);
-      case node_shape::end: return ", shape=ellipse, fillcolor=" + quoted(colors_.end);
+      case node_shape::start: return ", shape=ellipse, fillcolor=" + dot_string(colors_.start);
+      case node_shape::end: return ", shape=ellipse, fillcolor=" + dot_string(colors_.end);
       case node_shape::plain: return {};
       case node_shape::graph: return ", peripheries=2";
     }
@@ -101,12 +101,12 @@ private:
     bool loop = e.from == e.to;
     std::string look = e.dotted ? ", style=dotted" : "";
     if (!e.label.empty())
-      look += ", label=" + quoted(e.label);
+      look += ", label=" + dot_string(e.label);
     if (from.inside && !loop)
       look += ", ltail=" + cluster_of(from);
     if (to.inside && !loop)
       look += ", lhead=" + cluster_of(to);
-    out_ += indent + quoted(way_out(from)) + " -> " + quoted(way_in(to));
+    out_ += indent + dot_string(way_out(from)) + " -> " + dot_string(way_in(to));
     if (!look.empty())
       out_ += " [" + look.substr(2) + "]";
     out_ += ";\n";

@@ -35,7 +35,7 @@ bool begins_direction(std::string_view text) {
 
 // What stands between double quotes: all but words as entity codes, which Mermaid turns back when
 // nothing is parsed any more.
-std::string quoted(std::string_view text) {
+std::string mermaid_string(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     char before = i == 0 ? ' ' : text[i - 1];
@@ -51,9 +51,9 @@ std::string quoted(std::string_view text) {
 }
 
 std::string label_of(const drawn_node& node) {
-  auto out = "\"" + quoted(node.name);
+  auto out = "\"" + mermaid_string(node.name);
   for (const auto& line : node.details)
-    out += "<br/>" + quoted(line);
+    out += "<br/>" + mermaid_string(line);
   return out + "\"";
 }
 
@@ -145,7 +145,7 @@ private:
     }
     out_ += indent + from->id + (e.dotted ? " -.->" : " -->");
     if (!e.label.empty())
-      out_ += "|\"" + quoted(e.label) + "\"|";
+      out_ += "|\"" + mermaid_string(e.label) + "\"|";
     out_ += " " + to->id + "\n";
   }
 

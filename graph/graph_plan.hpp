@@ -51,6 +51,7 @@ struct plan_node {
   cache_policy cache = no_cache_policy;
   node_index handler = no_index; // runs when it failed for good
   bool handles = false;          // is such a handler
+  bool graph_state = false;      // sent tasks carry the state as well
   value metadata;
   troupe::placement placement;
   std::vector<std::string> destinations;

@@ -17,7 +17,7 @@ error refused(std::string text) {
   return {errc::invalid_graph, std::move(text)};
 }
 
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   return "`" + std::string{name} + "`";
 }
 
@@ -68,9 +68,9 @@ void refuse_managed(const graph_spec& spec, const schema& keys, std::string_view
 
 void check_node_name(const graph_spec& spec, const std::string& name) {
   if (spec.has_node(name))
-    throw refused("Node " + quoted(name) + " already present.");
+    throw refused("Node " + in_quotes(name) + " already present.");
   if (name == names::start || name == names::end)
-    throw refused("Node " + quoted(name) + " is reserved.");
+    throw refused("Node " + in_quotes(name) + " is reserved.");
   for (char c : {'|', ':'})
     if (name.find(c) != std::string::npos)
       throw refused("'" + std::string{c}
@@ -82,7 +82,7 @@ void check_node_name(const graph_spec& spec, const std::string& name) {
   if (name.size() > limits::node_name_bytes_max)
     throw refused("add a node: its name has more than "
                   + std::to_string(limits::node_name_bytes_max)
-                  + " bytes: " + quoted(name.substr(0, 40) + "…"));
+                  + " bytes: " + in_quotes(name.substr(0, 40) + "…"));
 }
 
 void check_edge_ends(const std::string& from, const std::string& to) {
@@ -94,7 +94,7 @@ void check_edge_ends(const std::string& from, const std::string& to) {
 
 void require_node(const graph_spec& spec, const std::string& name) {
   if (!spec.has_node(name))
-    throw refused("Need to add_node " + quoted(name) + " first");
+    throw refused("Need to add_node " + in_quotes(name) + " first");
 }
 
 // ---- routes ---------------------------------------------------------------------------------
@@ -120,7 +120,8 @@ void refuse_repeated_labels(const path_map& map) {
   std::ranges::sort(sorted);
   auto twice = std::ranges::adjacent_find(sorted);
   if (twice != sorted.end())
-    throw refused("add conditional edges: a label stands twice in the path map: " + quoted(*twice));
+    throw refused("add conditional edges: a label stands twice in the path map: "
+                  + in_quotes(*twice));
 }
 
 } // namespace
@@ -163,7 +164,7 @@ graph_builder& graph_builder::context_schema(value json, std::function<void(cons
 void graph_builder::add_node_body(std::string name, node_body body, node_options options) {
   check_node_name(*spec_, name);
   if (!body)
-    throw refused("add a node: it has no body: " + quoted(name));
+    throw refused("add a node: it has no body: " + in_quotes(name));
   if (options.input)
     declare_channels(*spec_, *options.input);
   spec_->node_at.emplace(name, static_cast<std::uint32_t>(spec_->nodes.size()));
@@ -187,7 +188,7 @@ void graph_builder::add_edge(std::string from, std::string to) {
 
 void graph_builder::add_edge(std::vector<std::string> from, std::string to) {
   if (from.empty())
-    throw refused("add an edge: it starts at no node: to " + quoted(to));
+    throw refused("add an edge: it starts at no node: to " + in_quotes(to));
   for (const auto& name : from) {
     check_edge_ends(name, to);
     require_node(*spec_, name);
@@ -203,9 +204,9 @@ void graph_builder::add_join(std::vector<std::string> from, std::string to, join
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   if (how.need > distinct.size())
     throw refused("add a join: it needs " + std::to_string(how.need) + " of "
-                  + std::to_string(distinct.size()) + " nodes: to " + quoted(to));
+                  + std::to_string(distinct.size()) + " nodes: to " + in_quotes(to));
   if (how.timeout.count() < 0)
-    throw refused("add a join: its timeout is negative: to " + quoted(to));
+    throw refused("add a join: its timeout is negative: to " + in_quotes(to));
   add_edge(std::move(from), std::move(to));
   spec_->joins.back().how = how;
 }
@@ -213,13 +214,14 @@ void graph_builder::add_join(std::vector<std::string> from, std::string to, join
 void graph_builder::subscribe(const std::string& node, const std::vector<std::string>& channels) {
   require_node(*spec_, node);
   if (channels.empty())
-    throw refused("subscribe node " + quoted(node) + ": no channel is named");
+    throw refused("subscribe node " + in_quotes(node) + ": no channel is named");
   for (const auto& name : channels) {
     auto known = spec_->channel_at.find(name);
     if (known == spec_->channel_at.end())
-      throw refused("subscribe node " + quoted(node) + ": no channel is called " + quoted(name));
+      throw refused("subscribe node " + in_quotes(node) + ": no channel is called "
+                    + in_quotes(name));
     if (spec_->channels[known->second].second.managed())
-      throw refused("subscribe node " + quoted(node) + ": " + quoted(name)
+      throw refused("subscribe node " + in_quotes(node) + ": " + in_quotes(name)
                     + " is a managed value, which no step writes");
   }
   for (const auto& name : channels)
@@ -231,11 +233,12 @@ void graph_builder::subscribe(const std::string& node, const std::vector<std::st
 void graph_builder::add_route(std::string from, route_body route, std::optional<schema> reads,
                               path_map map, std::string name) {
   if (!route)
-    throw refused("add conditional edges: there is no route: from " + quoted(from));
+    throw refused("add conditional edges: there is no route: from " + in_quotes(from));
   refuse_repeated_labels(map);
   auto known = spec_->routes_of.find(from);
   if (!name.empty() && known != spec_->routes_of.end() && known->second.taken.contains(name))
-    throw refused("Branch with name " + quoted(name) + " already exists for node " + quoted(from));
+    throw refused("Branch with name " + in_quotes(name) + " already exists for node "
+                  + in_quotes(from));
   if (reads)
     declare_channels(*spec_, *reads);
   auto& of_node = spec_->routes_of[from];

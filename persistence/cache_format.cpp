@@ -45,7 +45,7 @@ std::optional<cache_time> take_until(byte_reader& in) {
   return in.byte() == 0 ? std::nullopt : std::optional{number_time(in.fixed64())};
 }
 
-error does_not_fit(std::string_view what) {
+error damaged_record(std::string_view what) {
   std::string text{"read a cache's "};
   return {errc::checkpoint_corrupt, text.append(what).append(" record: it does not fit")};
 }
@@ -133,7 +133,7 @@ result<cache_meta> read_cache_meta(std::string_view payload) {
                                                  + ": use a newer troupe or delete the cache"};
   cache_meta meta{.next_number = in.varint(), .charged_bytes = in.varint()};
   if (!in.finished() || format == 0)
-    return does_not_fit("meta");
+    return damaged_record("meta");
   return meta;
 }
 
@@ -152,7 +152,7 @@ result<cache_entry> read_cache_entry(std::string_view payload) {
   entry.place = in.sized();
   entry.encoded = in.rest();
   if (!in.ok())
-    return does_not_fit("entry");
+    return damaged_record("entry");
   return entry;
 }
 
@@ -182,7 +182,7 @@ result<cache_age> open_cache_age(std::string_view stored, std::string_view key) 
   auto entries = cache_entries_prefix();
   if (!in.ok() || age.entry_key.size() != entries.view().size() + sizeof(XXH128_canonical_t)
       || !age.entry_key.starts_with(entries.view()))
-    return does_not_fit("age");
+    return damaged_record("age");
   return age;
 }
 

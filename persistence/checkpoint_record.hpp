@@ -43,8 +43,8 @@ struct stored_write {
 /// Order:  `there` by slot, before and after.
 void merge_writes(std::vector<stored_write>& there, std::span<const stored_write> more);
 
-/// Appends the payload of a writes record to `out`: of one write at least. The path of a node gets a
-/// number from `names`; null: none does.
+/// Appends the payload of a writes record to `out`: of one write at least. The path of a node gets
+/// a number from `names`; null: none does.
 void append_writes(std::span<const stored_write> writes, name_table* names, std::string& out);
 
 /// Owns:   nothing; paths lie in the payload or in `names`.

@@ -39,7 +39,7 @@ void append_name(store_key& key, std::string_view name) {
 
 constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
 
-error does_not_fit(std::string_view what) {
+error damaged_item(std::string_view what) {
   std::string text{"read a store's "};
   return {errc::checkpoint_corrupt, text.append(what).append(" record: it does not fit")};
 }
@@ -172,7 +172,7 @@ result<items_meta> read_items_meta(std::string_view payload) {
                                                  + ": use a newer troupe"};
   items_meta meta{.last_number = in.varint()};
   if (!in.finished() || format == 0)
-    return does_not_fit("meta");
+    return damaged_item("meta");
   return meta;
 }
 
@@ -190,7 +190,7 @@ result<stored_space> open_space(std::string_view stored, std::string_view key) {
   space.number = in.varint();
   space.space = take_parts(in);
   if (!in.finished() || space.number == 0)
-    return does_not_fit("namespace");
+    return damaged_item("namespace");
   return space;
 }
 
@@ -225,7 +225,7 @@ result<item_head> read_item_head(std::string_view payload) {
   item.key = in.sized();
   head.encoded = in.rest();
   if (!in.ok() || item.number == 0 || item.space.empty() || !times_fit(item))
-    return does_not_fit("item");
+    return damaged_item("item");
   return head;
 }
 
@@ -235,7 +235,7 @@ result<stored_item> read_item(std::string_view payload) {
     return head.error();
   auto v = from_msgpack(head->encoded);
   if (!v || !v->is_map())
-    return does_not_fit("item");
+    return damaged_item("item");
   head->item.value = std::move(*v);
   return std::move(head->item);
 }
@@ -247,7 +247,7 @@ void append_item_end(std::string_view item_key, std::string& out) {
 result<std::string_view> open_item_end(std::string_view stored, std::string_view key) {
   auto payload = open_record(stored, key, record_kind::item_end);
   if (payload && !space_of_item_key(*payload))
-    return does_not_fit("end");
+    return damaged_item("end");
   return payload;
 }
 
@@ -264,7 +264,7 @@ result<stored_vector> read_vector(std::string_view payload) {
   auto count = in.varint();
   auto numbers = read_vector_bytes(in.rest());
   if (!in.ok() || !space_of_item_key(vector.item_key) || !numbers || numbers->size() != count)
-    return does_not_fit("vector");
+    return damaged_item("vector");
   vector.numbers = std::move(*numbers);
   return vector;
 }

@@ -13,7 +13,7 @@ error cannot(const char* what) {
   return {errc::invalid_config, std::string{"this saver can't "} + what};
 }
 
-result<void> store(saver& to, const save_request& request) {
+result<void> store_at_once(saver& to, const save_request& request) {
   for (const auto& task : request.writes)
     if (auto stored = to.put_writes(request.ref, task); !stored)
       return stored;
@@ -39,7 +39,7 @@ result<void> saver::rewind(const std::string&, const rewind_point&) {
 }
 
 void saver::submit(save_request request, save_ack, std::function<void(result<void>)> done) {
-  done(store(*this, request));
+  done(store_at_once(*this, request));
 }
 
 } // namespace troupe

@@ -127,7 +127,7 @@ bool fits_condition(const value& stored, const value& condition) {
   return stored.is_map() && fits_filter(stored, condition);
 }
 
-error refused(std::string what, std::string_view key, std::string type) {
+error refused_filter(std::string what, std::string_view key, std::string type) {
   what.insert(0, "search the store: ").append(": `").append(key).append("`");
   return {errc::invalid_value, std::move(what), std::move(type)};
 }
@@ -135,10 +135,10 @@ error refused(std::string what, std::string_view key, std::string type) {
 result<void> check_operator(std::string_view name, const value& operand) {
   auto how = relation_of(name);
   if (!how)
-    return refused("unsupported operator", name, "ValueError");
+    return refused_filter("unsupported operator", name, "ValueError");
   if (how != relation::eq && how != relation::ne && !as_number(operand))
-    return refused("an order needs a number", name,
-                   operand.is_string() ? "ValueError" : "TypeError");
+    return refused_filter("an order needs a number", name,
+                          operand.is_string() ? "ValueError" : "TypeError");
   return {};
 }
 
@@ -157,7 +157,7 @@ result<void> check_condition(const value& condition) {
 
 result<void> check_filter(const value& filter) {
   if (!filter.is_map() && !filter.is_null())
-    return refused("a filter must be a map, not", to_string(filter.kind()), "TypeError");
+    return refused_filter("a filter must be a map, not", to_string(filter.kind()), "TypeError");
   if (is_deeper(filter, limits::value_depth_max))
     return troupe::error{errc::invalid_value, "search the store: the filter is too deep: more than "
                                                 + std::to_string(limits::value_depth_max)

@@ -7,7 +7,7 @@ namespace troupe {
 
 namespace {
 
-error refused(std::string_view what) {
+error refused_key(std::string_view what) {
   std::string text{"put into the store: "};
   return {errc::invalid_value, text.append(what), "InvalidNamespaceError"};
 }
@@ -20,24 +20,24 @@ bool part_fits(const std::string& pattern, const std::string& part) {
 
 result<void> check_store_namespace(const store_namespace& space) {
   if (space.empty())
-    return refused("the namespace is empty");
+    return refused_key("the namespace is empty");
   if (space.size() > limits::store_namespace_parts_max)
-    return refused("the namespace has more than "
-                   + std::to_string(limits::store_namespace_parts_max) + " parts");
+    return refused_key("the namespace has more than "
+                       + std::to_string(limits::store_namespace_parts_max) + " parts");
   std::size_t size = 0;
   for (const auto& part : space)
     size += part.size() + 1;
   if (size > limits::store_namespace_bytes_max)
-    return refused("the namespace is longer than "
-                   + std::to_string(limits::store_namespace_bytes_max) + " bytes");
+    return refused_key("the namespace is longer than "
+                       + std::to_string(limits::store_namespace_bytes_max) + " bytes");
   for (const auto& part : space) {
     if (part.empty())
-      return refused("the namespace has an empty part");
+      return refused_key("the namespace has an empty part");
     if (part.find('.') != std::string::npos)
-      return refused("a part of the namespace has a dot: `" + part + "`");
+      return refused_key("a part of the namespace has a dot: `" + part + "`");
   }
   if (space.front() == "langgraph")
-    return refused("the namespace begins with a reserved part: `langgraph`");
+    return refused_key("the namespace begins with a reserved part: `langgraph`");
   return {};
 }
 

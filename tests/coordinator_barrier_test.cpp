@@ -11,7 +11,7 @@ namespace troupe {
 namespace {
 
 constexpr int nodes = 100;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TROUPE_SANITIZE
 constexpr int rounds = 500;
 #else
 constexpr int rounds = 10'000;

@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(as_many_tasks_of_a_step_are_started_as_may_run_at_once_and_
   const auto tasks = limits::tasks_in_flight_max + 2;
   state_graph<> g{{{"sum", sum}}};
   g.add_node("w", [] { return state_update{{"sum", 1}}; });
-  g.add_conditional_edges(START, [tasks](const state_view&) {
+  g.add_conditional_edges(START, [](const state_view&) {
     return std::vector<send>(tasks, send{"w", value{}});
   });
   hand_host host;

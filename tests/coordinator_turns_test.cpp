@@ -54,11 +54,11 @@ public:
   claim_ptr claim;
 };
 
-using texts = std::vector<std::string>;
+using log_lines = std::vector<std::string>;
 
 struct scene {
   std::shared_ptr<thread_turns> turns = std::make_shared<thread_turns>();
-  texts log;
+  log_lines log;
   fake_run run(std::string name) { return {*turns, log, std::move(name)}; }
 };
 
@@ -89,9 +89,9 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_taken_over_is_revoked_and_its_end_means_nothi
   BOOST_TEST(!b.claim->revoked);
   c.ask(strategy::enqueue);
   a.end();
-  BOOST_TEST(s.log == texts{});
+  BOOST_TEST(s.log == log_lines{});
   b.end();
-  BOOST_TEST(s.log == texts{"c begins"});
+  BOOST_TEST(s.log == log_lines{"c begins"});
 }
 
 BOOST_AUTO_TEST_CASE(a_run_may_take_over_while_others_wait_and_they_wait_on) {
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_run_may_take_over_while_others_wait_and_they_wait_on) {
   d.ask(strategy::interrupt);
   c.end();
   d.end();
-  BOOST_TEST(s.log == (texts{"c stop", "d begins", "b begins"}));
+  BOOST_TEST(s.log == (log_lines{"c stop", "d begins", "b begins"}));
 }
 
 BOOST_AUTO_TEST_CASE(the_queue_is_first_come_first_served) {
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(the_queue_is_first_come_first_served) {
   a.end();
   b.end();
   c.end();
-  BOOST_TEST(s.log == (texts{"b begins", "c begins"}));
+  BOOST_TEST(s.log == (log_lines{"b begins", "c begins"}));
   BOOST_TEST(!s.turns->busy("t"));
 }
 
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_turn_is_over_when_the_last_save_was_answered) {
   b.ask(strategy::reject); // the other one has ended: it need not be refused, but must wait
   BOOST_TEST(s.log.empty());
   a.claim->save_answered();
-  BOOST_TEST(s.log == texts{"b begins"});
+  BOOST_TEST(s.log == log_lines{"b begins"});
   BOOST_TEST(!a.claim->save_begins());
   c.ask(strategy::reject);
   BOOST_TEST(s.log.back() == "c refused conflict");
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_never_began_ends_its_turn_when_it_is_dropped) {
   s.turns->begin("t", a.claim, strategy::take_over).value();
   b.ask(strategy::enqueue);
   a.claim.reset();
-  BOOST_TEST(s.log == texts{"b begins"});
+  BOOST_TEST(s.log == log_lines{"b begins"});
 }
 
 BOOST_AUTO_TEST_CASE(who_interrupts_goes_before_the_queue_and_among_each_other_in_order) {
@@ -155,10 +155,10 @@ BOOST_AUTO_TEST_CASE(who_interrupts_goes_before_the_queue_and_among_each_other_i
   b.ask(strategy::enqueue);
   c.ask(strategy::interrupt);
   d.ask(strategy::rollback);
-  BOOST_TEST(s.log == (texts{"a stop", "a stop"}));
+  BOOST_TEST(s.log == (log_lines{"a stop", "a stop"}));
   s.log.clear();
   a.end();
-  BOOST_TEST(s.log == (texts{"c begins", "c stop"})); // the next one interrupts it
+  BOOST_TEST(s.log == (log_lines{"c begins", "c stop"})); // the next one interrupts it
   BOOST_TEST(!c.claim->undo_first);
   c.end();
   BOOST_TEST(s.log.back() == "d begins");
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(who_leaves_is_told_so_once_and_the_others_move_up) {
   c.leave();
   a.leave(); // it does not wait
   a.end();
-  BOOST_TEST(s.log == (texts{"b refused cancelled", "c refused cancelled", "d begins"}));
+  BOOST_TEST(s.log == (log_lines{"b refused cancelled", "c refused cancelled", "d begins"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_has_a_bounded_queue) {
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_thread_has_a_bounded_queue) {
   BOOST_TEST(s.log.empty());
   auto b = s.run("b");
   b.ask(strategy::interrupt);
-  BOOST_TEST(s.log == texts{"b refused overloaded"});
+  BOOST_TEST(s.log == log_lines{"b refused overloaded"});
   s.turns->close();
 }
 
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(at_the_end_all_who_wait_are_sent_away_and_nobody_is_let_in)
   s.turns->close();
   c.ask(strategy::take_over);
   a.end();
-  BOOST_TEST(s.log == (texts{"b refused runtime_stopped", "c refused runtime_stopped"}));
+  BOOST_TEST(s.log == (log_lines{"b refused runtime_stopped", "c refused runtime_stopped"}));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_run_went_on_from_is_kept_as_it_was_first) {

@@ -28,19 +28,19 @@ struct draft {
   TROUPE_STATE(draft, title, scratch)
 };
 
-value nothing(const state_view&) {
+value no_update(const state_view&) {
   return {};
 }
-const char* to_end(const state_view&) {
+const char* always_to_end(const state_view&) {
   return END;
 }
 
 // A builder with nodes of these names.
-state_graph<> graph_of(std::initializer_list<const char*> nodes,
-                       schema state = {{"x", last_value}}) {
+state_graph<> unconnected(std::initializer_list<const char*> nodes,
+                          schema state = {{"x", last_value}}) {
   state_graph<> g{std::move(state)};
   for (auto* n : nodes)
-    g.add_node(n, nothing);
+    g.add_node(n, no_update);
   return g;
 }
 
@@ -110,15 +110,15 @@ BOOST_AUTO_TEST_SUITE(graph_compile)
 // ---- mistakes -------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(an_edge_from_an_unknown_node_is_refused) {
-  auto g = graph_of({"a"});
+  auto g = unconnected({"a"});
   g.add_edge("zz", "a");
   BOOST_TEST(refusal(g) == "Found edge starting at unknown node 'zz'");
-  auto h = graph_of({"a"});
-  h.add_conditional_edges("zz", to_end);
+  auto h = unconnected({"a"});
+  h.add_conditional_edges("zz", always_to_end);
   h.add_edge(START, "a");
   BOOST_TEST(refusal(h) == "Found edge starting at unknown node 'zz'");
-  auto from_end = graph_of({"a"});
-  from_end.add_conditional_edges(END, to_end);
+  auto from_end = unconnected({"a"});
+  from_end.add_conditional_edges(END, always_to_end);
   from_end.add_edge(START, "a");
   BOOST_TEST(refusal(from_end) == "Found edge starting at unknown node '__end__'");
 }
@@ -126,43 +126,43 @@ BOOST_AUTO_TEST_CASE(an_edge_from_an_unknown_node_is_refused) {
 BOOST_AUTO_TEST_CASE(a_graph_needs_an_entrypoint) {
   const std::string wanted =
     "Graph must have an entrypoint: add at least one edge from START to another node";
-  auto g = graph_of({"a", "b"});
+  auto g = unconnected({"a", "b"});
   BOOST_TEST(refusal(g) == wanted);
   g.add_edge("a", "b");
   g.add_edge({"a", "b"}, "b");
   BOOST_TEST(refusal(g) == wanted);
   BOOST_TEST(refusal(state_graph<>{{}}) == wanted);
-  g.add_conditional_edges(START, to_end);
+  g.add_conditional_edges(START, always_to_end);
   BOOST_TEST(refusal(g) == "nothing was refused");
 }
 
 BOOST_AUTO_TEST_CASE(a_route_to_an_unknown_node_is_refused) {
-  auto g = graph_of({"a"});
+  auto g = unconnected({"a"});
   g.add_edge(START, "a");
-  g.add_conditional_edges("a", to_end, {"a", END});
+  g.add_conditional_edges("a", always_to_end, {"a", END});
   BOOST_TEST(refusal(g) == "nothing was refused");
   path_map map{std::vector<std::pair<std::string, std::string>>{{"label", "z"}}};
-  g.add_conditional_edges("a", to_end, map, "cond");
+  g.add_conditional_edges("a", always_to_end, map, "cond");
   BOOST_TEST(refusal(g) == "At 'a' node, 'cond' branch found unknown target 'z'");
-  auto h = graph_of({"a"});
-  h.add_conditional_edges(START, to_end, {START});
+  auto h = unconnected({"a"});
+  h.add_conditional_edges(START, always_to_end, {START});
   BOOST_TEST(refusal(h)
              == "At '__start__' node, 'condition' branch found unknown target '__start__'");
 }
 
 BOOST_AUTO_TEST_CASE(an_edge_to_an_unknown_node_is_refused) {
-  auto g = graph_of({"a"});
+  auto g = unconnected({"a"});
   g.add_edge(START, "a");
   g.add_edge("a", "z");
   BOOST_TEST(refusal(g) == "Found edge ending at unknown node `z`");
-  auto h = graph_of({});
-  h.add_node("a", nothing, {.destinations = {END, "z"}});
+  auto h = unconnected({});
+  h.add_node("a", no_update, {.destinations = {END, "z"}});
   h.add_edge(START, "a");
   BOOST_TEST(refusal(h) == "Found edge ending at unknown node `z`");
 }
 
 BOOST_AUTO_TEST_CASE(a_breakpoint_at_an_unknown_node_is_refused) {
-  auto g = graph_of({"a"});
+  auto g = unconnected({"a"});
   g.add_edge(START, "a");
   BOOST_TEST(refusal(g, {.interrupt_before = {"a", "q"}}) == "Interrupt node `q` not found");
   BOOST_TEST(refusal(g, {.interrupt_after = {"q"}}) == "Interrupt node `q` not found");
@@ -172,9 +172,9 @@ BOOST_AUTO_TEST_CASE(a_breakpoint_at_an_unknown_node_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(the_first_mistake_in_the_order_of_the_reference_is_reported) {
-  auto g = graph_of({"a"});
+  auto g = unconnected({"a"});
   g.add_edge("a", "z");
-  g.add_conditional_edges("a", to_end, {"y"});
+  g.add_conditional_edges("a", always_to_end, {"y"});
   BOOST_TEST(refusal(g, {.interrupt_before = {"q"}}).starts_with("Graph must have an entrypoint"));
   g.add_edge(START, "a");
   BOOST_TEST(refusal(g, {.interrupt_before = {"q"}}).starts_with("At 'a' node"));
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(the_first_mistake_in_the_order_of_the_reference_is_reported
 }
 
 BOOST_AUTO_TEST_CASE(two_joins_that_would_share_a_channel_are_refused) {
-  auto g = graph_of({"a", "b", "a+b", "c"});
+  auto g = unconnected({"a", "b", "a+b", "c"});
   g.add_edge(START, "a");
   g.add_edge({"a", "b"}, "c");
   g.add_edge({"a+b"}, "c");
@@ -191,14 +191,14 @@ BOOST_AUTO_TEST_CASE(two_joins_that_would_share_a_channel_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(compile_throws_what_try_compile_returns) {
-  auto g = graph_of({"a"});
+  auto g = unconnected({"a"});
   BOOST_CHECK_EXCEPTION(g.compile(), error, [](const error& e) {
     return e.code() == errc::invalid_graph && e.message().starts_with("Graph must have");
   });
 }
 
 BOOST_AUTO_TEST_CASE(unreachable_nodes_are_allowed) {
-  auto g = graph_of({"a", "island", "other"});
+  auto g = unconnected({"a", "island", "other"});
   g.add_edge(START, "a");
   g.add_edge("island", "other");
   BOOST_TEST(refusal(g) == "nothing was refused");
@@ -210,8 +210,8 @@ BOOST_AUTO_TEST_CASE(channels_stand_in_the_order_of_the_reference) {
   state_graph<> g{{{"z", last_value}, {"left", remaining_steps}, {"a", append}}};
   g.input_schema({{"in", last_value}, {"z", last_value}});
   g.output_schema({{"out", any_value}});
-  g.add_node("late", nothing, {.defer = true, .input = schema{{"mine", topic}}});
-  g.add_node("first", nothing);
+  g.add_node("late", no_update, {.defer = true, .input = schema{{"mine", topic}}});
+  g.add_node("first", no_update);
   g.add_route(START, [](const state_view&, context&) { return std::vector<destination>{"first"}; },
               schema{{"asked", last_value}}, {}, {});
   g.add_edge({"late", "first"}, "late");
@@ -228,8 +228,8 @@ BOOST_AUTO_TEST_CASE(channels_stand_in_the_order_of_the_reference) {
 }
 
 BOOST_AUTO_TEST_CASE(channels_of_the_compiler_have_the_kinds_of_the_reference) {
-  auto g = graph_of({"a"});
-  g.add_node("late", nothing, {.defer = true});
+  auto g = unconnected({"a"});
+  g.add_node("late", no_update, {.defer = true});
   g.add_edge(START, "a");
   g.add_edge({"a"}, "late");
   g.add_edge({"a", "late", "a"}, "a");
@@ -248,8 +248,8 @@ BOOST_AUTO_TEST_CASE(channels_of_the_compiler_have_the_kinds_of_the_reference) {
 BOOST_AUTO_TEST_CASE(a_plan_lists_its_channels_by_what_they_are_for) {
   state_graph<> g{{{"z", last_value}, {"left", remaining_steps}, {"seen", any_value}}};
   g.input_schema({{"in", last_value}});
-  g.add_node("a", nothing, {.input = schema{{"mine", ephemeral}, {"all", topic_accumulating}}});
-  g.add_node("late", nothing, {.defer = true});
+  g.add_node("a", no_update, {.input = schema{{"mine", ephemeral}, {"all", topic_accumulating}}});
+  g.add_node("late", no_update, {.defer = true});
   g.add_edge(START, "a");
   g.add_edge({"a"}, "late");
   auto graph = g.compile();
@@ -266,17 +266,17 @@ BOOST_AUTO_TEST_CASE(a_plan_lists_its_channels_by_what_they_are_for) {
 }
 
 BOOST_AUTO_TEST_CASE(a_state_of_one_value_is_known_as_such) {
-  auto root = graph_of({"a"}, {{"__root__", sum}});
+  auto root = unconnected({"a"}, {{"__root__", sum}});
   root.add_edge(START, "a");
   BOOST_TEST(root.compile().plan()->single);
-  auto two = graph_of({"a"}, {{"__root__", sum}, {"x", last_value}});
+  auto two = unconnected({"a"}, {{"__root__", sum}, {"x", last_value}});
   two.add_edge(START, "a");
   BOOST_TEST(!two.compile().plan()->single);
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_two_schemas_declare_is_one_channel_of_the_first_kind) {
   state_graph<> g{{{"n", sum}}};
-  g.add_node("a", nothing, {.input = schema{{"n", last_value}}});
+  g.add_node("a", no_update, {.input = schema{{"n", last_value}}});
   g.add_edge(START, "a");
   auto graph = g.compile();
   BOOST_TEST((channel_of(graph, "n").spec == sum));
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_two_schemas_declare_is_one_channel_of_the_first_
 // ---- nodes ----------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(start_is_node_zero_and_is_triggered_by_its_own_channel) {
-  auto g = graph_of({"a"});
+  auto g = unconnected({"a"});
   g.add_edge(START, "a");
   auto graph = g.compile();
   const auto& start = graph.plan()->node(0);
@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(start_is_node_zero_and_is_triggered_by_its_own_channel) {
 }
 
 BOOST_AUTO_TEST_CASE(nodes_stand_in_the_order_in_which_they_were_added_and_are_found_by_name) {
-  auto g = graph_of({"z", "m", "a"});
+  auto g = unconnected({"z", "m", "a"});
   g.add_edge(START, "a");
   auto graph = g.compile();
   same(graph.nodes(), {"z", "m", "a"});
@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(nodes_stand_in_the_order_in_which_they_were_added_and_are_f
 
 BOOST_AUTO_TEST_CASE(what_a_node_was_given_is_in_its_plan) {
   state_graph<> g{{{"x", last_value}}};
-  g.add_node("a", nothing,
+  g.add_node("a", no_update,
              {.lane = lane::blocking,
               .defer = true,
               .metadata = value::map({{"k", 1}}),
@@ -336,10 +336,10 @@ BOOST_AUTO_TEST_CASE(what_a_node_was_given_is_in_its_plan) {
 BOOST_AUTO_TEST_CASE(a_node_reads_the_whole_state_or_its_input_schema_in_its_order) {
   state_graph<> g{{{"x", last_value}, {"left", remaining_steps}, {"log", append}}};
   g.input_schema({{"in", last_value}});
-  g.add_node("all", nothing);
-  g.add_node("some", nothing,
+  g.add_node("all", no_update);
+  g.add_node("some", no_update,
              {.input = schema{{"log", append}, {"mine", last_value}, {"left", remaining_steps}}});
-  g.add_node("none", nothing, {.input = schema{}});
+  g.add_node("none", no_update, {.input = schema{}});
   g.add_edge(START, "all");
   auto graph = g.compile();
   same(names_of(graph, node_of(graph, "all").reads), {"x", "left", "log"});
@@ -348,7 +348,7 @@ BOOST_AUTO_TEST_CASE(a_node_reads_the_whole_state_or_its_input_schema_in_its_ord
 }
 
 BOOST_AUTO_TEST_CASE(edges_become_writes_before_joins_in_the_order_added_without_end_or_repeats) {
-  auto g = graph_of({"a", "b", "c", "d"});
+  auto g = unconnected({"a", "b", "c", "d"});
   g.add_edge({"b", "a"}, "d");
   g.add_edge(START, "a");
   g.add_edge("a", "c");
@@ -365,7 +365,7 @@ BOOST_AUTO_TEST_CASE(edges_become_writes_before_joins_in_the_order_added_without
 }
 
 BOOST_AUTO_TEST_CASE(a_source_that_stands_twice_in_a_join_writes_twice) {
-  auto g = graph_of({"a", "b"});
+  auto g = unconnected({"a", "b"});
   g.add_edge(START, "a");
   g.add_edge({"a", "a"}, "b");
   auto graph = g.compile();
@@ -373,7 +373,7 @@ BOOST_AUTO_TEST_CASE(a_source_that_stands_twice_in_a_join_writes_twice) {
 }
 
 BOOST_AUTO_TEST_CASE(triggers_are_sorted_by_channel_name_and_end_the_hash_of_a_pull_task) {
-  auto g = graph_of({"a", "b", "zeta"});
+  auto g = unconnected({"a", "b", "zeta"});
   g.add_edge(START, "a");
   g.add_edge({"b", "a"}, "zeta");
   g.add_edge({"a", "b"}, "zeta");
@@ -403,7 +403,7 @@ BOOST_AUTO_TEST_CASE(routes_read_as_their_node_unless_they_say_otherwise) {
   BOOST_TEST(!routes[0].reads);
   BOOST_REQUIRE(routes[1].reads);
   same(names_of(graph, *routes[1].reads), {"title", "scratch"});
-  BOOST_REQUIRE(graph.plan()->node(0).routes.at(0).reads); // START itself reads nothing
+  BOOST_REQUIRE(graph.plan()->node(0).routes.at(0).reads); // START itself reads no_update
   same(names_of(graph, *graph.plan()->node(0).routes[0].reads), {"log", "words", "title"});
 }
 
@@ -428,10 +428,10 @@ BOOST_AUTO_TEST_CASE(a_typed_graph_has_a_channel_for_each_member_and_private_one
 // ---- advice ---------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_node_with_destinations_and_edges_is_warned_about) {
-  auto g = graph_of({"b"});
-  g.add_node("goes", nothing, {.destinations = {"b"}});
-  g.add_node("both", nothing, {.destinations = {"b"}});
-  g.add_node("ends", nothing, {.destinations = {"b", END}});
+  auto g = unconnected({"b"});
+  g.add_node("goes", no_update, {.destinations = {"b"}});
+  g.add_node("both", no_update, {.destinations = {"b"}});
+  g.add_node("ends", no_update, {.destinations = {"b", END}});
   g.add_edge(START, "goes");
   g.add_edge("both", "b");
   g.add_edge("ends", END);
@@ -448,10 +448,10 @@ BOOST_AUTO_TEST_CASE(a_long_chain_and_a_wide_fan_keep_their_shape) {
   std::vector<std::string> all;
   for (std::size_t i = 0; i < length; ++i) {
     all.push_back("n" + std::to_string(i));
-    g.add_node(all[i], nothing);
+    g.add_node(all[i], no_update);
     g.add_edge(i == 0 ? std::string{START} : all[i - 1], all[i]);
   }
-  g.add_node("last", nothing);
+  g.add_node("last", no_update);
   g.add_edge(all, "last");
   auto graph = g.compile();
   const auto& plan = *graph.plan();

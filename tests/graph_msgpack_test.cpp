@@ -22,7 +22,7 @@ std::string encoded(const value& v) {
   return *bytes;
 }
 
-void check_round_trip(const value& v) {
+void check_msgpack_round_trip(const value& v) {
   auto bytes = encoded(v);
   auto back = from_msgpack(bytes);
   BOOST_REQUIRE(back.has_value());
@@ -164,16 +164,16 @@ BOOST_AUTO_TEST_SUITE(graph_msgpack)
 
 BOOST_AUTO_TEST_CASE(every_kind_reads_back_as_it_was_written) {
   for (const auto& [name, v] : samples::every_kind())
-    BOOST_TEST_CONTEXT(name) check_round_trip(v);
+    BOOST_TEST_CONTEXT(name) check_msgpack_round_trip(v);
 }
 
 BOOST_DATA_TEST_CASE(random_values_read_back_as_they_were_written, data::xrange(500), seed) {
-  check_round_trip(samples::random_values{static_cast<std::uint32_t>(seed)}.next());
+  check_msgpack_round_trip(samples::random_values{static_cast<std::uint32_t>(seed)}.next());
 }
 
 BOOST_DATA_TEST_CASE(values_are_written_in_the_shortest_form, data::make(canonical_forms)) {
   BOOST_TEST((encoded(sample.read) == sample.bytes));
-  check_round_trip(sample.read);
+  check_msgpack_round_trip(sample.read);
 }
 
 BOOST_DATA_TEST_CASE(longer_forms_are_read, data::make(other_forms)) {
@@ -205,9 +205,9 @@ BOOST_AUTO_TEST_CASE(encoding_appends_and_leaves_the_output_alone_when_it_fails)
 
 BOOST_DATA_TEST_CASE(depth_is_allowed_to_the_limit_and_not_past, data::make({false, true}), maps) {
   auto deepest = samples::nested(value_depth_max, 1, maps);
-  check_round_trip(deepest);
+  check_msgpack_round_trip(deepest);
   auto stamp = value::extension(value_kind::timestamp, 1);
-  check_round_trip(samples::nested(value_depth_max - 1, stamp, maps));
+  check_msgpack_round_trip(samples::nested(value_depth_max - 1, stamp, maps));
   for (const auto& innermost : {value::list(), value::map(), stamp}) {
     auto deeper = to_msgpack(samples::nested(value_depth_max, innermost, maps));
     BOOST_REQUIRE(!deeper.has_value());
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(extensions_in_one_another_count_as_depth) {
     return v;
   };
   auto bytes = encoded(nested(value_depth_max));
-  check_round_trip(nested(value_depth_max));
+  check_msgpack_round_trip(nested(value_depth_max));
   BOOST_TEST(!to_msgpack(nested(value_depth_max + 1)).has_value());
   BOOST_REQUIRE(bytes.size() < 0x10000);
   std::string head{'\xc8', static_cast<char>(bytes.size() >> 8), static_cast<char>(bytes.size()),
@@ -282,7 +282,7 @@ BOOST_DATA_TEST_CASE(random_bytes_give_a_value_or_an_error, data::xrange(500), s
   for (auto n = random.below(200); n > 0; --n)
     bytes += static_cast<char>(random.below(2) ? 0x80 + random.below(0x80) : random.below(0x30));
   if (auto read = from_msgpack(bytes))
-    check_round_trip(*read);
+    check_msgpack_round_trip(*read);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -32,7 +32,7 @@ schema plain() {
   return {{"x", last_value}, {"log", append}};
 }
 
-value nothing(const state_view&) {
+value no_update(const state_view&) {
   return {};
 }
 
@@ -104,9 +104,9 @@ BOOST_AUTO_TEST_SUITE(graph_state_graph)
 
 BOOST_AUTO_TEST_CASE(a_node_name_is_refused_when_it_is_taken_or_reserved) {
   state_graph<> g{plain()};
-  g.add_node("a", nothing);
+  g.add_node("a", no_update);
   auto add = [&g](std::string name) {
-    return refusal([&] { g.add_node(std::move(name), nothing); });
+    return refusal([&] { g.add_node(std::move(name), no_update); });
   };
   BOOST_TEST(add("a") == "Node `a` already present.");
   BOOST_TEST(add("__start__") == "Node `__start__` is reserved.");
@@ -122,9 +122,9 @@ BOOST_AUTO_TEST_CASE(a_node_name_is_refused_when_it_is_taken_or_reserved) {
 
 BOOST_AUTO_TEST_CASE(a_node_name_may_be_as_long_as_the_limit_and_no_longer) {
   state_graph<> g{plain()};
-  g.add_node(std::string(limits::node_name_bytes_max, 'n'), nothing);
+  g.add_node(std::string(limits::node_name_bytes_max, 'n'), no_update);
   auto text =
-    refusal([&] { g.add_node(std::string(limits::node_name_bytes_max + 1, 'n'), nothing); });
+    refusal([&] { g.add_node(std::string(limits::node_name_bytes_max + 1, 'n'), no_update); });
   BOOST_TEST(text.find("more than 1024 bytes") != std::string::npos);
   BOOST_TEST(text.size() < 200);
 }
@@ -132,9 +132,9 @@ BOOST_AUTO_TEST_CASE(a_node_name_may_be_as_long_as_the_limit_and_no_longer) {
 BOOST_AUTO_TEST_CASE(a_refused_node_leaves_nothing_behind) {
   state_graph<> g{plain()};
   node_options options{.input = schema{{"fresh", last_value}, {"x", topic}}};
-  BOOST_TEST(refusal([&] { g.add_node("a", nothing, options); })
+  BOOST_TEST(refusal([&] { g.add_node("a", no_update, options); })
              == "Channel 'x' already exists with a different type");
-  g.add_node("a", nothing);
+  g.add_node("a", no_update);
   g.add_edge(START, "a");
   BOOST_TEST(g.compile().plan()->find_channel("fresh") == no_index);
 }
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_node_needs_a_body_and_a_route_too) {
 
 BOOST_AUTO_TEST_CASE(a_node_may_be_called_like_a_state_key) {
   state_graph<> g{plain()};
-  g.add_node("x", nothing);
+  g.add_node("x", no_update);
   g.add_edge(START, "x");
   BOOST_TEST(g.compile().nodes() == std::vector<std::string>{"x"},
              boost::test_tools::per_element());
@@ -158,8 +158,8 @@ BOOST_AUTO_TEST_CASE(a_node_may_be_called_like_a_state_key) {
 
 BOOST_AUTO_TEST_CASE(an_edge_is_refused_when_its_ends_make_no_sense) {
   state_graph<> g{plain()};
-  g.add_node("a", nothing);
-  g.add_node("c", nothing);
+  g.add_node("a", no_update);
+  g.add_node("c", no_update);
   BOOST_TEST(refusal([&] { g.add_edge(END, "a"); }) == "END cannot be a start node");
   BOOST_TEST(refusal([&] { g.add_edge("a", START); }) == "START cannot be an end node");
   BOOST_TEST(refusal([&] { g.add_edge({"a", END}, "c"); }) == "END cannot be a start node");
@@ -178,13 +178,13 @@ BOOST_AUTO_TEST_CASE(an_edge_may_name_a_node_that_is_added_later) {
   state_graph<> g{plain()};
   g.set_entry_point("late");
   g.set_finish_point("late");
-  g.add_node("late", nothing);
+  g.add_node("late", no_update);
   BOOST_TEST(g.compile().nodes().size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(route_names_are_numbered_unless_given_and_given_ones_are_unique_per_node) {
   state_graph<> g{plain()};
-  g.add_node("s", nothing);
+  g.add_node("s", no_update);
   g.add_edge(START, "s");
   auto to_end = [](const state_view&) { return END; };
   g.add_conditional_edges("s", to_end);
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(route_names_are_numbered_unless_given_and_given_ones_are_un
 
 BOOST_AUTO_TEST_CASE(a_label_stands_once_in_a_path_map) {
   state_graph<> g{plain()};
-  g.add_node("s", nothing);
+  g.add_node("s", no_update);
   path_map map{std::vector<std::pair<std::string, std::string>>{{"x", "s"}, {"x", END}}};
   auto text = refusal([&] {
     g.add_conditional_edges(
@@ -228,7 +228,8 @@ BOOST_AUTO_TEST_CASE(a_key_keeps_its_first_kind_and_last_value_asks_for_no_other
   BOOST_TEST(input({{"x", any_value}}) == "Channel 'x' already exists with a different type");
   auto node = [&g](schema keys) {
     static int count = 0;
-    return refusal([&] { g.add_node("node" + std::to_string(count++), nothing, {.input = keys}); });
+    return refusal(
+      [&] { g.add_node("node" + std::to_string(count++), no_update, {.input = keys}); });
   };
   BOOST_TEST(node({{"x", is_last_step}})
              == "Managed value 'x' already exists with a different type");
@@ -494,10 +495,10 @@ BOOST_AUTO_TEST_CASE(a_graph_without_a_struct_takes_the_dynamic_view) {
 
 BOOST_AUTO_TEST_CASE(the_builder_goes_on_after_compiling_and_the_graph_stays_as_it_was) {
   state_graph<> g{plain()};
-  g.add_node("a", nothing);
+  g.add_node("a", no_update);
   g.add_edge(START, "a");
   auto before = g.compile({.name = "before"});
-  g.add_node("b", nothing);
+  g.add_node("b", no_update);
   g.add_edge("a", "b");
   auto after = g.compile();
   BOOST_TEST(before.name() == "before");

@@ -20,7 +20,7 @@ MAY_INCLUDE = {  # folder -> the folders whose files it may include
     "server": {"server"} | BELOW,
 }
 ON_TOP = {"tools", "examples", "tests", "bench"}  # may include anything; nobody includes them
-CAF_FREE = {"include", "graph", "channels", "persistence"}
+CAF_FREE = {"include", "graph", "channels", "persistence", "agents"}
 KNOWS_CAF = {"troupe/actor.hpp", "troupe/cluster.hpp"}  # the public headers that may
 PURE = {  # what decides: files of coordinator/ that know neither CAF nor its actors
     "coordinator/plan",
@@ -54,6 +54,7 @@ PURE = {  # what decides: files of coordinator/ that know neither CAF nor its ac
     "cluster/fair_queue",
     "cluster/status",
     "cluster/desk",
+    "cluster/peer_names",
     "cluster/wire",
     "cluster/wire_reader",
     "cluster/stream",

@@ -28,7 +28,7 @@ using test::temporary_directory;
 
 constexpr std::size_t map_size = 4 << 20;
 
-struct fixture {
+struct damage_fixture {
   temporary_directory temporary;
   std::filesystem::path dir = temporary.path() / "data";
   std::filesystem::path file = dir / "troupe.mdb";
@@ -86,7 +86,7 @@ std::map<std::string, std::string> all_records(const lmdb_txn& txn) {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(persistence_damage, fixture)
+BOOST_FIXTURE_TEST_SUITE(persistence_damage, damage_fixture)
 
 // ---- records ------------------------------------------------------------------------------------
 

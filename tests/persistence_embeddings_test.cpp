@@ -119,9 +119,9 @@ private:
   std::jthread thread_;
 };
 
-struct fixture {
-  fixture() { setenv("TROUPE_TEST_KEY", secret, 1); }
-  ~fixture() { unsetenv("TROUPE_TEST_KEY"); }
+struct embeddings_fixture {
+  embeddings_fixture() { setenv("TROUPE_TEST_KEY", secret, 1); }
+  ~embeddings_fixture() { unsetenv("TROUPE_TEST_KEY"); }
 
   static embeddings_options at(const fake_server& server) {
     return {.base_url = server.url(),
@@ -146,7 +146,7 @@ value body_of(const std::string& request) {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(persistence_embeddings, fixture)
+BOOST_FIXTURE_TEST_SUITE(persistence_embeddings, embeddings_fixture)
 
 BOOST_AUTO_TEST_CASE(texts_are_posted_with_the_key_and_vectors_come_in_their_order) {
   fake_server server{{http(200, two_vectors)}};

@@ -59,7 +59,7 @@ value number_of(saver& from, const std::string& thread_id) {
   return tuple ? tuple->checkpoint.channel_values.at(0).second : value("absent");
 }
 
-struct fixture {
+struct encryption_fixture {
   test::temporary_directory dir;
   std::filesystem::path file = dir.path() / "troupe.mdb";
 
@@ -83,7 +83,7 @@ struct fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(persistence_encryption, fixture)
+BOOST_FIXTURE_TEST_SUITE(persistence_encryption, encryption_fixture)
 
 // ---- the cipher and the format ------------------------------------------------------------------
 
@@ -471,7 +471,7 @@ BOOST_AUTO_TEST_CASE(two_processes_write_one_encrypted_thread_in_turns) {
   int to_child[2];
   int to_parent[2];
   BOOST_REQUIRE((pipe(to_child) == 0 && pipe(to_parent) == 0));
-  auto step = [this](saver& store, unsigned n) {
+  auto step = [](saver& store, unsigned n) {
     store.put({"t", "", ""}, numbered_put(n)).value();
     return number_of(store, "t") == value(n);
   };

@@ -106,14 +106,14 @@ answer durable(group_commit& to, std::string id) {
   return submit(to, job_of(std::move(id)), save_ack::durable);
 }
 
-struct fixture {
+struct group_commit_fixture {
   recording_sink sink;
   group_commit commits{sink, 1h}; // nothing is committed because of its age
 };
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(persistence_group_commit, fixture)
+BOOST_FIXTURE_TEST_SUITE(persistence_group_commit, group_commit_fixture)
 
 BOOST_AUTO_TEST_CASE(what_waits_together_is_committed_together_in_order) {
   sink.hold(true);
@@ -309,8 +309,8 @@ BOOST_AUTO_TEST_CASE(many_threads_keep_each_its_order) {
   constexpr int threads = 4;
   constexpr int jobs = 500;
   {
-    std::vector<std::jthread> submitters;
     std::latch start{threads};
+    std::vector<std::jthread> submitters;
     for (int t = 0; t < threads; ++t)
       submitters.emplace_back([this, &start, t] {
         start.arrive_and_wait();

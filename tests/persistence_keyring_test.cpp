@@ -44,7 +44,7 @@ private:
   const char* name_;
 };
 
-struct fixture {
+struct keyring_fixture {
   test::temporary_directory dir;
   std::filesystem::path file = dir.path() / "keys";
   variable no_file{"TROUPE_STORE_KEY_FILE", nullptr};
@@ -58,7 +58,7 @@ struct fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(persistence_keyring, fixture)
+BOOST_FIXTURE_TEST_SUITE(persistence_keyring, keyring_fixture)
 
 BOOST_AUTO_TEST_CASE(a_file_of_hex_and_base64_keys_gives_a_ring) {
   write("# old ones first\n\n  k-1 \t" + hex + "\r\nk_2.b  " + base64 + "\nk3 "

@@ -36,7 +36,7 @@ result<std::vector<std::vector<float>>> embed_number(const texts& all) {
   return out;
 }
 
-struct fixture {
+struct lmdb_store_fixture {
   std::chrono::system_clock::time_point now{};
   test::temporary_directory directory;
   std::atomic<std::size_t> embedded = 0;
@@ -101,7 +101,7 @@ template <class Fn> bool in_another_process(Fn fn) {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(persistence_lmdb_store, fixture)
+BOOST_FIXTURE_TEST_SUITE(persistence_lmdb_store, lmdb_store_fixture)
 
 // ---- restarts -----------------------------------------------------------------------------------
 

@@ -115,7 +115,7 @@ std::string file_bytes(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 
-struct fixture {
+struct lmdb_fixture {
   temporary_directory temporary;
   std::filesystem::path dir = temporary.path() / "data";
   std::filesystem::path file = dir / "troupe.mdb";
@@ -123,7 +123,7 @@ struct fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(persistence_lmdb, fixture)
+BOOST_FIXTURE_TEST_SUITE(persistence_lmdb, lmdb_fixture)
 
 // ---- files --------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ using test::checkpoint_id;
 using test::make_put;
 using test::require_error;
 
-struct fixture {
+struct postgres_saver_fixture {
   test::postgres_server& server = test::postgres_server::of_this_program();
   postgres_options options = server.fresh_options();
   std::shared_ptr<troupe::saver> saver = open();
@@ -71,7 +71,7 @@ bool contains(std::string_view text, std::string_view part) {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(persistence_postgres_saver, fixture)
+BOOST_FIXTURE_TEST_SUITE(persistence_postgres_saver, postgres_saver_fixture)
 
 // ---- the schema ---------------------------------------------------------------------------------
 

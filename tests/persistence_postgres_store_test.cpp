@@ -20,14 +20,14 @@ using test::require_error;
 using texts = std::vector<std::string>;
 
 // The vector of "3" is (3, 1).
-result<std::vector<std::vector<float>>> embed_number(const texts& all) {
+result<std::vector<std::vector<float>>> embed_digits(const texts& all) {
   std::vector<std::vector<float>> out;
   for (const auto& text : all)
     out.push_back({std::stof(text), 1});
   return out;
 }
 
-struct fixture {
+struct postgres_store_fixture {
   std::chrono::system_clock::time_point now{};
   test::postgres_server& server = test::postgres_server::of_this_program();
   postgres_options database = server.fresh_options();
@@ -39,7 +39,7 @@ struct fixture {
                                  .embed =
                                    [this](const texts& all) {
                                      embedded += all.size();
-                                     return embed_number(all);
+                                     return embed_digits(all);
                                    },
                                  .fields = {"text"},
                                  .distance = vector_distance::l2,
@@ -61,7 +61,7 @@ struct fixture {
   void release() { run("COMMIT"); }
 };
 
-texts keys(store& in, const std::string& query = {}, std::size_t limit = 10) {
+texts keys_in(store& in, const std::string& query = {}, std::size_t limit = 10) {
   texts found;
   for (const auto& item : in.search({.limit = limit, .query = query}).value())
     found.push_back(item.key);
@@ -74,7 +74,7 @@ template <class Fn> auto at_once(Fn fn) {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(persistence_postgres_store, fixture)
+BOOST_FIXTURE_TEST_SUITE(persistence_postgres_store, postgres_store_fixture)
 
 // ---- the schema ---------------------------------------------------------------------------------
 
@@ -112,15 +112,15 @@ BOOST_DATA_TEST_CASE(stores_see_each_others_puts_and_removals,
   auto two = open(options(exact_max));
   for (const auto* key : {"1", "2", "3"})
     put(*one, key);
-  BOOST_TEST((keys(*one, "3") == texts{"3", "2", "1"}));
-  BOOST_TEST((keys(*two, "1") == texts{"1", "2", "3"}));
+  BOOST_TEST((keys_in(*one, "3") == texts{"3", "2", "1"}));
+  BOOST_TEST((keys_in(*two, "1") == texts{"1", "2", "3"}));
   two->remove({"a"}, "3").value();
   put(*two, "4");
   two->put({"a"}, "1", value{{"text", "7"}}).value();
-  BOOST_TEST((keys(*one, "7") == texts{"1", "4", "2"}));
+  BOOST_TEST((keys_in(*one, "7") == texts{"1", "4", "2"}));
   put(*one, "3");
-  BOOST_TEST((keys(*two, "3") == texts{"3", "2", "4", "1"}));
-  BOOST_TEST((keys(*open({.now = [this] { return now; }}), "3") == texts{"1", "2", "3", "4"}));
+  BOOST_TEST((keys_in(*two, "3") == texts{"3", "2", "4", "1"}));
+  BOOST_TEST((keys_in(*open({.now = [this] { return now; }}), "3") == texts{"1", "2", "3", "4"}));
   BOOST_TEST(two->get({"a"}, "1").value()->value == value({{"text", "7"}}));
 }
 
@@ -130,10 +130,10 @@ BOOST_AUTO_TEST_CASE(a_time_to_live_counts_for_all) {
   now += 9s;
   BOOST_TEST(other->get({"a"}, "k").value().has_value()); // begins anew
   now += 9s;
-  BOOST_TEST((keys(*items, "1") == texts{"k"}));
+  BOOST_TEST((keys_in(*items, "1") == texts{"k"}));
   now += 10s;
   BOOST_TEST(!other->get({"a"}, "k").value().has_value());
-  BOOST_TEST(keys(*items, "1").empty());
+  BOOST_TEST(keys_in(*items, "1").empty());
   BOOST_TEST(other->list_namespaces({}).value().empty());
   BOOST_TEST(other->sweep().value() == 1u);
   BOOST_TEST(items->sweep().value() == 0u);
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(vectors_are_kept_and_those_of_other_dims_are_none) {
   put(*items, "1");
   put(*items, "2");
   auto counted = embedded;
-  BOOST_TEST((keys(*open(), "2") == texts{"2", "1"}));
+  BOOST_TEST((keys_in(*open(), "2") == texts{"2", "1"}));
   BOOST_TEST(embedded == counted + 1); // the query
   auto other = options();
   other.index->dims = 3;
@@ -154,8 +154,8 @@ BOOST_AUTO_TEST_CASE(vectors_are_kept_and_those_of_other_dims_are_none) {
   };
   auto three = open(other);
   put(*three, "9");
-  BOOST_TEST((keys(*three, "1") == texts{"9", "1", "2"}));
-  BOOST_TEST((keys(*items, "2") == texts{"2", "1", "9"}));
+  BOOST_TEST((keys_in(*three, "1") == texts{"9", "1", "2"}));
+  BOOST_TEST((keys_in(*items, "2") == texts{"2", "1", "9"}));
 }
 
 BOOST_AUTO_TEST_CASE(an_index_is_rid_of_what_others_removed) {
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(an_index_is_rid_of_what_others_removed) {
     for (int i = 0; i < 1100; ++i)
       puts.emplace_back(store_put{{"a"}, std::to_string(i), value{{"text", std::to_string(i)}}});
     theirs->batch(puts).value();
-    BOOST_TEST((keys(*items, std::to_string(round), 1) == texts{std::to_string(round)}));
+    BOOST_TEST((keys_in(*items, std::to_string(round), 1) == texts{std::to_string(round)}));
   }
 }
 
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(puts_become_visible_in_the_order_of_their_numbers) {
   while (second.wait_for(0s) != std::future_status::ready
          && run("SELECT count(*) FROM pg_locks WHERE NOT granted") != "2")
     ;
-  BOOST_TEST(keys(*reader, "1").empty());
+  BOOST_TEST(keys_in(*reader, "1").empty());
   run("COMMIT");
   first.get();
   second.get();
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_number_never_comes_twice_even_when_the_server_forgot_it) 
   auto other = open();
   for (const auto* key : {"1", "2"})
     put(*items, key);
-  BOOST_TEST((keys(*other, "1") == texts{"1", "2"}));
+  BOOST_TEST((keys_in(*other, "1") == texts{"1", "2"}));
   for (const auto* table : {"store_items", "store_vectors", "store_spaces"})
     run("DELETE FROM @." + std::string{table});
   run("UPDATE @.store_state SET last = 0");
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(a_store_outlives_its_connections) {
   server.terminate_all();
   put(*items, "2");
   server.terminate_all();
-  BOOST_TEST((keys(*items, "2") == texts{"2", "1"}));
+  BOOST_TEST((keys_in(*items, "2") == texts{"2", "1"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_change_whose_connection_ends_is_done_by_the_next) {
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(a_change_whose_connection_ends_is_done_by_the_next) {
   server.terminate(server.waiting_process());
   release();
   answer.get();
-  BOOST_TEST((keys(*items) == texts{"1", "2"}));
+  BOOST_TEST((keys_in(*items) == texts{"1", "2"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_look_whose_connection_ends_is_done_again) {
@@ -317,8 +317,8 @@ BOOST_AUTO_TEST_CASE(what_was_committed_without_an_answer_is_there_once) {
   server.withhold_answers(false);
   server.terminate(process);
   answer.get();
-  BOOST_TEST((keys(*items, "2") == texts{"2", "1"}));
-  BOOST_TEST((keys(*other, "2") == texts{"2", "1"}));
+  BOOST_TEST((keys_in(*items, "2") == texts{"2", "1"}));
+  BOOST_TEST((keys_in(*other, "2") == texts{"2", "1"}));
   BOOST_TEST(run("SELECT count(*) FROM @.store_vectors") == "2");
 }
 
@@ -332,7 +332,7 @@ BOOST_AUTO_TEST_CASE(a_batch_that_the_server_refuses_changes_nothing) {
   BOOST_TEST(items->get({"a"}, "1").value()->value == value({{"text", "1"}}));
   BOOST_TEST(items->list_namespaces({}).value().size() == 1u);
   put(*items, "2");
-  BOOST_TEST((keys(*items, "2") == texts{"2", "1"}));
+  BOOST_TEST((keys_in(*items, "2") == texts{"2", "1"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_store_that_others_hold_for_too_long_is_an_error) {
@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(a_store_that_others_hold_for_too_long_is_an_error) {
   put(*hurried, "1");
   hold();
   auto refused = hurried->put({"a"}, "2", value{{"text", "2"}});
-  BOOST_TEST((keys(*hurried, "1") == texts{"1"})); // who looks waits for nobody
+  BOOST_TEST((keys_in(*hurried, "1") == texts{"1"})); // who looks waits for nobody
   release();
   require_error(refused, errc::storage_locked);
   put(*hurried, "2");
@@ -355,7 +355,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_comes_back_is_used_again) {
   server.start();
   while (!items->put({"a"}, "3", value{{"text", "3"}})) // it may still refuse what comes
     ;
-  BOOST_TEST((keys(*items, "3") == texts{"3", "1"}));
+  BOOST_TEST((keys_in(*items, "3") == texts{"3", "1"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_full_disk_is_told_from_other_failures) {
@@ -378,10 +378,10 @@ BOOST_DATA_TEST_CASE(a_damaged_item_is_told_and_can_be_put_anew_or_removed,
   require_error(items->search({.query = "1"}), errc::checkpoint_corrupt);
   BOOST_TEST(items->get({"a"}, "2").value().has_value());
   put(*items, "1");
-  BOOST_TEST((keys(*items, "1") == texts{"1", "2"}));
+  BOOST_TEST((keys_in(*items, "1") == texts{"1", "2"}));
   run("UPDATE @.store_items SET " + std::string{damage} + " WHERE key = '2'");
   items->remove({"a"}, "2").value();
-  BOOST_TEST((keys(*items, "1") == texts{"1"}));
+  BOOST_TEST((keys_in(*items, "1") == texts{"1"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_vector_is_as_good_as_none) {
@@ -389,7 +389,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_vector_is_as_good_as_none) {
   put(*items, "2");
   run("UPDATE @.store_vectors v SET vector = '\\x0000807f0000807f' FROM @.store_items i "
       "WHERE i.number = v.number AND i.key = '1'");
-  BOOST_TEST((keys(*items, "1") == texts{"2", "1"}));
+  BOOST_TEST((keys_in(*items, "1") == texts{"2", "1"}));
 }
 
 BOOST_AUTO_TEST_CASE(damage_beside_the_items_is_told) {

@@ -37,7 +37,7 @@ ring keys(const std::string& names) {
 constexpr std::string_view marker = "MARKER-in-the-clear";
 constexpr float number_in_vectors = 1234.5678f;
 
-struct fixture {
+struct sealed_files_fixture {
   test::temporary_directory dir;
   std::chrono::system_clock::time_point now{};
 
@@ -115,7 +115,7 @@ value cached(node_cache& in) {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(persistence_sealed_files, fixture)
+BOOST_FIXTURE_TEST_SUITE(persistence_sealed_files, sealed_files_fixture)
 
 // ---- what shows ---------------------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ store_options with_index(store_index index) {
   return {.index = std::move(index)};
 }
 
-struct fixture : test::store_fixture {
+struct store_meaning_fixture : test::store_fixture {
   void use_index(const test::store_kind& kind, store_index index) {
     if (!index.embed)
       index.embed = embed_numbers;
@@ -76,7 +76,7 @@ store_index plane(vector_distance distance = vector_distance::cosine) {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(persistence_store_meaning, fixture)
+BOOST_FIXTURE_TEST_SUITE(persistence_store_meaning, store_meaning_fixture)
 
 // ---- ranking ------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 #include <troupe/control.hpp>
 #include <troupe/coro.hpp>
 #include <troupe/run_input.hpp>
+#include <troupe/state.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -16,6 +17,7 @@ namespace troupe {
 
 class compiled_graph;
 class store;
+enum class stream_mode : std::uint8_t; // troupe/runtime.hpp
 
 /// What an error handler is told.
 /// Source: langgraph/errors.py, NodeError.
@@ -156,7 +158,21 @@ public:
 
   /// A part for readers of the `custom` stream; nothing when nobody reads it.
   /// Blocks: while the reader lags by limits::stream_queue_parts_max parts.
+  /// Thread: write, stream_tool_event and stream_message may be called from several threads at
+  /// once.
   void write(const value& part);
+  /// The same for readers of the `tools` stream. Nothing is streamed from a node whose metadata has
+  /// "nostream" among its "tags".
+  void stream_tool_event(const value& event);
+  /// Whether somebody reads this stream of the run.
+  bool is_streaming(stream_mode mode) const noexcept;
+
+  /// The state of the graph at the step's start, all its channels but managed ones, also in a task
+  /// that was sent something else.
+  /// Shape:  of a sent task empty, unless its node has node_options::graph_state and runs here.
+  /// Errors: none.
+  /// Source: langgraph/pregel/_read.py, ChannelRead in a body.
+  state_view graph_state() const;
 
   /// Asks the run to stop at the end of this step.
   void request_drain(std::string reason);

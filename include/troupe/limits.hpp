@@ -130,11 +130,18 @@ inline constexpr std::chrono::milliseconds cluster_window_delay{250};
 inline constexpr std::size_t cluster_lane_bytes_max = 128u << 20; // that wait; overloaded
 // Connections that have not shown a certificate yet; another one closes the oldest.
 inline constexpr std::size_t cluster_handshakes_max = 64;
+// A connection that has shown none by then is closed.
+inline constexpr std::chrono::milliseconds cluster_handshake_timeout{3000};
+// What is wrong with strangers is logged once in so long, by reason.
+inline constexpr std::chrono::milliseconds cluster_refusal_log_interval{60'000};
 inline constexpr std::size_t cluster_basp_bytes_max = 1u << 20; // of a message; the link is closed
 
 inline constexpr unsigned cluster_certificate_days_max = 3650; // invalid_config
-inline constexpr std::size_t cluster_hosts_max = 64;           // of a certificate; invalid_config
-inline constexpr std::size_t cluster_host_bytes_max = 253;     // of a host name; invalid_config
+// Files that were replaced are in use after twice this.
+inline constexpr std::chrono::milliseconds certificate_look_interval{500};
+inline constexpr std::chrono::hours certificate_warning{14 * 24}; // it is said that one ends
+inline constexpr std::size_t cluster_hosts_max = 64;       // of a certificate; invalid_config
+inline constexpr std::size_t cluster_host_bytes_max = 253; // of a host name; invalid_config
 inline constexpr std::size_t cluster_certificate_name_bytes_max = 64; // invalid_config
 inline constexpr std::size_t cluster_pem_bytes_max = 1u << 20;        // of a file; invalid_config
 inline constexpr std::size_t cluster_passphrase_bytes_max = 1000;     // invalid_config
@@ -156,11 +163,23 @@ inline constexpr std::size_t cluster_queue_bytes_max = std::size_t{256} << 20; /
 inline constexpr std::size_t workers_file_bytes_max = 1u << 20;                // invalid_config
 inline constexpr std::size_t cluster_links_max = 4096; // of one process; more are refused
 inline constexpr std::chrono::milliseconds link_dial_timeout{3000};
+// A silent host is knocked at again after so long, with another connection.
+inline constexpr std::chrono::milliseconds link_knock_interval{500};
+// A connection with something sent that nobody acknowledged for so long is closed, and dialled
+// again.
+inline constexpr std::chrono::milliseconds link_unacknowledged_max{2500};
 inline constexpr std::chrono::milliseconds link_retry_first{50}; // doubles with each time
 inline constexpr std::chrono::milliseconds link_retry_max{1000};
 inline constexpr std::chrono::milliseconds link_retry_refused{
-  5000};                                                     // by a peer that will not change
-inline constexpr std::size_t cluster_workers_max = 1024;     // of one home; overloaded
+  5000}; // by a peer that will not change
+// An accepted link on which nothing came for so long, or for a lease, is dropped.
+inline constexpr std::chrono::milliseconds link_quiet_max{10'000};
+// Names of peers.
+inline constexpr std::chrono::milliseconds peer_lookup_interval{5000}; // of one that has addresses
+inline constexpr std::chrono::milliseconds peer_lookup_retry{1000};    // of one that has none
+inline constexpr std::size_t peer_lookups_max = 16;      // at a time; others wait for their turn
+inline constexpr std::size_t peer_addresses_max = 256;   // of a name; the others are left out
+inline constexpr std::size_t cluster_workers_max = 1024; // of one home; overloaded
 inline constexpr std::uint32_t worker_capacity_max = 65'536; // tasks at a time; invalid_value
 inline constexpr std::size_t worker_name_bytes_max = 128;    // and incarnations; invalid_value
 inline constexpr std::size_t worker_labels_max = 64;         // of one worker; invalid_value
@@ -171,5 +190,10 @@ inline constexpr std::size_t worker_runs_max = 65'536; // a worker has for one h
 // A worker that refused a task as full is given less for so long; doubles with each time.
 inline constexpr std::chrono::milliseconds worker_backoff_first{100};
 inline constexpr std::chrono::milliseconds worker_backoff_max{2000};
+
+// Of agents. Calls of one assistant's message that a tool node runs; invalid_value.
+inline constexpr std::size_t tool_calls_max = 4096;
+// Characters that are dropped from the end of JSON that was cut off; then it is none.
+inline constexpr std::size_t partial_json_dropped_max = 1024;
 
 } // namespace troupe::limits

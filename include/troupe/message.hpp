@@ -27,4 +27,17 @@ template <> struct value_traits<message> {
   static message from(const value& v);
 };
 
+/// `given` as a message value or a removal.
+/// Shape:  a message value or removal, as it is; a map with `role` (or `type`) and `content`, also
+///         in OpenAI's form; a string: a user's message; a list or one-member map [role, content].
+///         Roles: user, human, assistant, ai, system, developer, tool, remove.
+/// Errors: throws error{invalid_update}, of the reference's class ValueError.
+/// Source: langchain_core/messages/utils.py, _convert_to_message.
+value coerce_message(const value& given);
+
+/// A message value with an id, a made-up one (a UUID) when it has none.
+/// Errors: throws error{invalid_update} when the system gives no random bytes.
+/// Source: langgraph/graph/message.py, add_messages.
+value with_message_id(const value& message);
+
 } // namespace troupe

@@ -33,6 +33,7 @@ struct node_options {
   /// their own. nullopt: the graph's input to this node is the whole state.
   std::optional<schema> input = std::nullopt;
   value metadata = {};
+  bool graph_state = false; ///< a task that is sent something else can read context::graph_state()
   /// Where its tasks run when the runtime has workers; without, and where its error handler runs:
   /// here. What it reads and writes crosses as msgpack; it can start no tasks of a workflow.
   troupe::placement placement = {};
@@ -192,6 +193,8 @@ public:
     if constexpr (typed_state<In> && !std::is_same_v<In, S>)
       if (!options.input)
         options.input = schema_of<In>();
+    if constexpr (requires { typename F::reads_graph_state; })
+      options.graph_state = true;
     add_node_body(std::move(name), detail::make_body<In>(std::move(body)), std::move(options));
   }
 

@@ -2,7 +2,9 @@
 // (troupe/json.hpp).
 #pragma once
 
+#include <troupe/agent.hpp>
 #include <troupe/channel.hpp>
+#include <troupe/chat_model.hpp>
 #include <troupe/compiled_graph.hpp>
 #include <troupe/context.hpp>
 #include <troupe/control.hpp>
@@ -16,15 +18,22 @@
 #include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/message.hpp>
+#include <troupe/messages.hpp>
+#include <troupe/middleware.hpp>
 #include <troupe/node_body.hpp>
 #include <troupe/node_cache.hpp>
 #include <troupe/placement.hpp>
 #include <troupe/policy.hpp>
 #include <troupe/postgres.hpp>
+#include <troupe/react_agent.hpp>
 #include <troupe/run_input.hpp>
 #include <troupe/runtime.hpp>
 #include <troupe/saver.hpp>
+#include <troupe/schema_check.hpp>
 #include <troupe/state.hpp>
 #include <troupe/state_graph.hpp>
 #include <troupe/store.hpp>
+#include <troupe/tool.hpp>
+#include <troupe/tool_node.hpp>
 #include <troupe/value.hpp>
+#include <troupe/when_all.hpp>

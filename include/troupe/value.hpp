@@ -117,8 +117,8 @@ public:
 
   /// A list, or a map when every element is itself a braced pair whose first part is a string:
   /// `value{{"a", 1}, {"b", {1, 2}}}` is a map, `value{1, 2}` a list. Use list() or map() where
-  /// the difference must not depend on the contents, and parentheses to copy: `value{v}` is a
-  /// list of one.
+  /// the difference must not depend on the contents, and parentheses to copy: compilers do not
+  /// agree whether `value{v}` is v or a list of it.
   value(std::initializer_list<value> items);
 
   value(const value& other) noexcept {

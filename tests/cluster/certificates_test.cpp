@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using std::chrono::hours;
 
 // As good as any: nothing here looks at the clock.
-const wall_time now{std::chrono::seconds{1'800'000'000}};
+const wall_time today{std::chrono::seconds{1'800'000'000}};
 constexpr hours day{24};
 
 struct folder {
@@ -31,10 +31,10 @@ struct folder {
 
 struct with_ca : folder {
   fs::path ca = path / "ca";
-  with_ca() { init_ca(ca, {}, now).value(); }
+  with_ca() { init_ca(ca, {}, today).value(); }
 
   tls_files issue(const certificate_order& order) const {
-    auto made = issue_cert(ca, order, now).value();
+    auto made = issue_cert(ca, order, today).value();
     return {made.certificate, made.key, ca / "ca.pem", {}};
   }
 };
@@ -84,8 +84,8 @@ BOOST_AUTO_TEST_SUITE(cluster_certificates)
 BOOST_AUTO_TEST_CASE(a_process_can_work_with_what_its_ca_issued) {
   with_ca here;
   auto files = here.issue({.name = "worker-1", .hosts = {"10.0.0.7", "::1", "w1.example.org"}});
-  BOOST_TEST(check_tls_files(files, now).has_value());
-  BOOST_TEST(check_tls_files(files, now + 364 * day).has_value());
+  BOOST_TEST(check_tls_files(files, today).has_value());
+  BOOST_TEST(check_tls_files(files, today + 364 * day).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(keys_are_for_their_owner_alone) {
@@ -100,37 +100,37 @@ BOOST_AUTO_TEST_CASE(keys_are_for_their_owner_alone) {
 BOOST_AUTO_TEST_CASE(nothing_is_ever_overwritten) {
   with_ca here;
   auto ca = text_of(here.ca / "ca.pem"), key = text_of(here.ca / "ca.key");
-  says(init_ca(here.ca, {}, now), {"ca.pem", "nothing is overwritten"});
+  says(init_ca(here.ca, {}, today), {"ca.pem", "nothing is overwritten"});
   fs::remove(here.ca / "ca.pem");
-  says(init_ca(here.ca, {}, now), {"ca.key", "nothing is overwritten"});
+  says(init_ca(here.ca, {}, today), {"ca.key", "nothing is overwritten"});
   BOOST_TEST(text_of(here.ca / "ca.key") == key);
   BOOST_TEST(!fs::exists(here.ca / "ca.pem"));
   write(here.ca / "ca.pem", ca);
   auto files = here.issue({.name = "w"});
   auto before = text_of(files.key);
-  says(issue_cert(here.ca, {.name = "w"}, now), {"w.pem", "nothing is overwritten"});
+  says(issue_cert(here.ca, {.name = "w"}, today), {"w.pem", "nothing is overwritten"});
   fs::remove(files.certificate);
-  says(issue_cert(here.ca, {.name = "w"}, now), {"w.key", "nothing is overwritten"});
+  says(issue_cert(here.ca, {.name = "w"}, today), {"w.key", "nothing is overwritten"});
   BOOST_TEST(text_of(files.key) == before);
   BOOST_TEST(!fs::exists(files.certificate));
 }
 
 BOOST_AUTO_TEST_CASE(a_ca_has_a_directory_or_makes_it_but_not_the_one_above) {
   folder here;
-  says(init_ca(here.path / "not" / "there", {}, now), {"not/there", "No such file"});
+  says(init_ca(here.path / "not" / "there", {}, today), {"not/there", "No such file"});
   BOOST_TEST(count_files(here.path) == 0u);
   write(here.path / "file", "");
-  says(init_ca(here.path / "file", {}, now), {"file", "exists"});
+  says(init_ca(here.path / "file", {}, today), {"file", "exists"});
   fs::create_directory(here.path / "there");
-  BOOST_TEST(init_ca(here.path / "there", {}, now).has_value());
-  says(issue_cert(here.path / "elsewhere", {.name = "w"}, now), {"there is no CA", "init-ca"});
+  BOOST_TEST(init_ca(here.path / "there", {}, today).has_value());
+  says(issue_cert(here.path / "elsewhere", {.name = "w"}, today), {"there is no CA", "init-ca"});
 }
 
 BOOST_AUTO_TEST_CASE(what_is_ordered_is_checked_and_named) {
   with_ca here;
   auto before = count_files(here.ca);
   auto no = [&here](certificate_order order, std::string_view word) {
-    says(issue_cert(here.ca, order, now), {word});
+    says(issue_cert(here.ca, order, today), {word});
   };
   std::string longest(limits::cluster_certificate_name_bytes_max, 'w');
   for (const auto* name : {"", "../w", ".w", "a/b", "a b", "ä"})
@@ -147,26 +147,27 @@ BOOST_AUTO_TEST_CASE(what_is_ordered_is_checked_and_named) {
      "64 hosts");
   BOOST_TEST(count_files(here.ca) == before);
   std::vector<std::string> hosts(limits::cluster_hosts_max, std::string(63, 'a') + ".b");
-  BOOST_TEST(issue_cert(here.ca, {.name = longest, .hosts = hosts}, now).has_value());
-  BOOST_TEST(issue_cert(here.ca, {.name = "w_1"}, now).has_value()); // no host, thus no host name
+  BOOST_TEST(issue_cert(here.ca, {.name = longest, .hosts = hosts}, today).has_value());
+  BOOST_TEST(issue_cert(here.ca, {.name = "w_1"}, today).has_value()); // no host, thus no host name
   folder other;
-  says(init_ca(other.path / "ca", {.days = 0}, now), {"3650 days"});
-  says(init_ca(other.path / "ca", {.name = longest + "w"}, now), {"64 bytes"});
+  says(init_ca(other.path / "ca", {.days = 0}, today), {"3650 days"});
+  says(init_ca(other.path / "ca", {.name = longest + "w"}, today), {"64 bytes"});
 }
 
 BOOST_AUTO_TEST_CASE(no_certificate_outlives_its_ca) {
   folder here;
-  init_ca(here.path / "ca", {.days = 10}, now).value();
-  says(issue_cert(here.path / "ca", {.name = "w", .days = 11}, now), {"ca.pem", "the CA ends on"});
-  BOOST_TEST(issue_cert(here.path / "ca", {.name = "w", .days = 10}, now).has_value());
+  init_ca(here.path / "ca", {.days = 10}, today).value();
+  says(issue_cert(here.path / "ca", {.name = "w", .days = 11}, today),
+       {"ca.pem", "the CA ends on"});
+  BOOST_TEST(issue_cert(here.path / "ca", {.name = "w", .days = 10}, today).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_ca_whose_files_do_not_fit_issues_nothing) {
   with_ca here, other;
   fs::copy_file(other.ca / "ca.key", here.ca / "ca.key", fs::copy_options::overwrite_existing);
-  says(issue_cert(here.ca, {.name = "w"}, now), {"ca.key", "not the key of ca.pem"});
+  says(issue_cert(here.ca, {.name = "w"}, today), {"ca.key", "not the key of ca.pem"});
   fs::permissions(here.ca / "ca.key", fs::perms{0640});
-  says(issue_cert(here.ca, {.name = "w"}, now), {"ca.key", "chmod 600"});
+  says(issue_cert(here.ca, {.name = "w"}, today), {"ca.key", "chmod 600"});
   BOOST_TEST(count_files(here.ca) == 2u);
 }
 
@@ -175,17 +176,17 @@ BOOST_AUTO_TEST_CASE(a_ca_whose_files_do_not_fit_issues_nothing) {
 BOOST_AUTO_TEST_CASE(a_certificate_is_good_in_its_time_only) {
   with_ca here;
   auto files = here.issue({.name = "w", .days = 10});
-  BOOST_TEST(check_tls_files(files, now + 10 * day - hours{1}).has_value());
-  says(check_tls_files(files, now + 10 * day + hours{1}),
+  BOOST_TEST(check_tls_files(files, today + 10 * day - hours{1}).has_value());
+  says(check_tls_files(files, today + 10 * day + hours{1}),
        {"w.pem", "the certificate has expired", "2027-01-25"});
-  says(check_tls_files(files, now - hours{1}), {"w.pem", "not valid yet", "2027-01-15"});
+  says(check_tls_files(files, today - hours{1}), {"w.pem", "not valid yet", "2027-01-15"});
 }
 
 BOOST_AUTO_TEST_CASE(a_ca_is_good_in_its_time_only) {
   folder here;
-  init_ca(here.path, {.days = 10}, now).value();
-  auto made = issue_cert(here.path, {.name = "w", .days = 10}, now).value();
-  says(check_tls_files({made.certificate, made.key, here.path / "ca.pem", {}}, now + 11 * day),
+  init_ca(here.path, {.days = 10}, today).value();
+  auto made = issue_cert(here.path, {.name = "w", .days = 10}, today).value();
+  says(check_tls_files({made.certificate, made.key, here.path / "ca.pem", {}}, today + 11 * day),
        {"w.pem", "a certificate of the CA has expired"});
 }
 
@@ -193,21 +194,21 @@ BOOST_AUTO_TEST_CASE(a_certificate_of_another_ca_is_refused) {
   with_ca here, other;
   auto files = here.issue({.name = "w"});
   files.authority = other.ca / "ca.pem";
-  says(check_tls_files(files, now), {"w.pem", "not signed by this CA"});
+  says(check_tls_files(files, today), {"w.pem", "not signed by this CA"});
   files.authority = files.certificate;
-  says(check_tls_files(files, now), {"not signed by this CA"});
+  says(check_tls_files(files, today), {"not signed by this CA"});
 }
 
 BOOST_AUTO_TEST_CASE(a_key_belongs_to_its_certificate) {
   with_ca here;
   auto one = here.issue({.name = "one"}), two = here.issue({.name = "two"});
   one.key = two.key;
-  says(check_tls_files(one, now), {"two.key", "it is not the key of", "one.pem"});
+  says(check_tls_files(one, today), {"two.key", "it is not the key of", "one.pem"});
 }
 
 BOOST_AUTO_TEST_CASE(the_ca_itself_is_no_certificate_of_a_process) {
   with_ca here;
-  says(check_tls_files({here.ca / "ca.pem", here.ca / "ca.key", here.ca / "ca.pem", {}}, now),
+  says(check_tls_files({here.ca / "ca.pem", here.ca / "ca.key", here.ca / "ca.pem", {}}, today),
        {"ca.pem"});
 }
 
@@ -232,11 +233,11 @@ BOOST_AUTO_TEST_CASE(a_file_that_can_not_be_used_is_named_with_the_reason) {
           bad{"ca", "no regular file"}, bad{"large", "more than 1048576 bytes"}, bad{"cut", ""}}) {
       auto files = good;
       files.*part = here.path / name;
-      says(check_tls_files(files, now), {name, what});
+      says(check_tls_files(files, today), {name, what});
     }
   auto files = good;
   files.certificate = here.path / "damaged";
-  BOOST_TEST(!check_tls_files(files, now));
+  BOOST_TEST(!check_tls_files(files, today));
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_others_may_read_is_refused) {
@@ -244,10 +245,10 @@ BOOST_AUTO_TEST_CASE(a_key_that_others_may_read_is_refused) {
   auto files = here.issue({.name = "w"});
   for (unsigned mode : {0640u, 0604u, 0620u, 0602u}) {
     fs::permissions(files.key, static_cast<fs::perms>(mode));
-    says(check_tls_files(files, now), {"w.key", "chmod 600"});
+    says(check_tls_files(files, today), {"w.key", "chmod 600"});
   }
   fs::permissions(files.key, fs::perms{0400});
-  BOOST_TEST(check_tls_files(files, now).has_value());
+  BOOST_TEST(check_tls_files(files, today).has_value());
 }
 
 // ---- passphrases --------------------------------------------------------------------------------
@@ -257,20 +258,20 @@ BOOST_AUTO_TEST_CASE(a_passphrase_encrypts_keys_and_is_in_no_message) {
   auto ca_secret = secret(here.path, "open sesame\n"),
        key_secret = secret(here.path, "treacle\r\n");
   auto dir = here.path / "ca";
-  init_ca(dir, {.secret = ca_secret}, now).value();
+  init_ca(dir, {.secret = ca_secret}, today).value();
   BOOST_TEST(text_of(dir / "ca.key").find("ENCRYPTED") != std::string::npos);
-  says(issue_cert(dir, {.name = "w"}, now), {"ca.key", "encrypted", "no passphrase"});
-  auto wrong = issue_cert(dir, {.name = "w", .ca_secret = key_secret}, now);
+  says(issue_cert(dir, {.name = "w"}, today), {"ca.key", "encrypted", "no passphrase"});
+  auto wrong = issue_cert(dir, {.name = "w", .ca_secret = key_secret}, today);
   says(wrong, {"ca.key", "does not open"});
   BOOST_TEST(wrong.error().message().find("treacle") == std::string::npos);
   auto made =
-    issue_cert(dir, {.name = "w", .ca_secret = ca_secret, .secret = key_secret}, now).value();
+    issue_cert(dir, {.name = "w", .ca_secret = ca_secret, .secret = key_secret}, today).value();
   tls_files files{made.certificate, made.key, dir / "ca.pem", {}};
-  says(check_tls_files(files, now), {"w.key", "no passphrase"});
+  says(check_tls_files(files, today), {"w.key", "no passphrase"});
   files.secret = ca_secret;
-  says(check_tls_files(files, now), {"w.key", "does not open"});
+  says(check_tls_files(files, today), {"w.key", "does not open"});
   files.secret = key_secret;
-  BOOST_TEST(check_tls_files(files, now).has_value());
+  BOOST_TEST(check_tls_files(files, today).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_passphrase_comes_from_a_private_file) {

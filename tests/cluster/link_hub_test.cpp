@@ -1,124 +1,190 @@
-// Links that break and come back, between two actors of one system: the network is their mailboxes.
+// Two hubs that reach each other without a network: links that are kept, dropped and forgotten.
 #include "cluster/link_hub.hpp"
-
 #include "tests/simulated_system.hpp"
 
-#include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/send.hpp>
 
 #include <boost/test/unit_test.hpp>
 
-#include <functional>
+#include <thread>
 
 namespace troupe::cluster {
-
-class hub_actor;
-struct hub_job {
-  std::function<void(hub_actor&)> what;
-};
-
-} // namespace troupe::cluster
-
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::hub_job)
-
-namespace troupe::cluster {
-
-class hub_actor : public caf::event_based_actor, public link_user {
-public:
-  explicit hub_actor(caf::actor_config& cfg) : caf::event_based_actor(cfg), hub{*this, *this} {}
-
-  caf::behavior make_behavior() override {
-    return {
-      [this](packet& what) {
-        hub.took(std::move(what), caf::actor_cast<caf::actor>(current_sender()));
-        hub.flush();
-      },
-      [this](const hub_job& job) {
-        job.what(*this);
-        hub.flush();
-      },
-    };
-  }
-  void link_made(link_number link, const endpoint*) override { made.push_back(link); }
-  void heard(link_number, message what) override { texts.push_back(std::get<draining>(what).why); }
-  void link_broken(link_number) override { ++broken; }
-  void link_restored(link_number) override { ++restored; }
-  void link_lost(link_number, const error&) override { ++lost; }
-
-  link_hub hub;
-  std::vector<link_number> made;
-  std::vector<std::string> texts;
-  int broken = 0, restored = 0, lost = 0;
-};
 
 namespace {
 
-struct network {
-  simulated_system all;
-  caf::actor a = all.sys.spawn<hub_actor>(), b = all.sys.spawn<hub_actor>();
-  const endpoint to_b{"192.0.2.1", 1}; // no address that is dialled: the test says who answers
+using namespace std::chrono_literals;
 
-  network() {
-    order(a, [this](hub_actor& x) { x.hub.keep(to_b); });
-    run();
+instant now() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+const endpoint there{"10.0.0.7", 4242};
+
+class peer : public caf::event_based_actor, public link_user {
+public:
+  explicit peer(caf::actor_config& cfg)
+    : caf::event_based_actor(cfg),
+      hub{
+        *this,
+        *this,
+        10s,
+        {.dial = [this](const endpoint& to, auto then) { dials.emplace_back(to, std::move(then)); },
+         .addresses = [](const std::string&) { return names; }}} {}
+  caf::behavior make_behavior() override {
+    set_down_handler([this](const caf::down_msg& down) { hub.lost(down); });
+    return {[this](packet& what) {
+              hub.took(std::move(what), caf::actor_cast<caf::actor>(current_sender()));
+              hub.flush();
+            },
+            [this](std::int32_t) { // a turn of the actor
+              std::exchange(job, nullptr)();
+              hub.flush();
+            }};
   }
-  ~network() {
-    for (const auto& one : {a, b})
-      caf::anon_send_exit(one, caf::exit_reason::user_shutdown);
-    run();
+  void on_exit() override { dials.clear(); }
+
+  void link_made(link_number link, const endpoint*) override { made.push_back(link); }
+  void heard(link_number, message) override { ++messages; }
+  void link_broken(link_number) override {}
+  void link_restored(link_number) override {}
+  void link_lost(link_number, const error&) override { ++lost; }
+  void not_reached(const endpoint&, const error& why) override {
+    unreached.push_back(why.message());
   }
-  static const hub_actor& of(const caf::actor& one) {
-    return dynamic_cast<hub_actor&>(*caf::actor_cast<caf::abstract_actor*>(one));
+
+  std::function<void()> job;
+  inline static looked_up names = std::vector<std::string>{};
+  link_hub hub;
+  std::vector<std::pair<endpoint, link_ways::then_fn>> dials;
+  std::vector<link_number> made;
+  std::vector<std::string> unreached;
+  int messages = 0, lost = 0;
+};
+
+/// `home` accepts, `worker` dials.
+struct two_hubs : simulated_system {
+  caf::actor worker_handle = sys.spawn<peer>(), home_handle = sys.spawn<peer>();
+  peer& worker = of(worker_handle);
+  peer& home = of(home_handle);
+
+  two_hubs() { sched.run(); }
+  ~two_hubs() {
+    for (const auto* one : {&worker_handle, &home_handle})
+      caf::anon_send_exit(*one, caf::exit_reason::user_shutdown);
+    sched.run();
   }
-  /// What an actor does happens in a turn of its own.
-  static void order(const caf::actor& one, std::function<void(hub_actor&)> what) {
-    caf::anon_send(one, hub_job{std::move(what)});
+  static peer& of(const caf::actor& handle) {
+    return *dynamic_cast<peer*>(caf::actor_cast<caf::abstract_actor*>(handle));
   }
-  void run() { all.run_shuffled(1); }
-  void dial() {
-    order(a, [this](hub_actor& x) { x.hub.dialled(to_b, b); });
+
+  /// A turn of one of them, and what comes of it.
+  void in(const caf::actor& one, std::function<void(link_hub&)> what) {
+    auto& p = of(one);
+    p.job = [&p, what] { what(p.hub); };
+    caf::anon_send(one, 0);
+    sched.run();
   }
-  void cut() {
-    order(a, [this](hub_actor& x) { x.hub.lost({b.address(), {}}); });
-    order(b, [this](hub_actor& x) { x.hub.lost({a.address(), {}}); });
+  /// The dial that waits reaches the home.
+  void connect() {
+    BOOST_TEST_REQUIRE(!worker.dials.empty());
+    auto then = std::move(worker.dials.front().second);
+    worker.dials.erase(worker.dials.begin());
+    in(worker_handle, [&](link_hub&) { then(home_handle); });
   }
-  void say(const caf::actor& one, const std::string& text) {
-    order(one, [text](hub_actor& x) { x.hub.send(x.made.back(), draining{text}); });
+  void keep() {
+    in(worker_handle, [](link_hub& hub) { hub.keep(there); });
+  }
+  void forget() {
+    in(worker_handle, [](link_hub& hub) { hub.forget(there); });
+  }
+  void say_something() {
+    in(worker_handle, [&](link_hub& hub) { hub.send(worker.made.back(), status_request{}); });
+  }
+  void pass(const caf::actor& one, instant time) {
+    in(one, [time](link_hub& hub) { hub.tick(time); });
   }
 };
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(cluster_link_hub, network)
+BOOST_FIXTURE_TEST_SUITE(cluster_link_hub, two_hubs)
 
-BOOST_AUTO_TEST_CASE(both_sides_learn_that_a_link_is_back_and_nothing_is_lost_or_doubled) {
-  dial();
-  run();
-  for (int times = 1; times <= 3; ++times) {
-    cut();
-    say(a, "down");
-    say(b, "up");
-    dial();
-    run();
-    for (const auto& side : {a, b}) {
-      BOOST_TEST(of(side).made.size() == 1u);
-      BOOST_TEST(of(side).broken == times);
-      BOOST_TEST(of(side).restored == times);
-      BOOST_TEST(of(side).texts.size() == static_cast<std::size_t>(times));
-    }
-  }
-  BOOST_TEST(of(a).lost + of(b).lost == 0);
+BOOST_AUTO_TEST_CASE(an_accepted_link_whose_dialer_does_not_come_back_is_dropped) {
+  keep();
+  connect();
+  BOOST_TEST_REQUIRE(home.hub.links() == 1U);
+  caf::anon_send_exit(worker_handle, caf::exit_reason::kill);
+  sched.run();
+  pass(home_handle, now() + 9s);
+  BOOST_TEST(home.hub.links() == 1U);
+  pass(home_handle, now() + 11s);
+  BOOST_TEST(home.hub.links() == 0U);
+  BOOST_TEST(home.lost == 0); // nobody waits for it
 }
 
-BOOST_AUTO_TEST_CASE(the_answer_to_a_stream_that_was_given_up_begins_none) {
-  order(a, [this](hub_actor& x) {
-    x.hub.dialled(to_b, b);
-    x.hub.end(x.made.back());
-  });
-  run();
-  BOOST_TEST(of(b).made.size() == 1u);
-  BOOST_TEST(of(b).lost == 1);
-  BOOST_TEST(of(a).made.size() == 1u);
+BOOST_AUTO_TEST_CASE(an_accepted_link_on_which_nothing_is_said_is_dropped) {
+  keep();
+  connect();
+  say_something();
+  BOOST_TEST(home.messages == 1);
+  pass(home_handle, now() + 11s);
+  BOOST_TEST(home.hub.links() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_link_that_this_side_keeps_is_not_dropped_for_being_quiet) {
+  keep();
+  connect();
+  pass(worker_handle, now() + 1h);
+  BOOST_TEST(worker.hub.links() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_is_forgotten_keeps_its_link_until_it_breaks) {
+  keep();
+  connect();
+  forget();
+  BOOST_TEST(worker.hub.kept().empty());
+  say_something();
+  BOOST_TEST(home.messages == 1);
+  caf::anon_send_exit(home_handle, caf::exit_reason::kill);
+  sched.run();
+  pass(worker_handle, now() + 5s);
+  BOOST_TEST(worker.dials.empty());
+  pass(worker_handle, now() + 11s);
+  BOOST_TEST(worker.hub.links() == 0U);
+  keep();
+  BOOST_TEST(worker.dials.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_is_to_be_kept_again_has_the_link_that_it_had) {
+  keep();
+  connect();
+  forget();
+  keep();
+  pass(worker_handle, now());
+  BOOST_TEST(worker.dials.empty());
+  BOOST_TEST(worker.hub.links() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_name_is_dialled_at_each_of_its_addresses) {
+  peer::names = std::vector<std::string>{"10.0.0.7", "10.0.0.8"};
+  in(worker_handle, [](link_hub& hub) { hub.keep({"workers.internal", 7000}); });
+  BOOST_TEST(worker.dials.empty()); // nobody waited for an answer
+  for (auto end = now() + 60s; worker.dials.empty() && now() < end; std::this_thread::yield())
+    pass(worker_handle, now());
+  BOOST_TEST_REQUIRE(worker.dials.size() == 2U);
+  BOOST_TEST((worker.dials[0].first == endpoint{"10.0.0.7", 7000}));
+  BOOST_TEST((worker.dials[1].first == endpoint{"10.0.0.8", 7000}));
+}
+
+BOOST_AUTO_TEST_CASE(why_a_peer_is_not_reached_is_told_once) {
+  keep();
+  for (const auto* why : {"no route", "no route", "refused"}) {
+    auto then = worker.dials.back().second;
+    in(worker_handle, [&](link_hub&) { then(error{errc::worker_lost, why}); });
+    pass(worker_handle, now() + 5s); // dials again
+  }
+  BOOST_TEST(worker.unreached == (std::vector<std::string>{"no route", "refused"}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,6 @@
 // Real sockets on this host: what TLS lets in is nothing that a fake could say.
 #include "cluster/link_system.hpp"
+#include "cluster/tls_session.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/io/middleman.hpp>
@@ -30,7 +31,7 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds patience{30}; // refusals take milliseconds
 constexpr const char* here = "127.0.0.1";
 
-wall_time now() {
+wall_time wall_now() {
   return std::chrono::system_clock::now();
 }
 
@@ -43,8 +44,10 @@ struct node {
   caf::actor_system system;
   caf::actor door;
 
-  explicit node(const link_options& options)
-    : config{make_link_config(options, now()).value()},
+  std::string refusal; // of the last dial
+
+  explicit node(const link_options& options, wall_time at = wall_now())
+    : config{make_link_config(options, at).value()},
       system{*config},
       door{system.spawn(adder, std::int32_t{1})} {}
   ~node() { caf::anon_send_exit(door, caf::exit_reason::user_shutdown); }
@@ -61,7 +64,7 @@ struct node {
       .receive([&peer](caf::node_id&, caf::strong_actor_ptr& at,
                        std::set<std::string>&) { peer = caf::actor_cast<caf::actor>(at); },
                [this](caf::error& why) {
-                 BOOST_TEST_MESSAGE("refused: " << system.render(why));
+                 refusal = why_of(system, why);
                  BOOST_TEST((why != caf::sec::request_timeout));
                });
     return peer;
@@ -85,18 +88,34 @@ struct authority {
   authority() {
     auto form = (fs::temp_directory_path() / "troupe-links-XXXXXX").string();
     dir = ::mkdtemp(form.data());
-    init_ca(dir, {}, now()).value();
+    init_ca(dir, {}, wall_now()).value();
   }
   ~authority() { fs::remove_all(dir); }
 
-  tls_files issue(const std::string& name) const {
-    auto made = issue_cert(dir, {.name = name}, now()).value();
+  explicit authority(wall_time at) : authority{} {
+    fs::remove_all(dir);
+    init_ca(dir, {}, at).value();
+  }
+
+  tls_files issue(const std::string& name, unsigned days = 365, wall_time at = wall_now()) const {
+    auto made = issue_cert(dir, {.name = name, .days = days}, at).value();
     return {made.certificate, made.key, dir / "ca.pem", {}};
   }
   link_options options(const std::string& name) const { return {.tls = issue(name)}; }
 };
 
 const link_options plain{.plain = true};
+
+/// Puts `by` in the place of `what`.
+void replace(const tls_files& what, const tls_files& by) {
+  fs::rename(by.certificate, what.certificate);
+  fs::rename(by.key, what.key);
+  fs::copy_file(by.authority, what.authority, fs::copy_options::overwrite_existing);
+}
+
+bool has(const std::vector<std::string>& news, std::string_view words) {
+  return news.size() == 1 && news[0].find(words) != std::string::npos;
+}
 
 /// A client of another make, with as much of a handshake as it likes.
 class stranger {
@@ -124,6 +143,39 @@ public:
     return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
   }
   void say(std::string_view text) { ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL); }
+  /// Whatever it says before that.
+  bool is_closed_in_the_end() {
+    std::array<char, 4096> rest{};
+    ssize_t got = 1;
+    while (got > 0)
+      got = ::recv(fd_, rest.data(), rest.size(), 0);
+    return got == 0 || errno == ECONNRESET;
+  }
+  /// What a client that is let in sends for it.
+  std::string bytes_of_a_handshake(const tls_files& files) {
+    context_ = SSL_CTX_new(TLS_client_method());
+    SSL_CTX_use_certificate_file(context_, files.certificate.c_str(), SSL_FILETYPE_PEM);
+    SSL_CTX_use_PrivateKey_file(context_, files.key.c_str(), SSL_FILETYPE_PEM);
+    ssl_ = SSL_new(context_);
+    auto *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
+    SSL_set_bio(ssl_, in, out); // owns both
+    SSL_set_connect_state(ssl_);
+    std::string all;
+    std::array<char, 4096> part{};
+    for (bool done = false; !done;) {
+      done = SSL_do_handshake(ssl_) == 1;
+      for (int got = 0; (got = BIO_read(out, part.data(), part.size())) > 0;) {
+        all.append(part.data(), static_cast<std::size_t>(got));
+        say({part.data(), static_cast<std::size_t>(got)});
+      }
+      if (done)
+        break;
+      auto got = ::recv(fd_, part.data(), part.size(), 0);
+      BOOST_REQUIRE(got > 0);
+      BIO_write(in, part.data(), static_cast<int>(got));
+    }
+    return all;
+  }
 
   /// Whether the other side has said something in TLS, as it does to those that it trusts.
   bool is_let_in(const tls_files* files, int version_max = TLS1_3_VERSION) {
@@ -186,7 +238,7 @@ BOOST_AUTO_TEST_CASE(an_encrypted_key_opens_with_its_passphrase) {
   ::setenv("TROUPE_TEST_PASSPHRASE", "open sesame", 1);
   auto secret = passphrase::from_environment("TROUPE_TEST_PASSPHRASE").value();
   ::unsetenv("TROUPE_TEST_PASSPHRASE");
-  auto made = issue_cert(ca.dir, {.name = "home", .secret = secret}, now()).value();
+  auto made = issue_cert(ca.dir, {.name = "home", .secret = secret}, wall_now()).value();
   tls_files files{made.certificate, made.key, ca.dir / "ca.pem", secret};
   node home{{.tls = files}}, worker{ca.options("worker")};
   BOOST_TEST(worker.reaches(home.open()));
@@ -284,14 +336,128 @@ BOOST_AUTO_TEST_CASE(a_message_past_the_limit_closes_the_link_before_it_comes) {
   BOOST_TEST(worker.reaches(port));
 }
 
-BOOST_AUTO_TEST_CASE(files_are_read_once) {
+BOOST_AUTO_TEST_CASE(whoever_says_nothing_is_closed_in_time) {
+  authority ca;
+  auto options = ca.options("home");
+  options.handshake_timeout = options.look_every = std::chrono::milliseconds{10};
+  node home{options};
+  auto port = home.open();
+  stranger silent{port}, slow{port};
+  slow.say("\x16\x03\x01"); // the first bytes of a handshake
+  BOOST_TEST(silent.was_closed());
+  BOOST_TEST(slow.was_closed());
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_are_no_handshake_end_their_connection_and_nothing_else) {
+  using namespace std::string_view_literals;
+  authority ca;
+  node home{ca.options("home")}, worker{ca.options("worker")};
+  auto port = home.open();
+  for (auto bytes : {"\x16\x03\x01\xff\xff"sv,                 // a record of 64 KiB
+                     "\x16\x03\x01\x00\x04\x01\xff\xff\xff"sv, // a hello of 16 MiB
+                     "\x17\x03\x03\x00\x02hi"sv,               // data before a handshake
+                     "\x00\x00\x00\x00\x00\x00\x00\x00"sv, "\xff\xff\xff\xff\xff\xff\xff"sv}) {
+    stranger client{port};
+    client.say(bytes);
+    client.say(std::string(70'000, 'x'));
+    BOOST_TEST(client.is_closed_in_the_end());
+  }
+  BOOST_TEST(worker.reaches(port));
+}
+
+BOOST_AUTO_TEST_CASE(the_bytes_of_a_handshake_that_worked_do_not_work_again) {
+  authority ca;
+  node home{ca.options("home")};
+  auto port = home.open();
+  auto bytes = stranger{port}.bytes_of_a_handshake(ca.issue("good"));
+  BOOST_REQUIRE(bytes.size() > 500U);
+  stranger again{port};
+  again.say(bytes);
+  BOOST_TEST(again.is_closed_in_the_end());
+}
+
+BOOST_AUTO_TEST_CASE(each_reason_to_refuse_is_logged_once_in_a_while) {
+  refusal_log log;
+  open_handshakes::time_point begin{};
+  BOOST_TEST(log.note("no TLS", "10.0.0.9", begin) == "10.0.0.9: no TLS");
+  BOOST_TEST(log.note("no TLS", "10.0.0.8", begin).empty());
+  BOOST_TEST(log.note("expired", "10.0.0.9", begin) == "10.0.0.9: expired");
+  BOOST_TEST(log.note("no TLS", "10.0.0.7", begin + limits::cluster_refusal_log_interval)
+             == "10.0.0.7: no TLS (as with 1 before)");
+}
+
+// ---- files that change --------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(files_that_are_gone_are_still_in_use) {
   authority ca;
   auto files = ca.issue("home");
-  node home{{.tls = files}}, worker{ca.options("worker")};
-  auto port = home.open();
+  auto context = open_tls_context(files, wall_now()).value();
+  auto before = context->current();
   for (const auto& file : {files.certificate, files.key, files.authority})
     fs::remove(file);
-  BOOST_TEST(worker.reaches(port));
+  BOOST_TEST(context->look(wall_now()).empty()); // they may come back
+  BOOST_TEST(has(context->look(wall_now()), "No such file"));
+  BOOST_TEST(context->look(wall_now()).empty());
+  BOOST_TEST((context->current() == before));
+}
+
+BOOST_AUTO_TEST_CASE(files_that_were_replaced_are_used_when_all_of_them_are_right) {
+  authority ca, other;
+  auto files = ca.issue("home"), next = other.issue("home");
+  auto context = open_tls_context(files, wall_now()).value();
+  auto before = context->current();
+  fs::copy_file(next.certificate, files.certificate, fs::copy_options::overwrite_existing);
+  context->look(wall_now());
+  BOOST_TEST(has(context->look(wall_now()), "it is not the key of"));
+  BOOST_TEST((context->current() == before));
+  replace(files, next);
+  BOOST_TEST(context->look(wall_now()).empty()); // perhaps not the last of them
+  BOOST_TEST(has(context->look(wall_now()), "it was replaced"));
+  BOOST_TEST((context->current() != before));
+  BOOST_TEST(context->look(wall_now()).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_running_system_takes_replaced_files_for_new_links) {
+  authority ca, other;
+  auto files = ca.issue("home");
+  node home{{.tls = files, .look_every = std::chrono::milliseconds{10}}};
+  node old{ca.options("old")}, young{other.options("young")};
+  auto port = home.open();
+  auto link = old.dial(port);
+  BOOST_REQUIRE(link);
+  BOOST_TEST(!young.reaches(port));
+  BOOST_TEST(young.refusal == "its certificate is not signed by the CA of this cluster");
+  replace(files, other.issue("home"));
+  auto end = wall_now() + patience;
+  bool reached = false;
+  while (!reached && wall_now() < end)
+    reached = young.reaches(port);
+  BOOST_TEST(reached);
+  BOOST_TEST(old.is_answered_by(link)); // what is there stays
+}
+
+BOOST_AUTO_TEST_CASE(a_certificate_that_ends_soon_is_said_once_a_day) {
+  using namespace std::chrono_literals;
+  authority ca;
+  auto context = open_tls_context(ca.issue("home", 10), wall_now()).value();
+  BOOST_TEST(has(context->look(wall_now()), "the certificate ends in 9 days, on "));
+  BOOST_TEST(context->look(wall_now() + 23h).empty());
+  BOOST_TEST(has(context->look(wall_now() + 25h), "ends in 8 days"));
+  BOOST_TEST(has(context->look(wall_now() + 11 * 24h), "has expired"));
+  auto long_lived = open_tls_context(ca.issue("other", 15), wall_now()).value();
+  BOOST_TEST(long_lived->look(wall_now()).empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_expired_certificate_is_named_on_both_sides) {
+  auto then = wall_now() - std::chrono::hours{24 * 10};
+  authority ca{then};
+  auto expired = ca.issue("expired", 5, then);
+  says(make_link_config({.tls = expired}, wall_now()), "the certificate has expired, on ");
+  node good{ca.options("good")}, late{{.tls = expired}, then};
+  BOOST_TEST(!late.reaches(good.open()));
+  BOOST_TEST(late.refusal == "it says that this process's certificate has expired");
+  BOOST_TEST(!good.reaches(late.open()));
+  BOOST_TEST(good.refusal == "its certificate has expired");
 }
 
 // ---- set-up -------------------------------------------------------------------------------------
@@ -300,13 +466,13 @@ BOOST_AUTO_TEST_CASE(bad_files_are_refused_before_a_system_starts) {
   authority ca, other;
   auto files = ca.issue("worker");
   files.authority = other.dir / "ca.pem";
-  says(make_link_config({.tls = files}, now()), "not signed by this CA");
+  says(make_link_config({.tls = files}, wall_now()), "not signed by this CA");
 }
 
 BOOST_AUTO_TEST_CASE(links_are_plain_only_when_asked_for) {
   authority ca;
-  says(make_link_config({}, now()), "no TLS files");
-  says(make_link_config({.tls = ca.issue("w"), .plain = true}, now()), "choose one");
+  says(make_link_config({}, wall_now()), "no TLS files");
+  says(make_link_config({.tls = ca.issue("w"), .plain = true}, wall_now()), "choose one");
 }
 
 BOOST_AUTO_TEST_CASE(plain_links_stay_on_this_host) {

@@ -20,7 +20,7 @@ using most::cluster_segment_bytes_max;
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t number = 77;
-const stream::time_point begin{};
+const stream::time_point stream_begin{};
 
 bytes filled(std::size_t size, std::uint64_t seed) {
   bytes frame(size);
@@ -30,7 +30,7 @@ bytes filled(std::size_t size, std::uint64_t seed) {
   return frame;
 }
 
-std::vector<packet> packets_of(stream& from, stream::time_point now = begin) {
+std::vector<packet> packets_of(stream& from, stream::time_point now = stream_begin) {
   std::vector<packet> all;
   while (auto p = from.next_packet(now))
     all.push_back(std::move(*p));
@@ -45,7 +45,7 @@ struct pair {
   std::vector<stream::received_frame> carry(stream& from, stream& to) {
     std::vector<stream::received_frame> frames;
     for (auto& p : packets_of(from))
-      if (auto frame = to.receive(std::move(p), begin).value())
+      if (auto frame = to.receive(std::move(p), stream_begin).value())
         frames.push_back(std::move(*frame));
     return frames;
   }
@@ -74,14 +74,14 @@ packet segment(std::uint64_t sequence, bytes data, bool last = true, lane on = l
 }
 
 /// An acceptor that a link has begun with.
-struct listener {
+struct frame_listener {
   stream home{stream::side::acceptor, number};
-  listener() {
-    home.receive(packet_of(packet_kind::resume), begin).value();
+  frame_listener() {
+    home.receive(packet_of(packet_kind::resume), stream_begin).value();
     packets_of(home);
   }
   error refused(packet p) {
-    auto got = home.receive(std::move(p), begin);
+    auto got = home.receive(std::move(p), stream_begin);
     BOOST_REQUIRE(!got);
     return got.error();
   }
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(nothing_leaves_before_both_have_said_what_they_expect) {
   BOOST_REQUIRE_EQUAL(first.size(), 1u);
   BOOST_TEST((first[0] == packet_of(packet_kind::resume)));
   BOOST_TEST(!ends.worker.is_open());
-  ends.home.receive(first[0], begin).value();
+  ends.home.receive(first[0], stream_begin).value();
   BOOST_TEST(ends.home.is_open());
   ends.carry(ends.home, ends.worker);
   BOOST_TEST(ends.worker.is_open());
@@ -136,16 +136,16 @@ BOOST_AUTO_TEST_CASE(a_control_frame_overtakes_the_segments_of_a_large_one) {
   pair ends;
   ends.connect();
   BOOST_REQUIRE(ends.worker.send(lane::bulk, bytes(2 * cluster_segment_bytes_max)));
-  auto first = ends.worker.next_packet(begin);
+  auto first = ends.worker.next_packet(stream_begin);
   BOOST_TEST(first->last == 0);
   BOOST_REQUIRE(ends.worker.send(lane::control, {7}));
-  auto second = ends.worker.next_packet(begin);
+  auto second = ends.worker.next_packet(stream_begin);
   BOOST_TEST(second->lane == 0);
-  auto third = ends.worker.next_packet(begin);
+  auto third = ends.worker.next_packet(stream_begin);
   BOOST_TEST(third->last == 1);
-  BOOST_TEST(!ends.home.receive(*first, begin).value());
-  BOOST_TEST((ends.home.receive(*second, begin).value()->data == bytes{7}));
-  BOOST_TEST((ends.home.receive(*third, begin).value()->on == lane::bulk));
+  BOOST_TEST(!ends.home.receive(*first, stream_begin).value());
+  BOOST_TEST((ends.home.receive(*second, stream_begin).value()->data == bytes{7}));
+  BOOST_TEST((ends.home.receive(*third, stream_begin).value()->on == lane::bulk));
 }
 
 BOOST_AUTO_TEST_CASE(a_window_is_on_its_way_and_the_rest_waits_for_acknowledgements) {
@@ -160,13 +160,13 @@ BOOST_AUTO_TEST_CASE(a_window_is_on_its_way_and_the_rest_waits_for_acknowledgeme
   BOOST_TEST(sent <= most::cluster_window_bytes_min);
   BOOST_TEST(sent > most::cluster_window_bytes_min - 2 * cluster_segment_bytes_max);
   BOOST_REQUIRE(ends.worker.send(lane::control, {7}));
-  BOOST_TEST(ends.worker.next_packet(begin)->lane == 0); // which has a window of its own
+  BOOST_TEST(ends.worker.next_packet(stream_begin)->lane == 0); // which has a window of its own
   for (auto& p : first)
-    ends.home.receive(std::move(p), begin).value();
+    ends.home.receive(std::move(p), stream_begin).value();
   auto acks = packets_of(ends.home);
   BOOST_REQUIRE_EQUAL(acks.size(), 1u);
   BOOST_TEST(acks[0].kind == static_cast<int>(packet_kind::ack));
-  ends.worker.receive(acks[0], begin).value();
+  ends.worker.receive(acks[0], stream_begin).value();
   BOOST_TEST(!packets_of(ends.worker).empty());
 }
 
@@ -240,22 +240,22 @@ BOOST_AUTO_TEST_CASE(empty_frames_fill_the_queue_too) {
 }
 
 BOOST_AUTO_TEST_CASE(a_frame_that_grows_past_its_limit_is_refused_and_leaves_what_was_there) {
-  listener l;
+  frame_listener l;
   std::uint64_t sequence = 1;
   for (std::size_t size = 0; size < most::cluster_frame_bytes_max;
        size += cluster_segment_bytes_max)
     BOOST_REQUIRE(
-      l.home.receive(segment(sequence++, bytes(cluster_segment_bytes_max), false), begin));
+      l.home.receive(segment(sequence++, bytes(cluster_segment_bytes_max), false), stream_begin));
   says(l.refused(segment(sequence, {1})), errc::invalid_value, "a frame of more than");
-  BOOST_TEST(l.home.receive(segment(sequence, {}), begin).value()->data.size()
+  BOOST_TEST(l.home.receive(segment(sequence, {}), stream_begin).value()->data.size()
              == most::cluster_frame_bytes_max);
 }
 
 // ---- what does not belong -----------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(what_does_not_belong_is_refused_by_name_and_changes_nothing) {
-  listener l;
-  l.home.receive(segment(1, {1}, false), begin).value();
+  frame_listener l;
+  l.home.receive(segment(1, {1}, false), stream_begin).value();
   auto other = segment(2, {9});
   other.stream = 78;
   says(l.refused(other), errc::protocol_mismatch, "of stream 78");
@@ -284,40 +284,40 @@ BOOST_AUTO_TEST_CASE(what_does_not_belong_is_refused_by_name_and_changes_nothing
   auto behind = segment(2, {9});
   behind.expected = {0, 1};
   says(l.refused(behind), errc::protocol_mismatch, "the peer expects segment 0");
-  auto frame = l.home.receive(segment(2, {2}), begin).value();
+  auto frame = l.home.receive(segment(2, {2}), stream_begin).value();
   BOOST_REQUIRE(frame);
   BOOST_TEST((frame->data == bytes{1, 2}));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_seen_is_dropped) {
-  listener l;
-  BOOST_TEST(l.home.receive(segment(1, {1}), begin).value().has_value());
-  BOOST_TEST(!l.home.receive(segment(1, {1}), begin).value().has_value());
-  BOOST_TEST(l.home.receive(segment(2, {2}), begin).value().has_value());
+  frame_listener l;
+  BOOST_TEST(l.home.receive(segment(1, {1}), stream_begin).value().has_value());
+  BOOST_TEST(!l.home.receive(segment(1, {1}), stream_begin).value().has_value());
+  BOOST_TEST(l.home.receive(segment(2, {2}), stream_begin).value().has_value());
 }
 
 BOOST_AUTO_TEST_CASE(what_comes_over_an_older_link_is_dropped) {
-  listener l;
-  l.home.receive(packet_of(packet_kind::resume, 3), begin).value();
+  frame_listener l;
+  l.home.receive(packet_of(packet_kind::resume, 3), stream_begin).value();
   BOOST_TEST(l.home.link() == 3u);
-  BOOST_TEST(!l.home.receive(segment(1, {1}), begin).value().has_value());
+  BOOST_TEST(!l.home.receive(segment(1, {1}), stream_begin).value().has_value());
   auto now = segment(1, {1});
   now.link = 3;
-  BOOST_TEST(l.home.receive(now, begin).value().has_value());
-  BOOST_TEST(!l.home.receive(packet_of(packet_kind::resume, 2), begin).value().has_value());
+  BOOST_TEST(l.home.receive(now, stream_begin).value().has_value());
+  BOOST_TEST(!l.home.receive(packet_of(packet_kind::resume, 2), stream_begin).value().has_value());
   BOOST_TEST(l.home.link() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(the_dialer_takes_nothing_before_the_resume_of_its_link) {
   stream worker{stream::side::dialer, number};
-  BOOST_TEST(!worker.receive(packet_of(packet_kind::resume, 0), begin).value());
-  says(worker.receive(packet_of(packet_kind::resume, 1), begin).error(), errc::protocol_mismatch,
-       "has not begun");
+  BOOST_TEST(!worker.receive(packet_of(packet_kind::resume, 0), stream_begin).value());
+  says(worker.receive(packet_of(packet_kind::resume, 1), stream_begin).error(),
+       errc::protocol_mismatch, "has not begun");
   worker.link_up();
-  says(worker.receive(segment(1, {1}), begin).error(), errc::protocol_mismatch,
+  says(worker.receive(segment(1, {1}), stream_begin).error(), errc::protocol_mismatch,
        "before the resume");
   worker.link_down();
-  BOOST_TEST(!worker.receive(packet_of(packet_kind::resume), begin).value());
+  BOOST_TEST(!worker.receive(packet_of(packet_kind::resume), stream_begin).value());
   BOOST_TEST(!worker.is_open());
 }
 
@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(what_was_lost_with_a_link_is_sent_again_and_what_arrived_is
   BOOST_REQUIRE(ends.worker.send(lane::bulk, {3}));
   auto all = packets_of(ends.worker);
   BOOST_REQUIRE_EQUAL(all.size(), 3u);
-  ends.home.receive(all[0], begin).value();
+  ends.home.receive(all[0], stream_begin).value();
   ends.worker.link_down();
   ends.home.link_down();
   BOOST_TEST(packets_of(ends.worker).empty());
@@ -338,9 +338,9 @@ BOOST_AUTO_TEST_CASE(what_was_lost_with_a_link_is_sent_again_and_what_arrived_is
   auto again = packets_of(ends.worker);
   BOOST_REQUIRE_EQUAL(again.size(), 2u);
   BOOST_TEST(again[0].sequence == 2u);
-  BOOST_TEST(ends.home.receive(again[0], begin).value()->data.size()
+  BOOST_TEST(ends.home.receive(again[0], stream_begin).value()->data.size()
              == 2 * cluster_segment_bytes_max);
-  BOOST_TEST((ends.home.receive(again[1], begin).value()->data == bytes{3}));
+  BOOST_TEST((ends.home.receive(again[1], stream_begin).value()->data == bytes{3}));
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_that_forgot_what_it_acknowledged_is_refused) {
@@ -354,9 +354,9 @@ BOOST_AUTO_TEST_CASE(a_peer_that_forgot_what_it_acknowledged_is_refused) {
   ends.worker.link_down();
   ends.worker.link_up();
   auto resume = packets_of(ends.worker);
-  restarted.receive(resume[0], begin).value();
+  restarted.receive(resume[0], stream_begin).value();
   auto answer = packets_of(restarted);
-  says(ends.worker.receive(answer[0], begin).error(), errc::protocol_mismatch,
+  says(ends.worker.receive(answer[0], stream_begin).error(), errc::protocol_mismatch,
        "expects segment 1 of lane 1; it has had all below 2");
 }
 
@@ -439,7 +439,7 @@ private:
   stream& end(std::size_t of) { return of == 0 ? ends_.worker : ends_.home; }
 
   bool take(std::size_t from, packet p) {
-    auto taken = end(1 - from).receive(std::move(p), begin);
+    auto taken = end(1 - from).receive(std::move(p), stream_begin);
     if (taken && *taken)
       got[from][static_cast<std::size_t>((*taken)->on)].push_back(std::move((*taken)->data));
     return taken.has_value();
@@ -513,9 +513,10 @@ crossing cross(line along, std::size_t bulk_bytes) {
   BOOST_REQUIRE(ends.worker.send(lane::bulk, bytes(bulk_bytes)));
   std::deque<stream::time_point> beats;
   crossing out;
-  for (auto now = begin; out.bulk == milliseconds{0} && now < begin + std::chrono::minutes{5};
+  for (auto now = stream_begin;
+       out.bulk == milliseconds{0} && now < stream_begin + std::chrono::minutes{5};
        now += milliseconds{1}) {
-    if ((now - begin) % milliseconds{500} == milliseconds{0}) {
+    if ((now - stream_begin) % milliseconds{500} == milliseconds{0}) {
       BOOST_REQUIRE(ends.worker.send(lane::control, bytes(20)));
       beats.push_back(now);
     }
@@ -524,7 +525,8 @@ crossing cross(line along, std::size_t bulk_bytes) {
     back.deliver(now);
     for (const auto& frame : there.deliver(now)) {
       auto is_bulk = frame.on == lane::bulk;
-      auto took = std::chrono::duration_cast<milliseconds>(now - (is_bulk ? begin : beats.front()));
+      auto took =
+        std::chrono::duration_cast<milliseconds>(now - (is_bulk ? stream_begin : beats.front()));
       if (is_bulk) {
         out.bulk = took;
         continue;
@@ -555,7 +557,7 @@ BOOST_AUTO_TEST_CASE(the_window_shrinks_when_the_line_gets_slower) {
   pair ends;
   ends.connect();
   BOOST_REQUIRE(ends.worker.send(lane::bulk, bytes(60'000'000)));
-  auto now = begin;
+  auto now = stream_begin;
   auto round = [&](milliseconds trip) {
     std::size_t sent = 0;
     for (auto& p : packets_of(ends.worker, now)) {

@@ -197,9 +197,12 @@ BOOST_AUTO_TEST_CASE(bad_options_are_refused_with_what_is_wrong) {
   BOOST_TEST(refusal({.workers = {"h:1"}}).find("TLS") != std::string::npos);
   BOOST_TEST(refusal({.workers_file = "/no/such/file", .plain = true}).find("/no/such/file")
              != std::string::npos);
+  BOOST_TEST(refusal({.workers = {"other-host:1"}, .plain = true}).find("TLS")
+             != std::string::npos);
   BOOST_TEST(refusal({.listen = "0.0.0.0:0", .plain = true}).find("TLS") != std::string::npos);
   BOOST_TEST(refusal({.plain = true, .heartbeat = 1ms}).find("heartbeat") != std::string::npos);
   BOOST_CHECK_THROW((worker{{.plain = true}, {}}), error);
+  BOOST_CHECK_THROW((worker{{.join = {"10.0.0.7:1"}, .plain = true}, {outer_graph()}}), error);
   BOOST_CHECK_THROW((worker{{.labels = {""}, .plain = true}, {outer_graph()}}), error);
 }
 

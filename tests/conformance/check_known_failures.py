@@ -2,8 +2,7 @@
 on it passes.
 
     check_known_failures.py CONFORMANCE CASES LIST             runs all cases
-    check_known_failures.py CONFORMANCE CASES LIST --required  runs those that must pass, whatever
-                                                               the list says: all but agents
+    check_known_failures.py CONFORMANCE CASES LIST --required  runs all, whatever the list says
     check_known_failures.py CONFORMANCE CASES LIST --shuffled  runs all cases with tasks that end out
                                                                of order, drawn from TROUPE_TEST_SEED;
                                                                those on the list may fail
@@ -11,7 +10,6 @@ on it passes.
                                                                a worker
     check_known_failures.py CONFORMANCE CASES LIST --write     writes the list anew
 """
-import json
 import os
 import pathlib
 import subprocess
@@ -20,17 +18,6 @@ import threading
 
 SILENCE_S_MAX = 300  # a program that prints nothing for so long hangs
 SEED = os.environ.get("TROUPE_TEST_SEED", "1")
-
-
-def needs_agents(case):
-    """Whether the case uses what is built on top of the engine: agents and tool nodes."""
-    nodes = [n for g in case["graphs"].values() for n in dict(g.get("nodes", {})).values()]
-    return ("$tools_condition" in json.dumps(case["graphs"]) or any("tools" in n for n in nodes)
-            or any("agent" in g for g in case["graphs"].values()))
-
-
-def is_required(path):
-    return not needs_agents(json.loads(path.read_text()))
 
 
 def verdicts(command, paths):
@@ -77,8 +64,6 @@ def complaints(failed, listed, names):
 def main(program, cases, list_path, mode=""):
     required, shuffled = mode == "--required", mode == "--shuffled"
     paths = sorted(pathlib.Path(cases).glob("*/*.json"))
-    if required:
-        paths = [p for p in paths if is_required(p)]
     flags = ["--shuffle", SEED] if shuffled else ["--placed"] if mode == "--placed" else []
     said = reports([program, *flags], paths)
     failed = {name: line for name, line in said.items() if line.startswith("FAIL ")}

@@ -2,6 +2,8 @@
 #include "tests/conformance/expr.hpp"
 #include "tests/conformance/model_book.hpp"
 
+#include <troupe/tool_node.hpp>
+
 namespace troupe::conformance {
 namespace {
 
@@ -99,6 +101,10 @@ const operation_table& task_operations() {
     {"$result", result_of},
     {"$error", failure_part},
     {"$model", ask_model},
+    {"$tools_condition",
+     [](const script_json& key, scope& s) -> term {
+       return value(tools_condition{text(key, s)}(input_of(s)));
+     }},
 
     {"$send", make_send},
     {"$command", make_command},

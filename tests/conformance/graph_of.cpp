@@ -1,5 +1,6 @@
 #include "tests/conformance/graph_of.hpp"
 
+#include "tests/conformance/agent_of.hpp"
 #include "tests/conformance/channel_of.hpp"
 #include "tests/conformance/expr.hpp"
 #include "tests/conformance/node_of.hpp"
@@ -20,8 +21,6 @@ public:
       graph_{all_channels()} {}
 
   compiled_graph build() {
-    if (declared_.contains("agent"))
-      world_.refuse("agent");
     add_schemas();
     add_nodes();
     add_edges();
@@ -89,7 +88,7 @@ private:
     for (const auto& sequence : member("sequences"))
       for (const auto& node : sequence)
         for (const auto& known : nodes)
-          if (known.first == node)
+          if (known.first == node.get_ref<const std::string&>())
             sequences.push_back(known);
     std::erase_if(nodes, [&](const auto& node) {
       return std::find(sequences.begin(), sequences.end(), node) != sequences.end();
@@ -190,7 +189,8 @@ services services_of(const std::string& name, const script_json& declared) {
 }
 
 compiled_graph graph_of(const std::string& name, const script_json& declared, world& w) {
-  return construction{name, declared, w}.build();
+  return declared.contains("agent") ? agent_of(name, declared, w)
+                                    : construction{name, declared, w}.build();
 }
 
 std::vector<std::string> node_names(const script_json& declared) {

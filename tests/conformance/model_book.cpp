@@ -91,19 +91,29 @@ term model_book::answer(const std::string& name, const value& messages, scope& s
   if (model == declared_.end())
     throw error{errc::missing_key, "ask a case's model: there is none of this name: " + name};
   note_use("$model " + name, s);
-  const auto& answers = model->is_array() ? *model : model->at("answers");
   state_view input{messages};
   scope inner{s.shared, &input, s.task};
-  auto said = evaluate(next(name, answers), inner);
+  auto said = say(name, *model, inner);
   if (!said.as_message())
     return said;
-  auto answer = with_id(*said.as_message());
-  if (model->is_object() && model->value("stream", false))
+  const auto& answer = *said.as_message();
+  if (streams(*model))
     for (const auto& part : parts_of(answer))
       task_of(s).stream_message(part);
   else
-    task_of(s).stream_message(term{answer}.to_value());
-  return answer;
+    task_of(s).stream_message(said.to_value());
+  return said;
+}
+
+term model_book::say(const std::string& key, const script_json& model, scope& s) {
+  auto said = evaluate(next(key, model.is_array() ? model : model.at("answers")), s);
+  if (!said.as_message())
+    return said;
+  return with_id(*said.as_message());
+}
+
+bool streams(const script_json& model) {
+  return model.is_object() && model.value("stream", false);
 }
 
 } // namespace troupe::conformance

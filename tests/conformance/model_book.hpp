@@ -21,6 +21,10 @@ public:
   ///         there.
   term answer(const std::string& name, const value& messages, scope& s);
 
+  /// The next answer of a MODEL that has no name, known by `key`, to the scope's input; a message
+  /// has an id. Errors: as answer().
+  term say(const std::string& key, const script_json& model, scope& s);
+
 private:
   const script_json& next(const std::string& name, const script_json& answers);
 
@@ -28,6 +32,9 @@ private:
   std::mutex mutex_;
   std::map<std::string, std::size_t> given_;
 };
+
+/// Whether a MODEL gives its answers in parts.
+bool streams(const script_json& model);
 
 /// The parts in which a model that streams gives an answer.
 /// Order:  the words of the content, then a part for each tool call.

@@ -3,6 +3,7 @@
 #include "tests/conformance/body.hpp"
 #include "tests/conformance/graph_book.hpp"
 #include "tests/conformance/policy_of.hpp"
+#include "tests/conformance/tool_of.hpp"
 
 #include <exception>
 #include <optional>
@@ -92,6 +93,38 @@ node_options options_of(const script_json& spec, std::optional<schema> input, wo
   return out;
 }
 
+// What a tool node gave back, late.
+coro<node_output> run_tools_late(const tool_node& tools, world& w, state_view input,
+                                 context& task) {
+  std::exception_ptr failure;
+  node_output output;
+  try {
+    auto run = tools(input, task);
+    output = co_await run;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  auto pause = task.sleep_for(w.shuffle->delay(task.node()));
+  co_await pause;
+  if (failure)
+    std::rethrow_exception(failure);
+  co_return output;
+}
+
+void add_tools(state_graph<>& graph, const std::string& name, const script_json& spec,
+               node_options options, world& w) {
+  tool_node tools{tools_of(spec.at("tools"), w), tool_options_of(spec)};
+  if (!w.shuffle)
+    return graph.add_node(name, std::move(tools), std::move(options));
+  options.graph_state = true;
+  graph.add_node(
+    name,
+    [&w, tools](const state_view& input, context& task) {
+      return run_tools_late(tools, w, input, task);
+    },
+    std::move(options));
+}
+
 void add_scripted(state_graph<>& graph, const std::string& name, const script_json& statements,
                   node_options options, world& w) {
   auto* run = !w.shuffle ? run_node : run_blocking_node_late;
@@ -115,14 +148,14 @@ void add_scripted(state_graph<>& graph, const std::string& name, const script_js
 
 void add_node(state_graph<>& graph, const std::string& name, const script_json& spec,
               std::optional<schema> input, world& w) {
-  if (spec.contains("tools"))
-    w.refuse("tools");
   auto options = options_of(spec, std::move(input), w);
   auto inner = spec.find("graph");
   if (w.placed && inner != spec.end())
     options.placement = on_worker{};
   if (inner != spec.end())
     graph.add_node(name, w.graphs->graph(inner->get<std::string>()), std::move(options));
+  else if (spec.contains("tools"))
+    add_tools(graph, name, spec, std::move(options), w);
   else
     add_scripted(graph, name, spec.at("run"), std::move(options), w);
 }

@@ -135,7 +135,7 @@ int race(const std::string& data, int runs, const std::string& who) {
 // ---- slow ---------------------------------------------------------------------------------------
 
 std::size_t resident_kib() {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef TROUPE_SANITIZE
   return 0; // memory that was freed counts for long
 #endif
   std::ifstream statm{"/proc/self/statm"};
@@ -176,7 +176,7 @@ int slow(int steps) {
 }
 
 int name_build() {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef TROUPE_SANITIZE
   std::cout << "sanitized\n";
 #endif
   return 0;

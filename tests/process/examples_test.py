@@ -42,6 +42,10 @@ class ExamplesTest(unittest.TestCase):
         self.assertEqual(self.lines("hello"), ["3"])
         self.assertEqual(self.lines("hello"), ["4"])
 
+    def test_agent(self):
+        self.assertEqual(self.lines("agent"), ["Book an umbrella? yes",
+                                               "It rains in Oslo, and an umbrella is yours."])
+
     def test_embed(self):
         self.assertEqual(self.lines("embed"),
                          ["Actors pass messages: 3 words: brief",

@@ -2,15 +2,23 @@
 
 Arguments: the folder of the programs, and the source folder.
 """
+import fcntl
+import os
 import pathlib
+import pty
 import re
+import select
 import shutil
 import signal
+import socket
+import struct
+import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 
-from programs import Program, json_lines, programs_folder, run
+from programs import DEADLINE_S, Lines, Program, json_lines, programs_folder, run
 
 DONE, FAILED, USAGE = 0, 1, 2
 BIN = programs_folder(sys.argv[1])
@@ -60,8 +68,73 @@ class WorkerTest(unittest.TestCase):
         status = json_lines(done.stdout)[0]["status"]
         self.assertEqual([status[k] for k in ["kind", "name", "labels", "capacity", "running"]],
                          ["worker", "one", ["gpu"], 3, 0])
+        self.assertEqual(status["homes"], [])  # who asks is none
         table = run([TROUPE, "cluster", "status", "--plain", at]).stdout.splitlines()
-        self.assertRegex(table[1], rf"^{at} +one +gpu +0/3 ")
+        self.assertRegex(table[0], "^ADDRESS +WORKER +STATE +LABELS +USED +LEASE AGE MS +TASKS")
+        self.assertRegex(table[1], rf"^{at} +one +up +gpu +0/3 +- +0 +- +- +0$")
+
+    def test_one_that_does_not_answer_does_not_hide_the_others(self):
+        _, at = self.worker("--name", "one")
+        with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and says nothing
+            mute = f"127.0.0.1:{silent.getsockname()[1]}"
+            done = run([TROUPE, "cluster", "status", "--plain", mute, at])
+        self.assertEqual(done.returncode, FAILED, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertRegex(lines[1], f"^{mute} +- +no answer")
+        self.assertRegex(lines[2], f"^{at} +one +up")
+
+    def test_a_watch_prints_an_object_a_second_over_one_link_until_it_is_told_to_stop(self):
+        _, at = self.worker("--name", "one")
+        program = Program([TROUPE, "cluster", "status", "--plain", "--watch", "--json", at])
+        self.addCleanup(program.__exit__)
+        self.assertTrue(program.wait_until(lambda: len(program.out.lines) >= 3))
+        for line in json_lines("\n".join(program.out.lines)):
+            peer, = line["peers"]
+            self.assertEqual((line["type"], peer["address"], peer["status"]["name"]),
+                             ("peers", at, "one"))
+        program.signal(signal.SIGINT)
+        self.assertEqual(program.end(), DONE)
+        self.assertEqual(program.err.lines, [])
+
+    def test_a_watch_of_a_terminal_draws_over_what_it_drew(self):
+        _, at = self.worker("--name", "one")
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 50, 0, 0))
+        with subprocess.Popen([TROUPE, "cluster", "status", "--plain", "--watch", at],
+                              stdout=theirs) as program:
+            os.close(theirs)
+            screen = Lines(ours)
+            while len(screen.lines) < 4:
+                self.assertTrue(select.select([ours], [], [], DEADLINE_S)[0])
+                screen.read()
+            program.send_signal(signal.SIGINT)
+            self.assertEqual(program.wait(DEADLINE_S), DONE)
+        os.close(ours)
+        head, one, again, *_ = [line.rstrip("\r") for line in screen.lines]
+        self.assertRegex(head, r"^\rADDRESS +WORKER")
+        self.assertRegex(one, rf"^\r{at} +one +up")
+        self.assertTrue(again.startswith("\x1b[J\x1b[2A\rADDRESS"), again)  # over the first
+        for line in [head, one]:
+            self.assertLessEqual(len(line.replace("\r", "").replace("\x1b[K", "")), 50)
+
+    def test_a_name_is_looked_up(self):
+        _, at = self.worker("--name", "one")
+        name = at.replace("127.0.0.1", "localhost")
+        done = run(self.home("--plain", "--worker", name))
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        self.assertEqual(self.words(done.stdout), FILES * (FILES + 1) // 2)
+        self.assertIn("`localhost` is 127.0.0.1", done.stderr)
+
+    def test_a_worker_may_join_a_home_that_listens(self):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        worker = Program([TROUPE, "worker", WORD_COUNT, "--plain", "--json", "--name", "joins",
+                          "--listen", "", "--join", f"localhost:{port}"])
+        self.addCleanup(worker.__exit__)
+        done = run(self.home("--plain", "--listen", f"127.0.0.1:{port}"))
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        self.assertEqual(self.words(done.stdout), FILES * (FILES + 1) // 2)
+        self.assertIn("joins: capacity", done.stderr)
 
     def test_a_drained_worker_ends(self):
         program, at = self.worker("--name", "one")

@@ -1,88 +1,100 @@
 // troupe cluster status, drain: how the processes of a cluster are.
+#include "cluster/peer_watch.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/exit_codes.hpp"
 #include "tools/troupe/json_lines.hpp"
 #include "tools/troupe/peer_flags.hpp"
+#include "tools/troupe/status_table.hpp"
+#include "tools/troupe/stop_signals.hpp"
+#include "tools/troupe/terminal.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
+#include <algorithm>
+#include <condition_variable>
 #include <iostream>
-#include <thread>
+#include <mutex>
 
 namespace troupe::cli {
 
 namespace {
 
-std::string text(const value& v) {
-  return v.is_string() ? std::string{v.as_string()} : to_json(v);
-}
+using cluster::peer_answer;
+using cluster::peer_watch;
 
-std::string joined(const value& list) {
-  std::string out;
-  for (const auto& item : list.items())
-    out += (out.empty() ? "" : ",") + text(item);
-  return out.empty() ? "-" : out;
-}
+constexpr std::chrono::milliseconds watch_interval{1000};
+constexpr std::chrono::milliseconds watch_patience{900}; // what is late is shown the next time
 
-std::string milliseconds(const value& v) {
-  char out[32];
-  std::snprintf(out, sizeof out, "%.2f", v.is_number() ? v.as_double() : 0.0);
+std::string peer_members(const peer_answer& peer) {
+  auto out = "\"address\":" + to_json(value(peer.at))
+             + ",\"status\":" + (peer.status ? to_json(*peer.status) : "null");
+  if (!peer.status)
+    out += ",\"error\":" + to_json(value(peer.status.error().message()));
   return out;
 }
 
-void print_row(const std::array<std::string, 8>& cells) {
-  constexpr std::array widths{22, 18, 14, 9, 9, 10, 10, 0};
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    line += cells[i];
-    if (auto width = static_cast<std::size_t>(widths[i]); i + 1 < cells.size())
-      line.append(cells[i].size() < width ? width - cells[i].size() : 1, ' ');
-  }
-  std::cout << line << '\n';
-}
-
-void print_worker(const std::string& at, const value& w) {
-  const auto& homes = w["homes"];
-  print_row({at, text(w["name"]), joined(w["labels"]),
-             text(w["running"]) + "/" + text(w["capacity"]), std::to_string(homes.size()),
-             homes.empty() ? "-" : milliseconds(homes[0]["lease_left_ms"]),
-             milliseconds(w["tasks"]["p50_ms"]), w["draining"].as_bool() ? "draining" : "up"});
-}
-
-void print_home(const std::string& at, const value& home) {
-  for (const auto& w : home["workers"].items())
-    print_row({at, text(w["name"]), joined(w["labels"]),
-               text(w["running"]) + "/" + text(w["capacity"]), "1",
-               milliseconds(w["lease_left_ms"]), milliseconds(w["round_trip"]["smoothed_ms"]),
-               w["draining"].as_bool()    ? "draining"
-               : w["reachable"].as_bool() ? "up"
-                                          : "unreachable"});
+std::string peers_line(const std::vector<peer_answer>& peers) {
+  std::string list;
+  for (const auto& peer : peers)
+    list += (list.empty() ? "{" : ",{") + peer_members(peer) + "}";
+  return json_line("peers", {{"peers", "[" + list + "]"}});
 }
 
 // One that does not answer is shown as such, and makes the command fail.
-int show(const std::vector<std::string>& peers, const peer_access& access, bool json) {
-  int out = exit_done;
-  if (!json)
-    print_row({"ADDRESS", "NAME", "LABELS", "TASKS", "HOMES", "LEASE MS", "P50 MS", "STATE"});
-  for (const auto& at : peers) {
-    auto status = peer_status(at, access);
-    if (!status && status.error().code() != errc::worker_lost)
-      throw status.error();
-    if (!status)
-      out = exit_failed;
+int show_once(peer_watch& watch, const peer_access& access, bool json) {
+  auto peers = watch.ask(access.patience);
+  for (const auto& peer : peers)
     if (json)
-      print_line(json_line("peer", {{"address", to_json(value(at))},
-                                    {"status", status ? to_json(*status) : "null"}}));
-    else if (!status)
-      print_row({at, "-", "-", "-", "-", "-", "-", "no answer"});
-    else if ((*status)["kind"] == value("home"))
-      print_home(at, *status);
-    else
-      print_worker(at, *status);
-  }
+      print_line("{\"type\":\"peer\"," + peer_members(peer) + "}");
+  if (!json)
+    for (const auto& line : status_table(peers))
+      std::cout << line << '\n';
   std::cout << std::flush;
-  return out;
+  return std::ranges::all_of(peers, [](const auto& peer) { return bool(peer.status); })
+           ? exit_done
+           : exit_failed;
+}
+
+/// The table, over the one before. A line that wrapped would be two: none does.
+void redraw(const terminal& screen, const std::vector<std::string>& lines, std::size_t& drawn) {
+  auto rows = std::min(lines.size(), std::max<std::size_t>(screen.height(), 3) - 1);
+  std::string out = drawn > 0 ? "\33[" + std::to_string(drawn) + "A" : std::string{};
+  for (std::size_t i = 0; i < rows; ++i)
+    out += "\r" + screen.cut(lines[i]) + "\33[K\n";
+  std::cout << out << "\33[J" << std::flush; // it may have become shorter
+  drawn = rows;
+}
+
+int show_again_and_again(peer_watch& watch, stop_signals& signals, bool json) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool over = false;
+  signals.watch(
+    [&] {
+      std::lock_guard lock{mutex};
+      over = true;
+      changed.notify_all();
+    },
+    {});
+  terminal screen{STDOUT_FILENO};
+  std::size_t drawn = 0;
+  auto next = std::chrono::steady_clock::now();
+  for (std::unique_lock lock{mutex}; !over; changed.wait_until(lock, next, [&] { return over; })) {
+    lock.unlock();
+    next += watch_interval;
+    auto peers = watch.ask(watch_patience);
+    if (json)
+      print_line(peers_line(peers));
+    else if (screen.is_tty())
+      redraw(screen, status_table(peers), drawn);
+    else
+      for (const auto& line : status_table(peers))
+        std::cout << line << '\n';
+    std::cout << std::flush;
+    lock.lock();
+  }
+  signals.watch(std::nullopt);
+  return exit_done;
 }
 
 void add_status(CLI::App& cluster, chosen_command& chosen) {
@@ -90,19 +102,19 @@ void add_status(CLI::App& cluster, chosen_command& chosen) {
     "status", "Show workers, and homes that listen: labels, tasks, leases, latencies");
   auto peers = std::make_shared<std::vector<std::string>>();
   auto watch = std::make_shared<bool>(false);
-  command->add_option("ADDRESS", *peers, "HOST:PORT of each")->required();
+  command->add_option("ADDRESS", *peers, "HOST:PORT of each; a name is all its addresses")
+    ->required();
   command->add_flag("--watch", *watch, "Again each second, until Ctrl-C");
   auto flags = add_peer_flags(*command);
-  command->add_flag("--json", chosen.json, "Print one JSON object a line");
+  command->add_flag("--json", chosen.json,
+                    "Print one JSON object a peer; with --watch, one a second");
   command->callback([&chosen, peers, watch, flags] {
     chosen.run = [&chosen, peers, watch, flags] {
       peer_access access{.tls = flags->tls(), .plain = flags->plain};
-      for (;;) {
-        auto code = show(*peers, access, chosen.json);
-        if (!*watch)
-          return code;
-        std::this_thread::sleep_for(std::chrono::seconds{1});
-      }
+      if (!*watch)
+        return show_once(*peer_watch::open(*peers, access).value(), access, chosen.json);
+      stop_signals signals; // before anything that starts threads
+      return show_again_and_again(*peer_watch::open(*peers, access).value(), signals, chosen.json);
     };
   });
 }
@@ -124,7 +136,7 @@ void add_drain(CLI::App& cluster, chosen_command& chosen) {
         print_line(
           json_line("peer", {{"address", to_json(value(*at))}, {"status", to_json(status)}}));
       else
-        std::cout << text(status["name"]) << " drains; it has " << text(status["running"])
+        std::cout << status["name"].as_string() << " drains; it has " << to_json(status["running"])
                   << " tasks\n";
       return static_cast<int>(exit_done);
     };

@@ -15,11 +15,11 @@ namespace troupe::cli {
 
 namespace {
 
-struct options {
+struct diff_flags {
   std::string graph, thread, from, to, data = data_dir_default;
 };
 
-state_snapshot read(const app<>& app, const options& o, const std::string& checkpoint) {
+state_snapshot read(const app<>& app, const diff_flags& o, const std::string& checkpoint) {
   auto found = app.get_state({.thread_id = o.thread, .checkpoint_id = checkpoint});
   if (!found.created_at.empty())
     return found;
@@ -68,7 +68,7 @@ void print_text(const state_snapshot& a, const state_snapshot& b, const state_di
     std::cout << "(nothing differs)\n";
 }
 
-int show_diff(const options& o, bool json) {
+int show_diff(const diff_flags& o, bool json) {
   auto graph = find_graph(o.graph);
   expect_data_dir(o.data);
   runtime rt{{.data_dir = o.data}};
@@ -87,7 +87,7 @@ int show_diff(const options& o, bool json) {
 
 void add_diff(CLI::App& app, chosen_command& chosen) {
   auto* command = app.add_subcommand("diff", "Show what changed between two checkpoints");
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<diff_flags>();
   command->add_option("GRAPH", o->graph, "The graph the thread belongs to")->required();
   command->add_option("--thread", o->thread, "The thread")->type_name("ID")->required();
   command->add_option("--from", o->from, "The earlier checkpoint; the parent of --to when left out")

@@ -57,9 +57,10 @@ struct loop {
 
 update<loop> loop_step(const loop& s, context& ctx) {
   using namespace std::chrono;
-  auto end = steady_clock::now() + milliseconds{s.delay_ms};
+  auto end = steady_clock::now() + std::chrono::milliseconds{s.delay_ms};
   while (steady_clock::now() < end && !ctx.stop_requested())
-    std::this_thread::sleep_until(std::min(end, steady_clock::now() + milliseconds{5}));
+    std::this_thread::sleep_until(
+      std::min(end, steady_clock::now() + std::chrono::milliseconds{5}));
   return set(&loop::count, 1);
 }
 

@@ -54,7 +54,7 @@ value typed_value(std::string_view type, std::string_view data) {
 }
 
 // A number, or 32 digits, a dot and a random number: the same for all channels of a step.
-version version_of(const value& v) {
+version stored_version(const value& v) {
   if (v.is_int() && v.as_int() >= 0)
     return {static_cast<std::uint64_t>(v.as_int()), 0};
   auto text = v.is_string() ? v.as_string() : std::string_view{};
@@ -71,10 +71,10 @@ version version_of(const value& v) {
   return out;
 }
 
-named<version> versions_of(const value& v) {
+named<version> stored_versions(const value& v) {
   named<version> out;
   for (const auto& e : v.entries())
-    out.emplace_back(e.key(), version_of(e.val));
+    out.emplace_back(e.key(), stored_version(e.val));
   return out;
 }
 
@@ -92,13 +92,13 @@ checkpoint checkpoint_of(const value& from) {
     refuse("it has layout " + std::to_string(out.v) + ", only 4 can be read");
   out.id = member(from, "id", &value::is_string).as_string();
   out.ts = member(from, "ts", &value::is_string).as_string();
-  out.channel_versions = versions_of(member(from, "channel_versions", &value::is_map));
+  out.channel_versions = stored_versions(member(from, "channel_versions", &value::is_map));
   for (const auto& e : member(from, "channel_values", &value::is_map).entries())
     out.channel_values.emplace_back(e.key(), e.val);
   for (const auto& e : member(from, "versions_seen", &value::is_map).entries()) {
     if (!e.val.is_map())
       refuse("the versions that a node has seen are no map");
-    out.versions_seen.emplace_back(e.key(), versions_of(e.val));
+    out.versions_seen.emplace_back(e.key(), stored_versions(e.val));
   }
   out.updated_channels = from["updated_channels"].as<std::optional<std::vector<std::string>>>();
   return out;

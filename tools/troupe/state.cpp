@@ -12,7 +12,7 @@ namespace troupe::cli {
 
 namespace {
 
-struct options {
+struct state_flags {
   std::string graph, thread, checkpoint, data = data_dir_default;
   std::size_t limit = 0;
 };
@@ -62,14 +62,14 @@ void print_snapshot(const state_snapshot& s) {
 }
 
 // Lends an app, which must not outlive its runtime.
-template <class Read> int with_app(const options& o, Read read) {
+template <class Read> int with_app(const state_flags& o, Read read) {
   auto graph = find_graph(o.graph);
   expect_data_dir(o.data);
   runtime rt{{.data_dir = o.data}};
   return read(rt.load(graph));
 }
 
-int show_state(const options& o, bool json) {
+int show_state(const state_flags& o, bool json) {
   return with_app(o, [&](const app<>& app) {
     auto now = app.get_state({.thread_id = o.thread, .checkpoint_id = o.checkpoint});
     if (now.config.checkpoint_id.empty() || now.created_at.empty())
@@ -82,7 +82,7 @@ int show_state(const options& o, bool json) {
   });
 }
 
-int show_history(const options& o, bool json) {
+int show_history(const state_flags& o, bool json) {
   return with_app(o, [&](const app<>& app) {
     history_options how;
     if (o.limit > 0)
@@ -100,8 +100,8 @@ int show_history(const options& o, bool json) {
   });
 }
 
-std::shared_ptr<options> add_options(CLI::App& command, chosen_command& chosen) {
-  auto o = std::make_shared<options>();
+std::shared_ptr<state_flags> add_options(CLI::App& command, chosen_command& chosen) {
+  auto o = std::make_shared<state_flags>();
   command.add_option("GRAPH", o->graph, "The graph the thread belongs to")->required();
   command.add_option("--thread", o->thread, "The thread")->type_name("ID")->required();
   command.add_option("--data", o->data, "Where threads are kept")

@@ -46,7 +46,7 @@ public:
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
 
-  /// What the first signal from now on does, and says; empty: it ends the process.
+  /// What the first signal from now on does, and says, if anything; no `stop`: it ends the process.
   void watch(std::function<void()> stop, std::string says) {
     std::lock_guard guard{mutex_};
     stop_ = std::move(stop);
@@ -74,7 +74,8 @@ private:
     if (!stop_)
       _exit(exit_stopped);
     std::exchange(stop_, nullptr)();
-    std::cerr << '\n' << says_ << "; once more stops at once\n" << std::flush;
+    if (!says_.empty())
+      std::cerr << '\n' << says_ << "; once more stops at once\n" << std::flush;
   }
 
   sigset_t signals_{};

@@ -37,6 +37,12 @@ public:
     return is_tty_ && ioctl(fd_, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
   }
 
+  /// Units:  lines; 0 when it is no terminal.
+  std::size_t height() const noexcept {
+    winsize size{};
+    return is_tty_ && ioctl(fd_, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+  }
+
   std::string paint(style how, std::string_view text) const {
     static constexpr const char* codes[] = {"",        "\33[1m",  "\33[2m",
                                             "\33[31m", "\33[32m", "\33[33m"};
@@ -55,6 +61,17 @@ public:
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
       --end; // not within a character
     return std::string{text.substr(0, end)} + "…";
+  }
+
+  /// `line`, as much of it as fits into one line.
+  std::string cut(std::string_view line) const {
+    auto columns = width();
+    if (columns == 0 || line.size() < columns)
+      return std::string{line};
+    auto end = columns - 1;
+    while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80)
+      --end; // not within a character
+    return std::string{line.substr(0, end)};
   }
 
 private:

@@ -16,12 +16,12 @@ namespace troupe::cli {
 
 namespace {
 
-struct options {
+struct worker_flags {
   std::vector<std::string> graphs;
   worker_options worker;
 };
 
-int run_worker(options& o, const peer_flags& peers, bool json) {
+int run_worker(worker_flags& o, const peer_flags& peers, bool json) {
   stop_signals signals; // before anything that starts threads
   o.worker.tls = peers.tls();
   o.worker.plain = peers.plain;
@@ -44,7 +44,7 @@ int run_worker(options& o, const peer_flags& peers, bool json) {
 void add_worker(CLI::App& app, chosen_command& chosen) {
   auto* command = app.add_subcommand(
     "worker", "Run nodes and subgraphs for other processes, until SIGTERM or `cluster drain`");
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<worker_flags>();
   auto& w = o->worker;
   command->add_option("GRAPH", o->graphs, "Built-in graphs, or path/to/lib.so:name")->required();
   command->add_option("--listen", w.listen, "Where homes link to it; port 0: any")

@@ -197,7 +197,7 @@ void sim_home::end_link(link_number link) {
     w.down->push([this, &w] { // the other side notices
       auto& to = *in_.workers[w.worker];
       if (to.on.life() == w.worker_life && w.worker_open)
-        to.on.soon([this, &to, &w] {
+        to.on.soon([&to, &w] {
           to.machine->link_broken(w.number);
           w.broken = true;
           to.look_for(w.home);

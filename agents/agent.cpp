@@ -1,0 +1,332 @@
+// An agent with middleware, as a graph.
+//
+// Invariants:
+//  - a hook that may jump has no edge of its own: where it goes is said by its command. Only what
+//    ends a round has a route, which reads `jump_to`; nobody else writes that channel.
+#include <troupe/agent.hpp>
+
+#include "agents/agent_model.hpp"
+#include "agents/failure.hpp"
+#include "agents/history.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace troupe {
+namespace {
+
+constexpr const char* jump_to = "jump_to";
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// Where a round begins and ends, and what stands behind the agent.
+struct places {
+  std::string round; // the first before_model, or the model
+  std::string exit;  // the first after_agent to run, or END
+
+  std::string target(std::string_view jump) const {
+    return jump == "model" ? round : jump == "tools" ? "tools" : exit;
+  }
+};
+
+// ---- hooks ----------------------------------------------------------------------------------
+
+// Takes `jump_to` out of what a hook returned.
+std::optional<std::string> take_jump(node_output& out, const std::string& node,
+                                     const std::vector<std::string>& allowed) {
+  std::optional<std::string> jump;
+  for (auto& part : out.parts) {
+    auto* update = std::get_if<state_update>(&part);
+    auto* c = std::get_if<command>(&part);
+    if (c && c->update)
+      update = &*c->update;
+    if (!update)
+      continue;
+    std::vector<state_update::entry> kept;
+    for (const auto& [channel, v] : update->entries())
+      if (channel != jump_to)
+        kept.emplace_back(channel, v);
+      else if (v.is_string())
+        jump = v.as<std::string>();
+    *update = state_update{std::move(kept)};
+  }
+  if (jump && !contains(allowed, *jump))
+    throw value_error("hook `" + node + "`: it jumps to `" + *jump
+                      + "`, which is not among the jumps it may take");
+  return jump;
+}
+
+// What becomes of a jump: a command, or a write that the route behind the node reads.
+struct hook_ending {
+  std::string node;
+  std::vector<std::string> jumps;
+  std::optional<std::string> next; // nullopt: a route leads on
+  places where;
+
+  node_output finish(node_output out) const {
+    auto jump = take_jump(out, node, jumps);
+    if (!next) {
+      if (jump)
+        out.parts.emplace_back(state_update{}.set(jump_to, *jump));
+      return out;
+    }
+    if (!jumps.empty())
+      out.parts.emplace_back(command{.update = std::nullopt,
+                                     .goto_ = jump ? where.target(*jump) : *next,
+                                     .resume = std::nullopt,
+                                     .graph = {}});
+    return out;
+  }
+};
+
+coro<node_output> run_hook(const node_body& body, const hook_ending& ending,
+                           const state_view& state, context& ctx) {
+  auto run = body.coroutine(state, ctx);
+  auto out = co_await run;
+  auto finished = ending.finish(std::move(out));
+  co_return finished;
+}
+
+node_body wrapped(node_body body, hook_ending ending) {
+  node_body out;
+  if (body.coroutine)
+    out.coroutine = [body = std::move(body), ending = std::move(ending)](const state_view& state,
+                                                                         context& ctx) {
+      return run_hook(body, ending, state, ctx);
+    };
+  else
+    out.plain = [body = std::move(body), ending = std::move(ending)](const state_view& state,
+                                                                     context& ctx) {
+      return ending.finish(body.plain(state, ctx));
+    };
+  return out;
+}
+
+// ---- wrappers -------------------------------------------------------------------------------
+
+tool_wrapper all_tool_wrappers(const std::vector<middleware>& all) {
+  tool_wrapper out;
+  for (auto at = all.rbegin(); at != all.rend(); ++at) {
+    if (!at->wrap_tool_call)
+      continue;
+    if (!out) {
+      out = at->wrap_tool_call;
+      continue;
+    }
+    out = [outer = at->wrap_tool_call, inner = std::move(out)](tool_call_request request,
+                                                               tool_executor run) {
+      tool_executor next = [&inner, run = std::move(run)](tool_call_request r) {
+        return inner(std::move(r), run);
+      };
+      return outer(std::move(request), std::move(next));
+    };
+  }
+  return out;
+}
+
+// ---- the graph ------------------------------------------------------------------------------
+
+error refused(const char* of_class, std::string text) {
+  return {errc::invalid_graph, std::move(text), of_class};
+}
+
+void add_channels(schema& to, const schema& from) {
+  for (const auto& [name, spec] : from.channels) {
+    auto known = std::ranges::find(to.channels, name, [](const auto& c) { return c.first; });
+    if (known == to.channels.end())
+      to.channels.emplace_back(name, spec);
+    else
+      known->second = spec;
+  }
+}
+
+struct hook_node {
+  std::string name;
+  const agent_hook* hook;
+};
+
+class construction {
+public:
+  explicit construction(agent_options options) : options_{std::move(options)} { check(); }
+
+  compiled_graph build() {
+    collect();
+    schema state{{"messages", add_messages}};
+    if (!options_.response_format.is_null())
+      state.channels.emplace_back("structured_response", last_value);
+    for (const auto& m : options_.middleware)
+      add_channels(state, m.state);
+    add_channels(state, options_.state);
+    auto all = state;
+    all.channels.emplace_back(jump_to, ephemeral);
+    for (const auto& m : options_.middleware)
+      add_channels(all, m.hidden);
+    state_graph<> graph{all};
+    graph.input_schema(state);
+    graph.output_schema(state);
+    add_nodes(graph);
+    add_edges(graph);
+    return graph.compile({.name = options_.name.empty() ? "agent" : options_.name,
+                          .interrupt_before = options_.interrupt_before,
+                          .interrupt_after = options_.interrupt_after,
+                          .checkpointer = options_.checkpointer,
+                          .saver = options_.saver});
+  }
+
+private:
+  void check() const {
+    if (!options_.model)
+      throw refused("ValueError", "create an agent: it has no model");
+    std::vector<std::string> names;
+    for (const auto& m : options_.middleware) {
+      if (contains(names, m.name))
+        throw refused("AssertionError", "Please remove duplicate middleware instances.: " + m.name);
+      names.push_back(m.name);
+      for (const auto* hook : {&m.before_agent, &m.before_model, &m.after_model, &m.after_agent})
+        for (const auto& jump : hook->jumps)
+          if (jump != "model" && jump != "tools" && jump != "end")
+            throw refused("ValueError", "create an agent: middleware `" + m.name + "` jumps to `"
+                                          + jump + "`; it may be model, tools or end");
+    }
+  }
+
+  void collect() {
+    for (const auto& m : options_.middleware) {
+      options_.tools.insert(options_.tools.end(), m.tools.begin(), m.tools.end());
+      if (m.before_agent)
+        before_agent_.push_back({m.name + ".before_agent", &m.before_agent});
+      if (m.before_model)
+        before_model_.push_back({m.name + ".before_model", &m.before_model});
+      if (m.after_model)
+        after_model_.insert(after_model_.begin(), {m.name + ".after_model", &m.after_model});
+      if (m.after_agent)
+        after_agent_.insert(after_agent_.begin(), {m.name + ".after_agent", &m.after_agent});
+    }
+    where_.round = before_model_.empty() ? "model" : before_model_.front().name;
+    where_.exit = after_agent_.empty() ? END : after_agent_.front().name;
+    auto wrapper = all_tool_wrappers(options_.middleware);
+    has_tools_ = wrapper || std::ranges::any_of(options_.tools, &tool::runs_here);
+    if (wrapper)
+      options_.tool_node.wrap_tool_call = std::move(wrapper);
+  }
+
+  // The node behind `i`, within its chain or behind that.
+  static std::string after(const std::vector<hook_node>& chain, std::size_t i,
+                           const std::string& behind) {
+    return i + 1 < chain.size() ? chain[i + 1].name : behind;
+  }
+
+  void add_chain(state_graph<>& graph, const std::vector<hook_node>& chain,
+                 const std::optional<std::string>& behind) {
+    for (std::size_t i = 0; i < chain.size(); ++i) {
+      const auto& [name, hook] = chain[i];
+      bool last = i + 1 == chain.size();
+      auto next = last ? behind : std::optional{chain[i + 1].name};
+      node_options options;
+      options.input = hook->body.reads();
+      if (next && !hook->jumps.empty()) {
+        options.destinations.push_back(*next);
+        for (const auto& jump : hook->jumps)
+          options.destinations.push_back(where_.target(jump));
+      }
+      if (contains(hook->jumps, "tools") && !has_tools_)
+        throw refused("ValueError",
+                      "create an agent: `" + name + "` jumps to tools, and there are none");
+      graph.add_node(name, wrapped(hook->body.get(), {name, hook->jumps, next, where_}),
+                     std::move(options));
+      if (next && hook->jumps.empty())
+        graph.add_edge(name, *next);
+    }
+  }
+
+  void add_nodes(state_graph<>& graph) {
+    graph.add_node("model", model_node_of(options_));
+    if (has_tools_)
+      graph.add_node("tools", tool_node{options_.tools, options_.tool_node});
+    add_chain(graph, before_agent_, where_.round);
+    add_chain(graph, before_model_, "model");
+    add_chain(graph, after_model_, std::nullopt);
+    add_chain(graph, after_agent_, END);
+  }
+
+  void add_edges(state_graph<>& graph) {
+    graph.add_edge(START, before_agent_.empty() ? where_.round : before_agent_.front().name);
+    if (!after_model_.empty())
+      graph.add_edge("model", after_model_.front().name);
+    auto ends_round = after_model_.empty() ? std::string{"model"} : after_model_.back().name;
+    std::vector<std::string> targets{where_.round, where_.exit};
+    if (has_tools_)
+      targets.emplace_back("tools");
+    graph.add_conditional_edges(
+      ends_round,
+      [where = where_, tools = has_tools_](const state_view& state) {
+        return after_round(where, tools, state);
+      },
+      targets);
+    if (has_tools_)
+      graph.add_conditional_edges(
+        "tools",
+        [where = where_, direct = direct_tools()](const state_view& state) {
+          return after_tools(where, direct, state);
+        },
+        std::vector<std::string>{where_.round, where_.exit});
+  }
+
+  std::vector<std::string> direct_tools() const {
+    std::vector<std::string> out;
+    for (const auto& t : options_.tools)
+      if (t.runs_here() && t.options().return_direct)
+        out.push_back(t.name());
+    return out;
+  }
+
+  static std::vector<destination> after_round(const places& where, bool tools,
+                                              const state_view& state) {
+    if (const auto& jump = state[jump_to]; jump.is_string())
+      return {destination{where.target(jump.as_string())}};
+    const auto& messages = state["messages"];
+    auto open = unanswered_calls(messages);
+    if (!open.empty() && tools) {
+      std::vector<destination> out;
+      for (const auto& call : open)
+        out.emplace_back(send{"tools", value::list({call.with("type", "tool_call")})});
+      return out;
+    }
+    // All calls were answered by who stands behind the model: the model is to go on.
+    bool answered = open.empty() && message_role(messages[messages.size() - 1]) == "tool";
+    return {destination{answered ? where.round : where.exit}};
+  }
+
+  // It ends when all calls of the last answer were of tools whose results end it.
+  static std::string after_tools(const places& where, const std::vector<std::string>& direct,
+                                 const state_view& state) {
+    auto all = state["messages"].items();
+    auto last = std::ranges::find_if(all.rbegin(), all.rend(),
+                                     [](const value& m) { return message_role(m) == "assistant"; });
+    if (last == all.rend() || direct.empty())
+      return where.round;
+    bool all_direct =
+      std::ranges::all_of(message_tool_calls(*last).items(), [&direct](const value& call) {
+        return call["name"].is_string() && contains(direct, call["name"].as_string());
+      });
+    return all_direct ? where.exit : where.round;
+  }
+
+  agent_options options_;
+  places where_;
+  bool has_tools_ = false;
+  std::vector<hook_node> before_agent_;
+  std::vector<hook_node> before_model_;
+  std::vector<hook_node> after_model_;
+  std::vector<hook_node> after_agent_;
+};
+
+} // namespace
+
+compiled_graph create_agent(agent_options options) {
+  return construction{std::move(options)}.build();
+}
+
+} // namespace troupe

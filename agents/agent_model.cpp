@@ -1,0 +1,171 @@
+// See agent_model.hpp.
+#include "agents/agent_model.hpp"
+
+#include "agents/failure.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+namespace {
+
+std::string text_or(const value& v, const char* otherwise) {
+  return v.is_string() && !v.empty() ? v.as<std::string>() : otherwise;
+}
+
+bool is_answered(std::span<const value> messages, const value& call) {
+  return std::ranges::any_of(messages, [&call](const value& m) {
+    return message_role(m) == "tool" && message_member(m, "tool_call_id") == call["id"];
+  });
+}
+
+value not_executed(const value& call, const char* why) {
+  return tool_message("Tool call " + text_or(call["name"], "unknown") + " with id "
+                        + text_or(call["id"], "unknown") + " could not be executed - " + why,
+                      text_or(call["id"], ""), text_or(call["name"], ""), "error");
+}
+
+// What the model node needs of the agent.
+struct model_node {
+  chat_model_ptr model;
+  value tools;
+  value system_message;
+  value response_format;
+  std::string name;
+  model_wrapper wrap;
+  std::vector<std::string> known_tools;
+  bool wraps_tools = false;
+};
+using model_node_ptr = std::shared_ptr<const model_node>;
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string out;
+  for (const auto& name : names)
+    out += (out.empty() ? "'" : ", '") + name + '\'';
+  return '[' + out + ']';
+}
+
+// A tool that only the request knows could be called for, and nobody would run it.
+void require_known_tools(const model_node& node, const value& tools) {
+  if (node.wraps_tools)
+    return;
+  std::vector<std::string> unknown;
+  for (const auto& t : tools.items())
+    if (t["name"].is_string() && t.contains("parameters")
+        && std::ranges::find(node.known_tools, t["name"].as_string()) == node.known_tools.end())
+      unknown.push_back(t["name"].as<std::string>());
+  if (!unknown.empty())
+    throw value_error("Middleware added tools that the agent doesn't know how to execute.\n\n"
+                      "Unknown tools: "
+                      + joined(unknown) + "\nRegistered tools: " + joined(node.known_tools));
+}
+
+coro<model_response> ask(const model_node& node, model_call call) {
+  require_known_tools(node, call.request.tools);
+  auto request = std::move(call.request);
+  if (!call.system_message.is_null())
+    request.messages = value::list({call.system_message}).append_all(request.messages.items());
+  auto asked = ask_model(*call.model, std::move(request), call.ctx());
+  auto answer = co_await asked;
+  co_return model_response{std::move(answer)};
+}
+
+value structured(const model_node& node, const value& answer) {
+  if (node.response_format.is_null() || !message_tool_calls(answer).empty())
+    return {};
+  return structured_answer(answer, node.response_format);
+}
+
+coro<node_output> run_model(model_node_ptr node, state_view state, context& ctx) {
+  auto messages = state["messages"];
+  auto repaired = repaired_history(messages);
+  model_request request{repaired ? *repaired : messages};
+  request.tools = node->tools;
+  request.response_schema = node->response_format;
+  model_call call{node->model, std::move(request), node->system_message, state.to_value(), ctx};
+  model_executor run = [&node](model_call c) { return ask(*node, std::move(c)); };
+  auto asked = node->wrap ? node->wrap(std::move(call), run) : run(std::move(call));
+  auto response = co_await asked;
+  auto answer = response.answer;
+  if (!node->name.empty())
+    answer = value::extension(value_kind::message, answer.payload().with("name", node->name));
+  std::vector<value> written;
+  if (repaired) {
+    written.push_back(remove_message(REMOVE_ALL_MESSAGES));
+    written.insert(written.end(), repaired->items().begin(), repaired->items().end());
+  }
+  written.push_back(answer);
+  state_update update;
+  update.set("messages", value::list(std::move(written)));
+  if (!node->response_format.is_null())
+    update.set("structured_response", structured(*node, answer));
+  node_output out;
+  out.parts.emplace_back(std::move(update));
+  if (!response.update.empty())
+    out.parts.emplace_back(std::move(response.update));
+  co_return out;
+}
+
+model_wrapper all_model_wrappers(const std::vector<middleware>& all) {
+  model_wrapper out;
+  for (auto at = all.rbegin(); at != all.rend(); ++at) {
+    if (!at->wrap_model_call)
+      continue;
+    if (!out) {
+      out = at->wrap_model_call;
+      continue;
+    }
+    out = [outer = at->wrap_model_call, inner = std::move(out)](model_call call,
+                                                                model_executor run) {
+      model_executor next = [&inner, run = std::move(run)](model_call c) {
+        return inner(std::move(c), run);
+      };
+      return outer(std::move(call), std::move(next));
+    };
+  }
+  return out;
+}
+
+} // namespace
+
+std::optional<value> repaired_history(const value& messages) {
+  auto all = messages.items();
+  std::vector<value> out;
+  bool changed = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    out.push_back(all[i]);
+    auto answer_open = [&](const value& calls, const char* why) {
+      for (const auto& call : calls.items())
+        if (call["id"].is_string() && !is_answered(all, call)) {
+          out.push_back(with_message_id(not_executed(call, why)));
+          changed = true;
+        }
+    };
+    answer_open(message_member(all[i], "invalid_tool_calls"),
+                "arguments were malformed or truncated.");
+    answer_open(message_tool_calls(all[i]), "it was never run.");
+  }
+  if (!changed)
+    return std::nullopt;
+  return value::list(std::move(out));
+}
+
+node_body model_node_of(const agent_options& options) {
+  auto node = std::make_shared<model_node>();
+  node->model = options.model;
+  node->tools = tool_definitions(options.tools);
+  if (!options.system_prompt.empty())
+    node->system_message = system_message(options.system_prompt);
+  node->response_format = options.response_format;
+  node->name = options.name;
+  node->wrap = all_model_wrappers(options.middleware);
+  for (const auto& t : options.tools)
+    node->known_tools.push_back(t.name());
+  node->wraps_tools = static_cast<bool>(options.tool_node.wrap_tool_call);
+  node_body out;
+  out.coroutine = [node = model_node_ptr{std::move(node)}](const state_view& state, context& ctx) {
+    return run_model(node, state, ctx);
+  };
+  return out;
+}
+
+} // namespace troupe

@@ -1,0 +1,16 @@
+// The node of an agent that asks the model.
+#pragma once
+
+#include <troupe/agent.hpp>
+
+namespace troupe {
+
+/// The body of the node: repairs the history, asks the model through all wrappers, and reads a
+/// structured answer.
+node_body model_node_of(const agent_options& options);
+
+/// The messages with an error behind each answer's calls that nobody answered, or that could not be
+/// read; nothing when all is well.
+std::optional<value> repaired_history(const value& messages);
+
+} // namespace troupe

@@ -1,0 +1,41 @@
+// See failure.hpp.
+#include "agents/failure.hpp"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <typeinfo>
+
+namespace troupe {
+namespace {
+
+std::string class_name(const std::exception& thrown) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(typeid(thrown).name(), nullptr, nullptr, &status);
+  std::string out = status == 0 ? text : typeid(thrown).name();
+  std::free(text);
+  return out;
+}
+
+} // namespace
+
+error failure_of(const std::exception& thrown) {
+  if (const auto* e = dynamic_cast<const error*>(&thrown))
+    return *e;
+  const auto* named = dynamic_cast<const node_error*>(&thrown);
+  return {errc::node_failed, thrown.what(), named ? named->type() : class_name(thrown),
+          thrown.what()};
+}
+
+bool ends_the_run(const error& failure) noexcept {
+  switch (failure.code()) {
+    case errc::graph_drained:
+    case errc::cancelled:
+    case errc::parent_command:
+    case errc::invalid_resume:
+    case errc::runtime_stopped: return true;
+    default: return false;
+  }
+}
+
+} // namespace troupe

@@ -1,0 +1,25 @@
+// JSON as Python prints it, which is how models are used to see it.
+#pragma once
+
+#include <troupe/value.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+/// JSON text with `, ` and `: ` between, characters beyond ASCII as they are.
+/// Shape:  members in key order; extension kinds as to_json prints them.
+/// Errors: as to_json.
+std::string spaced_json(const value& v);
+
+/// A text, or what is none: nothing.
+std::string text_in(const value& v);
+
+/// A text as a Python literal: 'it', or "it's".
+std::string quoted_text(std::string_view text);
+
+/// Characters of Unicode in a text. What is no UTF-8 counts by its first bytes.
+std::size_t character_count(std::string_view text) noexcept;
+
+} // namespace troupe

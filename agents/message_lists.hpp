@@ -1,0 +1,24 @@
+// What is asked of a message when a conversation is cut or sifted.
+#pragma once
+
+#include <troupe/messages.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// The role that a role or LangChain's class name stands for: "human" is "user".
+std::string_view role_of_type(std::string_view type) noexcept;
+
+/// Whether the message is of one of these types, roles or class names.
+bool is_of_type(const value& message, const std::vector<std::string>& types);
+
+/// Whether a text is one of these. What is no text is none of them.
+bool names(const std::vector<std::string>& list, const value& text);
+
+/// The messages without those of tools that answer no call before them.
+value without_orphans(const value& messages);
+
+} // namespace troupe

@@ -1,0 +1,114 @@
+// A conversation in OpenAI's chat form.
+#include "agents/json_text.hpp"
+
+#include <troupe/messages.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace troupe {
+namespace {
+
+using members = std::vector<value::map_init>;
+
+bool is_type(const value& block, std::string_view type) {
+  return block["type"] == value(type);
+}
+
+value openai_call(const value& id, const value& name, const value& args) {
+  return value::map({{"type", "function"},
+                     {"id", id},
+                     {"function", value::map({{"name", name}, {"arguments", spaced_json(args)}})}});
+}
+
+// A picture in any form, as {"image_url": {"url"}}.
+value openai_image(const value& block) {
+  const auto& source = block["source"]; // Anthropic's
+  const auto& data = source.is_map() ? source["data"] : block["base64"];
+  const auto& mime = source.is_map() ? source["media_type"] : block["mime_type"];
+  auto url = source.is_map() && source["url"].is_string() ? source["url"] : block["url"];
+  if (data.is_string())
+    url = "data:" + (mime.is_string() ? mime.as<std::string>() : "image/png") + ";base64,"
+          + data.as<std::string>();
+  return value::map({{"type", "image_url"}, {"image_url", value::map({{"url", url}})}});
+}
+
+struct spoken {
+  std::vector<value> blocks;  // of the message itself
+  std::vector<value> calls;   // tool_use blocks
+  std::vector<value> results; // tool_result blocks, messages of their own
+};
+
+spoken read_blocks(const value& content) {
+  spoken out;
+  for (const auto& block : content.items()) {
+    if (block.is_string())
+      out.blocks.push_back(text_block(block.as_string()));
+    else if (is_type(block, "image"))
+      out.blocks.push_back(openai_image(block));
+    else if (is_type(block, "tool_use"))
+      out.calls.push_back(openai_call(block["id"], block["name"], block["input"]));
+    else if (is_type(block, "tool_result"))
+      out.results.push_back(value::map(
+        {{"role", "tool"}, {"tool_call_id", block["tool_use_id"]}, {"content", block["content"]}}));
+    else if (!is_type(block, "thinking") && !is_type(block, "reasoning"))
+      out.blocks.push_back(block);
+  }
+  return out;
+}
+
+value joined(std::vector<value> blocks) {
+  auto plain = [](const value& b) { return is_type(b, "text") && b["text"].is_string(); };
+  if (!std::ranges::all_of(blocks, plain))
+    return value::list(std::move(blocks));
+  std::string out;
+  for (const auto& block : blocks) {
+    if (&block != blocks.data())
+      out += '\n';
+    out += block["text"].as_string();
+  }
+  return out;
+}
+
+std::string_view openai_role(const value& message) {
+  const auto& said = message_member(message, "additional_kwargs")["__openai_role__"];
+  return said.is_string() ? said.as_string() : message_role(message);
+}
+
+bool stands_in(const std::vector<value>& calls, const value& id) {
+  return std::ranges::any_of(calls, [&id](const value& call) { return call["id"] == id; });
+}
+
+void add_message(std::vector<value>& out, const value& message) {
+  if (!is_message(message))
+    throw error{errc::invalid_value, "write messages for OpenAI: no message: " + to_json(message)};
+  const auto& content = message_member(message, "content");
+  auto said = read_blocks(content);
+  for (auto& result : said.results)
+    out.push_back(std::move(result));
+  if (!said.results.empty() && said.blocks.empty() && said.calls.empty())
+    return;
+  members one{{"role", openai_role(message)},
+              {"content", content.is_list() ? joined(std::move(said.blocks)) : content}};
+  auto calls = std::move(said.calls);
+  for (const auto& call : message_tool_calls(message).items())
+    if (!stands_in(calls, call["id"]))
+      calls.push_back(openai_call(call["id"], call["name"], call["args"]));
+  if (!calls.empty())
+    one.emplace_back("tool_calls", value::list(std::move(calls)));
+  for (const auto* name : {"name", "tool_call_id"})
+    if (const auto& v = message_member(message, name); !v.is_null())
+      one.emplace_back(name, v);
+  out.push_back(value::map(std::move(one)));
+}
+
+} // namespace
+
+value messages_to_openai(const value& messages) {
+  std::vector<value> out;
+  for (const auto& message : messages.items())
+    add_message(out, message);
+  return value::list(std::move(out));
+}
+
+} // namespace troupe

@@ -1,0 +1,154 @@
+// What of a long conversation the model sees.
+#include <troupe/middleware.hpp>
+
+#include "agents/message_lists.hpp"
+
+#include <algorithm>
+#include <ranges>
+
+namespace troupe {
+namespace {
+
+constexpr std::string_view placeholder = "{messages}";
+
+constexpr std::string_view default_prompt =
+  "You extract what matters from a conversation that is about to be replaced by your extract, "
+  "because it has grown too long. Nothing but your extract will be left of it.\n\n"
+  "Answer with these four sections, \"None\" where there is nothing to say:\n"
+  "## Session intent\nWhat the user wants.\n"
+  "## Summary\nWhat was found and decided, with reasons and what was rejected.\n"
+  "## Artifacts\nFiles and other things that were made or changed, with their paths.\n"
+  "## Next steps\nWhat is left to do.\n\n"
+  "Answer with the extract only.\n\n<messages>\n{messages}\n</messages>";
+
+// ---- summarization --------------------------------------------------------------------------
+
+std::int64_t count(const summary_options& options, const value& messages) {
+  return options.token_counter
+           ? options.token_counter(messages)
+           : count_tokens_approximately(messages, {.use_usage_metadata_scaling = true});
+}
+
+bool is_long(const summary_options& options, const value& messages) {
+  return (options.trigger_messages > 0 && messages.size() >= options.trigger_messages)
+         || (options.trigger_tokens > 0 && count(options, messages) >= options.trigger_tokens);
+}
+
+bool calls_for(const value& message, const value& answer) {
+  auto calls = message_tool_calls(message).items();
+  return std::ranges::any_of(calls, [&answer](const value& call) {
+    return call["id"] == message_member(answer, "tool_call_id");
+  });
+}
+
+// Where the part that is kept begins: calls stay with their answers.
+std::size_t cut_of(const summary_options& options, const value& messages) {
+  if (messages.size() <= options.keep_messages)
+    return 0;
+  auto cut = messages.size() - options.keep_messages;
+  if (cut == messages.size() || message_role(messages[cut]) != "tool")
+    return cut;
+  for (auto at = cut; at-- > 0;)
+    if (calls_for(messages[at], messages[cut]))
+      return at;
+  while (cut < messages.size() && message_role(messages[cut]) == "tool")
+    ++cut; // answers without calls go with the rest
+  return cut;
+}
+
+std::string prompt_of(const summary_options& options, const value& older) {
+  auto trimmed = trim_messages(older, {.max_tokens = options.tokens_to_summarize,
+                                       .allow_partial = true,
+                                       .start_on = {"user"},
+                                       .include_system = true});
+  if (trimmed.empty())
+    return {};
+  auto prompt = options.prompt.empty() ? std::string{default_prompt} : options.prompt;
+  if (auto at = prompt.find(placeholder); at != std::string::npos)
+    prompt.replace(at, placeholder.size(), get_buffer_string(trimmed, buffer_format::xml));
+  return prompt;
+}
+
+value summary_message(const std::string& summary) {
+  auto message = human_message("Here is a summary of the conversation to date:\n\n" + summary);
+  return value::extension(value_kind::message,
+                          message.payload().with("additional_kwargs",
+                                                 value::map({{"lc_source", "summarization"}})));
+}
+
+struct summarizer {
+  chat_model_ptr model;
+  summary_options options;
+};
+
+coro<value> summarize(std::shared_ptr<const summarizer> by, value messages, context& ctx) {
+  if (!is_long(by->options, messages))
+    co_return value{};
+  auto cut = cut_of(by->options, messages);
+  if (cut == 0)
+    co_return value{};
+  auto items = messages.items();
+  auto older = value::list({items.begin(), items.begin() + static_cast<std::ptrdiff_t>(cut)});
+  std::string summary = "Previous conversation was too long to summarize.";
+  if (auto prompt = prompt_of(by->options, older); !prompt.empty()) {
+    model_request request{value::list({human_message(prompt)})};
+    auto asked = by->model->invoke(std::move(request), ctx); // not for readers of messages
+    auto answer = co_await asked;
+    summary = message_text(answer);
+  }
+  std::vector<value> kept{remove_message(REMOVE_ALL_MESSAGES), summary_message(summary)};
+  kept.insert(kept.end(), items.begin() + static_cast<std::ptrdiff_t>(cut), items.end());
+  co_return value::map({{"messages", value::list(std::move(kept))}});
+}
+
+// ---- clearing -------------------------------------------------------------------------------
+
+value cleared(const value& message, const clear_options& options) {
+  auto metadata = message_member(message, "response_metadata");
+  metadata = (metadata.is_map() ? metadata : value::map())
+               .with("context_editing",
+                     value::map({{"cleared", true}, {"strategy", "clear_tool_uses"}}));
+  return value::extension(value_kind::message, message.payload()
+                                                 .with("content", options.placeholder)
+                                                 .with("response_metadata", metadata)
+                                                 .without("artifact"));
+}
+
+value with_cleared_results(const value& messages, const clear_options& options) {
+  std::vector<value> out(messages.items().begin(), messages.items().end());
+  std::size_t kept = 0;
+  for (auto& m : out | std::views::reverse) {
+    if (message_role(m) != "tool" || names(options.exclude_tools, message_member(m, "name")))
+      continue;
+    if (kept++ >= options.keep)
+      m = cleared(m, options);
+  }
+  return value::list(std::move(out));
+}
+
+} // namespace
+
+middleware summarization(chat_model_ptr model, summary_options options) {
+  if (options.trigger_messages == 0 && options.trigger_tokens <= 0)
+    throw error{errc::invalid_config, "summarize conversations: nothing says when"};
+  auto by = std::make_shared<const summarizer>(summarizer{std::move(model), std::move(options)});
+  middleware out;
+  out.name = "summarization";
+  out.before_model = [by](const state_view& state, context& ctx) {
+    return summarize(by, state["messages"], ctx);
+  };
+  return out;
+}
+
+middleware context_editing(clear_options options) {
+  middleware out;
+  out.name = "context_editing";
+  out.wrap_model_call = [options = std::move(options)](model_call call, model_executor run) {
+    if (count_tokens_approximately(call.request.messages) > options.trigger_tokens)
+      call.request.messages = with_cleared_results(call.request.messages, options);
+    return run(std::move(call));
+  };
+  return out;
+}
+
+} // namespace troupe

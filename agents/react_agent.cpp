@@ -1,0 +1,335 @@
+// The prebuilt agent.
+//
+// Invariants:
+//  - nothing is written to `messages` but answers of the model and of tools.
+//  - no call of the history goes to a model unanswered.
+#include <troupe/react_agent.hpp>
+
+#include "agents/failure.hpp"
+#include "agents/history.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+namespace {
+
+constexpr const char* sorry = "Sorry, need more steps to process this request.";
+constexpr const char* model_input = "llm_input_messages";
+constexpr const char* pre_hook = "pre_model_hook";
+constexpr const char* post_hook = "post_model_hook";
+constexpr const char* structured = "generate_structured_response";
+
+bool has(const std::vector<std::string>& names, const value& name) {
+  return name.is_string() && std::ranges::find(names, name.as_string()) != names.end();
+}
+
+// What the nodes of one agent share.
+struct agent {
+  react_agent_options options;
+  value tools;                     // definitions, for a model without tools of its own
+  std::vector<std::string> direct; // tools with return_direct
+  std::string entry;               // where each round begins
+  bool sends_calls() const noexcept { return options.version == "v2"; }
+};
+using agent_ptr = std::shared_ptr<const agent>;
+
+// ---- the model ------------------------------------------------------------------------------
+
+coro<chat_model_ptr> model_of(const agent& a, const state_view& state, context& ctx) {
+  if (!a.options.model.chosen())
+    co_return a.options.model.fixed();
+  auto choice = a.options.model.chosen()(state, ctx);
+  auto model = co_await choice;
+  if (!model)
+    throw value_error("The model function of the agent gave no model");
+  co_return model;
+}
+
+// The state as the model's prompt sees it: what a hook put in the messages' place stands there.
+state_view model_state(const state_view& state) {
+  const auto& told = state[model_input];
+  if (!told.is_list() || told.empty())
+    return state;
+  return state_view{state.to_value().without(model_input).with("messages", told)};
+}
+
+value with_name(const value& answer, const std::string& name) {
+  if (name.empty())
+    return message_member(answer, "name").is_null()
+             ? answer
+             : value::extension(value_kind::message, answer.payload().without("name"));
+  return value::extension(value_kind::message, answer.payload().with("name", name));
+}
+
+bool needs_more_steps(const agent& a, const value& answer, std::int64_t remaining) {
+  const auto& calls = message_tool_calls(answer);
+  bool all_direct = std::ranges::all_of(calls.items(),
+                                        [&a](const value& c) { return has(a.direct, c["name"]); });
+  return (remaining < 1 && all_direct) || (remaining < 2 && !calls.empty());
+}
+
+value apology(const value& answer) {
+  auto id = message_member(answer, "id");
+  return ai_message(sorry, {}, id.is_string() ? id.as_string() : std::string_view{});
+}
+
+coro<node_output> call_model(agent_ptr a, state_view given, context& ctx) {
+  auto state = model_state(given);
+  const auto& messages = state["messages"];
+  if (!messages.is_list())
+    throw value_error("Expected input to call_model to have 'messages' key, but got "
+                      + to_json(given.to_value()));
+  require_answered_calls(messages);
+  model_request request{a->options.prompt.messages(state, ctx)};
+  request.tools = a->tools;
+  auto choice = model_of(*a, given, ctx);
+  auto model = co_await choice;
+  auto call = ask_model(*model, std::move(request), ctx);
+  auto answer = co_await call;
+  if (needs_more_steps(*a, answer, ctx.remaining_steps()))
+    answer = apology(answer);
+  node_output out;
+  out.parts.emplace_back(
+    state_update{}.set("messages", value::list({with_name(answer, a->options.name)})));
+  co_return out;
+}
+
+coro<node_output> respond(agent_ptr a, state_view state, context& ctx) {
+  const auto& format = a->options.response_format;
+  auto messages = state["messages"];
+  if (!format.prompt.empty())
+    messages = value::list({system_message(format.prompt)}).append_all(messages.items());
+  model_request request{std::move(messages)};
+  request.response_schema = format.schema;
+  auto choice = model_of(*a, state, ctx);
+  auto model = co_await choice;
+  if (auto plain = model->unbound())
+    model = plain;
+  auto call = ask_structured(*model, std::move(request), ctx);
+  auto data = co_await call;
+  node_output out;
+  out.parts.emplace_back(state_update{}.set("structured_response", data));
+  co_return out;
+}
+
+// ---- routes ---------------------------------------------------------------------------------
+
+std::vector<destination> one(std::string node) {
+  return {destination{std::move(node)}};
+}
+
+std::vector<destination> sends_of(const std::vector<value>& calls, const state_view& state) {
+  auto seen = state.to_value();
+  std::vector<destination> out;
+  for (const auto& call : calls)
+    out.emplace_back(send{"tools", tool_call_with_context(call, seen)});
+  return out;
+}
+
+std::vector<destination> at_the_end(const agent& a) {
+  return one(a.options.response_format.schema.is_null() ? END : structured);
+}
+
+std::vector<destination> after_model(const agent& a, const state_view& state) {
+  const auto& messages = state["messages"];
+  const auto& calls = message_tool_calls(messages[messages.size() - 1]);
+  if (calls.empty())
+    return a.options.post_model_hook ? one(post_hook) : at_the_end(a);
+  if (!a.sends_calls())
+    return one("tools");
+  if (a.options.post_model_hook)
+    return one(post_hook);
+  return sends_of({calls.items().begin(), calls.items().end()}, state);
+}
+
+std::vector<destination> after_hook(const agent& a, const state_view& state) {
+  const auto& messages = state["messages"];
+  auto open = unanswered_calls(messages);
+  if (!open.empty())
+    return sends_of(open, state);
+  if (message_role(messages[messages.size() - 1]) == "tool")
+    return one(a.entry);
+  return at_the_end(a);
+}
+
+std::vector<destination> after_tools(const agent& a, const state_view& state) {
+  auto messages = state["messages"].items();
+  auto at = messages.rbegin();
+  for (; at != messages.rend() && message_role(*at) == "tool"; ++at)
+    if (has(a.direct, message_member(*at, "name")))
+      return one(END);
+  if (at != messages.rend())
+    for (const auto& call : message_tool_calls(*at).items())
+      if (has(a.direct, call["name"]))
+        return one(END);
+  return one(a.entry);
+}
+
+// ---- the graph ------------------------------------------------------------------------------
+
+error refused(std::string text) {
+  return {errc::invalid_graph, std::move(text), "ValueError"};
+}
+
+bool declares(const schema& s, std::string_view name) {
+  return std::ranges::any_of(s.channels, [name](const auto& c) { return c.first == name; });
+}
+
+schema state_of(const react_agent_options& options) {
+  schema out;
+  auto add = [&](const char* name, const channel_spec& spec) {
+    if (!declares(options.state, name))
+      out.channels.emplace_back(name, spec);
+  };
+  add("messages", add_messages);
+  add("remaining_steps", remaining_steps);
+  out.channels.insert(out.channels.end(), options.state.channels.begin(),
+                      options.state.channels.end());
+  if (!options.response_format.schema.is_null())
+    add("structured_response", last_value);
+  return out;
+}
+
+void require_same_tools(const value& bound, const std::vector<tool>& tools) {
+  if (bound.size() != tools.size())
+    throw refused("Number of tools in the model.bind_tools() and tools passed to "
+                  "create_react_agent must match Got "
+                  + std::to_string(tools.size()) + " tools, expected "
+                  + std::to_string(bound.size()));
+  for (const auto& t : tools)
+    if (std::ranges::none_of(bound.items(), [&t](const value& b) {
+          return (b["name"].is_string() ? b["name"] : b["type"]) == value(t.name());
+        }))
+      throw refused("Missing tools '{'" + t.name() + "'}' in the model.bind_tools()");
+}
+
+agent_ptr prepare(react_agent_options options) {
+  if (options.version != "v1" && options.version != "v2")
+    throw refused("Invalid version " + options.version + ". Supported versions are 'v1' and 'v2'.");
+  if (!options.model.fixed() && !options.model.chosen())
+    throw refused("create an agent: it has no model");
+  auto a = std::make_shared<agent>();
+  a->tools = value::list();
+  if (const auto& model = options.model.fixed()) {
+    auto bound = model->bound_tools();
+    if (bound.is_null())
+      a->tools = tool_definitions(options.tools);
+    else
+      require_same_tools(bound, options.tools);
+  }
+  for (const auto& t : options.tools)
+    if (t.runs_here() && t.options().return_direct)
+      a->direct.push_back(t.name());
+  a->entry = options.pre_model_hook ? pre_hook : "agent";
+  a->options = std::move(options);
+  return a;
+}
+
+class construction {
+public:
+  explicit construction(agent_ptr a)
+    : a_{std::move(a)},
+      state_{state_of(a_->options)},
+      graph_{state_} {}
+
+  compiled_graph build() {
+    bool tools = std::ranges::any_of(a_->options.tools, &tool::runs_here);
+    add_model();
+    if (tools)
+      add_tools();
+    add_hooks();
+    if (tools)
+      add_routes();
+    else
+      add_straight_edges();
+    return graph_.compile({.name = a_->options.name.empty() ? "agent" : a_->options.name,
+                           .interrupt_before = a_->options.interrupt_before,
+                           .interrupt_after = a_->options.interrupt_after,
+                           .checkpointer = a_->options.checkpointer,
+                           .saver = a_->options.saver});
+  }
+
+private:
+  void add_model() {
+    node_options options;
+    if (a_->options.pre_model_hook && !declares(state_, model_input)) {
+      options.input = state_;
+      options.input->channels.emplace_back(model_input, last_value);
+    }
+    graph_.add_node(
+      "agent",
+      [a = a_](const state_view& state, context& ctx) { return call_model(a, state, ctx); },
+      std::move(options));
+    graph_.add_edge(START, a_->entry);
+    if (!a_->options.response_format.schema.is_null())
+      graph_.add_node(structured, [a = a_](const state_view& state, context& ctx) {
+        return respond(a, state, ctx);
+      });
+  }
+
+  void add_hooks() {
+    add_hook(pre_hook, a_->options.pre_model_hook);
+    add_hook(post_hook, a_->options.post_model_hook);
+    if (a_->options.pre_model_hook)
+      graph_.add_edge(pre_hook, "agent");
+    if (a_->options.post_model_hook)
+      graph_.add_edge("agent", post_hook);
+  }
+
+  void add_hook(const char* name, const any_body& hook) {
+    if (!hook)
+      return;
+    node_options options;
+    options.input = hook.reads();
+    graph_.add_node(name, hook.get(), std::move(options));
+  }
+
+  void add_tools() {
+    graph_.add_node("tools", tool_node{a_->options.tools, a_->options.tool_node});
+  }
+
+  void add_straight_edges() {
+    const char* last = a_->options.post_model_hook ? post_hook : "agent";
+    if (!a_->options.response_format.schema.is_null())
+      graph_.add_edge(last, structured);
+  }
+
+  template <class F> void add_route(const char* from, F route, std::vector<std::string> to) {
+    graph_.add_route(
+      from, [a = a_, route](const state_view& state, context&) { return route(*a, state); }, state_,
+      std::move(to), {});
+  }
+
+  void add_routes() {
+    std::string last = a_->options.response_format.schema.is_null() ? END : structured;
+    if (a_->options.post_model_hook) {
+      add_route(post_hook, after_hook, {a_->entry, "tools", last});
+      add_route("agent", after_model, {post_hook});
+    } else {
+      add_route("agent", after_model, {"tools", last});
+    }
+    if (a_->direct.empty())
+      graph_.add_edge("tools", a_->entry);
+    else
+      add_route("tools", after_tools, {a_->entry, END});
+  }
+
+  agent_ptr a_;
+  schema state_;
+  state_graph<> graph_;
+};
+
+} // namespace
+
+value agent_prompt::messages(const state_view& state, context& ctx) const {
+  if (function_)
+    return function_(state, ctx);
+  const auto& messages = state["messages"];
+  return message_.is_null() ? messages : value::list({message_}).append_all(messages.items());
+}
+
+compiled_graph create_react_agent(react_agent_options options) {
+  return construction{prepare(std::move(options))}.build();
+}
+
+} // namespace troupe

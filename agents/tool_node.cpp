@@ -1,0 +1,387 @@
+// Running the tools a model called for.
+//
+// Invariants:
+//  - results stand in the order of the calls, whatever the order in which they ended.
+//  - a call that asks a person or runs a graph does so in its turn: the questions of a task are
+//    known by their number, which must not depend on what ended first.
+//  - what is injected comes from the run alone: tool::check drops what the model gave beyond the
+//    declared arguments.
+#include <troupe/tool_node.hpp>
+
+#include "agents/failure.hpp"
+#include "agents/json_text.hpp"
+#include "agents/tool_results.hpp"
+#include "agents/tool_turn.hpp"
+
+#include <troupe/limits.hpp>
+#include <troupe/runtime.hpp>
+#include <troupe/when_all.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+namespace troupe {
+
+struct tool_node::parts {
+  std::vector<tool> tools;
+  std::map<std::string, const tool*, std::less<>> by_name; // those that run here
+  tool_node_options options;
+};
+
+namespace {
+
+// ---- the input ------------------------------------------------------------------------------
+
+constexpr std::string_view with_context = "tool_call_with_context";
+
+struct given_calls {
+  std::vector<value> calls;
+  tool_input kind = tool_input::state;
+  value state;
+};
+
+// The calls of the last assistant's message that no message answers yet.
+std::vector<value> open_calls(const value& messages) {
+  auto all = messages.items();
+  auto last = std::ranges::find_if(all.rbegin(), all.rend(),
+                                   [](const value& m) { return message_role(m) == "assistant"; });
+  if (last == all.rend())
+    throw value_error("No AIMessage found in input");
+  auto after = std::span<const value>{last.base(), all.end()};
+  std::vector<value> out;
+  for (const auto& call : message_tool_calls(*last).items()) {
+    bool answered = std::ranges::any_of(after, [&call](const value& m) {
+      return message_role(m) == "tool" && message_member(m, "tool_call_id") == call["id"];
+    });
+    if (!answered)
+      out.push_back(call);
+  }
+  return out;
+}
+
+given_calls read_list(const value& list, const context& ctx) {
+  if (list.empty())
+    throw value_error("No message found in input");
+  const auto& last = list[list.size() - 1];
+  if (last.is_map() && last["type"] == value("tool_call"))
+    return {
+      {list.items().begin(), list.items().end()}, tool_input::calls, ctx.graph_state().to_value()};
+  return {open_calls(list), tool_input::messages, list};
+}
+
+given_calls read_input(const state_view& input, const std::string& messages_key,
+                       const context& ctx) {
+  if (!input.by_field()) {
+    auto whole = input.to_value();
+    if (whole.is_list())
+      return read_list(whole, ctx);
+    if (whole["__type"] == value(with_context))
+      return {{whole["tool_call"]}, tool_input::calls, whole["state"]};
+  }
+  const auto& messages = input[messages_key];
+  if (!messages.is_list() || messages.empty())
+    throw value_error("No message found in input");
+  return {open_calls(messages), tool_input::state, input.to_value()};
+}
+
+// ---- what is injected -----------------------------------------------------------------------
+
+// The state as tools see it that want fields of it.
+value visible_state(const value& state, tool_input kind, const std::string& messages_key) {
+  return kind == tool_input::messages ? value::map({{messages_key, state}}) : state;
+}
+
+void require_injected(const tool& t, const tool_runtime& runtime, tool_input kind) {
+  std::string fields;
+  for (const auto& field : t.options().needs.fields)
+    fields += (fields.empty() ? "" : ", ") + field.name;
+  if (kind == tool_input::messages && !fields.empty())
+    throw value_error("Invalid input to ToolNode. Tool " + t.name()
+                      + " requires graph state dict as input. State should contain fields {"
+                      + fields + "}.");
+  for (const auto& field : t.options().needs.fields)
+    if (!field.optional && !runtime.state().contains(field.name))
+      throw node_error{"KeyError", field.name};
+  if (t.options().needs.store && !runtime.store())
+    throw value_error("Cannot inject store into tools with InjectedStore annotations - please "
+                      "compile your graph with a store.");
+}
+
+// ---- one call -------------------------------------------------------------------------------
+
+coro<tool_output> run_body(const tool& t, value args, tool_runtime& runtime, context& ctx) {
+  if (t.body().coroutine) {
+    auto body = t.body().coroutine(std::move(args), runtime);
+    auto out = co_await body;
+    co_return out;
+  }
+  if (t.options().lane == lane::standard)
+    co_return t.body().plain(args, runtime);
+  auto job = ctx.blocking([&t, &args, &runtime] { return t.body().plain(args, runtime); });
+  auto out = co_await job;
+  co_return out;
+}
+
+value event_of(const char* name, const value& call) {
+  return value::map({{"event", name}, {"tool_call_id", call["id"]}, {"tool_name", call["name"]}});
+}
+
+void tell(context& ctx, const value& call, const char* name, const char* member, const value& v) {
+  if (ctx.is_streaming(stream_mode::tools))
+    ctx.stream_tool_event(event_of(name, call).with(member, v));
+}
+
+value shown_result(const tool_output& out) {
+  const auto* v = std::get_if<value>(&out.parts().front());
+  return v ? *v : value{};
+}
+
+// What all calls of a task share.
+struct running_calls {
+  const std::vector<tool>& tools;
+  const std::map<std::string, const tool*, std::less<>>& by_name;
+  const tool_node_options& options;
+  tool_results results;
+  value state;
+  context& ctx;
+};
+
+std::string known_names(const std::vector<tool>& tools) {
+  std::string out;
+  for (const auto& t : tools)
+    if (t.runs_here())
+      out += (out.empty() ? "" : ", ") + t.name();
+  return out;
+}
+
+// The parts as one output again: a wrapper sees what a tool gave as messages and commands.
+tool_output as_output(std::vector<tool_output::part> parts) {
+  if (parts.size() != 1)
+    return tool_output{std::move(parts)};
+  if (auto* c = std::get_if<command>(&parts.front()))
+    return tool_output{std::move(*c)};
+  return tool_output{std::get<value>(std::move(parts.front()))};
+}
+
+// The message for a failure, if it is not to end the run.
+std::optional<tool_output> handled(const running_calls& all, const tool* t, const error& failure,
+                                   const value& call) {
+  if (ends_the_run(failure))
+    return std::nullopt;
+  std::optional<std::string> content;
+  if (t && t->options().on_error && failure.type() != "ToolInvocationError")
+    content = t->options().on_error(failure);
+  if (!content)
+    content = all.options.handle_tool_errors.content(failure, call);
+  if (!content)
+    return std::nullopt;
+  return tool_output{failed_tool_message(std::move(*content), call)};
+}
+
+// Runs the tool of a request; what it throws becomes a message where the node says so.
+coro<tool_output> execute(running_calls& all, tool_call_request request) {
+  const auto& call = request.call();
+  if (!request.tool())
+    co_return tool_output{failed_tool_message("Error: " + text_in(call["name"])
+                                                + " is not a valid tool, try one of ["
+                                                + known_names(all.tools) + "].",
+                                              call)};
+  const auto& t = *request.tool();
+  require_injected(t, request.runtime(), all.results.kind);
+  std::exception_ptr raised;
+  std::optional<tool_output> out;
+  try {
+    auto args = t.check(call["args"]);
+    if (!args)
+      throw args.error();
+    tell(all.ctx, call, "tool-started", "input", *args);
+    auto body = run_body(t, *args, request.runtime(), all.ctx);
+    auto given = co_await body;
+    out = as_output(all.results.checked(given, call));
+    tell(all.ctx, call, "tool-finished", "output", shown_result(*out));
+  } catch (const std::exception& thrown) {
+    auto failure = failure_of(thrown);
+    if (failure.code() != errc::graph_drained)
+      tell(all.ctx, call, "tool-error", "message", failure.text());
+    out = handled(all, &t, failure, call);
+    if (!out)
+      raised = std::current_exception();
+  }
+  if (raised)
+    std::rethrow_exception(raised);
+  co_return std::move(*out);
+}
+
+// A call, from its beginning to what came of it.
+struct call_run {
+  value call;
+  const tool* known = nullptr;
+  detail::tool_turn turn;
+  tool_runtime runtime;
+  bool ended = false;
+  std::vector<tool_output::part> parts;
+  std::exception_ptr failure;
+
+  call_run(value c, const tool* t, running_calls& all)
+    : call(std::move(c)),
+      known{t},
+      runtime{all.ctx, visible_state(all.state, all.results.kind, all.options.messages_key), call,
+              all.tools, turn} {}
+  call_run(const call_run&) = delete;
+  call_run& operator=(const call_run&) = delete;
+
+  bool may_run_aside(const tool_node_options& options) const {
+    return options.wrap_tool_call
+           || (known && (known->body().coroutine || known->options().lane == lane::blocking));
+  }
+};
+
+coro<tool_output> run_wrapped(running_calls& all, call_run& one) {
+  auto request = tool_call_request{one.call, one.known ? std::optional{*one.known} : std::nullopt,
+                                   one.runtime};
+  if (!all.options.wrap_tool_call) {
+    auto plain = execute(all, std::move(request));
+    auto out = co_await plain;
+    co_return out;
+  }
+  std::optional<tool_output> out;
+  std::exception_ptr raised;
+  try {
+    tool_executor executor = [&all](tool_call_request r) { return execute(all, std::move(r)); };
+    auto wrapped = all.options.wrap_tool_call(std::move(request), std::move(executor));
+    out = co_await wrapped;
+  } catch (const std::exception& thrown) {
+    out = handled(all, nullptr, failure_of(thrown), one.call);
+    if (!out)
+      raised = std::current_exception();
+  }
+  if (raised)
+    std::rethrow_exception(raised);
+  co_return std::move(*out);
+}
+
+coro<bool> attempt(running_calls& all, call_run& one) {
+  try {
+    auto run = run_wrapped(all, one);
+    auto out = co_await run;
+    one.parts = out.parts();
+    one.ended = true;
+  } catch (const out_of_turn&) {
+    one.ended = false;
+  } catch (...) {
+    one.failure = std::current_exception();
+    one.ended = true;
+  }
+  co_return one.ended;
+}
+
+coro<bool> run_aside(running_calls& all, std::deque<call_run>& calls) {
+  std::vector<coro<bool>> side_by_side;
+  for (auto& one : calls)
+    if (one.may_run_aside(all.options)) {
+      one.turn.open = false;
+      side_by_side.push_back(attempt(all, one));
+    }
+  if (side_by_side.size() < 2)
+    co_return false;
+  auto together = when_all(std::move(side_by_side));
+  co_await together;
+  co_return true;
+}
+
+} // namespace
+
+// ---- errors ---------------------------------------------------------------------------------
+
+std::optional<std::string> tool_errors::content(const error& failure, const value& call) const {
+  bool arguments = failure.type() == "ToolInvocationError";
+  auto generic = [&failure] {
+    return "Error: " + reference_name(failure) + '(' + quoted_text(failure.text())
+           + ")\n Please fix your mistakes.";
+  };
+  auto arguments_text = [&] {
+    return "Error invoking tool '" + text_in(call["name"]) + "' with kwargs "
+           + spaced_json(call["args"]) + " with error:\n " + failure.text()
+           + "\n Please fix the error and try again.";
+  };
+  switch (rule_) {
+    case rule::standard: return arguments ? std::optional{arguments_text()} : std::nullopt;
+    case rule::all: return text_ ? *text_ : arguments ? arguments_text() : generic();
+    case rule::none: return std::nullopt;
+    case rule::classes:
+      if (std::ranges::find(classes_, reference_name(failure)) == classes_.end())
+        return std::nullopt;
+      return generic();
+    case rule::function: return function_(failure);
+  }
+  return std::nullopt;
+}
+
+// ---- the node -------------------------------------------------------------------------------
+
+tool_node::tool_node(std::vector<tool> tools, tool_node_options options) {
+  auto made = std::make_shared<parts>();
+  made->tools = std::move(tools);
+  made->options = std::move(options);
+  for (const auto& t : made->tools)
+    if (t.runs_here() && !made->by_name.emplace(t.name(), &t).second)
+      throw error{errc::invalid_graph, "make a tool node: two tools of one name: " + t.name()};
+  parts_ = std::move(made);
+}
+
+const std::vector<tool>& tool_node::tools() const noexcept {
+  return parts_->tools;
+}
+
+coro<node_output> tool_node::operator()(const state_view& input, context& ctx) const {
+  auto kept = parts_; // the node may be gone while the body is suspended
+  auto given = read_input(input, kept->options.messages_key, ctx);
+  if (given.calls.size() > limits::tool_calls_max)
+    throw error{errc::invalid_value, "run tools: " + std::to_string(given.calls.size())
+                                       + " calls in one message (tool_calls_max)"};
+  running_calls all{.tools = kept->tools,
+                    .by_name = kept->by_name,
+                    .options = kept->options,
+                    .results = {.kind = given.kind, .messages_key = kept->options.messages_key},
+                    .state = std::move(given.state),
+                    .ctx = ctx};
+  std::deque<call_run> calls;
+  for (auto& call : given.calls) {
+    auto found = kept->by_name.find(text_in(call["name"]));
+    calls.emplace_back(std::move(call), found == kept->by_name.end() ? nullptr : found->second,
+                       all);
+  }
+  auto aside = run_aside(all, calls);
+  co_await aside;
+  for (auto& one : calls) {
+    if (one.ended)
+      continue;
+    one.turn.open = true;
+    auto run = attempt(all, one);
+    co_await run;
+  }
+  std::vector<std::vector<tool_output::part>> results;
+  for (auto& one : calls) {
+    if (one.failure)
+      std::rethrow_exception(one.failure);
+    results.push_back(std::move(one.parts));
+  }
+  co_return all.results.combined(std::move(results));
+}
+
+value tool_call_with_context(const value& call, const value& state) {
+  return value::map(
+    {{"__type", with_context}, {"tool_call", call.with("type", "tool_call")}, {"state", state}});
+}
+
+std::string tools_condition::operator()(const state_view& state) const {
+  auto whole = state.by_field() ? value{} : state.to_value();
+  const auto& messages = whole.is_list() ? whole : state[messages_key];
+  if (!messages.is_list() || messages.empty())
+    throw value_error("No messages found in input state to tool_edge: "
+                      + to_json(state.to_value()));
+  return message_tool_calls(messages[messages.size() - 1]).empty() ? END : "tools";
+}
+
+} // namespace troupe

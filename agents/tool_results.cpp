@@ -1,0 +1,231 @@
+// See tool_results.hpp.
+#include "agents/tool_results.hpp"
+
+#include "agents/failure.hpp"
+#include "agents/json_text.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace troupe {
+namespace {
+
+constexpr std::string_view root_channel = "__root__";
+
+// ---- content --------------------------------------------------------------------------------
+
+bool is_block(const value& v) {
+  constexpr std::array<std::string_view, 8> types{"text",          "image_url",
+                                                  "image",         "json",
+                                                  "search_result", "custom_tool_call_output",
+                                                  "document",      "file"};
+  const auto& type = v["type"];
+  return type.is_string() && std::ranges::find(types, type.as_string()) != types.end();
+}
+
+value content_of(const value& given) {
+  if (given.is_string() || (given.is_list() && std::ranges::all_of(given.items(), is_block)))
+    return given;
+  return spaced_json(given);
+}
+
+bool is_tool_message(const value& v) {
+  return message_role(v) == "tool";
+}
+
+value with_member(const value& message, std::string_view name, const value& v) {
+  return value::extension(value_kind::message, message.payload().with(name, v));
+}
+
+// ---- commands -------------------------------------------------------------------------------
+
+bool answers_call(const value& message, const value& call) {
+  return is_tool_message(message) && message_member(message, "tool_call_id") == call["id"];
+}
+
+bool removes_all(const value& messages) {
+  return messages.size() == 1 && messages[0].is(value_kind::remove_message)
+         && messages[0].payload() == value(REMOVE_ALL_MESSAGES);
+}
+
+// The messages with those that answer the call under the tool's name.
+value answer_named(const value& messages, const value& call, std::size_t& answers) {
+  if (answers_call(messages, call)) {
+    ++answers;
+    return with_member(messages, "name", call["name"]);
+  }
+  if (!messages.is_list())
+    return messages;
+  std::vector<value> out;
+  for (const auto& m : messages.items())
+    out.push_back(answers_call(m, call) ? (++answers, with_member(m, "name", call["name"])) : m);
+  return value::list(std::move(out));
+}
+
+node_error unanswered(const command& given, const value& call, bool state) {
+  auto shown = given.update ? to_json(given.update->to_value()) : std::string{};
+  return value_error(
+    "Expected to have a matching ToolMessage in Command.update for tool '" + text_in(call["name"])
+    + "', got: " + shown
+    + ". Every tool call (LLM requesting to call a tool) in the message history MUST have a "
+      "corresponding ToolMessage. You can fix it by modifying the tool to return "
+    + (state ? "`Command(update={\"messages\": [ToolMessage(\"Success\", "
+               "tool_call_id=tool_call_id), ...]}, ...)`."
+             : "`Command(update=[ToolMessage(\"Success\", tool_call_id=tool_call_id), ...], "
+               "...)`."));
+}
+
+bool sends_to_parent(const command& c) {
+  return c.graph == command::PARENT && !c.goto_.empty()
+         && std::ranges::all_of(c.goto_.list(), [](const destination& d) {
+              return std::holds_alternative<send>(d);
+            });
+}
+
+// Commands that send the parent graph on, as one.
+struct parent_sends {
+  std::optional<command> all;
+
+  void add(const command& c) {
+    if (!all)
+      all = command{.update = std::nullopt, .goto_ = {}, .resume = std::nullopt, .graph = c.graph};
+    auto gotos = all->goto_.list();
+    gotos.insert(gotos.end(), c.goto_.list().begin(), c.goto_.list().end());
+    all->goto_ = destinations{std::move(gotos)};
+    if (!c.update)
+      return;
+    auto writes = all->update.value_or(state_update{});
+    for (const auto& [channel, v] : c.update->entries())
+      writes.set(channel, v);
+    all->update = std::move(writes);
+  }
+};
+
+} // namespace
+
+value failed_tool_message(std::string content, const value& call) {
+  return tool_message(std::move(content), text_in(call["id"]), text_in(call["name"]), "error");
+}
+
+value tool_results::checked_message(const value& given, const value& call) const {
+  if (is_tool_message(given))
+    return with_member(given, "content", content_of(message_member(given, "content")));
+  throw node_error{"TypeError", "Tool " + text_in(call["name"])
+                                  + " returned unexpected type: " + to_json(given)};
+}
+
+command tool_results::checked_command(command given, const value& call, std::size_t& answers,
+                                      bool& exempt) const {
+  if (given.update) {
+    std::vector<state_update::entry> entries;
+    for (const auto& [channel, v] : given.update->entries()) {
+      bool whole = channel == root_channel;
+      if (whole != (kind == tool_input::messages))
+        throw value_error(
+          whole ? "Tools can provide a list of messages in Command.update only when using list of "
+                  "messages as ToolNode input, got: "
+                    + to_json(v) + " for tool '" + text_in(call["name"]) + "'"
+                : "Tools can provide a dict in Command.update only when using dict with '"
+                    + messages_key
+                    + "' key as ToolNode input, got: " + to_json(given.update->to_value())
+                    + " for tool '" + text_in(call["name"]) + "'");
+      bool messages = whole || channel == messages_key;
+      exempt |= messages && removes_all(v);
+      entries.emplace_back(channel, messages ? answer_named(v, call, answers) : v);
+    }
+    given.update = state_update{std::move(entries)};
+  }
+  return given;
+}
+
+std::vector<tool_output::part> tool_results::checked(const tool_output& given,
+                                                     const value& call) const {
+  std::vector<tool_output::part> out;
+  std::size_t answers = 0;
+  bool exempt = false;
+  auto one = [&](const tool_output::part& part) -> tool_output::part {
+    if (const auto* c = std::get_if<command>(&part))
+      return checked_command(*c, call, answers, exempt);
+    return checked_message(std::get<value>(part), call);
+  };
+  auto is_part = [](const tool_output::part& part) {
+    return std::holds_alternative<command>(part) || is_tool_message(std::get<value>(part));
+  };
+  auto all = [&](const std::vector<tool_output::part>& parts) {
+    if (!std::ranges::all_of(parts, is_part))
+      throw node_error{"TypeError",
+                       "Tool " + text_in(call["name"])
+                         + " returned a list with invalid element types: expected all Command or "
+                           "ToolMessage"};
+    for (const auto& part : parts)
+      out.push_back(one(part));
+    auto direct = std::ranges::count_if(out, [&call](const tool_output::part& part) {
+      const auto* v = std::get_if<value>(&part);
+      return v && answers_call(*v, call);
+    });
+    if (auto n = answers + static_cast<std::size_t>(direct); n != 1 && !exempt)
+      throw value_error("Tool " + text_in(call["name"]) + " returned a list with "
+                        + std::to_string(n) + " messages bound to tool_call_id '"
+                        + text_in(call["id"]) + "'; expected exactly one terminating ToolMessage.");
+  };
+  if (given.is_list()) {
+    all(given.parts());
+    return out;
+  }
+  const auto& only = given.parts().front();
+  const auto* v = std::get_if<value>(&only);
+  if (!v) {
+    out.push_back(one(only));
+    const auto& c = std::get<command>(out.back());
+    if (answers == 0 && !exempt && c.graph.empty() && c.update)
+      throw unanswered(c, call, kind != tool_input::messages);
+  } else if (is_message(*v)) {
+    out.push_back(one(only));
+  } else if (v->is_list() && !v->empty() && std::ranges::all_of(v->items(), is_message)) {
+    all({v->items().begin(), v->items().end()});
+  } else {
+    auto message = tool_message(content_of(*v), text_in(call["id"]), text_in(call["name"]));
+    out.emplace_back(
+      given.artifact().is_null() ? message : with_member(message, "artifact", given.artifact()));
+  }
+  return out;
+}
+
+// ---- the node's output ----------------------------------------------------------------------
+
+state_update tool_results::message_update(std::vector<value> messages) const {
+  auto list = value::list(std::move(messages));
+  if (kind == tool_input::messages)
+    return state_update{list};
+  return state_update{}.set(messages_key, std::move(list));
+}
+
+node_output tool_results::combined(std::vector<std::vector<tool_output::part>> results) const {
+  node_output out;
+  bool commands = std::ranges::any_of(results, [](const auto& parts) {
+    return std::ranges::any_of(parts, [](const auto& part) {
+      return std::holds_alternative<command>(part);
+    });
+  });
+  std::vector<value> messages;
+  parent_sends sends;
+  for (auto& parts : results)
+    for (auto& part : parts) {
+      auto* c = std::get_if<command>(&part);
+      if (!commands)
+        messages.push_back(std::get<value>(std::move(part)));
+      else if (!c)
+        out.parts.emplace_back(message_update({std::get<value>(std::move(part))}));
+      else if (sends_to_parent(*c))
+        sends.add(*c);
+      else
+        out.parts.emplace_back(std::move(*c));
+    }
+  if (!commands)
+    out.parts.emplace_back(message_update(std::move(messages)));
+  if (sends.all)
+    out.parts.emplace_back(std::move(*sends.all));
+  return out;
+}
+
+} // namespace troupe

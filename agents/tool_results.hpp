@@ -1,0 +1,37 @@
+// From what tools gave back to what their node writes.
+#pragma once
+
+#include <troupe/tool_node.hpp>
+
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// In which form a tool node was given its calls.
+enum class tool_input : std::uint8_t { state, messages, calls };
+
+/// What the results of a node's calls are checked against.
+struct tool_results {
+  tool_input kind = tool_input::state;
+  const std::string& messages_key;
+
+  /// What a tool gave back, as messages and commands, checked.
+  /// Errors: throws node_error (TypeError, ValueError) for what it may not give back.
+  std::vector<tool_output::part> checked(const tool_output& given, const value& call) const;
+
+  /// The node's output. Shape: one element a call.
+  node_output combined(std::vector<std::vector<tool_output::part>> results) const;
+
+private:
+  value checked_message(const value& given, const value& call) const;
+  /// Counts the messages that answer the call; `exempt`: it removes all messages.
+  command checked_command(command given, const value& call, std::size_t& answers,
+                          bool& exempt) const;
+  state_update message_update(std::vector<value> messages) const;
+};
+
+/// The message that tells a model of a failed call.
+value failed_tool_message(std::string content, const value& call);
+
+} // namespace troupe

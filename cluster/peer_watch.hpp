@@ -1,0 +1,38 @@
+// Asks processes of a cluster how they are, all at once and over links that stay.
+#pragma once
+
+#include <troupe/cluster.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace troupe::cluster {
+
+struct peer_answer {
+  std::string at; // an address, or a name that could not be looked up
+  result<value> status;
+};
+
+class peer_watch {
+public:
+  /// Begins to link to HOST:PORT of each; a name is each of its addresses.
+  /// Errors: as peer_status(), but for worker_lost.
+  static result<std::unique_ptr<peer_watch>> open(const std::vector<std::string>& peers,
+                                                  const peer_access& access);
+  peer_watch() = default;
+  peer_watch(const peer_watch&) = delete;
+  peer_watch& operator=(const peer_watch&) = delete;
+  virtual ~peer_watch() = default;
+
+  /// Order:  of the peers, and of the addresses of each.
+  /// Blocks: until all have answered, or `patience`.
+  /// Errors: of an answer: worker_lost, and why there is no link, if that is known.
+  virtual std::vector<peer_answer> ask(std::chrono::milliseconds patience) = 0;
+
+  /// Has the one peer drain, and gives its status.
+  /// Errors: worker_lost; invalid_config when there are several, of which none was told.
+  virtual result<value> drain(const std::string& why, std::chrono::milliseconds patience) = 0;
+};
+
+} // namespace troupe::cluster

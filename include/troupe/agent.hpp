@@ -1,0 +1,123 @@
+// Agents with middleware: what stands around the model, its tools, and the whole.
+#pragma once
+
+#include <troupe/react_agent.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+/// A call of the model on its way. A class, so that it can stand in a co_await expression.
+/// Shape:  `request.messages` is the conversation without the system message, which is a message
+///         value or null.
+/// Source: langchain/agents/middleware/types.py, ModelRequest.
+class model_call {
+public:
+  model_call(chat_model_ptr m, model_request r, value system, value of_state, context& ctx)
+    : model{std::move(m)},
+      request{std::move(r)},
+      system_message(std::move(system)),
+      state(std::move(of_state)),
+      ctx_{&ctx} {}
+
+  chat_model_ptr model;
+  model_request request;
+  value system_message;
+  value state; ///< a map
+  context& ctx() const noexcept { return *ctx_; }
+
+private:
+  context* ctx_;
+};
+
+/// What a call of the model gave: its answer, and writes that go along with it.
+/// Source: langchain/agents/middleware/types.py, ModelResponse, ExtendedModelResponse.
+class model_response {
+public:
+  model_response(value of_answer = {}, state_update with = {})
+    : answer(std::move(of_answer)),
+      update{std::move(with)} {}
+
+  value answer; ///< an assistant's message
+  state_update update;
+};
+
+/// Makes a call of the model; what a wrapper is given, to use as often as it likes.
+using model_executor = std::function<coro<model_response>(model_call)>;
+/// Stands around each call of the model. Shape: a coroutine.
+using model_wrapper = std::function<coro<model_response>(model_call, model_executor)>;
+
+/// A body before or behind the agent or the model: a node of its own, that reads the state and
+/// returns an update.
+/// Shape:  an update may have the member `jump_to`: "model" (the round begins again), "tools" (all
+///         open calls of the last answer) or "end" (what stands behind the agent); `jumps` names
+///         those it may take.
+/// Errors: of a run: ValueError for a jump that is not among them.
+struct agent_hook {
+  any_body body = {};
+  std::vector<std::string> jumps = {};
+
+  agent_hook() = default;
+  template <class F>
+  requires(!std::is_same_v<std::decay_t<F>, agent_hook>)
+    agent_hook(F f, std::vector<std::string> may_jump = {})
+    : body{std::move(f)},
+      jumps{std::move(may_jump)} {}
+  explicit operator bool() const noexcept { return static_cast<bool>(body); }
+};
+
+/// Something that stands around an agent. Everything but the name may be absent.
+/// Order:  of several: those before in the order of the list, those behind in reverse, and of those
+///         around a call the first is the outermost. before_agent and after_agent run once a run.
+/// Source: langchain/agents/middleware/types.py, AgentMiddleware.
+struct middleware {
+  std::string name;
+  schema state = {};  ///< channels beside the agent's
+  schema hidden = {}; ///< likewise, and neither input nor output
+  std::vector<tool> tools = {};
+  agent_hook before_agent = {};
+  agent_hook before_model = {};
+  agent_hook after_model = {};
+  agent_hook after_agent = {};
+  model_wrapper wrap_model_call = {};
+  tool_wrapper wrap_tool_call = {};
+};
+
+/// What an agent with middleware is made of.
+/// Shape:  `system_prompt` stands before the conversation in every call and is not stored.
+///         `response_format`: the JSON Schema of the last answer, kept as `structured_response`;
+///         null: text.
+/// Source: langchain/agents/factory.py, create_agent.
+struct agent_options {
+  chat_model_ptr model;
+  std::vector<tool> tools = {};
+  std::string system_prompt = {};
+  std::vector<troupe::middleware> middleware = {};
+  value response_format = {};
+  schema state = {};
+  tool_node_options tool_node = {};
+  std::string name = {};
+  std::vector<std::string> interrupt_before = {};
+  std::vector<std::string> interrupt_after = {};
+  checkpointing checkpointer = checkpointing::inherit;
+  std::shared_ptr<troupe::saver> saver = nullptr;
+};
+
+/// The agent as a graph over `messages`: nodes `model`, `tools`, and `NAME.before_model` … of the
+/// middleware.
+/// Order:  each tool call is a task of its own, whose tool reads the state when it runs. It ends
+///         when an answer calls for no tool, or when all calls of an answer were of tools with
+///         return_direct.
+/// Errors: throws error{invalid_graph} (of class AssertionError for two of one name, ValueError
+///         for a missing model or an unknown jump). Of a run: what models, tools and hooks throw;
+///         ValueError for a tool that only the request knows and no wrapper could run;
+///         StructuredOutputValidationError. A call of the history without an answer, or one that
+///         could not be read, is answered with an error before the model sees it.
+/// Source: langchain/agents/factory.py, create_agent; spec/agents.md D.
+compiled_graph create_agent(agent_options options);
+
+} // namespace troupe

@@ -1,0 +1,187 @@
+// Chat messages: making and reading them, their JSON forms, parts that add up, and what is done to
+// whole conversations before a model sees them.
+//
+// A message is a value of the kind `message`, whose payload is a map: role (user, assistant,
+// system, tool), content (text or a list of blocks) and what else it has: id, name, tool_calls,
+// invalid_tool_calls, tool_call_id, status, artifact, usage, response_metadata,
+// additional_kwargs; of a part of an answer also chunk (true), tool_call_chunks, chunk_position.
+#pragma once
+
+#include <troupe/message.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// Its removal removes all messages before it.
+/// Source: langgraph/graph/message.py.
+inline constexpr const char* REMOVE_ALL_MESSAGES = "__remove_all__";
+
+/// What a model asks for.
+/// Shape:  `args` is a map; `id` may be empty.
+/// Source: langchain_core/messages/tool.py, ToolCall.
+struct tool_call {
+  std::string name;
+  value args = value::map();
+  std::string id = {};
+  friend bool operator==(const tool_call&, const tool_call&) = default;
+};
+template <> struct value_traits<tool_call> {
+  static value to(const tool_call& call);
+  /// Errors: throws error{invalid_value} when it is no map with a name.
+  static tool_call from(const value& v);
+};
+
+// ---- making ---------------------------------------------------------------------------------
+
+/// Message values. Shape: `content` is text or a list of blocks; an empty `id` is none.
+/// Errors: none. Source: langchain_core/messages.
+value human_message(value content, std::string_view id = {});
+value system_message(value content, std::string_view id = {});
+value ai_message(value content, const std::vector<tool_call>& calls = {}, std::string_view id = {});
+/// The answer to a tool call. Shape: `status` is "success" or "error".
+value tool_message(value content, std::string_view tool_call_id, std::string_view name = {},
+                   std::string_view status = "success");
+/// A removal of the message with this id.
+value remove_message(std::string_view id);
+
+/// Blocks of content, as Anthropic's and LangChain's messages have them.
+/// Source: spec/agents.md A2.
+value text_block(std::string_view text);
+value image_url_block(std::string_view url);
+value image_block(std::string_view base64, std::string_view mime_type);
+value thinking_block(std::string_view thinking, std::string_view signature = {});
+value tool_use_block(const tool_call& call);
+value tool_result_block(std::string_view tool_use_id, value content, bool is_error = false);
+
+// ---- reading --------------------------------------------------------------------------------
+
+bool is_message(const value& v) noexcept;
+/// Of what is no message: empty, or null.
+std::string_view message_role(const value& message) noexcept;
+const value& message_member(const value& message, std::string_view name) noexcept;
+/// The text of a message: its content, or that of its text blocks, one behind the other.
+/// Source: langchain_core/messages/base.py, BaseMessage.text.
+std::string message_text(const value& message);
+/// The calls of an assistant's message, a list of {name, args, id}; empty for any other value.
+const value& message_tool_calls(const value& message) noexcept;
+
+// ---- JSON -----------------------------------------------------------------------------------
+
+/// LangChain's JSON of a message or removal: one flat map, `type` names the class.
+/// Shape:  every key of its class is there, null or empty where nothing was said.
+/// Errors: throws error{invalid_value} for what is no message.
+/// Source: langchain_core/messages, model_dump; spec/agents.md A1.
+value message_to_json(const value& message);
+
+/// The message that a JSON form stands for: LangChain's flat one, its {type, data} envelope, its
+/// constructor form ({lc, type, id, kwargs}), or any that coerce_message reads.
+/// Shape:  `usage_metadata` and `invalid_tool_calls` come back as they were. An assistant's message
+///         with none but OpenAI's calls in additional_kwargs gets them, broken ones as invalid.
+/// Errors: throws error{invalid_update} of class ValueError, as coerce_message.
+/// Source: langchain_core/messages/utils.py, messages_from_dict; load/load.py.
+value message_from_json(const value& json);
+
+/// A conversation in OpenAI's chat form, a list of maps {role, content …}.
+/// Shape:  text blocks alone become one text, joined by line breaks; tool_use blocks become
+///         tool_calls, tool_result blocks messages of their own.
+/// Errors: throws error{invalid_value} for an element that is no message.
+/// Source: langchain_core/messages/utils.py, convert_to_openai_messages.
+value messages_to_openai(const value& messages);
+
+// ---- parts of an answer ---------------------------------------------------------------------
+
+/// Two parts of one answer as one part.
+/// Shape:  texts are joined; list elements and tool call parts with one `index` (and no two ids)
+///         are merged; usage is summed; a provider's id wins over a run's.
+/// Errors: throws error{invalid_value}, of class TypeError, for metadata of different types.
+/// Source: langchain_core/messages/ai.py, add_ai_message_chunks; spec/agents.md A4.
+value add_chunks(const value& left, const value& right);
+
+/// The whole message that these parts are. Its tool calls are read from their text only now: what
+/// is no object of JSON by then is an invalid tool call.
+/// Shape:  at least one part.
+/// Cost:   linear in the text, where parts are text.
+/// Errors: as add_chunks; throws error{invalid_value} when there is no part.
+/// Source: langchain_core/messages/ai.py, AIMessageChunk; troupe: acts on whole messages only.
+value join_chunks(std::span<const value> chunks);
+
+/// What can be read of JSON text that may end anywhere; nothing when it is none.
+/// Units:  time grows with the length, and the part that is dropped at the end.
+/// Source: langchain_core/utils/json.py, parse_partial_json; spec/agents.md A4.
+std::optional<value> parse_partial_json(std::string_view text);
+
+// ---- conversations --------------------------------------------------------------------------
+
+/// Units:  in characters (of Unicode) a token, and tokens a message.
+struct token_estimate {
+  double chars_per_token = 4.0;
+  double extra_tokens_per_message = 3.0;
+  bool count_name = true;
+  value tools = {}; ///< a list of {name, description, parameters}, counted once
+  bool use_usage_metadata_scaling = false; ///< up to 1.25 times, as the last answer's usage says
+};
+/// About how many tokens these messages are.
+/// Errors: none.
+/// Source: langchain_core/messages/utils.py, count_tokens_approximately; spec/agents.md A8.
+std::int64_t count_tokens_approximately(const value& messages, const token_estimate& how = {});
+
+/// Which end of a conversation is kept.
+enum class trim_strategy : std::uint8_t { last, first };
+
+/// Units:  `max_tokens` as `token_counter` counts.
+/// Shape:  `start_on`, `end_on`: roles (also LangChain's names: human, ai …); empty: any.
+///         `text_splitter`: nullptr splits into lines.
+struct trim_options {
+  std::int64_t max_tokens = 0;
+  std::function<std::int64_t(const value& messages)> token_counter = {}; ///< unset: the estimate
+  trim_strategy strategy = trim_strategy::last;
+  bool allow_partial = false;
+  std::vector<std::string> end_on = {};
+  std::vector<std::string> start_on = {};
+  bool include_system = false;
+  /// A tool's message stays only behind the message that called for it: what would be left over is
+  /// dropped too. troupe's own.
+  bool keep_pairs = false;
+  std::function<std::vector<std::string>(const std::string&)> text_splitter = {};
+};
+/// As much of a conversation as fits, from its end or its beginning.
+/// Errors: throws error{invalid_value}, of class ValueError, for start_on or include_system with
+///         `first`.
+/// Source: langchain_core/messages/utils.py, trim_messages.
+value trim_messages(const value& messages, const trim_options& options);
+
+/// Shape:  types are roles, as in trim_options. What one of the `include_` lists names stays, of
+///         what no exclusion named; without any, all of that.
+struct message_filter {
+  std::vector<std::string> include_names = {};
+  std::vector<std::string> exclude_names = {};
+  std::vector<std::string> include_types = {};
+  std::vector<std::string> exclude_types = {};
+  std::vector<std::string> include_ids = {};
+  std::vector<std::string> exclude_ids = {};
+  bool exclude_tool_calls = false; ///< no calls and no answers to them
+  std::vector<std::string> exclude_tool_call_ids = {};
+};
+/// Errors: none. Source: langchain_core/messages/utils.py, filter_messages.
+value filter_messages(const value& messages, const message_filter& filter);
+
+/// Messages of one role in a row as one; tools' messages stay apart.
+/// Errors: as add_chunks.
+/// Source: langchain_core/messages/utils.py, merge_message_runs.
+value merge_message_runs(const value& messages, std::string_view separator = "\n");
+
+/// A conversation as text for a model to read: a line a message, "Human: …", or XML.
+/// Errors: none. Source: langchain_core/messages/utils.py, get_buffer_string.
+enum class buffer_format : std::uint8_t { prefix, xml };
+std::string get_buffer_string(const value& messages, buffer_format format = buffer_format::prefix);
+
+} // namespace troupe

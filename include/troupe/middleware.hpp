@@ -1,0 +1,159 @@
+// Ready-made middleware.
+#pragma once
+
+#include <troupe/agent.hpp>
+#include <troupe/policy.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+// ---- limits ---------------------------------------------------------------------------------
+
+/// What happens at a limit.
+enum class limit_exit : std::uint8_t {
+  go_on, ///< tools only: calls beyond the limit are answered with an error, the others run
+  end,   ///< the agent ends, and says why
+  fail,  ///< the run fails
+};
+
+/// At most so many calls of the model in a thread, and in a run. A run that was paused and goes on
+/// counts as one (the reference begins anew).
+/// Units:  calls; nullopt: no bound.
+/// Errors: throws error{invalid_config} without any bound. Of a run: node_failed of class
+///         ModelCallLimitExceededError.
+/// Source: langchain/agents/middleware/model_call_limit.py; spec/agents.md E3.
+struct call_limits {
+  std::optional<std::int64_t> thread = std::nullopt;
+  std::optional<std::int64_t> run = std::nullopt;
+};
+middleware model_call_limit(call_limits limits, limit_exit at_limit = limit_exit::end);
+
+/// At most so many calls of a tool, or with an empty name of all tools. Calls that have a message
+/// already are not counted.
+/// Errors: throws error{invalid_config} without any bound, or a run's greater than the thread's. Of
+///         a run: node_failed of class ToolCallLimitExceededError.
+/// Source: langchain/agents/middleware/tool_call_limit.py; spec/agents.md E4.
+middleware tool_call_limit(std::string tool, call_limits limits,
+                           limit_exit at_limit = limit_exit::go_on);
+
+// ---- failures -------------------------------------------------------------------------------
+
+/// Asks these models in turn when the one before fails.
+/// Errors: of a run: the last one's error.
+/// Source: langchain/agents/middleware/model_fallback.py; spec/agents.md E5.
+middleware model_fallback(std::vector<chat_model_ptr> models);
+
+/// How often, and how long after a failure, something is tried again.
+/// Units:  attempt n (from 1) is followed by min(delay_max, delay * factor^(n-1)), with jitter a
+///         quarter more or less.
+/// Shape:  `retry_on` unset: every error. `give_up`: the text of an answer, or of a tool's message,
+///         in place of the error; unset: the error is raised. Such an answer is marked:
+///         response_metadata.error.
+/// Source: langchain/agents/middleware/_retry.py; spec/agents.md E6.
+struct retry_options {
+  std::uint32_t retries_max = 2;
+  std::chrono::milliseconds delay{1000};
+  double factor = 2.0;
+  std::chrono::milliseconds delay_max{60'000};
+  bool jitter = true;
+  std::function<bool(const error&)> retry_on = {};
+  std::function<std::string(const error&, std::uint32_t attempts)> give_up = {};
+};
+middleware model_retry(retry_options options = {});
+/// Shape:  `tools`: names; empty: all. By default a tool that fails for good is reported to the
+///         model.
+/// Source: langchain/agents/middleware/tool_retry.py.
+middleware tool_retry(retry_options options = {}, std::vector<std::string> tools = {});
+
+// ---- people ---------------------------------------------------------------------------------
+
+/// What a person may decide about a call.
+/// Shape:  `decisions`: of "approve", "edit", "reject", "respond". `when` unset: always; it runs
+///         again when the run goes on, so it must be pure.
+struct review {
+  std::vector<std::string> decisions = {"approve", "edit", "reject", "respond"};
+  std::string description = "Tool execution requires approval";
+  std::function<bool(const value& call, const value& state)> when = {};
+};
+/// Asks a person before these tools run: one question for all calls of an answer that have no
+/// message yet.
+/// Shape:  the question is {action_requests: [{name, args, description}], review_configs:
+///         [{action_name, allowed_decisions}]}; the answer {decisions: [{type …}]}, in order. An
+///         edited call runs in place of the original one, and its result says so.
+/// Errors: of a run: ValueError for another number of decisions, one that is not allowed, or an
+///         edit to a tool there is not.
+/// Source: langchain/agents/middleware/human_in_the_loop.py; spec/agents.md E2.
+middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools);
+
+// ---- what the model sees --------------------------------------------------------------------
+
+/// When a conversation is summarized, and what is kept of it as it is.
+/// Units:  tokens as `token_counter` says (the estimate); 0: not looked at.
+/// Shape:  `prompt` has the conversation in place of "{messages}".
+struct summary_options {
+  std::int64_t trigger_tokens = 0;
+  std::size_t trigger_messages = 0;
+  std::size_t keep_messages = 20;
+  std::function<std::int64_t(const value& messages)> token_counter = {};
+  std::string prompt = {};                 ///< empty: one with four sections
+  std::int64_t tokens_to_summarize = 4000; ///< of the older messages; the oldest are left out
+};
+/// Replaces the older part of a conversation by a summary that `model` makes, once it is long
+/// enough. Calls stay with their answers.
+/// Errors: throws error{invalid_config} without a trigger. Of a run: what the model throws.
+/// Source: langchain/agents/middleware/summarization.py; spec/agents.md E1.
+middleware summarization(chat_model_ptr model, summary_options options);
+
+/// Units:  tokens.
+/// Source: langchain/agents/middleware/context_editing.py; spec/agents.md E11.
+struct clear_options {
+  std::int64_t trigger_tokens = 100'000;
+  std::size_t keep = 3; ///< the last results stay
+  std::vector<std::string> exclude_tools = {};
+  std::string placeholder = "[cleared]";
+};
+/// Shows the model a placeholder in place of older tool results, once the conversation is long. The
+/// state keeps them.
+middleware context_editing(clear_options options = {});
+
+/// Lets `model` choose the tools that the agent's model is shown, by the last question of the user.
+/// Shape:  `tools_max` 0: any number. `always` are shown besides.
+/// Errors: of a run: ValueError when it names a tool there is not.
+/// Source: langchain/agents/middleware/tool_selection.py; spec/agents.md E10.
+struct selection_options {
+  std::size_t tools_max = 0;
+  std::vector<std::string> always = {};
+};
+middleware tool_selector(chat_model_ptr model, selection_options options = {});
+
+/// A tool `write_todos` and a channel `todos`: [{content, status}], and how to use it.
+/// Source: langchain/agents/middleware/todo.py; spec/agents.md E9.
+middleware todo_list();
+
+// ---- personal data --------------------------------------------------------------------------
+
+enum class pii_strategy : std::uint8_t { redact, mask, hash, block };
+
+/// Where personal data is looked for.
+/// Shape:  `find` gives the places [begin, end) in a text, in order and apart; unset: by the type's
+///         own rule.
+struct pii_options {
+  pii_strategy strategy = pii_strategy::redact;
+  bool input = true;   ///< the last message of the user
+  bool output = false; ///< the last answer
+  bool tool_results = false;
+  std::function<std::vector<std::pair<std::size_t, std::size_t>>(std::string_view)> find = {};
+};
+/// Shape:  types with a rule: email, credit_card (by Luhn), ip, mac_address, url.
+/// Errors: throws error{invalid_config} for another type without `find`. Of a run: node_failed of
+///         class PIIDetectionError with `block`.
+/// Source: langchain/agents/middleware/pii.py; spec/agents.md E8.
+middleware pii(std::string type, pii_options options = {});
+
+} // namespace troupe

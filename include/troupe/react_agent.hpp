@@ -1,0 +1,133 @@
+// The prebuilt agent: a model, the tools it calls for, and again, until it has an answer.
+#pragma once
+
+#include <troupe/chat_model.hpp>
+#include <troupe/state_graph.hpp>
+#include <troupe/tool_node.hpp>
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace troupe {
+
+/// The model of an agent: one, or a function of the state that chooses one for each call. A chosen
+/// one brings its tools along (bind_tools).
+class agent_model {
+public:
+  using chooser = std::function<coro<chat_model_ptr>(const state_view& state, context& ctx)>;
+
+  agent_model() = default;
+  template <std::derived_from<chat_model> M>
+  agent_model(std::shared_ptr<M> model) : model_{std::move(model)} {}
+  /// Takes the state and the context; gives a model, or a coro of one.
+  template <class F>
+  requires std::is_invocable_v<F&, const state_view&, context&> agent_model(F choose);
+
+  const chat_model_ptr& fixed() const noexcept { return model_; }
+  const chooser& chosen() const noexcept { return choose_; }
+
+private:
+  chat_model_ptr model_;
+  chooser choose_;
+};
+
+/// What stands before the conversation: a text, a system message, or a function of the state that
+/// gives all that the model is told, a list of messages. None of it is stored.
+class agent_prompt {
+public:
+  using function = std::function<value(const state_view& state, context& ctx)>;
+
+  agent_prompt() = default;
+  agent_prompt(const char* text) : message_(system_message(text)) {}
+  agent_prompt(const std::string& text) : message_(system_message(text)) {}
+  agent_prompt(value message) : message_(std::move(message)) {}
+  template <class F>
+  requires std::is_invocable_r_v<value, F&, const state_view&, context&> agent_prompt(F f)
+    : function_{std::move(f)} {}
+
+  /// What the model is told, given the state it sees.
+  value messages(const state_view& state, context& ctx) const;
+
+private:
+  value message_;
+  function function_;
+};
+
+/// A structured answer behind the last one: data that fits a JSON Schema, asked for in a call of
+/// its own.
+struct agent_response {
+  value schema = {};       ///< null: none
+  std::string prompt = {}; ///< a system message before that call; empty: none
+
+  agent_response() = default;
+  agent_response(value of_schema, std::string with_prompt = {})
+    : schema(std::move(of_schema)),
+      prompt{std::move(with_prompt)} {}
+};
+
+/// What an agent is made of.
+/// Shape:  `tools`: those of the model's provider are bound, and not run here. `version` "v2" runs
+///         each tool call as a task of its own, so that a question pauses one call alone; "v1" runs
+///         all calls of an answer in one task. `state`: channels beside `messages`,
+///         `remaining_steps` and, with a response format, `structured_response`, or in their place.
+///         Hooks are bodies of nodes; the one before the model may write `llm_input_messages`,
+///         which the model is told in place of the messages.
+/// Source: langgraph/prebuilt/chat_agent_executor.py, create_react_agent.
+struct react_agent_options {
+  agent_model model;
+  std::vector<tool> tools = {};
+  agent_prompt prompt = {};
+  std::string name = {}; ///< of the graph, and of the agent's messages; empty: "agent" and none
+  std::string version = "v2";
+  any_body pre_model_hook = {};
+  any_body post_model_hook = {};
+  agent_response response_format = {};
+  schema state = {};
+  tool_node_options tool_node = {};
+  std::vector<std::string> interrupt_before = {};
+  std::vector<std::string> interrupt_after = {};
+  checkpointing checkpointer = checkpointing::inherit;
+  std::shared_ptr<troupe::saver> saver = nullptr;
+};
+
+/// The agent as a graph, over `messages`.
+/// Order:  START, [pre_model_hook], agent, [post_model_hook], tools and again; at the end
+///         [generate_structured_response]. It ends behind a tool with `return_direct`.
+/// Errors: throws error{invalid_graph}, of class ValueError, for a version there is not, a model
+///         whose bound tools are others, or a state without a key it needs. Of a run: ValueError
+///         when a call in the history has no answer; what model and tools throw. When the steps
+///         that are left are too few for another call, it says so and ends.
+/// Source: langgraph/prebuilt/chat_agent_executor.py, create_react_agent; spec/agents.md C.
+compiled_graph create_react_agent(react_agent_options options);
+
+// ---------------------------------------------------------------------------------------------
+
+namespace detail {
+
+template <class F>
+coro<chat_model_ptr> choose_model(F& choose, const state_view& state, context& ctx) {
+  using R = std::invoke_result_t<F&, const state_view&, context&>;
+  if constexpr (is_coro<R>::value) {
+    auto choice = choose(state, ctx);
+    chat_model_ptr model = co_await choice;
+    co_return model;
+  } else {
+    co_return chat_model_ptr{choose(state, ctx)};
+  }
+}
+
+} // namespace detail
+
+template <class F>
+requires std::is_invocable_v<F&, const state_view&, context&> agent_model::agent_model(F choose) {
+  choose_ = [choose = std::move(choose)](const state_view& state, context& ctx) mutable {
+    return detail::choose_model(choose, state, ctx);
+  };
+}
+
+} // namespace troupe

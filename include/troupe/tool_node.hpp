@@ -1,0 +1,123 @@
+// The node that runs the tools a model called for, and the route that leads to it.
+#pragma once
+
+#include <troupe/tool.hpp>
+
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+/// What becomes of what a tool throws: a message to the model, or the end of the run.
+/// Shape:  by default only arguments that do not fit become messages. true: all errors; false:
+///         none; a text: all, with that text; classes (as reference_name() gives them):
+///         those; a function: those it gives a text for.
+/// Order:  what a tool's own on_error answers comes first. Questions, drains, and a missing field
+///         of the state or store are never taken; a tool that does not exist always is.
+/// Source: langgraph/prebuilt/tool_node.py, handle_tool_errors; spec/agents.md B5.
+class tool_errors {
+public:
+  using handler = std::function<std::optional<std::string>(const error&)>;
+
+  tool_errors() = default;
+  template <class B>
+  requires std::is_same_v<B, bool> tool_errors(B all) : rule_{all ? rule::all : rule::none} {}
+  tool_errors(const char* text) : tool_errors{std::string{text}} {}
+  tool_errors(std::string text) : rule_{rule::all}, text_{std::move(text)} {}
+  tool_errors(std::vector<std::string> classes)
+    : rule_{rule::classes},
+      classes_{std::move(classes)} {}
+  tool_errors(std::initializer_list<const char*> classes)
+    : tool_errors{std::vector<std::string>(classes.begin(), classes.end())} {}
+  tool_errors(handler f) : rule_{rule::function}, function_{std::move(f)} {}
+
+  /// The content of the message for this failure of a call, or nothing: it is raised.
+  std::optional<std::string> content(const error& failure, const value& call) const;
+
+private:
+  enum class rule : std::uint8_t { standard, all, none, classes, function };
+  rule rule_ = rule::standard;
+  std::optional<std::string> text_;
+  std::vector<std::string> classes_;
+  handler function_;
+};
+
+/// One call on its way to its tool. A class, so that it can stand in a co_await expression.
+/// Source: langgraph/prebuilt/tool_node.py, ToolCallRequest.
+class tool_call_request {
+public:
+  tool_call_request(value call, std::optional<troupe::tool> tool, tool_runtime& runtime)
+    : call_(std::move(call)),
+      tool_{std::move(tool)},
+      runtime_{&runtime} {}
+
+  const value& call() const noexcept { return call_; }
+  /// Nothing for a name that the node does not know.
+  const std::optional<troupe::tool>& tool() const noexcept { return tool_; }
+  const value& state() const noexcept { return runtime_->state(); }
+  tool_runtime& runtime() const noexcept { return *runtime_; }
+
+  tool_call_request with_call(value call) const { return {std::move(call), tool_, *runtime_}; }
+  tool_call_request with_tool(troupe::tool t) const { return {call_, std::move(t), *runtime_}; }
+
+private:
+  value call_;
+  std::optional<troupe::tool> tool_;
+  tool_runtime* runtime_;
+};
+
+/// Runs a request; what a wrapper is given to call, as often as it likes.
+using tool_executor = std::function<coro<tool_output>(tool_call_request)>;
+/// Stands around each call. Shape: a coroutine; it gives a tool's message or a command.
+using tool_wrapper = std::function<coro<tool_output>(tool_call_request, tool_executor)>;
+
+struct tool_node_options {
+  tool_errors handle_tool_errors = {};
+  std::string messages_key = "messages";
+  tool_wrapper wrap_tool_call = {};
+};
+
+/// A node's body: runs the tool calls of the last assistant's message, and gives their messages in
+/// the order of the calls.
+/// Shape:  its input is the state (a map), a list of messages, a list of tool calls, or one call
+///         with a state of its own (tool_call_with_context). Calls that have a message already are
+///         left out.
+/// Order:  tools of the blocking lane and coroutines run side by side; what asks a person, or runs
+///         a graph, waits for the calls before it. Tools of the standard lane run in order.
+/// Errors: of the task: ValueError without an assistant's message; the first call's error that was
+///         not handled, when all have ended; invalid_value for more than limits::tool_calls_max
+///         calls.
+/// Source: langgraph/prebuilt/tool_node.py, ToolNode; spec/agents.md B.
+class tool_node {
+public:
+  using reads_graph_state = void;
+
+  /// Errors: throws error{invalid_graph} for two tools of one name.
+  explicit tool_node(std::vector<tool> tools, tool_node_options options = {});
+
+  coro<node_output> operator()(const state_view& input, context& ctx) const;
+  const std::vector<tool>& tools() const noexcept;
+
+private:
+  struct parts;
+  std::shared_ptr<const parts> parts_;
+};
+
+/// A send of one call to a tool node, with the state its tool is to see.
+/// Source: langgraph/prebuilt/tool_node.py, ToolCallWithContext.
+value tool_call_with_context(const value& call, const value& state);
+
+/// A route: to "tools" when the last message calls for tools, else to the END.
+///     g.add_conditional_edges("agent", troupe::tools_condition{}, {"tools", troupe::END});
+/// Errors: of class ValueError when there is no message.
+/// Source: langgraph/prebuilt/tool_node.py, tools_condition.
+struct tools_condition {
+  std::string messages_key = "messages";
+  std::string operator()(const state_view& state) const;
+};
+
+} // namespace troupe

@@ -1,0 +1,142 @@
+// What is done to whole conversations: counting, trimming, filtering, joining.
+#include <troupe/messages.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+namespace troupe {
+namespace {
+
+const tool_call add_call{.name = "add", .args = value{{"a", 1}, {"b", 1}}, .id = "c1"};
+
+std::int64_t counted(const value& message) {
+  return count_tokens_approximately(value::list({message}));
+}
+
+std::int64_t one_each(const value& messages) {
+  return static_cast<std::int64_t>(messages.size());
+}
+
+value talk() {
+  return value::list({system_message("s", "s"), human_message("h1", "h1"),
+                      ai_message("", {add_call}, "a1"), tool_message("2", "c1", "add"),
+                      ai_message("two", {}, "a2"), human_message("h2", "h2")});
+}
+
+// The contents, one behind the other.
+std::string shown(const value& messages) {
+  std::string out;
+  for (const auto& m : messages.items())
+    out += (out.empty() ? "" : "|") + message_text(m);
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(agents_conversations)
+
+BOOST_AUTO_TEST_CASE(tokens_are_counted_as_the_reference_does) {
+  BOOST_TEST(counted(human_message("hello world")) == 7);
+  BOOST_TEST(counted(ai_message("", {{.name = "f", .args = value{{"a", 1}}, .id = "c"}})) == 22);
+  BOOST_TEST(counted(tool_message("ok", "call_1", "f")) == 7);
+  BOOST_TEST(counted(human_message(value::list({text_block("abcd"), image_url_block("u")}))) == 90);
+  BOOST_TEST(counted(human_message("hällo wörld")) == 7);
+}
+
+BOOST_AUTO_TEST_CASE(usage_raises_the_estimate_by_a_quarter_at_most) {
+  auto answer = ai_message("two");
+  answer = value::extension(value_kind::message,
+                            answer.payload()
+                              .with("usage", value{{"total_tokens", 1000}})
+                              .with("response_metadata", value{{"model_provider", "p"}}));
+  auto messages = value::list({human_message("one"), answer});
+  auto plain = count_tokens_approximately(messages);
+  BOOST_TEST(count_tokens_approximately(messages, {.use_usage_metadata_scaling = true})
+             == (plain * 5 + 3) / 4);
+}
+
+BOOST_AUTO_TEST_CASE(the_last_messages_that_fit_are_kept) {
+  BOOST_TEST(shown(trim_messages(talk(), {.max_tokens = 2, .token_counter = one_each}))
+             == "two|h2");
+  BOOST_TEST(shown(trim_messages(
+               talk(), {.max_tokens = 2, .token_counter = one_each, .include_system = true}))
+             == "s|h2");
+  BOOST_TEST(
+    shown(trim_messages(
+      talk(),
+      {.max_tokens = 3, .token_counter = one_each, .end_on = {"ai"}, .start_on = {"human"}}))
+    == "");
+}
+
+BOOST_AUTO_TEST_CASE(the_first_messages_that_fit_are_kept) {
+  BOOST_TEST(shown(trim_messages(talk(), {.max_tokens = 3,
+                                          .token_counter = one_each,
+                                          .strategy = trim_strategy::first,
+                                          .end_on = {"human"}}))
+             == "s|h1");
+}
+
+BOOST_AUTO_TEST_CASE(a_tool_s_message_without_its_call_goes_when_pairs_are_kept) {
+  trim_options options{.max_tokens = 3, .token_counter = one_each};
+  BOOST_TEST(shown(trim_messages(talk(), options)) == "2|two|h2");
+  options.keep_pairs = true;
+  BOOST_TEST(shown(trim_messages(talk(), options)) == "two|h2");
+}
+
+BOOST_AUTO_TEST_CASE(the_message_at_the_cut_is_shortened_line_by_line) {
+  auto lines = [](const value& messages) {
+    std::int64_t out = 0;
+    for (const auto& m : messages.items())
+      for (char c : message_text(m))
+        out += c == '\n';
+    return out;
+  };
+  auto messages = value::list({human_message("a\nb\nc\n"), human_message("d\n")});
+  trim_options options{.max_tokens = 3, .token_counter = lines, .allow_partial = true};
+  BOOST_TEST(shown(trim_messages(messages, options)) == "b\nc\n|d\n");
+  options.strategy = trim_strategy::first;
+  options.max_tokens = 2;
+  BOOST_TEST(shown(trim_messages(messages, options)) == "a\nb\n");
+}
+
+BOOST_AUTO_TEST_CASE(options_of_the_other_end_are_refused) {
+  BOOST_CHECK_THROW(
+    trim_messages(talk(), {.strategy = trim_strategy::first, .start_on = {"human"}}), error);
+  BOOST_CHECK_THROW(
+    trim_messages(talk(), {.strategy = trim_strategy::first, .include_system = true}), error);
+}
+
+BOOST_AUTO_TEST_CASE(exclusions_come_first_and_one_inclusion_is_enough) {
+  BOOST_TEST(shown(filter_messages(talk(), {.include_types = {"human"},
+                                            .exclude_types = {},
+                                            .include_ids = {"a2"},
+                                            .exclude_ids = {"h1"}}))
+             == "two|h2");
+  BOOST_TEST(shown(filter_messages(talk(), {.exclude_tool_calls = true})) == "s|h1|two|h2");
+  BOOST_TEST(shown(filter_messages(talk(), {.exclude_tool_call_ids = {"c1"}})) == "s|h1|two|h2");
+}
+
+BOOST_AUTO_TEST_CASE(messages_of_one_role_in_a_row_become_one) {
+  auto merged = merge_message_runs(
+    value::list({human_message("a", "1"), human_message("b", "2"), tool_message("x", "c"),
+                 tool_message("y", "d"), human_message(value::list({text_block("c")}))}));
+  BOOST_REQUIRE(merged.size() == 4);
+  BOOST_TEST(merged[0] == human_message("a\nb", "1"));
+}
+
+BOOST_AUTO_TEST_CASE(a_conversation_is_shown_as_lines_or_xml) {
+  auto messages = value::list({human_message("1 < 2"), ai_message("a1", {add_call})});
+  BOOST_TEST(get_buffer_string(messages, buffer_format::xml)
+             == "<message type=\"human\">1 &lt; 2</message>\n<message type=\"ai\">\n"
+                "  <content>a1</content>\n"
+                "  <tool_call id=\"c1\" name=\"add\">{\"a\": 1, \"b\": 1}</tool_call>\n"
+                "</message>");
+  BOOST_TEST(get_buffer_string(value::list({human_message("x"), system_message("y")}))
+             == "Human: x\nSystem: y");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe

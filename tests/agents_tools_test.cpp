@@ -1,0 +1,370 @@
+// Schemas, tools and the node that runs them.
+#include <troupe/limits.hpp>
+#include <troupe/runtime.hpp>
+#include <troupe/tool_node.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <latch>
+#include <string>
+#include <vector>
+
+namespace troupe {
+namespace {
+
+namespace data = boost::unit_test::data;
+
+value parsed(std::string_view text) {
+  return from_json(text).value();
+}
+
+// ---- tools ----------------------------------------------------------------------------------
+
+tool adding() {
+  return {"add",
+          "Adds two numbers",
+          [](arg<"a", std::int64_t, "The first"> a, arg<"b", std::optional<std::int64_t>> b) {
+            return *a + (*b).value_or(1);
+          },
+          {.lane = lane::standard}};
+}
+
+tool failing() {
+  return {"fail",
+          "Fails",
+          []() -> std::string {
+            throw node_error{"ValueError", "it's broken"};
+          },
+          {.lane = lane::standard}};
+}
+
+// ---- graphs ---------------------------------------------------------------------------------
+
+value calls(std::vector<tool_call> list) {
+  return value{{"messages", value::list({human_message("hi", "u"), ai_message("", list, "a")})}};
+}
+
+compiled_graph graph_of(std::vector<tool> tools, tool_node_options options = {}) {
+  state_graph<> g{{{"messages", add_messages}, {"n", last_value}}};
+  g.add_node("tools", tool_node{std::move(tools), std::move(options)});
+  g.add_edge(START, "tools");
+  return g.compile();
+}
+
+result<run_result> run(std::vector<tool> tools, const value& input, tool_node_options options = {},
+                       const run_config& config = {}) {
+  runtime rt{{.saver = config.thread_id.empty() ? nullptr : make_memory_saver()}};
+  return rt.load(graph_of(std::move(tools), std::move(options))).try_invoke(input, config);
+}
+
+// The tool messages of a state, without what they were asked.
+std::vector<std::string> contents(const value& state) {
+  std::vector<std::string> out;
+  for (const auto& m : state["messages"].items())
+    if (message_role(m) == "tool")
+      out.push_back(message_text(m));
+  return out;
+}
+
+std::vector<std::string> answers(std::vector<tool> tools, std::vector<tool_call> list,
+                                 tool_node_options options = {}) {
+  return contents(
+    run(std::move(tools), calls(std::move(list)), std::move(options)).value().value());
+}
+
+using texts = std::vector<std::string>;
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(agents_tools)
+
+// ---- schemas --------------------------------------------------------------------------------
+
+struct schema_case {
+  const char* schema;
+  const char* json;
+  const char* wrong; // "path: message", "" when it fits
+};
+std::ostream& operator<<(std::ostream& out, const schema_case& c) {
+  return out << c.schema << " with " << c.json;
+}
+const std::vector<schema_case> schema_cases{
+  {R"({"type":"integer"})", "1", ""},
+  {R"({"type":"integer"})", "1.0", ""},
+  {R"({"type":"integer"})", "1.5", ": Input should be a valid integer"},
+  {R"({"type":["string","null"]})", "null", ""},
+  {R"({"type":"object","properties":{"a":{"type":"string"}},"required":["a"]})", "{}",
+   "a: Field required"},
+  {R"({"properties":{"a":{"items":{"type":"string"}}}})", R"({"a":["x",1]})",
+   "a.1: Input should be a valid string"},
+  {R"({"additionalProperties":false})", R"({"x":1})", "x: Extra inputs are not permitted"},
+  {R"({"enum":["a","b","c"]})", R"("d")", ": Input should be 'a', 'b' or 'c'"},
+  {R"({"const":1})", "1.0", ""},
+  {R"({"minimum":1})", "0", ": Input should be greater than or equal to 1"},
+  {R"({"maxLength":2})", R"("äöü")", ": Input should have at most 2 characters"},
+  {R"({"anyOf":[{"type":"integer"},{"type":"null"}]})", R"("x")",
+   ": Input should be a valid integer"},
+  {R"({"oneOf":[{"type":"integer"},{"minimum":0}]})", "1",
+   ": Input should be of exactly one of the allowed forms"},
+  {R"({"not":{"type":"string"}})", R"("x")", ": Input should not be of the excluded form"},
+  {R"({"uniqueItems":true})", "[1,2,1.0]", ": Input should have unique items"},
+  {R"({"$ref":"#/$defs/n","$defs":{"n":{"type":"integer"}}})", R"("x")",
+   ": Input should be a valid integer"},
+  {R"({"$ref":"#"})", "1", ""},
+};
+BOOST_DATA_TEST_CASE(a_value_is_checked_against_a_schema, data::make(schema_cases), c) {
+  auto wrong = check_schema(parsed(c.schema), parsed(c.json));
+  BOOST_TEST((wrong.empty() ? "" : wrong[0].path + ": " + wrong[0].message) == c.wrong);
+}
+
+BOOST_AUTO_TEST_CASE(a_schema_with_a_keyword_that_would_be_passed_over_is_refused) {
+  auto known =
+    require_known_schema(parsed(R"({"properties":{"a":{"type":"string","pattern":"x"}}})"));
+  BOOST_REQUIRE(!known);
+  BOOST_TEST(known.error().message().find("#/properties/a/pattern") != std::string::npos);
+  BOOST_TEST(!require_known_schema(parsed(R"({"$ref":"http://x/y"})")));
+  BOOST_TEST(bool(require_known_schema(parsed(R"({"title":"t","format":"date","items":true})"))));
+}
+
+// ---- one declaration ------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_function_s_parameters_are_its_schema) {
+  BOOST_TEST(to_json(adding().definition()) == to_json(parsed(R"({"name":"add",
+    "description":"Adds two numbers","parameters":{"type":"object","required":["a"],"properties":{
+      "a":{"type":"integer","description":"The first"},
+      "b":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}})")));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_injected_is_hidden_from_the_model_and_never_taken_from_it) {
+  tool look{"look", "",
+            [](injected_state<"n", std::int64_t> n, injected_tool_call_id id, injected_state<> all,
+               tool_runtime& runtime) {
+              return std::to_string(*n) + *id + std::to_string(all->size())
+                     + runtime.tool_call_id();
+            }};
+  BOOST_TEST(look.parameters()["properties"].empty());
+  auto input = calls({{.name = "look", .args = value{{"n", 99}, {"id", "forged"}}, .id = "c"}});
+  auto out = run({look}, input.with("n", 7)).value().value();
+  BOOST_TEST((contents(out) == texts{"7c2c"}));
+}
+
+BOOST_AUTO_TEST_CASE(names_that_providers_refuse_are_refused) {
+  auto named = [](const std::string& name) { return tool{name, "", [] { return 1; }}; };
+  BOOST_CHECK_THROW(named(""), error);
+  BOOST_CHECK_THROW(named("a b"), error);
+  BOOST_CHECK_THROW(named(std::string(65, 'a')), error);
+  BOOST_TEST(named(std::string(64, 'a')).name().size() == 64u);
+  BOOST_CHECK_THROW((tool_node{{named("a"), named("a")}}), error);
+}
+
+// ---- running --------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(results_stand_in_the_order_of_the_calls) {
+  BOOST_TEST((answers({adding()}, {{.name = "add", .args = value{{"a", 1}}, .id = "1"},
+                                   {.name = "add", .args = value{{"a", 2}, {"b", 2.0}}, .id = "2"}})
+              == texts{"2", "4"}));
+}
+
+BOOST_AUTO_TEST_CASE(tools_of_the_blocking_lane_run_side_by_side) {
+  std::latch both{2};
+  tool meet{"meet", "", [&both] {
+              both.arrive_and_wait(); // alone, it would wait for ever
+              return "met";
+            }};
+  BOOST_TEST((answers({meet}, {{.name = "meet", .id = "1"}, {.name = "meet", .id = "2"}})
+              == texts{"met", "met"}));
+}
+
+BOOST_AUTO_TEST_CASE(coroutines_run_side_by_side_and_may_block_in_jobs) {
+  std::latch both{2};
+  tool meet{"meet", "", [&both](arg<"n", int> n, tool_runtime& runtime) -> coro<std::string> {
+              auto job = runtime.blocking([&both] {
+                both.arrive_and_wait();
+                return 1;
+              });
+              auto one = co_await job;
+              co_return std::to_string(*n + one);
+            }};
+  BOOST_TEST((answers({meet}, {{.name = "meet", .args = value{{"n", 1}}, .id = "1"},
+                               {.name = "meet", .args = value{{"n", 2}}, .id = "2"}})
+              == texts{"2", "3"}));
+}
+
+BOOST_AUTO_TEST_CASE(questions_are_asked_in_the_order_of_the_calls_whoever_comes_first) {
+  std::atomic<bool> second_asked = false;
+  tool ask{"ask", "", [&second_asked](arg<"n", int> n, tool_runtime& runtime) {
+             if (*n == 2)
+               second_asked = true, second_asked.notify_all();
+             else
+               second_asked.wait(false);
+             return runtime.interrupt(*n).as<std::string>();
+           }};
+  runtime rt{{.saver = make_memory_saver()}};
+  auto app = rt.load(graph_of({ask}));
+  run_config config{.thread_id = "1"};
+  auto asked = app.invoke(calls({{.name = "ask", .args = value{{"n", 1}}, .id = "1"},
+                                 {.name = "ask", .args = value{{"n", 2}}, .id = "2"}}),
+                          config);
+  BOOST_REQUIRE(asked.interrupts().size() == 1u);
+  BOOST_TEST(asked.interrupts()[0].value == value(1));
+  asked = app.invoke(command{.resume = "one"}, config);
+  BOOST_REQUIRE(asked.interrupts().size() == 1u);
+  BOOST_TEST(asked.interrupts()[0].value == value(2));
+  BOOST_TEST(
+    (contents(app.invoke(command{.resume = "two"}, config).value()) == texts{"one", "two"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_has_a_message_is_not_run_again) {
+  auto input = calls({{.name = "add", .args = value{{"a", 1}}, .id = "1"},
+                      {.name = "add", .args = value{{"a", 2}}, .id = "2"}});
+  input = input.with("messages", input["messages"].append(tool_message("done", "1", "add")));
+  BOOST_TEST((contents(run({adding()}, input).value().value()) == texts{"done", "3"}));
+}
+
+BOOST_AUTO_TEST_CASE(so_many_calls_are_run_and_no_more) {
+  auto ending = [](std::size_t n) {
+    std::vector<tool_call> list(n, tool_call{.name = "nobody", .id = "1"});
+    return run({adding()}, calls(std::move(list)));
+  };
+  BOOST_TEST(bool(ending(limits::tool_calls_max)));
+  auto refused = ending(limits::tool_calls_max + 1);
+  BOOST_REQUIRE(!refused);
+  BOOST_TEST((refused.error().code() == errc::invalid_value));
+}
+
+BOOST_AUTO_TEST_CASE(a_tool_may_run_a_graph) {
+  state_graph<> inner{{{"n", last_value}}};
+  inner.add_node("add", [](const state_view& s) { return value{{"n", s["n"].as_int() + 1}}; });
+  inner.add_edge(START, "add");
+  tool call{"call", "", [graph = inner.compile()](arg<"n", int> n, tool_runtime& runtime) {
+              return runtime.task().invoke(graph, value{{"n", *n}})["n"];
+            }};
+  BOOST_TEST((answers({call}, {{.name = "call", .args = value{{"n", 1}}, .id = "1"},
+                               {.name = "call", .args = value{{"n", 2}}, .id = "2"}})
+              == texts{"2", "3"}));
+}
+
+// ---- errors ---------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(arguments_that_do_not_fit_become_a_message) {
+  BOOST_TEST((answers({adding()}, {{.name = "add", .args = value{{"a", "x"}}, .id = "1"}})
+              == texts{"Error invoking tool 'add' with kwargs {\"a\": \"x\"} with error:\n "
+                       "a: Input should be a valid integer\n Please fix the error and try "
+                       "again."}));
+}
+
+BOOST_AUTO_TEST_CASE(a_policy_says_which_errors_become_messages) {
+  const std::vector<tool_call> call{{.name = "fail", .id = "1"}};
+  const texts generic{"Error: ValueError(\"it's broken\")\n Please fix your mistakes."};
+  auto with = [&call](tool_errors errors) {
+    return answers({failing()}, call, {.handle_tool_errors = std::move(errors)});
+  };
+  BOOST_TEST((with(true) == generic));
+  BOOST_TEST((with({"KeyError", "ValueError"}) == generic));
+  BOOST_TEST((with("try again") == texts{"try again"}));
+  BOOST_TEST(
+    (with(tool_errors::handler{[](const error& e) { return e.type(); }}) == texts{"ValueError"}));
+  for (const tool_errors& errors :
+       {tool_errors{}, tool_errors{false}, tool_errors{"KeyError", "x"}}) {
+    auto out = run({failing()}, calls(call), {.handle_tool_errors = errors});
+    BOOST_REQUIRE(!out);
+    BOOST_TEST(reference_name(out.error()) == "ValueError");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_tool_s_own_answer_to_an_error_comes_first) {
+  tool own{"fail",
+           "",
+           []() -> int { throw std::runtime_error{"no"}; },
+           {.on_error = [](const error& e) { return "sorry: " + e.text(); }}};
+  BOOST_TEST((answers({own}, {{.name = "fail", .id = "1"}}) == texts{"sorry: no"}));
+}
+
+// ---- what tools give back -------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(content_and_artifact_are_kept_apart) {
+  tool both{"both", "", [] { return tool_output::with_artifact("text", value{{"k", 1}}); }};
+  auto out = run({both}, calls({{.name = "both", .id = "1"}})).value().value();
+  BOOST_TEST(message_member(out["messages"][2], "artifact") == (value{{"k", 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_command_must_answer_its_call) {
+  tool silent{"silent", "", [] { return command{.update = state_update{}.set("n", 1)}; }};
+  tool right{"right", "", [](injected_tool_call_id id) {
+               return command{.update = state_update{}.set("n", 2).set(
+                                "messages", value::list({tool_message("ok", *id)}))};
+             }};
+  auto refused = run({silent}, calls({{.name = "silent", .id = "1"}}));
+  BOOST_REQUIRE(!refused);
+  BOOST_TEST(reference_name(refused.error()) == "ValueError");
+  auto out = run({right}, calls({{.name = "right", .id = "1"}})).value().value();
+  BOOST_TEST(out["n"] == value(2));
+  BOOST_TEST(message_member(out["messages"][2], "name") == value("right"));
+}
+
+// ---- wrappers -------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_wrapper_may_change_a_call_run_it_again_or_answer_it_itself) {
+  tool_node_options options;
+  options.wrap_tool_call = [](tool_call_request request, tool_executor run) -> coro<tool_output> {
+    if (request.call()["id"] == value("own"))
+      co_return tool_output{tool_message("by hand", "own")};
+    auto first = run(request);
+    auto once = co_await first;
+    auto more = request.with_call(request.call().with("args", value{{"a", 10}}));
+    auto second = run(more);
+    auto twice = co_await second;
+    co_return twice;
+  };
+  BOOST_TEST(
+    (answers({adding()},
+             {{.name = "add", .args = value{{"a", 1}}, .id = "1"}, {.name = "add", .id = "own"}},
+             options)
+     == texts{"11", "by hand"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_wrapper_may_bring_a_tool_that_the_node_does_not_know) {
+  tool_node_options options;
+  options.wrap_tool_call = [](tool_call_request request, tool_executor run) -> coro<tool_output> {
+    if (!request.tool())
+      request = request.with_tool(adding());
+    auto known = run(std::move(request));
+    auto out = co_await known;
+    co_return out;
+  };
+  BOOST_TEST((answers({failing()}, {{.name = "add", .args = value{{"a", 1}}, .id = "1"}}, options)
+              == texts{"2"}));
+}
+
+// ---- events and routes ----------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(readers_of_tools_see_calls_begin_speak_and_end) {
+  tool talk{"talk", "", [](arg<"x", int> x, tool_runtime& runtime) {
+              runtime.emit_output_delta("piece");
+              return *x;
+            }};
+  runtime rt;
+  auto parts = rt.load(graph_of({talk, failing()}, {.handle_tool_errors = true}))
+                 .stream(calls({{.name = "talk", .args = value{{"x", 1}, {"y", 2}}, .id = "1"},
+                                {.name = "fail", .id = "2"}}),
+                         {}, {stream_mode::tools});
+  std::string seen;
+  while (auto part = parts.next()) {
+    seen += part->data["event"].as<std::string>() + ' ';
+    if (part->data["event"] == value("tool-started") && part->data["tool_name"] == value("talk"))
+      BOOST_TEST(part->data["input"] == (value{{"x", 1}}));
+  }
+  BOOST_TEST(seen == "tool-started tool-output-delta tool-finished tool-started tool-error ");
+}
+
+BOOST_AUTO_TEST_CASE(the_route_leads_to_the_tools_when_the_last_message_calls) {
+  auto where = [](const value& state) { return tools_condition{}(state_view{state}); };
+  BOOST_TEST(where(calls({{.name = "add", .id = "1"}})) == "tools");
+  BOOST_TEST(where(value{{"messages", value::list({ai_message("done")})}}) == END);
+  BOOST_CHECK_THROW(where(value{{"messages", value::list()}}), node_error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+} // namespace troupe
