@@ -63,7 +63,7 @@ void held_claim::goes_on_from(checkpoint_ref ref, std::vector<pending_write> wri
 
 rewind_point held_claim::before_run() {
   std::lock_guard lock{mutex_};
-  return {after_id, heads_, first};
+  return {after_id, heads_, rests ? at_rest(true) : first};
 }
 
 } // namespace troupe

@@ -28,6 +28,7 @@ public:
 
   thread_claim first;               // of requests until one was stored
   std::atomic<bool> held{false};    // one was
+  std::atomic<bool> rests{false};   // the thread was put to rest behind it
   std::atomic<bool> revoked{false}; // another run of this runtime took over
   std::string after_id;             // less than the id of any checkpoint of the run
   /// The run to be undone before this one begins. Set before this one's turn.
@@ -35,6 +36,11 @@ public:
 
   thread_claim now() const noexcept {
     return held ? thread_claim{first.owner, first.owner} : first;
+  }
+  /// Of the run's last requests, which put the thread to rest. `behind`: others come before them.
+  thread_claim at_rest(bool behind) const noexcept {
+    return {behind ? first.owner : first.before, first.owner | thread_at_rest,
+            !behind && first.from_newest};
   }
 
   // -- the turn

@@ -5,6 +5,7 @@
 #include "actors/held_claim.hpp"
 #include "actors/nested.hpp"
 #include "graph/graph_plan.hpp"
+#include "graph/task_id.hpp"
 
 #include <troupe/runtime.hpp>
 
@@ -114,13 +115,23 @@ struct run_shared {
   bool answer_waits();
   void forget_answer();
 
+  /// The newest checkpoint id that is known of the thread, to this run and those around and within
+  /// it; ids they make sort behind it, whatever the clock of this process says. Any thread.
+  /// Units:  as id_ticks().
+  std::uint64_t newest_id() const noexcept { return root().newest_id_.load(); }
+  void saw_id(std::uint64_t ticks) noexcept;
+  void saw_id(std::string_view checkpoint_id) { saw_id(id_ticks(checkpoint_id)); }
+
   bool wants(stream_mode mode) const noexcept { return sink && sink->wants(mode); }
   /// Whether nobody waits for this run any more, nor for one it is part of.
   bool given_up() const noexcept;
 
 private:
+  const run_shared& root() const noexcept { return above ? above->root() : *this; }
+
   std::mutex mutex_;
   std::optional<value> answer_;
+  mutable std::atomic<std::uint64_t> newest_id_{0}; // of a root
 };
 
 } // namespace troupe

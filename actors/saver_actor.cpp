@@ -8,7 +8,10 @@ namespace troupe {
 
 void hand_over(saver& to, save_request request, save_ack when, std::shared_ptr<held_claim> claim,
                std::function<void(result<void>)> done) {
-  auto answer = [claim, done = std::move(done)](result<void> how) {
+  bool puts_to_rest = request.claim && (request.claim->owner & thread_at_rest) != 0;
+  auto answer = [claim, puts_to_rest, done = std::move(done)](result<void> how) {
+    if (claim && puts_to_rest && how)
+      claim->rests = true;
     if (claim)
       claim->save_answered();
     done(std::move(how));

@@ -87,6 +87,12 @@ void run_shared::begin_step(const std::string& from_checkpoint) {
   checkpoint_id = from_checkpoint;
 }
 
+void run_shared::saw_id(std::uint64_t ticks) noexcept {
+  auto& newest = root().newest_id_;
+  auto known = newest.load();
+  while (known < ticks && !newest.compare_exchange_weak(known, ticks)) {}
+}
+
 void run_shared::set_resuming(std::optional<bool> told) {
   std::lock_guard lock{mutex_};
   resuming = told;

@@ -87,6 +87,7 @@ struct task_scope : std::enable_shared_from_this<task_scope> {
   std::uint32_t graphs = 0;         // graphs run so far
   std::uint32_t calls = 0;          // tasks started so far
   std::chrono::nanoseconds took{0};
+  std::string worker; // whose process it ran in; empty: this one
 
   /// Whether what the body does still counts.
   bool over() const noexcept { return given_up.load(std::memory_order_relaxed) || run->given_up(); }

@@ -42,7 +42,7 @@ desk::desk(desk_host& host, desk_options options) : host_{host}, options_{std::m
 void desk::link_made(home_number home, link_number link, instant now) {
   if (auto old = sessions_.find(home); old != sessions_.end())
     end_session(old->second, {errc::worker_lost, "there is a new link to the home"}, false);
-  if (draining_) {
+  if (drained_by_) {
     host_.end_link(link);
     return;
   }
@@ -75,6 +75,8 @@ void desk::link_restored(link_number link, instant now) {
 }
 
 void desk::heard(link_number link, message what, instant now) {
+  if (auto* asked = std::get_if<drain_request>(&what)) // by who has a certificate
+    return drain(asked->why, asked->patience, now);
   auto at = links_.find(link);
   if (at == links_.end()) {
     ++counts_.unknown;
@@ -115,8 +117,6 @@ void desk::heard(link_number link, message what, instant now) {
     hand_on(s, credit->issue, *credit);
   else if (auto* drained = std::get_if<task_drain>(&what))
     hand_on(s, drained->issue, *drained);
-  else if (auto* asked = std::get_if<drain_request>(&what))
-    drain(asked->why);
   else
     misbehaved(s, "it said what a home does not say to a worker");
 }
@@ -149,7 +149,7 @@ void desk::take_order(session& s, task_order what, instant now) {
     return;
   }
   s.last_issue = what.issue;
-  if (draining_) {
+  if (drained_by_) {
     refuse_order(s, what.issue, errc::overloaded, "the worker drains");
     return;
   }
@@ -166,17 +166,40 @@ void desk::take_order(session& s, task_order what, instant now) {
                  "the worker has no graph " + readable(at->second.graph));
     return;
   }
-  if (tasks_.size() >= options_.capacity) {
+  if (is_full_for(s, now)) {
     refuse_order(s, what.issue, errc::overloaded,
-                 "the worker has " + std::to_string(tasks_.size()) + " tasks, its capacity");
+                 "the worker has " + std::to_string(tasks_.size()) + " tasks, of its capacity of "
+                   + std::to_string(options_.capacity));
     return;
   }
   auto number = ++last_task_;
   tasks_[number] = {.of = &s, .issue = what.issue, .run = what.run, .begun = now};
   s.tasks[what.issue] = number;
+  s.wants_until = instant{0};
   at->second.tasks.insert(number);
   ++counts_.begun;
   host_.begin(number, at->second.local, std::move(what));
+}
+
+/// The last place is kept for a home that has less than its share and was refused a short while
+/// ago. So whoever comes later gets a place with each time it tries, until it has its share; and of
+/// a capacity of 1 nobody has one.
+bool desk::is_full_for(session& s, instant now) {
+  auto wants = [now](const session& any) { return !any.tasks.empty() || any.wants_until > now; };
+  auto homes = static_cast<std::size_t>(std::count_if(
+    sessions_.begin(), sessions_.end(), [&](const auto& entry) { return wants(entry.second); }));
+  auto share = options_.capacity / std::max<std::size_t>(homes, 1);
+  auto kept_for = [&](const auto& entry) {
+    const session& other = entry.second;
+    return &other != &s && other.wants_until > now && other.tasks.size() < share;
+  };
+  auto room = options_.capacity - std::min<std::size_t>(options_.capacity, tasks_.size());
+  bool is_kept = room == 1 && s.tasks.size() >= share
+                 && std::any_of(sessions_.begin(), sessions_.end(), kept_for);
+  if (room > 0 && !is_kept)
+    return false;
+  s.wants_until = now + nanoseconds{limits::worker_backoff_max};
+  return true;
 }
 
 void desk::refuse_order(session& s, issue_number issue, errc code, std::string why) {
@@ -240,7 +263,7 @@ void desk::end_session(session& s, const error& why, bool again) {
   sessions_.erase(home);
   if (was_open)
     host_.report({event_kind::session_ended, peer, why.message()});
-  if (again && !draining_)
+  if (again && !drained_by_)
     host_.session_over(home, why);
 }
 
@@ -255,6 +278,8 @@ void desk::tick(instant now) {
   }
   for (auto* s : over)
     lease_over(*s);
+  if (drained_by_ && now >= *drained_by_)
+    take_back();
 }
 
 void desk::lease_over(session& s) {
@@ -330,9 +355,14 @@ void desk::say(local_task number, message what) {
   host_.send(at->second.of->link, std::move(what));
 }
 
-void desk::drain(const std::string& why) {
-  if (std::exchange(draining_, true))
+void desk::drain(const std::string& why, nanoseconds patience, instant now) {
+  nanoseconds none{0}, most = limits::worker_drain_max;
+  auto until = now + std::clamp(patience, none, most);
+  if (drained_by_) {
+    drained_by_ = std::min(*drained_by_, until);
     return;
+  }
+  drained_by_ = until;
   std::vector<session*> unanswered;
   for (auto& [home, s] : sessions_) {
     if (s.lease)
@@ -348,14 +378,35 @@ void desk::drain(const std::string& why) {
   end_when_empty();
 }
 
-void desk::end_when_empty() {
-  if (!draining_ || over_ || !tasks_.empty())
+/// Time is up: what is left is told to stop, and goes on elsewhere. The desk waits for no body.
+void desk::take_back() {
+  if (over_)
     return;
+  for (auto& [home, s] : sessions_)
+    for (auto [issue, number] : std::exchange(s.tasks, {})) {
+      auto& t = tasks_.at(number);
+      t.of = nullptr;
+      refuse_order(s, issue, t.stopped ? errc::cancelled : errc::overloaded,
+                   "the worker drains, and its time is up: it goes on elsewhere");
+      stop(number, t);
+      ++counts_.given_back;
+    }
+  end();
+}
+
+void desk::end_when_empty() {
+  if (drained_by_ && !over_ && tasks_.empty())
+    end();
+}
+
+void desk::end() {
   over_ = true;
+  auto left = tasks_.size();
   while (!sessions_.empty())
     end_session(sessions_.begin()->second, {errc::runtime_stopped, "the worker has drained"},
                 false);
-  host_.report({event_kind::drained, options_.name, "no task is left"});
+  host_.report({event_kind::drained, options_.name,
+                left == 0 ? "no task is left" : std::to_string(left) + " were taken back"});
   host_.drained();
 }
 
@@ -371,7 +422,7 @@ desk_status desk::status(instant now) const {
                   .labels = options_.labels,
                   .capacity = options_.capacity,
                   .busy = static_cast<std::uint32_t>(tasks_.size()),
-                  .draining = draining_,
+                  .draining = drained_by_.has_value(),
                   .sessions = {},
                   .counts = counts_,
                   .running = running_};

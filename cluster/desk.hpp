@@ -8,6 +8,7 @@
 //    and nothing it does afterwards is said to anybody.
 //  - The desk presents itself to a home only after all it did for that home was told to stop.
 //  - An order is begun at most once, and answered once.
+//  - No home keeps another one out for ever: see is_full_for().
 #pragma once
 
 #include "cluster/lease.hpp"
@@ -51,7 +52,7 @@ public:
   /// A save_answer, call_answer, part_credit or task_drain for it.
   virtual void pass_on(local_task task, message what) = 0;
   virtual void report(cluster_event what) = 0;
-  /// The last task is gone, and so are the links.
+  /// The last task is gone or was taken back, and so are the links.
   virtual void drained() = 0;
 };
 
@@ -72,7 +73,7 @@ public:
   void link_made(home_number home, link_number link, instant now);
   void link_broken(link_number link);
   void link_restored(link_number link, instant now);
-  /// A status_request is for the owner to answer.
+  /// A status_request is for the owner to answer; who asks may drain it, too, home or not.
   void heard(link_number link, message what, instant now);
   /// Once each tick_interval().
   void tick(instant now);
@@ -86,8 +87,9 @@ public:
   /// A save_order, call_order, task_part or task_sign of a task; its issue is filled in.
   void say(local_task task, message what);
 
-  /// Takes no more tasks, and ends when those it has are gone.
-  void drain(const std::string& why);
+  /// Takes no more tasks, and ends when those it has are gone, or were taken back: `patience` from
+  /// now, unless that was to be earlier.
+  void drain(const std::string& why, nanoseconds patience, instant now);
 
   desk_status status(instant now) const;
 
@@ -108,6 +110,7 @@ private:
     std::string incarnation; // of the home
     bool reachable = true;
     bool misbehaved = false;
+    instant wants_until{0}; // it was refused as full, and will try again by then
     issue_number last_issue = 0;
     std::map<issue_number, local_task> tasks; // it waits for
     std::map<run_number, run> runs;
@@ -123,6 +126,7 @@ private:
 
   void welcomed(session& s, const welcome& what, instant now);
   void take_order(session& s, task_order what, instant now);
+  bool is_full_for(session& s, instant now);
   void refuse_order(session& s, issue_number issue, errc code, std::string why);
   void open_run(session& s, run_opened what);
   void close_run(session& s, run_number number);
@@ -132,7 +136,9 @@ private:
   void beat(session& s, instant now);
   void lease_over(session& s);
   task take_out(local_task number, instant now);
+  void take_back();
   void end_when_empty();
+  void end();
   void misbehaved(session& s, const std::string& what);
 
   desk_host& host_;
@@ -143,7 +149,7 @@ private:
   std::unordered_map<local_task, task> tasks_;
   local_task last_task_ = 0;
   local_run last_run_ = 0;
-  bool draining_ = false;
+  std::optional<instant> drained_by_; // it drains
   bool over_ = false;
   desk_counts counts_;
   latencies running_;

@@ -182,6 +182,8 @@ void dispatcher::issue_to(const worker_view& to, task_number number, instant now
                                 .node = t.node,
                                 .task = t.content,
                                 .again = again});
+  if (t.drains)
+    host_.send(w.link, task_drain{t.issue, *t.drains});
 }
 
 void dispatcher::place_waiting(line& at, instant now) {
@@ -298,6 +300,17 @@ void dispatcher::tick(instant now) {
   for (auto& [key, l] : lines_)
     if (!l->waiting.empty() && nobody_comes(*l, now))
       give_up_on(*l);
+    else
+      tell_nobody(*l, now);
+}
+
+/// Its tasks wait for ever, if need be: somebody should know why.
+void dispatcher::tell_nobody(line& at, instant now) {
+  if (at.waiting.empty() || !at.able.empty() || now - at.nobody_since < options_.worker_return
+      || std::exchange(at.told_nobody, true))
+    return;
+  host_.report({event_kind::nobody_there, at.graph.name,
+                std::to_string(at.waiting.size()) + " tasks wait: " + nobody_for(at).message()});
 }
 
 nanoseconds dispatcher::retry_after() const noexcept {

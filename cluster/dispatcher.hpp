@@ -22,6 +22,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -39,8 +40,9 @@ public:
   virtual void send(link_number link, message what) = 0;
   /// Nothing more is said on the link, behind what was sent. What is still heard on it is dropped.
   virtual void end_link(link_number link) = 0;
-  /// The outcome of a task → accepted or rejected. It is not handed out again meanwhile.
-  virtual void take(task_number task, bytes outcome) = 0;
+  /// The outcome of a task → accepted or rejected. It is not handed out again meanwhile. `worker`:
+  /// whose it is.
+  virtual void take(task_number task, bytes outcome, const std::string& worker) = 0;
   virtual void fail(task_number task, error why) = 0;
   /// A save_order, call_order, task_part or task_sign of a task's current issue → reply.
   virtual void pass_on(task_number task, message what) = 0;
@@ -84,7 +86,7 @@ public:
   /// worker had been lost.
   void accepted(task_number task);
   void rejected(task_number task, const error& why, instant now);
-  /// Its run drains. To be said again, until the task ended: it may be handed out again meanwhile.
+  /// Its run drains: whoever has the task is told, now and whenever it is handed out again.
   void drain(task_number task, const std::string& why);
   /// Sends a save_answer, call_answer or part_credit, if its issue is still the task's.
   void reply(message what);
@@ -130,6 +132,7 @@ private:
     fair_queue waiting;
     std::size_t runs = 0; // that have used it and are open
     instant nobody_since{0};
+    bool told_nobody = false; // that its tasks wait for somebody to come
 
     place_request wanted() const { return {.where = where, .graph = graph}; }
   };
@@ -153,6 +156,7 @@ private:
     bool taken = false;
     std::uint32_t losses = 0; // of workers that had it
     std::string last_loss = {};
+    std::optional<std::string> drains = std::nullopt; // why its run does
   };
 
   struct issue {
@@ -185,6 +189,7 @@ private:
   void place_waiting(line& at, instant now);
   void serve(worker& w, instant now);
   void give_up_on(line& at);
+  void tell_nobody(line& at, instant now);
   void lost_once(task_number number, const std::string& why);
   void forget(task_number number);
   void end_with(task_number number, error why);

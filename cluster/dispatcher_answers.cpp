@@ -43,7 +43,7 @@ void dispatcher::take_outcome(worker& w, task_outcome what, instant now) {
     ++counts_.outcomes;
     serving_.note(now - was.sent);
     tasks_.at(was.task).taken = true;
-    host_.take(was.task, std::move(what.outcome));
+    host_.take(was.task, std::move(what.outcome), w.view.name);
   }
   serve(w, now);
 }
@@ -99,10 +99,12 @@ void dispatcher::hand_on(worker& w, issue_number number, message what) {
 
 void dispatcher::drain(task_number task, const std::string& why) {
   auto at = tasks_.find(task);
-  if (at == tasks_.end() || at->second.issue == 0)
+  if (at == tasks_.end())
     return;
-  const auto& t = at->second;
-  host_.send(issues_.at(t.issue).on->link, task_drain{t.issue, why});
+  auto& t = at->second;
+  t.drains = why;
+  if (t.issue != 0)
+    host_.send(issues_.at(t.issue).on->link, task_drain{t.issue, why});
 }
 
 void dispatcher::reply(message what) {

@@ -163,6 +163,7 @@ void dispatcher::join_lines(worker& w) {
   for (auto& [key, l] : lines_) {
     auto how = fitness_of(w.view, l->wanted());
     if (how == fitness::fits) {
+      l->told_nobody = false;
       l->able.push_back(&w.view);
       w.lines.push_back(l.get());
     } else if (how == fitness::other_graph && !(told && *told == l->graph)) {

@@ -13,14 +13,17 @@
 
 namespace troupe::cluster {
 
-home_actor::home_actor(caf::actor_config& cfg, dispatcher_options options, workers_file more,
-                       std::vector<endpoint> workers)
+home_actor::home_actor(caf::actor_config& cfg, dispatcher_options options,
+                       std::vector<endpoint> workers, workers_file more,
+                       const std::vector<endpoint>& listed)
   : caf::event_based_actor(cfg),
     file_{std::move(more)},
     workers_{std::move(workers)},
     hub_{*this, *this, std::max<nanoseconds>(limits::link_quiet_max, options.terms.lease)},
     dispatcher_{*this, options, now()},
-    tick_every_{tick_interval(options.terms)} {}
+    tick_every_{tick_interval(options.terms)} {
+  keep_links(listed);
+}
 
 instant home_actor::now() {
   return std::chrono::steady_clock::now().time_since_epoch();
@@ -31,8 +34,6 @@ caf::behavior home_actor::make_behavior() {
     hub_.lost(down);
     finish_turn();
   });
-  auto more = file_.read();
-  keep_links(more ? *more : std::vector<endpoint>{});
   delayed_send(this, tick_every_, clock_tick{});
   return {
     [this](packet& what) {
@@ -62,26 +63,28 @@ void home_actor::on_exit() {
   for (auto& [number, task] : std::exchange(tasks_, {}))
     task->fail({errc::runtime_stopped, "run a task on a worker: the home ends"});
   numbers_.clear();
+  hub_.close();
+  groups_.clear();
 }
 
 // -- tasks
 
 result<run_number> home_actor::run_of(const placed_task& task) {
   const auto& run = task.task().run;
-  auto& known = runs_[run.get()];
-  if (known.number != 0 && known.run.lock() == run)
-    return known.number;
-  if (known.number != 0)
-    dispatcher_.close_run(known.number); // another one stood at this address
+  auto known = runs_.find(run.get());
+  if (known != runs_.end() && known->second.run.lock() == run)
+    return known->second.number;
   auto facts = encode_run(*run);
   if (!facts)
     return facts.error();
-  known.run = run;
+  if (known != runs_.end())
+    dispatcher_.close_run(known->second.number); // another one stood at this address
   auto& hash = hashes_[run->plan];
   if (hash.empty())
     hash = graph_hash(*run->plan);
-  known.number = dispatcher_.open_run({run->plan->options.name, hash}, std::move(*facts));
-  return known.number;
+  auto number = dispatcher_.open_run({run->plan->options.name, hash}, std::move(*facts));
+  runs_.insert_or_assign(run.get(), open_run{run, number});
+  return number;
 }
 
 void home_actor::place(place_task& order) {
@@ -98,6 +101,8 @@ void home_actor::place(place_task& order) {
   if (!number)
     return order.task->fail(number.error());
   numbers_.emplace(order.task.get(), *number);
+  if (task.node->body.graph)
+    groups_.emplace(*number, task.run.get());
   tasks_.emplace(*number, std::move(order.task));
 }
 
@@ -106,6 +111,7 @@ void home_actor::forget(const forget_task& order) {
   if (!number)
     return;
   tasks_.erase(number.mapped());
+  groups_.erase(number.mapped());
   dispatcher_.cancel(number.mapped());
 }
 
@@ -126,21 +132,35 @@ void home_actor::keep_links(const std::vector<endpoint>& more) {
 }
 
 void home_actor::tick() {
-  if (auto more = file_.changed(); more && *more)
-    keep_links(**more);
-  else if (more)
-    log_warning("cluster: " + more->error().message()); // what was known stays
-  dispatcher_.tick(now());
-  hub_.tick(now());
+  auto when = now();
+  look_at_file(when);
+  dispatcher_.tick(when);
+  hub_.tick(when);
   tell_drains();
   close_old_runs();
   delayed_send(this, tick_every_, clock_tick{});
 }
 
+void home_actor::look_at_file(instant now) {
+  if (now < file_due_)
+    return;
+  file_due_ = now + limits::workers_file_interval;
+  auto more = file_.changed();
+  if (more && *more)
+    keep_links(**more);
+  else if (more)
+    log_warning("cluster: " + more->error().message()); // what was known stays
+}
+
+// A run's tasks keep it: `run` stands as long as the task is in the list.
 void home_actor::tell_drains() {
-  for (const auto& [number, task] : tasks_)
-    if (const auto& t = task->task(); t.node->body.graph && t.run->control.drain_requested())
-      dispatcher_.drain(number, t.run->control.reason());
+  std::erase_if(groups_, [this](const auto& entry) {
+    auto& [number, run] = entry;
+    if (!run->control.drain_requested())
+      return false;
+    dispatcher_.drain(number, run->control.reason());
+    return true;
+  });
 }
 
 void home_actor::close_old_runs() {
@@ -193,21 +213,24 @@ void home_actor::end_link(link_number link) {
   later_.push_back([this, link] { hub_.end(link); });
 }
 
-void home_actor::take(task_number number, bytes outcome) {
-  auto task = tasks_.extract(number);
-  if (task) {
-    numbers_.erase(task.mapped().get());
-    task.mapped()->finish({0, std::move(outcome)});
-  }
+void home_actor::take(task_number number, bytes outcome, const std::string& worker) {
+  if (auto task = let_go(number))
+    task->finish(std::move(outcome), worker);
   later_.push_back([this, number] { dispatcher_.accepted(number); });
 }
 
 void home_actor::fail(task_number number, error why) {
+  if (auto task = let_go(number))
+    task->fail(std::move(why));
+}
+
+std::shared_ptr<placed_task> home_actor::let_go(task_number number) {
   auto task = tasks_.extract(number);
   if (!task)
-    return;
+    return nullptr;
   numbers_.erase(task.mapped().get());
-  task.mapped()->fail(std::move(why));
+  groups_.erase(number);
+  return std::move(task.mapped());
 }
 
 void home_actor::pass_on(task_number number, message what) {

@@ -33,9 +33,9 @@ struct clock_tick {};
 
 class home_actor : public caf::event_based_actor, private link_user, private dispatcher_host {
 public:
-  /// Links to `workers` and to those of the file.
-  home_actor(caf::actor_config& cfg, dispatcher_options options, workers_file more,
-             std::vector<endpoint> workers);
+  /// Links to `workers`, and to those of the file, which has been read: it says `listed`.
+  home_actor(caf::actor_config& cfg, dispatcher_options options, std::vector<endpoint> workers,
+             workers_file more, const std::vector<endpoint>& listed);
   const char* name() const override { return "troupe.home"; }
   caf::behavior make_behavior() override;
   void on_exit() override;
@@ -56,16 +56,18 @@ private:
   // dispatcher_host
   void send(link_number link, message what) override;
   void end_link(link_number link) override;
-  void take(task_number task, bytes outcome) override;
+  void take(task_number task, bytes outcome, const std::string& worker) override;
   void fail(task_number task, error why) override;
   void pass_on(task_number task, message what) override;
   void report(cluster_event what) override;
 
   void place(place_task& order);
   void forget(const forget_task& order);
+  std::shared_ptr<placed_task> let_go(task_number task);
   result<run_number> run_of(const placed_task& task);
   void keep_links(const std::vector<endpoint>& more);
   void tick();
+  void look_at_file(instant now);
   void tell_drains();
   void close_old_runs();
   /// At the end of each turn: what the dispatcher wanted done later, then what is to be sent.
@@ -78,7 +80,9 @@ private:
   link_hub hub_;
   dispatcher dispatcher_;
   nanoseconds tick_every_;
+  instant file_due_{0};
   std::unordered_map<task_number, std::shared_ptr<placed_task>> tasks_;
+  std::unordered_map<task_number, const run_shared*> groups_; // those that were not told to drain
   std::unordered_map<const placed_task*, task_number> numbers_;
   std::unordered_map<const run_shared*, open_run> runs_;
   std::unordered_map<std::shared_ptr<const graph_plan>, std::string> hashes_;

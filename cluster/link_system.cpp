@@ -35,7 +35,7 @@ result<void> check_host(caf::actor_system& system, const std::string& host) {
 }
 
 // CAF listens at every address for a name that it does not know as one.
-std::string address_of(const std::string& host) {
+std::string listening_address(const std::string& host) {
   return host == "localhost" ? "127.0.0.1" : host;
 }
 
@@ -75,7 +75,7 @@ result<std::uint16_t> open_door(caf::actor_system& system, const caf::actor& doo
   self
     ->request(ports_of(system), caf::infinite, caf::publish_atom_v, port,
               caf::actor_cast<caf::strong_actor_ptr>(door), std::set<std::string>{},
-              address_of(address), reuse)
+              listening_address(address), reuse)
     .receive([&opened](std::uint16_t at) { opened = at; },
              [&](caf::error& why) {
                opened = refused("open " + address + ":" + std::to_string(port) + ": "
@@ -93,8 +93,10 @@ result<caf::actor> link_dialer(caf::actor_system& system, const std::string& hos
 }
 
 std::string why_of(caf::actor_system& system, const caf::error& failed) {
-  if (failed == caf::sec::request_timeout)
+  if (failed == caf::sec::request_timeout || failed == caf::sec::connection_timeout)
     return "it does not answer";
+  if (failed == caf::sec::disconnect_during_handshake)
+    return "it closed the connection in the handshake";
   if (failed.context().match_elements<std::string>())
     return failed.context().get_as<std::string>(0);
   if (failed == caf::sec::cannot_connect_to_node)

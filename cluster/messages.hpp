@@ -163,7 +163,8 @@ struct task_sign {
   issue_number issue = 0;
 };
 
-/// The worker takes no more tasks; those with groups are given back at their next step border.
+/// The worker takes no more tasks; those with groups are given back at their next step border, and
+/// those it still has after a while, whatever they are.
 struct draining {
   std::string why;
 };
@@ -172,6 +173,7 @@ struct draining {
 struct status_request {};
 struct drain_request {
   std::string why;
+  std::chrono::milliseconds patience{0}; // see worker::drain
 };
 struct status_reply {
   std::string json;

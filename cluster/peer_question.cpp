@@ -66,6 +66,8 @@ public:
     };
   }
 
+  void on_exit() override { hub_.close(); }
+
 private:
   void link_made(link_number link, const endpoint* to) override {
     if (!to)
@@ -162,8 +164,8 @@ public:
     return question(status_request{}, patience);
   }
 
-  result<value> drain(const std::string& why, std::chrono::milliseconds patience) override {
-    auto told = question(drain_request{why}, patience);
+  result<value> drain(drain_request order, std::chrono::milliseconds patience) override {
+    auto told = question(std::move(order), patience);
     if (told.size() == 1)
       return std::move(told.front().status);
     std::string all;
@@ -206,12 +208,12 @@ result<value> peer_status(const std::string& at, const peer_access& access) {
   return (*watch)->ask(access.patience).front().status;
 }
 
-result<value> drain_worker(const std::string& at, const std::string& why,
-                           const peer_access& access) {
+result<value> drain_worker(const std::string& at, const std::string& why, const peer_access& access,
+                           std::chrono::milliseconds patience) {
   auto watch = peer_watch::open({at}, access);
   if (!watch)
     return watch.error();
-  return (*watch)->drain(why, access.patience);
+  return (*watch)->drain({why, patience}, access.patience);
 }
 
 } // namespace troupe

@@ -1,6 +1,8 @@
 // Asks processes of a cluster how they are, all at once and over links that stay.
 #pragma once
 
+#include "cluster/messages.hpp"
+
 #include <troupe/cluster.hpp>
 
 #include <memory>
@@ -30,9 +32,10 @@ public:
   /// Errors: of an answer: worker_lost, and why there is no link, if that is known.
   virtual std::vector<peer_answer> ask(std::chrono::milliseconds patience) = 0;
 
-  /// Has the one peer drain, and gives its status.
+  /// Has the one peer drain, and gives its status from right before.
+  /// Blocks: until it has answered, or `patience`; not until it has drained.
   /// Errors: worker_lost; invalid_config when there are several, of which none was told.
-  virtual result<value> drain(const std::string& why, std::chrono::milliseconds patience) = 0;
+  virtual result<value> drain(drain_request order, std::chrono::milliseconds patience) = 0;
 };
 
 } // namespace troupe::cluster

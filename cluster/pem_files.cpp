@@ -1,10 +1,11 @@
 #include "cluster/pem_files.hpp"
 
+#include "persistence/private_file.hpp"
+
 #include <fcntl.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,38 +22,8 @@ namespace {
 
 constexpr std::string_view reading_a_passphrase = "read a passphrase";
 
-class open_file {
-public:
-  open_file(const std::filesystem::path& file, int flags, mode_t mode = 0)
-    : fd_{::open(file.c_str(), flags | O_CLOEXEC | O_NOCTTY, mode)} {}
-  open_file(const open_file&) = delete;
-  open_file& operator=(const open_file&) = delete;
-  ~open_file() {
-    if (fd_ >= 0)
-      ::close(fd_);
-  }
-  int fd() const { return fd_; }
-
-private:
-  int fd_;
-};
-
 std::string text_of_errno(int number) {
   return std::generic_category().message(number);
-}
-
-// Looks at the file that is open, not at whatever has its name by then.
-std::string flaw_of(int fd, bool is_private) {
-  struct stat info {};
-  if (fstat(fd, &info) != 0)
-    return text_of_errno(errno);
-  if (!S_ISREG(info.st_mode))
-    return "it is no regular file";
-  if (is_private && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-    return "others than its owner may read or change it: chmod 600";
-  if (is_private && info.st_uid != geteuid() && info.st_uid != 0)
-    return "it belongs to another user";
-  return {};
 }
 
 // Gives an errno.
@@ -94,46 +65,14 @@ error tls_error(std::string_view doing, const std::filesystem::path& place, std:
   return {errc::invalid_config, text.append(": ").append(place.string()).append(": ").append(what)};
 }
 
-// ---- pem_text -----------------------------------------------------------------------------------
-
-pem_text::~pem_text() {
-  OPENSSL_cleanse(bytes_.data(), bytes_.size());
-}
-
-result<pem_text> pem_text::read(std::string_view doing, const std::filesystem::path& file,
-                                std::size_t bytes_max, bool is_private) {
-  open_file from{file, O_RDONLY | O_NONBLOCK};
-  if (from.fd() < 0)
-    return tls_error(doing, file, text_of_errno(errno));
-  if (auto flaw = flaw_of(from.fd(), is_private); !flaw.empty())
-    return tls_error(doing, file, flaw);
-  pem_text text;
-  text.bytes_.resize(bytes_max + 1); // at once: a string that grows leaves copies behind
-  std::size_t size = 0;
-  while (size < text.bytes_.size()) {
-    auto got = ::read(from.fd(), text.bytes_.data() + size, text.bytes_.size() - size);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      return tls_error(doing, file, text_of_errno(errno));
-    if (got == 0)
-      break;
-    size += static_cast<std::size_t>(got);
-  }
-  if (size > bytes_max)
-    return tls_error(doing, file, "more than " + std::to_string(bytes_max) + " bytes");
-  text.bytes_.resize(size);
-  return text;
-}
-
 // ---- reading ------------------------------------------------------------------------------------
 
 result<std::vector<certificate_ptr>> read_certificates(std::string_view doing,
                                                        const std::filesystem::path& file) {
-  auto text = pem_text::read(doing, file, limits::cluster_pem_bytes_max, false);
-  if (!text)
-    return text.error();
-  auto bio = bio_of(text->view());
+  wiped_text text;
+  if (auto flaw = text.read(file, limits::cluster_pem_bytes_max, false); !flaw.empty())
+    return tls_error(doing, file, flaw);
+  auto bio = bio_of(text.view());
   std::vector<certificate_ptr> all;
   while (certificate_ptr one{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)})
     all.push_back(std::move(one));
@@ -149,11 +88,11 @@ result<std::vector<certificate_ptr>> read_certificates(std::string_view doing,
 
 result<key_ptr> read_key(std::string_view doing, const std::filesystem::path& file,
                          const passphrase* secret) {
-  auto text = pem_text::read(doing, file, limits::cluster_pem_bytes_max, true);
-  if (!text)
-    return text.error();
+  wiped_text text;
+  if (auto flaw = text.read(file, limits::cluster_pem_bytes_max, true); !flaw.empty())
+    return tls_error(doing, file, flaw);
   asked_secret asked{secret};
-  auto bio = bio_of(text->view());
+  auto bio = bio_of(text.view());
   key_ptr key{PEM_read_bio_PrivateKey(bio.get(), nullptr, give_passphrase, &asked)};
   ERR_clear_error();
   if (key)
@@ -171,9 +110,10 @@ result<void> write_new_file(std::string_view doing, const std::filesystem::path&
                             bool is_private) {
   char* data = nullptr;
   auto size = BIO_get_mem_data(&text, &data);
-  open_file to{file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
-               is_private ? mode_t{0600} : mode_t{0644}};
-  auto failed = to.fd() < 0 ? errno : 0;
+  owned_descriptor to{::open(file.c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
+                             is_private ? mode_t{0600} : mode_t{0644})};
+  auto failed = to ? 0 : errno;
   if (failed == EEXIST)
     return tls_error(doing, file, "it is there already, and nothing is overwritten");
   if (failed == 0) {
@@ -211,11 +151,10 @@ passphrase::~passphrase() {
 }
 
 result<passphrase> passphrase::from_file(const std::filesystem::path& file) {
-  auto text = pem_text::read(reading_a_passphrase, file, limits::cluster_passphrase_bytes_max + 2,
-                             true);
-  if (!text)
-    return text.error();
-  auto line = text->view().substr(0, text->view().find('\n'));
+  wiped_text text;
+  if (auto flaw = text.read(file, limits::cluster_passphrase_bytes_max + 2, true); !flaw.empty())
+    return tls_error(reading_a_passphrase, file, flaw);
+  auto line = text.view().substr(0, text.view().find('\n'));
   if (line.ends_with('\r'))
     line.remove_suffix(1);
   if (line.empty() || line.size() > limits::cluster_passphrase_bytes_max)

@@ -19,23 +19,6 @@ using key_ptr = std::unique_ptr<EVP_PKEY, freed_by<EVP_PKEY_free>>;
 /// "DOING: PLACE: WHAT" as invalid_config.
 error tls_error(std::string_view doing, const std::filesystem::path& place, std::string_view what);
 
-/// The text of a file of at most `bytes_max`. One with a secret in it is `is_private`: others than
-/// its owner must not be able to read it.
-/// Owns:   the bytes; they are wiped at the end.
-class pem_text {
-public:
-  static result<pem_text> read(std::string_view doing, const std::filesystem::path& file,
-                               std::size_t bytes_max, bool is_private);
-  pem_text(pem_text&& other) noexcept : bytes_{std::move(other.bytes_)} {}
-  pem_text& operator=(pem_text&&) = delete;
-  ~pem_text();
-  std::string_view view() const noexcept { return bytes_; }
-
-private:
-  pem_text() = default;
-  std::string bytes_;
-};
-
 /// All certificates of a file, at least one, in their order.
 result<std::vector<certificate_ptr>> read_certificates(std::string_view doing,
                                                        const std::filesystem::path& file);

@@ -7,9 +7,8 @@
 #include "cluster/remote_task.hpp"
 #include "cluster/stored_items.hpp"
 #include "cluster/task_link.hpp"
+#include "coordinator/thread_owners.hpp"
 #include "graph/checkpoint_ns.hpp"
-
-#include <future>
 
 namespace troupe::cluster {
 
@@ -76,8 +75,10 @@ void placed_task::save(save_order order, answer send) {
                                                   + request->ref.checkpoint_ns
                                                   + "` is not below its task"});
   }
+  if (request->put)
+    run.saw_id(request->put->checkpoint.id);
   issue_ = order.issue;
-  settled_ = false;
+  ++saves_;
   if (run.claim)
     request->claim = run.claim->now();
   hand_over(*run.store, std::move(*request), order.durable ? save_ack::durable : save_ack::accepted,
@@ -118,18 +119,22 @@ void placed_task::call(call_order order, answer send) {
                 "(blocking_queue_max), or the runtime is stopping"});
 }
 
-// What another issue stored may still wait in the saver's queue: who goes on must see it.
-void placed_task::settle(issue_number reader) {
+// What another issue stored may still wait in the saver's queue: who goes on must see it. Whoever
+// comes second waits for the first.
+result<void> placed_task::settle(issue_number reader) {
+  std::lock_guard settles{settling_};
+  std::uint64_t stored = 0;
   {
     std::lock_guard lock{mutex_};
-    if (issue_ == reader || std::exchange(settled_, true))
-      return;
+    stored = saves_;
+    if (issue_ == reader || settled_ == stored)
+      return {};
   }
-  std::promise<void> stored;
-  task_->run->store->submit({{task_->run->config.thread_id, task_->run->ns, ""}, {}, std::nullopt},
-                            save_ack::durable,
-                            [&stored](const result<void>&) { stored.set_value(); });
-  stored.get_future().get();
+  checkpoint_ref here{task_->run->config.thread_id, task_->run->ns, {}};
+  auto how = store_durably(*task_->run->store, {std::move(here), {}, std::nullopt});
+  if (how)
+    settled_ = stored;
+  return how;
 }
 
 result<value> placed_task::carry_out(const value& call, issue_number caller) {
@@ -145,7 +150,8 @@ result<value> placed_task::carry_out(const value& call, issue_number caller) {
   }
   if (!run.store)
     return no_saver_here();
-  settle(caller);
+  if (auto settled = settle(caller); !settled)
+    return settled.error();
   if (kind == call_kind::list) {
     auto query = to_list_query(what);
     query.thread_id = run.config.thread_id;
@@ -228,7 +234,7 @@ void placed_task::run_jobs() {
 
 // -- its end
 
-void placed_task::end(job fill_in) {
+void placed_task::end(const job& fill_in) {
   std::function<void()> then;
   {
     std::lock_guard lock{mutex_};
@@ -242,18 +248,22 @@ void placed_task::end(job fill_in) {
   then();
 }
 
-void placed_task::finish(const task_outcome& outcome) {
-  auto fill_in = [this, outcome] {
-    auto left = take_outcome(*task_, outcome.outcome);
-    if (left && !*left)
-      lent_.reset();
-    if (left)
-      return;
-    task_->status = task_status::failed;
-    task_->failure = error{left.error().code(), "node `" + task_->node->name
-                                                  + "`: its worker: " + left.error().message()};
-  };
-  in_order([self = shared_from_this(), fill_in] { self->end(fill_in); }, false);
+void placed_task::finish(bytes outcome, std::string worker) {
+  in_order([self = shared_from_this(), outcome = std::move(outcome),
+            worker = std::move(worker)] { self->end([&] { self->fill_in(outcome, worker); }); },
+           false);
+}
+
+void placed_task::fill_in(const bytes& outcome, const std::string& worker) {
+  task_->worker = worker;
+  auto left = take_outcome(*task_, outcome);
+  if (left && !*left)
+    lent_.reset();
+  if (left)
+    return;
+  task_->status = task_status::failed;
+  task_->failure = error{left.error().code(),
+                         "node `" + task_->node->name + "`: its worker: " + left.error().message()};
 }
 
 void placed_task::fail(error why) {

@@ -39,8 +39,8 @@ public:
   void part(task_part part, answer send);
   void sign();
 
-  /// Ends it. An outcome that makes no sense fails the task.
-  void finish(const task_outcome& outcome);
+  /// Ends it. An outcome that makes no sense fails the task. `worker`: whose it is.
+  void finish(bytes outcome, std::string worker);
   void fail(error why);
   /// Nobody waits for it any more.
   void give_up();
@@ -51,10 +51,11 @@ private:
   bool ended() const noexcept { return ended_.load(); }
   bool may_store(const checkpoint_ref& where) const;
   result<value> carry_out(const value& call, issue_number caller);
-  void settle(issue_number reader);
+  result<void> settle(issue_number reader);
   void in_order(job what, bool may_block);
   void run_jobs();
-  void end(job fill_in);
+  void end(const job& fill_in);
+  void fill_in(const bytes& outcome, const std::string& worker);
 
   services& services_;
   const task_ptr task_;
@@ -63,7 +64,9 @@ private:
   std::function<void()> then_;
   std::optional<value> lent_; // the run's plain answer, while the task may take it
   issue_number issue_ = 0;    // that stored last
-  bool settled_ = true;       // what earlier ones stored can be read
+  std::uint64_t saves_ = 0;   // handed to the saver
+  std::uint64_t settled_ = 0; // so many of them can be read
+  std::mutex settling_;       // held while one reader waits for what was stored; before mutex_
   std::deque<job> jobs_; // parts that a reader may have to make room for, and what follows them
   bool working_ = false;
 };

@@ -172,7 +172,8 @@ result<bytes> encode_task(const detail::task_scope& task, const std::optional<va
                                value(step.checkpoint_id),
                                step.resuming ? value(*step.resuming) : value{},
                                value(answer.has_value()),
-                               answer.value_or(value{})}));
+                               answer.value_or(value{}),
+                               count(task.run->newest_id())}));
 }
 
 result<task_ptr> decode_task(const task_order& order, const remote_run& run,
@@ -182,7 +183,7 @@ result<task_ptr> decode_task(const task_order& order, const remote_run& run,
     return error{errc::unknown_graph, "run a task: graph `" + run.plan->options.name
                                         + "` has no node `" + order.node + "`"};
   return from_bytes(order.task, [&](value v) {
-    fields in{std::move(v), 20, "a task"};
+    fields in{std::move(v), 21, "a task"};
     auto task = std::make_shared<detail::task_scope>();
     task->run = shared;
     task->node = &run.plan->nodes[index];
@@ -230,6 +231,7 @@ result<task_ptr> decode_task(const task_order& order, const remote_run& run,
     bool offered = in.flag();
     if (const auto& answer = in.any(); offered)
       shared->give_answer(answer);
+    shared->saw_id(in.upto(id_ticks_max));
     return task;
   });
 }

@@ -50,15 +50,6 @@ int wait_of(clock::duration left) {
 
 } // namespace
 
-open_socket::~open_socket() {
-  if (fd_ >= 0)
-    ::close(fd_);
-}
-
-int open_socket::take() noexcept {
-  return std::exchange(fd_, -1);
-}
-
 class socket_dialer::loop {
 public:
   explicit loop(terms how) : how_{how} {
@@ -91,7 +82,7 @@ private:
     then_fn then;
     clock::time_point until;
     clock::time_point again; // the past: at once
-    std::deque<open_socket> sockets;
+    std::deque<owned_descriptor> sockets;
   };
 
   void wake() {
@@ -134,7 +125,7 @@ private:
   // Gives an errno.
   static int knock(dialling& d) {
     const auto& to = *d.to;
-    open_socket made{::socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    owned_descriptor made{::socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
     if (made.fd() < 0)
       return errno;
     if (::connect(made.fd(), to.ai_addr, to.ai_addrlen) != 0 && errno != EINPROGRESS)
@@ -170,7 +161,7 @@ private:
       if (getsockopt(one.fd(), SOL_SOCKET, SO_ERROR, &failed, &size) != 0)
         failed = errno;
       if (failed == 0)
-        d.then(std::make_shared<open_socket>(std::move(one)));
+        d.then(std::make_shared<owned_descriptor>(std::move(one)));
       else
         d.then(lost(failed));
       return true;
@@ -179,7 +170,7 @@ private:
   }
 
   terms how_;
-  open_socket wake_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  owned_descriptor wake_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::mutex mutex_;
   std::vector<dialling> ordered_; // for the thread
   bool over_ = false;

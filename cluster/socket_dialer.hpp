@@ -1,6 +1,8 @@
 // Connects to peers without waiting for any of them: one thread for all.
 #pragma once
 
+#include "persistence/private_file.hpp"
+
 #include <troupe/error.hpp>
 #include <troupe/limits.hpp>
 
@@ -12,20 +14,6 @@
 
 namespace troupe::cluster {
 
-/// A socket, closed at the end unless somebody took it.
-class open_socket {
-public:
-  explicit open_socket(int fd) noexcept : fd_{fd} {}
-  open_socket(open_socket&& other) noexcept : fd_{other.take()} {}
-  open_socket& operator=(open_socket&&) = delete;
-  ~open_socket();
-  int fd() const noexcept { return fd_; }
-  int take() noexcept;
-
-private:
-  int fd_;
-};
-
 class socket_dialer {
 public:
   struct terms {
@@ -33,7 +21,7 @@ public:
     std::chrono::milliseconds again = limits::link_knock_interval;
   };
   /// Told once, on the dialer's thread. A socket does not block.
-  using then_fn = std::function<void(result<std::shared_ptr<open_socket>>)>;
+  using then_fn = std::function<void(result<std::shared_ptr<owned_descriptor>>)>;
 
   explicit socket_dialer(terms how);
   socket_dialer(const socket_dialer&) = delete;

@@ -25,6 +25,7 @@ enum class event_kind : std::uint8_t {
   session_begun, // of a worker
   session_ended,
   drained,
+  nobody_there, // tasks wait for a worker that could take them; said once, until one comes
 };
 
 /// Something worth a line in the log. `peer`: the name of a worker, or the incarnation of a home.

@@ -3,8 +3,7 @@
 
 #include "cluster/fields.hpp"
 #include "cluster/stored_items.hpp"
-
-#include <future>
+#include "coordinator/thread_owners.hpp"
 
 namespace troupe::cluster {
 
@@ -155,19 +154,12 @@ void remote_saver::submit(save_request request, save_ack when,
   link_->save(request, when, std::move(done));
 }
 
-result<void> remote_saver::store_now(save_request request) {
-  std::promise<result<void>> stored;
-  submit(std::move(request), save_ack::durable,
-         [&stored](result<void> how) { stored.set_value(std::move(how)); });
-  return stored.get_future().get();
-}
-
 result<void> remote_saver::put(const checkpoint_ref& ref, const checkpoint_put& put) {
-  return store_now({ref, {}, put});
+  return store_durably(*this, {ref, {}, put});
 }
 
 result<void> remote_saver::put_writes(const checkpoint_ref& ref, const task_writes& writes) {
-  return store_now({ref, {writes}, std::nullopt});
+  return store_durably(*this, {ref, {writes}, std::nullopt});
 }
 
 result<void> remote_saver::delete_thread(const std::string&) {

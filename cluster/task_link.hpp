@@ -84,8 +84,6 @@ public:
   void submit(save_request request, save_ack when, std::function<void(result<void>)> done) override;
 
 private:
-  result<void> store_now(save_request request);
-
   std::shared_ptr<task_link> link_;
 };
 

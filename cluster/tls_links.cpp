@@ -36,7 +36,7 @@ namespace {
 /// What became of a dial.
 struct dial_done {
   std::uint64_t number = 0;
-  std::shared_ptr<open_socket> socket; // null: `why` not
+  std::shared_ptr<owned_descriptor> socket; // null: `why` not
   std::string why;
 };
 
@@ -225,7 +225,7 @@ private:
     open_.emplace(number,
                   dialling{make_response_promise(), host + " " + std::to_string(port), port});
     auto self = caf::actor_cast<caf::actor_addr>(this); // the thread does not keep it
-    sockets_->dial(host, port, [self, number](result<std::shared_ptr<open_socket>> made) {
+    sockets_->dial(host, port, [self, number](result<std::shared_ptr<owned_descriptor>> made) {
       auto to = caf::actor_cast<caf::actor>(self);
       if (to && made)
         caf::anon_send(to, dial_done{number, std::move(*made), {}});

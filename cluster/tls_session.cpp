@@ -240,7 +240,8 @@ void dialled_sockets::replace(const std::string& place, int fd) {
     return;
   sockaddr nobody{};
   nobody.sa_family = AF_UNSPEC;
-  ::connect(std::exchange(at->second, fd), &nobody, sizeof nobody); // the peer hears of it at once
+  // The peer hears of it at once.
+  static_cast<void>(::connect(std::exchange(at->second, fd), &nobody, sizeof nobody));
 }
 
 void dialled_sockets::end(const std::string& place, int fd) {

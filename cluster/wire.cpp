@@ -144,6 +144,7 @@ void fields(auto& at, one<draining> auto& m) {
 void fields(auto&, one<status_request> auto&) {}
 void fields(auto& at, one<drain_request> auto& m) {
   at("why", m.why, for_people);
+  at("patience", m.patience, most::worker_drain_max);
 }
 void fields(auto& at, one<status_reply> auto& m) {
   at("json", m.json, most::cluster_status_bytes_max);
@@ -240,8 +241,10 @@ private:
       return fail({errc::invalid_value, "ok is no failure"});
     pack_.pack_uint64(static_cast<std::uint64_t>(code));
   }
-  template <class Rep, class Period> void put(std::chrono::duration<Rep, Period> time) {
-    if (time.count() < 0 || time > most::worker_lease_max)
+  template <class Rep, class Period>
+  void put(std::chrono::duration<Rep, Period> time,
+           std::chrono::milliseconds time_max = most::worker_lease_max) {
+    if (time.count() < 0 || time > time_max)
       return fail({errc::invalid_value, "the duration is negative or too long"});
     pack_.pack_uint64(static_cast<std::uint64_t>(time.count()));
   }
@@ -400,9 +403,11 @@ private:
     if (!flaw_ && out == errc::ok)
       fail({errc::invalid_value, "ok is no failure"});
   }
-  template <class Rep, class Period> void take(std::chrono::duration<Rep, Period>& out) {
+  template <class Rep, class Period>
+  void take(std::chrono::duration<Rep, Period>& out,
+            std::chrono::milliseconds time_max = most::worker_lease_max) {
     using duration = std::chrono::duration<Rep, Period>;
-    constexpr auto most_of_it = duration{most::worker_lease_max}.count();
+    auto most_of_it = duration{time_max}.count();
     out = duration{number(static_cast<std::uint64_t>(most_of_it))};
   }
 

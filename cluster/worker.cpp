@@ -89,7 +89,9 @@ public:
 
   std::uint16_t port() const { return port_; }
 
-  void drain(std::string why) { caf::anon_send(actor_, cluster::drain_worker{std::move(why)}); }
+  void drain(std::string why, std::chrono::milliseconds patience) {
+    caf::anon_send(actor_, cluster::drain_worker{std::move(why), patience});
+  }
 
   void wait() {
     std::unique_lock lock{mutex_};
@@ -149,8 +151,8 @@ std::uint16_t worker::port() const {
   return impl_->port();
 }
 
-void worker::drain(std::string why) {
-  impl_->drain(std::move(why));
+void worker::drain(std::string why, std::chrono::milliseconds patience) {
+  impl_->drain(std::move(why), patience);
 }
 
 void worker::wait() {

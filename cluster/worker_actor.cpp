@@ -37,7 +37,7 @@ caf::behavior worker_actor::make_behavior() {
       finish_turn();
     },
     [this](const drain_worker& order) {
-      desk_.drain(order.why);
+      desk_.drain(order.why, order.patience, now());
       finish_turn();
     },
     [this](const worker_tick&) {
@@ -79,13 +79,11 @@ void worker_actor::link_made(link_number link, const endpoint* to) {
 }
 
 void worker_actor::heard(link_number link, message what) {
-  if (std::holds_alternative<status_request>(what))
-    return hub_.send(link, reply_with(system(), to_value(desk_.status(now()))));
-  if (auto* order = std::get_if<drain_request>(&what)) { // of whoever has a certificate
+  bool asks = std::holds_alternative<status_request>(what);
+  if (asks || std::holds_alternative<drain_request>(what)) // of whoever has a certificate
     hub_.send(link, reply_with(system(), to_value(desk_.status(now()))));
-    return later_.push_back([this, why = std::move(order->why)] { desk_.drain(why); });
-  }
-  desk_.heard(link, std::move(what), now());
+  if (!asks)
+    desk_.heard(link, std::move(what), now());
 }
 
 void worker_actor::link_broken(link_number link) {

@@ -23,6 +23,7 @@ struct guest_said {
 };
 struct drain_worker {
   std::string why;
+  nanoseconds patience;
 };
 
 struct worker_tick {};
@@ -43,6 +44,7 @@ public:
   worker_actor(caf::actor_config& cfg, worker_setup setup);
   const char* name() const override { return "troupe.worker"; }
   caf::behavior make_behavior() override;
+  void on_exit() override { hub_.close(); }
 
 private:
   // link_user

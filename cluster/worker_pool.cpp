@@ -18,12 +18,12 @@ using namespace cluster;
 
 class linked_workers : public worker_pool, public task_placer {
 public:
-  linked_workers(link_front links, dispatcher_options options, workers_file more,
-                 std::vector<endpoint> workers)
+  linked_workers(link_front links, dispatcher_options options, std::vector<endpoint> workers,
+                 workers_file more, const std::vector<endpoint>& listed)
     : links_{std::move(links)} {
     logger_reference reference;
-    home_ = links_.system->spawn<home_actor>(std::move(options), std::move(more),
-                                             std::move(workers));
+    home_ = links_.system->spawn<home_actor>(std::move(options), std::move(workers),
+                                             std::move(more), listed);
   }
   linked_workers(const linked_workers&) = delete;
   linked_workers& operator=(const linked_workers&) = delete;
@@ -77,15 +77,16 @@ result<std::shared_ptr<worker_pool>> connect_workers(worker_pool_options options
   if (!workers)
     return workers.error();
   workers_file more{options.workers_file};
-  if (auto read = more.read(); !read)
-    return read.error();
+  auto listed = more.read();
+  if (!listed)
+    return listed.error();
   auto links = make_front(options.tls, options.plain);
   if (!links)
     return links.error();
   if (auto may = may_reach(*links, *workers); !may)
     return may.error();
-  auto pool = std::make_shared<linked_workers>(std::move(*links), std::move(how), std::move(more),
-                                               std::move(*workers));
+  auto pool = std::make_shared<linked_workers>(std::move(*links), std::move(how),
+                                               std::move(*workers), std::move(more), *listed);
   if (!options.listen.empty())
     if (auto listens = pool->listen(options.listen); !listens)
       return listens.error();

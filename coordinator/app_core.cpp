@@ -131,13 +131,15 @@ app_core::app_core(runtime_core& runtime, const compiled_graph& graph)
   context->plan = graph.plan();
   context->shared = &runtime.shared();
   context->times = std::make_shared<node_times>(graph.plan()->nodes.size());
-  context->next_checkpoint_id = [&runtime](std::int64_t step) {
-    return runtime.next_checkpoint_id(step);
+  context->next_checkpoint_id = [&runtime](std::int64_t step, std::uint64_t above) {
+    return runtime.next_checkpoint_id(step, above);
   };
   context->timestamp = now_text;
   context_ = std::move(context);
-  if (graph.plan()->options.saver)
-    own_saver_ = runtime.make_saver_link(graph.plan()->options.saver);
+  if (const auto& own = graph.plan()->options.saver) {
+    runtime.announce_to(*own);
+    own_saver_ = runtime.make_saver_link(own);
+  }
 }
 
 saver* app_core::saver() const noexcept {
@@ -201,7 +203,7 @@ result<void> app_core::load(run_request& request) {
   if (auto undone = undo(store, thread_id, std::exchange(claim.undo_first, nullptr)); !undone)
     return undone;
   if (auto entered = enter_thread(store, thread_id, runtime_.owners(), shared.claim,
-                                  reading_of(request));
+                                  reading_of(request), request.cut_off_from);
       !entered)
     return entered;
   if (!shared.config.checkpoint_ns.empty())
@@ -214,8 +216,10 @@ result<void> app_core::load(run_request& request) {
   request.saved = std::move(*saved);
   request.addressed = !id.empty();
   auto bound = runtime_.next_checkpoint_id(-2);
-  if (request.saved) // of a process whose clock is ahead
+  if (request.saved) { // of a process whose clock is ahead
     bound = std::max(bound, request.saved->ref.checkpoint_id);
+    shared.saw_id(request.saved->ref.checkpoint_id);
+  }
   claim.after_id = std::move(bound);
   if (!id.empty() && request.saved) {
     auto newest = store.get_tuple({thread_id, "", ""});
@@ -223,6 +227,8 @@ result<void> app_core::load(run_request& request) {
       return newest.error();
     request.superseded = *newest
                          && (*newest)->ref.checkpoint_id != request.saved->ref.checkpoint_id;
+    if (*newest)
+      shared.saw_id((*newest)->ref.checkpoint_id);
   }
   return {};
 }
@@ -284,17 +290,32 @@ result<std::shared_ptr<pending_run>> app_core::start(const run_input& input,
   if (!request)
     return request.error();
   (*request)->shared->sink = printing(config.print_mode, std::move(sink));
-  auto begins = begin_turn(**request);
+  return start(*request, std::move(then));
+}
+
+result<std::shared_ptr<pending_run>> app_core::go_on(const run_config& config,
+                                                     std::uint64_t cut_off_from) {
+  auto request = check(nullptr, config, false);
+  if (!request)
+    return request.error();
+  (*request)->cut_off_from = cut_off_from;
+  (*request)->shared->sink = printing(config.print_mode, nullptr);
+  return start(*request, {});
+}
+
+result<std::shared_ptr<pending_run>> app_core::start(const std::shared_ptr<run_request>& request,
+                                                     std::function<void()> then) {
+  auto begins = begin_turn(*request);
   if (!begins)
     return begins.error();
   if (*begins)
-    if (auto loaded = load(**request); !loaded)
+    if (auto loaded = load(*request); !loaded)
       return loaded.error();
-  auto completion = std::make_shared<pending_run>((*request)->shared->control,
+  auto completion = std::make_shared<pending_run>(request->shared->control,
                                                   runtime_.shared().actors);
   if (!*begins)
-    start_later(std::move(*request), completion, std::move(then));
-  else if (!launch(*request, completion, std::move(then)))
+    start_later(request, completion, std::move(then));
+  else if (!launch(request, completion, std::move(then)))
     return stopped();
   return completion;
 }

@@ -40,6 +40,9 @@ public:
   result<std::shared_ptr<pending_run>> start(const run_input& input, const run_config& config,
                                              std::function<void()> then = {},
                                              std::shared_ptr<part_sink> sink = nullptr);
+  /// Goes on with config.thread_id, if `cut_off_from` still is its owner.
+  /// Errors: also conflict.
+  result<std::shared_ptr<pending_run>> go_on(const run_config& config, std::uint64_t cut_off_from);
 
   /// Runs within runs; see nested_host.
   std::function<void()> start_within(nested_run run, std::function<void(nested_end)> then);
@@ -60,6 +63,8 @@ public:
                     const std::shared_ptr<pending_run>& completion);
 
 private:
+  result<std::shared_ptr<pending_run>> start(const std::shared_ptr<run_request>& request,
+                                             std::function<void()> then);
   bool launch(const std::shared_ptr<run_request>& request,
               const std::shared_ptr<pending_run>& completion, std::function<void()> then);
   result<void> load_here(run_request& request);

@@ -88,6 +88,8 @@ result<void> load_thread(run_request& request, std::uint32_t attempt) {
     if (!found)
       return found.error();
     request.saved = std::move(*found);
+    if (request.saved)
+      request.shared->saw_id(request.saved->ref.checkpoint_id);
     return {};
   };
   if (auto at = find_addressed(shared)) {
@@ -101,6 +103,8 @@ result<void> load_thread(run_request& request, std::uint32_t attempt) {
     if (!newest)
       return newest.error();
     request.superseded = *newest && (*newest)->ref.checkpoint_id != at->id;
+    if (*newest)
+      shared.saw_id((*newest)->ref.checkpoint_id);
     return {};
   }
   if (shared.replay) {
@@ -127,13 +131,6 @@ result<void> load_thread(run_request& request, std::uint32_t attempt) {
   return may_be_there ? take(find({thread, shared.ns, ""})) : result<void>{};
 }
 
-unsigned depth_of(const run_shared& shared) {
-  unsigned out = 0;
-  for (auto* r = shared.above.get(); r; r = r->above.get())
-    ++out;
-  return out;
-}
-
 } // namespace
 
 result<std::shared_ptr<run_request>> app_core::prepare_within(const nested_run& run) {
@@ -144,7 +141,7 @@ result<std::shared_ptr<run_request>> app_core::prepare_within(const nested_run& 
   if (run.task->over())
     return error{errc::cancelled, "run graph `" + graph().name() + "` in node `"
                                     + run.task->node->name + "`: the task was given up"};
-  if (depth_of(shared) > limits::graph_depth_max)
+  if (shared.parents.size() > limits::graph_depth_max) // those of other processes included
     return error{errc::invalid_graph, "run graph `" + graph().name() + "` in node `"
                                         + run.task->node->name
                                         + "`: more than graph_depth_max runs within one another"};

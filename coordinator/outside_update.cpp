@@ -33,6 +33,7 @@ struct superstep_base {
   checkpoint_ref at;                     // asked for, or what the superstep before made
   std::optional<checkpoint_tuple> saved; // what is there
   bool superseded = false;               // `saved` was addressed by id and is not the newest
+  std::uint64_t newest_id = 0;           // id_ticks() of the newest one that is known
 };
 
 /// One superstep of updates, as what is to be stored for it.
@@ -43,7 +44,8 @@ public:
     : plan_{plan},
       config_{config},
       tools_{tools},
-      base_{std::move(base)} {}
+      base_{std::move(base)},
+      newest_id_{base_.newest_id} {}
 
   result<std::vector<save_request>> work_out(const std::vector<outside_update>& updates) {
     if (auto loaded = load(); !loaded)
@@ -59,7 +61,7 @@ private:
     deltas_.begin(*plan_, base_.saved ? base_.saved->metadata : value{});
     if (!base_.saved) {
       reset_state(state_, plan_, tools_.tag());
-      base_id_ = tools_.next_checkpoint_id(-2);
+      base_id_ = tools_.next_checkpoint_id(-2, 0);
       return {};
     }
     deltas_.force(base_.saved->pending_writes);
@@ -123,7 +125,7 @@ private:
     if (!base_.saved)
       return refuse("Cannot copy a non-existent checkpoint");
     auto twin = *base_.saved;
-    twin.ref.checkpoint_id = twin.checkpoint.id = tools_.next_checkpoint_id(step_ + 1);
+    twin.ref.checkpoint_id = twin.checkpoint.id = next_id(step_ + 1);
     twin.checkpoint.ts = tools_.timestamp();
     twin.checkpoint.updated_channels.reset();
     twin.metadata = deltas_.counted(metadata("fork", step_ + 1));
@@ -135,7 +137,7 @@ private:
     if (!updates || updates->empty())
       return updates ? result<void>{} : updates.error();
     auto at = twin.ref;
-    superstep on_top{plan_, config_, tools_, {std::move(at), std::move(twin)}};
+    superstep on_top{plan_, config_, tools_, {std::move(at), std::move(twin), false, newest_id_}};
     auto more = on_top.work_out(*updates);
     if (!more)
       return more.error();
@@ -201,6 +203,13 @@ private:
   }
 
   // -- parts of them
+
+  // Behind all ids of the namespace that are known, by whatever clock they were made.
+  std::string next_id(std::int64_t step) {
+    auto id = tools_.next_checkpoint_id(step, newest_id_);
+    newest_id_ = id_ticks(id);
+    return id;
+  }
 
   std::vector<planned_task> pending_tasks() const {
     if (!base_.saved)
@@ -273,7 +282,7 @@ private:
     made.parent_id = base_.saved ? base_.saved->ref.checkpoint_id : base_.at.checkpoint_id;
     made.checkpoint = take_checkpoint(state_, nullptr, made.new_versions);
     store_snapshots(state_, snapshots, made.checkpoint);
-    made.checkpoint.id = tools_.next_checkpoint_id(step);
+    made.checkpoint.id = next_id(step);
     made.checkpoint.ts = tools_.timestamp();
     made.metadata = deltas_.counted(metadata(source, step));
     auto ref = base_.at;
@@ -285,6 +294,7 @@ private:
   const run_config& config_;
   const update_tools& tools_;
   superstep_base base_;
+  std::uint64_t newest_id_;
   std::string base_id_;
   std::int64_t step_ = -1; // of the checkpoint that is built upon
   thread_state state_;
@@ -299,12 +309,16 @@ result<superstep_base> find_base(const graph_plan& plan, saver& store, checkpoin
   if (!saved)
     return saved.error();
   superstep_base out{std::move(at), std::move(*saved)};
+  if (out.saved)
+    out.newest_id = id_ticks(out.saved->ref.checkpoint_id);
   if (!first || out.at.checkpoint_id.empty() || !out.saved)
     return out;
   auto newest = store.get_tuple({out.at.thread_id, out.at.checkpoint_ns, {}});
   if (!newest)
     return newest.error();
   out.superseded = *newest && (*newest)->ref.checkpoint_id != out.saved->ref.checkpoint_id;
+  if (*newest)
+    out.newest_id = std::max(out.newest_id, id_ticks((*newest)->ref.checkpoint_id));
   return out;
 }
 
@@ -349,7 +363,7 @@ result<checkpoint_ref> update_thread(const std::shared_ptr<const graph_plan>& pl
       return requests.error();
     for (auto& request : *requests) {
       at.checkpoint_id = request.put->checkpoint.id;
-      request.claim = claim->now();
+      request.claim = claim->at_rest(claim->held); // an update is no reason to run the thread
       if (auto saved = store_durably(store, std::move(request)); !saved)
         return saved.error();
       claim->held = true;

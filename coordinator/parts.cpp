@@ -154,12 +154,14 @@ value task_part(const plan_node& node, const planned_task& task, const value& in
 }
 
 value task_result_part(const plan_node& node, const std::string& id, const value& error,
-                       const value& result, const std::vector<interrupt>& questions) {
-  return value::map({{"id", id},
-                     {"name", node.name},
-                     {"error", error},
-                     {"result", result},
-                     {"interrupts", questions_list(questions)}});
+                       const value& result, const std::vector<interrupt>& questions,
+                       const std::string& worker) {
+  auto out = value::map({{"id", id},
+                         {"name", node.name},
+                         {"error", error},
+                         {"result", result},
+                         {"interrupts", questions_list(questions)}});
+  return worker.empty() ? out : out.with("worker", value(worker));
 }
 
 value error_value(const error& err) {

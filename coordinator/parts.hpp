@@ -35,11 +35,12 @@ value result_payload(const graph_plan& plan, const task_write_list& writes);
 /// The same without what a single-value graph or a started task makes of it: always a map.
 value result_map(const graph_plan& plan, const task_write_list& writes);
 
-/// When a task starts, and when it ends.
+/// When a task starts, and when it ends. `worker`: whose process it ran in; empty: this one.
 value task_part(const plan_node& node, const planned_task& task, const value& input,
                 const graph_plan& plan);
 value task_result_part(const plan_node& node, const std::string& id, const value& error,
-                       const value& result, const std::vector<interrupt>& questions);
+                       const value& result, const std::vector<interrupt>& questions,
+                       const std::string& worker);
 
 /// A failure as it is stored and shown.
 value error_value(const error& err);

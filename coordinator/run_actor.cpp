@@ -264,7 +264,9 @@ void run_actor::emit(stream_part part) {
 }
 
 std::string run_actor::next_checkpoint_id(std::int64_t step) {
-  return group_->next_checkpoint_id(step);
+  auto id = group_->next_checkpoint_id(step, shared_->newest_id());
+  shared_->saw_id(id);
+  return id;
 }
 
 std::string run_actor::timestamp() {

@@ -40,7 +40,7 @@ struct group_context {
   std::shared_ptr<const graph_plan> plan;
   services* shared = nullptr;
   std::shared_ptr<node_times> times;
-  std::function<std::string(std::int64_t step)> next_checkpoint_id;
+  std::function<std::string(std::int64_t step, std::uint64_t above)> next_checkpoint_id;
   std::function<std::string()> timestamp;
 };
 

@@ -72,6 +72,7 @@ void run_loop::begin(run_request request) {
   acknowledged_ = last_put_ = first_ticket_ = ticket_;
   exit_updated_.reset();
   claimed_by_.reset();
+  entered_ = rests_ = false;
   values_shown_ = false;
   questions_.clear();
   next_.clear();
@@ -93,6 +94,7 @@ void run_loop::begin(run_request request) {
                                  std::move(request.saved->pending_writes));
   if (!entered)
     return fail(entered.error());
+  entered_ = true;
   if (may_go_on())
     tick();
   else

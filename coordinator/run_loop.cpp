@@ -259,6 +259,7 @@ void run_loop::record(slot& s, detail::task_scope& task) {
   s.failure = std::move(task.failure);
   s.questions = std::move(task.questions);
   s.upward = std::move(task.upward);
+  s.worker = std::move(task.worker);
   if (task.status == task_status::done) {
     s.writes = std::move(task.writes);
     if (s.writes.empty())
@@ -325,9 +326,10 @@ void run_loop::report(const slot& s) {
   if (s.plan.node == 0 || s.status == task_status::parent_command
       || !(wants(stream_mode::tasks) || wants(stream_mode::debug)))
     return;
-  auto part = task_result_part(
-    *s.node, s.plan.id, s.failure ? error_value(*s.failure) : value{},
-    s.status == task_status::done ? result_map(plan(), s.writes) : value::map(), s.questions);
+  auto part = task_result_part(*s.node, s.plan.id, s.failure ? error_value(*s.failure) : value{},
+                               s.status == task_status::done ? result_map(plan(), s.writes)
+                                                             : value::map(),
+                               s.questions, s.worker);
   if (wants(stream_mode::tasks))
     emit(stream_mode::tasks, part);
   if (wants(stream_mode::debug))
@@ -518,6 +520,11 @@ void run_loop::abort(error why) {
     host_.give_up_tasks();
   ++epoch_;
   outcome_ = std::move(why);
+  if (phase_ != phase::ending && stored_ && puts_to_rest(*outcome_)
+      && shared_->config.durability != durability::exit) {
+    rests_ = true;
+    submit({here(checkpoint_id_), {}, std::nullopt}, save_ack::accepted); // not waited for
+  }
   complete();
 }
 

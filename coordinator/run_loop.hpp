@@ -38,6 +38,8 @@ struct run_request {
   bool stored = false;     // there is a saver, and the graph uses it
   shown_channels shown;    // in values parts and the result
   std::uint64_t tag = 0;   // of the versions this run makes
+  /// Of one that goes on where another one was cut off: the owner that left the thread.
+  std::optional<std::uint64_t> cut_off_from = std::nullopt;
 };
 
 /// Failures that say nothing about a task: they end the run, and the task runs again.
@@ -114,6 +116,7 @@ private:
     std::optional<error> failure = std::nullopt;
     std::vector<interrupt> questions = {};
     std::optional<command> upward = std::nullopt;
+    std::string worker = {}; // whose process it ran in; empty: this one
   };
 
   // entry (run_entry.cpp)
@@ -170,9 +173,11 @@ private:
   void note_deltas();
   void put_stub(std::string id);
   void submit(save_request request, save_ack when);
+  bool puts_to_rest(const result<run_result>& how) const;
   void save_exit();
   bool may_go_on() const noexcept;
   value make_metadata(std::string_view source) const;
+  value workers_of_step() const;
 
   // reporting and ending (run_report.cpp)
   bool wants(stream_mode mode) const { return shared_->wants(mode); }
@@ -255,6 +260,8 @@ private:
   /// that not the state at the end, and kept.
   std::optional<std::pair<value, state_update>> last_shown_;
   std::optional<std::uint64_t> claimed_by_; // the first ticket that makes the run the owner
+  bool entered_ = false;                    // it got as far as its first step
+  bool rests_ = false;                      // what is saved from now on puts the thread to rest
   bool forgets_output_ = false;
   bool values_shown_ = false;
   std::vector<interrupt> questions_;

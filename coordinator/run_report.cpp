@@ -171,6 +171,8 @@ void run_loop::end(result<run_result> how) {
   outcome_ = std::move(how);
   if (!stored_)
     return complete();
+  rests_ = puts_to_rest(*outcome_);
+  auto before = ticket_;
   if (shared_->config.durability == durability::exit) {
     // Of a run within another one, what is to be gone on with.
     if (!nested() || !*outcome_ || (*outcome_)->paused()
@@ -188,6 +190,9 @@ void run_loop::end(result<run_result> how) {
       submit({here(checkpoint_id_), std::exchange(unsaved_, {}), std::nullopt},
              durable ? save_ack::durable : save_ack::accepted);
   }
+  bool told = ticket_ > before || !(claimed_by_ || (shared_->claim && shared_->claim->held));
+  if (rests_ && !told)
+    submit({here(checkpoint_id_), {}, std::nullopt}, save_ack::durable);
   if (acknowledged_ == ticket_)
     complete();
 }

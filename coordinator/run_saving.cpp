@@ -9,7 +9,18 @@
 namespace troupe {
 
 value run_loop::make_metadata(std::string_view source) const {
-  return checkpoint_metadata(source, step_, shared_->parents, shared_->config);
+  auto out = checkpoint_metadata(source, step_, shared_->parents, shared_->config);
+  auto workers = source == "loop" ? workers_of_step() : value{};
+  return workers.empty() ? out : out.with("workers", std::move(workers));
+}
+
+// By task; nothing for those of this process.
+value run_loop::workers_of_step() const {
+  std::vector<value::map_init> out;
+  for (const auto& s : slots_)
+    if (!s.worker.empty())
+      out.emplace_back(s.plan.id, s.worker);
+  return out.size() > limits::metadata_workers_max ? value{} : value::map(std::move(out));
 }
 
 void run_loop::keep_writes(const slot& s, const task_write_list& writes) {
@@ -107,12 +118,32 @@ void run_loop::put_stub(std::string id) {
 void run_loop::submit(save_request request, save_ack when) {
   crash_point("run.saves");
   ++ticket_;
-  if (shared_->claim && (request.put || !request.writes.empty())) { // else a place in the order
+  if (rests_) {
+    request.claim = shared_->claim->at_rest(claimed_by_ || shared_->claim->held);
+  } else if (shared_->claim && (request.put || !request.writes.empty())) { // else a place in order
     request.claim = shared_->claim->now();
-    if (!claimed_by_)
-      claimed_by_ = ticket_;
   }
+  if (request.claim && !claimed_by_)
+    claimed_by_ = ticket_;
   host_.save(std::move(request), when, ticket_);
+}
+
+// Whether the thread waits for somebody from here on. Else, if anything is left to be done, the run
+// was cut off, and whoever looks for such threads goes on with this one (basic_app::unfinished). A
+// run that could not begin leaves the thread as it was.
+bool run_loop::puts_to_rest(const result<run_result>& how) const {
+  const auto& claim = shared_->claim;
+  bool exits = shared_->config.durability == durability::exit; // it owns with its last requests
+  bool owns = claim && (claimed_by_ || claim->held || exits);
+  if (nested() || !owns || !entered_)
+    return false;
+  if (how)
+    return how->paused();
+  auto code = how.error().code();
+  bool cut_off = code == errc::graph_drained || code == errc::runtime_stopped
+                 || (code >= errc::checkpoint_missing && code <= errc::conflict)
+                 || code == errc::key_missing;
+  return !cut_off;
 }
 
 // Durability exit: the checkpoint the run ended at, then the writes of its unfinished step.

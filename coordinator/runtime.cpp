@@ -1,10 +1,12 @@
 // The front door: the public classes over their cores.
 #include <troupe/runtime.hpp>
 
+#include "actors/log.hpp"
 #include "coordinator/delta_values.hpp"
 #include "coordinator/part_source.hpp"
 #include "coordinator/runtime_core.hpp"
 #include "coordinator/state_access.hpp"
+#include "coordinator/unfinished.hpp"
 
 #include <caf/actor.hpp>
 
@@ -75,7 +77,9 @@ result<saver*> saver_of(const app_core& app, const run_config& config) {
 
 update_tools tools_of(app_core& app) {
   auto& runtime = app.runtime();
-  return {[&runtime](std::int64_t step) { return runtime.next_checkpoint_id(step); },
+  return {[&runtime](std::int64_t step, std::uint64_t above) {
+            return runtime.next_checkpoint_id(step, above);
+          },
           [] { return now_text(); }, [&runtime] { return runtime.random(); }, &runtime.owners()};
 }
 
@@ -241,6 +245,43 @@ result<checkpoint_ref> basic_app::try_bulk_update_state(
   if (!plan)
     return plan.error();
   return update_thread(*plan, **store, config, supersteps, tools_of(*core_));
+}
+
+static result<std::vector<owned_thread>> cut_off_threads(app_core& core,
+                                                         const unfinished_query& which) {
+  auto store = saver_of(core, {.thread_id = "any"});
+  if (!store)
+    return store.error();
+  return find_unfinished(core.plan(), **store, core.runtime().owners(), which,
+                         [](const std::string& thread_id, const error& why) {
+                           log_warning("look for unfinished runs: thread `" + thread_id
+                                       + "`: " + why.message());
+                         });
+}
+
+result<std::vector<std::string>> basic_app::try_unfinished(const unfinished_query& which) const {
+  auto threads = cut_off_threads(*core_, which);
+  if (!threads)
+    return threads.error();
+  std::vector<std::string> out;
+  for (auto& thread : *threads)
+    out.push_back(std::move(thread.thread_id));
+  return out;
+}
+
+result<std::vector<resumed_run>>
+basic_app::try_resume_unfinished(const run_config& config, const unfinished_query& which) const {
+  auto threads = cut_off_threads(*core_, which);
+  if (!threads)
+    return threads.error();
+  std::vector<resumed_run> out;
+  auto its_config = config;
+  for (auto& [thread_id, owner] : *threads) {
+    its_config.thread_id = thread_id;
+    auto run = handle_of(core_->go_on(its_config, owner));
+    out.push_back({std::move(thread_id), std::move(run)});
+  }
+  return out;
 }
 
 result<void> basic_app::clear_cache(const std::vector<std::string>& nodes) const {

@@ -87,6 +87,7 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
     strands_ = std::make_unique<unit_pool<strand>>(*system_);
   if (saver_) {
     services_.saver = make_saver_link(saver_);
+    announce_to(*saver_);
   }
   if (workers_)
     services_.elsewhere = &workers_->placer();
@@ -103,6 +104,18 @@ std::shared_ptr<saver_link> runtime_core::make_saver_link(std::shared_ptr<troupe
   auto actor = system_->spawn<saver_actor, caf::hidden + caf::lazy_init>(services_.actors, card,
                                                                          std::move(saver));
   return std::make_shared<saver_link>(saver_link{std::move(actor), std::move(card)});
+}
+
+// A full disk is no reason to run nothing: what others take over from this runtime is refused here.
+void runtime_core::announce_to(troupe::saver& saver) {
+  std::lock_guard lock{mutex_};
+  auto& known = announced_[&saver];
+  if (known)
+    return;
+  if (auto announced = saver.announce(owners_.mark()))
+    known = std::move(*announced);
+  else
+    log_warning("others can't see that this runtime is there: " + announced.error().message());
 }
 
 runtime_core::~runtime_core() {
@@ -133,11 +146,11 @@ void runtime_core::dismiss() {
   left_.notify_all();
 }
 
-std::string runtime_core::next_checkpoint_id(std::int64_t step) {
+std::string runtime_core::next_checkpoint_id(std::int64_t step, std::uint64_t above) {
   auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
     std::chrono::system_clock::now().time_since_epoch());
   std::lock_guard lock{id_mutex_};
-  return ids_.next(static_cast<std::uint64_t>(now.count()), step, random_());
+  return ids_.next(static_cast<std::uint64_t>(now.count()), step, random_(), above);
 }
 
 std::uint64_t runtime_core::random() {

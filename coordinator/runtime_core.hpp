@@ -18,6 +18,7 @@
 #include <caf/actor_system_config.hpp>
 
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -60,8 +61,9 @@ public:
   nested_end run_here(nested_run run) override;
   void wait(latch& what) override;
 
-  /// Unique in this process, each behind the one before. Any thread.
-  std::string next_checkpoint_id(std::int64_t step);
+  /// Unique in this process, each behind the one before and behind an id with these ticks (see
+  /// id_ticks). Any thread.
+  std::string next_checkpoint_id(std::int64_t step, std::uint64_t above = 0);
   std::uint64_t random();
 
   run_group spawn_group(const std::shared_ptr<const group_context>& context,
@@ -78,6 +80,9 @@ public:
 
   /// The actor in front of a saver; it ends with whoever made it.
   std::shared_ptr<saver_link> make_saver_link(std::shared_ptr<troupe::saver> saver);
+  /// Lets a saver know that this runtime's runs store in it, as long as the runtime is there. A
+  /// failure is logged.
+  void announce_to(troupe::saver& saver);
 
   const std::shared_ptr<thread_turns>& turns() const noexcept { return turns_; }
   thread_owners& owners() noexcept { return owners_; }
@@ -117,6 +122,7 @@ private:
 
   std::shared_ptr<thread_turns> turns_ = std::make_shared<thread_turns>();
   thread_owners owners_{std::random_device{}()};
+  std::map<const troupe::saver*, std::shared_ptr<void>> announced_; // guarded by mutex_
 
   std::unique_ptr<background_pruner> pruner_; // null without one
 

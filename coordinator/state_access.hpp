@@ -40,7 +40,8 @@ class thread_owners; // coordinator/thread_owners.hpp
 
 /// What an update needs besides the saver.
 struct update_tools {
-  std::function<std::string(std::int64_t step)> next_checkpoint_id;
+  /// `above`: id_ticks() of an id that it sorts behind.
+  std::function<std::string(std::int64_t step, std::uint64_t above)> next_checkpoint_id;
   std::function<std::string()> timestamp;
   std::function<std::uint64_t()> tag; // of the versions one superstep makes
   thread_owners* owners = nullptr;    // of the runtime

@@ -9,19 +9,21 @@ namespace troupe {
 
 std::uint64_t thread_owners::add(const std::shared_ptr<held_claim>& claim) {
   constexpr std::size_t few = 1024;
+  constexpr auto numbers = static_cast<std::uint32_t>(thread_at_rest) - 1;
   std::lock_guard lock{mutex_};
   if (on_.size() > std::max(few, 2 * kept_)) {
     std::erase_if(on_, [](const auto& e) { return e.second.expired(); });
     kept_ = on_.size();
   }
-  auto number = mark_ | ++last_;
+  last_ = last_ % numbers + 1;
+  auto number = mark_ | last_;
   on_.insert_or_assign(number, claim);
   return number;
 }
 
 bool thread_owners::may_be_on(std::uint64_t owner) {
   constexpr std::uint64_t low_half = 0xffff'ffff;
-  if (owner == 0)
+  if (owner == 0 || (owner & thread_at_rest) != 0)
     return false;
   if ((owner & ~low_half) != mark_)
     return true;
@@ -41,10 +43,13 @@ result<void> store_durably(saver& store, save_request request) {
 }
 
 result<void> enter_thread(saver& store, const std::string& thread_id, thread_owners& owners,
-                          const std::shared_ptr<held_claim>& claim, thread_reading what) {
+                          const std::shared_ptr<held_claim>& claim, thread_reading what,
+                          std::optional<std::uint64_t> from) {
   auto owner = store.thread_owner(thread_id);
   if (!owner)
     return owner.error();
+  if (from && *from != *owner)
+    return error{errc::conflict, "go on with thread `" + thread_id + "`: somebody else was faster"};
   claim->first = {*owner, owners.add(claim), what != thread_reading::older};
   if (what == thread_reading::newest || !owners.may_be_on(*owner))
     return {};

@@ -311,12 +311,24 @@ std::string uuid4(std::uint64_t high, std::uint64_t low) {
   return uuid_text(big_endian(with_version(high, 4), variant_bits | low >> 2));
 }
 
-std::string checkpoint_id_clock::next(std::uint64_t now_ns, std::int64_t step,
-                                      std::uint64_t random) {
+std::uint64_t id_ticks(std::string_view checkpoint_id) {
+  uuid_bytes bytes{};
+  if (!parse_usual_uuid(checkpoint_id, bytes) || bytes[6] >> 4 != 6)
+    return 0;
+  std::uint64_t high = 0;
+  for (std::size_t i = 0; i < 8; ++i)
+    high = high << 8 | bytes[i];
+  auto ticks = (high >> 16) << 12 | (high & 0xfff);
+  return ticks <= id_ticks_max ? ticks : 0;
+}
+
+std::string checkpoint_id_clock::next(std::uint64_t now_ns, std::int64_t step, std::uint64_t random,
+                                      std::uint64_t above) {
   constexpr std::uint64_t ticks_1582_to_1970 = 0x01B2'1DD2'1381'4000;
   last_ = std::max(now_ns / 100 + ticks_1582_to_1970, last_ + 1);
+  auto ticks = std::max(last_, above + 1);
   auto sequence = static_cast<std::uint64_t>(step) & 0x3fff;
-  auto high = with_version((last_ >> 12) << 16 | (last_ & 0xfff), 6);
+  auto high = with_version((ticks >> 12) << 16 | (ticks & 0xfff), 6);
   auto low = variant_bits | sequence << 48 | (random & 0xffff'ffff'ffff);
   return uuid_text(big_endian(high, low));
 }

@@ -54,13 +54,22 @@ std::string task_path_str(const task_path& path);
 /// Source: langgraph/types.py, Interrupt.from_ns; spec/since-1.2.11.md B11.1.
 std::string interrupt_id(std::string_view task_ns, std::size_t answers);
 
+/// The time in a checkpoint id.
+/// Units:  100 ns since 1582-10-15, up to id_ticks_max; 0 for what is no uuid6, or of a time so
+///         late that few ids could follow.
+std::uint64_t id_ticks(std::string_view checkpoint_id);
+inline constexpr std::uint64_t id_ticks_max = (std::uint64_t{1} << 60) - (std::uint64_t{1} << 50);
+
 /// Makes checkpoint ids (uuid6): each sorts behind the one before. Pure: time and randomness come
 /// in as arguments. One per process; guard it when threads share it.
 /// Source: langgraph/checkpoint/base/id.py; spec/checkpoint.md 1.2.
 class checkpoint_id_clock {
 public:
-  /// Units:  `now_ns` nanoseconds since 1970 UTC; `step` ≥ -2; `random` 48 bits are used.
-  std::string next(std::uint64_t now_ns, std::int64_t step, std::uint64_t random);
+  /// Units:  `now_ns` nanoseconds since 1970 UTC; `step` ≥ -2; `random` 48 bits are used. `above`:
+  ///         id_ticks() of an id that this one has to sort behind, too, because it is of a process
+  ///         whose clock is ahead; ids that follow are not bound to it.
+  std::string next(std::uint64_t now_ns, std::int64_t step, std::uint64_t random,
+                   std::uint64_t above = 0);
 
 private:
   std::uint64_t last_ = 0; // 100 ns ticks since 1582-10-15

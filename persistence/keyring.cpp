@@ -1,18 +1,15 @@
 // Reads keys. What has held key text is wiped; no message quotes more of a line than a well-formed
 // id.
+#include "persistence/private_file.hpp"
+
 #include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
 
-#include <fcntl.h>
 #include <openssl/crypto.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 namespace troupe {
@@ -183,65 +180,6 @@ result<gathered_keys> gather(std::string_view text, const std::string& source,
   return all;
 }
 
-// ---- files --------------------------------------------------------------------------------------
-
-/// The text of a file, wiped at the end.
-class secret_text {
-public:
-  secret_text() : bytes_(limits::store_key_file_bytes_max + 1, '\0') {}
-  secret_text(const secret_text&) = delete;
-  secret_text& operator=(const secret_text&) = delete;
-  ~secret_text() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
-
-  /// Reads to the end or the limit. Gives an errno.
-  int read_from(int fd) {
-    while (size_ < bytes_.size()) {
-      auto got = ::read(fd, bytes_.data() + size_, bytes_.size() - size_);
-      if (got < 0 && errno == EINTR)
-        continue;
-      if (got <= 0)
-        return got < 0 ? errno : 0;
-      size_ += static_cast<std::size_t>(got);
-    }
-    return EFBIG;
-  }
-  std::string_view view() const { return {bytes_.data(), size_}; }
-
-private:
-  std::string bytes_;
-  std::size_t size_ = 0;
-};
-
-class open_file {
-public:
-  explicit open_file(const std::filesystem::path& file)
-    : fd_{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)} {}
-  open_file(const open_file&) = delete;
-  open_file& operator=(const open_file&) = delete;
-  ~open_file() {
-    if (fd_ >= 0)
-      ::close(fd_);
-  }
-  int fd() const { return fd_; }
-
-private:
-  int fd_;
-};
-
-// Looks at the file that is open, not at whatever has its name by then.
-result<void> check_private(int fd, const std::string& source) {
-  struct stat info {};
-  if (fstat(fd, &info) != 0)
-    return refused(source, std::generic_category().message(errno));
-  if (!S_ISREG(info.st_mode))
-    return refused(source, "it is no regular file");
-  if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-    return refused(source, "others than its owner may read or change it: chmod 600");
-  if (info.st_uid != geteuid() && info.st_uid != 0)
-    return refused(source, "it belongs to another user");
-  return {};
-}
-
 } // namespace
 
 // ---- secret_key ---------------------------------------------------------------------------------
@@ -284,16 +222,10 @@ result<std::shared_ptr<const keyring>> keyring::from_text(std::string_view text)
 }
 
 result<std::shared_ptr<const keyring>> keyring::from_file(const std::filesystem::path& file) {
-  auto source = file.string();
-  open_file from{file};
-  if (from.fd() < 0)
-    return refused(source, std::generic_category().message(errno));
-  if (auto ok = check_private(from.fd(), source); !ok)
-    return ok.error();
-  secret_text text;
-  if (auto failed = text.read_from(from.fd()); failed != 0)
-    return refused(source, std::generic_category().message(failed));
-  return read(text.view(), source, false);
+  wiped_text text;
+  if (auto flaw = text.read(file, limits::store_key_file_bytes_max, true); !flaw.empty())
+    return refused(file.string(), flaw);
+  return read(text.view(), file.string(), false);
 }
 
 result<std::shared_ptr<const keyring>> keyring::from_environment() {

@@ -2,6 +2,7 @@
 
 #include "graph/crash_point.hpp"
 #include "persistence/lmdb_env.hpp"
+#include "persistence/private_file.hpp"
 
 #include <troupe/limits.hpp>
 
@@ -18,23 +19,6 @@
 namespace troupe {
 
 namespace {
-
-// A descriptor, closed at its end.
-class open_file_descriptor {
-public:
-  explicit open_file_descriptor(int fd) noexcept : fd_{fd} {}
-  open_file_descriptor(const open_file_descriptor&) = delete;
-  open_file_descriptor& operator=(const open_file_descriptor&) = delete;
-  ~open_file_descriptor() {
-    if (fd_ >= 0)
-      ::close(fd_);
-  }
-  int get() const noexcept { return fd_; }
-  explicit operator bool() const noexcept { return fd_ >= 0; }
-
-private:
-  int fd_;
-};
 
 struct flock store_lock(short type) {
   struct flock lock {};
@@ -77,11 +61,11 @@ bool is_unborn(int fd) {
 
 // Alone with the store, empties a file that was left unborn, which LMDB would refuse for good.
 void clear_unborn(const std::filesystem::path& store, int lock_fd) {
-  open_file_descriptor file{::open(store.c_str(), O_RDWR | O_CLOEXEC)};
+  owned_descriptor file{::open(store.c_str(), O_RDWR | O_CLOEXEC)};
   auto alone = store_lock(F_WRLCK);
-  if (file && is_unborn(file.get()) && ::fcntl(lock_fd, F_SETLK, &alone) == 0
-      && is_unborn(file.get()))
-    static_cast<void>(!::ftruncate(file.get(), 0));
+  if (file && is_unborn(file.fd()) && ::fcntl(lock_fd, F_SETLK, &alone) == 0
+      && is_unborn(file.fd()))
+    static_cast<void>(!::ftruncate(file.fd(), 0));
 }
 
 // The lock file is written through a map, and where the disk has no room for it that ends the
@@ -97,14 +81,14 @@ int allocate(int lock_fd) {
 int make_lmdb_file_ready(const std::filesystem::path& store) {
   auto lock_file = store;
   lock_file += "-lock";
-  open_file_descriptor lock{::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+  owned_descriptor lock{::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
   if (!lock)
     return 0; // not ours to open: LMDB tells
-  if (!becomes_free(lock.get()))
+  if (!becomes_free(lock.fd()))
     return EAGAIN;
-  if (auto failed = allocate(lock.get()); failed != 0)
+  if (auto failed = allocate(lock.fd()); failed != 0)
     return failed;
-  clear_unborn(store, lock.get());
+  clear_unborn(store, lock.fd());
   return 0;
 }
 

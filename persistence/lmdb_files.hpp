@@ -18,6 +18,7 @@ class lmdb_env;
 inline constexpr std::string_view saver_file_name = "troupe.mdb";
 inline constexpr std::string_view store_file_name = "store.mdb";
 inline constexpr std::string_view cache_file_name = "cache.mdb";
+inline constexpr std::string_view runtimes_file_name = "runtimes.lock"; // see runtime_marks.hpp
 
 /// Whether what was opened with the keys `has` may be given to who asks with `wanted`: nobody who
 /// asks for encryption gets what was opened without it. Either may be null.

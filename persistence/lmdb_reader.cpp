@@ -24,7 +24,8 @@ std::string_view thread_id_of(std::string_view key) {
 
 } // namespace
 
-result<std::optional<checkpoint_tuple>> lmdb_reader::get_tuple(const checkpoint_ref& ref) {
+result<std::optional<checkpoint_tuple>>
+lmdb_reader::get_tuple(const checkpoint_ref& ref, const std::vector<std::string>* only) {
   auto number = find_thread_number(txn_, ref.thread_id);
   if (!number)
     return number.error();
@@ -44,7 +45,7 @@ result<std::optional<checkpoint_tuple>> lmdb_reader::get_tuple(const checkpoint_
   auto thread = open(ref.thread_id, **number);
   if (!thread)
     return thread.error();
-  return read_tuple(*thread, {ref.checkpoint_ns, **chain}, std::move(**found), {});
+  return read_tuple(*thread, {ref.checkpoint_ns, **chain}, std::move(**found), {}, only);
 }
 
 result<lmdb_reader::open_thread> lmdb_reader::open(std::string_view thread_id,
@@ -88,10 +89,9 @@ result<std::optional<lmdb_reader::found_checkpoint>> lmdb_reader::newest(std::ui
 // ---- one checkpoint -----------------------------------------------------------------------------
 
 // Nothing when the metadata does not match; that is decided before anything else is read.
-result<std::optional<checkpoint_tuple>> lmdb_reader::read_tuple(const open_thread& thread,
-                                                                const namespace_entry& at,
-                                                                found_checkpoint found,
-                                                                const value& filter) {
+result<std::optional<checkpoint_tuple>> lmdb_reader::read_tuple(
+  const open_thread& thread, const namespace_entry& at, found_checkpoint found, const value& filter,
+  const std::vector<std::string>* only) {
   auto stored = read_checkpoint(found.payload, thread.names);
   if (!stored)
     return stored.error();
@@ -106,7 +106,7 @@ result<std::optional<checkpoint_tuple>> lmdb_reader::read_tuple(const open_threa
   tuple->checkpoint = std::move(stored->checkpoint);
   tuple->checkpoint.id = tuple->ref.checkpoint_id;
   tuple->parent_id = std::move(stored->parent_id);
-  if (auto ok = read_values(at.chain, stored->channels, tuple->checkpoint); !ok)
+  if (auto ok = read_values(at.chain, stored->channels, tuple->checkpoint, only); !ok)
     return ok.error();
   auto pending = read_pending(thread.names, at.chain, tuple->ref.checkpoint_id);
   if (!pending)
@@ -116,9 +116,12 @@ result<std::optional<checkpoint_tuple>> lmdb_reader::read_tuple(const open_threa
 }
 
 result<void> lmdb_reader::read_values(std::uint64_t chain,
-                                      const std::vector<std::uint32_t>& channels, checkpoint& cp) {
+                                      const std::vector<std::uint32_t>& channels, checkpoint& cp,
+                                      const std::vector<std::string>* only) {
   for (std::size_t i = 0; i < channels.size(); ++i) {
     const auto& [name, at] = cp.channel_versions[i];
+    if (only && !std::ranges::binary_search(*only, name))
+      continue;
     auto val = read_value(chain, at, channels[i]);
     if (!val)
       return val.error();
@@ -381,6 +384,22 @@ result<std::vector<thread_info>> lmdb_reader::threads() {
   if (!ok)
     return ok.error();
   return infos;
+}
+
+result<std::vector<owned_thread>> lmdb_reader::owners() {
+  std::vector<owned_thread> out;
+  store_key all;
+  all.append_byte(static_cast<unsigned char>(key_area::thread));
+  auto ok = scan(txn_, all, [&](std::string_view key, auto data) -> result<void> {
+    auto thread = read_thread(data, key);
+    if (!thread)
+      return thread.error();
+    out.push_back({std::string{thread_id_of(key)}, thread->owner});
+    return {};
+  });
+  if (!ok)
+    return ok.error();
+  return out;
 }
 
 result<thread_info> lmdb_reader::describe(std::string_view thread_id, std::uint64_t number) {

@@ -25,9 +25,12 @@ public:
     : txn_{txn},
       records_{txn, keys} {}
 
-  result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref);
+  /// `only`: the channels, sorted, whose values are read; null: all.
+  result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref,
+                                                    const std::vector<std::string>* only = nullptr);
   result<std::vector<checkpoint_tuple>> list(const list_query& query);
   result<std::vector<thread_info>> threads();
+  result<std::vector<owned_thread>> owners();
   /// As saver::get_delta_channel_history; reads no value of another channel.
   result<named<delta_history>> delta_histories(const checkpoint_ref& ref,
                                                const std::vector<std::string>& channels);
@@ -49,11 +52,11 @@ private:
   result<open_thread> open(std::string_view thread_id, std::uint64_t number);
   result<std::optional<found_checkpoint>> find(std::uint64_t chain, const std::string& id);
   result<std::optional<found_checkpoint>> newest(std::uint64_t chain);
-  result<std::optional<checkpoint_tuple>> read_tuple(const open_thread& thread,
-                                                     const namespace_entry& at,
-                                                     found_checkpoint found, const value& filter);
+  result<std::optional<checkpoint_tuple>>
+  read_tuple(const open_thread& thread, const namespace_entry& at, found_checkpoint found,
+             const value& filter, const std::vector<std::string>* only = nullptr);
   result<void> read_values(std::uint64_t chain, const std::vector<std::uint32_t>& channels,
-                           checkpoint& cp);
+                           checkpoint& cp, const std::vector<std::string>* only = nullptr);
   result<std::optional<value>> read_value(std::uint64_t chain, const version& at,
                                           std::uint32_t channel);
   result<value> read_patched(std::uint64_t chain, std::uint32_t channel, version at,

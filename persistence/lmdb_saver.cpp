@@ -8,6 +8,7 @@
 #include "persistence/lmdb_reader.hpp"
 #include "persistence/lmdb_rewind.hpp"
 #include "persistence/lmdb_writer.hpp"
+#include "persistence/runtime_marks.hpp"
 #include "persistence/saver_rules.hpp"
 
 #include <unistd.h>
@@ -72,6 +73,26 @@ public:
     if (!thread)
       return thread.error();
     return *thread ? (**thread).owner : 0;
+  }
+
+  result<std::vector<owned_thread>> owners() override {
+    return read("", [](lmdb_reader& from) { return from.owners(); });
+  }
+
+  result<std::optional<checkpoint_tuple>>
+  get_tuple_of(const checkpoint_ref& ref, const std::vector<std::string>& channels) override {
+    if (auto ok = check_ref(ref); !ok)
+      return ok.error();
+    return read(ref.thread_id, [&](lmdb_reader& from) { return from.get_tuple(ref, &channels); });
+  }
+
+  result<std::shared_ptr<void>> announce(std::uint32_t mark) override {
+    return marks_.announce(mark);
+  }
+
+  result<std::optional<bool>> is_there(std::uint32_t mark) override {
+    auto there = marks_.is_there(mark);
+    return there ? result{std::optional{*there}} : there.error();
   }
 
   result<std::vector<thread_info>> threads() override {
@@ -171,6 +192,7 @@ public:
 private:
   lmdb_saver(std::unique_ptr<lmdb_env> env, const lmdb_saver_options& options)
     : env_{std::move(env)},
+      marks_{env_->file().parent_path() / runtimes_file_name},
       keys_{options.keyring},
       writer_{*env_, keys_.get(), options.compress_bytes_min},
       commits_{writer_, options.commit_window} {}
@@ -253,6 +275,7 @@ private:
   }
 
   std::unique_ptr<lmdb_env> env_;
+  const runtime_marks marks_;
   const std::shared_ptr<const keyring> keys_; // null: what is new is plain
   lmdb_writer writer_;
   group_commit commits_; // the last member: its thread uses the others

@@ -262,6 +262,30 @@ public:
     return thread == threads_.end() ? 0 : thread->second.owner;
   }
 
+  result<std::vector<owned_thread>> owners() override {
+    std::scoped_lock lock{mutex_};
+    std::vector<owned_thread> out;
+    for (const auto& [thread_id, thread] : threads_)
+      out.push_back({thread_id, thread.owner});
+    return out;
+  }
+
+  result<std::shared_ptr<void>> announce(std::uint32_t mark) override {
+    auto there = std::make_shared<std::uint32_t>(mark);
+    std::scoped_lock lock{mutex_};
+    std::erase_if(marks_, [](const auto& known) { return known.expired(); });
+    marks_.push_back(there);
+    return std::shared_ptr<void>{std::move(there)};
+  }
+
+  result<std::optional<bool>> is_there(std::uint32_t mark) override {
+    std::scoped_lock lock{mutex_};
+    return std::optional{std::ranges::any_of(marks_, [mark](const auto& known) {
+      auto there = known.lock();
+      return there && *there == mark;
+    })};
+  }
+
   result<std::vector<thread_info>> threads() override {
     std::scoped_lock lock{mutex_};
     std::vector<thread_info> infos;
@@ -333,6 +357,7 @@ private:
     return info;
   }
 
+  std::vector<std::weak_ptr<std::uint32_t>> marks_; // of runtimes
   std::mutex mutex_;
   std::map<std::string, stored_thread> threads_;
 };

@@ -134,6 +134,16 @@ result<std::uint64_t> postgres_reader::thread_owner(const std::string& thread_id
   return rows->size() == 0 ? 0 : std::bit_cast<std::uint64_t>(rows->number(0, 0));
 }
 
+result<std::vector<owned_thread>> postgres_reader::owners() {
+  auto rows = from_.ask(sql_.owners);
+  if (!rows)
+    return rows.error();
+  std::vector<owned_thread> out;
+  for (std::size_t row = 0; row < rows->size(); ++row)
+    out.push_back({rows->string(row, 0), std::bit_cast<std::uint64_t>(rows->number(row, 1))});
+  return out;
+}
+
 result<std::optional<checkpoint_tuple>> postgres_reader::get_tuple(const checkpoint_ref& ref) {
   postgres_params params;
   params.bytes(ref.thread_id).bytes(ref.checkpoint_ns);

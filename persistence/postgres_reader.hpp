@@ -32,6 +32,7 @@ public:
       sql_{sql} {}
 
   result<std::uint64_t> thread_owner(const std::string& thread_id);
+  result<std::vector<owned_thread>> owners();
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref);
   result<std::vector<checkpoint_tuple>> list(const list_query& query);
   result<std::vector<thread_info>> threads();

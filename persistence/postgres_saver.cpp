@@ -50,6 +50,10 @@ public:
                 [&thread_id](postgres_reader& from) { return from.thread_owner(thread_id); });
   }
 
+  result<std::vector<owned_thread>> owners() override {
+    return read("", [](postgres_reader& from) { return from.owners(); });
+  }
+
   result<std::vector<thread_info>> threads() override {
     return read("", [](postgres_reader& from) { return from.threads(); });
   }

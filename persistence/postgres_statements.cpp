@@ -152,6 +152,7 @@ postgres_statements::postgres_statements(std::string_view schema) {
   erase_chains = sql("DELETE FROM @.chains WHERE thread = $1::int8");
 
   owner = sql("SELECT owner FROM @.threads WHERE thread_id = $1::bytea");
+  owners = sql("SELECT thread_id, owner FROM @.threads ORDER BY thread_id");
   newest_tuple = sql(one_tuple(newest_one));
   tuple = sql(one_tuple(this_one));
   tuples = sql(tuples_of("SELECT k.*, e.place FROM unnest($1::int8[], $2::bytea[]) WITH ORDINALITY "

@@ -54,6 +54,7 @@ struct postgres_statements : postgres_transactions {
                                     // thread id, ns, chain, checkpoint, metadata
   postgres_statement fetch;         // rows of the cursor
   postgres_statement threads;       // → id, checkpoint, ts, count
+  postgres_statement owners;        // → id, owner
   postgres_statement newest_parent; // thread id, ns → chain, parent
   postgres_statement parent;        // thread id, ns, checkpoint → chain, parent
   postgres_statement ancestors; // chain, first, channels, how many → "tuple" rows; only values

@@ -7,6 +7,33 @@ result<std::uint64_t> saver::thread_owner(const std::string&) {
   return std::uint64_t{0};
 }
 
+result<std::vector<owned_thread>> saver::owners() {
+  auto all = threads();
+  if (!all)
+    return all.error();
+  std::vector<owned_thread> out;
+  for (auto& thread : *all) {
+    auto owner = thread_owner(thread.thread_id);
+    if (!owner)
+      return owner.error();
+    out.push_back({std::move(thread.thread_id), *owner});
+  }
+  return out;
+}
+
+result<std::optional<checkpoint_tuple>> saver::get_tuple_of(const checkpoint_ref& ref,
+                                                            const std::vector<std::string>&) {
+  return get_tuple(ref);
+}
+
+result<std::shared_ptr<void>> saver::announce(std::uint32_t) {
+  return std::shared_ptr<void>{};
+}
+
+result<std::optional<bool>> saver::is_there(std::uint32_t) {
+  return std::optional<bool>{};
+}
+
 namespace {
 
 error cannot(const char* what) {

@@ -26,7 +26,7 @@ value talk() {
 }
 
 // The contents, one behind the other.
-std::string shown(const value& messages) {
+std::string listed(const value& messages) {
   std::string out;
   for (const auto& m : messages.items())
     out += (out.empty() ? "" : "|") + message_text(m);
@@ -58,31 +58,31 @@ BOOST_AUTO_TEST_CASE(usage_raises_the_estimate_by_a_quarter_at_most) {
 }
 
 BOOST_AUTO_TEST_CASE(the_last_messages_that_fit_are_kept) {
-  BOOST_TEST(shown(trim_messages(talk(), {.max_tokens = 2, .token_counter = one_each}))
+  BOOST_TEST(listed(trim_messages(talk(), {.max_tokens = 2, .token_counter = one_each}))
              == "two|h2");
-  BOOST_TEST(shown(trim_messages(
+  BOOST_TEST(listed(trim_messages(
                talk(), {.max_tokens = 2, .token_counter = one_each, .include_system = true}))
              == "s|h2");
   BOOST_TEST(
-    shown(trim_messages(
+    listed(trim_messages(
       talk(),
       {.max_tokens = 3, .token_counter = one_each, .end_on = {"ai"}, .start_on = {"human"}}))
     == "");
 }
 
 BOOST_AUTO_TEST_CASE(the_first_messages_that_fit_are_kept) {
-  BOOST_TEST(shown(trim_messages(talk(), {.max_tokens = 3,
-                                          .token_counter = one_each,
-                                          .strategy = trim_strategy::first,
-                                          .end_on = {"human"}}))
+  BOOST_TEST(listed(trim_messages(talk(), {.max_tokens = 3,
+                                           .token_counter = one_each,
+                                           .strategy = trim_strategy::first,
+                                           .end_on = {"human"}}))
              == "s|h1");
 }
 
 BOOST_AUTO_TEST_CASE(a_tool_s_message_without_its_call_goes_when_pairs_are_kept) {
   trim_options options{.max_tokens = 3, .token_counter = one_each};
-  BOOST_TEST(shown(trim_messages(talk(), options)) == "2|two|h2");
+  BOOST_TEST(listed(trim_messages(talk(), options)) == "2|two|h2");
   options.keep_pairs = true;
-  BOOST_TEST(shown(trim_messages(talk(), options)) == "two|h2");
+  BOOST_TEST(listed(trim_messages(talk(), options)) == "two|h2");
 }
 
 BOOST_AUTO_TEST_CASE(the_message_at_the_cut_is_shortened_line_by_line) {
@@ -95,10 +95,10 @@ BOOST_AUTO_TEST_CASE(the_message_at_the_cut_is_shortened_line_by_line) {
   };
   auto messages = value::list({human_message("a\nb\nc\n"), human_message("d\n")});
   trim_options options{.max_tokens = 3, .token_counter = lines, .allow_partial = true};
-  BOOST_TEST(shown(trim_messages(messages, options)) == "b\nc\n|d\n");
+  BOOST_TEST(listed(trim_messages(messages, options)) == "b\nc\n|d\n");
   options.strategy = trim_strategy::first;
   options.max_tokens = 2;
-  BOOST_TEST(shown(trim_messages(messages, options)) == "a\nb\n");
+  BOOST_TEST(listed(trim_messages(messages, options)) == "a\nb\n");
 }
 
 BOOST_AUTO_TEST_CASE(options_of_the_other_end_are_refused) {
@@ -109,13 +109,13 @@ BOOST_AUTO_TEST_CASE(options_of_the_other_end_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(exclusions_come_first_and_one_inclusion_is_enough) {
-  BOOST_TEST(shown(filter_messages(talk(), {.include_types = {"human"},
-                                            .exclude_types = {},
-                                            .include_ids = {"a2"},
-                                            .exclude_ids = {"h1"}}))
+  BOOST_TEST(listed(filter_messages(talk(), {.include_types = {"human"},
+                                             .exclude_types = {},
+                                             .include_ids = {"a2"},
+                                             .exclude_ids = {"h1"}}))
              == "two|h2");
-  BOOST_TEST(shown(filter_messages(talk(), {.exclude_tool_calls = true})) == "s|h1|two|h2");
-  BOOST_TEST(shown(filter_messages(talk(), {.exclude_tool_call_ids = {"c1"}})) == "s|h1|two|h2");
+  BOOST_TEST(listed(filter_messages(talk(), {.exclude_tool_calls = true})) == "s|h1|two|h2");
+  BOOST_TEST(listed(filter_messages(talk(), {.exclude_tool_call_ids = {"c1"}})) == "s|h1|two|h2");
 }
 
 BOOST_AUTO_TEST_CASE(messages_of_one_role_in_a_row_become_one) {

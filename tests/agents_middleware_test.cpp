@@ -13,7 +13,7 @@ namespace {
 
 using script = std::vector<scripted_model::answer>;
 
-std::shared_ptr<scripted_model> model_of(script answers) {
+std::shared_ptr<scripted_model> scripted(script answers) {
   return std::make_shared<scripted_model>(std::move(answers));
 }
 
@@ -27,17 +27,17 @@ value call(std::string id, std::int64_t a = 1) {
   return ai_message("", {{.name = "add", .args = value{{"a", a}}, .id = id}});
 }
 
-tool adding() {
+tool adding_tool() {
   return {
     "add", "Adds one", [](arg<"a", std::int64_t> a) { return *a + 1; }, {.lane = lane::standard}};
 }
 
-value ask(const value& text = "hi") {
+value asking(const value& text = "hi") {
   return value{{"messages", value::list({human_message(text, "u")})}};
 }
 
 compiled_graph agent(chat_model_ptr model, std::vector<middleware> around,
-                     std::vector<tool> tools = {adding()}) {
+                     std::vector<tool> tools = {adding_tool()}) {
   agent_options options;
   options.model = std::move(model);
   options.tools = std::move(tools);
@@ -45,21 +45,21 @@ compiled_graph agent(chat_model_ptr model, std::vector<middleware> around,
   return create_agent(std::move(options));
 }
 
-result<run_result> run(const compiled_graph& graph, const run_input& input = ask()) {
+result<run_result> run(const compiled_graph& graph, const run_input& input = asking()) {
   runtime rt;
   return rt.load(graph).try_invoke(input);
 }
 
-std::string shown(const value& messages) {
+std::string in_short(const value& messages) {
   std::string out;
   for (const auto& m : messages.items())
     out += std::string{message_role(m)} + ": " + message_text(m) + "\n";
   return out;
 }
 
-std::string talk(const compiled_graph& graph, const run_input& input = ask()) {
+std::string talk(const compiled_graph& graph, const run_input& input = asking()) {
   auto out = run(graph, input);
-  return out ? shown(out->value()["messages"]) : reference_name(out.error());
+  return out ? in_short(out->value()["messages"]) : reference_name(out.error());
 }
 
 // Writes its name and place when it is passed.
@@ -98,13 +98,13 @@ BOOST_AUTO_TEST_SUITE(agents_middleware)
 // ---- the agent ------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(an_agent_without_middleware_calls_its_tools_until_it_has_an_answer) {
-  BOOST_TEST(talk(agent(model_of({call("1"), "done"}), {}))
+  BOOST_TEST(talk(agent(scripted({call("1"), "done"}), {}))
              == "user: hi\nassistant: \ntool: 2\nassistant: done\n");
 }
 
 BOOST_AUTO_TEST_CASE(hooks_and_wrappers_stand_in_the_order_of_the_list) {
   auto seen = std::make_shared<std::string>();
-  talk(agent(model_of({call("1"), "done"}), {marking("A", seen), marking("B", seen)}));
+  talk(agent(scripted({call("1"), "done"}), {marking("A", seen), marking("B", seen)}));
   BOOST_TEST(*seen
              == "A.before_agent B.before_agent A.before_model B.before_model A(model B(model "
                 "B.after_model A.after_model A(tool B(tool A.before_model B.before_model "
@@ -125,11 +125,11 @@ BOOST_AUTO_TEST_CASE(a_hook_may_jump_to_the_end_and_nowhere_it_did_not_say) {
     };
     return m;
   };
-  BOOST_TEST(talk(agent(model_of({}), {jumping({"end"})}))
+  BOOST_TEST(talk(agent(scripted({}), {jumping({"end"})}))
              == "user: hi\nassistant: no\nassistant: bye\n");
-  BOOST_TEST(talk(agent(model_of({}), {jumping({"model"})})) == "ValueError");
-  BOOST_CHECK_THROW(agent(model_of({}), {jumping({"nowhere"})}), error);
-  BOOST_CHECK_THROW(agent(model_of({}), {jumping({"end"}), jumping({"end"})}), error);
+  BOOST_TEST(talk(agent(scripted({}), {jumping({"model"})})) == "ValueError");
+  BOOST_CHECK_THROW(agent(scripted({}), {jumping({"nowhere"})}), error);
+  BOOST_CHECK_THROW(agent(scripted({}), {jumping({"end"}), jumping({"end"})}), error);
 }
 
 BOOST_AUTO_TEST_CASE(the_last_hook_behind_the_model_may_begin_the_round_again) {
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(the_last_hook_behind_the_model_may_begin_the_round_again) {
                                return value{{"jump_to", "model"}};
                              },
                              {"model"}};
-  BOOST_TEST(talk(agent(model_of({"one", "two"}), {m}))
+  BOOST_TEST(talk(agent(scripted({"one", "two"}), {m}))
              == "user: hi\nassistant: one\nassistant: two\n");
 }
 
@@ -156,14 +156,14 @@ BOOST_AUTO_TEST_CASE(a_wrapper_may_write_and_change_what_the_model_is_told) {
     response.update.set("n", 7);
     co_return response;
   };
-  auto model = model_of({"done"});
+  auto model = scripted({"done"});
   auto out = run(agent(model, {m})).value().value();
   BOOST_TEST(out["n"] == value(7));
-  BOOST_TEST(shown(model->requests()[0].messages) == "system: be kind\nuser: hi\n");
+  BOOST_TEST(in_short(model->requests()[0].messages) == "system: be kind\nuser: hi\n");
 }
 
 BOOST_AUTO_TEST_CASE(calls_that_nobody_answered_are_answered_before_the_model_sees_them) {
-  auto model = model_of({"done"});
+  auto model = scripted({"done"});
   auto history = value::list({human_message("a", "1"), call("x"), human_message("b", "2")});
   BOOST_TEST(talk(agent(model, {}), value{{"messages", history}})
              == "user: a\nassistant: \ntool: Tool call add with id x could not be executed - it "
@@ -177,13 +177,13 @@ BOOST_AUTO_TEST_CASE(a_tool_that_nobody_could_run_is_refused) {
     c.request.tools = tool_definitions({tool{"other", "", [] { return 1; }}});
     return next(std::move(c));
   };
-  BOOST_TEST(talk(agent(model_of({"done"}), {m})) == "ValueError");
+  BOOST_TEST(talk(agent(scripted({"done"}), {m})) == "ValueError");
 }
 
 BOOST_AUTO_TEST_CASE(the_last_answer_may_be_data) {
   agent_options options;
-  options.model = model_of({call("1"), value{{"n", 2}}});
-  options.tools = {adding()};
+  options.model = scripted({call("1"), value{{"n", 2}}});
+  options.tools = {adding_tool()};
   options.response_format = value{{"type", "object"}, {"required", value::list({"n"})}};
   auto out = run(create_agent(std::move(options))).value().value();
   BOOST_TEST(out["structured_response"] == (value{{"n", 2}}));
@@ -194,16 +194,16 @@ BOOST_AUTO_TEST_CASE(the_last_answer_may_be_data) {
 BOOST_AUTO_TEST_CASE(an_agent_ends_at_its_limit_of_model_calls_and_counts_runs_apart) {
   runtime rt{{.saver = make_memory_saver()}};
   auto app = rt.load(
-    agent(model_of({call("1"), call("2"), "never"}), {model_call_limit({.thread = 2, .run = 2})}));
-  auto out = app.invoke(ask(), {.thread_id = "1"}).value();
-  BOOST_TEST(shown(out["messages"])
+    agent(scripted({call("1"), call("2"), "never"}), {model_call_limit({.thread = 2, .run = 2})}));
+  auto out = app.invoke(asking(), {.thread_id = "1"}).value();
+  BOOST_TEST(in_short(out["messages"])
              == "user: hi\nassistant: \ntool: 2\nassistant: \ntool: 2\nassistant: Model call "
                 "limits exceeded: thread limit (2/2), run limit (2/2)\n");
   BOOST_TEST(!out.contains("run_model_call_count"));
-  out = app.invoke(ask("again"), {.thread_id = "1"}).value();
+  out = app.invoke(asking("again"), {.thread_id = "1"}).value();
   const auto& last = out["messages"][out["messages"].size() - 1];
   BOOST_TEST(message_text(last) == "Model call limits exceeded: thread limit (2/2)");
-  BOOST_TEST(talk(agent(model_of({call("1")}), {model_call_limit({.run = 1}, limit_exit::fail)}))
+  BOOST_TEST(talk(agent(scripted({call("1")}), {model_call_limit({.run = 1}, limit_exit::fail)}))
              == "ModelCallLimitExceededError");
   BOOST_CHECK_THROW(model_call_limit({}), error);
 }
@@ -211,12 +211,12 @@ BOOST_AUTO_TEST_CASE(an_agent_ends_at_its_limit_of_model_calls_and_counts_runs_a
 BOOST_AUTO_TEST_CASE(tool_calls_beyond_their_limit_are_answered_with_an_error) {
   auto two = ai_message("", {{.name = "add", .args = value{{"a", 1}}, .id = "1"},
                              {.name = "add", .args = value{{"a", 2}}, .id = "2"}});
-  BOOST_TEST(talk(agent(model_of({two, "done"}), {tool_call_limit("add", {.run = 1})}))
+  BOOST_TEST(talk(agent(scripted({two, "done"}), {tool_call_limit("add", {.run = 1})}))
              == "user: hi\nassistant: \ntool: Tool call limit exceeded. Do not call 'add' "
                 "again.\ntool: 2\nassistant: done\n");
-  BOOST_TEST(talk(agent(model_of({two}), {tool_call_limit("add", {.run = 1}, limit_exit::fail)}))
+  BOOST_TEST(talk(agent(scripted({two}), {tool_call_limit("add", {.run = 1}, limit_exit::fail)}))
              == "ToolCallLimitExceededError");
-  BOOST_TEST(talk(agent(model_of({two}), {tool_call_limit("", {.run = 1}, limit_exit::end)}))
+  BOOST_TEST(talk(agent(scripted({two}), {tool_call_limit("", {.run = 1}, limit_exit::end)}))
              == "user: hi\nassistant: \n"
                 "tool: Tool call limit exceeded. Do not make additional tool calls.\n"
                 "tool: Execution stopped before this tool call could run because another tool "
@@ -227,23 +227,23 @@ BOOST_AUTO_TEST_CASE(tool_calls_beyond_their_limit_are_answered_with_an_error) {
 // ---- failures -------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(another_model_is_asked_when_one_fails) {
-  BOOST_TEST(talk(agent(model_of({failure("a")}),
-                        {model_fallback({model_of({failure("b")}), model_of({"third"})})}))
+  BOOST_TEST(talk(agent(scripted({failure("a")}),
+                        {model_fallback({scripted({failure("b")}), scripted({"third"})})}))
              == "user: hi\nassistant: third\n");
-  BOOST_TEST(talk(agent(model_of({failure("a")}), {model_fallback({model_of({failure("b")})})}))
+  BOOST_TEST(talk(agent(scripted({failure("a")}), {model_fallback({scripted({failure("b")})})}))
              == "ConnectionError");
 }
 
 BOOST_AUTO_TEST_CASE(a_model_is_asked_again_and_an_answer_in_its_place_says_so) {
-  BOOST_TEST(talk(agent(model_of({failure("a"), failure("b"), "third"}), {model_retry(at_once(2))}))
+  BOOST_TEST(talk(agent(scripted({failure("a"), failure("b"), "third"}), {model_retry(at_once(2))}))
              == "user: hi\nassistant: third\n");
-  BOOST_TEST(talk(agent(model_of({failure("a"), failure("b"), "third"}), {model_retry(at_once(1))}))
+  BOOST_TEST(talk(agent(scripted({failure("a"), failure("b"), "third"}), {model_retry(at_once(1))}))
              == "ConnectionError");
   auto options = at_once(0);
   options.give_up = [](const error& e, std::uint32_t n) {
     return e.text() + " after " + std::to_string(n);
   };
-  auto out = run(agent(model_of({failure("a")}), {model_retry(options)})).value().value();
+  auto out = run(agent(scripted({failure("a")}), {model_retry(options)})).value().value();
   const auto& answer = out["messages"][1];
   BOOST_TEST(message_text(answer) == "a after 1");
   BOOST_TEST(message_member(answer, "response_metadata")["error"]["type"]
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_tool_is_called_again_and_then_reported_to_the_model) {
              },
              {.lane = lane::standard}};
   auto graph = [&](std::uint32_t retries) {
-    return agent(model_of({call("1"), "done"}), {tool_retry(at_once(retries))}, {shaky});
+    return agent(scripted({call("1"), "done"}), {tool_retry(at_once(retries))}, {shaky});
   };
   BOOST_TEST(talk(graph(1)) == "user: hi\nassistant: \ntool: 1\nassistant: done\n");
   *left = 5;
@@ -278,8 +278,8 @@ BOOST_AUTO_TEST_CASE(a_person_decides_about_each_call) {
                               {.name = "add", .args = value{{"a", 3}}, .id = "3"},
                               {.name = "add", .args = value{{"a", 4}}, .id = "4"}});
   runtime rt{{.saver = make_memory_saver()}};
-  auto app = rt.load(agent(model_of({four, "done"}), {human_in_the_loop({{"add", {}}})}));
-  auto paused = app.invoke(ask(), {.thread_id = "1"});
+  auto app = rt.load(agent(scripted({four, "done"}), {human_in_the_loop({{"add", {}}})}));
+  auto paused = app.invoke(asking(), {.thread_id = "1"});
   BOOST_REQUIRE(paused.interrupts().size() == 1u);
   const auto& question = paused.interrupts()[0].value;
   BOOST_TEST(question["action_requests"].size() == 4u);
@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(a_person_decides_about_each_call) {
     {"type":"reject","message":"no!"}, {"type":"respond","message":"human says 42"}])")
                      .value();
   auto out = app.invoke(command{.resume = value{{"decisions", decisions}}}, {.thread_id = "1"});
-  auto text = shown(out.value()["messages"]);
+  auto text = in_short(out.value()["messages"]);
   BOOST_TEST(text.find("User rejected the tool call for `add` with reason: no!")
              != std::string::npos);
   BOOST_TEST(text.find("human says 42") != std::string::npos);
@@ -302,9 +302,9 @@ BOOST_AUTO_TEST_CASE(a_person_decides_about_each_call) {
 BOOST_AUTO_TEST_CASE(decisions_that_are_too_few_or_not_allowed_fail) {
   auto resumed = [](const char* decisions) {
     runtime rt{{.saver = make_memory_saver()}};
-    auto app = rt.load(agent(model_of({call("1"), "done"}),
+    auto app = rt.load(agent(scripted({call("1"), "done"}),
                              {human_in_the_loop({{"add", {.decisions = {"approve"}}}})}));
-    (void)app.invoke(ask(), {.thread_id = "1"});
+    (void)app.invoke(asking(), {.thread_id = "1"});
     auto out = app.try_invoke(command{.resume = value{{"decisions", from_json(decisions).value()}}},
                               {.thread_id = "1"});
     return out ? "" : reference_name(out.error());
@@ -317,7 +317,7 @@ BOOST_AUTO_TEST_CASE(decisions_that_are_too_few_or_not_allowed_fail) {
 BOOST_AUTO_TEST_CASE(calls_that_need_no_review_run_at_once) {
   review rare;
   rare.when = [](const value& c, const value&) { return c["args"]["a"] == value(9); };
-  BOOST_TEST(talk(agent(model_of({call("1"), "done"}), {human_in_the_loop({{"add", rare}})}))
+  BOOST_TEST(talk(agent(scripted({call("1"), "done"}), {human_in_the_loop({{"add", rare}})}))
              == "user: hi\nassistant: \ntool: 2\nassistant: done\n");
 }
 
@@ -326,8 +326,8 @@ BOOST_AUTO_TEST_CASE(calls_that_need_no_review_run_at_once) {
 BOOST_AUTO_TEST_CASE(a_long_conversation_is_summarized_and_calls_stay_with_their_answers) {
   auto history = value::list({human_message("first", "1"), ai_message("ok", {}, "2"), call("x"),
                               tool_message("2", "x", "add"), human_message("last", "3")});
-  auto writer = model_of({"they talked"});
-  auto model = model_of({"done"});
+  auto writer = scripted({"they talked"});
+  auto model = scripted({"done"});
   auto out =
     talk(agent(model, {summarization(writer, {.trigger_messages = 5, .keep_messages = 2})}),
          value{{"messages", history}});
@@ -337,15 +337,15 @@ BOOST_AUTO_TEST_CASE(a_long_conversation_is_summarized_and_calls_stay_with_their
   BOOST_TEST(
     message_text(writer->requests()[0].messages[0]).find("<message type=\"human\">first</message>")
     != std::string::npos);
-  BOOST_TEST(talk(agent(model_of({"done"}), {summarization(model_of({}), {.trigger_messages = 5})}))
+  BOOST_TEST(talk(agent(scripted({"done"}), {summarization(scripted({}), {.trigger_messages = 5})}))
              == "user: hi\nassistant: done\n");
   BOOST_CHECK_THROW(summarization(writer, {}), error);
 }
 
 BOOST_AUTO_TEST_CASE(older_tool_results_are_cleared_for_the_model_and_kept_in_the_state) {
-  auto model = model_of({call("1"), call("2"), "done"});
+  auto model = scripted({call("1"), call("2"), "done"});
   auto out = talk(agent(model, {context_editing({.trigger_tokens = 0, .keep = 1})}));
-  BOOST_TEST(shown(model->requests()[2].messages)
+  BOOST_TEST(in_short(model->requests()[2].messages)
              == "user: hi\nassistant: \ntool: [cleared]\nassistant: \ntool: 2\n");
   BOOST_TEST(out == "user: hi\nassistant: \ntool: 2\nassistant: \ntool: 2\nassistant: done\n");
 }
@@ -353,30 +353,30 @@ BOOST_AUTO_TEST_CASE(older_tool_results_are_cleared_for_the_model_and_kept_in_th
 BOOST_AUTO_TEST_CASE(a_model_chooses_the_tools_that_are_shown) {
   tool other{"other", "", [] { return 1; }};
   tool third{"third", "", [] { return 1; }};
-  auto model = model_of({"done"});
-  auto chooser = model_of({value{{"tools", value::list({"other", "add"})}}});
+  auto model = scripted({"done"});
+  auto chooser = scripted({value{{"tools", value::list({"other", "add"})}}});
   talk(agent(model, {tool_selector(chooser, {.tools_max = 1, .always = {"third"}})},
-             {adding(), other, third}));
+             {adding_tool(), other, third}));
   auto tools = model->requests()[0].tools;
   BOOST_REQUIRE(tools.size() == 2u);
   BOOST_TEST(tools[0]["name"] == value("other"));
   BOOST_TEST(tools[1]["name"] == value("third"));
-  auto wrong = model_of({value{{"tools", value::list({"nobody"})}}});
-  BOOST_TEST(talk(agent(model_of({"done"}), {tool_selector(wrong)}))
+  auto wrong = scripted({value{{"tools", value::list({"nobody"})}}});
+  BOOST_TEST(talk(agent(scripted({"done"}), {tool_selector(wrong)}))
              == "StructuredOutputValidationError");
 }
 
 BOOST_AUTO_TEST_CASE(an_agent_keeps_a_list_of_things_to_do) {
   auto todos = from_json(R"([{"content":"a","status":"pending"}])").value();
   tool_call write{.name = "write_todos", .args = value{{"todos", todos}}, .id = "1"};
-  auto model = model_of({ai_message("", {write}), "done"});
+  auto model = scripted({ai_message("", {write}), "done"});
   auto out = run(agent(model, {todo_list()})).value().value();
   BOOST_TEST(out["todos"] == todos);
   BOOST_TEST(message_role(model->requests()[0].messages[0]) == "system");
   auto again = write;
   again.id = "2";
   out =
-    run(agent(model_of({ai_message("", {write, again}), "done"}), {todo_list()})).value().value();
+    run(agent(scripted({ai_message("", {write, again}), "done"}), {todo_list()})).value().value();
   BOOST_TEST(!out.contains("todos"));
   BOOST_TEST(message_member(out["messages"][2], "status") == value("error"));
 }
@@ -385,8 +385,8 @@ BOOST_AUTO_TEST_CASE(an_agent_keeps_a_list_of_things_to_do) {
 
 BOOST_AUTO_TEST_CASE(personal_data_is_hidden_before_the_model_sees_it) {
   auto cleaned = [](const char* type, pii_strategy strategy, const char* text) {
-    auto model = model_of({"done"});
-    talk(agent(model, {pii(type, {.strategy = strategy})}), ask(text));
+    auto model = scripted({"done"});
+    talk(agent(model, {pii(type, {.strategy = strategy})}), asking(text));
     return message_text(model->requests()[0].messages[0]);
   };
   using s = pii_strategy;
@@ -405,11 +405,11 @@ BOOST_AUTO_TEST_CASE(personal_data_in_answers_and_results_is_hidden_in_the_state
   pii_options options;
   options.output = options.tool_results = true;
   BOOST_TEST(
-    talk(agent(model_of({call("1"), "it is me@host.org"}), {pii("email", options)}, {leaky}))
+    talk(agent(scripted({call("1"), "it is me@host.org"}), {pii("email", options)}, {leaky}))
     == "user: hi\nassistant: \ntool: [REDACTED_EMAIL]\nassistant: it is "
        "[REDACTED_EMAIL]\n");
-  BOOST_TEST(talk(agent(model_of({"x"}), {pii("email", {.strategy = pii_strategy::block})}),
-                  ask("me@host.org"))
+  BOOST_TEST(talk(agent(scripted({"x"}), {pii("email", {.strategy = pii_strategy::block})}),
+                  asking("me@host.org"))
              == "PIIDetectionError");
   BOOST_CHECK_THROW(pii("shoe_size"), error);
 }

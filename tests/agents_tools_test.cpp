@@ -16,13 +16,13 @@ namespace {
 
 namespace data = boost::unit_test::data;
 
-value parsed(std::string_view text) {
+value json_of(std::string_view text) {
   return from_json(text).value();
 }
 
 // ---- tools ----------------------------------------------------------------------------------
 
-tool adding() {
+tool adder() {
   return {"add",
           "Adds two numbers",
           [](arg<"a", std::int64_t, "The first"> a, arg<"b", std::optional<std::int64_t>> b) {
@@ -115,23 +115,23 @@ const std::vector<schema_case> schema_cases{
   {R"({"$ref":"#"})", "1", ""},
 };
 BOOST_DATA_TEST_CASE(a_value_is_checked_against_a_schema, data::make(schema_cases), c) {
-  auto wrong = check_schema(parsed(c.schema), parsed(c.json));
+  auto wrong = check_schema(json_of(c.schema), json_of(c.json));
   BOOST_TEST((wrong.empty() ? "" : wrong[0].path + ": " + wrong[0].message) == c.wrong);
 }
 
 BOOST_AUTO_TEST_CASE(a_schema_with_a_keyword_that_would_be_passed_over_is_refused) {
   auto known =
-    require_known_schema(parsed(R"({"properties":{"a":{"type":"string","pattern":"x"}}})"));
+    require_known_schema(json_of(R"({"properties":{"a":{"type":"string","pattern":"x"}}})"));
   BOOST_REQUIRE(!known);
   BOOST_TEST(known.error().message().find("#/properties/a/pattern") != std::string::npos);
-  BOOST_TEST(!require_known_schema(parsed(R"({"$ref":"http://x/y"})")));
-  BOOST_TEST(bool(require_known_schema(parsed(R"({"title":"t","format":"date","items":true})"))));
+  BOOST_TEST(!require_known_schema(json_of(R"({"$ref":"http://x/y"})")));
+  BOOST_TEST(bool(require_known_schema(json_of(R"({"title":"t","format":"date","items":true})"))));
 }
 
 // ---- one declaration ------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_function_s_parameters_are_its_schema) {
-  BOOST_TEST(to_json(adding().definition()) == to_json(parsed(R"({"name":"add",
+  BOOST_TEST(to_json(adder().definition()) == to_json(json_of(R"({"name":"add",
     "description":"Adds two numbers","parameters":{"type":"object","required":["a"],"properties":{
       "a":{"type":"integer","description":"The first"},
       "b":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}})")));
@@ -162,8 +162,8 @@ BOOST_AUTO_TEST_CASE(names_that_providers_refuse_are_refused) {
 // ---- running --------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(results_stand_in_the_order_of_the_calls) {
-  BOOST_TEST((answers({adding()}, {{.name = "add", .args = value{{"a", 1}}, .id = "1"},
-                                   {.name = "add", .args = value{{"a", 2}, {"b", 2.0}}, .id = "2"}})
+  BOOST_TEST((answers({adder()}, {{.name = "add", .args = value{{"a", 1}}, .id = "1"},
+                                  {.name = "add", .args = value{{"a", 2}, {"b", 2.0}}, .id = "2"}})
               == texts{"2", "4"}));
 }
 
@@ -220,13 +220,13 @@ BOOST_AUTO_TEST_CASE(a_call_that_has_a_message_is_not_run_again) {
   auto input = calls({{.name = "add", .args = value{{"a", 1}}, .id = "1"},
                       {.name = "add", .args = value{{"a", 2}}, .id = "2"}});
   input = input.with("messages", input["messages"].append(tool_message("done", "1", "add")));
-  BOOST_TEST((contents(run({adding()}, input).value().value()) == texts{"done", "3"}));
+  BOOST_TEST((contents(run({adder()}, input).value().value()) == texts{"done", "3"}));
 }
 
 BOOST_AUTO_TEST_CASE(so_many_calls_are_run_and_no_more) {
   auto ending = [](std::size_t n) {
     std::vector<tool_call> list(n, tool_call{.name = "nobody", .id = "1"});
-    return run({adding()}, calls(std::move(list)));
+    return run({adder()}, calls(std::move(list)));
   };
   BOOST_TEST(bool(ending(limits::tool_calls_max)));
   auto refused = ending(limits::tool_calls_max + 1);
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(a_tool_may_run_a_graph) {
 // ---- errors ---------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(arguments_that_do_not_fit_become_a_message) {
-  BOOST_TEST((answers({adding()}, {{.name = "add", .args = value{{"a", "x"}}, .id = "1"}})
+  BOOST_TEST((answers({adder()}, {{.name = "add", .args = value{{"a", "x"}}, .id = "1"}})
               == texts{"Error invoking tool 'add' with kwargs {\"a\": \"x\"} with error:\n "
                        "a: Input should be a valid integer\n Please fix the error and try "
                        "again."}));
@@ -319,7 +319,7 @@ BOOST_AUTO_TEST_CASE(a_wrapper_may_change_a_call_run_it_again_or_answer_it_itsel
     co_return twice;
   };
   BOOST_TEST(
-    (answers({adding()},
+    (answers({adder()},
              {{.name = "add", .args = value{{"a", 1}}, .id = "1"}, {.name = "add", .id = "own"}},
              options)
      == texts{"11", "by hand"}));
@@ -329,7 +329,7 @@ BOOST_AUTO_TEST_CASE(a_wrapper_may_bring_a_tool_that_the_node_does_not_know) {
   tool_node_options options;
   options.wrap_tool_call = [](tool_call_request request, tool_executor run) -> coro<tool_output> {
     if (!request.tool())
-      request = request.with_tool(adding());
+      request = request.with_tool(adder());
     auto known = run(std::move(request));
     auto out = co_await known;
     co_return out;

@@ -46,6 +46,35 @@ BOOST_AUTO_TEST_CASE(an_owner_may_be_on_unless_it_is_of_this_runtime_and_over) {
   BOOST_TEST(!here.may_be_on(number + 1));
 }
 
+BOOST_AUTO_TEST_CASE(who_put_the_thread_to_rest_is_over_for_everybody) {
+  thread_owners here{1}, elsewhere{2};
+  auto run = std::make_shared<held_claim>();
+  auto number = here.add(run);
+  BOOST_TEST((number & thread_at_rest) == 0u);
+  BOOST_TEST(!here.may_be_on(number | thread_at_rest));
+  BOOST_TEST(!elsewhere.may_be_on(number | thread_at_rest));
+  BOOST_TEST(!elsewhere.may_have_left(number | thread_at_rest));
+  BOOST_TEST(!elsewhere.may_have_left(0));
+  BOOST_TEST(elsewhere.may_have_left(number));
+  BOOST_TEST(!here.may_have_left(number));
+  run->run_ended();
+  BOOST_TEST(here.may_have_left(number)); // drained
+}
+
+BOOST_AUTO_TEST_CASE(of_two_that_go_on_where_another_was_cut_off_one_does) {
+  auto store = make_memory_saver();
+  thread_owners dead{1}, one{2}, other{3};
+  run_on_t cut_off;
+  cut_off.enter(*store, dead, thread_reading::newest).value();
+  cut_off.put(*store, "c1").value();
+  auto left_by = store->thread_owner("t").value(); // both saw it
+  auto first = std::make_shared<held_claim>(), second = std::make_shared<held_claim>();
+  enter_thread(*store, "t", one, first, thread_reading::pending, left_by).value();
+  test::require_error(enter_thread(*store, "t", other, second, thread_reading::pending, left_by),
+                      errc::conflict);
+  BOOST_TEST(store->thread_owner("t").value() == first->first.owner);
+}
+
 BOOST_AUTO_TEST_CASE(those_that_are_gone_are_forgotten_and_the_others_are_not) {
   thread_owners here{1};
   auto stays = std::make_shared<held_claim>();

@@ -157,6 +157,30 @@ BOOST_AUTO_TEST_CASE(checkpoint_ids_sort_in_the_order_they_were_made) {
   BOOST_TEST((std::ranges::adjacent_find(ids) == ids.end()));
 }
 
+BOOST_AUTO_TEST_CASE(a_checkpoint_id_sorts_behind_one_of_a_clock_that_is_ahead) {
+  constexpr std::uint64_t hour = 3600ull * 1'000'000'000;
+  checkpoint_id_clock here, ahead;
+  auto theirs = ahead.next(hour, 0, ~0ull);
+  auto one = here.next(0, 0, 0, id_ticks(theirs));
+  auto two = here.next(0, 0, 0, id_ticks(one));
+  BOOST_TEST(theirs < one);
+  BOOST_TEST(one < two);
+  BOOST_TEST(here.next(0, 0, 0) < theirs); // of another thread
+  BOOST_TEST(here.next(2 * hour, 0, 0, id_ticks(two))
+             == checkpoint_id_clock{}.next(2 * hour, 0, 0));
+}
+
+BOOST_AUTO_TEST_CASE(the_time_of_a_checkpoint_id_is_read_and_of_nothing_else) {
+  BOOST_TEST(id_ticks("1b21dd21-3814-6000-8001-000000abcdef") == 0x01b2'1dd2'1381'4000u);
+  for (auto other :
+       {"", "c1", "1b21dd21-3814-4000-8001-000000abcdef", "1b21dd21x3814-6000-8001-000000abcdef",
+        "1b21dd21-3814-6000-8001-000000abcdeg", "1b21dd21-3814-6000-8001-000000abcdef0",
+        "ffffffff-ffff-6fff-8001-000000abcdef"})
+    BOOST_TEST(id_ticks(other) == 0u);
+  checkpoint_id_clock clock;
+  BOOST_TEST(id_ticks(clock.next(0, 0, 0, id_ticks_max - 1)) == id_ticks_max);
+}
+
 BOOST_AUTO_TEST_CASE(checkpoint_ids_carry_over_into_the_next_group_in_order) {
   checkpoint_id_clock clock;
   std::string last;

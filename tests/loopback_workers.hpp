@@ -72,8 +72,10 @@ private:
 
 class loopback_workers : public worker_pool, public task_placer {
 public:
-  explicit loopback_workers(std::shared_ptr<node_cache> cache = nullptr)
-    : worker_{nullptr, {.cache = std::move(cache), .worker_threads = 2}},
+  /// `name`: what results say of where they come from; empty: nothing.
+  explicit loopback_workers(std::shared_ptr<node_cache> cache = nullptr, std::string name = {})
+    : name_{std::move(name)},
+      worker_{nullptr, {.cache = std::move(cache), .worker_threads = 2}},
       guests_{std::make_unique<cluster::guest_tasks>(worker_)} {}
   ~loopback_workers() override {
     line_.stop();
@@ -155,9 +157,9 @@ private:
     if (auto placed = find(what.issue))
       placed->sign();
   }
-  void heard(const cluster::task_outcome& what) {
+  void heard(cluster::task_outcome& what) {
     if (auto placed = find(what.issue))
-      placed->finish(what);
+      placed->finish(std::move(what.outcome), name_);
   }
   void heard(const cluster::task_refused& what) {
     if (auto placed = find(what.issue))
@@ -165,6 +167,7 @@ private:
   }
   template <class T> void heard(const T&) {}
 
+  const std::string name_;
   runtime_core worker_;
   std::unique_ptr<cluster::guest_tasks> guests_;
   std::mutex mutex_;

@@ -3,6 +3,7 @@
 #include "persistence/lmdb_env.hpp"
 #include "persistence/lmdb_files.hpp"
 #include "persistence/record.hpp"
+#include "persistence/runtime_marks.hpp"
 #include "persistence/store_format.hpp"
 
 #include "tests/persistence_fixture.hpp"
@@ -612,6 +613,30 @@ BOOST_AUTO_TEST_CASE(a_forked_child_opens_the_store_for_itself) {
   }};
   BOOST_TEST(child.wait() == 0);
   BOOST_TEST(number_of(*s, "t") == value(2));
+}
+
+BOOST_AUTO_TEST_CASE(a_runtime_is_there_as_long_as_its_process_holds_its_mark) {
+  temporary_directory dir;
+  auto s = open_lmdb_saver(dir.path() / "data").value();
+  BOOST_TEST((s->is_there(1).value() == std::optional{false}));
+  auto one = s->announce(1).value();
+  auto two = s->announce(0xffff'ffff).value();
+  BOOST_TEST((s->is_there(1).value() == std::optional{true}));
+  BOOST_TEST((s->is_there(2).value() == std::optional{false}));
+  BOOST_TEST((s->announce(1).error().code() == errc::conflict));
+  one.reset();
+  BOOST_TEST((s->is_there(1).value() == std::optional{false}));
+  BOOST_TEST((s->is_there(0xffff'ffff).value() == std::optional{true}));
+  auto child = ::fork();
+  if (child == 0) { // another process
+    auto mine = runtime_marks{dir.path() / "data" / runtimes_file_name}.announce(3);
+    static_cast<void>(mine.has_value() && ::raise(SIGKILL));
+    ::_exit(1);
+  }
+  int status = 0;
+  BOOST_TEST_REQUIRE(::waitpid(child, &status, 0) == child);
+  BOOST_TEST(WIFSIGNALED(status)); // with the mark in its hands
+  BOOST_TEST((s->is_there(3).value() == std::optional{false}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -690,6 +690,43 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_owner_of_a_thread_is_who_claimed_it_last, back
   BOOST_TEST(s.thread_owner("u").value() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(the_owners_of_all_threads_are_listed, backend, backends) {
+  backend b;
+  auto& s = *b.saver;
+  BOOST_TEST(s.owners().value().empty());
+  fill(s);
+  BOOST_TEST(put_claimed(s, "d1", {0, 5}).has_value());
+  BOOST_TEST(put_claimed(s, "d2", {5, 5 | thread_at_rest}).has_value());
+  auto all = s.owners().value();
+  BOOST_TEST_REQUIRE(all.size() == 2u);
+  BOOST_TEST(all[0].thread_id == "t");
+  BOOST_TEST(all[0].owner == (5 | thread_at_rest));
+  BOOST_TEST(all[1].thread_id == "u");
+  BOOST_TEST(all[1].owner == 0u);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_tuple_of_some_channels_has_their_values_and_all_else, backend,
+                              backends) {
+  backend b;
+  auto& s = *b.saver;
+  put(s, at("t"), make_put("c1", "", {{"a", 1}, {"b", std::string(1000, 'x')}, {"c", 3}}));
+  put_writes(s, at("t", "", "c1"), one_write("task", 1));
+  auto whole = get(s, at("t"));
+  auto some = s.get_tuple_of(at("t"), {"a", "c", "no such channel"}).value().value();
+  auto named = [](const checkpoint_tuple& of, const char* channel) -> value {
+    for (const auto& [name, val] : of.checkpoint.channel_values)
+      if (name == channel)
+        return val;
+    return {};
+  };
+  BOOST_TEST(named(some, "a") == value(1));
+  BOOST_TEST(named(some, "c") == value(3));
+  BOOST_TEST((some.ref == whole.ref));
+  BOOST_TEST((some.checkpoint.channel_versions == whole.checkpoint.channel_versions));
+  BOOST_TEST((some.pending_writes == whole.pending_writes));
+  BOOST_TEST(!s.get_tuple_of(at("u"), {"a"}).value().has_value());
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(who_is_no_owner_any_more_stores_nothing, backend, backends) {
   backend b;
   auto& s = *b.saver;

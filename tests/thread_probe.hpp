@@ -48,7 +48,7 @@ struct thread_probe {
 
   explicit thread_probe(const compiled_graph& graph) : plan{graph.plan()} {
     reset_state(state, plan, 7);
-    tools = {[this](std::int64_t) { return checkpoint_name(++made); },
+    tools = {[this](std::int64_t, std::uint64_t) { return checkpoint_name(++made); },
              [] { return std::string{"2026-01-01T00:00:00.000000+00:00"}; },
              [this] { return ++tag; }, &owners};
   }

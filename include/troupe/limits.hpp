@@ -161,6 +161,12 @@ inline constexpr std::uint32_t task_reissues_max = 8;           // of lost worke
 inline constexpr std::size_t cluster_queue_tasks_max = 100'000; // that wait; overloaded
 inline constexpr std::size_t cluster_queue_bytes_max = std::size_t{256} << 20; // likewise
 inline constexpr std::size_t workers_file_bytes_max = 1u << 20;                // invalid_config
+inline constexpr std::chrono::milliseconds workers_file_interval{1000}; // between looks at it
+// A worker that drains keeps what it has for so long; what is left then goes elsewhere.
+inline constexpr std::chrono::milliseconds worker_drain_default{600'000};
+inline constexpr std::chrono::milliseconds worker_drain_max{604'800'000}; // longer ones count as it
+// Tasks of one step whose workers a checkpoint names; of a step with more it names none.
+inline constexpr std::size_t metadata_workers_max = 256;
 inline constexpr std::size_t cluster_links_max = 4096; // of one process; more are refused
 inline constexpr std::chrono::milliseconds link_dial_timeout{3000};
 // A silent host is knocked at again after so long, with another connection.

@@ -59,7 +59,7 @@ enum class stream_mode : std::uint8_t {
   updates,     ///< what each task wrote, when it finished
   custom,      ///< what bodies write with context::write
   checkpoints, ///< a snapshot for each checkpoint
-  tasks,       ///< a part when a task starts and one when it ends
+  tasks,       ///< a part when a task starts and one when it ends, with its worker if it had one
   debug,       ///< checkpoints and tasks in an envelope
   messages,    ///< messages and parts of them, from models and from what nodes return
   tools,       ///< what tools do: started, a piece of output, finished, failed
@@ -321,6 +321,24 @@ struct outside_update {
   std::string as_node = {};                          ///< empty: inferred
 };
 
+/// Which of the threads whose run was cut off are meant.
+/// Shape:  `filter`: metadata members that the newest checkpoint must have, as run_config::metadata
+///         put them there: a thread that was cut off before its first step does not tell of what
+///         graph it is.
+/// Source: troupe.
+struct unfinished_query {
+  value filter = {};
+  /// No other process works on the store now. Else a thread counts only if its saver can tell that
+  /// the runtime which had it is gone; LMDB and memory can.
+  bool alone = false;
+};
+
+/// A thread that goes on.
+struct resumed_run {
+  std::string thread_id;
+  run_handle run;
+};
+
 /// A graph loaded into a runtime. Cheap to copy; all members may be called from any thread at
 /// once. It must not outlive its runtime.
 /// Source: langgraph/pregel/main.py, Pregel.
@@ -352,6 +370,29 @@ public:
   /// As start(), keeping the parts of these modes for readers that follow() the thread.
   run_handle start(const run_input& input, const run_config& config,
                    const stream_options& options) const;
+
+  /// The threads whose last run was cut off: its process was killed, or it was drained or stopped
+  /// with its runtime. Not among them: those that are finished, that wait for an answer or at a
+  /// breakpoint, whose run failed or was cancelled, that nobody ran but an update from outside
+  /// wrote to last; what a runtime that still lives works on; and those whose nodes or control
+  /// channels this graph does not know.
+  /// Order:  by thread id.
+  /// Blocks: reads of each thread that is not at rest its newest checkpoint, but no state: some ten
+  ///         µs each.
+  /// Errors: no_saver, invalid_config (a root graph with checkpointer=True; not `alone`, and the
+  ///         saver can't tell who lives), storage codes. A thread that can't be read is left out
+  ///         and logged.
+  /// Source: troupe.
+  result<std::vector<std::string>> try_unfinished(const unfinished_query& which = {}) const;
+
+  /// Goes on with each of them, as start(nullptr, config) does: all at once. A node that ended its
+  /// process does so again; who restarts by itself should give up some time.
+  /// Shape:  `config` serves all; its thread_id is ignored.
+  /// Errors: as try_unfinished; what a run ends with is in its handle: `conflict` when somebody
+  ///         else was faster.
+  /// Source: troupe.
+  result<std::vector<resumed_run>> try_resume_unfinished(const run_config& config = {},
+                                                         const unfinished_query& which = {}) const;
 
   /// The kept parts of a thread whose number is greater than `after`, then those of the run that is
   /// on, until it ends. Parts of streamed and of started runs are kept, the last
@@ -389,6 +430,14 @@ public:
     return try_update_state(config, std::move(values), std::move(as_node)).value();
   }
 
+  std::vector<std::string> unfinished(const unfinished_query& which = {}) const {
+    return try_unfinished(which).value();
+  }
+  std::vector<resumed_run> resume_unfinished(const run_config& config = {},
+                                             const unfinished_query& which = {}) const {
+    return try_resume_unfinished(config, which).value();
+  }
+
   /// Forgets what the cache holds for these nodes, or for all.
   /// Errors: invalid_config without a cache; storage codes. Unknown nodes have nothing cached.
   result<void> clear_cache(const std::vector<std::string>& nodes = {}) const;
@@ -419,14 +468,16 @@ public:
 };
 
 /// What a runtime removes by itself, in the background: of its saver's threads, one thread after
-/// the other, and of its store the items whose time is over. A failure is logged and tried again
-/// with the next round. Errors: of the runtime: invalid_config for a `keep.keep_latest` of 0 or too
-/// small an `every`. Source: troupe.
+/// the other, and of its store the items whose time is over.
+/// Units:  `every` at least limits::prune_every_min.
+/// Errors: (of the runtime) invalid_config for a `keep.keep_latest` of 0 or too small an `every`. A
+///         failure is logged and tried again with the next round.
+/// Source: troupe.
 struct pruning {
   retention keep = {}; ///< of each thread
   /// Threads whose newest checkpoint is older are deleted, unless a run of this runtime is on them.
   std::optional<std::chrono::seconds> thread_ttl = std::nullopt;
-  std::chrono::seconds every{3600}; ///< between rounds; at least limits::prune_every_min
+  std::chrono::seconds every{3600}; ///< between rounds
 };
 
 /// Shape:  without `saver` and with an empty `data_dir`, threads are not stored. Where no `keyring`

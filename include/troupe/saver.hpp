@@ -116,7 +116,9 @@ struct checkpoint_put {
 /// owner may still be on, a run that depends on all that was stored takes the thread over with a
 /// request that holds nothing else, and reads then: what the other one stores later is refused.
 /// Shape:  `before`: the owner that was read (0: nobody); once the run's first request was stored,
-///         the same as `owner`. `owner`: the run; any number but 0 that no other run has.
+///         the same as `owner`. `owner`: the run; any number but 0 that no other run has. With the
+///         bit thread_at_rest it says in addition that the run has ended, and that the thread waits
+///         for somebody: an answer, a hand at a breakpoint, a mended node.
 ///         `from_newest`: the run goes on from the newest checkpoint. Then the request that makes
 ///         it the owner is refused unless that still is the newest one of the request's namespace:
 ///         who `before` names may have gone on after it was read.
@@ -125,6 +127,14 @@ struct thread_claim {
   std::uint64_t before = 0;
   std::uint64_t owner = 0;
   bool from_newest = false;
+};
+
+inline constexpr std::uint64_t thread_at_rest = std::uint64_t{1} << 31;
+
+/// A thread, and who wrote to it last: see saver::thread_owner().
+struct owned_thread {
+  std::string thread_id;
+  std::uint64_t owner = 0;
 };
 
 /// One ordered unit of saving: the writes of tasks (of the checkpoint `ref.checkpoint_id`), then
@@ -254,6 +264,32 @@ public:
   /// Errors: as get_tuple.
   /// Source: troupe.
   virtual result<std::uint64_t> thread_owner(const std::string& thread_id);
+
+  /// thread_owner() of all threads. This implementation asks for each of threads().
+  /// Order:  by thread id.
+  /// Errors: as get_tuple.
+  /// Source: troupe.
+  virtual result<std::vector<owned_thread>> owners();
+
+  /// As get_tuple, for who wants the values of these channels only: those of others may be there or
+  /// not. This implementation reads them all.
+  /// Shape:  `channels` sorted.
+  /// Errors: as get_tuple.
+  /// Source: troupe.
+  virtual result<std::optional<checkpoint_tuple>>
+  get_tuple_of(const checkpoint_ref& ref, const std::vector<std::string>& channels);
+
+  /// Lets everybody who shares the store know that a runtime is there, by the mark of its runs: the
+  /// upper half of their numbers.
+  /// Shape:  null where a saver can't tell the living from the dead, as here.
+  /// Owns:   it is there until what is given goes, or its process does, however that ends.
+  /// Errors: storage_failed.
+  /// Source: troupe.
+  virtual result<std::shared_ptr<void>> announce(std::uint32_t mark);
+  /// Whether the runtime of a mark is there; nullopt: not known.
+  /// Errors: storage_failed.
+  /// Source: troupe.
+  virtual result<std::optional<bool>> is_there(std::uint32_t mark);
 
   /// Removes everything of a thread; no error when there is nothing. What a run that was on has
   /// still to store is refused.

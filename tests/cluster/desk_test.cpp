@@ -125,6 +125,43 @@ BOOST_AUTO_TEST_CASE(a_task_is_begun_and_its_outcome_sent) {
   BOOST_TEST(all<task_outcome>(1).size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_home_that_fills_the_worker_leaves_a_place_to_one_that_was_refused) {
+  work_for(0, 1);
+  work_for(1, 2);
+  auto first = begin_one(1, 1);
+  begin_one(1, 2);
+  order(2, 1);
+  BOOST_TEST(refused(2, 1, errc::overloaded));
+  machine.finished(first, {1}, now);
+  order(1, 3); // at once, as ever
+  BOOST_TEST(refused(1, 3, errc::overloaded));
+  begin_one(2, 2);
+  order(1, 4);
+  BOOST_TEST(refused(1, 4, errc::overloaded)); // full
+}
+
+BOOST_AUTO_TEST_CASE(a_place_is_kept_for_nobody_who_does_not_come_back) {
+  work_for(0, 1);
+  work_for(1, 2);
+  auto first = begin_one(1, 1);
+  begin_one(1, 2);
+  order(2, 1);
+  machine.finished(first, {1}, now);
+  wait(limits::worker_backoff_max, {1, 2});
+  begin_one(1, 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_home_beyond_its_share_is_kept_no_place) {
+  work_for(0, 1);
+  work_for(1, 2);
+  begin_one(1, 1);
+  auto second = begin_one(2, 1);
+  order(2, 2); // has its half
+  BOOST_TEST(refused(2, 2, errc::overloaded));
+  machine.finished(second, {1}, now);
+  begin_one(2, 3);
+}
+
 BOOST_AUTO_TEST_CASE(the_capacity_is_for_all_homes_together) {
   work_for(0, 1);
   work_for(1, 2);
@@ -282,6 +319,20 @@ BOOST_AUTO_TEST_CASE(a_worker_that_stood_still_begins_nothing_of_before) {
   BOOST_TEST(over.size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_clock_that_jumps_ahead_by_an_hour_ends_a_session_and_begins_another) {
+  work_for(0, 1);
+  auto task = begin_one(1, 1);
+  now += 1h;
+  machine.tick(now); // it stood still, for all it knows: its home has given it up
+  BOOST_TEST_REQUIRE(over.size() == 1u);
+  BOOST_TEST((over[0].second == errc::worker_lost));
+  BOOST_TEST(stopped.size() == 1u);
+  machine.finished(task, {1}, now);
+  BOOST_TEST(all<task_outcome>(1).empty());
+  work_for(0, 2);
+  begin_one(2, 2);
+}
+
 BOOST_AUTO_TEST_CASE(a_new_link_drops_what_was_done_on_the_old_one_before_the_hello) {
   work_for(0, 1);
   auto task = begin_one(1, 1);
@@ -372,8 +423,8 @@ BOOST_AUTO_TEST_CASE(a_draining_worker_refuses_gives_back_and_ends) {
   work_for(0, 1);
   work_for(1, 2);
   auto group = begin_one(1, 1), plain = begin_one(2, 1);
-  machine.drain("update");
-  machine.drain("again");
+  machine.drain("update", 1h, now);
+  machine.drain("again", 2h, now);
   BOOST_TEST(all<draining>(1).size() == 1u);
   BOOST_TEST(all<draining>(2).size() == 1u);
   BOOST_TEST(asked_back.size() == 2u);
@@ -392,10 +443,65 @@ BOOST_AUTO_TEST_CASE(a_draining_worker_refuses_gives_back_and_ends) {
   BOOST_TEST(ended.size() == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_left_when_the_time_to_drain_is_up_goes_elsewhere) {
+  work_for(0, 1);
+  work_for(1, 2);
+  auto one = begin_one(1, 1), other = begin_one(2, 1);
+  machine.drain("update", 1s, now);
+  wait(750ms, {1, 2});
+  BOOST_TEST(stopped.empty());
+  wait(250ms, {1, 2});
+  BOOST_TEST(stopped.size() == 2u);
+  BOOST_TEST(refused(1, 1, errc::overloaded)); // and so nothing that counts as a loss
+  BOOST_TEST(refused(2, 1, errc::overloaded));
+  BOOST_TEST(drains_ended == 1); // it waits for no body
+  BOOST_TEST(ended.size() == 2u);
+  machine.finished(one, {1}, now);
+  machine.gone(other, "stopped", now);
+  wait(2s);
+  BOOST_TEST(all<task_outcome>(1).empty());
+  BOOST_TEST(drains_ended == 1);
+  BOOST_TEST(status().busy == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_task_that_was_stopped_is_not_handed_out_again_by_a_drain) {
+  work_for(0, 1);
+  begin_one(1, 1);
+  machine.heard(1, task_stop{1}, now);
+  machine.drain("update", 0s, now);
+  wait(250ms);
+  BOOST_TEST(refused(1, 1, errc::cancelled));
+  BOOST_TEST(stopped.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(who_drains_again_can_only_shorten_the_time) {
+  work_for(0, 1);
+  begin_one(1, 1);
+  machine.drain("update", 1s, now);
+  machine.drain("later", 1h, now);
+  machine.drain("sooner", 500ms, now);
+  wait(500ms, {1});
+  BOOST_TEST(drains_ended == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_time_to_drain_has_a_bound) {
+  work_for(0, 1);
+  begin_one(1, 1);
+  machine.drain("update", nanoseconds::max(), now);
+  machine.drain("update", -1h, now); // none at all
+  wait(250ms, {1});
+  BOOST_TEST(drains_ended == 1);
+}
+
+BOOST_AUTO_TEST_CASE(who_has_no_session_may_drain_it_too) {
+  machine.heard(9, drain_request{"by hand", 1h}, now);
+  BOOST_TEST(drains_ended == 1);
+}
+
 BOOST_AUTO_TEST_CASE(an_idle_worker_drains_at_once_also_when_a_home_asks) {
   work_for(0, 1);
   machine.link_made(1, 2, now); // not answered yet
-  machine.heard(1, drain_request{"update"}, now);
+  machine.heard(1, drain_request{"update", 1h}, now);
   BOOST_TEST(drains_ended == 1);
   BOOST_TEST(ended.size() == 2u);
 }
@@ -404,7 +510,7 @@ BOOST_AUTO_TEST_CASE(a_drain_waits_for_bodies_of_sessions_that_are_over) {
   work_for(0, 1);
   auto task = begin_one(1, 1);
   wait(3s);
-  machine.drain("update");
+  machine.drain("update", 1h, now);
   BOOST_TEST(drains_ended == 0);
   machine.gone(task, "stopped", now);
   BOOST_TEST(drains_ended == 1);

@@ -24,6 +24,7 @@ struct dispatcher_bench : dispatcher_host {
   std::map<link_number, std::vector<message>> sent;
   std::vector<link_number> ended;
   std::map<task_number, bytes> taken;
+  std::map<task_number, std::string> taken_from;
   std::map<task_number, error> failed;
   std::vector<std::pair<task_number, message>> passed;
   std::vector<cluster_event> events;
@@ -41,7 +42,10 @@ struct dispatcher_bench : dispatcher_host {
 
   void send(link_number link, message what) override { sent[link].push_back(std::move(what)); }
   void end_link(link_number link) override { ended.push_back(link); }
-  void take(task_number task, bytes outcome) override { taken[task] = std::move(outcome); }
+  void take(task_number task, bytes outcome, const std::string& worker) override {
+    taken[task] = std::move(outcome);
+    taken_from[task] = worker;
+  }
   void fail(task_number task, error why) override { failed.emplace(task, std::move(why)); }
   void pass_on(task_number task, message what) override {
     passed.emplace_back(task, std::move(what));

@@ -132,6 +132,40 @@ BOOST_AUTO_TEST_CASE(an_outcome_that_cant_be_used_is_asked_for_again) {
   BOOST_TEST(failed.at(task).message().find("no msgpack") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(an_outcome_is_taken_with_the_name_of_its_worker) {
+  join(1, "a", 1);
+  auto task = submit();
+  outcome(1, last<task_order>(1).issue);
+  BOOST_TEST(taken_from.at(task) == "a");
+}
+
+BOOST_AUTO_TEST_CASE(that_its_run_drains_is_said_to_whoever_has_the_task) {
+  join(1, "a", 1);
+  auto task = submit(), waiting = submit();
+  machine.drain(task, "shutdown");
+  machine.drain(waiting, "shutdown");
+  machine.drain(task + 100, "nobody's");
+  BOOST_TEST_REQUIRE(all<task_drain>(1).size() == 1u);
+  BOOST_TEST(last<task_drain>(1).issue == last<task_order>(1).issue);
+  wait(3s); // lost
+  join(2, "b", 2);
+  BOOST_TEST(orders(2) == 2u);
+  BOOST_TEST(all<task_drain>(2).size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_clock_that_jumps_by_an_hour_loses_nobody_who_is_there) {
+  join(1, "a", 1);
+  auto task = submit();
+  for (auto jump : {1h, -1h}) {
+    now += jump;
+    wait(1s, {1});
+  }
+  outcome(1, last<task_order>(1).issue);
+  BOOST_TEST(taken.count(task) == 1u);
+  BOOST_TEST(orders(1) == 1u);
+  BOOST_TEST(reported(event_kind::worker_lost) == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(a_task_whose_outcome_was_taken_is_not_handed_out_again) {
   join(1, "a", 1);
   auto task = submit();
@@ -297,9 +331,16 @@ BOOST_AUTO_TEST_CASE(a_graph_that_no_worker_has_fails_as_unknown) {
 }
 
 BOOST_AUTO_TEST_CASE(a_task_that_waits_for_workers_waits) {
+  join(9, "plain", 1);
   auto task = submit(on_worker{.label = "gpu", .missing = no_worker::wait});
-  wait(1min);
+  submit(on_worker{.label = "gpu", .missing = no_worker::wait});
+  BOOST_TEST(reported(event_kind::nobody_there) == 0u);
+  wait(1min, {9});
   BOOST_TEST(failed.empty());
+  BOOST_TEST(reported(event_kind::nobody_there) == 1u); // for both, and once
+  auto text = events.back().text;
+  BOOST_TEST(text.find("2 tasks wait") != std::string::npos);
+  BOOST_TEST(text.find("`plain`") != std::string::npos);
   join(1, "a", 1, {"gpu"});
   outcome(1, last<task_order>(1).issue);
   BOOST_TEST(taken.count(task) == 1u);

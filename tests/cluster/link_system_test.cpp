@@ -297,7 +297,9 @@ BOOST_AUTO_TEST_CASE(a_megabyte_crosses_in_both_directions) {
 
 BOOST_AUTO_TEST_CASE(of_those_who_only_connect_the_oldest_make_room) {
   authority ca;
-  node home{ca.options("home")};
+  auto options = ca.options("home");
+  options.handshake_timeout = patience; // they are to be closed for another reason
+  node home{options};
   auto port = home.open();
   std::deque<stranger> silent;
   for (std::size_t i = 0; i < limits::cluster_handshakes_max + 2; ++i)

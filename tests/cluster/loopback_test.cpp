@@ -4,6 +4,7 @@
 #include "cluster/stored_items.hpp"
 #include "tests/coordinator_fixture.hpp"
 #include "tests/loopback_workers.hpp"
+#include "tests/placed_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -23,7 +24,7 @@ struct fixture {
     {.saver = checkpoints, .store = memory, .workers = std::make_shared<loopback_workers>()}};
 };
 
-const schema numbers{{"x", last_value}, {"log", append}};
+const schema& numbers = placed_numbers;
 
 node_options elsewhere() {
   return {.placement = on_worker{}};
@@ -174,26 +175,8 @@ BOOST_FIXTURE_TEST_CASE(a_question_of_a_placed_body_waits_and_takes_its_answer, 
 
 // -- graphs
 
-compiled_graph inner_graph() {
-  state_graph<> g{numbers};
-  g.add_node("one", [](const state_view& s) { return value{{"x", s["x"].as_int() + 1}}; });
-  g.add_node("ask", [](const state_view& s, context& ctx) -> value {
-    return {{"x", s["x"].as_int() + ctx.interrupt(value("more?")).as_int()}};
-  });
-  g.add_edge(START, "one");
-  g.add_edge("one", "ask");
-  return g.compile({.name = "inner"});
-}
-
-compiled_graph outer_graph(const compiled_graph& inner) {
-  state_graph<> g{numbers};
-  g.add_node("sub", inner, elsewhere());
-  g.add_edge(START, "sub");
-  return g.compile({.name = "outer"});
-}
-
 BOOST_FIXTURE_TEST_CASE(a_placed_graph_stores_with_its_home_and_goes_on_from_there, fixture) {
-  auto app = rt.load(outer_graph(inner_graph()));
+  auto app = rt.load(outer_asking_graph());
   auto asked = app.invoke(value{{"x", 1}}, {.thread_id = "t"});
   BOOST_TEST_REQUIRE(asked.interrupts().size() == 1U);
   auto stored = checkpoints->list({.thread_id = "t"}).value();
@@ -220,6 +203,133 @@ BOOST_FIXTURE_TEST_CASE(a_command_of_a_placed_graph_reaches_the_graph_around_it,
   g.add_edge(START, "sub");
   auto out = rt.load(g.compile()).invoke(value{{"x", 1}}, {.thread_id = "t"});
   BOOST_TEST(out.output["x"].as_int() == 10);
+}
+
+// -- clocks, depth, places
+
+/// An id of the time that a clock shows which is an hour ahead.
+std::string id_in_an_hour() {
+  auto then = std::chrono::system_clock::now() + 1h;
+  return checkpoint_id_clock{}.next(static_cast<std::uint64_t>(then.time_since_epoch() / 1ns), 0,
+                                    1);
+}
+
+/// The newest checkpoint of a namespace, once more under that id: as another host had made it.
+void make_as_of_an_hour_ahead(saver& store, const std::string& ns) {
+  auto newest = store.get_tuple({"t", ns, ""}).value().value();
+  checkpoint_put again{newest.ref.checkpoint_id, newest.checkpoint, newest.metadata, {}};
+  again.checkpoint.id = id_in_an_hour();
+  for (const auto& [channel, at] : again.checkpoint.channel_versions)
+    again.new_versions.push_back(channel);
+  store.put({"t", ns, ""}, again).value();
+  std::map<std::string, task_writes> kept;
+  for (auto& w : newest.pending_writes) {
+    auto& of = kept[w.task_id];
+    of.task_id = w.task_id;
+    of.task_path = w.task_path;
+    of.writes.emplace_back(w.channel, w.value);
+  }
+  for (auto& [task, writes] : kept)
+    store.put_writes({"t", ns, again.checkpoint.id}, writes).value();
+}
+
+BOOST_FIXTURE_TEST_CASE(ids_ascend_where_the_clock_is_an_hour_behind, fixture) {
+  auto app = rt.load(outer_asking_graph());
+  app.invoke(value{{"x", 1}}, {.thread_id = "t"});
+  std::string inner;
+  for (const auto& c : checkpoints->list({.thread_id = "t"}).value())
+    if (!c.ref.checkpoint_ns.empty())
+      inner = c.ref.checkpoint_ns;
+  make_as_of_an_hour_ahead(*checkpoints, inner);
+  auto out = app.invoke(command{.resume = value(10)}, {.thread_id = "t"});
+  BOOST_TEST(out.output["x"].as_int() == 12);
+  for (const auto& ns : {std::string{}, inner}) { // newest first: each behind its parent
+    auto stored = checkpoints->list({.thread_id = "t", .checkpoint_ns = ns}).value();
+    BOOST_TEST(stored.front().checkpoint.channel_versions.size() > 0U);
+    for (const auto& c : stored)
+      BOOST_TEST(c.ref.checkpoint_id > c.parent_id);
+    BOOST_TEST(stored.front().ref.checkpoint_id > id_in_an_hour().substr(0, 13));
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_home_whose_clock_is_behind_goes_on_from_the_newest_checkpoint, fixture) {
+  state_graph<> g{numbers};
+  g.add_node("ask", [](context& ctx) -> value { return {{"x", ctx.interrupt(value("?"))}}; });
+  g.add_edge(START, "ask");
+  auto app = rt.load(g.compile());
+  app.invoke(value{{"x", 1}}, {.thread_id = "t"});
+  auto before = checkpoints->get_tuple({"t", "", ""}).value().value();
+  checkpoint_put ahead{before.ref.checkpoint_id, before.checkpoint, before.metadata, {}};
+  ahead.checkpoint.id = id_in_an_hour();
+  checkpoints->put({"t", "", ""}, ahead).value();
+  app.update_state({.thread_id = "t"}, state_update{{"x", value(3)}}, "ask");
+  BOOST_TEST(app.get_state({.thread_id = "t"}).values["x"].as_int() == 3);
+  app.invoke(value{{"x", 5}}, {.thread_id = "t"});
+  app.invoke(command{.resume = value(7)}, {.thread_id = "t"});
+  BOOST_TEST(app.get_state({.thread_id = "t"}).values["x"].as_int() == 7);
+}
+
+BOOST_FIXTURE_TEST_CASE(graphs_within_one_another_are_counted_over_processes, fixture) {
+  state_graph<> leaf{numbers};
+  leaf.add_node("leaf", [](const state_view&) { return value{{"x", 1}}; });
+  leaf.add_edge(START, "leaf");
+  auto inner = leaf.compile({.name = "leaf"});
+  for (std::size_t i = 0; i <= limits::graph_depth_max; ++i) {
+    state_graph<> g{numbers};
+    g.add_node("in", inner, i == limits::graph_depth_max / 2 ? elsewhere() : node_options{});
+    g.add_edge(START, "in");
+    inner = g.compile({.name = "level" + std::to_string(i)});
+  }
+  auto how = rt.load(inner).try_invoke(value{{"x", 1}}, {.thread_id = "t"});
+  BOOST_TEST_REQUIRE(!how);
+  BOOST_TEST(how.error().message().find("graph_depth_max") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(the_worker_of_a_task_is_in_its_result_and_in_the_metadata_of_its_step) {
+  auto checkpoints = make_memory_saver();
+  runtime rt{{.saver = checkpoints, .workers = std::make_shared<loopback_workers>(nullptr, "one")}};
+  state_graph<> g{numbers};
+  auto body = [](const state_view&) { return value{{"log", value::list({value("ran")})}}; };
+  g.add_node("near", body);
+  g.add_node("far", body, elsewhere());
+  g.add_edge(START, "near");
+  g.add_edge(START, "far");
+  g.add_node("last", body);
+  g.add_edge({"near", "far"}, "last");
+  auto app = rt.load(g.compile());
+  std::map<std::string, value> results;
+  std::string far_id;
+  for (auto& part : app.stream(value{{"x", 1}}, {.thread_id = "t"}, {stream_mode::tasks}))
+    if (part.data.contains("result")) {
+      results[std::string{part.data["name"].as_string()}] = part.data;
+      if (part.data["name"] == value("far"))
+        far_id = part.data["id"].as_string();
+    }
+  BOOST_TEST(results["far"]["worker"] == value("one"));
+  BOOST_TEST(!results["near"].contains("worker"));
+  BOOST_TEST(!results["last"].contains("worker"));
+  auto stored = checkpoints->list({.thread_id = "t"}).value();
+  BOOST_TEST_REQUIRE(stored.size() == 4U); // last, near and far, START, input
+  BOOST_TEST(!stored[0].metadata.contains("workers"));
+  BOOST_TEST(stored[1].metadata["workers"] == value::map({{far_id, "one"}}));
+  BOOST_TEST(!stored[2].metadata.contains("workers"));
+}
+
+BOOST_FIXTURE_TEST_CASE(of_a_step_with_very_many_placed_tasks_no_worker_is_stored, fixture) {
+  auto workers = std::make_shared<loopback_workers>(nullptr, "one");
+  runtime own{{.saver = checkpoints, .workers = workers}};
+  for (auto tasks : {limits::metadata_workers_max, limits::metadata_workers_max + 1}) {
+    state_graph<> g{numbers};
+    g.add_node(
+      "far", [](const value&) { return value{}; }, elsewhere());
+    g.add_conditional_edges(START, [tasks](const state_view&) {
+      return std::vector<destination>(tasks, send{"far", value(1)});
+    });
+    auto id = std::to_string(tasks);
+    own.load(g.compile()).invoke(value{{"x", 1}}, {.thread_id = id});
+    auto named = checkpoints->get_tuple({id, "", ""}).value()->metadata["workers"].size();
+    BOOST_TEST(named == (tasks > limits::metadata_workers_max ? 0U : tasks));
+  }
 }
 
 // -- readers and memory
@@ -339,8 +449,91 @@ BOOST_FIXTURE_TEST_CASE(bytes_that_are_no_request_are_refused, home) {
   BOOST_TEST((refused().code() == errc::invalid_value));
 }
 
+// -- what another worker stored, before somebody reads
+
+/// Holds what only waits for those before it, and notes in which order it was asked what.
+class slow_saver : public forwarding_saver {
+public:
+  using forwarding_saver::forwarding_saver;
+  void submit(save_request request, save_ack when,
+              std::function<void(result<void>)> done) override {
+    if (request.put || !request.writes.empty())
+      return forwarding_saver::submit(std::move(request), when, std::move(done));
+    flushes.pass();
+    note("settled");
+    done(how);
+  }
+  result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) override {
+    note("read");
+    return forwarding_saver::get_tuple(ref);
+  }
+  std::vector<std::string> noted() {
+    std::lock_guard lock{mutex_};
+    return notes_;
+  }
+
+  gate flushes;
+  result<void> how;
+
+private:
+  void note(std::string what) {
+    std::lock_guard lock{mutex_};
+    notes_.push_back(std::move(what));
+  }
+  std::mutex mutex_;
+  std::vector<std::string> notes_;
+};
+
+struct home_with_two_readers : home {
+  std::shared_ptr<slow_saver> slow = std::make_shared<slow_saver>(checkpoints);
+  meeting_point answers{3};
+  std::mutex mutex;
+  std::vector<std::optional<error>> failures;
+
+  home_with_two_readers() {
+    run->store = slow.get();
+    placed->save({1, 7, false, save_to("t", "far:1")}, answer());
+  }
+  void read() {
+    auto call = value::list({value(static_cast<std::int64_t>(cluster::call_kind::get_tuple)),
+                             cluster::to_value(checkpoint_ref{"t", "far:1", ""}), value{}});
+    placed->call({2, 1, cluster::to_bytes(call).value()}, [this](cluster::message m) {
+      {
+        std::lock_guard lock{mutex};
+        failures.push_back(std::get<cluster::call_answer>(m).failure);
+      }
+      answers.meet();
+    });
+  }
+};
+
+BOOST_FIXTURE_TEST_CASE(nobody_reads_before_what_another_worker_stored_is_there,
+                        home_with_two_readers) {
+  read();
+  slow->flushes.wait_for(1);
+  read(); // the other thread of the lane
+  slow->flushes.open();
+  answers.meet();
+  BOOST_TEST_REQUIRE(slow->noted().size() == 3U);
+  BOOST_TEST(slow->noted()[0] == "settled");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_failure_of_what_another_worker_stored_is_the_readers,
+                        home_with_two_readers) {
+  slow->how = error{errc::storage_full, "injected"};
+  slow->flushes.open();
+  read();
+  slow->flushes.wait_for(1);
+  slow->how = {};
+  read();
+  answers.meet();
+  BOOST_TEST_REQUIRE(failures.size() == 2U);
+  BOOST_TEST_REQUIRE(failures[0].has_value());
+  BOOST_TEST((failures[0]->code() == errc::storage_full));
+}
+
 BOOST_FIXTURE_TEST_CASE(an_outcome_that_makes_no_sense_fails_the_task, home) {
-  placed->finish({1, {0x93, 0x00, 0x01, 0x02}});
+  placed->finish({0x93, 0x00, 0x01, 0x02}, "w");
   BOOST_TEST(ends == 1);
   BOOST_TEST((task->status == task_status::failed));
   BOOST_TEST((task->failure->code() == errc::invalid_value));
@@ -350,15 +543,15 @@ BOOST_FIXTURE_TEST_CASE(a_write_to_a_channel_that_the_graph_does_not_have_fails_
   task->writes = {{static_cast<channel_index>(run->plan->channels.size()), value(1), {}}};
   auto outcome = cluster::encode_outcome(*task).value();
   task->writes.clear();
-  placed->finish({1, outcome});
+  placed->finish(outcome, "w");
   BOOST_TEST((task->status == task_status::failed));
   BOOST_TEST(task->writes.empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_task_ends_once_and_what_is_said_later_is_refused, home) {
   auto outcome = cluster::encode_outcome(*task).value();
-  placed->finish({1, outcome});
-  placed->finish({1, outcome});
+  placed->finish(outcome, "w");
+  placed->finish(outcome, "w");
   placed->fail({errc::worker_lost, "late"});
   BOOST_TEST(ends == 1);
   BOOST_TEST((task->status == task_status::done));
@@ -370,7 +563,7 @@ BOOST_FIXTURE_TEST_CASE(a_task_that_was_given_up_is_not_touched, home) {
   auto outcome = cluster::encode_outcome(*task).value();
   placed->give_up();
   task->status = task_status::failed;
-  placed->finish({1, outcome});
+  placed->finish(outcome, "w");
   BOOST_TEST(ends == 0);
   BOOST_TEST((task->status == task_status::failed));
 }

@@ -1,6 +1,12 @@
 #include "cluster/peer_names.hpp"
 
+#include "cluster/name_lookup.hpp"
+
 #include <boost/test/unit_test.hpp>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 
 namespace troupe::cluster {
 
@@ -113,6 +119,43 @@ BOOST_AUTO_TEST_CASE(of_a_name_with_too_many_addresses_the_rest_is_left_out) {
   names.keep(name);
   names.answered(name.host, many, begin);
   BOOST_TEST(wanted(names).size() == limits::peer_addresses_max);
+}
+
+BOOST_AUTO_TEST_CASE(so_many_names_are_looked_up_at_a_time_and_the_others_behind_them) {
+  struct {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::size_t running = 0, most = 0;
+    bool released = false;
+  } at;
+  std::size_t told = 0;
+  {
+    name_lookup lookup{[&at](const std::string& host) -> looked_up {
+      std::unique_lock lock{at.mutex};
+      at.most = std::max(at.most, ++at.running);
+      at.changed.notify_all();
+      at.changed.wait(lock, [&at] { return at.released; });
+      --at.running;
+      return texts{host};
+    }};
+    std::size_t all = 3 * limits::peer_lookups_max;
+    for (std::size_t i = 0; i < all; ++i)
+      lookup.ask("10.0.0." + std::to_string(i));
+    {
+      std::unique_lock lock{at.mutex};
+      at.changed.wait(lock, [&at] { return at.running == limits::peer_lookups_max; });
+      at.released = true;
+      at.changed.notify_all();
+    }
+    for (; told < all; std::this_thread::yield())
+      for (const auto& answer : lookup.answers()) {
+        BOOST_TEST(answer.addresses.value() == texts{answer.host},
+                   boost::test_tools::per_element());
+        ++told;
+      }
+  }
+  std::lock_guard lock{at.mutex};
+  BOOST_TEST(at.most == limits::peer_lookups_max);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

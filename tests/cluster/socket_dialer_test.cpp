@@ -15,7 +15,7 @@ namespace troupe::cluster {
 namespace {
 
 using namespace std::chrono_literals;
-using made = result<std::shared_ptr<open_socket>>;
+using made = result<std::shared_ptr<owned_descriptor>>;
 
 constexpr auto patience = 60s;
 
@@ -28,7 +28,7 @@ sockaddr_in loopback(std::uint16_t port) {
 }
 
 struct listener {
-  open_socket socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  owned_descriptor socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   std::uint16_t port = 0;
 
   explicit listener(int backlog) {
@@ -44,7 +44,7 @@ struct listener {
 
 /// A host that does not answer: Linux drops what comes to a port whose queue is full.
 struct silent_host : listener {
-  std::vector<open_socket> queued;
+  std::vector<owned_descriptor> queued;
 
   silent_host() : listener{0} {
     auto at = loopback(port);
@@ -58,7 +58,7 @@ struct silent_host : listener {
     queued.clear();
     ::listen(socket.fd(), 100);
     for (int i = 0; i < 2; ++i)
-      open_socket{::accept(socket.fd(), nullptr, nullptr)};
+      owned_descriptor{::accept(socket.fd(), nullptr, nullptr)};
   }
 };
 

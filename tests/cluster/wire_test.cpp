@@ -39,7 +39,7 @@ std::vector<message> samples() {
           task_sign{5},
           draining{"going"},
           status_request{},
-          drain_request{"please"},
+          drain_request{"please", std::chrono::minutes{5}},
           status_reply{"{}"},
           task_drain{5, "going"}};
 }
@@ -340,6 +340,10 @@ BOOST_AUTO_TEST_CASE(every_limit_holds_when_written) {
        return welcome{1, text(n), {}, {}};
      }},
     {"welcome.lease", lease_max, lease},
+    {"drain_request.patience", static_cast<std::size_t>(most::worker_drain_max.count()),
+     [](std::size_t ms) {
+       return drain_request{"why", std::chrono::milliseconds{ms}};
+     }},
     {"run_opened.graph", most::cluster_hash_bytes_max,
      [&](auto n) {
        return run_opened{1, text(n), {}};

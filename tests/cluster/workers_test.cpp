@@ -1,5 +1,6 @@
 // Homes and workers over real links, in one process.
 #include "tests/coordinator_fixture.hpp"
+#include "tests/placed_graphs.hpp"
 
 #include "cluster/certificates.hpp"
 
@@ -18,25 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const schema numbers{{"x", last_value}, {"log", append}};
-
-compiled_graph inner_graph() {
-  state_graph<> g{numbers};
-  g.add_node("one", [](const state_view& s) { return value{{"x", s["x"].as_int() + 1}}; });
-  g.add_node("ask", [](const state_view& s, context& ctx) -> value {
-    return {{"x", s["x"].as_int() + ctx.interrupt(value("more?")).as_int()}};
-  });
-  g.add_edge(START, "one");
-  g.add_edge("one", "ask");
-  return g.compile({.name = "inner"});
-}
-
-compiled_graph outer_graph(on_worker where = {}) {
-  state_graph<> g{numbers};
-  g.add_node("sub", inner_graph(), {.placement = where});
-  g.add_edge(START, "sub");
-  return g.compile({.name = "outer"});
-}
+const schema& pairs = placed_numbers;
 
 std::string at(const worker& w) {
   return "127.0.0.1:" + std::to_string(w.port());
@@ -49,9 +32,9 @@ std::shared_ptr<worker_pool> pool_of(std::vector<std::string> workers) {
 BOOST_AUTO_TEST_SUITE(workers)
 
 BOOST_AUTO_TEST_CASE(a_graph_runs_on_a_worker_pauses_and_goes_on) {
-  worker w{{.name = "w1", .plain = true}, {outer_graph()}};
+  worker w{{.name = "w1", .plain = true}, {outer_asking_graph()}};
   runtime rt{{.saver = make_memory_saver(), .workers = pool_of({at(w)})}};
-  auto app = rt.load(outer_graph());
+  auto app = rt.load(outer_asking_graph());
   auto asked = app.invoke(value{{"x", 1}}, {.thread_id = "t"});
   BOOST_TEST_REQUIRE(asked.interrupts().size() == 1U);
   auto out = app.invoke(command{.resume = value(10)}, {.thread_id = "t"});
@@ -60,14 +43,14 @@ BOOST_AUTO_TEST_CASE(a_graph_runs_on_a_worker_pauses_and_goes_on) {
 
 BOOST_AUTO_TEST_CASE(a_node_of_a_graph_within_one_that_runs_here_runs_on_a_worker) {
   auto graph = [](const std::string& where) {
-    state_graph<> inner{numbers};
+    state_graph<> inner{pairs};
     inner.add_node("there",
                    [where] {
                      return value{{"log", value::list({where})}};
                    },
                    {.placement = on_worker{}});
     inner.add_edge(START, "there");
-    state_graph<> g{numbers};
+    state_graph<> g{pairs};
     g.add_node("here", inner.compile({.name = "inner"}));
     g.add_edge(START, "here");
     return g.compile({.name = "around"});
@@ -84,9 +67,9 @@ BOOST_AUTO_TEST_CASE(a_worker_may_join_its_home) {
             .listen = "",
             .join = {"127.0.0.1:" + std::to_string(pool->port())},
             .plain = true},
-           {outer_graph()}};
+           {outer_asking_graph()}};
   runtime rt{{.saver = make_memory_saver(), .workers = pool}};
-  auto asked = rt.load(outer_graph()).invoke(value{{"x", 1}}, {.thread_id = "t"});
+  auto asked = rt.load(outer_asking_graph()).invoke(value{{"x", 1}}, {.thread_id = "t"});
   BOOST_TEST(asked.interrupts().size() == 1U);
 }
 
@@ -99,10 +82,10 @@ BOOST_AUTO_TEST_CASE(links_are_mutual_tls_where_certificates_are_given) {
     auto made = cluster::issue_cert(dir, {.name = name}, now).value();
     return link_certificates{made.certificate, made.key, dir / "ca.pem"};
   };
-  worker w{{.name = "w1", .tls = issue("worker")}, {outer_graph()}};
+  worker w{{.name = "w1", .tls = issue("worker")}, {outer_asking_graph()}};
   auto pool = connect_workers({.workers = {at(w)}, .tls = issue("home")}).value();
   runtime rt{{.saver = make_memory_saver(), .workers = pool}};
-  auto asked = rt.load(outer_graph()).invoke(value{{"x", 1}}, {.thread_id = "t"});
+  auto asked = rt.load(outer_asking_graph()).invoke(value{{"x", 1}}, {.thread_id = "t"});
   BOOST_TEST(asked.interrupts().size() == 1U);
   std::filesystem::remove_all(dir);
 }
@@ -110,7 +93,7 @@ BOOST_AUTO_TEST_CASE(links_are_mutual_tls_where_certificates_are_given) {
 BOOST_AUTO_TEST_CASE(tasks_go_where_their_label_is) {
   gate cpu, gpu;
   auto graph = [](gate& passed) {
-    state_graph<> g{numbers};
+    state_graph<> g{pairs};
     g.add_node("far", [&passed] { passed.pass(); }, {.placement = on_worker{.label = "gpu"}});
     g.add_edge(START, "far");
     return g.compile();
@@ -128,12 +111,12 @@ BOOST_AUTO_TEST_CASE(tasks_go_where_their_label_is) {
 }
 
 BOOST_AUTO_TEST_CASE(a_worker_with_another_version_of_the_graph_gets_none_of_its_tasks) {
-  state_graph<> g{numbers};
-  g.add_node("sub", inner_graph(), {.placement = on_worker{}});
+  state_graph<> g{pairs};
+  g.add_node("sub", asking_graph(), {.placement = on_worker{}});
   g.add_edge(START, "sub");
   worker w{{.name = "w1", .plain = true}, {g.compile({.name = "outer", .version = "2"})}};
   runtime rt{{.workers = pool_of({at(w)})}};
-  auto how = rt.load(outer_graph()).try_invoke(value{{"x", 1}});
+  auto how = rt.load(outer_asking_graph()).try_invoke(value{{"x", 1}});
   BOOST_TEST_REQUIRE(!how);
   BOOST_TEST((how.error().code() == errc::unknown_graph));
   BOOST_TEST(how.error().message().find("w1") != std::string::npos);
@@ -142,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_worker_with_another_version_of_the_graph_gets_none_of_its
 BOOST_AUTO_TEST_CASE(a_task_of_a_worker_that_is_gone_runs_on_another_one) {
   gate held;
   auto graph = [&held](bool waits) {
-    state_graph<> g{numbers};
+    state_graph<> g{pairs};
     g.add_node("far",
                [&held, waits](context& ctx) -> value {
                  if (waits) {
@@ -176,7 +159,7 @@ BOOST_AUTO_TEST_CASE(a_task_of_a_worker_that_is_gone_runs_on_another_one) {
 
 BOOST_AUTO_TEST_CASE(a_worker_that_drains_ends_when_its_tasks_did) {
   gate held;
-  state_graph<> g{numbers};
+  state_graph<> g{pairs};
   g.add_node("far", [&held] { held.pass(); }, {.lane = lane::blocking, .placement = on_worker{}});
   g.add_edge(START, "far");
   worker w{{.name = "w1", .plain = true}, {g.compile()}};
@@ -187,6 +170,78 @@ BOOST_AUTO_TEST_CASE(a_worker_that_drains_ends_when_its_tasks_did) {
   held.open();
   BOOST_TEST(!run.get().value().paused());
   w.wait();
+}
+
+BOOST_AUTO_TEST_CASE(a_graph_of_a_worker_that_drains_goes_on_elsewhere_at_its_next_step) {
+  gate held;
+  std::atomic<int> ones = 0, twos = 0;
+  auto graph = [&](bool waits) {
+    state_graph<> in{pairs};
+    in.add_node("one",
+                [&held, &ones, waits] {
+                  ++ones;
+                  if (waits)
+                    held.pass();
+                },
+                {.lane = lane::blocking});
+    in.add_node("two", [&twos, waits](const state_view&) {
+      ++twos;
+      return value{{"x", waits ? -1 : 7}};
+    });
+    in.add_edge(START, "one");
+    in.add_edge("one", "two");
+    state_graph<> g{pairs};
+    g.add_node("in", in.compile({.name = "in"}), {.placement = on_worker{}});
+    g.add_edge(START, "in");
+    return g.compile({.name = "out"});
+  };
+  worker first{{.name = "one", .plain = true}, {graph(true)}};
+  worker second{{.name = "two", .labels = {"later"}, .plain = true}, {graph(false)}};
+  auto file = std::filesystem::temp_directory_path()
+              / ("troupe-draining-" + std::to_string(::getpid()) + ".txt");
+  std::ofstream{file} << at(first) << '\n';
+  runtime rt{{.saver = make_memory_saver(),
+              .workers = connect_workers({.workers_file = file, .plain = true}).value()}};
+  auto run = rt.load(graph(false)).start(value{{"x", 1}}, {.thread_id = "t"});
+  held.wait_for(1);
+  std::ofstream{file, std::ios::app} << at(second) << '\n';
+  first.drain("for a test");
+  held.open();
+  BOOST_TEST(run.get().value().output["x"].as_int() == 7);
+  BOOST_TEST(ones == 1); // what the first worker finished stays finished
+  BOOST_TEST(twos == 1);
+  first.wait();
+  std::filesystem::remove(file);
+}
+
+BOOST_AUTO_TEST_CASE(a_task_that_does_not_end_in_the_time_to_drain_goes_elsewhere) {
+  auto held = std::make_shared<gate>(); // the body goes on behind the test
+  auto graph = [held](bool waits) {
+    state_graph<> g{pairs};
+    g.add_node("far",
+               [held, waits]() -> value {
+                 if (waits)
+                   held->pass();
+                 return {{"x", waits ? -1 : 7}};
+               },
+               {.lane = lane::blocking, .placement = on_worker{}});
+    g.add_edge(START, "far");
+    return g.compile();
+  };
+  worker first{{.name = "one", .plain = true}, {graph(true)}};
+  worker second{{.name = "two", .plain = true}, {graph(false)}};
+  auto file = std::filesystem::temp_directory_path()
+              / ("troupe-leaving-" + std::to_string(::getpid()) + ".txt");
+  std::ofstream{file} << at(first) << '\n';
+  runtime rt{{.workers = connect_workers({.workers_file = file, .plain = true}).value()}};
+  auto run = rt.load(graph(false)).start(value{{"x", 1}});
+  held->wait_for(1);
+  std::ofstream{file, std::ios::app} << at(second) << '\n';
+  first.drain("for a test", 10ms);
+  first.wait(); // for no body
+  BOOST_TEST(run.get().value().output["x"].as_int() == 7);
+  held->open();
+  std::filesystem::remove(file);
 }
 
 BOOST_AUTO_TEST_CASE(bad_options_are_refused_with_what_is_wrong) {
@@ -202,8 +257,9 @@ BOOST_AUTO_TEST_CASE(bad_options_are_refused_with_what_is_wrong) {
   BOOST_TEST(refusal({.listen = "0.0.0.0:0", .plain = true}).find("TLS") != std::string::npos);
   BOOST_TEST(refusal({.plain = true, .heartbeat = 1ms}).find("heartbeat") != std::string::npos);
   BOOST_CHECK_THROW((worker{{.plain = true}, {}}), error);
-  BOOST_CHECK_THROW((worker{{.join = {"10.0.0.7:1"}, .plain = true}, {outer_graph()}}), error);
-  BOOST_CHECK_THROW((worker{{.labels = {""}, .plain = true}, {outer_graph()}}), error);
+  BOOST_CHECK_THROW((worker{{.join = {"10.0.0.7:1"}, .plain = true}, {outer_asking_graph()}}),
+                    error);
+  BOOST_CHECK_THROW((worker{{.labels = {""}, .plain = true}, {outer_asking_graph()}}), error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

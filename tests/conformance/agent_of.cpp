@@ -11,12 +11,6 @@
 namespace troupe::conformance {
 namespace {
 
-const script_json& member(const script_json& object, const char* name) {
-  static const script_json nothing;
-  auto found = object.find(name);
-  return found == object.end() ? nothing : *found;
-}
-
 // A model that answers from a script.
 class case_model final : public chat_model {
 public:

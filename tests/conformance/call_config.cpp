@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::uint32_t recursion_limit_of_reference = 10007;
 
-const script_json& member(const script_json& object, const char* name) {
-  static const script_json nothing;
-  auto found = object.find(name);
-  return found == object.end() ? nothing : *found;
-}
-
 std::uint32_t recursion_limit(const script_json& config) {
   const auto& limit = member(config, "recursion_limit");
   if (limit.is_null())

@@ -8,6 +8,13 @@ namespace troupe::conformance {
 /// What a case says: object members in the order of the file.
 using script_json = nlohmann::ordered_json;
 
+/// A member, or null.
+inline const script_json& member(const script_json& object, const char* name) {
+  static const script_json nothing;
+  auto found = object.find(name);
+  return found == object.end() ? nothing : *found;
+}
+
 /// What a transcript says: object members sorted by key, as labels are given in that order.
 using answer_json = nlohmann::json;
 

@@ -41,12 +41,6 @@ value parameters_of(const script_json& declared) {
                      {"required", value::list(std::move(required))}});
 }
 
-const script_json& member(const script_json& object, const char* name) {
-  static const script_json nothing;
-  auto found = object.find(name);
-  return found == object.end() ? nothing : *found;
-}
-
 tool_options options_of(const script_json& declared) {
   tool_options out;
   out.return_direct = declared.value("return_direct", false);

@@ -81,6 +81,7 @@ class WorkerTest(unittest.TestCase):
         self.assertEqual(done.returncode, FAILED, done.stderr)
         lines = done.stdout.splitlines()
         self.assertRegex(lines[1], f"^{mute} +- +no answer")
+        self.assertIn(f"troupe: ask {mute}: no answer in 5000 ms", done.stderr)
         self.assertRegex(lines[2], f"^{at} +one +up")
 
     def test_a_watch_prints_an_object_a_second_over_one_link_until_it_is_told_to_stop(self):
@@ -146,6 +147,65 @@ class WorkerTest(unittest.TestCase):
         program, _ = self.worker()
         program.signal(signal.SIGTERM)
         self.assertEqual(program.end(), DONE)
+
+    def test_what_a_drained_worker_does_not_end_in_time_goes_on_elsewhere(self):
+        release = self.hold_a_file(self.files[-1])
+        old, one = self.worker("--name", "one")
+        listed = self.folder / "workers"
+        listed.write_text(one)
+        home = Program(self.home("--plain", "--workers-file", listed))
+        self.addCleanup(home.__exit__)
+        self.assertTrue(home.wait_until(lambda: len(home.out.lines) == 3), home.err.lines)
+        release(self.files[-1])  # for who begins from here on
+        _, two = self.worker("--name", "two")
+        listed.write_text(f"{one}\n{two}")
+        done = run([TROUPE, "cluster", "drain", "--plain", "--timeout", "0.1", one])
+        self.assertEqual((done.returncode, done.stdout), (DONE, "one drains; it has 1 tasks\n"))
+        self.assertEqual(home.end(), DONE, home.err.lines)
+        self.assertEqual(self.words("\n".join(home.out.lines)), FILES * (FILES + 1) // 2)
+        self.assertTrue(old.wait_until(lambda: any("were taken back" in line
+                                                   for line in old.err.lines)), old.err.lines)
+
+    def test_a_home_that_is_killed_goes_on_when_it_is_started_again(self):
+        data, last = self.folder / "data", self.files[-1]
+        release = self.hold_a_file(last)
+        workers = [flag for name in ["one", "two"]
+                   for flag in ["--worker", self.worker("--name", name)[1]]]
+        home = Program(self.home("--plain", *workers, "--data", data, "--thread", "t",
+                                 "--durability", "sync"))
+        self.addCleanup(home.__exit__)
+        self.assertTrue(home.wait_until(lambda: len(home.out.lines) == 3), home.err.lines)
+        living = run([TROUPE, "resume", WORD_COUNT, "--data", data, "--list", "--json"])
+        self.assertEqual((living.returncode, living.stdout), (DONE, ""))
+        home.kill()
+        release(last)
+        listed = run([TROUPE, "resume", WORD_COUNT, "--data", data, "--list", "--json"])
+        self.assertEqual([line["thread"] for line in json_lines(listed.stdout)], ["t"])
+        done = run([TROUPE, "resume", WORD_COUNT, "--data", data, "--plain", *workers, "--json"])
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        self.assertEqual(json_lines(done.stdout),
+                         [{"type": "thread", "thread": "t", "state": "done"}])
+        state = json_lines(run([TROUPE, "state", WORD_COUNT, "--data", data, "--thread", "t",
+                                "--json"]).stdout)[0]
+        self.assertEqual(state["values"]["words"], FILES * (FILES + 1) // 2)
+        again = run([TROUPE, "resume", WORD_COUNT, "--data", data])
+        self.assertEqual((again.returncode, again.stdout), (DONE, ""))
+        self.assertIn("nothing to resume", again.stderr)
+
+    def hold_a_file(self, path):
+        """Whoever reads the file is held; the answer puts the words back for who comes later."""
+        words = pathlib.Path(path).read_text()
+        os.remove(path)
+        os.mkfifo(path)
+        held = os.open(path, os.O_RDWR)
+        self.addCleanup(os.close, held)
+
+        def release(path):
+            with open(path + ".new", "w", encoding="utf-8") as file:
+                file.write(words)
+            os.replace(path + ".new", path)
+
+        return release
 
     def test_bad_orders_say_what_is_wrong(self):
         for arguments, word in [

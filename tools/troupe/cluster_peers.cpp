@@ -1,7 +1,9 @@
 // troupe cluster status, drain: how the processes of a cluster are.
 #include "cluster/peer_watch.hpp"
 #include "tools/troupe/commands.hpp"
+#include "tools/troupe/drain_flags.hpp"
 #include "tools/troupe/exit_codes.hpp"
+#include "tools/troupe/failure.hpp"
 #include "tools/troupe/json_lines.hpp"
 #include "tools/troupe/peer_flags.hpp"
 #include "tools/troupe/status_table.hpp"
@@ -50,6 +52,9 @@ int show_once(peer_watch& watch, const peer_access& access, bool json) {
     for (const auto& line : status_table(peers))
       std::cout << line << '\n';
   std::cout << std::flush;
+  for (const auto& peer : peers)
+    if (!peer.status && !json) // the table has no room for why
+      std::cerr << "troupe: " << text_of(peer.status.error()) << '\n';
   return std::ranges::all_of(peers, [](const auto& peer) { return bool(peer.status); })
            ? exit_done
            : exit_failed;
@@ -127,11 +132,13 @@ void add_drain(CLI::App& cluster, chosen_command& chosen) {
   auto why = std::make_shared<std::string>("asked to by troupe cluster drain");
   command->add_option("ADDRESS", *at, "HOST:PORT of the worker")->required();
   command->add_option("--why", *why, "What its homes log");
+  auto patience = add_drain_timeout(*command, "--timeout");
   auto flags = add_peer_flags(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object");
-  command->callback([&chosen, at, why, flags] {
-    chosen.run = [&chosen, at, why, flags] {
-      auto status = drain_worker(*at, *why, {.tls = flags->tls(), .plain = flags->plain}).value();
+  command->callback([&chosen, at, why, patience, flags] {
+    chosen.run = [&chosen, at, why, patience, flags] {
+      peer_access access{.tls = flags->tls(), .plain = flags->plain};
+      auto status = drain_worker(*at, *why, access, milliseconds_of(*patience)).value();
       if (chosen.json)
         print_line(
           json_line("peer", {{"address", to_json(value(*at))}, {"status", to_json(status)}}));

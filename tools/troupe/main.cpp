@@ -19,6 +19,7 @@ int troupe_main(int argc, char** argv, cli::chosen_command& chosen) {
   app.footer(std::string{"troupe COMMAND --help lists the flags of a command.\n"}
              + cli::exit_codes_help);
   cli::add_run(app, chosen);
+  cli::add_resume(app, chosen);
   cli::add_threads(app, chosen);
   cli::add_state(app, chosen);
   cli::add_history(app, chosen);

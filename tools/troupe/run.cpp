@@ -3,8 +3,8 @@
 #include "tools/troupe/exit_codes.hpp"
 #include "tools/troupe/failure.hpp"
 #include "tools/troupe/graph_catalog.hpp"
+#include "tools/troupe/home_flags.hpp"
 #include "tools/troupe/json_lines.hpp"
-#include "tools/troupe/peer_flags.hpp"
 #include "tools/troupe/run_output.hpp"
 #include "tools/troupe/stop_signals.hpp"
 #include "tools/troupe/terminal.hpp"
@@ -29,8 +29,7 @@ struct options {
   std::vector<std::string> stream = {"updates"};
   std::uint32_t recursion_limit = limits::recursion_limit_default;
   bool has_input = false, has_resume = false, actors = false;
-  worker_pool_options workers;
-  std::shared_ptr<peer_flags> peers;
+  std::shared_ptr<home_flags> home;
 };
 
 // The text of FILE, or of standard input for `-`.
@@ -79,7 +78,7 @@ public:
     auto given = given_input(); // before anything is opened: a typo changes nothing
     if (options_.has_resume && options_.data.empty())
       throw error{errc::no_saver, "--resume: nothing to resume without a kept --thread"};
-    runtime rt{{.data_dir = options_.data, .workers = workers()}};
+    runtime rt{{.data_dir = options_.data, .workers = options_.home->workers()}};
     auto app = rt.load(graph_);
     if (!options_.data.empty())
       output_.note("thread " + options_.thread + ", kept in " + options_.data);
@@ -88,16 +87,6 @@ public:
   }
 
 private:
-  // Without a flag for them nodes with a placement run here.
-  std::shared_ptr<worker_pool> workers() {
-    auto& o = options_.workers;
-    if (o.workers.empty() && o.workers_file.empty() && o.listen.empty())
-      return nullptr;
-    o.tls = options_.peers->tls();
-    o.plain = options_.peers->plain;
-    return connect_workers(o).value();
-  }
-
   std::optional<run_input> given_input() const {
     if (options_.has_resume)
       return command{.resume = parse_flag("--resume", options_.resume)};
@@ -226,18 +215,6 @@ std::string known_mode(const std::string& name) {
   return mode ? "" : mode.error().message();
 }
 
-void add_worker_flags(CLI::App& command, options& o) {
-  command
-    .add_option("--worker", o.workers.workers, "A worker for nodes with a placement; repeat it")
-    ->type_name("HOST:PORT")
-    ->allow_extra_args(false);
-  command.add_option("--workers-file", o.workers.workers_file, "More of them, one a line")
-    ->type_name("FILE");
-  command.add_option("--listen", o.workers.listen, "Where workers may join")
-    ->type_name("HOST:PORT");
-  o.peers = add_peer_flags(command);
-}
-
 void add_flags(CLI::App& command, options& o) {
   command.add_option("GRAPH", o.graph, "A built-in graph, or path/to/lib.so:name")->required();
   auto* input = command.add_option("--input", o.input,
@@ -277,7 +254,7 @@ void add_run(CLI::App& app, chosen_command& chosen) {
   auto* run = app.add_subcommand("run", "Run a graph, or go on with a thread");
   auto o = std::make_shared<options>();
   add_flags(*run, *o);
-  add_worker_flags(*run, *o);
+  o->home = add_home_flags(*run);
   run->add_flag("--json", chosen.json, "Print one JSON object a line");
   run->footer(exit_codes_help);
   run->callback([run, o, &chosen] {

@@ -1,5 +1,6 @@
 // troupe worker: runs nodes and subgraphs for other processes.
 #include "tools/troupe/commands.hpp"
+#include "tools/troupe/drain_flags.hpp"
 #include "tools/troupe/exit_codes.hpp"
 #include "tools/troupe/graph_catalog.hpp"
 #include "tools/troupe/json_lines.hpp"
@@ -19,6 +20,7 @@ namespace {
 struct worker_flags {
   std::vector<std::string> graphs;
   worker_options worker;
+  std::shared_ptr<double> drain_timeout;
 };
 
 int run_worker(worker_flags& o, const peer_flags& peers, bool json) {
@@ -29,7 +31,8 @@ int run_worker(worker_flags& o, const peer_flags& peers, bool json) {
   for (const auto& name : o.graphs)
     graphs.push_back(find_graph(name));
   worker w{o.worker, std::move(graphs)};
-  signals.watch([&w] { w.drain("it was told to stop"); },
+  signals.watch([&w, patience = milliseconds_of(
+                       *o.drain_timeout)] { w.drain("it was told to stop", patience); },
                 "taking no more tasks, and ending when those it has did");
   if (json)
     print_line(json_line("worker", {{"port", std::to_string(w.port())}}));
@@ -59,6 +62,7 @@ void add_worker(CLI::App& app, chosen_command& chosen) {
   command->add_option("--capacity", w.capacity, "Tasks at a time; 0: four a core")
     ->check(CLI::Range(0u, limits::worker_capacity_max))
     ->capture_default_str();
+  o->drain_timeout = add_drain_timeout(*command, "--drain-timeout");
   auto peers = add_peer_flags(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object when it listens");
   command->callback([&chosen, o, peers] {

@@ -205,7 +205,7 @@ void sim_home::end_link(link_number link) {
     });
 }
 
-void sim_home::take(task_number number, bytes outcome) {
+void sim_home::take(task_number number, bytes outcome, const std::string&) {
   auto task = number_in(outcome, 0);
   auto issue = number_in(outcome, sizeof task);
   auto at = tasks_.find(number);

@@ -77,7 +77,7 @@ public:
 
   void send(link_number link, message what) override;
   void end_link(link_number link) override;
-  void take(task_number task, bytes outcome) override;
+  void take(task_number task, bytes outcome, const std::string& worker) override;
   void fail(task_number task, error why) override;
   void pass_on(task_number task, message what) override;
   void report(cluster_event what) override;

@@ -65,7 +65,7 @@ void sim_worker::tick() {
 void sim_worker::drain() {
   if (!on.alive() || on.frozen() || std::exchange(draining_, true))
     return;
-  machine->drain("told to");
+  machine->drain("told to", in_.rolls.time(0s, 3s), on.clock());
 }
 
 void sim_worker::drained() {

@@ -1,0 +1,74 @@
+#include "persistence/private_file.hpp"
+
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+std::string text_of_errno(int number) {
+  return std::generic_category().message(number);
+}
+
+// Looks at the file that is open, not at whatever has its name by then.
+std::string flaw_of_open_file(int fd, bool is_private) {
+  struct stat info {};
+  if (fstat(fd, &info) != 0)
+    return text_of_errno(errno);
+  if (!S_ISREG(info.st_mode))
+    return "it is no regular file";
+  if (is_private && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    return "others than its owner may read or change it: chmod 600";
+  if (is_private && info.st_uid != geteuid() && info.st_uid != 0)
+    return "it belongs to another user";
+  return {};
+}
+
+} // namespace
+
+owned_descriptor::~owned_descriptor() {
+  if (fd_ >= 0)
+    ::close(fd_);
+}
+
+int owned_descriptor::take() noexcept {
+  return std::exchange(fd_, -1);
+}
+
+wiped_text::~wiped_text() {
+  OPENSSL_cleanse(bytes_.data(), bytes_.size());
+}
+
+std::string wiped_text::read(const std::filesystem::path& file, std::size_t bytes_max,
+                             bool is_private) {
+  owned_descriptor from{::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)};
+  if (!from)
+    return text_of_errno(errno);
+  if (auto flaw = flaw_of_open_file(from.fd(), is_private); !flaw.empty())
+    return flaw;
+  bytes_.resize(bytes_max + 1); // at once: a string that grows leaves copies behind
+  std::size_t size = 0;
+  while (size < bytes_.size()) {
+    auto got = ::read(from.fd(), bytes_.data() + size, bytes_.size() - size);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return text_of_errno(errno);
+    if (got == 0)
+      break;
+    size += static_cast<std::size_t>(got);
+  }
+  if (size > bytes_max)
+    return "more than " + std::to_string(bytes_max) + " bytes";
+  bytes_.resize(size);
+  return {};
+}
+
+} // namespace troupe
