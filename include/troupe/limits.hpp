@@ -124,7 +124,7 @@ inline constexpr std::size_t cluster_frame_bytes_max = value_size_bytes_max + (1
 inline constexpr std::size_t cluster_segment_bytes_max = 32u << 10; // of a frame at a time
 // Sent and not acknowledged on one lane; the bulk lane grows from the one to the other while that
 // delays nothing by more than `cluster_window_delay`.
-inline constexpr std::size_t cluster_window_bytes_min = 128u << 10;
+inline constexpr std::size_t cluster_window_bytes_min = 72u << 10;
 inline constexpr std::size_t cluster_window_bytes_max = 4u << 20;
 inline constexpr std::chrono::milliseconds cluster_window_delay{250};
 inline constexpr std::size_t cluster_lane_bytes_max = 128u << 20; // that wait; overloaded

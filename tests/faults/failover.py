@@ -70,7 +70,7 @@ def main():
     cell = Cell("failover", kill_in_turns(options.kills), "failover", False,
                 Bounds(reruns=2, losses=options.kills))
     trial = Failover(cell, options.seed, programs, Certificates(programs, folder), folder / "run",
-                     rounds=10 * options.kills)
+                     rounds=7 * options.kills)
     wrong, _ = trial.run()
     show("noticed", [took for _, took in detections(trial.seen) if took < FOREVER])
     show("first task under way again", list(taken_over(trial.seen)))

@@ -12,7 +12,7 @@ from cells import all_cells
 from hosts import why_not
 
 SKIPPED = 77
-ROUNDS = 20
+ROUNDS = 12
 BEHIND_S = 2  # that a run goes on behind the trouble
 CELLS = ["kill_worker/many/there", "kill_home/many/here", "deaf_worker_5/many/there",
          "silence_5/one/there", "freeze_worker_1/many/there"]
