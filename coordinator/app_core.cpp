@@ -186,6 +186,13 @@ result<std::shared_ptr<run_request>> app_core::check(const run_input& input,
   return request;
 }
 
+// Who hears of the end may begin the next run at once, although others hold the claim still.
+error app_core::not_begun(const run_request& request, error why) {
+  if (const auto& claim = request.shared->claim)
+    claim->run_ended();
+  return why;
+}
+
 result<bool> app_core::begin_turn(const run_request& request) {
   const auto& shared = *request.shared;
   if (!shared.claim)
@@ -245,7 +252,7 @@ result<run_result> app_core::invoke(const run_input& input, const run_config& co
     if (auto come = turn.emplace(runtime_, *(*request)->shared).wait(); !come)
       return come.error();
   if (auto loaded = load(**request); !loaded)
-    return loaded.error();
+    return not_begun(**request, loaded.error());
   auto completion = std::make_shared<pending_run>((*request)->shared->control,
                                                   runtime_.shared().actors);
   auto& unit = runtime_.units().acquire();
@@ -310,7 +317,7 @@ result<std::shared_ptr<pending_run>> app_core::start(const std::shared_ptr<run_r
     return begins.error();
   if (*begins)
     if (auto loaded = load(*request); !loaded)
-      return loaded.error();
+      return not_begun(*request, loaded.error());
   auto completion = std::make_shared<pending_run>(request->shared->control,
                                                   runtime_.shared().actors);
   if (!*begins)
@@ -364,9 +371,8 @@ void app_core::start_later(std::shared_ptr<run_request> request,
       come = self->load_here(*request);
     if (come && self->launch(request, completion, then))
       return;
-    request->shared->claim->run_ended(); // who hears of the end may begin the next at once
     completion->on_end(then);
-    completion->finish({come ? stopped() : come.error()});
+    completion->finish({not_begun(*request, come ? stopped() : come.error())});
   });
 }
 

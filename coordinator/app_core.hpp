@@ -27,6 +27,7 @@ public:
                                              bool streamed);
   /// Whether the run's turn on its thread has come; else it has to wait.
   /// Errors: as thread_turns::begin().
+  static error not_begun(const run_request& request, error why);
   result<bool> begin_turn(const run_request& request);
   /// Reads the thread, once the run's turn has come.
   /// Errors: storage codes.
