@@ -63,6 +63,7 @@ void home_actor::on_exit() {
   for (auto& [number, task] : std::exchange(tasks_, {}))
     task->fail({errc::runtime_stopped, "run a task on a worker: the home ends"});
   numbers_.clear();
+  hub_.close();
   groups_.clear();
 }
 

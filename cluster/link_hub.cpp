@@ -325,6 +325,13 @@ void link_hub::tick(instant now) {
   }
 }
 
+void link_hub::close() {
+  for (const auto& [number, l] : std::exchange(links_, {}))
+    l->peer = nullptr;
+  streams_.clear();
+  places_.clear();
+}
+
 // -- what goes
 
 void link_hub::send(link_number link, message what) {

@@ -83,6 +83,9 @@ public:
   /// Sends what was queued: at the end of each turn.
   void flush();
 
+  /// Lets all go, when the actor ends: handles to one another would keep both in memory.
+  void close();
+
   std::size_t links() const noexcept { return links_.size(); }
 
 private:

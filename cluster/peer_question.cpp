@@ -66,6 +66,8 @@ public:
     };
   }
 
+  void on_exit() override { hub_.close(); }
+
 private:
   void link_made(link_number link, const endpoint* to) override {
     if (!to)

@@ -318,7 +318,10 @@ tls_session::step tls_session::handshake() {
     return got;
   is_open_ = true;
   context_->handshakes().end(fd_);
-  return write_early() ? step::done : step::failed;
+  if (write_early())
+    return step::done;
+  look_for_refusal();
+  return step::failed;
 }
 
 // The socket has just been opened: it takes that much at once.
@@ -345,11 +348,25 @@ tls_session::state tls_session::read(std::size_t& taken, void* to, std::size_t s
   return got == step::failed ? state::failure : state::success;
 }
 
+// Why a connection that takes nothing more was closed may have come before that.
+void tls_session::look_for_refusal() {
+  ERR_clear_error();
+  char none = 0;
+  std::size_t taken = 0;
+  if (!was_heard_ && step_of(SSL_read_ex(ssl_, &none, 1, &taken)) == step::failed)
+    note_flaw();
+}
+
 // The dialer's side is told; the other one has nobody to tell but the operator.
 void tls_session::note_flaw() {
   auto flaw = flaw_of(ssl_);
+  if (to_ && flaw.empty()) { // what it said is lost when it closed before all was there
+    flaw = "it closed the connection in the handshake";
+    if (context_->until() <= std::chrono::system_clock::now())
+      flaw += ": this process's certificate has expired";
+  }
   if (to_)
-    to_->flaw = flaw.empty() ? "it closed the connection in the handshake" : std::move(flaw);
+    to_->flaw = std::move(flaw);
   else if (!flaw.empty())
     if (auto text = context_->refusals().note(flaw, peer_of(fd_), std::chrono::steady_clock::now());
         !text.empty())
@@ -374,6 +391,8 @@ tls_session::state tls_session::write(std::size_t& taken, const void* from, std:
   if (size == 0)
     return state::indeterminate;
   auto got = step_of(SSL_write_ex(ssl_, from, size, &taken));
+  if (got == step::failed)
+    look_for_refusal();
   return got == step::failed ? state::failure : state::success;
 }
 

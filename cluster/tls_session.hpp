@@ -146,6 +146,7 @@ private:
   step step_of(int returned) const;
   bool write_early();
   void note_flaw();
+  void look_for_refusal();
 
   std::shared_ptr<tls_context> context_;
   SSL* ssl_;

@@ -44,6 +44,7 @@ public:
   worker_actor(caf::actor_config& cfg, worker_setup setup);
   const char* name() const override { return "troupe.worker"; }
   caf::behavior make_behavior() override;
+  void on_exit() override { hub_.close(); }
 
 private:
   // link_user

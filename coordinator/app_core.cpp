@@ -364,6 +364,7 @@ void app_core::start_later(std::shared_ptr<run_request> request,
       come = self->load_here(*request);
     if (come && self->launch(request, completion, then))
       return;
+    request->shared->claim->run_ended(); // who hears of the end may begin the next at once
     completion->on_end(then);
     completion->finish({come ? stopped() : come.error()});
   });

@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_known_is_refused_and_remembered) {
   world w{""};
   scope s{w};
   BOOST_CHECK_THROW(evaluate(parsed(R"({"$unheard": 1})"), s), unsupported);
-  BOOST_CHECK_THROW(run_body(parsed(R"([{"$tools_condition": "messages"}])"), s), unsupported);
+  BOOST_CHECK_THROW(run_body(parsed(R"([{"$unheard_too": "messages"}])"), s), unsupported);
   BOOST_CHECK_EXCEPTION(w.check(), unsupported, [](const unsupported& e) {
     return e.what() == std::string{"unsupported: $unheard"};
   });

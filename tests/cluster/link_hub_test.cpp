@@ -41,7 +41,10 @@ public:
               hub.flush();
             }};
   }
-  void on_exit() override { dials.clear(); }
+  void on_exit() override {
+    hub.close();
+    dials.clear();
+  }
 
   void link_made(link_number link, const endpoint*) override { made.push_back(link); }
   void heard(link_number, message) override { ++messages; }

@@ -53,7 +53,10 @@ public:
   void link_restored(link_number) override { ++restored; }
   void link_lost(link_number, const error&) override { ++lost; }
 
-  void on_exit() override { dialling = {}; }
+  void on_exit() override {
+    hub.close();
+    dialling = {};
+  }
   /// The dial that was asked for comes through.
   void reach(const caf::actor& peer) { std::exchange(dialling, {})(peer); }
 

@@ -457,7 +457,7 @@ BOOST_AUTO_TEST_CASE(an_expired_certificate_is_named_on_both_sides) {
   says(make_link_config({.tls = expired}, wall_now()), "the certificate has expired, on ");
   node good{ca.options("good")}, late{{.tls = expired}, then};
   BOOST_TEST(!late.reaches(good.open()));
-  BOOST_TEST(late.refusal == "it says that this process's certificate has expired");
+  BOOST_TEST(late.refusal.ends_with("this process's certificate has expired"));
   BOOST_TEST(!good.reaches(late.open()));
   BOOST_TEST(good.refusal == "its certificate has expired");
 }
