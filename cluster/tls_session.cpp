@@ -240,8 +240,9 @@ void dialled_sockets::replace(const std::string& place, int fd) {
     return;
   sockaddr nobody{};
   nobody.sa_family = AF_UNSPEC;
-  // The peer hears of it at once.
-  static_cast<void>(::connect(std::exchange(at->second, fd), &nobody, sizeof nobody));
+  auto old = std::exchange(at->second, fd);
+  if (::connect(old, &nobody, sizeof nobody) != 0) // the peer hears of it at once
+    ::shutdown(old, SHUT_RDWR);
 }
 
 void dialled_sockets::end(const std::string& place, int fd) {
