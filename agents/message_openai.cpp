@@ -79,6 +79,48 @@ bool stands_in(const std::vector<value>& calls, const value& id) {
   return std::ranges::any_of(calls, [&id](const value& call) { return call["id"] == id; });
 }
 
+// A call of OpenAI's form in the form of messages.
+value plain_call(const value& call) {
+  const auto& function = call["function"];
+  return value::map({{"type", "tool_call"},
+                     {"id", call["id"]},
+                     {"name", function["name"]},
+                     {"args", from_json(function["arguments"].as_string()).value()}});
+}
+
+// A message whose content is in OpenAI's form, behind those that its results become.
+void add_normalized(std::vector<value>& out, const value& message) {
+  const auto& content = message_member(message, "content");
+  if (!is_message(message) || !content.is_list()) {
+    out.push_back(message);
+    return;
+  }
+  auto said = read_blocks(content);
+  for (const auto& result : said.results)
+    out.push_back(coerce_message(result));
+  if (!said.results.empty() && said.blocks.empty() && said.calls.empty())
+    return;
+  auto plain = message.payload().with("content", value::list(std::move(said.blocks)));
+  auto calls = message_tool_calls(message);
+  for (const auto& call : said.calls)
+    if (std::ranges::none_of(calls.items(),
+                             [&call](const value& c) { return c["id"] == call["id"]; }))
+      calls = calls.append(plain_call(call));
+  if (!calls.empty())
+    plain = plain.with("tool_calls", calls);
+  out.push_back(value::extension(value_kind::message, std::move(plain)));
+}
+
+value normalized(const value& update) {
+  std::vector<value> out;
+  if (!update.is_list())
+    add_normalized(out, coerce_message(update));
+  else
+    for (const auto& form : update.items())
+      add_normalized(out, coerce_message(form));
+  return value::list(std::move(out));
+}
+
 void add_message(std::vector<value>& out, const value& message) {
   if (!is_message(message))
     throw error{errc::invalid_value, "write messages for OpenAI: no message: " + to_json(message)};
@@ -103,6 +145,15 @@ void add_message(std::vector<value>& out, const value& message) {
 }
 
 } // namespace
+
+channel_spec add_messages_as_openai() {
+  return reduce(
+    "add_messages",
+    [](const value& current, const value& update) {
+      return (*add_messages.op)(current, update.is_null() ? update : normalized(update));
+    },
+    value::list());
+}
 
 value messages_to_openai(const value& messages) {
   std::vector<value> out;

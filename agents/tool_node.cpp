@@ -9,7 +9,6 @@
 #include <troupe/tool_node.hpp>
 
 #include "agents/failure.hpp"
-#include "agents/json_text.hpp"
 #include "agents/tool_results.hpp"
 #include "agents/tool_turn.hpp"
 
@@ -116,8 +115,6 @@ coro<tool_output> run_body(const tool& t, value args, tool_runtime& runtime, con
     auto out = co_await body;
     co_return out;
   }
-  if (t.options().lane == lane::standard)
-    co_return t.body().plain(args, runtime);
   auto job = ctx.blocking([&t, &args, &runtime] { return t.body().plain(args, runtime); });
   auto out = co_await job;
   co_return out;
@@ -179,32 +176,73 @@ std::optional<tool_output> handled(const running_calls& all, const tool* t, cons
   return tool_output{failed_tool_message(std::move(*content), call)};
 }
 
+tool_output unknown_tool(const running_calls& all, const value& call) {
+  return failed_tool_message("Error: " + text_in(call["name"])
+                               + " is not a valid tool, try one of [" + known_names(all.tools)
+                               + "].",
+                             call);
+}
+
+// The arguments a tool is called with.
+value begin(const running_calls& all, const tool& t, const value& call) {
+  auto args = t.check(call["args"]);
+  if (!args)
+    throw args.error();
+  tell(all.ctx, call, "tool-started", "input", *args);
+  return std::move(*args);
+}
+
+tool_output end(const running_calls& all, const tool_output& given, const value& call) {
+  auto out = as_output(all.results.checked(given, call));
+  tell(all.ctx, call, "tool-finished", "output", shown_result(out));
+  return out;
+}
+
+// In a handler: what was thrown as a message, if it is not to end the run.
+std::optional<tool_output> caught(const running_calls& all, const tool& t, const value& call,
+                                  const std::exception& thrown) {
+  auto failure = failure_of(thrown);
+  if (failure.code() != errc::graph_drained)
+    tell(all.ctx, call, "tool-error", "message", failure.text());
+  return handled(all, &t, failure, call);
+}
+
+bool runs_at_once(const tool& t) {
+  return t.body().plain && t.options().lane == lane::standard;
+}
+
+// A tool that suspends nowhere. No coroutine: a thousand calls need no more stack than one.
+tool_output execute_at_once(const running_calls& all, const tool* t, const value& call,
+                            tool_runtime& runtime) {
+  if (!t)
+    return unknown_tool(all, call);
+  require_injected(*t, runtime, all.results.kind);
+  try {
+    auto args = begin(all, *t, call);
+    return end(all, t->body().plain(args, runtime), call);
+  } catch (const std::exception& thrown) {
+    if (auto out = caught(all, *t, call, thrown))
+      return *out;
+    throw;
+  }
+}
+
 // Runs the tool of a request; what it throws becomes a message where the node says so.
 coro<tool_output> execute(running_calls& all, tool_call_request request) {
   const auto& call = request.call();
-  if (!request.tool())
-    co_return tool_output{failed_tool_message("Error: " + text_in(call["name"])
-                                                + " is not a valid tool, try one of ["
-                                                + known_names(all.tools) + "].",
-                                              call)};
-  const auto& t = *request.tool();
-  require_injected(t, request.runtime(), all.results.kind);
+  const auto* t = request.tool() ? &*request.tool() : nullptr;
+  if (!t || runs_at_once(*t))
+    co_return execute_at_once(all, t, call, request.runtime());
+  require_injected(*t, request.runtime(), all.results.kind);
   std::exception_ptr raised;
   std::optional<tool_output> out;
   try {
-    auto args = t.check(call["args"]);
-    if (!args)
-      throw args.error();
-    tell(all.ctx, call, "tool-started", "input", *args);
-    auto body = run_body(t, *args, request.runtime(), all.ctx);
+    auto args = begin(all, *t, call);
+    auto body = run_body(*t, std::move(args), request.runtime(), all.ctx);
     auto given = co_await body;
-    out = as_output(all.results.checked(given, call));
-    tell(all.ctx, call, "tool-finished", "output", shown_result(*out));
+    out = end(all, given, call);
   } catch (const std::exception& thrown) {
-    auto failure = failure_of(thrown);
-    if (failure.code() != errc::graph_drained)
-      tell(all.ctx, call, "tool-error", "message", failure.text());
-    out = handled(all, &t, failure, call);
+    out = caught(all, *t, call, thrown);
     if (!out)
       raised = std::current_exception();
   }
@@ -261,6 +299,19 @@ coro<tool_output> run_wrapped(running_calls& all, call_run& one) {
   co_return std::move(*out);
 }
 
+// Whether it was one that suspends nowhere.
+bool run_at_once(running_calls& all, call_run& one) {
+  if (all.options.wrap_tool_call || (one.known && !runs_at_once(*one.known)))
+    return false;
+  try {
+    one.parts = execute_at_once(all, one.known, one.call, one.runtime).parts();
+  } catch (...) {
+    one.failure = std::current_exception();
+  }
+  one.ended = true;
+  return true;
+}
+
 coro<bool> attempt(running_calls& all, call_run& one) {
   try {
     auto run = run_wrapped(all, one);
@@ -291,32 +342,6 @@ coro<bool> run_aside(running_calls& all, std::deque<call_run>& calls) {
 }
 
 } // namespace
-
-// ---- errors ---------------------------------------------------------------------------------
-
-std::optional<std::string> tool_errors::content(const error& failure, const value& call) const {
-  bool arguments = failure.type() == "ToolInvocationError";
-  auto generic = [&failure] {
-    return "Error: " + reference_name(failure) + '(' + quoted_text(failure.text())
-           + ")\n Please fix your mistakes.";
-  };
-  auto arguments_text = [&] {
-    return "Error invoking tool '" + text_in(call["name"]) + "' with kwargs "
-           + spaced_json(call["args"]) + " with error:\n " + failure.text()
-           + "\n Please fix the error and try again.";
-  };
-  switch (rule_) {
-    case rule::standard: return arguments ? std::optional{arguments_text()} : std::nullopt;
-    case rule::all: return text_ ? *text_ : arguments ? arguments_text() : generic();
-    case rule::none: return std::nullopt;
-    case rule::classes:
-      if (std::ranges::find(classes_, reference_name(failure)) == classes_.end())
-        return std::nullopt;
-      return generic();
-    case rule::function: return function_(failure);
-  }
-  return std::nullopt;
-}
 
 // ---- the node -------------------------------------------------------------------------------
 
@@ -358,6 +383,8 @@ coro<node_output> tool_node::operator()(const state_view& input, context& ctx) c
     if (one.ended)
       continue;
     one.turn.open = true;
+    if (run_at_once(all, one))
+      continue;
     auto run = attempt(all, one);
     co_await run;
   }

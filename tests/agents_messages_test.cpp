@@ -94,6 +94,22 @@ BOOST_AUTO_TEST_CASE(a_conversation_in_openai_s_form_has_calls_and_results_of_th
       {"type":"image_url","image_url":{"url":"data:image/png;base64,QUJD"}}]}])")));
 }
 
+BOOST_AUTO_TEST_CASE(a_channel_may_keep_content_in_openai_s_form_and_ids_as_they_are) {
+  auto channel = add_messages_as_openai();
+  auto written = value::list(
+    {ai_message(value::list({text_block("x"), tool_use_block({.name = "f", .id = "c"})}), {}, "a"),
+     human_message(value::list({tool_result_block("c", "r"), image_url_block("http://x/y")}), "b"),
+     value("plain")});
+  auto kept = (*channel.op)(value::list(), written);
+  BOOST_REQUIRE(kept.size() == 4);
+  BOOST_TEST(message_member(kept[0], "id") == value("a"));
+  BOOST_TEST(message_tool_calls(kept[0])[0]["name"] == value("f"));
+  BOOST_TEST(message_role(kept[1]) == "tool");
+  BOOST_TEST(message_member(kept[2], "id") == value("b"));
+  BOOST_TEST(message_member(kept[2], "content")[0]["type"] == value("image_url"));
+  BOOST_TEST((*channel.op)(kept, remove_message("b")).size() == 3u);
+}
+
 // ---- parts ----------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(parts_of_a_text_become_one_text) {

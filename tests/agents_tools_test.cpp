@@ -209,9 +209,11 @@ BOOST_AUTO_TEST_CASE(questions_are_asked_in_the_order_of_the_calls_whoever_comes
                           config);
   BOOST_REQUIRE(asked.interrupts().size() == 1u);
   BOOST_TEST(asked.interrupts()[0].value == value(1));
+  second_asked = false;
   asked = app.invoke(command{.resume = "one"}, config);
   BOOST_REQUIRE(asked.interrupts().size() == 1u);
   BOOST_TEST(asked.interrupts()[0].value == value(2));
+  second_asked = false;
   BOOST_TEST(
     (contents(app.invoke(command{.resume = "two"}, config).value()) == texts{"one", "two"}));
 }

@@ -7,6 +7,7 @@
 // additional_kwargs; of a part of an answer also chunk (true), tool_call_chunks, chunk_position.
 #pragma once
 
+#include <troupe/channel.hpp>
 #include <troupe/message.hpp>
 
 #include <cstddef>
@@ -96,6 +97,13 @@ value message_from_json(const value& json);
 /// Errors: throws error{invalid_value} for an element that is no message.
 /// Source: langchain_core/messages/utils.py, convert_to_openai_messages.
 value messages_to_openai(const value& messages);
+
+/// add_messages, with the content of what is written in OpenAI's form: pictures as image_url, calls
+/// and results in blocks as tool calls and tools' messages. Ids and metadata stay (the reference
+/// loses them).
+/// Errors: as add_messages.
+/// Source: langgraph/graph/message.py, add_messages(format="langchain-openai").
+channel_spec add_messages_as_openai();
 
 // ---- parts of an answer ---------------------------------------------------------------------
 

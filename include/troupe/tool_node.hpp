@@ -15,7 +15,7 @@ namespace troupe {
 /// What becomes of what a tool throws: a message to the model, or the end of the run.
 /// Shape:  by default only arguments that do not fit become messages. true: all errors; false:
 ///         none; a text: all, with that text; classes (as reference_name() gives them):
-///         those; a function: those it gives a text for.
+///         those, and what is derived from them; a function: those it gives a text for.
 /// Order:  what a tool's own on_error answers comes first. Questions, drains, and a missing field
 ///         of the state or store are never taken; a tool that does not exist always is.
 /// Source: langgraph/prebuilt/tool_node.py, handle_tool_errors; spec/agents.md B5.

@@ -17,6 +17,7 @@
 #include <troupe/json_schema.hpp>
 #include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
+#include <troupe/memory_tool.hpp>
 #include <troupe/message.hpp>
 #include <troupe/messages.hpp>
 #include <troupe/middleware.hpp>
@@ -35,5 +36,6 @@
 #include <troupe/store.hpp>
 #include <troupe/tool.hpp>
 #include <troupe/tool_node.hpp>
+#include <troupe/tool_runner.hpp>
 #include <troupe/value.hpp>
 #include <troupe/when_all.hpp>

@@ -57,9 +57,24 @@ agent_prompt prompt_of(const script_json& declared, world& w) {
   return evaluate(declared, s).to_value();
 }
 
+// A body that waits for a graph does so on the blocking lane.
+coro<node_output> run_waiting(const script_json& statements, world& w, state_view state,
+                              context& ctx) {
+  auto job = ctx.blocking([&] {
+    scope s{w, &state, &ctx};
+    return output_of(run_body(statements, s));
+  });
+  auto out = co_await job;
+  co_return out;
+}
+
 any_body hook_of(const script_json& declared, world& w) {
   if (declared.is_null())
     return {};
+  if (waits(declared))
+    return [&w, &declared](const state_view& state, context& ctx) {
+      return run_waiting(declared, w, state, ctx);
+    };
   return [&w, &declared](const state_view& state, context& ctx) {
     scope s{w, &state, &ctx};
     return output_of(run_body(declared, s));

@@ -1,0 +1,191 @@
+// See troupe/tool_runner.hpp.
+#include <troupe/tool_runner.hpp>
+
+#include "agents/failure.hpp"
+#include "agents/history.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+namespace {
+
+constexpr const char* default_summary_prompt =
+  "You have been working on the task described above but have not yet completed it. Write a "
+  "continuation summary that will allow you (or another instance of you) to resume work "
+  "efficiently in a fresh context, where the conversation is replaced by it. Be concise but "
+  "complete, and include:\n"
+  "1. Task Overview: the request, criteria of success, constraints\n"
+  "2. Current State: what was done, which files were made or changed, what came out\n"
+  "3. Important Discoveries: constraints, decisions and why, errors, what did not work\n"
+  "4. Next Steps: what is left, what blocks it, in which order\n"
+  "5. Context to Preserve: preferences, details of the domain, promises made\n"
+  "Wrap your summary in <summary></summary> tags.";
+
+std::int64_t count_of(const value& v) {
+  return v.is_int() ? v.as_int() : 0;
+}
+
+// Whether an answer's tools are to be run. A model that says why it stopped is believed: a call in
+// an answer that was cut off is no call.
+bool asks_for_tools(const value& answer) {
+  if (message_tool_calls(answer).empty())
+    return false;
+  const auto& metadata = message_member(answer, "response_metadata");
+  for (const auto* name : {"stop_reason", "finish_reason"})
+    if (const auto& reason = metadata[name]; reason.is_string())
+      return reason == value("tool_use") || reason == value("tool_calls");
+  return true;
+}
+
+bool is_call(const value& block) {
+  return block["type"] == value("tool_use") || block["type"] == value("tool_call");
+}
+
+// The message without its calls; nothing when nothing else is in it.
+std::optional<value> without_calls(const value& message) {
+  auto members = message.payload().without("tool_calls").without("invalid_tool_calls");
+  auto content = message_member(message, "content");
+  if (content.is_list()) {
+    std::vector<value> kept;
+    std::ranges::remove_copy_if(content.items(), std::back_inserter(kept), is_call);
+    content = value::list(std::move(kept));
+  }
+  if (content.empty())
+    return std::nullopt;
+  return value::extension(value_kind::message, members.with("content", content));
+}
+
+// A conversation whose last answer calls for nothing.
+value without_open_calls(const value& messages) {
+  if (unanswered_calls(messages).empty())
+    return messages;
+  std::vector<value> out(messages.items().begin(), messages.items().end());
+  for (auto at = out.rbegin(); at != out.rend(); ++at)
+    if (message_role(*at) == "assistant") {
+      if (auto kept = without_calls(*at))
+        *at = *kept;
+      else
+        out.erase(std::next(at).base());
+      break;
+    }
+  return value::list(std::move(out));
+}
+
+} // namespace
+
+std::int64_t context_tokens(const value& answer) {
+  const auto& usage = message_member(answer, "usage");
+  std::int64_t out = 0;
+  for (const auto* name :
+       {"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"})
+    out += count_of(usage[name]);
+  return out;
+}
+
+coro<value> compacted(chat_model& model, value messages, std::string summary_prompt, context& ctx) {
+  auto shown = without_open_calls(messages);
+  model_request request{shown.append(human_message(summary_prompt))};
+  auto asked = model.invoke(std::move(request), ctx);
+  auto answer = co_await asked;
+  auto text = message_text(answer);
+  if (text.empty())
+    throw value_error("Compaction response content is not of type 'text'");
+  co_return value::list({human_message(value::list({text_block(text)}))});
+}
+
+tool_runner::tool_runner(chat_model_ptr model, std::vector<tool> tools, value messages,
+                         tool_runner_options options)
+  : model_{std::move(model)},
+    node_{tools, {.handle_tool_errors = options.handle_tool_errors}},
+    tools_(tool_definitions(tools)),
+    messages_(std::move(messages)),
+    options_{std::move(options)} {}
+
+void tool_runner::append_messages(const std::vector<value>& messages) {
+  messages_ = messages_.append_all(messages);
+  modified_ = true;
+  response_.reset();
+}
+
+coro<value> tool_runner::tool_response(context& ctx) {
+  if (response_)
+    co_return *response_;
+  if (answer_.is_null() || !asks_for_tools(answer_))
+    co_return value::list();
+  state_view state{value::map({{"messages", value::list({answer_})}})};
+  auto running = node_(state, ctx);
+  auto out = co_await running;
+  std::vector<value> results;
+  for (const auto& part : out.parts)
+    if (const auto* update = std::get_if<state_update>(&part))
+      for (const auto& [channel, v] : update->entries())
+        results.insert(results.end(), v.items().begin(), v.items().end());
+  response_ = value::list(std::move(results));
+  co_return *response_;
+}
+
+bool tool_runner::is_too_long() const {
+  const auto& control = options_.compaction;
+  return control.enabled && context_tokens(answer_) >= control.context_token_threshold;
+}
+
+// Adds the turn to the conversation; whether there is another one.
+coro<bool> tool_runner::finish_turn(context& ctx) {
+  bool goes_on = asks_for_tools(answer_);
+  if (goes_on && is_too_long()) {
+    const auto& control = options_.compaction;
+    auto model = control.model ? control.model : model_;
+    auto whole = modified_ ? messages_ : messages_.append(answer_);
+    auto prompt = control.summary_prompt.empty() ? std::string{default_summary_prompt}
+                                                 : control.summary_prompt;
+    auto compacting = compacted(*model, whole, prompt, ctx);
+    messages_ = co_await compacting;
+    co_return true;
+  }
+  if (goes_on) {
+    auto running = tool_response(ctx);
+    auto results = co_await running;
+    if (!modified_)
+      messages_ = messages_.append(answer_).append_all(results.items());
+  } else if (!modified_) {
+    messages_ = messages_.append(answer_);
+  }
+  co_return goes_on;
+}
+
+coro<std::optional<value>> tool_runner::next(context& ctx) {
+  bool full = options_.max_iterations > 0 && iterations_ >= options_.max_iterations;
+  if (!answer_.is_null() && !full) {
+    auto finishing = finish_turn(ctx);
+    bool goes_on = co_await finishing;
+    answer_ = value{};
+    ended_ = !goes_on; // another call finds it too
+  }
+  if (ended_ || full)
+    co_return std::optional<value>{};
+  model_request request{messages_};
+  request.tools = tools_;
+  request.settings = options_.settings;
+  auto asked = ask_model(*model_, std::move(request), ctx);
+  answer_ = co_await asked;
+  ++iterations_;
+  modified_ = false;
+  response_.reset();
+  co_return std::optional<value>{answer_};
+}
+
+coro<value> tool_runner::until_done(context& ctx) {
+  value last;
+  while (true) {
+    auto turn = next(ctx);
+    auto answer = co_await turn;
+    if (!answer)
+      break;
+    last = *answer;
+  }
+  if (last.is_null())
+    throw error{errc::invalid_value, "run tools until done: there was no answer"};
+  co_return last;
+}
+
+} // namespace troupe

@@ -1,0 +1,57 @@
+// A tool with which a model keeps files of its own: Anthropic's memory tool.
+#pragma once
+
+#include <troupe/tool.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace troupe {
+
+/// Where a memory tool keeps its files. Paths are "/memories" or "/memories/…", checked by nobody
+/// before. What a member gives is the text for the model.
+/// Thread: as the tools of a node: several calls at once.
+/// Errors: of the members: node_error of class ToolError, with the text for the model.
+/// Source: anthropic/lib/tools/_beta_builtin_memory_tool.py, BetaAbstractMemoryTool.
+class memory_backend {
+public:
+  using line_range = std::pair<std::int64_t, std::int64_t>;
+
+  memory_backend() = default;
+  memory_backend(const memory_backend&) = delete;
+  memory_backend& operator=(const memory_backend&) = delete;
+  virtual ~memory_backend() = default;
+
+  /// A file with line numbers, or what is in a folder. `lines`: first and last, -1: to the end.
+  virtual std::string view(const std::string& path, std::optional<line_range> lines) = 0;
+  virtual std::string create(const std::string& path, const std::string& text) = 0;
+  /// Replaces the one place where `old_text` stands.
+  virtual std::string str_replace(const std::string& path, const std::string& old_text,
+                                  const std::string& new_text) = 0;
+  /// Behind line `line`; 0: at the beginning.
+  virtual std::string insert(const std::string& path, std::int64_t line,
+                             const std::string& text) = 0;
+  virtual std::string remove(const std::string& path) = 0;
+  virtual std::string rename(const std::string& old_path, const std::string& new_path) = 0;
+};
+
+/// A memory in `folder`/memories, files of which only the owner may read. Nothing outside is read
+/// or written: no path leads out of it, symbolic links are not followed.
+/// Units:  a file has at most limits::value_size_bytes_max bytes and 999,999 lines, a path
+///         limits::value_depth_max names.
+/// Errors: throws error{storage_failed} when the folder can't be made.
+/// Source: anthropic/lib/tools/_beta_builtin_memory_tool.py, BetaLocalFilesystemMemoryTool.
+std::shared_ptr<memory_backend> make_folder_memory(const std::filesystem::path& folder);
+
+/// The tool "memory" over a backend.
+/// Shape:  one argument `command` (view, create, str_replace, insert, delete, rename) and those of
+///         the command. Its definition also has Anthropic's type, memory_20250818.
+/// Errors: of a call: what a command refuses is a message for the model.
+/// Source: anthropic/lib/tools/_beta_builtin_memory_tool.py; spec/agents.md H3.
+tool memory_tool(std::shared_ptr<memory_backend> backend);
+
+} // namespace troupe

@@ -1,0 +1,95 @@
+// The loop of a model and its tools without a graph, for a body that wants to look at each turn;
+// and compaction, which replaces a conversation that has grown too long by a summary.
+#pragma once
+
+#include <troupe/chat_model.hpp>
+#include <troupe/tool_node.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// When and how a conversation is compacted.
+/// Units:  `context_token_threshold` in tokens of the last answer's usage (context_tokens).
+/// Shape:  `model` null: the runner's; `summary_prompt` empty: one with five sections.
+/// Source: anthropic/lib/tools/_beta_compaction_control.py; spec/agents.md H2.
+struct compaction_control {
+  bool enabled = false;
+  std::int64_t context_token_threshold = 100'000;
+  chat_model_ptr model = nullptr;
+  std::string summary_prompt = {};
+};
+
+/// How many tokens the conversation was, and the answer: input, what the cache wrote and read, and
+/// output. 0 without usage.
+/// Source: anthropic/lib/tools/_beta_runner.py, _check_and_compact.
+std::int64_t context_tokens(const value& answer);
+
+/// The conversation as one message of the user that holds a summary of it. Calls of the last answer
+/// that nobody answered are left out of what the model is shown.
+/// Errors: of the coroutine: what the model throws; node_failed of class ValueError when it answers
+///         without text.
+/// Source: anthropic/lib/tools/_beta_runner.py, _check_and_compact; spec/agents.md H2.
+coro<value> compacted(chat_model& model, value messages, std::string summary_prompt, context& ctx);
+
+/// Units:  `max_iterations` in answers; 0: no bound.
+struct tool_runner_options {
+  std::uint32_t max_iterations = 0;
+  compaction_control compaction = {};
+  value settings = value::map(); ///< of every request
+  tool_errors handle_tool_errors = true;
+};
+
+/// Asks a model, runs the tools it calls for, and asks again, an answer at a time:
+///     troupe::tool_runner runner{model, tools, messages};
+///     while (true) {
+///       auto turn = runner.next(ctx);
+///       auto answer = co_await turn;
+///       if (!answer) break;
+///     }
+/// Between two turns the conversation may be changed. It ends with an answer that calls for no
+/// tool; that one is part of messages(), and is not compacted. At max_iterations the tools of the
+/// last answer are not run, and messages() is without it.
+/// Thread: one body.
+/// Errors: of the coroutines: what the model throws.
+/// Source: anthropic/lib/tools/_beta_runner.py, BetaToolRunner; spec/agents.md H1.
+class tool_runner {
+public:
+  tool_runner(chat_model_ptr model, std::vector<tool> tools, value messages,
+              tool_runner_options options = {});
+
+  /// The next answer, or nothing at the end.
+  coro<std::optional<value>> next(context& ctx);
+  /// The last answer.
+  /// Errors: of the coroutine: invalid_value when there is none (max_iterations).
+  coro<value> until_done(context& ctx);
+
+  /// What the tools said to the last answer's calls, a list; they run once a turn.
+  coro<value> tool_response(context& ctx);
+
+  const value& messages() const noexcept { return messages_; }
+  /// Replaces the conversation; the last answer and its results are still added to it.
+  void set_messages(value messages) { messages_ = std::move(messages); }
+  /// Adds messages, after which this turn adds none of its own: also the answer is the caller's.
+  void append_messages(const std::vector<value>& messages);
+
+private:
+  coro<bool> finish_turn(context& ctx);
+  bool is_too_long() const;
+
+  chat_model_ptr model_;
+  tool_node node_;
+  value tools_;
+  value messages_;
+  tool_runner_options options_;
+  std::uint32_t iterations_ = 0;
+  value answer_; // of this turn; null before the first
+  std::optional<value> response_;
+  bool modified_ = false;
+  bool ended_ = false;
+};
+
+} // namespace troupe
