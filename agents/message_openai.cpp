@@ -80,7 +80,7 @@ bool stands_in(const std::vector<value>& calls, const value& id) {
 }
 
 // A call of OpenAI's form in the form of messages.
-value plain_call(const value& call) {
+value given_call(const value& call) {
   const auto& function = call["function"];
   return value::map({{"type", "tool_call"},
                      {"id", call["id"]},
@@ -105,7 +105,7 @@ void add_normalized(std::vector<value>& out, const value& message) {
   for (const auto& call : said.calls)
     if (std::ranges::none_of(calls.items(),
                              [&call](const value& c) { return c["id"] == call["id"]; }))
-      calls = calls.append(plain_call(call));
+      calls = calls.append(given_call(call));
   if (!calls.empty())
     plain = plain.with("tool_calls", calls);
   out.push_back(value::extension(value_kind::message, std::move(plain)));

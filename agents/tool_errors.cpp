@@ -8,10 +8,6 @@
 namespace troupe {
 namespace {
 
-std::string text_in(const value& v) {
-  return v.is_string() ? v.as<std::string>() : std::string{};
-}
-
 // Whether a class of the reference's is another one, or derived from it.
 bool is_a(std::string_view name, std::string_view wanted) {
   if (name == wanted || wanted == "Exception")

@@ -16,11 +16,11 @@ namespace {
 
 using script = std::vector<scripted_model::answer>;
 
-std::shared_ptr<scripted_model> model_of(script answers) {
+std::shared_ptr<scripted_model> answering(script answers) {
   return std::make_shared<scripted_model>(std::move(answers));
 }
 
-value call(std::string id, std::string text = {}) {
+value asked(std::string id, std::string text = {}) {
   return ai_message(text, {{.name = "add", .args = value{{"a", 1}}, .id = id}});
 }
 
@@ -32,7 +32,7 @@ value used(const value& message, std::int64_t tokens) {
   return with(message, "usage", value{{"input_tokens", tokens - 1}, {"output_tokens", 1}});
 }
 
-tool adding() {
+tool counter() {
   return {"add", "", [](arg<"a", std::int64_t> a) { return *a + 1; }, {.lane = lane::standard}};
 }
 
@@ -40,7 +40,7 @@ value question() {
   return value::list({human_message("hi")});
 }
 
-std::string shown(const value& messages) {
+std::string lines_of(const value& messages) {
   std::string out;
   for (const auto& m : messages.items())
     out += std::string{message_role(m)} + ": " + message_text(m) + "\n";
@@ -54,7 +54,7 @@ std::string conversation(tool_runner runner,
   g.add_node("run", [&](const state_view&, context& ctx) -> coro<value> {
     auto running = body(runner, ctx);
     co_await running;
-    co_return value{{"text", shown(runner.messages())}};
+    co_return value{{"text", lines_of(runner.messages())}};
   });
   g.add_edge(START, "run");
   runtime rt;
@@ -106,25 +106,25 @@ struct memory_folder {
 BOOST_AUTO_TEST_SUITE(agents_runner)
 
 BOOST_AUTO_TEST_CASE(a_runner_asks_until_no_tool_is_called_for) {
-  tool_runner runner{model_of({call("1"), "done"}), {adding()}, question()};
+  tool_runner runner{answering({asked("1"), "done"}), {counter()}, question()};
   BOOST_TEST(conversation(std::move(runner), to_the_end)
              == "user: hi\nassistant: \ntool: 2\nassistant: done\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_runner_ends_after_so_many_answers_without_the_last_one_s_tools) {
   tool_runner runner{
-    model_of({call("1"), call("2"), "done"}), {adding()}, question(), {.max_iterations = 2}};
+    answering({asked("1"), asked("2"), "done"}), {counter()}, question(), {.max_iterations = 2}};
   BOOST_TEST(conversation(std::move(runner), to_the_end) == "user: hi\nassistant: \ntool: 2\n");
 }
 
 BOOST_AUTO_TEST_CASE(an_answer_that_was_cut_off_calls_for_nothing) {
-  auto cut = with(call("1", "half"), "response_metadata", value{{"stop_reason", "max_tokens"}});
-  tool_runner runner{model_of({cut, "never"}), {adding()}, question()};
+  auto cut = with(asked("1", "half"), "response_metadata", value{{"stop_reason", "max_tokens"}});
+  tool_runner runner{answering({cut, "never"}), {counter()}, question()};
   BOOST_TEST(conversation(std::move(runner), to_the_end) == "user: hi\nassistant: half\n");
 }
 
 BOOST_AUTO_TEST_CASE(who_adds_messages_between_turns_adds_the_answer_too) {
-  tool_runner runner{model_of({call("1"), "done"}), {adding()}, question()};
+  tool_runner runner{answering({asked("1"), "done"}), {counter()}, question()};
   auto own = [](tool_runner& r, context& ctx) -> coro<bool> {
     auto turn = r.next(ctx);
     auto answer = co_await turn;
@@ -141,14 +141,14 @@ BOOST_AUTO_TEST_CASE(the_tools_of_a_turn_run_once) {
   int runs = 0;
   tool counting{
     "add", "", [&runs](arg<"a", std::int64_t>) { return ++runs; }, {.lane = lane::standard}};
-  tool_runner runner{model_of({call("1"), "done"}), {counting}, question()};
+  tool_runner runner{answering({asked("1"), "done"}), {counting}, question()};
   auto look = [](tool_runner& r, context& ctx) -> coro<bool> {
     auto turn = r.next(ctx);
     co_await turn;
     for (int i = 0; i < 2; ++i) {
       auto running = r.tool_response(ctx);
       auto results = co_await running;
-      BOOST_TEST(shown(results) == "tool: 1\n");
+      BOOST_TEST(lines_of(results) == "tool: 1\n");
     }
     auto rest = r.until_done(ctx);
     co_await rest;
@@ -161,13 +161,13 @@ BOOST_AUTO_TEST_CASE(the_tools_of_a_turn_run_once) {
 // ---- compaction -----------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_long_conversation_becomes_its_summary_with_what_the_last_answer_said) {
-  auto writer = model_of({"<summary>all</summary>"});
+  auto writer = answering({"<summary>all</summary>"});
   auto compact = [&](std::int64_t tokens) {
     tool_runner_options options;
     options.compaction = {.enabled = true, .context_token_threshold = 10, .model = writer};
     return conversation(
-      {model_of({used(call("1", "thinking"), tokens), used(ai_message("done"), 99)}),
-       {adding()},
+      {answering({used(asked("1", "thinking"), tokens), used(ai_message("done"), 99)}),
+       {counter()},
        question(),
        options},
       to_the_end);
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(the_tool_carries_out_commands_and_says_what_is_refused) {
     return ai_message("", {{.name = "memory", .args = std::move(args), .id = std::move(id)}});
   };
   tool_runner runner{
-    model_of(
+    answering(
       {command("1", value{{"command", "create"}, {"path", "/memories/a"}, {"file_text", "x"}}),
        command("2", value{{"command", "view"}, {"path", "/memories/b"}}),
        command("3", value{{"command", "view"}}), "done"}),
