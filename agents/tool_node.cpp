@@ -9,6 +9,7 @@
 #include <troupe/tool_node.hpp>
 
 #include "agents/failure.hpp"
+#include "agents/json_text.hpp"
 #include "agents/tool_results.hpp"
 #include "agents/tool_turn.hpp"
 
