@@ -71,8 +71,7 @@ struct verdicts {
   void add(const value& call, const value& decision) {
     auto type = text_in(decision["type"]);
     auto answer = [&](std::string text, const char* status) {
-      messages.push_back(
-        tool_message(std::move(text), text_in(call["id"]), text_in(call["name"]), status));
+      messages.push_back(tool_message(text, text_in(call["id"]), text_in(call["name"]), status));
     };
     if (type == "edit")
       edited = edited.with(text_in(call["id"]), decision["edited_action"]);

@@ -104,7 +104,7 @@ struct parent_sends {
 } // namespace
 
 value failed_tool_message(std::string content, const value& call) {
-  return tool_message(std::move(content), text_in(call["id"]), text_in(call["name"]), "error");
+  return tool_message(content, text_in(call["id"]), text_in(call["name"]), "error");
 }
 
 value tool_results::checked_message(const value& given, const value& call) const {
