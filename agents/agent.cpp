@@ -8,6 +8,7 @@
 #include "agents/agent_model.hpp"
 #include "agents/failure.hpp"
 #include "agents/history.hpp"
+#include "agents/wrappers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -104,28 +105,6 @@ node_body wrapped(node_body body, hook_ending ending) {
   return out;
 }
 
-// ---- wrappers -------------------------------------------------------------------------------
-
-tool_wrapper all_tool_wrappers(const std::vector<middleware>& all) {
-  tool_wrapper out;
-  for (auto at = all.rbegin(); at != all.rend(); ++at) {
-    if (!at->wrap_tool_call)
-      continue;
-    if (!out) {
-      out = at->wrap_tool_call;
-      continue;
-    }
-    out = [outer = at->wrap_tool_call, inner = std::move(out)](tool_call_request request,
-                                                               tool_executor run) {
-      tool_executor next = [&inner, run = std::move(run)](tool_call_request r) {
-        return inner(std::move(r), run);
-      };
-      return outer(std::move(request), std::move(next));
-    };
-  }
-  return out;
-}
-
 // ---- the graph ------------------------------------------------------------------------------
 
 error refused(const char* of_class, std::string text) {
@@ -206,7 +185,8 @@ private:
     }
     where_.round = before_model_.empty() ? "model" : before_model_.front().name;
     where_.exit = after_agent_.empty() ? END : after_agent_.front().name;
-    auto wrapper = all_tool_wrappers(options_.middleware);
+    auto wrapper = composed<tool_call_request, tool_executor>(options_.middleware,
+                                                              &middleware::wrap_tool_call);
     has_tools_ = wrapper || std::ranges::any_of(options_.tools, &tool::runs_here);
     if (wrapper)
       options_.tool_node.wrap_tool_call = std::move(wrapper);

@@ -2,6 +2,7 @@
 #include "agents/agent_model.hpp"
 
 #include "agents/failure.hpp"
+#include "agents/wrappers.hpp"
 
 #include <algorithm>
 
@@ -105,26 +106,6 @@ coro<node_output> run_model(model_node_ptr node, state_view state, context& ctx)
   co_return out;
 }
 
-model_wrapper all_model_wrappers(const std::vector<middleware>& all) {
-  model_wrapper out;
-  for (auto at = all.rbegin(); at != all.rend(); ++at) {
-    if (!at->wrap_model_call)
-      continue;
-    if (!out) {
-      out = at->wrap_model_call;
-      continue;
-    }
-    out = [outer = at->wrap_model_call, inner = std::move(out)](model_call call,
-                                                                model_executor run) {
-      model_executor next = [&inner, run = std::move(run)](model_call c) {
-        return inner(std::move(c), run);
-      };
-      return outer(std::move(call), std::move(next));
-    };
-  }
-  return out;
-}
-
 } // namespace
 
 std::optional<value> repaired_history(const value& messages) {
@@ -157,7 +138,8 @@ node_body model_node_of(const agent_options& options) {
     node->system_message = system_message(options.system_prompt);
   node->response_format = options.response_format;
   node->name = options.name;
-  node->wrap = all_model_wrappers(options.middleware);
+  node->wrap = composed<model_call, model_executor>(options.middleware,
+                                                    &middleware::wrap_model_call);
   for (const auto& t : options.tools)
     node->known_tools.push_back(t.name());
   node->wraps_tools = static_cast<bool>(options.tool_node.wrap_tool_call);

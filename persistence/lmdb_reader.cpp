@@ -22,6 +22,16 @@ std::string_view thread_id_of(std::string_view key) {
   return key.substr(1); // behind the area
 }
 
+// Calls `visit` with the id and the entry of each thread, by id.
+template <class Visit> result<void> each_thread(const lmdb_txn& txn, Visit visit) {
+  store_key all;
+  all.append_byte(static_cast<unsigned char>(key_area::thread));
+  return scan(txn, all, [&visit](std::string_view key, auto data) -> result<void> {
+    auto thread = read_thread(data, key);
+    return thread ? visit(thread_id_of(key), *thread) : thread.error();
+  });
+}
+
 } // namespace
 
 result<std::optional<checkpoint_tuple>>
@@ -306,14 +316,9 @@ result<std::vector<checkpoint_tuple>> lmdb_reader::list(const list_query& query)
       return ok.error();
     return found;
   }
-  store_key all;
-  all.append_byte(static_cast<unsigned char>(key_area::thread));
-  auto ok = scan(txn_, all, [&](std::string_view key, auto data) -> result<void> {
-    auto entry = read_thread(data, key);
-    if (!entry)
-      return entry.error();
+  auto ok = each_thread(txn_, [&](std::string_view id, const auto& entry) -> result<void> {
     auto scope = records_.scope();
-    auto thread = open(thread_id_of(key), entry->number);
+    auto thread = open(id, entry.number);
     return thread ? list_thread(query, *thread, found) : thread.error();
   });
   if (!ok)
@@ -369,13 +374,8 @@ result<void> lmdb_reader::list_chain(const list_query& query, const open_thread&
 
 result<std::vector<thread_info>> lmdb_reader::threads() {
   std::vector<thread_info> infos;
-  store_key all;
-  all.append_byte(static_cast<unsigned char>(key_area::thread));
-  auto ok = scan(txn_, all, [&](std::string_view key, auto data) -> result<void> {
-    auto thread = read_thread(data, key);
-    if (!thread)
-      return thread.error();
-    auto info = describe(thread_id_of(key), thread->number);
+  auto ok = each_thread(txn_, [&](std::string_view id, const auto& thread) -> result<void> {
+    auto info = describe(id, thread.number);
     if (!info)
       return info.error();
     infos.push_back(std::move(*info));
@@ -388,13 +388,8 @@ result<std::vector<thread_info>> lmdb_reader::threads() {
 
 result<std::vector<owned_thread>> lmdb_reader::owners() {
   std::vector<owned_thread> out;
-  store_key all;
-  all.append_byte(static_cast<unsigned char>(key_area::thread));
-  auto ok = scan(txn_, all, [&](std::string_view key, auto data) -> result<void> {
-    auto thread = read_thread(data, key);
-    if (!thread)
-      return thread.error();
-    out.push_back({std::string{thread_id_of(key)}, thread->owner});
+  auto ok = each_thread(txn_, [&](std::string_view id, const auto& thread) -> result<void> {
+    out.push_back({std::string{id}, thread.owner});
     return {};
   });
   if (!ok)

@@ -12,13 +12,12 @@ import resource
 import shutil
 import socket
 import ssl
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-from hosts import Certificates, stamped
+from hosts import Certificates, Process
 
 MIB = 1 << 20
 GROWTH_MAX, EACH_MAX = 64 * MIB, 64 << 10
@@ -33,23 +32,14 @@ SENT = {"silent": b"", "garbage": GARBAGE, "basp": BASP_BOMB, "record": RECORD_B
         "http": b"GET / HTTP/1.1\r\n", "one byte": b"\x16"}
 
 
-class Program:
+class Program(Process):
     def __init__(self, arguments):
-        self.process = subprocess.Popen([str(a) for a in arguments], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.out = []
-        threading.Thread(target=stamped, args=(self.process.stdout, self.out), daemon=True).start()
+        super().__init__(None, arguments)
 
     def line(self, word, seconds=60):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            for _, text in list(self.out):
-                if text.startswith(word):
-                    return text
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.01)
-        raise AssertionError(f"no `{word}` of {self.process.args}")
+        found = self.wait_for(word, seconds)
+        assert found, f"no `{word}` of {self.process.args}: {self.err[-3:]}"
+        return found[1]
 
     def memory(self, what="VmRSS"):
         for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
@@ -60,10 +50,6 @@ class Program:
     def step_times(self):
         """When steps were durable, in seconds."""
         return [int(line.split()[3]) / 1e9 for _, line in list(self.out) if line.startswith("step ")]
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
 
 
 def without_certificate(port):
@@ -128,7 +114,7 @@ def try_all(programs, folder, options):
         before = worker.memory()
         stormy = assault(port, options.connections)
         growth = worker.memory("VmHWM") - before
-        time.sleep(0.2)
+        home.line(f"step {len(home.step_times()) + 20}")
         times = home.step_times()
         usual, then = p99(times, *calm), p99(times, *stormy)
         print(f"hostile: {options.connections} connections: memory grew by {growth / MIB:.1f} MiB at "
@@ -141,8 +127,8 @@ def try_all(programs, folder, options):
         last = len(times)
         home.line(f"step {last + 20}")  # and the run goes on
     finally:
-        home.kill()
-        worker.kill()
+        home.end()
+        worker.end()
 
 
 def main():

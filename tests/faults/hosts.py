@@ -47,36 +47,40 @@ def why_not():
     return ""
 
 
-def stamped(stream, lines):
-    """Follows a program's output; each line with when it came."""
-    for line in stream:
-        lines.append((time.monotonic(), line.rstrip("\n")))
-
-
 class Process:
-    """A program in a namespace."""
+    """A program, in a namespace if there is one. `out` and `err`: its lines, each with when it came."""
 
     def __init__(self, namespace, arguments, **options):
-        self.process = subprocess.Popen(["ip", "netns", "exec", namespace, *map(str, arguments)],
+        inside = ["ip", "netns", "exec", namespace] if namespace else []
+        self.process = subprocess.Popen([*inside, *map(str, arguments)],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         stdin=options.pop("stdin", subprocess.DEVNULL), **options)
         self.out, self.err = [], []
-        self.readers = [threading.Thread(target=stamped, args=pair, daemon=True) for pair in
+        self.news, self.open_streams = threading.Condition(), 2
+        self.readers = [threading.Thread(target=self.follow, args=pair, daemon=True) for pair in
                         [(self.process.stdout, self.out), (self.process.stderr, self.err)]]
         for reader in self.readers:
             reader.start()
 
+    def follow(self, stream, lines):
+        for line in stream:
+            with self.news:
+                lines.append((time.monotonic(), line.rstrip("\n")))
+                self.news.notify_all()
+        with self.news:
+            self.open_streams -= 1
+            self.news.notify_all()
+
+    def wait_until(self, found, seconds=DEADLINE_S):
+        """What is found in its lines; None, or what is false, if the program ends before or in time."""
+        with self.news:
+            self.news.wait_for(lambda: found() or self.open_streams == 0, seconds)
+            return found()
+
     def wait_for(self, word, seconds=DEADLINE_S):
-        """When the line that begins with this word came; None if the program ends before or in time."""
-        end = time.monotonic() + seconds
-        while True:
-            ended = self.process.poll() is not None
-            for when, line in list(self.out):
-                if line.startswith(word):
-                    return when
-            if ended or time.monotonic() > end:
-                return None
-            time.sleep(0.005)
+        """(when, line) of the first line that begins with this word; None: as wait_until."""
+        return self.wait_until(
+            lambda: next((one for one in self.out if one[1].startswith(word)), None), seconds)
 
     def signal(self, number):
         if self.process.poll() is None:
@@ -179,11 +183,8 @@ class Network:
         answers = len(self.relay.out)
         self.relay.process.stdin.write(json.dumps({"link": link, **what}) + "\n")
         self.relay.process.stdin.flush()
-        end = time.monotonic() + DEADLINE_S
-        while len(self.relay.out) == answers:
-            if self.relay.process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError(f"the relay is gone: {self.relay.err}")
-            time.sleep(0.001)
+        if not self.relay.wait_until(lambda: len(self.relay.out) > answers):
+            raise RuntimeError(f"the relay is gone: {self.relay.err}")
         return json.loads(self.relay.out[answers][1])
 
     def close(self):

@@ -113,11 +113,10 @@ class Trial:
         return out
 
     def wait_for_round(self, number):
-        end = time.monotonic() + RUN_MAX_S
-        while not any(step >= 2 * number for _, step, _ in self.steps()):
-            if self.homes[-1].process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError(f"the run does not get to round {number}: {self.homes[-1].err}")
-            time.sleep(0.005)
+        home = self.homes[-1]
+        if not home.wait_until(lambda: any(step >= 2 * number for _, step, _ in self.steps()),
+                               RUN_MAX_S):
+            raise RuntimeError(f"the run does not get to round {number}: {home.err}")
         time.sleep(self.chance.uniform(0, self.load.round_s()))  # anywhere in a round
 
     def run(self):
@@ -146,7 +145,7 @@ class Trial:
         carried = {w: self.network.order(w, way="up") for w in "bc"}
         for host in list(self.cluster.running):
             self.cluster.kill(host)
-        history = self.history(finished)
+        history = self.history(finished and finished[0])
         wrong = check(history, self.cell.bounds)
         for process in self.cluster.ended:
             if process.code not in (0, -signal.SIGKILL):

@@ -1,0 +1,30 @@
+// Wrappers around one call, as one: the first of a list is the outermost.
+#pragma once
+
+#include <troupe/agent.hpp>
+
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+/// What `wrapper` names of each piece of middleware that has it, around one another.
+/// Shape:  empty when none has one. `Call` is what is wrapped, `Executor` what goes on with it.
+template <class Call, class Executor, class Wrapper>
+Wrapper composed(const std::vector<middleware>& all, Wrapper middleware::*wrapper) {
+  Wrapper out;
+  for (auto at = all.rbegin(); at != all.rend(); ++at) {
+    const auto& own = (*at).*wrapper;
+    if (!own || !out) {
+      out = own ? own : std::move(out);
+      continue;
+    }
+    out = [outer = own, inner = std::move(out)](Call call, Executor run) {
+      Executor next = [&inner, run = std::move(run)](Call c) { return inner(std::move(c), run); };
+      return outer(std::move(call), std::move(next));
+    };
+  }
+  return out;
+}
+
+} // namespace troupe
