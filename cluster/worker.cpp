@@ -7,6 +7,7 @@
 #include "coordinator/runtime_core.hpp"
 #include "graph/graph_hash.hpp"
 
+#include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
 #include <unistd.h>
@@ -90,7 +91,9 @@ public:
   std::uint16_t port() const { return port_; }
 
   void drain(std::string why, std::chrono::milliseconds patience) {
-    caf::anon_send(actor_, cluster::drain_worker{std::move(why), patience});
+    caf::scoped_actor self{*links_.system, true};
+    self->request(actor_, caf::infinite, cluster::drain_worker{std::move(why), patience})
+      .receive([] {}, [](const caf::error&) {});
   }
 
   void wait() {
