@@ -135,6 +135,10 @@ public:
 
   /// For coroutines: suspend without holding a thread.
   detail::suspension sleep_for(std::chrono::nanoseconds delay) { return ctx_->sleep_for(delay); }
+  /// As context::completion().
+  template <class T = void> troupe::completion<T> completion() const {
+    return ctx_->template completion<T>();
+  }
   /// As context::blocking(): await it under a name.
   template <class F> blocking_job<std::invoke_result_t<F&>> blocking(F job) {
     return ctx_->blocking(std::move(job));
