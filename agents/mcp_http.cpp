@@ -308,7 +308,7 @@ bool mcp_http::take_piece(std::int64_t id, const std::string& piece) {
       one.body += piece;
   }
   for (const auto& event : events)
-    if (event.type.empty() || event.type == "message")
+    if (!event.data.empty() && (event.type.empty() || event.type == "message"))
       hear(event.data);
   if (too_large)
     fail(id, mcp_failure("response", options_.name + ": a message of more than "

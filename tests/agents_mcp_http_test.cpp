@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -115,15 +116,17 @@ BOOST_AUTO_TEST_CASE(a_session_has_its_headers_from_the_greeting_to_its_end) {
 
 BOOST_AUTO_TEST_CASE(an_answer_may_come_as_an_event_behind_others_on_a_stream_that_stays_open) {
   fake_provider provider;
+  auto complaints = std::make_shared<std::atomic<int>>(0);
   provider.always(mcp_server(
     {.stream = true,
-     .before = ": hello\n\nevent: other\ndata: {\"id\":0}\n\n"
+     .before = ": hello\n\nid: 0\ndata:\n\nevent: other\ndata: {\"id\":0}\n\n"
                "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"
                "data: {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"ping\"}\n\n",
      .stays_open = true}));
-  auto client = connected_to(provider);
+  auto client = connected_to(provider, {.on_log = [complaints](auto) { ++*complaints; }});
   BOOST_TEST(client.tools_changed());
   BOOST_TEST(said(client, "a") == "a");
+  BOOST_TEST(*complaints == 0);
   provider.wait_for_closed(2); // the client has heard enough
   provider.wait_for_requests(5);
   std::size_t pongs = 0;

@@ -18,6 +18,7 @@
 #include <troupe/json_schema.hpp>
 #include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
+#include <troupe/mcp.hpp>
 #include <troupe/memory_tool.hpp>
 #include <troupe/message.hpp>
 #include <troupe/messages.hpp>
