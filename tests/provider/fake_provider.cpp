@@ -16,6 +16,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -282,7 +283,21 @@ raw_reply fake_provider::server::take(seen_request request) {
   return answer(request);
 }
 
+namespace {
+
+// A thousand streams need two thousand sockets where client and server are one process.
+void allow_many_files() {
+  rlimit now{};
+  if (::getrlimit(RLIMIT_NOFILE, &now) == 0) {
+    now.rlim_cur = now.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &now);
+  }
+}
+
+} // namespace
+
 fake_provider::fake_provider(std::uint16_t port) : server_{std::make_shared<server>(port)} {
+  allow_many_files();
   server_->accept();
   server_->thread = std::thread{[of = server_.get()] { of->io.run(); }};
 }

@@ -48,12 +48,12 @@ using header = std::pair<std::string, std::string>;
 
 /// A request as it came.
 struct seen_request {
-  std::string method;
-  std::string target;
-  std::vector<header> headers; ///< names as they were written
-  std::string text;            ///< the body
-  value body;                  ///< the body as JSON; null when it is none
-  std::size_t connection = 0;  ///< from 0, in order of arrival
+  std::string method = {};
+  std::string target = {};
+  std::vector<header> headers = {}; ///< names as they were written
+  std::string text = {};            ///< the body
+  value body = {};                  ///< the body as JSON; null when it is none
+  std::size_t connection = 0;       ///< from 0, in order of arrival
 
   /// The first header of this name in any case; empty when there is none.
   std::string header_of(std::string_view name) const;
@@ -124,7 +124,7 @@ responder never_ends(model_answer answer = {.text = "on "});
 
 class fake_provider {
 public:
-  /// Listens on a port of 127.0.0.1; 0: one that is free.
+  /// Listens on a port of 127.0.0.1; 0: one that is free. Lifts this process's limit of open files.
   explicit fake_provider(std::uint16_t port = 0);
   /// Closes all connections.
   ~fake_provider();
