@@ -42,6 +42,9 @@ public:
   /// Ends the transfer with a time-out that says `what`, unless expect_nothing() is called before.
   void expect(std::chrono::milliseconds within, std::string what);
   void expect_nothing();
+  /// The reader has all it wants: what is left may end by itself within this time, so that the
+  /// connection can be used again. Nothing may be asked of the call any more.
+  void let_end(std::chrono::milliseconds within);
 
 private:
   coro<void> until(http_sign sign);

@@ -72,8 +72,8 @@ void curl_transfer::set_up() {
     auto* more = curl_slist_append(headers_.get(), line.c_str());
     if (!more)
       throw http_error{http_fault::not_sent, transfer_->request().url, "out of memory"};
-    static_cast<void>(headers_.release());
-    headers_.reset(more);
+    if (!headers_) // else it is the same list
+      headers_.reset(more);
   };
   add("Expect:"); // a large body does not wait for leave
   for (const auto& [name, text] : request.headers)

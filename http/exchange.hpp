@@ -26,8 +26,11 @@ struct http_timeouts {
 
 /// A request. Redirects are not followed; proxies are those of curl's environment variables.
 /// Shape:  `url` http or https, without a name and password. Of a header, name and value.
+/// No aggregate, so that it can stand in a co_await expression.
 class http_request {
 public:
+  http_request() = default;
+
   std::string method = "GET";
   std::string url;
   http_headers headers;

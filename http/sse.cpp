@@ -82,7 +82,8 @@ void sse_decoder::take_line(std::string_view line, std::vector<sse_event>& event
 
 void sse_decoder::take_field(std::string_view name, std::string_view text) {
   if (name == "data") {
-    if (text.size() + event_.data.size() + event_.type.size() >= bounds_.event_bytes_max) {
+    if (text.size() + event_.data.size() + event_.type.size() + has_data_
+        > bounds_.event_bytes_max) {
       too_large_ = true;
       return;
     }
@@ -91,7 +92,7 @@ void sse_decoder::take_field(std::string_view name, std::string_view text) {
     event_.data += text;
   } else if (name == "event") {
     event_.type = text;
-    too_large_ = text.size() + event_.data.size() >= bounds_.event_bytes_max;
+    too_large_ = text.size() + event_.data.size() > bounds_.event_bytes_max;
   } else if (name == "id") {
     if (text.find('\0') == text.npos)
       event_.id = text;

@@ -33,7 +33,7 @@ int main(int argc, char** argv) try {
   auto app =
     rt.load(troupe::create_react_agent({.model = model_that_calls(tools.at(0)), .tools = tools}));
   auto out = app.invoke({{"messages", {{"user", "Try your first tool"}}}});
-  const auto& messages = out["messages"];
+  const auto& messages = out.value()["messages"];
   std::cout << troupe::message_text(messages[messages.size() - 1]) << "\n";
 } catch (const std::exception& e) {
   std::cerr << "mcp: " << e.what() << "\n";

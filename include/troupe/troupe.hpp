@@ -5,6 +5,7 @@
 #include <troupe/agent.hpp>
 #include <troupe/channel.hpp>
 #include <troupe/chat_model.hpp>
+#include <troupe/chat_models.hpp>
 #include <troupe/compiled_graph.hpp>
 #include <troupe/completion.hpp>
 #include <troupe/context.hpp>

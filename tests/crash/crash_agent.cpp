@@ -63,7 +63,7 @@ int run_agent(const std::string& data, const std::string& holds) {
   while (auto part = parts.next())
     if (part->data.contains("result"))
       say("T " + part->data["name"].as<std::string>() + ' ' + to_json(part->data["result"]));
-  auto state = app.get_state(config).values.to_value();
+  auto state = app.get_state(config).values;
   std::vector<value> messages;
   for (const auto& m : state["messages"].items())
     messages.push_back(troupe::message_to_json(m));
