@@ -200,6 +200,16 @@ std::function<void()> node_actor::waker(std::coroutine_handle<> at) {
   };
 }
 
+std::function<void()> node_actor::soft_waker(std::coroutine_handle<> at) {
+  return [self = caf::actor_cast<caf::actor>(this), card = card_, weak = std::weak_ptr{body_}, at] {
+    auto body = weak.lock();
+    if (!body)
+      return;
+    auto* home = body->task->run->home;
+    tell(self, *card, home, resume_body{std::move(body), at});
+  };
+}
+
 // -- attempts
 
 // A task that failed is tried again, or has failed for good.

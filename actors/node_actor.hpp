@@ -53,6 +53,7 @@ private:
   void sleep(std::chrono::nanoseconds delay, std::coroutine_handle<> at) override;
   void block(std::function<void()> job, std::coroutine_handle<> at) override;
   std::function<void()> waker(std::coroutine_handle<> at) override;
+  std::function<void()> soft_waker(std::coroutine_handle<> at) override;
 
   services& services_;
   card_ptr card_;

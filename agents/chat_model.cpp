@@ -118,12 +118,4 @@ chat_model_ptr bind_settings(chat_model_ptr model, value settings) {
   return std::make_shared<bound_model>(std::move(model), value{}, value{}, std::move(settings));
 }
 
-chat_model_ptr init_chat_model(std::string_view name) {
-  auto provider = name.substr(0, name.find(':'));
-  if (provider == "echo")
-    return std::make_shared<echo_model>();
-  throw error{errc::invalid_config,
-              "find a chat model: no provider `" + std::string{provider} + "`; known: echo"};
-}
-
 } // namespace troupe

@@ -134,9 +134,9 @@ public:
 /// Shape:  at least one.
 std::vector<value> parts_of_message(const value& message);
 
-/// A model by "provider:model", or "provider" alone.
-/// Shape:  known providers: echo.
-/// Errors: throws error{invalid_config} that lists the known ones.
+/// A model by "provider:model", or "provider" alone where there is but one.
+/// Shape:  known providers: anthropic, openai, echo; with options: troupe/chat_models.hpp.
+/// Errors: throws error{invalid_config}, for an unknown provider with a list of the known ones.
 /// Source: langchain/chat_models/base.py, init_chat_model.
 chat_model_ptr init_chat_model(std::string_view name);
 

@@ -17,6 +17,7 @@ namespace troupe {
 
 class compiled_graph;
 class store;
+template <class T> class completion;   // troupe/completion.hpp
 enum class stream_mode : std::uint8_t; // troupe/runtime.hpp
 
 /// What an error handler is told.
@@ -226,6 +227,14 @@ public:
   template <class F> blocking_job<std::invoke_result_t<F&>> blocking(F job) {
     return blocking_job<std::invoke_result_t<F&>>{run_job(*scope_, std::move(job))};
   }
+
+  /// Something to await that comes from outside: a library's callback, another thread, an event
+  /// loop. See troupe/completion.hpp, which the caller includes.
+  ///     auto answer = ctx.completion<int>();
+  ///     ask_somebody([done = answer.completer()](int n) { done.set(n); });
+  ///     auto n = co_await answer;
+  /// Thread: several completions of one body may be waited for at once (when_all).
+  template <class T = void> troupe::completion<T> completion() const;
 
   detail::task_scope& scope() noexcept { return *scope_; }
 
