@@ -34,6 +34,7 @@
 #include <troupe/state.hpp>
 #include <troupe/state_graph.hpp>
 #include <troupe/store.hpp>
+#include <troupe/teams.hpp>
 #include <troupe/tool.hpp>
 #include <troupe/tool_node.hpp>
 #include <troupe/tool_runner.hpp>
