@@ -6,6 +6,7 @@
 #include <troupe/channel.hpp>
 #include <troupe/chat_model.hpp>
 #include <troupe/compiled_graph.hpp>
+#include <troupe/confined_folder.hpp>
 #include <troupe/context.hpp>
 #include <troupe/control.hpp>
 #include <troupe/coro.hpp>
