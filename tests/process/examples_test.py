@@ -36,7 +36,8 @@ class ExamplesTest(unittest.TestCase):
     def test_every_example_has_a_test(self):
         examples = {path.parent.name for path in SOURCE.glob("examples/*/main.cpp")}
         tested = {name[len("test_"):] for name in dir(self) if name.startswith("test_")}
-        self.assertLessEqual(examples - {"digest", "cluster"}, tested)  # cli_test.py, worker_test.py
+        self.assertLessEqual(examples - {"digest", "cluster", "coder"},
+                             tested)  # cli_test.py, worker_test.py, coder_test.py
 
     def test_hello(self):
         self.assertEqual(self.lines("hello"), ["3"])

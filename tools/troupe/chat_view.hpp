@@ -71,7 +71,8 @@ private:
     if (part.ns.empty())
       return {};
     const auto& inner = part.ns.back();
-    return inner.substr(0, inner.find(':'));
+    auto node = inner.substr(0, inner.find(':'));
+    return node == "tools" ? "sub-agent" : node; // an agent that is a tool
   }
 
   template <class F> static void each_message(const value& v, int depth, const F& f) {
