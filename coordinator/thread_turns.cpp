@@ -73,8 +73,8 @@ result<bool> thread_turns::begin(const std::string& thread_id, const claim_ptr& 
     auto& at = line_of(thread_id);
     earlier = at.on.lock();
     bool free = (!earlier || earlier->over()) && at.waiting.empty();
-    if (!free && how != multitask_strategy::take_over) {
-      bool ends = at.waiting.empty() && earlier->ended();
+    bool ends = !free && at.waiting.empty() && earlier->ended(); // its saves are on their way
+    if (!free && (how != multitask_strategy::take_over || ends)) {
       if (how == multitask_strategy::reject && !ends)
         return is_busy(thread_id);
       return false;

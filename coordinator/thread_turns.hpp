@@ -28,7 +28,8 @@ public:
   using told = std::function<void(result<void>)>;
 
   /// Begins a turn at once, where nothing has to be waited for: a run that is taken over is
-  /// revoked. False: call wait(). Errors: conflict for `reject`; runtime_stopped.
+  /// revoked, unless it has ended but for its saves. False: call wait(). Errors: conflict for
+  /// `reject`; runtime_stopped.
   result<bool> begin(const std::string& thread_id, const claim_ptr& claim, multitask_strategy how);
 
   /// Tells `then` when the turn has come; perhaps before it returns. What is in the way of an

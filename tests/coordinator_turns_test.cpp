@@ -139,6 +139,18 @@ BOOST_AUTO_TEST_CASE(a_turn_is_over_when_the_last_save_was_answered) {
   BOOST_TEST(s.log.back() == "c refused conflict");
 }
 
+BOOST_AUTO_TEST_CASE(a_run_that_has_ended_but_for_its_saves_is_waited_for_and_not_taken_over) {
+  scene s;
+  auto a = s.run("a"), b = s.run("b");
+  a.ask();
+  BOOST_TEST(a.claim->save_begins());
+  a.end();
+  BOOST_TEST(!b.ask(strategy::take_over));
+  BOOST_TEST(!a.claim->revoked);
+  a.claim->save_answered();
+  BOOST_TEST(s.log == log_lines{"b begins"});
+}
+
 BOOST_AUTO_TEST_CASE(a_run_that_never_began_ends_its_turn_when_it_is_dropped) {
   scene s;
   auto a = s.run("a"), b = s.run("b");
