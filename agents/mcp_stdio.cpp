@@ -80,7 +80,8 @@ private:
   int wait_at_most() const;
   void fail_late();
   void write_some();
-  bool read_some();
+  enum class read_end : std::uint8_t { some, later, over };
+  read_end read_some();
   bool hear_lines();
   void read_log();
   void end(const error& why);
@@ -183,18 +184,19 @@ bool mcp_stdio::go_round() {
   }
   ::poll(what.data(), what.size(), wait_at_most());
   std::uint64_t woken = 0;
-  [[maybe_unused]] auto read = ::read(wake_.get(), &woken, sizeof woken);
+  [[maybe_unused]] auto drained = ::read(wake_.get(), &woken, sizeof woken);
   if (what[4].revents != 0)
     write_some();
   if (what[2].revents != 0)
     read_log();
-  // What it said before it ended is in the pipe.
-  if ((what[1].revents != 0 || what[3].revents != 0) && !read_some())
-    return false;
-  if (what[3].revents != 0) {
+  bool has_ended = what[3].revents != 0;
+  auto read = what[1].revents != 0 || has_ended ? read_some() : read_end::later;
+  if (read == read_end::later && has_ended) { // and what it said before is read
     end(mcp_failure("connection", options_.name + ": its program has ended"));
     return false;
   }
+  if (read == read_end::over)
+    return false;
   fail_late();
   return true;
 }
@@ -244,23 +246,18 @@ void mcp_stdio::write_some() {
   sent_ = 0;
 }
 
-// False when there is nothing more to come.
-bool mcp_stdio::read_some() {
+// Once a round, so that one who never stops talking stops nothing else.
+mcp_stdio::read_end mcp_stdio::read_some() {
   std::array<char, 64 << 10> buffer;
-  for (;;) {
-    auto n = ::read(child_.out.get(), buffer.data(), buffer.size());
-    if (n < 0)
-      return errno == EAGAIN || errno == EINTR;
-    if (n == 0) {
-      end(mcp_failure("connection", options_.name + ": it has closed its stdout"));
-      return false;
-    }
-    unread_.append(buffer.data(), static_cast<std::size_t>(n));
-    if (!hear_lines())
-      return false;
-    if (static_cast<std::size_t>(n) < buffer.size())
-      return true;
+  auto n = ::read(child_.out.get(), buffer.data(), buffer.size());
+  if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    return read_end::later;
+  if (n <= 0) {
+    end(mcp_failure("connection", options_.name + ": it has closed its stdout"));
+    return read_end::over;
   }
+  unread_.append(buffer.data(), static_cast<std::size_t>(n));
+  return hear_lines() ? read_end::some : read_end::over;
 }
 
 bool mcp_stdio::hear_lines() {
