@@ -26,6 +26,7 @@ namespace troupe {
 namespace {
 
 using stdio_clock = std::chrono::steady_clock;
+constexpr std::chrono::hours for_ever{24 * 365}; // so that no sum is too large for the clock
 
 class mcp_stdio final : public mcp_transport {
 public:
@@ -137,7 +138,8 @@ std::int64_t mcp_stdio::ask(std::string method, value params, std::chrono::milli
                                           + " calls wait (mcp_calls_max)"};
     if (!refused) {
       id = session_.ask(method, then);
-      deadlines_.emplace(id, deadline{stdio_clock::now() + timeout, timeout});
+      auto at = stdio_clock::now() + std::min<std::chrono::milliseconds>(timeout, for_ever);
+      deadlines_.emplace(id, deadline{at, timeout});
       if (!send(mcp_request(id, method, params))) {
         session_.forget(id);
         deadlines_.erase(id);

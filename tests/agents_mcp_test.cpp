@@ -429,6 +429,10 @@ BOOST_AUTO_TEST_CASE(a_program_that_cannot_start_is_named) {
   BOOST_TEST(start({.file = "/no/such/server"})
              == "start an MCP server: No such file or directory: /no/such/server");
   BOOST_TEST(start({.file = ""}) == "start an MCP server: no file is named: ");
+  BOOST_TEST(mcp_client::connect(mcp_program{.file = "cat"}, {.name = "s", .call_timeout = {}})
+               .error()
+               .message()
+             == "connect to an MCP server: s: a time-out is not above zero");
   BOOST_TEST(start({.file = "cat", .environment = {{"A=B", "c"}}})
              == "start an MCP server: no name and text of an environment variable: cat");
 }
