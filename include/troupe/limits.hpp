@@ -196,6 +196,10 @@ inline constexpr std::size_t worker_runs_max = 65'536; // a worker has for one h
 // A worker that refused a task as full is given less for so long; doubles with each time.
 inline constexpr std::chrono::milliseconds worker_backoff_first{100};
 inline constexpr std::chrono::milliseconds worker_backoff_max{2000};
+// Tasks that a home hands a worker beyond its capacity, as many as that and at most so many; and
+// their bytes. They wait there for a place, and go elsewhere when one is free there.
+inline constexpr std::uint32_t worker_ahead_max = 1024;
+inline constexpr std::size_t worker_ahead_bytes_max = std::size_t{32} << 20;
 
 // Of agents. Calls of one assistant's message that a tool node runs; invalid_value.
 inline constexpr std::size_t tool_calls_max = 4096;

@@ -206,6 +206,9 @@ struct tool_needs {
 struct tool_options {
   /// The agent ends with this tool's result.
   bool return_direct = false;
+  /// The agent that its command leads to, out of the one that calls it (troupe/teams.hpp): it runs
+  /// when the other calls of the answer have. Empty: it stays within.
+  std::string handoff_to = {};
   /// Of a function that is no coroutine. On the blocking lane several calls run side by side; on
   /// the standard lane, for short ones, they run one after the other without changing the thread.
   troupe::lane lane = lane::blocking;
