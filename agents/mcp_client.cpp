@@ -93,6 +93,9 @@ result<mcp_client> mcp_client::connect(mcp_endpoint endpoint, mcp_options option
 }
 
 template <class Make> result<mcp_client> mcp_client::begin(mcp_options options, Make make) {
+  if (options.connect_timeout.count() <= 0 || options.call_timeout.count() <= 0)
+    return error{errc::invalid_config,
+                 "connect to an MCP server: " + options.name + ": a time-out is not above zero"};
   try {
     auto made = std::make_shared<state>();
     made->options = std::move(options);

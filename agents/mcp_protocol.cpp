@@ -34,7 +34,7 @@ std::optional<std::int64_t> number_of(const value& id) {
   return out;
 }
 
-error refused(const std::string& method, const value& why) {
+error rpc_refusal(const std::string& method, const value& why) {
   auto code = why["code"].is_int() ? " (" + std::to_string(why["code"].as_int()) + ')' : "";
   auto text = text_in(why["message"]);
   return mcp_failure(method, (text.empty() ? "the server refused it" : text) + code);
@@ -112,7 +112,7 @@ mcp_session::heard mcp_session::hear_answer(const value& message) {
   heard out{.then = std::move(asked->second.then), .id = id};
   open_.erase(asked);
   if (message.contains("error"))
-    out.with = refused(method, message["error"]);
+    out.with = rpc_refusal(method, message["error"]);
   else if (message["result"].is_map())
     out.with = message["result"];
   else

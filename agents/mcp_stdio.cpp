@@ -26,6 +26,7 @@ namespace troupe {
 namespace {
 
 using stdio_clock = std::chrono::steady_clock;
+constexpr std::chrono::hours for_ever{24 * 365}; // so that no sum is too large for the clock
 
 class mcp_stdio final : public mcp_transport {
 public:
@@ -80,7 +81,8 @@ private:
   int wait_at_most() const;
   void fail_late();
   void write_some();
-  bool read_some();
+  enum class read_end : std::uint8_t { some, later, over };
+  read_end read_some();
   bool hear_lines();
   void read_log();
   void end(const error& why);
@@ -136,7 +138,8 @@ std::int64_t mcp_stdio::ask(std::string method, value params, std::chrono::milli
                                           + " calls wait (mcp_calls_max)"};
     if (!refused) {
       id = session_.ask(method, then);
-      deadlines_.emplace(id, deadline{stdio_clock::now() + timeout, timeout});
+      auto at = stdio_clock::now() + std::min<std::chrono::milliseconds>(timeout, for_ever);
+      deadlines_.emplace(id, deadline{at, timeout});
       if (!send(mcp_request(id, method, params))) {
         session_.forget(id);
         deadlines_.erase(id);
@@ -183,18 +186,19 @@ bool mcp_stdio::go_round() {
   }
   ::poll(what.data(), what.size(), wait_at_most());
   std::uint64_t woken = 0;
-  [[maybe_unused]] auto read = ::read(wake_.get(), &woken, sizeof woken);
+  [[maybe_unused]] auto drained = ::read(wake_.get(), &woken, sizeof woken);
   if (what[4].revents != 0)
     write_some();
   if (what[2].revents != 0)
     read_log();
-  // What it said before it ended is in the pipe.
-  if ((what[1].revents != 0 || what[3].revents != 0) && !read_some())
-    return false;
-  if (what[3].revents != 0) {
+  bool has_ended = what[3].revents != 0;
+  auto read = what[1].revents != 0 || has_ended ? read_some() : read_end::later;
+  if (read == read_end::later && has_ended) { // and what it said before is read
     end(mcp_failure("connection", options_.name + ": its program has ended"));
     return false;
   }
+  if (read == read_end::over)
+    return false;
   fail_late();
   return true;
 }
@@ -244,23 +248,18 @@ void mcp_stdio::write_some() {
   sent_ = 0;
 }
 
-// False when there is nothing more to come.
-bool mcp_stdio::read_some() {
+// Once a round, so that one who never stops talking stops nothing else.
+mcp_stdio::read_end mcp_stdio::read_some() {
   std::array<char, 64 << 10> buffer;
-  for (;;) {
-    auto n = ::read(child_.out.get(), buffer.data(), buffer.size());
-    if (n < 0)
-      return errno == EAGAIN || errno == EINTR;
-    if (n == 0) {
-      end(mcp_failure("connection", options_.name + ": it has closed its stdout"));
-      return false;
-    }
-    unread_.append(buffer.data(), static_cast<std::size_t>(n));
-    if (!hear_lines())
-      return false;
-    if (static_cast<std::size_t>(n) < buffer.size())
-      return true;
+  auto n = ::read(child_.out.get(), buffer.data(), buffer.size());
+  if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    return read_end::later;
+  if (n <= 0) {
+    end(mcp_failure("connection", options_.name + ": it has closed its stdout"));
+    return read_end::over;
   }
+  unread_.append(buffer.data(), static_cast<std::size_t>(n));
+  return hear_lines() ? read_end::some : read_end::over;
 }
 
 bool mcp_stdio::hear_lines() {

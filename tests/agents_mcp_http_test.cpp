@@ -79,7 +79,7 @@ mcp_client connected_to(const fake_provider& provider, mcp_options options = {})
     .value();
 }
 
-std::string said(const mcp_client& client, const std::string& text) {
+std::string echoed(const mcp_client& client, const std::string& text) {
   auto answer = client.call_and_wait("echo", value::map({{"s", text}}));
   return answer ? (*answer)["content"][0]["text"].as<std::string>()
                 : std::string{to_string(answer.error().code())} + ' ' + answer.error().text();
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_session_has_its_headers_from_the_greeting_to_its_end) {
     auto client = connected_to(provider);
     BOOST_TEST(client.server_info()["name"] == value("http"));
     BOOST_TEST(client.tools().value().size() == 1u);
-    BOOST_TEST(said(client, "grüß") == "grüß");
+    BOOST_TEST(echoed(client, "grüß") == "grüß");
   }
   provider.wait_for_requests(5);
   auto seen = provider.requests();
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(an_answer_may_come_as_an_event_behind_others_on_a_stream_th
      .stays_open = true}));
   auto client = connected_to(provider, {.on_log = [complaints](auto) { ++*complaints; }});
   BOOST_TEST(client.tools_changed());
-  BOOST_TEST(said(client, "a") == "a");
+  BOOST_TEST(echoed(client, "a") == "a");
   BOOST_TEST(*complaints == 0);
   provider.wait_for_closed(2); // the client has heard enough
   provider.wait_for_requests(5);
@@ -139,7 +139,7 @@ BOOST_DATA_TEST_CASE(a_stream_in_pieces_of_any_size_is_read, data::make({1, 2, 3
   fake_provider provider;
   provider.always(mcp_server({.stream = true, .chunk_bytes = static_cast<std::size_t>(bytes)}));
   auto client = connected_to(provider);
-  BOOST_TEST(said(client, "grüß 🙂\n") == "grüß 🙂\n");
+  BOOST_TEST(echoed(client, "grüß 🙂\n") == "grüß 🙂\n");
 }
 
 struct fault_case {
@@ -181,9 +181,9 @@ BOOST_DATA_TEST_CASE(one_request_that_fails_fails_nothing_else, data::make(fault
   }));
   auto client = connected_to(provider, {.name = "s"});
   healthy = false;
-  BOOST_TEST(said(client, "a") == c.refusal);
+  BOOST_TEST(echoed(client, "a") == c.refusal);
   healthy = true;
-  BOOST_TEST(said(client, "a") == "a");
+  BOOST_TEST(echoed(client, "a") == "a");
 }
 
 BOOST_AUTO_TEST_CASE(a_session_that_the_server_forgot_is_begun_anew) {
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_session_that_the_server_forgot_is_begun_anew) {
     return ++calls == 1 ? fails(404)(r) : to_raw(reply_with(answer_to(r.body), {}));
   }));
   auto client = connected_to(provider);
-  BOOST_TEST(said(client, "a") == "a");
+  BOOST_TEST(echoed(client, "a") == "a");
   auto seen = provider.requests();
   BOOST_REQUIRE(seen.size() == 6u);
   BOOST_TEST(seen[3].header_of("Mcp-Session-Id") == ""); // greeted again
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_late_answer_fails_its_call_and_is_cancelled_at_the_server
   fake_provider provider;
   provider.always(mcp_server({}, raw({wait_at{gate{}}})));
   auto client = connected_to(provider, {.call_timeout = milliseconds{1}});
-  BOOST_TEST(said(client, "a").starts_with("node_timeout "));
+  BOOST_TEST(echoed(client, "a").starts_with("node_timeout "));
   provider.wait_for_requests(4);
   BOOST_TEST(provider.requests()[3].body["method"] == value("notifications/cancelled"));
   BOOST_TEST(provider.requests()[3].body["params"]["requestId"] == value(1));

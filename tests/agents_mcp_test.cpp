@@ -2,6 +2,7 @@
 #include "agents/json_text.hpp"
 #include "agents/mcp_protocol.hpp"
 #include "agents/mcp_tools.hpp"
+#include "agents/mcp_transport.hpp"
 
 #include <troupe/limits.hpp>
 #include <troupe/mcp.hpp>
@@ -15,6 +16,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -53,14 +55,14 @@ private:
   std::vector<std::string> lines_;
 };
 
-mcp_program scripted(const char* mode) {
+mcp_program program_of(const char* mode) {
   return {.file = "/usr/bin/python3", // not one that somebody put before it
           .arguments = {TROUPE_SOURCE_DIR "/tests/mcp/scripted_server.py", mode},
           .stop_wait = milliseconds{0}};
 }
 
 mcp_client connected(const char* mode, mcp_options options = {}) {
-  return mcp_client::connect(scripted(mode), std::move(options)).value();
+  return mcp_client::connect(program_of(mode), std::move(options)).value();
 }
 
 std::string first_text(const result<value>& answer) {
@@ -260,7 +262,7 @@ BOOST_AUTO_TEST_CASE(a_tool_node_makes_messages_of_failures_unless_they_are_to_b
 
 BOOST_AUTO_TEST_CASE(a_program_gets_the_environment_it_is_given_and_nothing_else) {
   ::setenv("TROUPE_TEST_SECRET", "s3cret", 1);
-  auto program = scripted("good");
+  auto program = program_of("good");
   program.environment = {{"GIVEN", "yes"}, {"TERM", "none"}};
   program.directory = "/";
   auto client = mcp_client::connect(program).value();
@@ -328,6 +330,50 @@ BOOST_AUTO_TEST_CASE(rubbish_wrong_numbers_and_doubled_answers_are_passed_over) 
                == "{\"i\": " + std::to_string(i) + '}');
 }
 
+BOOST_AUTO_TEST_CASE(a_server_that_never_stops_talking_holds_nobody_up) {
+  auto client = connected("floods", {.name = "s", .call_timeout = milliseconds{50}});
+  BOOST_TEST(refusal(client.call_and_wait("echo", value::map())).starts_with("node_timeout "));
+}
+
+// Asked directly, on no thread that waits.
+std::vector<std::string> ask_without_waiting(const char* mode, const value& params,
+                                             std::size_t times) {
+  auto refusals = std::make_shared<std::vector<std::string>>();
+  auto server = make_mcp_stdio(program_of(mode), {.name = "s"});
+  auto greeted = std::make_shared<std::promise<void>>();
+  server->ask("initialize", mcp_greeting(), milliseconds{30'000},
+              [greeted](auto) { greeted->set_value(); });
+  greeted->get_future().wait();
+  for (std::size_t i = 0; i < times; ++i)
+    server->ask("tools/call", params, milliseconds{30'000}, [refusals](result<value> r) {
+      if (r.error().code() == errc::overloaded)
+        refusals->push_back(r.error().text());
+    });
+  server.reset(); // the others fail here
+  return *refusals;
+}
+
+BOOST_AUTO_TEST_CASE(calls_that_wait_and_bytes_that_nobody_reads_have_an_end) {
+  auto never = value::map({{"name", "never"}});
+  BOOST_TEST(ask_without_waiting("good", never, limits::mcp_calls_max).empty());
+  auto refusals = ask_without_waiting("good", never, limits::mcp_calls_max + 1);
+  BOOST_REQUIRE(refusals.size() == 1u);
+  BOOST_TEST(refusals[0] == "ask an MCP server: s: 4096 calls wait (mcp_calls_max)");
+  auto much = value::map({{"text", std::string(1 << 20, 'x')}});
+  auto fits = limits::mcp_queue_bytes_max >> 20;
+  BOOST_TEST(ask_without_waiting("deaf", much, fits - 1).empty());
+  refusals = ask_without_waiting("deaf", much, fits + 2);
+  BOOST_REQUIRE(!refusals.empty());
+  BOOST_TEST(refusals[0] == "ask an MCP server: s: it does not read what it is sent");
+}
+
+BOOST_AUTO_TEST_CASE(a_line_of_a_log_is_cut) {
+  auto lines = std::make_shared<heard_lines>();
+  auto client = connected("good", {.on_log = [lines](std::string_view l) { lines->add(l); }});
+  client.call_and_wait("logs", value::map()).value();
+  BOOST_TEST(lines->wait_for("y") == std::string(limits::mcp_log_bytes_max, 'y'));
+}
+
 struct broken_case {
   const char* mode;
   const char* refusal;
@@ -341,7 +387,7 @@ const std::vector<broken_case> no_greeting{
   {"refuses", "node_failed not you (-32602)"},
 };
 BOOST_DATA_TEST_CASE(a_server_that_is_not_greeted_is_no_client, data::make(no_greeting), c) {
-  auto client = mcp_client::connect(scripted(c.mode),
+  auto client = mcp_client::connect(program_of(c.mode),
                                     {.name = "s", .connect_timeout = milliseconds{300}});
   BOOST_REQUIRE(!client);
   BOOST_TEST(std::string{to_string(client.error().code())} + ' ' + client.error().text()
@@ -383,6 +429,10 @@ BOOST_AUTO_TEST_CASE(a_program_that_cannot_start_is_named) {
   BOOST_TEST(start({.file = "/no/such/server"})
              == "start an MCP server: No such file or directory: /no/such/server");
   BOOST_TEST(start({.file = ""}) == "start an MCP server: no file is named: ");
+  BOOST_TEST(mcp_client::connect(mcp_program{.file = "cat"}, {.name = "s", .call_timeout = {}})
+               .error()
+               .message()
+             == "connect to an MCP server: s: a time-out is not above zero");
   BOOST_TEST(start({.file = "cat", .environment = {{"A=B", "c"}}})
              == "start an MCP server: no name and text of an environment variable: cat");
 }

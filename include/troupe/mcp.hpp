@@ -65,6 +65,8 @@ struct mcp_options {
 };
 
 /// A connection to a server. A handle: copies, and the tools made by it, are the same connection.
+/// Of the protocol it has tools: resources, prompts, sampling and elicitation are not announced,
+/// progress is not asked for, and of what a server asks only a ping is answered with more than no.
 /// Thread: any. A call that waits for its answer holds no thread.
 /// Errors: of all: node_failed of class McpError, for what the server refused, and for one that is
 ///         gone, or speaks another protocol; node_timeout.
@@ -72,7 +74,9 @@ struct mcp_options {
 class mcp_client {
 public:
   /// Starts the server and greets it. Blocks: until it answers, connect_timeout at most.
-  /// Errors: as above; invalid_config for a program that can't be started, or NULs in it.
+  /// Errors: as above; invalid_config for a program that can't be started, NULs in it, and a
+  /// time-out
+  ///         that is not above zero.
   static result<mcp_client> connect(mcp_program program, mcp_options options = {});
   /// Errors: as above; node_failed of class HTTPError where nobody answers; invalid_value for a URL
   ///         or header that is none.

@@ -1,6 +1,7 @@
 // See crash_agent.hpp.
 #include "tests/crash/crash_agent.hpp"
 
+#include <troupe/chat_models.hpp>
 #include <troupe/messages.hpp>
 #include <troupe/react_agent.hpp>
 #include <troupe/runtime.hpp>
@@ -33,28 +34,14 @@ troupe::tool make_tool(const std::string& name, bool holds) {
   return {name, "A tool that is killed", body};
 }
 
-// What was said so far decides, so that it goes on in another process.
-value next_answer(const value& messages) {
-  bool asked = troupe::message_role(messages[messages.size() - 1]) == "user";
-  if (asked)
-    return troupe::ai_message("", {{.name = "first", .id = "c1"}, {.name = "second", .id = "c2"}});
-  return "all is done";
-}
-
-troupe::compiled_graph agent(const std::string& holds) {
-  auto model = std::make_shared<troupe::scripted_model>(
-    std::vector<troupe::scripted_model::answer>{troupe::scripted_model::function{next_answer}},
-    troupe::scripted_options{.repeat = true});
-  return troupe::create_react_agent(
-    {.model = model,
-     .tools = {make_tool("first", holds == "first"), make_tool("second", holds == "second")}});
-}
-
 } // namespace
 
-int run_agent(const std::string& data, const std::string& holds) {
+int run_agent(const std::string& data, const std::string& holds, const std::string& model,
+              const std::string& url) {
   troupe::runtime rt{{.data_dir = data, .worker_threads = 2}};
-  auto app = rt.load(agent(holds));
+  auto app = rt.load(troupe::create_react_agent(
+    {.model = troupe::init_chat_model(model, {.base_url = url}),
+     .tools = {make_tool("first", holds == "first"), make_tool("second", holds == "second")}}));
   troupe::run_config config{.thread_id = "t", .durability = troupe::durability::sync};
   bool is_new = app.get_state(config).config.checkpoint_id.empty();
   auto input = is_new ? troupe::run_input{value::map({{"messages", {{"user", "go"}}}})}

@@ -11,6 +11,8 @@
     many       lists 3000 tools
     twins      lists two tools of one name
     bare       lists something else than tools
+    floods     says rubbish without an end as soon as it is called
+    deaf       greets, and reads nothing more
     stubborn   a child of its own; neither ends when it is told to
 """
 import json
@@ -63,6 +65,8 @@ def call(name, args):
     if MODE == "huge":
         while True:
             write("x" * (1 << 20))
+    while MODE == "floods":
+        write("rubbish\n" * 10000)
     if MODE == "dies":
         os._exit(3)
     if name == "echo":
@@ -95,6 +99,10 @@ def call(name, args):
         say({"id": "q1", "method": "ping"})
         say({"id": 7, "method": "sampling/createMessage", "params": {}})
         return {"content": [text(json.dumps([read(), read()], sort_keys=True))]}
+    if name == "logs":
+        sys.stderr.write("y" * 100000 + "\n")
+        sys.stderr.flush()
+        return {"content": []}
     if name == "changes":
         say({"method": "notifications/tools/list_changed"})
         say({"method": "notifications/message", "params": {"level": "info", "data": "changed"}})
@@ -151,6 +159,8 @@ while True:
     message = read() if MODE != "stubborn" else json.loads(sys.stdin.readline() or signal.pause())
     if MODE == "mute":
         continue
+    if MODE == "deaf" and message["method"] != "initialize":
+        signal.pause()
     if "id" in message and "method" in message:
         answer(message["id"], message["method"], message.get("params", {}))
     elif message.get("method") == "notifications/cancelled":

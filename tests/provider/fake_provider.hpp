@@ -115,6 +115,8 @@ struct delivery {
 responder says(model_answer answer, delivery how = {});
 /// A refusal, with the provider's form of an error.
 responder fails(int status, std::string message = "no", std::vector<header> headers = {});
+/// As `answers`, but a conversation that the provider would not take is refused with status 400.
+responder strictly(responder answers);
 /// A body as it is.
 responder replies(http_reply reply);
 /// Bytes as they are, head and all.

@@ -12,11 +12,10 @@ namespace {
 
 constexpr const char* usage =
   "usage: fake_provider [--port N] [--first-ms N] [--each-ms N] [--words N] [SCRIPT.json]\n"
-  "Serves POST …/messages (Anthropic) and …/chat/completions (OpenAI) on 127.0.0.1, and prints "
-  "its\n"
-  "address. Without a script it calls the first tool it is offered, then says what came of it; "
-  "without\n"
-  "tools it says what it was told, or --words words. The script's form is in conversation.hpp.\n";
+  "Serves POST …/messages (Anthropic) and …/chat/completions (OpenAI) on 127.0.0.1, and\n"
+  "prints its address. Without a script it calls the first tool it is offered, then says what\n"
+  "came of it; without tools it says what it was told, or --words words. A conversation that\n"
+  "the provider would not take gets status 400. The script's form is in conversation.hpp.\n";
 
 struct options {
   std::uint16_t port = 0;
@@ -79,7 +78,7 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &ends, nullptr); // for the server's thread, too
   troupe::test::fake_provider provider{given.port};
   provider.remember(false);
-  provider.always(*answers);
+  provider.always(troupe::test::strictly(*answers));
   std::cout << provider.url() << std::endl;
   int which = 0;
   sigwait(&ends, &which);

@@ -1,5 +1,6 @@
 // Answers as bytes: their framing, and where they wait or break off.
 #include "tests/provider/fake_provider.hpp"
+#include "tests/provider/history_rules.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -172,6 +173,13 @@ responder fails(int status, std::string message, std::vector<header> headers) {
     out.headers.emplace_back("Content-Type", "application/json");
     out.body.emplace_back(send_bytes{error_body(format_of(request.target), status, message)});
     return to_raw(std::move(out));
+  };
+}
+
+responder strictly(responder answers) {
+  return [answers = std::move(answers)](const seen_request& request) {
+    auto fault = history_fault(format_of(request.target), request.body);
+    return fault.empty() ? answers(request) : fails(400, std::move(fault))(request);
   };
 }
 
