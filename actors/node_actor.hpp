@@ -44,6 +44,7 @@ private:
   void ended(task_ptr task);
   void answer(task_ptr task);
   void abandon(error why);
+  void count_time(const task_ptr& task);
   void arm(const task_ptr& task, std::chrono::nanoseconds delay);
   void check_time(const task_ptr& task);
   bool needs_pool(const detail::task_scope& task) const;

@@ -133,7 +133,7 @@ public:
   compiled_graph build() {
     collect();
     schema state{{"messages", add_messages}};
-    if (!options_.response_format.is_null())
+    if (!options_.response_format.schema.is_null())
       state.channels.emplace_back("structured_response", last_value);
     for (const auto& m : options_.middleware)
       add_channels(state, m.state);
@@ -239,30 +239,38 @@ private:
     std::vector<std::string> targets{where_.round, where_.exit};
     if (has_tools_)
       targets.emplace_back("tools");
+    auto handoffs = tools_that([](const tool& t) { return !t.options().handoff_to.empty(); });
     graph.add_conditional_edges(
       ends_round,
-      [where = where_, tools = has_tools_](const state_view& state) {
-        return after_round(where, tools, state);
+      [where = where_, tools = has_tools_, handoffs](const state_view& state) {
+        return after_round(where, tools, handoffs, state);
       },
       targets);
-    if (has_tools_)
-      graph.add_conditional_edges(
-        "tools",
-        [where = where_, direct = direct_tools()](const state_view& state) {
-          return after_tools(where, direct, state);
-        },
-        std::vector<std::string>{where_.round, where_.exit});
+    if (!has_tools_)
+      return;
+    std::vector<std::string> behind{where_.round, where_.exit};
+    if (!handoffs.empty())
+      behind.emplace_back("tools");
+    auto direct = tools_that([](const tool& t) { return t.options().return_direct; });
+    graph.add_conditional_edges(
+      "tools",
+      [where = where_, direct, handoffs](const state_view& state) {
+        bool open = has_handoff(unanswered_calls(state["messages"]), handoffs);
+        return open ? "tools" : after_tools(where, direct, state);
+      },
+      behind);
   }
 
-  std::vector<std::string> direct_tools() const {
+  template <class Is> std::vector<std::string> tools_that(Is is) const {
     std::vector<std::string> out;
     for (const auto& t : options_.tools)
-      if (t.runs_here() && t.options().return_direct)
+      if (t.runs_here() && is(t))
         out.push_back(t.name());
     return out;
   }
 
   static std::vector<destination> after_round(const places& where, bool tools,
+                                              const std::vector<std::string>& handoffs,
                                               const state_view& state) {
     if (const auto& jump = state[jump_to]; jump.is_string())
       return {destination{where.target(jump.as_string())}};
@@ -270,18 +278,25 @@ private:
     auto open = unanswered_calls(messages);
     if (!open.empty() && tools) {
       std::vector<destination> out;
-      for (const auto& call : open)
+      for (const auto& call : due_calls(open, handoffs))
         out.emplace_back(send{"tools", value::list({call.with("type", "tool_call")})});
       return out;
     }
     // All calls were answered by who stands behind the model: the model is to go on.
-    bool answered = open.empty() && message_role(messages[messages.size() - 1]) == "tool";
+    bool answered = open.empty() && !has_data(state)
+                    && message_role(messages[messages.size() - 1]) == "tool";
     return {destination{answered ? where.round : where.exit}};
   }
 
-  // It ends when all calls of the last answer were of tools whose results end it.
+  // The last answer of the model had the data, if any was asked for.
+  static bool has_data(const state_view& state) { return !state["structured_response"].is_null(); }
+
+  // It ends when all calls of the last answer were of tools whose results end it, or one had the
+  // data.
   static std::string after_tools(const places& where, const std::vector<std::string>& direct,
                                  const state_view& state) {
+    if (has_data(state))
+      return where.exit;
     auto all = state["messages"].items();
     auto last = std::ranges::find_if(all.rbegin(), all.rend(),
                                      [](const value& m) { return message_role(m) == "assistant"; });

@@ -35,6 +35,7 @@ public:
       settings_(std::move(settings)) {}
 
   std::string name() const override { return model_->name(); }
+  value profile() const override { return model_->profile(); }
   value bound_tools() const override { return tools_.is_null() ? model_->bound_tools() : tools_; }
   chat_model_ptr unbound() const override {
     auto inner = model_->unbound();

@@ -16,6 +16,11 @@ bool answers(const value& message, const value& call) {
   return message_role(message) == "tool" && message_member(message, "tool_call_id") == call["id"];
 }
 
+bool is_handoff(const value& call, const std::vector<std::string>& handoffs) {
+  const auto& name = call["name"];
+  return name.is_string() && std::ranges::find(handoffs, name.as_string()) != handoffs.end();
+}
+
 // Looks behind place `i` first, where answers stand.
 bool is_answered(std::span<const value> messages, std::size_t i, const value& call) {
   auto answers_it = [&call](const value& m) { return answers(m, call); };
@@ -56,6 +61,17 @@ std::vector<value> unanswered_calls(const value& messages) {
     if (std::ranges::none_of(all, [&call](const value& m) { return answers(m, call); }))
       out.push_back(call);
   return out;
+}
+
+bool has_handoff(const std::vector<value>& calls, const std::vector<std::string>& handoffs) {
+  return std::ranges::any_of(calls, [&](const value& c) { return is_handoff(c, handoffs); });
+}
+
+std::vector<value> due_calls(std::vector<value> open, const std::vector<std::string>& handoffs) {
+  auto stays = [&](const value& c) { return !is_handoff(c, handoffs); };
+  if (std::ranges::any_of(open, stays))
+    std::erase_if(open, [&](const value& c) { return is_handoff(c, handoffs); });
+  return open;
 }
 
 } // namespace troupe

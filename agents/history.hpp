@@ -3,6 +3,7 @@
 
 #include <troupe/messages.hpp>
 
+#include <string>
 #include <vector>
 
 namespace troupe {
@@ -14,5 +15,11 @@ void require_answered_calls(const value& messages);
 
 /// The calls of the last assistant's message that no tool's message answers.
 std::vector<value> unanswered_calls(const value& messages);
+
+/// Of open calls those whose turn it is: what leads out of the agent waits for the others, whose
+/// results would be lost.
+std::vector<value> due_calls(std::vector<value> open, const std::vector<std::string>& handoffs);
+/// Whether some of these calls lead out of the agent.
+bool has_handoff(const std::vector<value>& calls, const std::vector<std::string>& handoffs);
 
 } // namespace troupe

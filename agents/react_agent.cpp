@@ -26,9 +26,10 @@ bool has(const std::vector<std::string>& names, const value& name) {
 // What the nodes of one agent share.
 struct agent {
   react_agent_options options;
-  value tools;                     // definitions, for a model without tools of its own
-  std::vector<std::string> direct; // tools with return_direct
-  std::string entry;               // where each round begins
+  value tools;                       // definitions, for a model without tools of its own
+  std::vector<std::string> direct;   // tools with return_direct
+  std::vector<std::string> handoffs; // tools that lead out
+  std::string entry;                 // where each round begins
   bool sends_calls() const noexcept { return options.version == "v2"; }
 };
 using agent_ptr = std::shared_ptr<const agent>;
@@ -126,6 +127,14 @@ std::vector<destination> sends_of(const std::vector<value>& calls, const state_v
   return out;
 }
 
+// Calls as one task, which reads the state when it runs.
+std::vector<destination> together(const std::vector<value>& calls) {
+  std::vector<value> list;
+  for (const auto& call : calls)
+    list.push_back(call.with("type", "tool_call"));
+  return {destination{send{"tools", value::list(std::move(list))}}};
+}
+
 std::vector<destination> at_the_end(const agent& a) {
   return one(a.options.response_format.schema.is_null() ? END : structured);
 }
@@ -135,24 +144,28 @@ std::vector<destination> after_model(const agent& a, const state_view& state) {
   const auto& calls = message_tool_calls(messages[messages.size() - 1]);
   if (calls.empty())
     return a.options.post_model_hook ? one(post_hook) : at_the_end(a);
+  std::vector<value> all{calls.items().begin(), calls.items().end()};
+  auto due = due_calls(all, a.handoffs);
   if (!a.sends_calls())
-    return one("tools");
+    return due.size() == all.size() ? one("tools") : together(due);
   if (a.options.post_model_hook)
     return one(post_hook);
-  return sends_of({calls.items().begin(), calls.items().end()}, state);
+  return sends_of(due, state);
 }
 
 std::vector<destination> after_hook(const agent& a, const state_view& state) {
   const auto& messages = state["messages"];
   auto open = unanswered_calls(messages);
   if (!open.empty())
-    return sends_of(open, state);
+    return sends_of(due_calls(open, a.handoffs), state);
   if (message_role(messages[messages.size() - 1]) == "tool")
     return one(a.entry);
   return at_the_end(a);
 }
 
 std::vector<destination> after_tools(const agent& a, const state_view& state) {
+  if (has_handoff(unanswered_calls(state["messages"]), a.handoffs))
+    return one("tools");
   auto messages = state["messages"].items();
   auto at = messages.rbegin();
   for (; at != messages.rend() && message_role(*at) == "tool"; ++at)
@@ -217,9 +230,12 @@ agent_ptr prepare(react_agent_options options) {
     else
       require_same_tools(bound, options.tools);
   }
-  for (const auto& t : options.tools)
+  for (const auto& t : options.tools) {
     if (t.runs_here() && t.options().return_direct)
       a->direct.push_back(t.name());
+    if (t.runs_here() && !t.options().handoff_to.empty())
+      a->handoffs.push_back(t.name());
+  }
   a->entry = options.pre_model_hook ? pre_hook : "agent";
   a->options = std::move(options);
   return a;
@@ -308,10 +324,15 @@ private:
     } else {
       add_route("agent", after_model, {"tools", last});
     }
-    if (a_->direct.empty())
+    std::vector<std::string> behind{a_->entry};
+    if (!a_->direct.empty())
+      behind.emplace_back(END);
+    if (!a_->handoffs.empty())
+      behind.emplace_back("tools");
+    if (behind.size() == 1)
       graph_.add_edge("tools", a_->entry);
     else
-      add_route("tools", after_tools, {a_->entry, END});
+      add_route("tools", after_tools, behind);
   }
 
   agent_ptr a_;

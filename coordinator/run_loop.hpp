@@ -142,6 +142,7 @@ private:
   task_write_list writes_of(const slot& s, const detail::task_scope& task) const;
   void report(const slot& s);
   void close_step();
+  command upward_of(const slot& first) const;
   const std::vector<const slot*>& in_task_order();
   const std::vector<applied_task>& applied_tasks();
   void apply_step();
@@ -169,6 +170,7 @@ private:
     return {shared_->config.thread_id, shared_->ns, std::move(checkpoint_id)};
   }
   void put_checkpoint(std::string_view source, const std::vector<channel_index>* updated);
+  void put_moved();
   checkpoint_put make_put(const std::vector<channel_index>* updated);
   void note_deltas();
   void put_stub(std::string id);
@@ -219,6 +221,7 @@ private:
   stored_writes pending_; // of the checkpoint the run started from, until the first step ended
   bool replaying_ = false;
   bool forks_ = false;
+  bool moved_here_ = false;     // what was loaded is of another namespace
   std::string source_;          // of the loaded checkpoint
   task_write_list first_gotos_; // of a command on a fresh thread: followed beside the entry edges
   bool strict_ = true;          // answers must answer something

@@ -135,6 +135,10 @@ public:
     }
   }
 
+  /// Leaves the body because the answer it was given last does not fit its question, which waits
+  /// on, with the same id. Errors: throws error{invalid_resume} with `why`. Source: troupe.
+  [[noreturn]] void refuse_answer(const std::string& why);
+
   /// Runs another graph as part of this task and gives its output. What it asks, this task asks;
   /// what it had finished is not run again when the run is resumed. The n-th graph a body runs
   /// keeps its state by that number: run them in the same order each time.
@@ -235,8 +239,6 @@ public:
   detail::task_scope& scope() noexcept { return *scope_; }
 
 private:
-  [[noreturn]] void refuse_answer(const std::string& why);
-
   template <class F, class R = std::invoke_result_t<F&>>
   static coro<R> run_job(detail::task_scope& scope, F job) {
     std::exception_ptr failure;

@@ -196,11 +196,27 @@ inline constexpr std::size_t worker_runs_max = 65'536; // a worker has for one h
 // A worker that refused a task as full is given less for so long; doubles with each time.
 inline constexpr std::chrono::milliseconds worker_backoff_first{100};
 inline constexpr std::chrono::milliseconds worker_backoff_max{2000};
+// Tasks that a home hands a worker beyond its capacity, as many as that and at most so many; and
+// their bytes. They wait there for a place, and go elsewhere when one is free there.
+inline constexpr std::uint32_t worker_ahead_max = 1024;
+inline constexpr std::size_t worker_ahead_bytes_max = std::size_t{32} << 20;
 
 // Of agents. Calls of one assistant's message that a tool node runs; invalid_value.
 inline constexpr std::size_t tool_calls_max = 4096;
 // Characters that are dropped from the end of JSON that was cut off; then it is none.
 inline constexpr std::size_t partial_json_dropped_max = 1024;
+
+// Of MCP servers. A message from one; its connection ends with McpError.
+inline constexpr std::size_t mcp_message_bytes_max = 16u << 20;
+inline constexpr std::size_t mcp_queue_bytes_max = 32u
+                                                   << 20; // to one that does not read; overloaded
+inline constexpr std::size_t mcp_calls_max = 4096;     // that wait for answers of one; overloaded
+inline constexpr std::size_t mcp_tools_max = 2048;     // of one; invalid_value
+inline constexpr std::size_t mcp_pages_max = 1000;     // of its list of tools; invalid_value
+inline constexpr std::size_t mcp_log_bytes_max = 4096; // of a line that it logs; it is cut
+inline constexpr std::chrono::milliseconds mcp_connect_timeout{30'000}; // node_timeout
+inline constexpr std::chrono::milliseconds mcp_call_timeout{30'000};    // node_timeout
+inline constexpr std::chrono::milliseconds mcp_stop_wait{2000}; // before a server is made to stop
 
 // Of HTTP, as a client; node_failed where nothing else is said.
 inline constexpr std::size_t http_url_bytes_max = 8u << 10;       // invalid_value

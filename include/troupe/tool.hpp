@@ -206,6 +206,9 @@ struct tool_needs {
 struct tool_options {
   /// The agent ends with this tool's result.
   bool return_direct = false;
+  /// The agent that its command leads to, out of the one that calls it (troupe/teams.hpp): it runs
+  /// when the other calls of the answer have. Empty: it stays within.
+  std::string handoff_to = {};
   /// Of a function that is no coroutine. On the blocking lane several calls run side by side; on
   /// the standard lane, for short ones, they run one after the other without changing the thread.
   troupe::lane lane = lane::blocking;
@@ -214,6 +217,8 @@ struct tool_options {
   /// Further members of the definition that models are given (cache_control, defer_loading …).
   value extras = {};
   tool_needs needs = {}; ///< of a tool made from data
+  /// false: the schema may be any, and the function gets what the model gave, as it is.
+  bool check_arguments = true;
 };
 
 namespace detail {
@@ -366,7 +371,8 @@ public:
          made::make(std::move(function)), std::move(options));
   }
   /// From data. Shape: `parameters` is the JSON Schema of an object.
-  /// Errors: as above; invalid_graph for a schema that is not known in full (schema_check.hpp).
+  /// Errors: as above; invalid_graph for a schema that is not known in full (schema_check.hpp), and
+  ///         that arguments are to be checked against.
   tool(std::string name, std::string description, value parameters, tool_body body,
        tool_options options = {});
   /// A tool of the model's provider: it is bound as it is, and never run here.

@@ -8,6 +8,7 @@
 #include <troupe/chat_models.hpp>
 #include <troupe/compiled_graph.hpp>
 #include <troupe/completion.hpp>
+#include <troupe/confined_folder.hpp>
 #include <troupe/context.hpp>
 #include <troupe/control.hpp>
 #include <troupe/coro.hpp>
@@ -19,6 +20,7 @@
 #include <troupe/json_schema.hpp>
 #include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
+#include <troupe/mcp.hpp>
 #include <troupe/memory_tool.hpp>
 #include <troupe/message.hpp>
 #include <troupe/messages.hpp>
@@ -36,6 +38,7 @@
 #include <troupe/state.hpp>
 #include <troupe/state_graph.hpp>
 #include <troupe/store.hpp>
+#include <troupe/teams.hpp>
 #include <troupe/tool.hpp>
 #include <troupe/tool_node.hpp>
 #include <troupe/tool_runner.hpp>

@@ -8,6 +8,7 @@ import sys
 source = pathlib.Path(sys.argv[2])
 readme = (source / "README.md").read_text()
 mains = sorted(source.glob("examples/*/main.cpp"))
+sources = sorted(source.glob("examples/*/*.cpp"))
 
 
 def squeezed(text):
@@ -22,7 +23,7 @@ if first != built:
 
 for block in more:
     pieces = [squeezed(piece) for piece in block.split("\n\n")]
-    if not any(all(piece in squeezed(main.read_text()) for piece in pieces) for main in mains):
+    if not any(all(piece in squeezed(code.read_text()) for piece in pieces) for code in sources):
         sys.exit("README.md shows code that is in no example:\n" + block)
 
 for main in mains:

@@ -36,7 +36,8 @@ class ExamplesTest(unittest.TestCase):
     def test_every_example_has_a_test(self):
         examples = {path.parent.name for path in SOURCE.glob("examples/*/main.cpp")}
         tested = {name[len("test_"):] for name in dir(self) if name.startswith("test_")}
-        self.assertLessEqual(examples - {"digest", "cluster"}, tested)  # cli_test.py, worker_test.py
+        self.assertLessEqual(examples - {"digest", "cluster", "coder"},
+                             tested)  # cli_test.py, worker_test.py, coder_test.py
 
     def test_hello(self):
         self.assertEqual(self.lines("hello"), ["3"])
@@ -45,6 +46,11 @@ class ExamplesTest(unittest.TestCase):
     def test_agent(self):
         self.assertEqual(self.lines("agent"), ["Book an umbrella? yes",
                                                "It rains in Oslo, and an umbrella is yours."])
+
+    def test_mcp(self):
+        server = SOURCE / "tests/mcp/scripted_server.py"
+        tool, *_, last = self.lines("mcp", "/usr/bin/python3", server, "good")
+        self.assertEqual((tool, last), ("echo: Tool echo", "{}"))
 
     def test_embed(self):
         self.assertEqual(self.lines("embed"),
@@ -131,6 +137,21 @@ class ExamplesTest(unittest.TestCase):
         self.assertRegex(stopped, r"^stopped at \d+ of 1000$")
         self.assertIn(int(stopped.split()[2]), range(3, 1000))
         self.assertEqual(went_on, "then went on to 1000")
+
+    def test_teams(self):
+        headcount = "A and B have 133317 people."
+        self.in_order(self.lines("teams"),
+                      "supervisor", "  research: A has 67317, B 66000.",
+                      "  math: Together they are 133317.", f"  supervisor: {headcount}",
+                      "hierarchy", f"  supervisor: {headcount}", "  editor: The sentence is written.",
+                      "  director: 133317 people: a large choir.",
+                      "tools", '  lead: → math {"task":"67317 + 66000"}', f"  lead: {headcount}",
+                      "swarm", "  Bob: Arr, here be Bob!", "  user: Who are you?",
+                      "  Bob: Ye still talk to Bob.",
+                      "network", "  cars: A car waits at the hotel.", "  cars: It is a red one.",
+                      "plan_execute", "  assistant: boil water: The kettle is on. "
+                      "make tea: The tea is in the pot.")
+        self.assertEqual(self.lines("teams", "swarm")[-1], "  Bob: Ye still talk to Bob.")
 
     def test_resilience(self):
         timed_out = ("ask_station: Node 'ask_station' exceeded its idle timeout of 0.400s without "

@@ -24,6 +24,7 @@ struct chosen_command {
 
 void add_run(CLI::App& app, chosen_command& chosen);
 void add_resume(CLI::App& app, chosen_command& chosen);
+void add_chat(CLI::App& app, chosen_command& chosen);
 void add_threads(CLI::App& app, chosen_command& chosen);
 void add_state(CLI::App& app, chosen_command& chosen);
 void add_history(CLI::App& app, chosen_command& chosen);

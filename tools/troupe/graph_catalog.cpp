@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 namespace troupe::cli {
@@ -73,6 +74,11 @@ compiled_graph build_loop() {
   return g.compile({.name = "loop"});
 }
 
+compiled_graph build_chat() {
+  const char* model = std::getenv("TROUPE_MODEL");
+  return chat_graph(model && *model ? model : "echo");
+}
+
 constexpr builtin_graph graphs[] = {
   {"hello", "counts to three; on a kept thread it counts on", "{}", build_hello},
   {"ask", "asks for a name and greets it; answer with --resume '\"Ada\"'", "{}", build_ask},
@@ -81,6 +87,8 @@ constexpr builtin_graph graphs[] = {
   {"digest", "reads files, drafts a report, asks, and writes it",
    R"({"sources": ["README.md"], "out": "digest.md"})",
    []() -> compiled_graph { return digest::build(); }},
+  {"chat", "answers with the model that TROUPE_MODEL names, or echoes; talk with troupe chat",
+   R"({"messages": [["user", "Hello"]]})", build_chat},
 };
 
 std::string builtin_names() {
@@ -94,6 +102,10 @@ std::string builtin_names() {
 
 std::span<const builtin_graph> builtin_graphs() noexcept {
   return graphs;
+}
+
+compiled_graph chat_graph(const std::string& model) {
+  return create_agent({.model = init_chat_model(model), .name = "chat"});
 }
 
 compiled_graph find_graph(const std::string& name) {

@@ -17,6 +17,10 @@ struct builtin_graph {
 
 std::span<const builtin_graph> builtin_graphs() noexcept;
 
+/// The built-in graph `chat` with this model, as init_chat_model finds it.
+/// Errors: throws error{invalid_config}.
+compiled_graph chat_graph(const std::string& model);
+
 /// The graph of that name: a built-in one, or `path/to/lib.so:name`.
 /// Errors: throws error: unknown_graph, abi_mismatch, invalid_graph.
 compiled_graph find_graph(const std::string& name);

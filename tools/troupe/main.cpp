@@ -20,6 +20,7 @@ int troupe_main(int argc, char** argv, cli::chosen_command& chosen) {
              + cli::exit_codes_help);
   cli::add_run(app, chosen);
   cli::add_resume(app, chosen);
+  cli::add_chat(app, chosen);
   cli::add_threads(app, chosen);
   cli::add_state(app, chosen);
   cli::add_history(app, chosen);

@@ -27,7 +27,8 @@ namespace troupe::cli {
 /// first one, ends the process.
 class stop_signals {
 public:
-  stop_signals() {
+  /// `ends`: a signal that always ends the process; 0: none.
+  explicit stop_signals(int ends = 0) : ends_{ends} {
     struct sigaction old {};
     sigemptyset(&signals_);
     sigaddset(&signals_, SIGTERM);
@@ -66,18 +67,19 @@ private:
     int signal = 0;
     while (sigwait(&signals_, &signal) == 0 && !ending_)
       if (signal != SIGUSR1)
-        on_signal();
+        on_signal(signal);
   }
 
-  void on_signal() {
+  void on_signal(int signal) {
     std::lock_guard guard{mutex_};
-    if (!stop_)
+    if (!stop_ || signal == ends_)
       _exit(exit_stopped);
     std::exchange(stop_, nullptr)();
     if (!says_.empty())
       std::cerr << '\n' << says_ << "; once more stops at once\n" << std::flush;
   }
 
+  const int ends_;
   sigset_t signals_{};
   sigset_t before_{};
   std::mutex mutex_;

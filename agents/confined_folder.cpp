@@ -1,0 +1,318 @@
+// See confined_folder.hpp.
+#include <troupe/confined_folder.hpp>
+
+#include <troupe/error.hpp>
+#include <troupe/limits.hpp>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+constexpr mode_t private_folder_mode = 0700;
+constexpr mode_t private_file_mode = 0600;
+constexpr mode_t open_folder_mode = 0777; // and the umask
+constexpr mode_t open_file_mode = 0666;
+
+[[noreturn]] void refuse_path(std::string text) {
+  throw node_error{"ToolError", std::move(text)};
+}
+
+class open_descriptor {
+public:
+  explicit open_descriptor(int fd = -1) noexcept : fd_{fd} {}
+  open_descriptor(open_descriptor&& other) noexcept : fd_{std::exchange(other.fd_, -1)} {}
+  open_descriptor& operator=(open_descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~open_descriptor() {
+    if (fd_ >= 0)
+      ::close(fd_);
+  }
+  int get() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+
+private:
+  int fd_;
+};
+
+open_descriptor open_folder(int at, const std::string& name) {
+  return open_descriptor{
+    ::openat(at, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+}
+
+// A name and the folder it stands in; the root has no name.
+struct located {
+  open_descriptor folder;
+  std::string name;
+  const char* here() const { return name.empty() ? "." : name.c_str(); }
+};
+
+std::optional<struct stat> status_of(const located& at) {
+  struct stat what {};
+  if (::fstatat(at.folder.get(), at.here(), &what, AT_SYMLINK_NOFOLLOW) != 0)
+    return std::nullopt;
+  return what;
+}
+
+// A name of a file that nobody else of this process writes.
+std::string passing_name() {
+  static std::atomic<unsigned> count{0};
+  return '.' + std::to_string(::getpid()) + '-' + std::to_string(++count) + ".troupe-part";
+}
+
+} // namespace
+
+struct confined_folder::parts {
+  open_descriptor root;
+  std::string shown_as;
+  bool private_files;
+
+  std::string shown(const std::string& path) const {
+    if (shown_as.empty())
+      return path.empty() ? "." : path;
+    return path.empty() || path.starts_with('/') ? shown_as + path : shown_as + '/' + path;
+  }
+  std::string outside() const {
+    return " would escape " + (shown_as.empty() ? "the" : shown_as)
+           + (shown_as.empty() ? " folder" : " directory");
+  }
+  [[noreturn]] void fail(const char* what, const std::string& path) const {
+    throw error{errc::storage_failed,
+                std::string{what} + ' ' + shown(path) + ": " + std::strerror(errno)};
+  }
+  [[noreturn]] void missing(const std::string& path) const {
+    refuse_path("The path " + shown(path) + " does not exist. Please provide a valid path.");
+  }
+  void refuse_link() const {
+    if (errno == ELOOP || errno == ENOTDIR)
+      refuse_path("Path" + outside() + " via symlink");
+  }
+
+  // A name that leads elsewhere is refused, not resolved.
+  std::vector<std::string> names_of(const std::string& path) const {
+    std::vector<std::string> out;
+    std::string_view rest{path};
+    while (!rest.empty()) {
+      auto name = rest.substr(0, rest.find('/'));
+      rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+      if (name == ".." || name.find('\0') != std::string_view::npos || name.size() > NAME_MAX)
+        refuse_path("Path " + shown(path) + outside());
+      if (!name.empty() && name != ".")
+        out.emplace_back(name);
+      if (out.size() > limits::value_depth_max)
+        refuse_path("Path " + shown(path).substr(0, NAME_MAX) + "… is too deep");
+    }
+    return out;
+  }
+
+  located find(const std::string& path, bool make_folders = false) const {
+    auto below = names_of(path);
+    located out{open_descriptor{::fcntl(root.get(), F_DUPFD_CLOEXEC, 0)}, {}};
+    if (!out.folder)
+      fail("open", path);
+    for (std::size_t i = 0; i + 1 < below.size(); ++i) {
+      if (make_folders)
+        (void)::mkdirat(out.folder.get(), below[i].c_str(),
+                        private_files ? private_folder_mode : open_folder_mode);
+      auto next = open_folder(out.folder.get(), below[i]);
+      if (!next) {
+        refuse_link();
+        missing(path);
+      }
+      out.folder = std::move(next);
+    }
+    if (!below.empty())
+      out.name = below.back();
+    return out;
+  }
+
+  struct stat kind_of(const located& at, const std::string& path) const {
+    auto what = status_of(at);
+    if (!what)
+      missing(path);
+    if (S_ISLNK(what->st_mode))
+      refuse_path("Path" + outside() + " via symlink");
+    if (!S_ISDIR(what->st_mode) && !S_ISREG(what->st_mode))
+      refuse_path("Unsupported file type for " + shown(path));
+    return *what;
+  }
+
+  std::string read_all(int fd, const std::string& path) const {
+    std::string out;
+    char buffer[1 << 16];
+    while (true) {
+      auto n = ::read(fd, buffer, sizeof buffer);
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n < 0)
+        fail("read", path);
+      if (n == 0)
+        return out;
+      out.append(buffer, static_cast<std::size_t>(n));
+      if (out.size() > limits::value_size_bytes_max)
+        refuse_path("File " + shown(path) + " is too large.");
+    }
+  }
+
+  void fill(int fd, const std::string& text, const std::string& path) const {
+    for (std::string_view rest{text}; !rest.empty();) {
+      auto n = ::write(fd, rest.data(), rest.size());
+      if (n < 0 && errno != EINTR)
+        fail("write", path);
+      rest.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    }
+    if (::fsync(fd) != 0)
+      fail("write", path);
+  }
+
+  std::vector<std::string> names_in(int folder, bool hidden, const std::string& path) const {
+    std::vector<std::string> out;
+    DIR* listing = ::fdopendir(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!listing)
+      fail("list", path);
+    while (const auto* one = ::readdir(listing)) {
+      std::string name = one->d_name;
+      if (name != "." && name != ".." && (hidden || !name.starts_with('.')))
+        out.push_back(std::move(name));
+    }
+    ::closedir(listing);
+    std::ranges::sort(out);
+    return out;
+  }
+
+  void remove_tree(int folder, const std::string& name, const std::string& path) const {
+    if (::unlinkat(folder, name.c_str(), 0) == 0)
+      return;
+    auto inner = open_folder(folder, name);
+    if (!inner)
+      fail("delete", path);
+    for (const auto& one : names_in(inner.get(), true, path))
+      remove_tree(inner.get(), one, path + '/' + one);
+    if (::unlinkat(folder, name.c_str(), AT_REMOVEDIR) != 0)
+      fail("delete", path);
+  }
+};
+
+confined_folder::confined_folder(const std::filesystem::path& folder, std::string shown_as,
+                                 bool private_files)
+  : parts_{std::make_unique<parts>(parts{open_descriptor{}, std::move(shown_as), private_files})} {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  parts_->root = open_descriptor{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (!parts_->root)
+    throw error{errc::storage_failed, "open " + folder.string() + ": " + std::strerror(errno)};
+  if (private_files)
+    (void)::fchmod(parts_->root.get(), private_folder_mode);
+}
+
+confined_folder::confined_folder(confined_folder&&) noexcept = default;
+confined_folder& confined_folder::operator=(confined_folder&&) noexcept = default;
+confined_folder::~confined_folder() = default;
+
+confined_folder::entry confined_folder::look(const std::string& path) const {
+  auto at = parts_->find(path);
+  auto what = status_of(at);
+  if (!what)
+    return {};
+  auto is = S_ISDIR(what->st_mode)   ? kind::folder
+            : S_ISREG(what->st_mode) ? kind::file
+                                     : kind::other;
+  return {is, static_cast<std::uint64_t>(what->st_size)};
+}
+
+std::string confined_folder::read(const std::string& path) const {
+  auto at = parts_->find(path);
+  if (!S_ISREG(parts_->kind_of(at, path).st_mode))
+    refuse_path("The path " + parts_->shown(path) + " is not a file.");
+  open_descriptor file{
+    ::openat(at.folder.get(), at.here(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+  if (!file) {
+    parts_->refuse_link();
+    parts_->fail("open", path);
+  }
+  return parts_->read_all(file.get(), path);
+}
+
+void confined_folder::write(const std::string& path, const std::string& text) const {
+  if (text.size() > limits::value_size_bytes_max)
+    refuse_path("File " + parts_->shown(path) + " is too large.");
+  auto at = parts_->find(path, true);
+  auto old = status_of(at);
+  if (at.name.empty() || (old && !S_ISREG(parts_->kind_of(at, path).st_mode)))
+    refuse_path("The path " + parts_->shown(path) + " is not a file.");
+  auto other = passing_name();
+  open_descriptor file{::openat(at.folder.get(), other.c_str(),
+                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                parts_->private_files ? private_file_mode : open_file_mode)};
+  if (!file)
+    parts_->fail("write", path);
+  try {
+    if (old && !parts_->private_files)
+      (void)::fchmod(file.get(), old->st_mode & 0777);
+    parts_->fill(file.get(), text, path);
+    if (::renameat(at.folder.get(), other.c_str(), at.folder.get(), at.name.c_str()) != 0)
+      parts_->fail("write", path);
+  } catch (...) {
+    (void)::unlinkat(at.folder.get(), other.c_str(), 0);
+    throw;
+  }
+}
+
+void confined_folder::remove(const std::string& path) const {
+  auto at = parts_->find(path);
+  if (at.name.empty())
+    refuse_path("Cannot delete the " + parts_->shown("") + " directory itself");
+  if (!status_of(at))
+    refuse_path("The path " + parts_->shown(path) + " does not exist");
+  parts_->remove_tree(at.folder.get(), at.name, path);
+}
+
+void confined_folder::rename(const std::string& from, const std::string& to) const {
+  auto old_place = parts_->find(from);
+  auto new_place = parts_->find(to, true);
+  if (old_place.name.empty() || new_place.name.empty())
+    refuse_path("Cannot rename the " + parts_->shown("") + " directory itself");
+  if (!status_of(old_place))
+    refuse_path("The path " + parts_->shown(from) + " does not exist");
+  if (status_of(new_place))
+    refuse_path("The destination " + parts_->shown(to) + " already exists");
+  if (::renameat(old_place.folder.get(), old_place.name.c_str(), new_place.folder.get(),
+                 new_place.name.c_str())
+      != 0)
+    parts_->fail("rename", from);
+}
+
+std::vector<std::string> confined_folder::list(const std::string& path, bool hidden) const {
+  auto at = parts_->find(path);
+  parts_->kind_of(at, path);
+  auto folder = open_folder(at.folder.get(), at.here());
+  if (!folder) {
+    parts_->refuse_link();
+    parts_->fail("list", path);
+  }
+  return parts_->names_in(folder.get(), hidden, path);
+}
+
+std::string confined_folder::shown(const std::string& path) const {
+  return parts_->shown(path);
+}
+
+int confined_folder::descriptor() const noexcept {
+  return parts_->root.get();
+}
+
+} // namespace troupe

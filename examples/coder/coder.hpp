@@ -1,0 +1,31 @@
+// A coding agent: its models, its tools, its graph.
+#pragma once
+
+#include "examples/coder/project.hpp"
+#include "examples/coder/shell.hpp"
+
+#include <string>
+
+namespace coder {
+
+/// Who thinks: the agent, and the explorer that it sends to look at things.
+struct minds {
+  troupe::chat_model_ptr agent;
+  troupe::chat_model_ptr explorer;
+  std::string what; ///< for people
+  bool scripted = false;
+};
+/// The model of that name; without one, that of TROUPE_MODEL, OPENAI_BASE_URL (with OPENAI_MODEL)
+/// or ANTHROPIC_API_KEY; without any, a script (script.hpp).
+/// Errors: throws error{invalid_config}, as init_chat_model.
+minds choose_minds(const std::string& name);
+
+struct coder_options {
+  minds who;
+  shell_limits shell;
+  bool sandbox = false;
+};
+/// The agent as a graph. It keeps notes in the project's .coder/memories.
+troupe::compiled_graph build_coder(project_ptr p, const coder_options& options);
+
+} // namespace coder

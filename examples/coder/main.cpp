@@ -1,0 +1,211 @@
+// A coding agent on the command line: it reads, searches, edits and runs commands in one folder,
+// and asks before it changes or runs anything.
+//
+//   coder FOLDER "TASK" [--thread T] [--model PROVIDER:MODEL] [--allow TOOL,…]
+//
+// Kill it whenever you like: the same command goes on. What it keeps is in FOLDER/.coder.
+#include "examples/coder/coder.hpp"
+#include "tools/troupe/chat_answers.hpp"
+#include "tools/troupe/chat_view.hpp"
+#include "tools/troupe/exit_codes.hpp"
+#include "tools/troupe/failure.hpp"
+#include "tools/troupe/stop_signals.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <optional>
+
+namespace troupe {
+
+namespace {
+
+struct flags {
+  std::string folder, task, thread = "main", model;
+  std::vector<std::string> allow;
+  coder::shell_limits shell;
+  bool no_sandbox = false;
+};
+
+constexpr const char* how_to_answer = "yes, no [WHY], always, or edit {\"ARGUMENT\": …}";
+constexpr std::uint32_t steps_max = 1000; // of a run
+
+// Where the coder keeps its own things. A project may have been made by a stranger: a link there
+// would lead out of it.
+std::filesystem::path own_folder_of(const coder::project& p) {
+  auto what = p.files.look(coder::own_folder).what;
+  auto path = p.folder / coder::own_folder;
+  if (what == confined_folder::kind::none)
+    std::filesystem::create_directory(path);
+  else if (what != confined_folder::kind::folder)
+    throw error{errc::invalid_config, path.string() + " is no folder"};
+  return path;
+}
+
+class session {
+public:
+  session(const flags& f, cli::stop_signals& signals)
+    : f_{f},
+      signals_{signals},
+      project_{std::make_shared<coder::project>(f.folder)},
+      who_{coder::choose_minds(f.model)},
+      sandbox_{!f.no_sandbox && coder::has_sandbox()},
+      rt_{{.data_dir = own_folder_of(*project_) / "data"}},
+      app_{rt_.load(
+        coder::build_coder(project_, {.who = who_, .shell = f.shell, .sandbox = sandbox_}))} {}
+
+  int run() {
+    say("coder: " + who_.what);
+    say(sandbox_ ? "coder: commands run in a sandbox: they write only " + project_->folder.string()
+                     + ", and have no network"
+                 : "coder: commands are not in a sandbox: they run with your rights");
+    auto now = app_.get_state({.thread_id = f_.thread});
+    if (!now.interrupts.empty())
+      questions_ = now.interrupts;
+    else if (!now.tasks.empty())
+      turn(run_input{nullptr});
+    else
+      begin();
+    if (!now.tasks.empty())
+      note_other_task(now.values);
+    while (!questions_.empty())
+      if (auto answers = ask())
+        turn(command{.resume = *answers});
+      else
+        return paused();
+    return cli::exit_done;
+  }
+
+private:
+  void say(const std::string& line) { view_.detail(line); }
+
+  void begin() {
+    if (f_.task.empty())
+      throw error{errc::empty_input, "there is nothing to go on with: say what is to be done"};
+    auto input = value::map({{"messages", value::list({human_message(f_.task)})}});
+    if (!f_.allow.empty())
+      input = input.with("allowed", value::of(f_.allow));
+    turn(input);
+  }
+
+  // A thread that is in the middle of something takes no other task.
+  void note_other_task(const value& state) {
+    std::string last;
+    for (const auto& m : state["messages"].items())
+      if (message_role(m) == "user")
+        last = message_text(m);
+    if (!f_.task.empty() && f_.task != last)
+      std::cerr << "coder: thread " << f_.thread << " goes on with: " << cli::harmless_text(last)
+                << "\ncoder: for another task, name another --thread\n";
+  }
+
+  void turn(const run_input& input) {
+    questions_.clear();
+    run_control control;
+    signals_.watch(control);
+    auto parts = app_.stream(input,
+                             {.thread_id = f_.thread,
+                              .durability = durability::sync,
+                              .recursion_limit = steps_max,
+                              .subgraphs = true,
+                              .control = control},
+                             cli::chat_view::modes());
+    auto next = parts.try_next();
+    for (; next && *next; next = parts.try_next())
+      view_.part(**next);
+    signals_.watch(std::nullopt);
+    view_.end_line();
+    if (!next)
+      throw next.error();
+    questions_ = parts.outcome()->interrupts();
+  }
+
+  // What the person says to each call that waits; nothing at the end of the input.
+  std::optional<value> ask() {
+    auto answers = value::map();
+    for (const auto& q : questions_) {
+      auto answer = ask_about(q.value);
+      if (!answer)
+        return std::nullopt;
+      answers = answers.with(q.id, *answer);
+    }
+    return answers;
+  }
+
+  std::optional<value> ask_about(const value& question) {
+    while (true) {
+      std::cout << view_.out().paint(cli::style::yellow, "asks") << "  "
+                << cli::harmless_text(question["name"].as<std::string>() + ' '
+                                      + to_json(question["args"]))
+                << "\n      " << how_to_answer << "\n? " << std::flush;
+      std::string line;
+      if (!std::getline(std::cin, line))
+        return std::nullopt;
+      if (line == "always" || line == "a")
+        return value::map({{"type", "always"}});
+      if (auto decision = cli::decision_of(question, line))
+        return decision;
+    }
+  }
+
+  int paused() {
+    std::cout << '\n';
+    std::cerr << "coder: it waits for your answer; the same command asks again\n";
+    return cli::exit_paused;
+  }
+
+  const flags& f_;
+  cli::stop_signals& signals_;
+  coder::project_ptr project_;
+  coder::minds who_;
+  bool sandbox_;
+  runtime rt_;
+  app<> app_;
+  cli::chat_view view_;
+  std::vector<interrupt> questions_;
+};
+
+int coder_main(int argc, char** argv) {
+  flags f;
+  CLI::App app{"A coding agent: reads, searches, edits and runs commands in one folder, and asks "
+               "before it changes or runs anything."};
+  app.add_option("FOLDER", f.folder, "The project")->required()->check(CLI::ExistingDirectory);
+  app.add_option("TASK", f.task, "What is to be done; without it, the thread goes on");
+  app.add_option("--thread", f.thread, "Which conversation")
+    ->type_name("ID")
+    ->capture_default_str();
+  app
+    .add_option("--model", f.model,
+                "Else TROUPE_MODEL, OPENAI_BASE_URL or ANTHROPIC_API_KEY say which; without any, a "
+                "script plays one")
+    ->type_name("PROVIDER:MODEL");
+  app.add_option("--allow", f.allow, "Tools that need not ask, of edit, write and shell")
+    ->type_name("TOOL")
+    ->delimiter(',')
+    ->check(CLI::IsMember({"edit", "write", "shell"}));
+  auto seconds = f.shell.time_max.count();
+  app.add_option("--shell-seconds", seconds, "How long a command may take")
+    ->type_name("N")
+    ->check(CLI::PositiveNumber)
+    ->capture_default_str();
+  app.add_flag("--no-sandbox", f.no_sandbox, "Commands run with your rights, bubblewrap or not");
+  app.footer(std::string{"An answer: "} + how_to_answer + ".\n" + cli::exit_codes_help);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& why) {
+    if (why.get_exit_code() == 0)
+      return app.exit(why);
+    throw error{errc::invalid_config, why.what()};
+  }
+  f.shell.time_max = std::chrono::seconds{seconds};
+  cli::stop_signals signals; // before anything that starts threads
+  return session{f, signals}.run();
+}
+
+} // namespace
+
+} // namespace troupe
+
+int main(int argc, char** argv) {
+  return troupe::cli::run_reporting("coder", false, [&] { return troupe::coder_main(argc, argv); });
+}

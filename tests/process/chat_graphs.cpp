@@ -1,0 +1,94 @@
+// Graphs to talk with: their models are functions of the conversation, so that any process can go
+// on with it.
+#include <troupe/troupe.hpp>
+
+#include <filesystem>
+
+namespace {
+
+using namespace std::chrono_literals;
+using troupe::value;
+
+troupe::chat_model_ptr speaker(troupe::scripted_model::function says) {
+  return std::make_shared<troupe::scripted_model>(
+    std::vector<troupe::scripted_model::answer>{std::move(says)},
+    troupe::scripted_options{.stream = true, .repeat = true});
+}
+
+value last_of(const value& messages) {
+  return messages[messages.size() - 1];
+}
+
+std::string last_words_of_user(const value& messages) {
+  std::string out;
+  for (const auto& m : messages.items())
+    if (troupe::message_role(m) == "user")
+      out = troupe::message_text(m);
+  return out;
+}
+
+value call(const value& messages, const char* tool, value args) {
+  return troupe::ai_message(
+    "", {{.name = tool, .args = std::move(args), .id = "call" + std::to_string(messages.size())}});
+}
+
+value clerk_says(const value& messages) {
+  auto last = last_of(messages);
+  auto words = last_words_of_user(messages);
+  if (troupe::message_role(last) != "tool")
+    return call(messages, "lookup", {{"what", words}});
+  if (troupe::message_member(last, "name") == value("lookup"))
+    return call(messages, "send", {{"to", words}});
+  return value("done: " + troupe::message_text(last));
+}
+
+value waiter_says(const value& messages) {
+  for (const auto& m : messages.items())
+    if (troupe::message_member(m, "status") == value("error"))
+      return value("it was cancelled: " + troupe::message_text(m));
+  auto last = last_of(messages);
+  if (troupe::message_role(last) == "tool")
+    return value(troupe::message_text(last));
+  return call(messages, "wait", value::map());
+}
+
+} // namespace
+
+TROUPE_GRAPH(clerk) {
+  auto lookup = troupe::tool("lookup", "Looks up", [](troupe::arg<"what", std::string> what) {
+    return "found " + *what;
+  });
+  auto send = troupe::tool("send", "Sends",
+                           [](troupe::arg<"to", std::string> to) { return "sent to " + *to; });
+  return troupe::create_agent({.model = speaker(clerk_says),
+                               .tools = {lookup, send},
+                               .middleware = {troupe::human_in_the_loop({{"send", {}}})},
+                               .name = "clerk"});
+}
+
+TROUPE_GRAPH(asker) {
+  troupe::state_graph<> g{{{"messages", troupe::add_messages}}};
+  g.add_node("ask", [](troupe::context& ctx) -> value {
+    auto answer = ctx.interrupt("which?");
+    return {{"messages", value::list({troupe::ai_message(troupe::to_json(answer))})}};
+  });
+  g.add_edge(troupe::START, "ask");
+  return g.compile({.name = "asker"});
+}
+
+TROUPE_GRAPH(broken) {
+  return troupe::create_agent({.model = speaker([](const value&) -> value {
+                                 throw troupe::node_error{"OutError", "the model is out"};
+                               }),
+                               .name = "broken"});
+}
+
+TROUPE_GRAPH(slow) {
+  auto wait = troupe::tool("wait", "Waits for the file go",
+                           [](troupe::tool_runtime& run) -> troupe::coro<std::string> {
+                             while (!std::filesystem::exists("go"))
+                               co_await run.sleep_for(5ms);
+                             co_return "waited";
+                           });
+  return troupe::create_agent({.model = speaker(waiter_says), .tools = {wait}, .name = "slow"});
+}

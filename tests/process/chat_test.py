@@ -1,0 +1,216 @@
+"""A conversation on the command line, through a pipe and on a terminal.
+
+Arguments: the folder of the programs, and the source folder.
+"""
+import json
+import os
+import pathlib
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from programs import DEADLINE_S, json_lines, programs_folder, run
+
+DONE, USAGE, PAUSED, STOPPED = 0, 2, 3, 130
+BIN = programs_folder(sys.argv[1])
+PLUGIN = BIN.parent / "lib" / "libchat_graphs.so"
+TROUPE = BIN / "troupe"
+
+
+class Terminal:
+    """A program on a terminal of its own; what it printed is in `text`."""
+
+    def __init__(self, arguments, cwd):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(cwd)
+            os.environ.update(NO_COLOR="1", TERM="dumb")
+            os.execv(arguments[0], [str(a) for a in arguments])
+        self.text = ""
+
+    def read(self):
+        try:
+            block = os.read(self.fd, 1 << 16)
+        except OSError:  # the other side is gone
+            block = b""
+        self.text += block.decode(errors="replace").replace("\r\n", "\n")
+        return bool(block)
+
+    def wait_for(self, words, seconds=DEADLINE_S):
+        """Reads until `words` were printed, and forgets what came up to them."""
+        end = time.monotonic() + seconds
+        while words not in self.text:
+            if time.monotonic() > end or not self.read():
+                raise AssertionError(f"never printed {words!r}: {self.text!r}")
+        before, self.text = self.text.split(words, 1)
+        return before
+
+    def type(self, keys):
+        os.write(self.fd, keys.encode())
+
+    def end(self):
+        while self.read():
+            pass
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(status)
+
+
+class ChatTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-chat-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        os.environ.pop("TROUPE_MODEL", None)
+
+    def command(self, *arguments):
+        return [TROUPE, "chat", *arguments, "--data", self.folder / "data"]
+
+    def chat(self, lines, *arguments, code=DONE):
+        done = run(self.command(*arguments), cwd=self.folder, input=lines)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def terminal(self, *arguments):
+        return Terminal(self.command(*arguments), self.folder)
+
+
+class Pipe(ChatTest):
+    def test_lines_go_in_and_answers_come_out(self):
+        done = self.chat("hello there\n\nand now\n", "chat", "--thread", "t1")
+        self.assertEqual((done.stdout, done.stderr), ("hello there\nand now\n", ""))
+
+    def test_the_conversation_goes_on_in_the_next_call(self):
+        self.chat("one\n", "--thread", "t1")
+        self.chat("two\n", "--thread", "t1")
+        state = run([TROUPE, "state", "chat", "--thread", "t1", "--data", self.folder / "data",
+                     "--json"])
+        messages = json.loads(state.stdout)["values"]["messages"]
+        said = [m["$message"]["content"] for m in messages]
+        self.assertEqual(said, ["one", "one", "two", "two"])
+
+    def test_tools_are_told_of_beside_the_answers(self):
+        done = self.chat("hi\n", f"{PLUGIN}:clerk", "--thread", "t", code=PAUSED)
+        self.assertIn('→ lookup {"what":"hi"}', done.stderr)
+        self.assertIn("← lookup: found hi", done.stderr)
+        self.assertIn('asks  "send" {"to":"hi"}: yes, no', done.stdout)
+        self.assertIn("it is asked again by", done.stderr)
+
+    def test_a_question_is_answered_by_the_next_line(self):
+        clerk = f"{PLUGIN}:clerk"
+        self.assertTrue(self.chat("hi\nyes\n", clerk).stdout.endswith("done: sent to hi\n"))
+        self.assertTrue(self.chat('hi\nedit {"to": "Ada"}\n', clerk).stdout
+                        .endswith("Tool response:\nsent to Ada\n"))
+        self.assertIn("with reason: too late", self.chat("hi\nno too late\n", clerk).stdout)
+        self.assertTrue(self.chat("hi\nrespond it is there\n", clerk).stdout
+                        .endswith("done: it is there\n"))
+        refused = self.chat("hi\nperhaps\n", clerk, code=USAGE)
+        self.assertIn("no such answer: perhaps", refused.stderr)
+
+    def test_a_question_that_waits_is_asked_again_by_the_next_call(self):
+        clerk = f"{PLUGIN}:clerk"
+        self.chat("hi\n", clerk, "--thread", "t", code=PAUSED)
+        done = self.chat("yes\n", clerk, "--thread", "t")
+        self.assertTrue(done.stdout.endswith("done: sent to hi\n"), done.stdout)
+
+    def test_a_free_question_takes_text_or_json(self):
+        asker = f"{PLUGIN}:asker"
+        self.assertTrue(self.chat("x\nblue, please\n", asker).stdout.endswith('"blue, please"\n'))
+        self.assertTrue(self.chat('x\n{"n": 1}\n', asker).stdout.endswith('{"n":1}\n'))
+
+    def test_json_is_an_object_a_line(self):
+        lines = json_lines(self.chat("hi\n", "--json", "--thread", "t").stdout)
+        self.assertEqual(lines[-1]["type"], "result")
+        self.assertEqual(lines[-1]["output"]["messages"][-1]["$message"]["content"], "hi")
+        self.assertIn("messages", {line["type"] for line in lines})
+
+    def test_what_can_not_be_talked_to_is_refused(self):
+        for arguments, words in [(["hello"], "no channel `messages` but `count`"),
+                                 (["nobody"], "unknown graph: nobody"),
+                                 (["--model", "nobody:x"], "no provider `nobody`"),
+                                 (["ask", "--model", "echo"], "--model: it is for")]:
+            done = self.chat("hi\n", *arguments, code=USAGE)
+            self.assertIn(words, done.stderr)
+            self.assertEqual(done.stdout, "")
+
+    def test_a_failure_ends_a_pipe_with_its_code(self):
+        done = self.chat("hi\nagain\n", f"{PLUGIN}:broken", code=1)
+        self.assertIn("the model is out", done.stderr)
+
+    def test_help_says_how_to_answer(self):
+        text = run([TROUPE, "chat", "--help"]).stdout
+        for word in ["--thread", "--model", "Ctrl-C", "yes, no [WHY], edit"]:
+            self.assertIn(word, text)
+
+    def test_a_turn_that_was_cut_off_goes_on(self):
+        slow = f"{PLUGIN}:slow"
+        with subprocess.Popen(self.command(slow, "--thread", "t"), cwd=self.folder, text=True,
+                              stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as program:
+            program.stdin.write("hi\n")
+            program.stdin.flush()
+            self.assertIn("→ wait", program.stderr.readline())
+            (self.folder / "go").write_text("")  # from now on, it does not wait
+            program.send_signal(signal.SIGKILL)
+        done = self.chat("", slow, "--thread", "t")
+        self.assertEqual(done.stdout, "waited\n")
+        self.assertIn("it goes on", done.stderr)
+
+
+class Person(ChatTest):
+    def test_a_conversation_on_a_terminal(self):
+        screen = self.terminal("--thread", "t1")
+        screen.wait_for("Ctrl-D ends\n> ")
+        screen.type("good morning\n")
+        screen.wait_for("good morning\ngood morning\n> ")
+        screen.type("\4")
+        self.assertEqual(screen.end(), DONE)
+        screen = self.terminal("--thread", "t1")
+        screen.wait_for("> good morning\ngood morning\n> ")  # what was said, then the prompt
+        screen.type("\4")
+        self.assertEqual(screen.end(), DONE)
+
+    def test_a_person_approves_after_a_typing_error(self):
+        screen = self.terminal(f"{PLUGIN}:clerk")
+        screen.wait_for("> ")
+        screen.type("hi\n")
+        screen.wait_for("asks  ")
+        screen.wait_for("? ")
+        screen.type("perhaps\n")
+        screen.wait_for("asks  ")
+        screen.wait_for("? ")
+        screen.type("yes\n")
+        screen.wait_for("done: sent to hi\n> ")
+        screen.type("\4")
+        self.assertEqual(screen.end(), DONE)
+
+    def test_ctrl_c_stops_an_answer_and_the_conversation_goes_on(self):
+        screen = self.terminal(f"{PLUGIN}:slow", "--thread", "t")
+        screen.wait_for("> ")
+        screen.type("hi\n")
+        screen.wait_for("→ wait")
+        screen.type("\3")
+        screen.wait_for("(cancelled)\n> ")
+        screen.type("never mind\n")
+        screen.wait_for("it was cancelled: Cancelled by the user.\n> ")
+        screen.type("\3")
+        screen.wait_for("(once more ends)\n> ")
+        screen.type("\3")
+        self.assertEqual(screen.end(), STOPPED)
+
+    def test_a_failure_is_said_and_the_prompt_comes_back(self):
+        screen = self.terminal(f"{PLUGIN}:broken")
+        screen.wait_for("> ")
+        screen.type("hi\n")
+        screen.wait_for("the model is out")
+        screen.wait_for("> ")
+        screen.type("\4")
+        self.assertEqual(screen.end(), DONE)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=1)

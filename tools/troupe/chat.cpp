@@ -1,0 +1,346 @@
+// troupe chat: a conversation with a graph over `messages`, on a terminal or through a pipe.
+#include "tools/troupe/chat_answers.hpp"
+#include "tools/troupe/chat_view.hpp"
+#include "tools/troupe/commands.hpp"
+#include "tools/troupe/exit_codes.hpp"
+#include "tools/troupe/failure.hpp"
+#include "tools/troupe/graph_catalog.hpp"
+#include "tools/troupe/home_flags.hpp"
+#include "tools/troupe/run_output.hpp"
+#include "tools/troupe/stop_signals.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <optional>
+
+namespace troupe::cli {
+
+namespace {
+
+struct chat_flags {
+  std::string graph = "chat", thread, model;
+  std::string data = data_dir_default;
+  std::size_t history = 3; // turns
+  std::uint32_t recursion_limit = limits::recursion_limit_default;
+  std::shared_ptr<home_flags> home;
+};
+
+compiled_graph graph_of(const chat_flags& o) {
+  if (!o.model.empty() && o.graph != "chat")
+    throw error{errc::invalid_config, "--model: it is for the built-in graph chat; " + o.graph
+                                        + " brings models of its own"};
+  auto graph = o.model.empty() ? find_graph(o.graph) : chat_graph(o.model);
+  auto keys = graph.inputs();
+  if (std::ranges::find(keys, "messages") != keys.end())
+    return graph;
+  std::string known;
+  for (const auto& key : keys)
+    known += (known.empty() ? "`" : ", `") + key + "`";
+  throw error{errc::invalid_config, "chat with " + o.graph + ": it has no channel `messages` but "
+                                      + known + "; troupe run runs it"};
+}
+
+class conversation {
+public:
+  conversation(chat_flags o, bool json, stop_signals& signals)
+    : o_{std::move(o)},
+      json_{json},
+      signals_{signals},
+      graph_{graph_of(o_)},
+      rt_{{.data_dir = o_.data, .workers = o_.home->workers()}},
+      app_{rt_.load(graph_)} {
+    if (o_.thread.empty())
+      o_.thread = new_thread_id("chat");
+  }
+
+  int run() {
+    begin();
+    while (!failed_) {
+      if (waits_) {
+        if (!answer())
+          break;
+        continue;
+      }
+      auto line = read_line("> ");
+      if (!line)
+        break;
+      if (line->find_first_not_of(" \t\r") != std::string::npos)
+        turn(input_of(*line));
+    }
+    end();
+    return failed_ ? *failed_ : waits_ ? exit_paused : exit_done;
+  }
+
+private:
+  // -- the beginning and the end
+
+  void begin() {
+    auto now = app_.get_state({.thread_id = o_.thread});
+    const auto& messages = now.values["messages"];
+    if (talks_)
+      std::cerr << view_.out().paint(style::faint, "thread " + o_.thread + ", kept in " + o_.data
+                                                     + "; Ctrl-C stops an answer, Ctrl-D ends")
+                << '\n';
+    if (talks_ && messages.is_list())
+      show(messages);
+    if (!now.interrupts.empty())
+      return wait_for(now.interrupts, now.next);
+    if (!was_cut_off())
+      return;
+    note("the last turn was cut off; it goes on");
+    turn(run_input{nullptr});
+  }
+
+  bool was_cut_off() const {
+    auto cut = app_.try_unfinished();
+    return cut && std::ranges::find(*cut, o_.thread) != cut->end();
+  }
+
+  void show(const value& messages) {
+    auto all = messages.items();
+    auto first = all.size();
+    for (auto turns = o_.history; turns > 0 && first > 0;)
+      if (message_role(all[--first]) == "user")
+        --turns;
+    if (first > 0 && first < all.size())
+      view_.detail("… " + std::to_string(first) + " messages before");
+    for (const auto& m : all.subspan(first))
+      view_.past(m);
+    view_.end_line();
+  }
+
+  void end() {
+    if (talks_)
+      std::cout << '\n' << std::flush;
+    if (waits_)
+      note("the question waits; it is asked again by: troupe chat " + shell_word(o_.graph)
+           + " --data " + shell_word(o_.data) + " --thread " + shell_word(o_.thread));
+  }
+
+  void note(const std::string& text) const {
+    if (!json_)
+      std::cerr << text << '\n' << std::flush;
+  }
+
+  // -- lines
+
+  std::optional<std::string> read_line(const char* prompt) {
+    std::function<void()> again = [prompt] {
+      std::cout << "\n(once more ends)\n" << prompt << std::flush;
+    };
+    if (talks_) {
+      std::cout << view_.out().paint(style::bold, prompt) << std::flush;
+      signals_.watch(again, {});
+    }
+    std::string line;
+    bool got = static_cast<bool>(std::getline(std::cin, line));
+    signals_.watch(std::nullopt);
+    if (!got)
+      return std::nullopt;
+    if (line.ends_with('\r'))
+      line.pop_back();
+    return line;
+  }
+
+  // What was said; calls that a cancelled or failed turn left open are answered before.
+  run_input input_of(const std::string& line) const {
+    std::vector<value> said;
+    auto state = app_.get_state({.thread_id = o_.thread}).values;
+    auto all = state["messages"].items();
+    auto last = std::ranges::find_if(all.rbegin(), all.rend(),
+                                     [](const value& m) { return message_role(m) == "assistant"; });
+    if (last != all.rend())
+      for (const auto& call : message_tool_calls(*last).items())
+        if (std::none_of(last.base(), all.end(), [&call](const value& m) {
+              return message_member(m, "tool_call_id") == call["id"];
+            }))
+          said.push_back(tool_message("Cancelled by the user.", call["id"].as<std::string>(),
+                                      call["name"].as<std::string>(), "error"));
+    said.push_back(human_message(line));
+    return value::map({{"messages", value::list(std::move(said))}});
+  }
+
+  // -- turns
+
+  void turn(const run_input& input) {
+    waits_ = false;
+    run_control control;
+    signals_.watch([control]() mutable { control.cancel(); }, {});
+    auto parts = app_.stream(input, config(control), view_.modes());
+    auto next = parts.try_next();
+    for (; next && *next; next = parts.try_next())
+      show(**next, parts);
+    signals_.watch(std::nullopt);
+    view_.end_line();
+    if (!next)
+      return say_failure(next.error());
+    const auto& how = *parts.outcome();
+    if (json_)
+      output_.result(o_.thread, how);
+    if (how.paused())
+      wait_for(how.interrupts(), how.next);
+  }
+
+  run_config config(const run_control& control) const {
+    return {.thread_id = o_.thread,
+            .durability = durability::sync, // what was said is kept
+            .recursion_limit = o_.recursion_limit,
+            .subgraphs = true,
+            .control = control};
+  }
+
+  void show(const stream_part& part, const part_stream& run) {
+    if (json_)
+      output_.part(part, run);
+    else
+      view_.part(part);
+  }
+
+  void say_failure(const error& why) {
+    if (why.code() == errc::cancelled && talks_)
+      return view_.detail("(cancelled)");
+    auto said = why;
+    if (why.code() == errc::conflict)
+      said = {why.code(), "thread " + o_.thread
+                            + " is in use: another process took it over; this turn is not kept"};
+    auto code = report_failure("troupe", said, json_);
+    if (why.code() == errc::cancelled)
+      failed_ = exit_stopped;
+    else if (!talks_ || code == exit_storage)
+      failed_ = code;
+  }
+
+  // -- questions
+
+  void wait_for(std::vector<interrupt> questions, const std::vector<std::string>& next) {
+    waits_ = true;
+    questions_ = std::move(questions);
+    stopped_before_ = next.empty() ? std::string{"its end"} : next.front();
+  }
+
+  // Asks what the run waits for, and goes on with it. False at the end of the input.
+  bool answer() {
+    if (questions_.empty())
+      return go_on();
+    auto answers = value::map();
+    for (const auto& q : questions_) {
+      auto given = asks_for_review(q.value) ? review(q.value) : ask(q);
+      if (!given)
+        return false;
+      answers = answers.with(q.id, *given);
+    }
+    turn(command{.resume = answers});
+    return true;
+  }
+
+  bool go_on() {
+    auto line = ask_until("stopped before " + stopped_before_ + "; go on? yes or no",
+                          [](const std::string& l) -> std::optional<value> {
+                            if (l == "y" || l == "yes")
+                              return value(true);
+                            return l == "n" || l == "no" ? std::optional{value(false)}
+                                                         : std::nullopt;
+                          });
+    if (!line)
+      return false;
+    if (*line == value(true))
+      turn(run_input{nullptr});
+    else
+      waits_ = false;
+    return true;
+  }
+
+  std::optional<value> ask(const interrupt& q) {
+    auto text = q.value.is_string() ? q.value.as<std::string>() : to_json(q.value);
+    if (!q.response_schema.is_null())
+      text += "  " + to_json(q.response_schema);
+    return ask_until(text, [](const std::string& line) { return plain_answer_of(line); });
+  }
+
+  std::optional<value> review(const value& question) {
+    std::vector<value> decisions;
+    for (const auto& request : question["action_requests"].items()) {
+      auto decision =
+        ask_until(to_json(request["name"]) + ' ' + to_json(request["args"]) + ": " + review_help,
+                  [&request](const std::string& line) { return decision_of(request, line); });
+      if (!decision)
+        return std::nullopt;
+      decisions.push_back(*decision);
+    }
+    return value::map({{"decisions", value::list(std::move(decisions))}});
+  }
+
+  template <class Read> std::optional<value> ask_until(const std::string& question, Read read) {
+    view_.end_line();
+    while (true) {
+      if (!json_)
+        std::cout << view_.out().paint(style::yellow, "asks") << "  " << harmless_text(question)
+                  << '\n'
+                  << std::flush;
+      auto line = read_line("? ");
+      if (!line)
+        return std::nullopt;
+      if (auto given = read(*line))
+        return given;
+      if (!talks_)
+        throw error{errc::invalid_value, "answer a question: no such answer: " + *line};
+    }
+  }
+
+  chat_flags o_;
+  bool json_;
+  bool talks_ = !json_ && isatty(STDIN_FILENO) == 1;
+  stop_signals& signals_;
+  compiled_graph graph_;
+  runtime rt_;
+  app<> app_;
+  chat_view view_;
+  run_output output_{json_, false};
+  bool waits_ = false;
+  std::vector<interrupt> questions_;
+  std::string stopped_before_;
+  std::optional<int> failed_;
+};
+
+} // namespace
+
+void add_chat(CLI::App& app, chosen_command& chosen) {
+  auto* command = app.add_subcommand("chat", "Talk with a graph that has messages");
+  auto o = std::make_shared<chat_flags>();
+  command->add_option("GRAPH", o->graph, "A built-in graph, or path/to/lib.so:name")
+    ->capture_default_str();
+  command->add_option("--thread", o->thread, "The conversation to go on with; else a new one")
+    ->type_name("ID");
+  command->add_option("--data", o->data, "Where conversations are kept")
+    ->type_name("DIR")
+    ->capture_default_str();
+  command
+    ->add_option("--model", o->model,
+                 "Of the built-in graph chat; else TROUPE_MODEL, else it echoes")
+    ->type_name("PROVIDER:MODEL");
+  command->add_option("--history", o->history, "Turns that are shown at the beginning")
+    ->type_name("N")
+    ->capture_default_str();
+  command->add_option("--recursion-limit", o->recursion_limit, "Super-steps a turn may take")
+    ->type_name("N")
+    ->check(CLI::PositiveNumber)
+    ->capture_default_str();
+  o->home = add_home_flags(*command);
+  command->add_flag("--json", chosen.json, "Print one JSON object a line");
+  command->footer(
+    std::string{"A line is a turn. On a terminal the answer comes as it is made; Ctrl-C stops "
+                "it, Ctrl-D ends.\nThrough a pipe, lines go in and answers come out; what tools "
+                "do is said on stderr.\nA question is answered by the next line: JSON or text; "
+                "of a tool that waits for approval:\n"}
+    + review_help + ".\n" + exit_codes_help);
+  command->callback([o, &chosen] {
+    chosen.run = [o, &chosen] {
+      stop_signals signals{SIGTERM}; // before anything that starts threads
+      return conversation{*o, chosen.json, signals}.run();
+    };
+  });
+}
+
+} // namespace troupe::cli
