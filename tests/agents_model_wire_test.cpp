@@ -1,6 +1,7 @@
 // What models' providers are asked and what they answer, as data. The files in tests/agents_wire
 // have the shapes of the providers' documentation.
 #include "agents/anthropic_wire.hpp"
+#include "agents/json_text.hpp"
 #include "agents/openai_wire.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
@@ -425,6 +426,30 @@ BOOST_AUTO_TEST_CASE(an_error_in_an_answers_place_is_typed) {
   });
   BOOST_TEST(failed.type() == "InternalServerError");
   BOOST_TEST(failed.may_try_again());
+}
+
+BOOST_AUTO_TEST_CASE(members_that_mean_something_in_our_own_json_mean_nothing_in_theirs) {
+  const std::string args = R"({"$bytes": "aGk=", "at": {"$ref": "x"}})";
+  const std::string quoted = R"({\"$bytes\": \"aGk=\", \"at\": {\"$ref\": \"x\"}})";
+  const auto expected = value::map({{"$bytes", "aGk="}, {"at", value::map({{"$ref", "x"}})}});
+  std::vector<value> answers;
+  auto whole = [&](std::string_view before, const std::string& text, std::string_view behind) {
+    return read_plain_json(std::string{before} + text + std::string{behind}).value();
+  };
+  answers.push_back(anthropic_answer(
+    whole(R"({"content":[{"type":"tool_use","id":"a","name":"f","input":)", args, "}]}"), "m"));
+  answers.push_back(openai_answer(
+    whole(R"({"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":")",
+          quoted, R"("}}]}}]})"),
+    "m"));
+  auto stream =
+    R"(data: {"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":")"
+    + quoted + "\"}}]}}]}\n\ndata: [DONE]\n\n";
+  auto read = read_streamed(openai_reader("m"), stream);
+  answers.push_back(read.answer);
+  answers.push_back(join_chunks(read.parts));
+  for (const auto& answer : answers)
+    BOOST_TEST((message_tool_calls(answer)[0]["args"] == expected));
 }
 
 // ---- errors -------------------------------------------------------------------------------------

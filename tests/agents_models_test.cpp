@@ -192,6 +192,22 @@ BOOST_AUTO_TEST_CASE(an_agent_calls_its_tools_over_http) {
   BOOST_TEST((second[2]["tool_call_id"] == value("c1")));
 }
 
+BOOST_DATA_TEST_CASE(schemas_of_tools_are_sent_as_they_are, data::make(both_providers), provider) {
+  fake_provider server;
+  server.always(says(hello));
+  auto model = model_at(server, provider);
+  auto schema = value::map(
+    {{"type", "object"}, {"properties", value::map({{"a", value::map({{"$ref", "#/x"}})}})}});
+  runtime rt;
+  test::try_body(rt, [&](context& ctx) -> coro<value> {
+    model_request request{value::list({human_message("x")})};
+    request.tools = value::list({value::map({{"name", "f"}, {"parameters", schema}})});
+    auto call = model->invoke(std::move(request), ctx);
+    co_return co_await call;
+  }).value();
+  BOOST_TEST(server.requests().at(0).text.find(R"({"$ref": "#/x"})") != std::string::npos);
+}
+
 // ---- attempts -----------------------------------------------------------------------------------
 
 BOOST_DATA_TEST_CASE(what_may_go_away_by_itself_is_tried_again,
