@@ -3,7 +3,9 @@
 #include "tests/coroutine_body.hpp"
 #include "tests/provider/fake_provider.hpp"
 
+#include <troupe/agent.hpp>
 #include <troupe/chat_models.hpp>
+#include <troupe/middleware.hpp>
 #include <troupe/react_agent.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
@@ -318,6 +320,22 @@ BOOST_AUTO_TEST_CASE(nobody_there_is_a_connection_error_after_all_attempts) {
   auto got = ask(*model, true);
   BOOST_TEST(got.kind() == "connection");
   BOOST_TEST(got.failure->type() == "APIConnectionError");
+}
+
+BOOST_AUTO_TEST_CASE(middleware_does_not_try_again_what_a_provider_calls_final) {
+  fake_provider server;
+  auto options = at(server, "anthropic");
+  options.attempts_max = 1;
+  for (const auto& [status, requests] : {std::pair{400, 1u}, {500, 3u}}) {
+    server.always(fails(status));
+    auto before = server.requests().size();
+    runtime rt;
+    auto agent = rt.load(create_agent({.model = init_chat_model("anthropic:m", options),
+                                       .middleware = {model_retry({.delay = 1ms})}}));
+    auto how = agent.try_invoke(value{{"messages", value::list({human_message("x")})}});
+    BOOST_TEST(!how.has_value());
+    BOOST_TEST(server.requests().size() - before == requests);
+  }
 }
 
 // ---- time ---------------------------------------------------------------------------------------
