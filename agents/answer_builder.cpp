@@ -35,8 +35,8 @@ std::string with_escaped_controls(std::string_view json) {
 result<value> read_arguments(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == text.npos)
     return value::map();
-  auto read = from_json(text);
-  return read ? read : from_json(with_escaped_controls(text));
+  auto read = read_plain_json(text);
+  return read ? read : read_plain_json(with_escaped_controls(text));
 }
 
 void put_count(answer_members& out, const char* name, std::int64_t count) {

@@ -37,7 +37,7 @@ void add_whole_block(answer_builder& into, std::int64_t index, const value& bloc
     into.set_signature(index, text_in(block["signature"]));
   } else if (type == "tool_use") {
     into.begin_call(index, text_in(block["id"]), text_in(block["name"]));
-    into.add_arguments(index, to_json(block["input"]));
+    into.add_arguments(index, spaced_json(block["input"]));
   } else if (block.is_map()) {
     into.add_block(index, block);
   }
@@ -50,7 +50,7 @@ public:
   void take(const sse_event& event) override {
     if (event.type == "ping")
       return;
-    auto read = from_json(event.data);
+    auto read = read_plain_json(event.data);
     if (!read && event.type.empty()) // not the provider's
       return;
     if (!read)
@@ -102,7 +102,7 @@ private:
       builder_.begin_call(index, text_in(block["id"]), text_in(block["name"]));
       calls_.insert(index);
       if (!block["input"].empty()) // else it comes in pieces
-        builder_.add_arguments(index, to_json(block["input"]));
+        builder_.add_arguments(index, spaced_json(block["input"]));
     } else if (type == "text") {
       builder_.add_text(index, text_in(block["text"]));
     } else if (type == "thinking") {

@@ -1,4 +1,6 @@
 // Asking models, and what is bound to them.
+#include "agents/json_text.hpp"
+
 #include <troupe/chat_model.hpp>
 
 #include <troupe/message.hpp>
@@ -64,7 +66,7 @@ private:
 value structured_answer(const value& answer, const value& schema) {
   auto data = message_member(answer, "parsed");
   if (data.is_null()) {
-    auto read = from_json(message_text(answer));
+    auto read = read_plain_json(message_text(answer));
     if (!read)
       throw not_structured(schema, read.error().message());
     data = std::move(*read);

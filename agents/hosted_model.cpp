@@ -2,6 +2,7 @@
 // repeats neither the key nor the messages.
 #include "agents/hosted_model.hpp"
 
+#include "agents/json_text.hpp"
 #include "http/client.hpp"
 #include "http/retry.hpp"
 
@@ -72,7 +73,7 @@ http_request http_model::written(const model_request& asked, bool stream,
   out.headers.emplace_back("Content-Type", "application/json");
   out.headers.emplace_back("Accept", stream ? "text/event-stream" : "application/json");
   out.headers.insert(out.headers.end(), options_.headers.begin(), options_.headers.end());
-  out.body = to_json(wire_->request(asked, stream));
+  out.body = spaced_json(wire_->request(asked, stream));
   out.body_bytes_max = limits::model_answer_bytes_max;
   auto left = std::chrono::ceil<milliseconds>(state.until - model_clock::now());
   out.timeouts = {.connect = options_.connect_timeout,
@@ -85,7 +86,7 @@ http_request http_model::written(const model_request& asked, bool stream,
 value http_model::read(const http_head& head, std::string_view body) const {
   if (head.status < 200 || head.status >= 300)
     throw refused_by_status(head, body, std::chrono::system_clock::now());
-  auto json = from_json(body);
+  auto json = read_plain_json(body);
   if (!json || !json->is_map())
     throw broken_answer("the answer is no JSON object");
   return wire_->answer(*json, new_message_id());

@@ -85,7 +85,7 @@ value given_call(const value& call) {
   return value::map({{"type", "tool_call"},
                      {"id", call["id"]},
                      {"name", function["name"]},
-                     {"args", from_json(function["arguments"].as_string()).value()}});
+                     {"args", read_plain_json(function["arguments"].as_string()).value()}});
 }
 
 // A message whose content is in OpenAI's form, behind those that its results become.

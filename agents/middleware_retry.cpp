@@ -1,4 +1,5 @@
 // Trying again, and asking somebody else.
+#include <troupe/chat_models.hpp>
 #include <troupe/middleware.hpp>
 
 #include "agents/failure.hpp"
@@ -29,12 +30,13 @@ struct failed_attempt {
   error what;
   std::exception_ptr thrown;
   std::uint32_t attempt = 1;
+  bool stays = false; // a model's provider said that it does not go away by itself
 
   bool may_try_again(const retry_options& options) const {
     return attempt <= options.retries_max && is_known(options);
   }
   bool is_known(const retry_options& options) const {
-    return !ends_the_run(what) && (!options.retry_on || options.retry_on(what));
+    return !ends_the_run(what) && (options.retry_on ? options.retry_on(what) : !stays);
   }
 };
 
@@ -43,7 +45,8 @@ std::optional<failed_attempt> caught(std::uint32_t attempt) {
   try {
     throw;
   } catch (const std::exception& e) {
-    return failed_attempt{failure_of(e), thrown, attempt};
+    const auto* refused = dynamic_cast<const model_error*>(&e);
+    return failed_attempt{failure_of(e), thrown, attempt, refused && !refused->may_try_again()};
   }
 }
 

@@ -130,7 +130,7 @@ reported_error read_reported_error(const value& json) {
 
 model_error refused_by_status(const http_head& head, std::string_view body,
                               std::chrono::system_clock::time_point now) {
-  auto json = from_json(body);
+  auto json = read_plain_json(body);
   auto said = json && json->is_map() ? read_reported_error(*json)
                                      : reported_error{{}, std::string{body.substr(0, 4096)}, false};
   model_error::facts known{.status = head.status,

@@ -48,7 +48,7 @@ void add_said(answer_builder& into, const value& said) {
 // Arguments are a text; some servers send the object itself.
 std::string arguments_in(const value& function) {
   const auto& arguments = function["arguments"];
-  return arguments.is_map() ? to_json(arguments) : text_in(arguments);
+  return arguments.is_map() ? spaced_json(arguments) : text_in(arguments);
 }
 
 // Finds the call that a piece belongs to: by its index, else a new one begins with an id or name.
@@ -98,7 +98,7 @@ public:
       done_ = true;
       return;
     }
-    auto read = from_json(event.data);
+    auto read = read_plain_json(event.data);
     if (!read || !read->is_map())
       throw broken_answer("an event is no JSON object");
     const auto& data = *read;

@@ -1,6 +1,7 @@
 // What models' providers are asked and what they answer, as data. The files in tests/agents_wire
 // have the shapes of the providers' documentation.
 #include "agents/anthropic_wire.hpp"
+#include "agents/json_text.hpp"
 #include "agents/openai_wire.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
@@ -29,7 +30,7 @@ value wire_json(const std::string& name) {
   return from_json(wire_file(name)).value();
 }
 
-model_request asking(std::vector<value> messages) {
+model_request request_with(std::vector<value> messages) {
   return model_request{value::list(std::move(messages))};
 }
 
@@ -68,10 +69,6 @@ streamed read_streamed(std::unique_ptr<answer_reader> reader, const std::string&
   return out;
 }
 
-std::string json_of(const value& v) {
-  return to_json(v);
-}
-
 void check_json(const value& v, const std::string& expected) {
   BOOST_TEST(to_json(v) == to_json(from_json(expected).value()));
 }
@@ -93,7 +90,7 @@ BOOST_AUTO_TEST_SUITE(agents_model_wire)
 // ---- Anthropic: requests ------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(anthropic_gets_a_conversation_with_tools_as_it_wants_it) {
-  auto asked = asking(
+  auto asked = request_with(
     {system_message("Be brief."), human_message("Weather in Ulm and Jena?"),
      ai_message(value::list({thinking_block("Two calls.", "c2ln"), text_block("I will look. ")}),
                 {{.name = "weather", .args = value{{"city", "Ulm"}}, .id = "t1"},
@@ -111,7 +108,7 @@ BOOST_AUTO_TEST_CASE(anthropic_gets_a_conversation_with_tools_as_it_wants_it) {
 
 BOOST_AUTO_TEST_CASE(anthropic_gets_pictures_cache_marks_and_signed_thoughts_and_nothing_of_ours) {
   auto marked = text_block("long").with("cache_control", value{{"type", "ephemeral"}});
-  auto asked = asking(
+  auto asked = request_with(
     {system_message(value::list({marked})),
      human_message(
        value::list({text_block(" "), image_block("QUJD", "image/png"),
@@ -145,7 +142,7 @@ BOOST_AUTO_TEST_CASE(anthropic_gets_calls_once_also_broken_ones_and_no_empty_ans
       "invalid_tool_calls",
       value::list(
         {value::map({{"name", "f"}, {"args", "{oops"}, {"id", "b"}, {"error", nullptr}})})));
-  auto asked = asking(
+  auto asked = request_with(
     {human_message("hi"),
      ai_message(value::list({tool_use_block({.name = "f", .args = value{{"a", 1}}, .id = "c"})}),
                 {{.name = "f", .args = value{{"a", 1}}, .id = "c"}}),
@@ -159,7 +156,7 @@ BOOST_AUTO_TEST_CASE(anthropic_gets_calls_once_also_broken_ones_and_no_empty_ans
 }
 
 BOOST_AUTO_TEST_CASE(anthropic_is_told_of_choices_settings_and_schemas_in_its_words) {
-  auto asked = asking({human_message("hi")});
+  auto asked = request_with({human_message("hi")});
   asked.tools =
     value::list({value::map({{"type", "web_search_20250305"}, {"name", "web_search"}})});
   asked.settings =
@@ -188,17 +185,18 @@ BOOST_AUTO_TEST_CASE(anthropic_is_told_of_choices_settings_and_schemas_in_its_wo
 }
 
 BOOST_AUTO_TEST_CASE(anthropic_has_one_place_for_system_messages) {
-  auto two = asking({system_message("a"), system_message("b"), human_message("hi")});
+  auto two = request_with({system_message("a"), system_message("b"), human_message("hi")});
   check_json(to_anthropic(two)["system"],
              R"([{"type":"text","text":"a"},{"type":"text","text":"b"}])");
-  auto apart = asking({system_message("a"), human_message("hi"), system_message("b")});
+  auto apart = request_with({system_message("a"), human_message("hi"), system_message("b")});
   BOOST_CHECK_THROW(to_anthropic(apart), node_error);
-  BOOST_CHECK_THROW(to_anthropic(asking({value("hi")})), error);
+  BOOST_CHECK_THROW(to_anthropic(request_with({value("hi")})), error);
 }
 
 BOOST_AUTO_TEST_CASE(an_answer_of_anthropic_goes_back_as_it_came) {
   auto answer = anthropic_answer(wire_json("anthropic_answer.json"), "m1");
-  auto body = to_anthropic(asking({human_message("hi"), answer, tool_message("ok", "toolu_01A")}));
+  auto body =
+    to_anthropic(request_with({human_message("hi"), answer, tool_message("ok", "toolu_01A")}));
   auto sent = body["messages"][1]["content"];
   auto came = wire_json("anthropic_answer.json")["content"];
   BOOST_TEST(to_json(sent) == to_json(came));
@@ -304,13 +302,13 @@ BOOST_AUTO_TEST_CASE(an_answer_has_so_many_blocks_and_no_more) {
 // ---- OpenAI: requests ---------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(openai_gets_a_conversation_with_tools_as_it_wants_it) {
-  auto asked =
-    asking({system_message("Be brief."), human_message("Weather?"),
-            ai_message("", {{.name = "weather", .args = value{{"city", "Ulm"}}, .id = "c1"}}),
-            tool_message("sunny", "c1", "weather", "error"),
-            human_message(
-              value::list({text_block("This?").with("cache_control", value{{"type", "ephemeral"}}),
-                           image_block("QUJD", "image/png")}))});
+  auto asked = request_with(
+    {system_message("Be brief."), human_message("Weather?"),
+     ai_message("", {{.name = "weather", .args = value{{"city", "Ulm"}}, .id = "c1"}}),
+     tool_message("sunny", "c1", "weather", "error"),
+     human_message(
+       value::list({text_block("This?").with("cache_control", value{{"type", "ephemeral"}}),
+                    image_block("QUJD", "image/png")}))});
   asked.tools = value::list({value::map({{"name", "weather"},
                                          {"description", "The weather."},
                                          {"parameters", value{{"type", "object"}}},
@@ -321,7 +319,7 @@ BOOST_AUTO_TEST_CASE(openai_gets_a_conversation_with_tools_as_it_wants_it) {
 }
 
 BOOST_AUTO_TEST_CASE(openai_is_told_of_choices_settings_and_schemas_in_its_words) {
-  auto asked = asking({human_message("hi")});
+  auto asked = request_with({human_message("hi")});
   asked.settings = value{{"parallel_tool_calls", false}, {"max_tokens", 5}, {"cache_control", 1}};
   auto body = openai_request("gpt", {}, asked, true, true);
   BOOST_TEST((body["max_completion_tokens"] == value(5)));
@@ -349,7 +347,7 @@ BOOST_AUTO_TEST_CASE(openai_is_told_of_choices_settings_and_schemas_in_its_words
 
 BOOST_AUTO_TEST_CASE(calls_whose_arguments_were_no_json_go_back_to_openai_as_they_came) {
   auto answer = openai_answer(wire_json("openai_answer.json"), "m");
-  auto body = to_openai(asking({human_message("hi"), answer}));
+  auto body = to_openai(request_with({human_message("hi"), answer}));
   BOOST_TEST(to_json(body["messages"][1]["tool_calls"][1]["function"])
              == R"({"arguments":"{\"city\": ","name":"weather"})");
 }
@@ -363,7 +361,7 @@ BOOST_AUTO_TEST_CASE(an_answer_of_openai_has_its_text_calls_usage_and_reason) {
     "type":"tool_call","args":{"city":"Ulm\nDonau"}}])");
   const auto& invalid = message_member(answer, "invalid_tool_calls")[0];
   BOOST_TEST((invalid["args"] == value(R"({"city": )")));
-  BOOST_TEST(json_of(invalid["error"]).find("are not valid JSON") != std::string::npos);
+  BOOST_TEST(to_json(invalid["error"]).find("are not valid JSON") != std::string::npos);
   check_json(message_member(answer, "usage"), R"({"input_tokens":82,"output_tokens":17,
     "total_tokens":99,"input_token_details":{"cache_read":64},
     "output_token_details":{"reasoning":10}})");
@@ -428,6 +426,30 @@ BOOST_AUTO_TEST_CASE(an_error_in_an_answers_place_is_typed) {
   });
   BOOST_TEST(failed.type() == "InternalServerError");
   BOOST_TEST(failed.may_try_again());
+}
+
+BOOST_AUTO_TEST_CASE(members_that_mean_something_in_our_own_json_mean_nothing_in_theirs) {
+  const std::string args = R"({"$bytes": "aGk=", "at": {"$ref": "x"}})";
+  const std::string quoted = R"({\"$bytes\": \"aGk=\", \"at\": {\"$ref\": \"x\"}})";
+  const auto expected = value::map({{"$bytes", "aGk="}, {"at", value::map({{"$ref", "x"}})}});
+  std::vector<value> answers;
+  auto whole = [&](std::string_view before, const std::string& text, std::string_view behind) {
+    return read_plain_json(std::string{before} + text + std::string{behind}).value();
+  };
+  answers.push_back(anthropic_answer(
+    whole(R"({"content":[{"type":"tool_use","id":"a","name":"f","input":)", args, "}]}"), "m"));
+  answers.push_back(openai_answer(
+    whole(R"({"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":")",
+          quoted, R"("}}]}}]})"),
+    "m"));
+  auto stream =
+    R"(data: {"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":")"
+    + quoted + "\"}}]}}]}\n\ndata: [DONE]\n\n";
+  auto read = read_streamed(openai_reader("m"), stream);
+  answers.push_back(read.answer);
+  answers.push_back(join_chunks(read.parts));
+  for (const auto& answer : answers)
+    BOOST_TEST((message_tool_calls(answer)[0]["args"] == expected));
 }
 
 // ---- errors -------------------------------------------------------------------------------------

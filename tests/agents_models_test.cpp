@@ -3,7 +3,9 @@
 #include "tests/coroutine_body.hpp"
 #include "tests/provider/fake_provider.hpp"
 
+#include <troupe/agent.hpp>
 #include <troupe/chat_models.hpp>
+#include <troupe/middleware.hpp>
 #include <troupe/react_agent.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
@@ -192,6 +194,22 @@ BOOST_AUTO_TEST_CASE(an_agent_calls_its_tools_over_http) {
   BOOST_TEST((second[2]["tool_call_id"] == value("c1")));
 }
 
+BOOST_DATA_TEST_CASE(schemas_of_tools_are_sent_as_they_are, data::make(both_providers), provider) {
+  fake_provider server;
+  server.always(says(hello));
+  auto model = model_at(server, provider);
+  auto schema = value::map(
+    {{"type", "object"}, {"properties", value::map({{"a", value::map({{"$ref", "#/x"}})}})}});
+  runtime rt;
+  test::try_body(rt, [&](context& ctx) -> coro<value> {
+    model_request request{value::list({human_message("x")})};
+    request.tools = value::list({value::map({{"name", "f"}, {"parameters", schema}})});
+    auto call = model->invoke(std::move(request), ctx);
+    co_return co_await call;
+  }).value();
+  BOOST_TEST(server.requests().at(0).text.find(R"({"$ref": "#/x"})") != std::string::npos);
+}
+
 // ---- attempts -----------------------------------------------------------------------------------
 
 BOOST_DATA_TEST_CASE(what_may_go_away_by_itself_is_tried_again,
@@ -302,6 +320,22 @@ BOOST_AUTO_TEST_CASE(nobody_there_is_a_connection_error_after_all_attempts) {
   auto got = ask(*model, true);
   BOOST_TEST(got.kind() == "connection");
   BOOST_TEST(got.failure->type() == "APIConnectionError");
+}
+
+BOOST_AUTO_TEST_CASE(middleware_does_not_try_again_what_a_provider_calls_final) {
+  fake_provider server;
+  auto options = at(server, "anthropic");
+  options.attempts_max = 1;
+  for (const auto& [status, requests] : {std::pair{400, 1u}, {500, 3u}}) {
+    server.always(fails(status));
+    auto before = server.requests().size();
+    runtime rt;
+    auto agent = rt.load(create_agent({.model = init_chat_model("anthropic:m", options),
+                                       .middleware = {model_retry({.delay = 1ms})}}));
+    auto how = agent.try_invoke(value{{"messages", value::list({human_message("x")})}});
+    BOOST_TEST(!how.has_value());
+    BOOST_TEST(server.requests().size() - before == requests);
+  }
 }
 
 // ---- time ---------------------------------------------------------------------------------------
