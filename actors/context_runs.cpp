@@ -3,6 +3,7 @@
 #include "actors/task_scope.hpp"
 #include "graph/task_id.hpp"
 
+#include <troupe/completion.hpp>
 #include <troupe/functional.hpp>
 
 namespace troupe {
@@ -35,6 +36,28 @@ bool may_wait(const detail::task_scope& task) noexcept {
 }
 
 namespace detail {
+
+std::function<void()> resume_of(task_scope& scope, std::coroutine_handle<> at) {
+  if (!scope.host)
+    throw wrong_lane(scope, "a completion");
+  return scope.host->soft_waker(at);
+}
+
+void when_given_up(task_scope& scope, const void* who, std::function<void()> stop) {
+  scope.when_given_up(who, std::move(stop));
+}
+
+void forget(task_scope& scope, const void* who) {
+  scope.forget(who);
+}
+
+void show_life(task_scope& scope) noexcept {
+  scope.sign_of_life();
+}
+
+error nobody_completes() {
+  return {errc::cancelled, "wait for a completion: all that could complete it are gone"};
+}
 
 std::shared_ptr<graph_call> prepare_graph(task_scope& scope, const compiled_graph& graph,
                                           const run_input& input) {

@@ -5,7 +5,7 @@
 //   run_actor     ── run_task ───▶ node_actor       ── task_done ───▶ run_actor
 //   blocking pool ── body_done ──▶ node_actor       ◀── resume_body ── pool, timer
 //   subgraph      ── graph_ended ▶ node_actor       ◀── attempt_deadline ── timer
-//   run_actor     ── abandon_task ▶ node_actor
+//   run_actor     ── abandon_task ▶ node_actor      ◀── attempt_begun ── task_placer
 //   body          ── start_call ─▶ run_actor
 //   run_actor     ── apply_writes ▶ channel_actor   ── channel_updated ▶ run_actor
 //   run_actor     ── save_order ─▶ saver_actor      ── save_done ───▶ run_actor
@@ -68,6 +68,10 @@ struct graph_ended {
   nested_end end;
 };
 
+/// An attempt that is elsewhere was begun there, maybe again: its time counts from now.
+struct attempt_begun {
+  task_ptr task;
+};
 /// An attempt may have run out of time.
 struct attempt_deadline {
   task_ptr task;
@@ -142,6 +146,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::save_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::save_done)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::step_deadline)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::graph_ended)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::attempt_begun)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::attempt_deadline)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::abandon_task)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::start_call)

@@ -71,6 +71,11 @@ caf::behavior node_actor::make_behavior() {
       done.task->took = steady_clock::now() - done.task->began;
       ended(std::move(done.task));
     },
+    [this](attempt_begun& news) {
+      taken(*card_);
+      if (news.task == current_)
+        count_time(news.task);
+    },
     [this](attempt_deadline& deadline) {
       taken(*card_);
       check_time(deadline.task);
@@ -103,17 +108,21 @@ void node_actor::start(task_ptr task) {
     return run_here(std::move(task));
   if (task->attempt == 1 && tries_again(task->node->retry)) // others read the clock when asked
     task->first_attempt = std::chrono::system_clock::now();
-  if (task->timeout.given()) {
-    task->started_ns = now_ns();
-    task->progress_ns = task->started_ns;
-    if (task->timeout.run.count() > 0)
-      arm(task, task->timeout.run);
-    if (task->timeout.idle.count() > 0)
-      arm(task, task->timeout.idle);
-  }
   if (services_.elsewhere && !task->node->placement.local() && !task->call)
     return run_elsewhere(std::move(task));
+  if (task->timeout.given())
+    count_time(task);
   run_here(std::move(task));
+}
+
+// Its time-outs count from now.
+void node_actor::count_time(const task_ptr& task) {
+  task->started_ns = now_ns();
+  task->progress_ns = task->started_ns;
+  if (task->timeout.run.count() > 0)
+    arm(task, task->timeout.run);
+  if (task->timeout.idle.count() > 0)
+    arm(task, task->timeout.idle);
 }
 
 void node_actor::run_here(task_ptr task) {
@@ -151,10 +160,11 @@ void node_actor::start_coroutine(task_ptr task) {
 
 void node_actor::run_elsewhere(task_ptr task) {
   task->began = steady_clock::now();
+  auto self = caf::actor_cast<caf::actor>(this);
   auto stop = services_.elsewhere->start(
-    services_, task, [self = caf::actor_cast<caf::actor>(this), card = card_, task] {
-      tell(self, *card, task->run->home, body_done{task});
-    });
+    services_, task,
+    [self, card = card_, task] { tell(self, *card, task->run->home, attempt_begun{task}); },
+    [self, card = card_, task] { tell(self, *card, task->run->home, body_done{task}); });
   task->inner_runs(std::move(stop));
 }
 
@@ -197,6 +207,16 @@ void node_actor::block(std::function<void()> job, std::coroutine_handle<> at) {
 std::function<void()> node_actor::waker(std::coroutine_handle<> at) {
   return [self = caf::actor_cast<caf::actor>(this), card = card_, body = body_, at] {
     tell(self, *card, body->task->run->home, resume_body{body, at});
+  };
+}
+
+std::function<void()> node_actor::soft_waker(std::coroutine_handle<> at) {
+  return [self = caf::actor_cast<caf::actor>(this), card = card_, weak = std::weak_ptr{body_}, at] {
+    auto body = weak.lock();
+    if (!body)
+      return;
+    auto* home = body->task->run->home;
+    tell(self, *card, home, resume_body{std::move(body), at});
   };
 }
 

@@ -44,6 +44,7 @@ private:
   void ended(task_ptr task);
   void answer(task_ptr task);
   void abandon(error why);
+  void count_time(const task_ptr& task);
   void arm(const task_ptr& task, std::chrono::nanoseconds delay);
   void check_time(const task_ptr& task);
   bool needs_pool(const detail::task_scope& task) const;
@@ -53,6 +54,7 @@ private:
   void sleep(std::chrono::nanoseconds delay, std::coroutine_handle<> at) override;
   void block(std::function<void()> job, std::coroutine_handle<> at) override;
   std::function<void()> waker(std::coroutine_handle<> at) override;
+  std::function<void()> soft_waker(std::coroutine_handle<> at) override;
 
   services& services_;
   card_ptr card_;

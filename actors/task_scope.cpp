@@ -1,6 +1,8 @@
 // The parts of a task that more than one thread may touch, and its next attempt.
 #include "actors/task_scope.hpp"
 
+#include <algorithm>
+
 namespace troupe {
 
 namespace detail {
@@ -23,12 +25,38 @@ void task_scope::inner_runs(std::function<void()> stop) {
 
 void task_scope::stop_inner() {
   std::function<void()> stop;
+  std::vector<std::pair<const void*, std::function<void()>>> stops;
   {
     std::lock_guard lock{mutex_};
     stop.swap(stop_inner_);
+    stops.swap(stops_);
   }
   if (stop)
     stop();
+  for (const auto& [who, stop_it] : stops)
+    stop_it();
+}
+
+void task_scope::when_given_up(const void* who, std::function<void()> stop) {
+  {
+    std::lock_guard lock{mutex_};
+    if (!given_up) {
+      stops_.emplace_back(who, std::move(stop));
+      return;
+    }
+  }
+  stop();
+}
+
+void task_scope::forget(const void* who) {
+  std::function<void()> dropped; // behind the lock: it may be the last to hold something
+  std::lock_guard lock{mutex_};
+  auto it = std::ranges::find(stops_, who, [](const auto& stop) { return stop.first; });
+  if (it == stops_.end())
+    return;
+  dropped.swap(it->second);
+  std::swap(*it, stops_.back());
+  stops_.pop_back();
 }
 
 } // namespace detail

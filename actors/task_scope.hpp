@@ -28,8 +28,10 @@ class body_host {
 public:
   virtual void sleep(std::chrono::nanoseconds delay, std::coroutine_handle<> at) = 0;
   virtual void block(std::function<void()> job, std::coroutine_handle<> at) = 0;
-  /// What resumes the body at `at`, from any thread.
+  /// What resumes the body at `at`, from any thread. A waker keeps the body; a soft one does not,
+  /// and does nothing when the body is gone.
   virtual std::function<void()> waker(std::coroutine_handle<> at) = 0;
+  virtual std::function<void()> soft_waker(std::coroutine_handle<> at) = 0;
 
 protected:
   ~body_host() = default;
@@ -97,9 +99,14 @@ struct task_scope : std::enable_shared_from_this<task_scope> {
   void inner_runs(std::function<void()> stop);
   void stop_inner();
 
+  /// The same for what `who` waits for; any number at once. Called once at most.
+  void when_given_up(const void* who, std::function<void()> stop);
+  void forget(const void* who);
+
 private:
   std::mutex mutex_;
   std::function<void()> stop_inner_;
+  std::vector<std::pair<const void*, std::function<void()>>> stops_;
 };
 
 } // namespace detail

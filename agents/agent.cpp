@@ -133,7 +133,7 @@ public:
   compiled_graph build() {
     collect();
     schema state{{"messages", add_messages}};
-    if (!options_.response_format.is_null())
+    if (!options_.response_format.schema.is_null())
       state.channels.emplace_back("structured_response", last_value);
     for (const auto& m : options_.middleware)
       add_channels(state, m.state);
@@ -283,13 +283,20 @@ private:
       return out;
     }
     // All calls were answered by who stands behind the model: the model is to go on.
-    bool answered = open.empty() && message_role(messages[messages.size() - 1]) == "tool";
+    bool answered = open.empty() && !has_data(state)
+                    && message_role(messages[messages.size() - 1]) == "tool";
     return {destination{answered ? where.round : where.exit}};
   }
 
-  // It ends when all calls of the last answer were of tools whose results end it.
+  // The last answer of the model had the data, if any was asked for.
+  static bool has_data(const state_view& state) { return !state["structured_response"].is_null(); }
+
+  // It ends when all calls of the last answer were of tools whose results end it, or one had the
+  // data.
   static std::string after_tools(const agent_places& where, const std::vector<std::string>& direct,
                                  const state_view& state) {
+    if (has_data(state))
+      return where.exit;
     auto all = state["messages"].items();
     auto last = std::ranges::find_if(all.rbegin(), all.rend(),
                                      [](const value& m) { return message_role(m) == "assistant"; });

@@ -2,6 +2,7 @@
 #include "agents/agent_model.hpp"
 
 #include "agents/failure.hpp"
+#include "agents/structured_tools.hpp"
 #include "agents/wrappers.hpp"
 
 #include <algorithm>
@@ -30,7 +31,8 @@ struct model_node {
   chat_model_ptr model;
   value tools;
   value system_message;
-  value response_format;
+  response_format format;
+  std::optional<structured_tools> answer_tools; // unless the provider alone is to see to it
   std::string name;
   model_wrapper wrap;
   std::vector<std::string> known_tools;
@@ -60,9 +62,20 @@ void require_known_tools(const model_node& node, const value& tools) {
                       + joined(unknown) + "\nRegistered tools: " + joined(node.known_tools));
 }
 
+bool asks_by_tool(const response_format& format, const chat_model& model) {
+  if (format.strategy == structured_strategy::automatic)
+    return model.profile()["structured_output"] == value(false);
+  return format.strategy == structured_strategy::tool;
+}
+
 coro<model_response> ask(const model_node& node, model_call call) {
   require_known_tools(node, call.request.tools);
   auto request = std::move(call.request);
+  if (!request.response_schema.is_null() && asks_by_tool(node.format, *call.model)) {
+    request.response_schema = {};
+    request.tools = request.tools.append_all(node.answer_tools->definitions());
+    request.tool_choice = "any";
+  }
   if (!call.system_message.is_null())
     request.messages = value::list({call.system_message}).append_all(request.messages.items());
   auto asked = ask_model(*call.model, std::move(request), call.ctx());
@@ -70,10 +83,15 @@ coro<model_response> ask(const model_node& node, model_call call) {
   co_return model_response{std::move(answer)};
 }
 
-value structured(const model_node& node, const value& answer) {
-  if (node.response_format.is_null() || !message_tool_calls(answer).empty())
-    return {};
-  return structured_answer(answer, node.response_format);
+structured_tools::reading read_data(const model_node& node, const value& before,
+                                    const value& answer) {
+  if (!message_tool_calls(answer).empty())
+    return node.answer_tools ? node.answer_tools->read(before, answer)
+                             : structured_tools::reading{};
+  if (node.format.strategy == structured_strategy::tool)
+    throw node_error{"StructuredOutputValidationError",
+                     "The model answered with text, and called for no tool that takes the data."};
+  return {structured_answer(answer, node.format.schema), {}};
 }
 
 coro<node_output> run_model(model_node_ptr node, state_view state, context& ctx) {
@@ -81,7 +99,7 @@ coro<node_output> run_model(model_node_ptr node, state_view state, context& ctx)
   auto repaired = repaired_history(messages);
   model_request request{repaired ? *repaired : messages};
   request.tools = node->tools;
-  request.response_schema = node->response_format;
+  request.response_schema = node->format.schema;
   model_call call{node->model, std::move(request), node->system_message, state.to_value(), ctx};
   model_executor run = [&node](model_call c) { return ask(*node, std::move(c)); };
   auto asked = node->wrap ? node->wrap(std::move(call), run) : run(std::move(call));
@@ -96,9 +114,12 @@ coro<node_output> run_model(model_node_ptr node, state_view state, context& ctx)
   }
   written.push_back(answer);
   state_update update;
+  if (!node->format.schema.is_null()) {
+    auto data = read_data(*node, messages, answer);
+    written.insert(written.end(), data.messages.begin(), data.messages.end());
+    update.set("structured_response", data.data);
+  }
   update.set("messages", value::list(std::move(written)));
-  if (!node->response_format.is_null())
-    update.set("structured_response", structured(*node, answer));
   node_output out;
   out.parts.emplace_back(std::move(update));
   if (!response.update.empty())
@@ -136,7 +157,14 @@ node_body model_node_of(const agent_options& options) {
   node->tools = tool_definitions(options.tools);
   if (!options.system_prompt.empty())
     node->system_message = system_message(options.system_prompt);
-  node->response_format = options.response_format;
+  node->format = options.response_format;
+  if (!node->format.schema.is_null() && node->format.strategy != structured_strategy::provider)
+    node->answer_tools.emplace(node->format);
+  for (const auto& t : options.tools)
+    if (node->answer_tools && node->answer_tools->knows(t.name()))
+      throw error{errc::invalid_graph,
+                  "create an agent: its response_format and a tool are both called `" + t.name()
+                    + '`'};
   node->name = options.name;
   node->wrap = composed<model_call, model_executor>(options.middleware,
                                                     &middleware::wrap_model_call);

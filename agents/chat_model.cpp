@@ -35,6 +35,7 @@ public:
       settings_(std::move(settings)) {}
 
   std::string name() const override { return model_->name(); }
+  value profile() const override { return model_->profile(); }
   value bound_tools() const override { return tools_.is_null() ? model_->bound_tools() : tools_; }
   chat_model_ptr unbound() const override {
     auto inner = model_->unbound();
@@ -115,14 +116,6 @@ chat_model_ptr bind_tools(chat_model_ptr model, const std::vector<tool>& tools, 
 
 chat_model_ptr bind_settings(chat_model_ptr model, value settings) {
   return std::make_shared<bound_model>(std::move(model), value{}, value{}, std::move(settings));
-}
-
-chat_model_ptr init_chat_model(std::string_view name) {
-  auto provider = name.substr(0, name.find(':'));
-  if (provider == "echo")
-    return std::make_shared<echo_model>();
-  throw error{errc::invalid_config,
-              "find a chat model: no provider `" + std::string{provider} + "`; known: echo"};
 }
 
 } // namespace troupe

@@ -23,15 +23,53 @@ constexpr std::string_view default_prompt =
 
 // ---- summarization --------------------------------------------------------------------------
 
-std::int64_t count(const summary_options& options, const value& messages) {
+struct summarizer {
+  chat_model_ptr model;
+  summary_options options; // fractions are tokens by now
+};
+
+std::int64_t count(const summary_options& options, const value& messages, bool scaled) {
   return options.token_counter
            ? options.token_counter(messages)
-           : count_tokens_approximately(messages, {.use_usage_metadata_scaling = true});
+           : count_tokens_approximately(messages, {.use_usage_metadata_scaling = scaled});
 }
 
-bool is_long(const summary_options& options, const value& messages) {
-  return (options.trigger_messages > 0 && messages.size() >= options.trigger_messages)
-         || (options.trigger_tokens > 0 && count(options, messages) >= options.trigger_tokens);
+// As the same model counted its last call; 0 when another one answered.
+std::int64_t tokens_of_last_answer(const chat_model& model, const value& messages) {
+  auto name = model.name();
+  auto provider = value(name.substr(0, name.find(':')));
+  for (const auto& m : messages.items() | std::views::reverse)
+    if (message_role(m) == "assistant") {
+      auto total = message_member(m, "usage_metadata")["total_tokens"];
+      bool same = message_member(m, "response_metadata")["model_provider"] == provider;
+      return same && total.is_int() ? total.as_int() : 0;
+    }
+  return 0;
+}
+
+bool is_long(const summarizer& by, const value& messages) {
+  const auto& o = by.options;
+  if (o.trigger_messages > 0 && messages.size() >= o.trigger_messages)
+    return true;
+  return o.trigger_tokens > 0
+         && (tokens_of_last_answer(*by.model, messages) >= o.trigger_tokens
+             || count(o, messages, true) >= o.trigger_tokens);
+}
+
+// The first message of the longest end of the conversation that is within the budget.
+std::size_t first_within(const summary_options& options, const value& messages) {
+  auto items = messages.items();
+  auto fits = [&](std::size_t first) {
+    auto rest = items.subspan(first);
+    return count(options, value::list({rest.begin(), rest.end()}), false) <= options.keep_tokens;
+  };
+  std::size_t low = 0, high = items.empty() ? 0 : items.size() - 1;
+  while (low < high)
+    if (auto middle = low + (high - low) / 2; fits(middle))
+      high = middle;
+    else
+      low = middle + 1;
+  return low;
 }
 
 bool calls_for(const value& message, const value& answer) {
@@ -43,9 +81,8 @@ bool calls_for(const value& message, const value& answer) {
 
 // Where the part that is kept begins: calls stay with their answers.
 std::size_t cut_of(const summary_options& options, const value& messages) {
-  if (messages.size() <= options.keep_messages)
-    return 0;
-  auto cut = messages.size() - options.keep_messages;
+  auto kept = std::min(options.keep_messages, messages.size());
+  auto cut = options.keep_tokens > 0 ? first_within(options, messages) : messages.size() - kept;
   if (cut == messages.size() || message_role(messages[cut]) != "tool")
     return cut;
   for (auto at = cut; at-- > 0;)
@@ -76,13 +113,8 @@ value summary_message(const std::string& summary) {
                                                  value::map({{"lc_source", "summarization"}})));
 }
 
-struct summarizer {
-  chat_model_ptr model;
-  summary_options options;
-};
-
 coro<value> summarize(std::shared_ptr<const summarizer> by, value messages, context& ctx) {
-  if (!is_long(by->options, messages))
+  if (!is_long(*by, messages))
     co_return value{};
   auto cut = cut_of(by->options, messages);
   if (cut == 0)
@@ -99,6 +131,27 @@ coro<value> summarize(std::shared_ptr<const summarizer> by, value messages, cont
   std::vector<value> kept{remove_message(REMOVE_ALL_MESSAGES), summary_message(summary)};
   kept.insert(kept.end(), items.begin() + static_cast<std::ptrdiff_t>(cut), items.end());
   co_return value::map({{"messages", value::list(std::move(kept))}});
+}
+
+error bad_bound(const std::string& why) {
+  return {errc::invalid_config, "summarize conversations: " + why};
+}
+
+// The lesser of both bounds, in tokens.
+void set_tokens(const chat_model& model, double fraction, std::int64_t& tokens) {
+  if (tokens < 0)
+    throw bad_bound("a bound of less than 0 tokens");
+  if (fraction == 0)
+    return;
+  if (!(fraction > 0 && fraction <= 1))
+    throw bad_bound("a fraction must be between 0 and 1");
+  auto most = model.profile()["max_input_tokens"];
+  if (!most.is_int() || most.as_int() < 1)
+    throw bad_bound("a fraction of what? The profile of model `" + model.name()
+                    + "` has no max_input_tokens");
+  auto part = std::max<std::int64_t>(
+    1, static_cast<std::int64_t>(static_cast<double>(most.as_int()) * fraction));
+  tokens = tokens == 0 ? part : std::min(tokens, part);
 }
 
 // ---- clearing -------------------------------------------------------------------------------
@@ -129,8 +182,10 @@ value with_cleared_results(const value& messages, const clear_options& options) 
 } // namespace
 
 middleware summarization(chat_model_ptr model, summary_options options) {
-  if (options.trigger_messages == 0 && options.trigger_tokens <= 0)
-    throw error{errc::invalid_config, "summarize conversations: nothing says when"};
+  set_tokens(*model, options.trigger_fraction, options.trigger_tokens);
+  set_tokens(*model, options.keep_fraction, options.keep_tokens);
+  if (options.trigger_messages == 0 && options.trigger_tokens == 0)
+    throw bad_bound("nothing says when");
   auto by = std::make_shared<const summarizer>(summarizer{std::move(model), std::move(options)});
   middleware out;
   out.name = "summarization";

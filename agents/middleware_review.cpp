@@ -28,16 +28,18 @@ std::vector<value> reviewed_calls(const reviews& all, const state_view& state) {
   return out;
 }
 
+std::string description_of(const review& r, const value& call) {
+  return r.description + "\n\nTool: " + text_in(call["name"])
+         + "\nArgs: " + spaced_json(call["args"]);
+}
+
 value question_of(const reviews& all, const std::vector<value>& calls) {
   std::vector<value> requests;
   std::vector<value> configs;
   for (const auto& call : calls) {
     const auto* r = review_of(all, call);
-    requests.push_back(
-      value::map({{"name", call["name"]},
-                  {"args", call["args"]},
-                  {"description", r->description + "\n\nTool: " + text_in(call["name"])
-                                    + "\nArgs: " + spaced_json(call["args"])}}));
+    requests.push_back(value::map(
+      {{"name", call["name"]}, {"args", call["args"]}, {"description", description_of(*r, call)}}));
     configs.push_back(
       value::map({{"action_name", call["name"]}, {"allowed_decisions", value::of(r->decisions)}}));
   }
@@ -45,13 +47,14 @@ value question_of(const reviews& all, const std::vector<value>& calls) {
                      {"review_configs", value::list(std::move(configs))}});
 }
 
-void require_allowed(const review& r, const value& call, const value& decision) {
+// Why a decision can't be followed; empty: it can.
+std::string objection(const review& r, const value& call, const value& decision) {
   auto type = text_in(decision["type"]);
-  if (std::ranges::find(r.decisions, type) == r.decisions.end())
-    throw value_error("Unexpected human decision: " + spaced_json(decision) + ". Decision type '"
-                      + type + "' is not allowed for tool '" + text_in(call["name"])
-                      + "'. Expected one of " + spaced_json(value::of(r.decisions))
-                      + " based on the tool's configuration.");
+  if (std::ranges::find(r.decisions, type) != r.decisions.end())
+    return {};
+  return "Unexpected human decision: " + spaced_json(decision) + ". Decision type '" + type
+         + "' is not allowed for tool '" + text_in(call["name"]) + "'. Expected one of "
+         + spaced_json(value::of(r.decisions)) + " based on the tool's configuration.";
 }
 
 std::string rejection(const value& call, const value& decision) {
@@ -63,22 +66,29 @@ std::string rejection(const value& call, const value& decision) {
            "requests it.";
 }
 
+// The message that a decision puts in place of the tool's, or null: the tool runs.
+value message_of(const value& call, const value& decision) {
+  auto answer = [&call](const std::string& text, const char* status) {
+    return tool_message(text, text_in(call["id"]), text_in(call["name"]), status);
+  };
+  auto type = text_in(decision["type"]);
+  if (type == "reject")
+    return answer(rejection(call, decision), "error");
+  if (type == "respond")
+    return answer(text_in(decision["message"]), "success");
+  return {};
+}
+
 // What the decisions say of each call.
 struct verdicts {
   std::vector<value> messages;
   value edited = value::map();
 
   void add(const value& call, const value& decision) {
-    auto type = text_in(decision["type"]);
-    auto answer = [&](std::string text, const char* status) {
-      messages.push_back(tool_message(text, text_in(call["id"]), text_in(call["name"]), status));
-    };
-    if (type == "edit")
+    if (auto message = message_of(call, decision); !message.is_null())
+      messages.push_back(std::move(message));
+    else if (text_in(decision["type"]) == "edit")
       edited = edited.with(text_in(call["id"]), decision["edited_action"]);
-    else if (type == "reject")
-      answer(rejection(call, decision), "error");
-    else if (type == "respond")
-      answer(text_in(decision["message"]), "success");
   }
 
   value update(const value& edited_before) && {
@@ -106,7 +116,8 @@ value ask_person(const reviews& all, const state_view& state, context& ctx) {
                       + std::to_string(calls.size()) + ").");
   verdicts out;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    require_allowed(*review_of(all, calls[i]), calls[i], decisions[i]);
+    if (auto why = objection(*review_of(all, calls[i]), calls[i], decisions[i]); !why.empty())
+      throw value_error(why);
     out.add(calls[i], decisions[i]);
   }
   return std::move(out).update(state[edited_calls]);
@@ -152,14 +163,77 @@ coro<tool_output> run_edited(tool_call_request request, tool_executor run, value
   co_return tool_output{with_notice(*message, notice(action))};
 }
 
+// ---- one question a call --------------------------------------------------------------------
+
+value answer_schema(const review& r, const tool_call_request& request) {
+  std::vector<value> shapes;
+  for (const auto& decision : r.decisions) {
+    auto members = value::map({{"type", value::map({{"const", decision}})}});
+    auto required = value::list({"type"});
+    if (decision == "edit") {
+      auto args = request.tool() ? request.tool()->definition()["parameters"] : value::map();
+      auto name = value::map({{"const", request.call()["name"]}});
+      members = members.with(
+        "edited_action",
+        value::map({{"type", "object"},
+                    {"properties", value::map({{"name", name}, {"args", std::move(args)}})},
+                    {"required", value::list({"name", "args"})}}));
+      required = value::list({"type", "edited_action"});
+    } else if (decision == "respond") {
+      members = members.with("message", value::map({{"type", "string"}}));
+      required = value::list({"type", "message"});
+    }
+    shapes.push_back(value::map(
+      {{"type", "object"}, {"properties", std::move(members)}, {"required", std::move(required)}}));
+  }
+  return value::map({{"oneOf", value::list(std::move(shapes))}});
+}
+
+coro<tool_output> ask_about_call(std::shared_ptr<const reviews> all, tool_call_request request,
+                                 tool_executor run) {
+  const auto& call = request.call();
+  const auto* r = review_of(*all, call);
+  if (!r || (r->when && !r->when(call, request.state()))) {
+    auto called = run(std::move(request));
+    auto out = co_await called;
+    co_return out;
+  }
+  auto question = value::map({{"type", "tool_approval"},
+                              {"tool_call_id", call["id"]},
+                              {"name", call["name"]},
+                              {"args", call["args"]},
+                              {"description", description_of(*r, call)}});
+  auto decision = request.runtime().interrupt(question, answer_schema(*r, request));
+  auto why = objection(*r, call, decision);
+  bool edit = text_in(decision["type"]) == "edit";
+  auto action = edit ? decision["edited_action"] : value{};
+  if (edit && why.empty() && action["name"] != call["name"])
+    why = "An edit of this call stays one of tool '" + text_in(call["name"]) + "'.";
+  if (!why.empty())
+    request.runtime().task().refuse_answer(why);
+  if (auto message = message_of(call, decision); !message.is_null())
+    co_return tool_output{std::move(message)};
+  auto called = action.is_null() ? run(std::move(request))
+                                 : run_edited(std::move(request), std::move(run), action);
+  auto out = co_await called;
+  co_return out;
+}
+
 } // namespace
 
-middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools) {
+middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools, review_mode mode) {
   for (const auto& [name, r] : tools)
     if (r.decisions.empty())
       throw error{errc::invalid_config, "review calls of `" + name + "`: no decision is allowed"};
   middleware out;
   out.name = "human_in_the_loop";
+  if (mode == review_mode::per_call) {
+    out.wrap_tool_call = [all = std::make_shared<const reviews>(std::move(tools))](
+                           tool_call_request request, tool_executor run) {
+      return ask_about_call(all, std::move(request), std::move(run));
+    };
+    return out;
+  }
   out.hidden = {{edited_calls, last_value}};
   out.after_model = [all = std::move(tools)](const state_view& state, context& ctx) {
     return ask_person(all, state, ctx);

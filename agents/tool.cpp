@@ -87,7 +87,7 @@ context& tool_runtime::task() {
 
 tool::tool(std::string name, std::string description, value parameters, tool_body body,
            tool_options options) {
-  if (auto known = require_known_schema(parameters); !known)
+  if (auto known = require_known_schema(parameters); options.check_arguments && !known)
     throw error{errc::invalid_graph, "make tool `" + name + "`: " + known.error().message()};
   init(std::move(name), std::move(description), std::move(parameters), std::move(body),
        std::move(options));
@@ -145,6 +145,8 @@ value tool::definition() const {
 }
 
 result<value> tool::check(const value& args) const {
+  if (!options().check_arguments)
+    return args.is_map() ? result<value>{args} : does_not_fit("Input should be a valid dictionary");
   auto wrong = check_schema(parameters(), args);
   if (!wrong.empty()) {
     std::string text;

@@ -154,6 +154,7 @@ void add_codec(workloads& all);
 void add_process(workloads& all);
 void add_endurance(workloads& all);
 void add_remote(workloads& all);
+void add_models(workloads& all);
 void add_machine_floors(workloads& all);
 void add_caf_floors(workloads& all);
 void add_storage_floors(workloads& all);
@@ -174,6 +175,12 @@ inline constexpr std::string_view worker_job = "worker";
 void be_a_worker(const std::string& arguments);
 inline constexpr std::string_view echo_job = "echo";
 void be_an_echo(const std::string& arguments);
+
+/// Jobs for models; see models.cpp.
+inline constexpr std::string_view provider_job = "provider";
+void be_a_provider();
+inline constexpr std::string_view model_streams_job = "model_streams";
+void print_model_streams();
 
 /// Units: bytes of this process that are in memory; `anonymous`: without those of files.
 struct memory_in_use {

@@ -27,6 +27,7 @@ troupe::bench::workloads all_workloads() {
   troupe::bench::add_process(all);
   troupe::bench::add_endurance(all);
   troupe::bench::add_remote(all);
+  troupe::bench::add_models(all);
   troupe::bench::add_machine_floors(all);
   troupe::bench::add_caf_floors(all);
   troupe::bench::add_storage_floors(all);

@@ -177,6 +177,10 @@ int run_child(std::string_view job) {
       std::printf("%.0f\n", idle_thread_bytes());
     else if (job == slow_saver_job)
       print_memory_behind_slow_saver();
+    else if (job == provider_job)
+      be_a_provider();
+    else if (job == model_streams_job)
+      print_model_streams();
     else if (job.starts_with(worker_job))
       be_a_worker(std::string{job.substr(worker_job.size())});
     else if (job.starts_with(echo_job))

@@ -94,17 +94,25 @@ void desk::heard(link_number link, message what, instant now) {
       misbehaved(s, "it spoke before it said whether this worker is welcome");
     return;
   }
-  if (s.lease->over(now)) { // this process stood still: the home gave it up
+  if (s.lease->over(now)) // this process stood still: the home gave it up
     lease_over(s);
-    return;
-  }
+  else
+    take(s, std::move(what), now);
+  begin_waiting(now);
+}
+
+void desk::take(session& s, message what, instant now) {
   if (auto* beat = std::get_if<heartbeat>(&what))
     s.lease->heard(*beat, now);
   else if (auto* order = std::get_if<task_order>(&what))
     take_order(s, std::move(*order), now);
+  else if (auto* asked = std::get_if<task_withdraw>(&what))
+    withdraw(s, asked->issue);
   else if (auto* end = std::get_if<task_stop>(&what)) {
     if (auto t = s.tasks.find(end->issue); t != s.tasks.end())
       stop(t->second, tasks_.at(t->second));
+    else
+      refuse_waiting(s, end->issue, errc::cancelled, "it was stopped before it was begun");
   } else if (auto* opened = std::get_if<run_opened>(&what))
     open_run(s, std::move(*opened));
   else if (auto* closed = std::get_if<run_closed>(&what))
@@ -115,9 +123,12 @@ void desk::heard(link_number link, message what, instant now) {
     hand_on(s, call->issue, std::move(*call));
   else if (auto* credit = std::get_if<part_credit>(&what))
     hand_on(s, credit->issue, *credit);
-  else if (auto* drained = std::get_if<task_drain>(&what))
-    hand_on(s, drained->issue, *drained);
-  else
+  else if (auto* drained = std::get_if<task_drain>(&what)) {
+    if (auto order = s.waiting.find(drained->issue); order != s.waiting.end())
+      order->second.drains = drained->why;
+    else
+      hand_on(s, drained->issue, *drained);
+  } else
     misbehaved(s, "it said what a home does not say to a worker");
 }
 
@@ -143,115 +154,14 @@ void desk::welcomed(session& s, const welcome& what, instant now) {
     beat(s, now); // the home waits for a word
 }
 
-void desk::take_order(session& s, task_order what, instant now) {
-  if (what.issue <= s.last_issue) {
-    ++counts_.stale; // heard before
-    return;
-  }
-  s.last_issue = what.issue;
-  if (drained_by_) {
-    refuse_order(s, what.issue, errc::overloaded, "the worker drains");
-    return;
-  }
-  auto at = s.runs.find(what.run);
-  if (at == s.runs.end()) {
-    bool too_many = s.runs.size() >= limits::worker_runs_max;
-    refuse_order(s, what.issue, too_many ? errc::overloaded : errc::invalid_value,
-                 too_many ? "the worker has worker_runs_max runs of this home"
-                          : "the order is of a run that was not opened");
-    return;
-  }
-  if (!at->second.known) {
-    refuse_order(s, what.issue, errc::unknown_graph,
-                 "the worker has no graph " + readable(at->second.graph));
-    return;
-  }
-  if (is_full_for(s, now)) {
-    refuse_order(s, what.issue, errc::overloaded,
-                 "the worker has " + std::to_string(tasks_.size()) + " tasks, of its capacity of "
-                   + std::to_string(options_.capacity));
-    return;
-  }
-  auto number = ++last_task_;
-  tasks_[number] = {.of = &s, .issue = what.issue, .run = what.run, .begun = now};
-  s.tasks[what.issue] = number;
-  s.wants_until = instant{0};
-  at->second.tasks.insert(number);
-  ++counts_.begun;
-  host_.begin(number, at->second.local, std::move(what));
-}
-
-/// The last place is kept for a home that has less than its share and was refused a short while
-/// ago. So whoever comes later gets a place with each time it tries, until it has its share; and of
-/// a capacity of 1 nobody has one.
-bool desk::is_full_for(session& s, instant now) {
-  auto wants = [now](const session& any) { return !any.tasks.empty() || any.wants_until > now; };
-  auto homes = static_cast<std::size_t>(std::count_if(
-    sessions_.begin(), sessions_.end(), [&](const auto& entry) { return wants(entry.second); }));
-  auto share = options_.capacity / std::max<std::size_t>(homes, 1);
-  auto kept_for = [&](const auto& entry) {
-    const session& other = entry.second;
-    return &other != &s && other.wants_until > now && other.tasks.size() < share;
-  };
-  auto room = options_.capacity - std::min<std::size_t>(options_.capacity, tasks_.size());
-  bool is_kept = room == 1 && s.tasks.size() >= share
-                 && std::any_of(sessions_.begin(), sessions_.end(), kept_for);
-  if (room > 0 && !is_kept)
-    return false;
-  s.wants_until = now + nanoseconds{limits::worker_backoff_max};
-  return true;
-}
-
-void desk::refuse_order(session& s, issue_number issue, errc code, std::string why) {
-  ++counts_.refused;
-  host_.send(s.link, task_refused{.issue = issue, .code = code, .why = std::move(why)});
-}
-
-void desk::open_run(session& s, run_opened what) {
-  if (s.runs.count(what.run) > 0) {
-    misbehaved(s, "it opened a run twice");
-    return;
-  }
-  if (s.runs.size() >= limits::worker_runs_max)
-    return; // its orders are refused
-  auto& r = s.runs[what.run];
-  r.local = ++last_run_;
-  r.known = hashes_.count(what.graph) > 0;
-  r.graph = what.graph;
-  if (r.known)
-    host_.open_run(r.local, s.home, std::move(what));
-}
-
-void desk::close_run(session& s, run_number number) {
-  auto at = s.runs.find(number);
-  if (at == s.runs.end())
-    return;
-  for (auto task : at->second.tasks)
-    stop(task, tasks_.at(task));
-  if (at->second.known)
-    host_.close_run(at->second.local);
-  s.runs.erase(at);
-}
-
-void desk::stop(local_task number, task& t) {
-  if (std::exchange(t.stopped, true))
-    return;
-  ++counts_.stopped;
-  host_.stop(number);
-}
-
-void desk::hand_on(session& s, issue_number number, message what) {
-  auto at = s.tasks.find(number);
-  if (at != s.tasks.end() && !tasks_.at(at->second).stopped)
-    host_.pass_on(at->second, std::move(what));
-}
-
 void desk::end_session(session& s, const error& why, bool again) {
   for (auto [issue, number] : s.tasks) {
     auto& t = tasks_.at(number);
     t.of = nullptr;
     stop(number, t);
   }
+  while (!s.waiting.empty())
+    take_waiting(s, s.waiting.begin()->first);
   for (const auto& [number, r] : s.runs)
     if (r.known)
       host_.close_run(r.local);
@@ -278,6 +188,7 @@ void desk::tick(instant now) {
   }
   for (auto* s : over)
     lease_over(*s);
+  begin_waiting(now); // a place may have been kept for long enough
   if (drained_by_ && now >= *drained_by_)
     take_back();
 }
@@ -290,7 +201,9 @@ void desk::lease_over(session& s) {
 }
 
 void desk::beat(session& s, instant now) {
-  host_.send(s.link, s.lease->next_heartbeat(now, static_cast<std::uint32_t>(tasks_.size())));
+  bool is_kept = !s.waiting.empty() && tasks_.size() < options_.capacity; // a place, for another
+  auto foreign = static_cast<std::uint32_t>(tasks_.size() - s.tasks.size()) + (is_kept ? 1 : 0);
+  host_.send(s.link, s.lease->next_heartbeat(now, foreign));
 }
 
 nanoseconds desk::tick_interval() const noexcept {
@@ -325,8 +238,12 @@ void desk::finished(local_task number, bytes outcome, instant now) {
     refuse_order(*t.of, t.issue, errc::cancelled, "it was stopped");
   } else if (t.of) {
     ++counts_.outcomes;
-    host_.send(t.of->link, task_outcome{.issue = t.issue, .outcome = std::move(outcome)});
+    auto took = std::chrono::duration_cast<std::chrono::microseconds>(now - t.begun);
+    host_.send(t.of->link, task_outcome{.issue = t.issue,
+                                        .outcome = std::move(outcome),
+                                        .took_us = static_cast<std::uint64_t>(took.count())});
   }
+  begin_waiting(now);
   end_when_empty();
 }
 
@@ -334,6 +251,7 @@ void desk::gone(local_task number, const std::string& why, instant now) {
   auto t = take_out(number, now);
   if (t.of)
     refuse_order(*t.of, t.issue, t.stopped ? errc::cancelled : errc::node_lost, why);
+  begin_waiting(now);
   end_when_empty();
 }
 
@@ -344,6 +262,7 @@ void desk::given_back(local_task number, instant now) {
     refuse_order(*t.of, t.issue, t.stopped ? errc::cancelled : errc::overloaded,
                  "the worker drains: it goes on elsewhere");
   }
+  begin_waiting(now);
   end_when_empty();
 }
 
@@ -369,6 +288,7 @@ void desk::drain(const std::string& why, nanoseconds patience, instant now) {
       host_.send(s.link, draining{.why = why});
     else
       unanswered.push_back(&s);
+    refuse_all_waiting(s, "the worker drains");
     for (auto [issue, number] : s.tasks)
       if (!tasks_.at(number).stopped)
         host_.give_back(number);
@@ -422,6 +342,7 @@ desk_status desk::status(instant now) const {
                   .labels = options_.labels,
                   .capacity = options_.capacity,
                   .busy = static_cast<std::uint32_t>(tasks_.size()),
+                  .waiting = waiting_,
                   .draining = drained_by_.has_value(),
                   .sessions = {},
                   .counts = counts_,
@@ -435,6 +356,7 @@ desk_status desk::status(instant now) const {
                               .lease_left = s.lease->left(now),
                               .reachable = s.reachable,
                               .tasks = s.tasks.size(),
+                              .waiting = s.waiting.size(),
                               .runs = s.runs.size(),
                               .times = s.lease->times()});
   return out;

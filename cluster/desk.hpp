@@ -7,8 +7,10 @@
 //  - A task belongs to one session. When that is over, in whatever way, the task is told to stop,
 //    and nothing it does afterwards is said to anybody.
 //  - The desk presents itself to a home only after all it did for that home was told to stop.
-//  - An order is begun at most once, and answered once.
-//  - No home keeps another one out for ever: see is_full_for().
+//  - An order is begun at most once, and answered once. One that waits is begun in the order in
+//    which its home gave it, when a place is free, or answered as not begun.
+//  - Orders wait only while there is no place, or the last one is kept for somebody else.
+//  - No home keeps another one out for ever: see has_place_for().
 #pragma once
 
 #include "cluster/lease.hpp"
@@ -101,6 +103,11 @@ private:
     std::set<local_task> tasks;
   };
 
+  struct waiting_order {
+    task_order what;
+    std::optional<std::string> drains = std::nullopt; // why its run does
+  };
+
   struct session {
     home_number home = 0;
     link_number link = 0;
@@ -113,6 +120,7 @@ private:
     instant wants_until{0}; // it was refused as full, and will try again by then
     issue_number last_issue = 0;
     std::map<issue_number, local_task> tasks; // it waits for
+    std::map<issue_number, waiting_order> waiting;
     std::map<run_number, run> runs;
   };
 
@@ -126,10 +134,18 @@ private:
 
   void welcomed(session& s, const welcome& what, instant now);
   void take_order(session& s, task_order what, instant now);
-  bool is_full_for(session& s, instant now);
+  bool has_place_for(const session& s, instant now) const;
+  void wait_for_place(session& s, task_order what);
+  std::optional<waiting_order> take_waiting(session& s, issue_number issue);
+  bool refuse_waiting(session& s, issue_number issue, errc code, const std::string& why);
+  void refuse_all_waiting(session& s, const std::string& why);
+  void begin(session& s, waiting_order order, instant now);
+  void begin_waiting(instant now);
+  void withdraw(session& s, issue_number issue);
   void refuse_order(session& s, issue_number issue, errc code, std::string why);
   void open_run(session& s, run_opened what);
   void close_run(session& s, run_number number);
+  void take(session& s, message what, instant now);
   void stop(local_task number, task& t);
   void hand_on(session& s, issue_number number, message what);
   void end_session(session& s, const error& why, bool again);
@@ -147,6 +163,7 @@ private:
   std::map<home_number, session> sessions_;
   std::unordered_map<link_number, session*> links_;
   std::unordered_map<local_task, task> tasks_;
+  std::size_t waiting_ = 0, waiting_bytes_ = 0; // orders, of all sessions
   local_task last_task_ = 0;
   local_run last_run_ = 0;
   std::optional<instant> drained_by_; // it drains

@@ -125,7 +125,7 @@ result<task_number> dispatcher::submit(task_request request, instant now) {
   auto& at = line_of(of->second, request.where);
   if (nobody_comes(at, now))
     return nobody_for(at);
-  const auto* to = at.waiting.empty() ? pick(at.able, at.where.choice) : nullptr;
+  const auto* to = at.waiting.empty() ? place_for(at, request.task.size()) : nullptr;
   bool is_full = waiting_ >= options_.queue_tasks_max
                  || waiting_bytes_ + request.task.size() > options_.queue_bytes_max;
   if (!to && is_full)
@@ -160,9 +160,16 @@ task_number dispatcher::next_waiting(line& at) {
   return number;
 }
 
+/// The worker for a task of so many bytes that is the next one of its line; null: it waits here.
+const worker_view* dispatcher::place_for(const line& at, std::size_t bytes) const {
+  const auto* to = pick(at.able, at.where.choice);
+  return to ? to : pick_ahead(at.able, bytes);
+}
+
 void dispatcher::issue_to(const worker_view& to, task_number number, instant now) {
   auto& w = *workers_.at(to.name);
   auto& t = tasks_.at(number);
+  bool ahead = !to.has_room();
   if (w.runs.insert(t.run).second) {
     const auto& r = runs_.at(t.run);
     host_.send(w.link, run_opened{.run = t.run, .graph = r.graph.hash, .facts = r.facts});
@@ -171,8 +178,11 @@ void dispatcher::issue_to(const worker_view& to, task_number number, instant now
   if (!again)
     placing_.note(now - t.submitted);
   t.issue = ++last_issue_;
-  issues_[t.issue] = {.task = number, .on = &w, .sent = now};
+  auto& out = issues_[t.issue];
+  out = {.task = number, .on = &w, .sent = now};
   w.issues.insert(t.issue);
+  if (ahead)
+    give_ahead(t.issue, out, t.content.size());
   ++w.view.running;
   ++w.orders;
   ++counts_.orders;
@@ -181,14 +191,15 @@ void dispatcher::issue_to(const worker_view& to, task_number number, instant now
                                 .task_id = t.task_id,
                                 .node = t.node,
                                 .task = t.content,
-                                .again = again});
+                                .again = again,
+                                .ahead = ahead});
   if (t.drains)
     host_.send(w.link, task_drain{t.issue, *t.drains});
 }
 
 void dispatcher::place_waiting(line& at, instant now) {
   while (!at.waiting.empty()) {
-    const auto* to = pick(at.able, at.where.choice);
+    const auto* to = place_for(at, tasks_.at(at.waiting.front()).content.size());
     if (!to)
       return;
     issue_to(*to, next_waiting(at), now);
@@ -197,15 +208,22 @@ void dispatcher::place_waiting(line& at, instant now) {
 
 /// Gives a worker what waits for it: the lines take turns.
 void dispatcher::serve(worker& w, instant now) {
-  for (std::size_t idle = 0; waiting_ > 0 && idle < w.lines.size() && w.view.has_room();) {
+  auto may_have_next = [this, &w](const line& at) {
+    return !at.waiting.empty()
+           && (w.view.has_room()
+               || w.view.has_room_ahead(tasks_.at(at.waiting.front()).content.size()));
+  };
+  for (std::size_t idle = 0; waiting_ > 0 && idle < w.lines.size();) {
     auto& at = *w.lines[w.next_line++ % w.lines.size()];
-    if (at.waiting.empty()) {
+    if (may_have_next(at)) {
+      idle = 0;
+      issue_to(w.view, next_waiting(at), now);
+    } else {
       ++idle;
-      continue;
     }
-    idle = 0;
-    issue_to(w.view, next_waiting(at), now);
   }
+  if (ahead_ > 0 && w.view.has_room())
+    ask_for_more(w);
 }
 
 void dispatcher::give_up_on(line& at) {
@@ -263,11 +281,14 @@ void dispatcher::cancel(task_number number) {
     return;
   if (at->second.issue != 0) {
     auto& out = issues_.at(at->second.issue);
+    no_longer_ahead(at->second.issue, out);
     out.task = 0;
     host_.send(out.on->link, task_stop{at->second.issue});
   }
   ++counts_.cancelled;
+  const auto& l = *at->second.at;
   forget(number);
+  share_out(l);
 }
 
 void dispatcher::accepted(task_number number) {
@@ -345,6 +366,7 @@ dispatcher_status dispatcher::status(instant now) const {
                            .capacity = w->capacity,
                            .allowed = w->view.capacity,
                            .running = w->view.running,
+                           .ahead = w->view.running - std::min(w->view.running, w->view.capacity),
                            .foreign = w->view.foreign,
                            .draining = w->view.draining,
                            .reachable = w->view.reachable && w->view.heeds,
@@ -352,7 +374,8 @@ dispatcher_status dispatcher::status(instant now) const {
                            .times = w->beats.times(),
                            .orders = w->orders,
                            .outcomes = w->outcomes,
-                           .refused = w->refused});
+                           .refused = w->refused,
+                           .tasks = w->running});
   for (const auto& [key, l] : lines_)
     out.lines.push_back({.graph = l->graph.name,
                          .label = l->where.label,

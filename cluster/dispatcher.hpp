@@ -9,9 +9,10 @@
 //  - A worker gets its first order when it has answered its welcome: a hello may have been on its
 //  way
 //    for long, and nobody be there any more who said it.
-//  - A worker never has more orders without an answer than its capacity; an order that was stopped
-//    has none until the worker answers.
-//  - While a task waits, no worker that could take it has room.
+//  - A worker never has more orders without an answer than its capacity and what may wait there; an
+//    order that was stopped has none until the worker answers.
+//  - While a task waits here, no worker that could take it has room. While one waits at a worker
+//    and another one that could take it has room, it is asked for: once, and each is answered.
 //  - Each task ends once: accepted, failed or cancelled.
 #pragma once
 
@@ -56,6 +57,7 @@ struct dispatcher_options {
   std::size_t queue_bytes_max = limits::cluster_queue_bytes_max;
   std::uint32_t reissues_max = limits::task_reissues_max;
   nanoseconds worker_return = limits::worker_return;
+  std::uint32_t ahead_max = limits::worker_ahead_max; // orders that may wait at a worker
 };
 
 struct task_request {
@@ -114,6 +116,8 @@ private:
     nanoseconds heard{0}; // of waking_
     heartbeat_log beats;
     std::set<issue_number> issues; // it has not answered
+    std::set<issue_number> ahead;  // of those: may wait there, and were not asked for
+    std::size_t asked = 0;         // for so many
     std::set<run_number> runs;     // it was told of
     std::vector<line*> lines;      // whose tasks it could take
     std::size_t next_line = 0;     // for turns
@@ -122,6 +126,7 @@ private:
     bool held_back = false; // since it was trusted last
     bool misbehaved = false;
     std::uint64_t orders = 0, outcomes = 0, refused = 0;
+    latencies running; // its tasks
   };
 
   /// Tasks that want the same workers.
@@ -130,7 +135,8 @@ private:
     graph_offer graph;
     std::vector<const worker_view*> able;
     fair_queue waiting;
-    std::size_t runs = 0; // that have used it and are open
+    std::size_t runs = 0;  // that have used it and are open
+    std::size_t asked = 0; // for so many of its tasks that wait at workers
     instant nobody_since{0};
     bool told_nobody = false; // that its tasks wait for somebody to come
 
@@ -163,6 +169,8 @@ private:
     task_number task = 0; // 0: stopped
     worker* on = nullptr;
     instant sent{0};
+    std::size_t ahead_bytes = 0; // it was given ahead
+    bool asked = false;          // for, without an answer
   };
 
   /// A worker that is not there any more may come back.
@@ -185,6 +193,7 @@ private:
   error queue_full();
   void enqueue(task_number number, task& t);
   void issue_to(const worker_view& to, task_number number, instant now);
+  const worker_view* place_for(const line& at, std::size_t bytes) const;
   task_number next_waiting(line& at);
   void place_waiting(line& at, instant now);
   void serve(worker& w, instant now);
@@ -193,6 +202,18 @@ private:
   void lost_once(task_number number, const std::string& why);
   void forget(task_number number);
   void end_with(task_number number, error why);
+
+  // orders given ahead (dispatcher_ahead.cpp)
+  void give_ahead(issue_number number, issue& out, std::size_t bytes);
+  void no_longer_ahead(issue_number number, issue& out);
+  void no_longer_asked(issue& out);
+  std::uint32_t ahead_at(const worker& w) const noexcept;
+  static std::size_t may_wait_at(const worker& w);
+  issue_number newest_ahead(const worker& w, const line& of) const;
+  void ask_for_more(const worker& to);
+  bool ask_for_one(line& at);
+  void share_out(const line& at);
+  void take_kept(worker& w, issue_number number);
 
   // workers (dispatcher_workers.cpp)
   void present(link_number link, hello what, instant now);
@@ -236,6 +257,7 @@ private:
   issue_number last_issue_ = 0;
   session_number last_session_ = 0;
   std::size_t waiting_ = 0, waiting_bytes_ = 0;
+  std::size_t ahead_ = 0;        // orders that could be asked for
   instant freed_at_;             // when an order was answered last
   nanoseconds between_freed_{0}; // smoothed
   dispatcher_counts counts_;

@@ -6,6 +6,12 @@
 
 namespace troupe::cluster {
 
+namespace {
+
+constexpr std::uint64_t took_us_max = std::uint64_t{1} << 40; // twelve days; what a worker claims
+
+} // namespace
+
 /// The order, if this worker has it and has not answered it.
 dispatcher::issue* dispatcher::issue_of(worker& w, issue_number number) {
   auto at = issues_.find(number);
@@ -19,6 +25,7 @@ dispatcher::issue* dispatcher::issue_of(worker& w, issue_number number) {
 
 /// The order has its answer: its place is free.
 dispatcher::issue dispatcher::answered(worker& w, issue_number number, instant now) {
+  no_longer_ahead(number, issues_.at(number));
   auto out = issues_.extract(number).mapped();
   w.issues.erase(number);
   --w.view.running;
@@ -30,20 +37,29 @@ dispatcher::issue dispatcher::answered(worker& w, issue_number number, instant n
 
 void dispatcher::take_heartbeat(worker& w, const heartbeat& what, instant now) {
   w.beats.heard(what, now);
-  w.view.foreign = what.running > w.view.running ? what.running - w.view.running : 0;
   host_.send(w.link, w.beats.next(now, 0));
+  bool news = what.foreign > 0 && w.view.foreign == 0;
+  w.view.foreign = what.foreign;
+  if (news && !w.ahead.empty()) // they may be waiting behind those
+    for (const auto* l : w.lines)
+      share_out(*l);
 }
 
 void dispatcher::take_outcome(worker& w, task_outcome what, instant now) {
   if (!issue_of(w, what.issue))
     return;
+  bool asked = issues_.at(what.issue).asked;
   auto was = answered(w, what.issue, now);
   ++w.outcomes;
   if (was.task != 0) {
     ++counts_.outcomes;
     serving_.note(now - was.sent);
+    w.running.note(std::chrono::microseconds{std::min(what.took_us, took_us_max)});
+    auto& l = *tasks_.at(was.task).at;
     tasks_.at(was.task).taken = true;
     host_.take(was.task, std::move(what.outcome), w.view.name);
+    if (asked)
+      share_out(l);
   }
   serve(w, now);
 }
@@ -51,10 +67,11 @@ void dispatcher::take_outcome(worker& w, task_outcome what, instant now) {
 void dispatcher::take_refusal(worker& w, const task_refused& what, instant now) {
   if (!issue_of(w, what.issue))
     return;
+  bool asked = issues_.at(what.issue).asked;
   auto was = answered(w, what.issue, now);
   ++w.refused;
   ++counts_.refused;
-  if (what.code == errc::overloaded && !w.view.draining)
+  if (what.code == errc::overloaded && !w.view.draining && !asked)
     hold_back(w, now);
   if (was.task != 0) {
     auto& t = tasks_.at(was.task);
@@ -72,6 +89,8 @@ void dispatcher::take_refusal(worker& w, const task_refused& what, instant now) 
       lost_once(was.task, why);
     }
     place_waiting(l, now);
+    if (asked)
+      share_out(l);
   }
   serve(w, now);
 }

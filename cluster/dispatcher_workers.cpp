@@ -66,6 +66,8 @@ void dispatcher::heard(link_number link, message what, instant now) {
     take_outcome(w, std::move(*outcome), now);
   else if (auto* refused = std::get_if<task_refused>(&what))
     take_refusal(w, *refused, now);
+  else if (auto* kept = std::get_if<task_kept>(&what))
+    take_kept(w, kept->issue);
   else if (auto* save = std::get_if<save_order>(&what))
     hand_on(w, save->issue, std::move(*save));
   else if (auto* call = std::get_if<call_order>(&what))
@@ -134,6 +136,7 @@ void dispatcher::add_worker(link_number link, hello what, instant now) {
   w.view.labels = std::move(what.labels);
   w.view.graphs = std::move(what.graphs);
   w.view.capacity = w.capacity = what.capacity;
+  w.view.ahead = ahead_at(w);
   w.view.heeds = false;
   normalise(w.view);
   w.incarnation = std::move(what.incarnation);
@@ -207,6 +210,7 @@ void dispatcher::remove_worker(worker& w, event_kind kind, const std::string& wh
     host_.report({kind, gone->view.name, why});
   std::vector<line*> touched;
   for (auto number : gone->issues) {
+    no_longer_ahead(number, issues_.at(number));
     auto task = issues_.extract(number).mapped().task;
     if (task == 0)
       continue;
@@ -215,8 +219,10 @@ void dispatcher::remove_worker(worker& w, event_kind kind, const std::string& wh
     if (std::find(touched.begin(), touched.end(), l) == touched.end())
       touched.push_back(l);
   }
-  for (auto* l : touched)
+  for (auto* l : touched) {
     place_waiting(*l, now);
+    share_out(*l);
+  }
 }
 
 void dispatcher::drain_worker(worker& w, const std::string& why, instant now) {
@@ -230,6 +236,7 @@ void dispatcher::drain_worker(worker& w, const std::string& why, instant now) {
 /// It was full: no more than it has, for a while that doubles.
 void dispatcher::hold_back(worker& w, instant now) {
   w.view.capacity = std::min(w.view.capacity, w.view.running);
+  w.view.ahead = 0;
   if (std::exchange(w.held_back, true))
     return; // one of several refusals
   nanoseconds first = limits::worker_backoff_first, most = limits::worker_backoff_max;
@@ -238,13 +245,15 @@ void dispatcher::hold_back(worker& w, instant now) {
 }
 
 void dispatcher::trust_again(worker& w, instant now) {
-  if (w.view.capacity == w.capacity || now < w.trusted_at)
+  if (!w.backoff.count() || now < w.trusted_at)
     return;
   w.view.capacity = std::min(w.capacity, std::max(2 * w.view.capacity, w.view.running + 1));
   w.trusted_at = now + w.backoff;
   w.held_back = false;
-  if (w.view.capacity == w.capacity)
+  if (w.view.capacity == w.capacity) {
+    w.view.ahead = ahead_at(w);
     w.backoff = nanoseconds{0};
+  }
   serve(w, now);
 }
 

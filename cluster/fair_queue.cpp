@@ -17,10 +17,17 @@ bool fair_queue::erase(run_number run, task_number task) {
   return true;
 }
 
-task_number fair_queue::pop() {
+run_number fair_queue::next_run() const {
   auto at = runs_.upper_bound(last_);
-  if (at == runs_.end())
-    at = runs_.begin();
+  return at == runs_.end() ? runs_.begin()->first : at->first;
+}
+
+task_number fair_queue::front() const {
+  return *runs_.at(next_run()).begin();
+}
+
+task_number fair_queue::pop() {
+  auto at = runs_.find(next_run());
   last_ = at->first;
   auto task = *at->second.begin();
   at->second.erase(at->second.begin());

@@ -290,6 +290,8 @@ result<void> guest_tasks::start(const guest_run& run, const task_order& order,
       gone->shared->link->close({errc::cancelled, "node `" + t->node->name + "`: it ended"});
     }
   };
+  if (task->timeout.given())
+    shared->link->sign(); // its time counts from here
   caf::anon_send(host_, begin_guest{std::move(task), std::move(then)});
   return {};
 }

@@ -244,8 +244,8 @@ void home_actor::pass_on(task_number number, message what) {
     task->call(std::move(*call), answering());
   else if (auto* part = std::get_if<task_part>(&what))
     task->part(std::move(*part), answering());
-  else if (std::holds_alternative<task_sign>(what))
-    task->sign();
+  else if (auto* sign = std::get_if<task_sign>(&what))
+    task->sign(*sign);
 }
 
 void home_actor::report(cluster_event what) {

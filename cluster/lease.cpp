@@ -56,13 +56,13 @@ void round_trips::note(nanoseconds took) noexcept {
   ++count_;
 }
 
-heartbeat heartbeat_log::next(instant now, std::uint32_t running) {
+heartbeat heartbeat_log::next(instant now, std::uint32_t foreign) {
   ++number_;
   sent_[number_ % sent_.size()] = now;
   auto held = heard_ == 0 ? nanoseconds{0} : now - heard_at_;
   return {.number = number_,
           .answers = heard_,
-          .running = running,
+          .foreign = foreign,
           .held = std::chrono::duration_cast<std::chrono::microseconds>(held)};
 }
 
@@ -105,9 +105,9 @@ nanoseconds waking_time::at(instant now) const noexcept {
 
 held_lease::held_lease(const lease_terms& terms, instant asked) : terms_{terms}, renewed_{asked} {}
 
-heartbeat held_lease::next_heartbeat(instant now, std::uint32_t running) {
+heartbeat held_lease::next_heartbeat(instant now, std::uint32_t foreign) {
   due_ = now + terms_.heartbeat;
-  return log_.next(now, running);
+  return log_.next(now, foreign);
 }
 
 void held_lease::heard(const heartbeat& what, instant now) {

@@ -60,7 +60,7 @@ private:
 class heartbeat_log {
 public:
   /// The next one to send.
-  heartbeat next(instant now, std::uint32_t running);
+  heartbeat next(instant now, std::uint32_t foreign);
   /// One of the other side. Gives when the heartbeat that it answers was sent, if that is news.
   std::optional<instant> heard(const heartbeat& what, instant now);
 
@@ -105,7 +105,7 @@ public:
   held_lease(const lease_terms& terms, instant asked);
 
   bool heartbeat_due(instant now) const noexcept { return now >= due_; }
-  heartbeat next_heartbeat(instant now, std::uint32_t running);
+  heartbeat next_heartbeat(instant now, std::uint32_t foreign);
   void heard(const heartbeat& what, instant now);
 
   bool over(instant now) const noexcept { return now - renewed_ >= own_lease(terms_); }

@@ -4,8 +4,8 @@
 //
 //   worker ── hello ──▶ home          ── welcome | refusal ──▶ worker
 //   both   ── heartbeat ──▶ the other
-//   home   ── run_opened, task_order, task_stop, task_drain, run_closed ──▶ worker
-//   worker ── task_outcome | task_refused ──▶ home
+//   home   ── run_opened, task_order, task_withdraw, task_stop, task_drain, run_closed ──▶ worker
+//   worker ── task_outcome | task_refused ──▶ home, task_kept ──▶ home
 //   worker ── save_order, call_order ──▶ home      ── save_answer, call_answer ──▶ worker
 //   worker ── task_part, task_sign ──▶ home        ── part_credit ──▶ worker
 //   worker ── draining ──▶ home
@@ -19,11 +19,15 @@
 //   issue    one handing-out of a task. A task that is handed out again has another issue number
 //            and the same task id; what is said about an older issue counts no more. Numbers grow
 //            within a session. Each order is answered once, by an outcome or a refusal.
+//   ahead    an order that comes while the worker is full: it waits there for a place. Until it is
+//            begun it may be withdrawn, to go where a place is free.
 //   lease    how long a worker that is not heard of keeps its tasks.
 #pragma once
 
 #include <troupe/error.hpp>
+#include <troupe/limits.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -34,7 +38,7 @@
 namespace troupe::cluster {
 
 /// Changes whenever processes built before can't be understood any more.
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 
 using issue_number = std::uint64_t;   // of a home, never used again; 0: none
 using session_number = std::uint64_t; // likewise
@@ -78,7 +82,7 @@ struct refusal {
 struct heartbeat {
   std::uint64_t number = 0;
   std::uint64_t answers = 0;
-  std::uint32_t running = 0; // tasks of the worker, for all homes; of a home 0
+  std::uint32_t foreign = 0; // places that other homes have, or that are kept for them; of a home 0
   std::chrono::microseconds held{0};
 };
 
@@ -99,6 +103,19 @@ struct task_order {
   std::string node;
   bytes task = {};    // see remote_task.hpp
   bool again = false; // it was handed out before
+  bool ahead = false; // it waits there when no place is free; else it is refused then
+};
+/// So many orders of a home may wait at a worker of this capacity.
+constexpr std::uint32_t ahead_of(std::uint32_t capacity) noexcept {
+  return std::min(capacity, limits::worker_ahead_max);
+}
+/// It may go elsewhere, unless it was begun. The answer is a refusal (overloaded), or that it
+/// stays; none when the order was answered before.
+struct task_withdraw {
+  issue_number issue = 0;
+};
+struct task_kept {
+  issue_number issue = 0;
 };
 /// Nobody waits for the task any more. Its place is free when the worker has answered the order.
 struct task_stop {
@@ -111,7 +128,8 @@ struct task_drain {
 };
 struct task_outcome {
   issue_number issue = 0;
-  bytes outcome = {}; // see remote_task.hpp
+  bytes outcome = {};        // see remote_task.hpp
+  std::uint64_t took_us = 0; // from when it was begun
 };
 /// The task was not begun, or was left at a step border: it may go elsewhere.
 struct task_refused {
@@ -158,7 +176,7 @@ struct part_credit {
   issue_number issue = 0;
   std::uint32_t parts = 0;
 };
-/// The task's body says that it goes on (idle time-outs).
+/// The task is begun, if it has time-outs; and its body says that it goes on.
 struct task_sign {
   issue_number issue = 0;
 };
@@ -179,9 +197,10 @@ struct status_reply {
   std::string json;
 };
 
-using message = std::variant<hello, welcome, refusal, heartbeat, run_opened, run_closed, task_order,
-                             task_stop, task_outcome, task_refused, save_order, save_answer,
-                             call_order, call_answer, task_part, part_credit, task_sign, draining,
-                             status_request, drain_request, status_reply, task_drain>;
+using message =
+  std::variant<hello, welcome, refusal, heartbeat, run_opened, run_closed, task_order, task_stop,
+               task_outcome, task_refused, save_order, save_answer, call_order, call_answer,
+               task_part, part_credit, task_sign, draining, status_request, drain_request,
+               status_reply, task_drain, task_withdraw, task_kept>;
 
 } // namespace troupe::cluster

@@ -35,9 +35,11 @@ bool below(std::string_view ns, std::string_view top) {
 
 } // namespace
 
-placed_task::placed_task(services& shared, task_ptr task, std::function<void()> then)
+placed_task::placed_task(services& shared, task_ptr task, std::function<void()> begun,
+                         std::function<void()> then)
   : services_{shared},
     task_{std::move(task)},
+    begun_{std::move(begun)},
     then_{std::move(then)} {}
 
 result<bytes> placed_task::encode() {
@@ -187,9 +189,13 @@ void placed_task::part(task_part part, answer send) {
   in_order(std::move(show), part.from_body);
 }
 
-void placed_task::sign() {
+// The first sign of an issue says that it is begun.
+void placed_task::sign(const task_sign& sign) {
   task_->progress_ns.store(std::chrono::steady_clock::now().time_since_epoch().count(),
                            std::memory_order_relaxed);
+  std::lock_guard lock{mutex_};
+  if (!ended() && std::exchange(begun_as_, sign.issue) != sign.issue)
+    begun_();
 }
 
 // Emitting what a body wrote may wait for the reader, so that needs a thread; and what comes behind
@@ -243,6 +249,7 @@ void placed_task::end(const job& fill_in) {
     fill_in();
     if (lent_)
       task_->run->give_answer(std::move(*lent_));
+    begun_ = nullptr;
     then = std::move(then_);
   }
   then();
@@ -279,7 +286,7 @@ void placed_task::give_up() {
     return;
   if (lent_)
     task_->run->give_answer(std::move(*lent_));
-  then_ = nullptr;
+  begun_ = then_ = nullptr;
 }
 
 } // namespace troupe::cluster

@@ -23,8 +23,10 @@ namespace troupe::cluster {
 ///  - what its body streams is shown in order, and before its end.
 class placed_task : public std::enable_shared_from_this<placed_task> {
 public:
-  /// `then`: called once, when what came of the task is filled in.
-  placed_task(services& shared, task_ptr task, std::function<void()> then);
+  /// `begun`: called when a worker begins it, if it has time-outs; `then`: once, when what came of
+  /// the task is filled in.
+  placed_task(services& shared, task_ptr task, std::function<void()> begun,
+              std::function<void()> then);
 
   const detail::task_scope& task() const noexcept { return *task_; }
 
@@ -37,7 +39,7 @@ public:
   void save(save_order order, answer send);
   void call(call_order order, answer send);
   void part(task_part part, answer send);
-  void sign();
+  void sign(const task_sign& sign);
 
   /// Ends it. An outcome that makes no sense fails the task. `worker`: whose it is.
   void finish(bytes outcome, std::string worker);
@@ -61,7 +63,8 @@ private:
   const task_ptr task_;
   std::atomic<bool> ended_{false};
   std::recursive_mutex mutex_; // held by whoever uses the runtime: ending waits for it
-  std::function<void()> then_;
+  std::function<void()> begun_, then_;
+  issue_number begun_as_ = 0; // the issue that was begun
   std::optional<value> lent_; // the run's plain answer, while the task may take it
   issue_number issue_ = 0;    // that stored last
   std::uint64_t saves_ = 0;   // handed to the saver

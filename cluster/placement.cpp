@@ -72,6 +72,19 @@ const worker_view* pick(const std::vector<const worker_view*>& able, worker_choi
   return best;
 }
 
+const worker_view* pick_ahead(const std::vector<const worker_view*>& able,
+                              std::size_t bytes) noexcept {
+  auto waiting = [](const worker_view& w) {
+    return std::uint64_t{w.running - std::min(w.running, w.capacity)};
+  };
+  const worker_view* best = nullptr;
+  for (const auto* worker : able)
+    if (worker->has_room_ahead(bytes)
+        && (!best || waiting(*worker) * best->capacity < waiting(*best) * worker->capacity))
+      best = worker;
+  return best;
+}
+
 error why_nobody(const std::vector<const worker_view*>& workers, const place_request& request) {
   std::string text = "place a task of graph `" + request.graph.name + "`";
   if (!request.where.label.empty())

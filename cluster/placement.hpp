@@ -3,6 +3,7 @@
 
 #include "cluster/messages.hpp"
 
+#include <troupe/limits.hpp>
 #include <troupe/placement.hpp>
 
 #include <optional>
@@ -17,14 +18,23 @@ struct worker_view {
   std::string name;
   std::vector<std::string> labels;
   std::vector<graph_offer> graphs;
-  std::uint32_t capacity = 0; // tasks it may have now
+  std::uint32_t capacity = 0; // tasks it may run now
+  std::uint32_t ahead = 0;    // and so many more may wait there
   std::uint32_t running = 0;  // tasks of this home that it has
   std::uint32_t foreign = 0;  // of other homes, as far as is known
   bool draining = false;
   bool reachable = true; // its link is up
   bool heeds = true;     // it has said something since it was welcomed
 
-  bool has_room() const noexcept { return reachable && heeds && !draining && running < capacity; }
+  std::size_t ahead_bytes = 0; // of orders that were given ahead and are not answered
+
+  bool takes_orders() const noexcept { return reachable && heeds && !draining; }
+  bool has_room() const noexcept { return takes_orders() && running < capacity; }
+  /// Whether an order of so many bytes may wait there.
+  bool has_room_ahead(std::size_t bytes) const noexcept {
+    return takes_orders() && running < std::uint64_t{capacity} + ahead
+           && ahead_bytes + bytes <= limits::worker_ahead_bytes_max;
+  }
 };
 
 /// Sorts what must be sorted.
@@ -48,6 +58,11 @@ fitness fitness_of(const worker_view& worker, const place_request& request) noex
 /// Shape: a worker that seems full with the tasks of other homes comes last, but comes: what it has
 ///        of others is news of yesterday.
 const worker_view* pick(const std::vector<const worker_view*>& able, worker_choice how) noexcept;
+
+/// The worker where an order of so many bytes waits, when none has room: the one that should come
+/// to it first. Null when none may have more.
+const worker_view* pick_ahead(const std::vector<const worker_view*>& able,
+                              std::size_t bytes) noexcept;
 
 /// Why no worker will ever take the task: who was looked at.
 /// Errors: (the result) unknown_graph when workers have the label, and none of them the graph; else

@@ -163,6 +163,7 @@ result<bytes> encode_task(const detail::task_scope& task, const std::optional<va
                                std::move(cells),
                                task.metadata,
                                value::list(task.answers),
+                               value(task.timeout.run.count()),
                                value(task.timeout.idle.count()),
                                value(task.timeout.heartbeat_only),
                                std::move(handled),
@@ -183,7 +184,7 @@ result<task_ptr> decode_task(const task_order& order, const remote_run& run,
     return error{errc::unknown_graph, "run a task: graph `" + run.plan->options.name
                                         + "` has no node `" + order.node + "`"};
   return from_bytes(order.task, [&](value v) {
-    fields in{std::move(v), 21, "a task"};
+    fields in{std::move(v), 22, "a task"};
     auto task = std::make_shared<detail::task_scope>();
     task->run = shared;
     task->node = &run.plan->nodes[index];
@@ -202,6 +203,7 @@ result<task_ptr> decode_task(const task_order& order, const remote_run& run,
     task->route_cells = to_cells(in, *run.plan);
     task->metadata = in.any();
     task->answers = in.each([](const value& answer) { return answer; });
+    task->timeout.run = std::chrono::nanoseconds{in.number()};
     task->timeout.idle = std::chrono::nanoseconds{in.number()};
     task->timeout.heartbeat_only = in.flag();
     task->handled = [&]() -> std::shared_ptr<const task_failure> {

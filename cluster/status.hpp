@@ -64,12 +64,14 @@ struct worker_status {
   std::uint32_t capacity = 0; // as it said
   std::uint32_t allowed = 0;  // less after it refused tasks as full
   std::uint32_t running = 0;  // orders of this home that it has not answered
+  std::uint32_t ahead = 0;    // of those: beyond what it may run
   std::uint32_t foreign = 0;
   bool draining = false;
   bool reachable = true; // its link is up, and it has answered its welcome
   nanoseconds lease_left{0};
   round_trips times;
   std::uint64_t orders = 0, outcomes = 0, refused = 0;
+  latencies tasks; // from when it began one to its end, as it says
 };
 
 /// Tasks that want the same workers.
@@ -83,6 +85,8 @@ struct line_status {
 struct dispatcher_counts {
   std::uint64_t submitted = 0, accepted = 0, failed = 0, cancelled = 0;
   std::uint64_t orders = 0, outcomes = 0, refused = 0, reissued = 0;
+  std::uint64_t ahead = 0;   // orders that were given ahead
+  std::uint64_t asked = 0;   // of those: asked for, because another worker had room
   std::uint64_t stale = 0;   // about an older issue, dropped
   std::uint64_t unknown = 0; // said on a link that has no session, dropped
   std::uint64_t hellos_refused = 0, workers_lost = 0, misbehaviour = 0, overloaded = 0;
@@ -108,7 +112,7 @@ struct session_status {
   lease_terms terms;
   nanoseconds lease_left{0};
   bool reachable = true;
-  std::size_t tasks = 0, runs = 0;
+  std::size_t tasks = 0, waiting = 0, runs = 0;
   round_trips times;
 };
 
@@ -125,11 +129,12 @@ struct desk_status {
   std::string incarnation;
   std::vector<std::string> labels;
   std::uint32_t capacity = 0;
-  std::uint32_t busy = 0; // stopped tasks that are not gone included
+  std::uint32_t busy = 0;  // stopped tasks that are not gone included
+  std::size_t waiting = 0; // orders
   bool draining = false;
   std::vector<session_status> sessions;
   desk_counts counts;
-  latencies running; // from an order to the end of its task
+  latencies running; // from when a task was begun to its end
 };
 
 } // namespace troupe::cluster

@@ -43,6 +43,7 @@ value of(const worker_status& w) {
           {"capacity", number(w.capacity)},
           {"allowed", number(w.allowed)},
           {"running", number(w.running)},
+          {"ahead", number(w.ahead)},
           {"foreign", number(w.foreign)},
           {"draining", value(w.draining)},
           {"reachable", value(w.reachable)},
@@ -50,7 +51,8 @@ value of(const worker_status& w) {
           {"round_trip", of(w.times)},
           {"orders", number(w.orders)},
           {"outcomes", number(w.outcomes)},
-          {"refused", number(w.refused)}};
+          {"refused", number(w.refused)},
+          {"tasks", of(w.tasks)}};
 }
 
 value of(const session_status& s) {
@@ -61,6 +63,7 @@ value of(const session_status& s) {
           {"lease_left_ms", ms(s.lease_left)},
           {"reachable", value(s.reachable)},
           {"tasks", number(s.tasks)},
+          {"waiting", number(s.waiting)},
           {"runs", number(s.runs)},
           {"round_trip", of(s.times)}};
 }
@@ -74,6 +77,7 @@ value to_value(const desk_status& d) {
           {"labels", list_of(d.labels)},
           {"capacity", number(d.capacity)},
           {"running", number(d.busy)},
+          {"waiting", number(d.waiting)},
           {"draining", value(d.draining)},
           {"homes", list_of(d.sessions, [](const session_status& s) { return of(s); })},
           {"begun", number(d.counts.begun)},
@@ -104,6 +108,8 @@ value to_value(const dispatcher_status& d) {
           {"accepted", number(d.counts.accepted)},
           {"failed", number(d.counts.failed)},
           {"reissued", number(d.counts.reissued)},
+          {"ahead", number(d.counts.ahead)},
+          {"asked_back", number(d.counts.asked)},
           {"stale", number(d.counts.stale)},
           {"workers_lost", number(d.counts.workers_lost)},
           {"placing", of(d.placing)},

@@ -23,13 +23,13 @@ namespace most = troupe::limits;
 // ---- the table ----------------------------------------------------------------------------------
 
 // A number of the variant is a kind on the wire: a new message comes last.
-static_assert(std::variant_size_v<message> == 22);
+static_assert(std::variant_size_v<message> == 24);
 constexpr std::array names{
-  "hello"sv,        "welcome"sv,     "refusal"sv,    "heartbeat"sv,      "run_opened"sv,
-  "run_closed"sv,   "task_order"sv,  "task_stop"sv,  "task_outcome"sv,   "task_refused"sv,
-  "save_order"sv,   "save_answer"sv, "call_order"sv, "call_answer"sv,    "task_part"sv,
-  "part_credit"sv,  "task_sign"sv,   "draining"sv,   "status_request"sv, "drain_request"sv,
-  "status_reply"sv, "task_drain"sv};
+  "hello"sv,        "welcome"sv,     "refusal"sv,       "heartbeat"sv,      "run_opened"sv,
+  "run_closed"sv,   "task_order"sv,  "task_stop"sv,     "task_outcome"sv,   "task_refused"sv,
+  "save_order"sv,   "save_answer"sv, "call_order"sv,    "call_answer"sv,    "task_part"sv,
+  "part_credit"sv,  "task_sign"sv,   "draining"sv,      "status_request"sv, "drain_request"sv,
+  "status_reply"sv, "task_drain"sv,  "task_withdraw"sv, "task_kept"sv};
 static_assert(names.size() == std::variant_size_v<message>);
 
 /// A text that is for people: a longer one is cut.
@@ -69,7 +69,7 @@ void fields(auto& at, one<refusal> auto& m) {
 void fields(auto& at, one<heartbeat> auto& m) {
   at("number", m.number);
   at("answers", m.answers);
-  at("running", m.running);
+  at("foreign", m.foreign);
   at("held", m.held);
 }
 void fields(auto& at, one<run_opened> auto& m) {
@@ -87,6 +87,13 @@ void fields(auto& at, one<task_order> auto& m) {
   at("node", m.node, most::node_name_bytes_max);
   at("task", m.task);
   at("again", m.again);
+  at("ahead", m.ahead);
+}
+void fields(auto& at, one<task_withdraw> auto& m) {
+  at("issue", m.issue);
+}
+void fields(auto& at, one<task_kept> auto& m) {
+  at("issue", m.issue);
 }
 void fields(auto& at, one<task_stop> auto& m) {
   at("issue", m.issue);
@@ -98,6 +105,7 @@ void fields(auto& at, one<task_drain> auto& m) {
 void fields(auto& at, one<task_outcome> auto& m) {
   at("issue", m.issue);
   at("outcome", m.outcome);
+  at("took_us", m.took_us);
 }
 void fields(auto& at, one<task_refused> auto& m) {
   at("issue", m.issue);

@@ -91,17 +91,29 @@ public:
   std::uint16_t port() const { return port_; }
 
   void drain(std::string why, std::chrono::milliseconds patience) {
-    caf::scoped_actor self{*links_.system, true};
-    self->request(actor_, caf::infinite, cluster::drain_worker{std::move(why), patience})
-      .receive([] {}, [](const caf::error&) {});
+    count_caller(1);
+    {
+      logger_reference reference;
+      caf::scoped_actor self{*links_.system, true};
+      self->request(actor_, caf::infinite, cluster::drain_worker{std::move(why), patience})
+        .receive([] {}, [](const caf::error&) {});
+    }
+    count_caller(-1);
   }
 
   void wait() {
     std::unique_lock lock{mutex_};
-    changed_.wait(lock, [this] { return drained_; });
+    // Who waits may destroy this next: not before the caller of drain() is out of it.
+    changed_.wait(lock, [this] { return drained_ && callers_ == 0; });
   }
 
 private:
+  void count_caller(int more) {
+    std::lock_guard lock{mutex_};
+    callers_ += more;
+    changed_.notify_all();
+  }
+
   // A worker without a name is called after its port, which is known once there is a door; and the
   // actor behind the door knows its name from the first word on.
   void begin(worker_setup setup, const std::string& listen) {
@@ -141,6 +153,7 @@ private:
   std::mutex mutex_;
   std::condition_variable changed_;
   bool drained_ = false;
+  int callers_ = 0; // within drain()
 };
 
 worker::worker(worker_options options, std::vector<compiled_graph> graphs) {

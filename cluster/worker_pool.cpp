@@ -43,8 +43,10 @@ public:
   std::uint16_t port() const override { return port_; }
   task_placer& placer() override { return *this; }
 
-  std::function<void()> start(services& home, task_ptr task, std::function<void()> then) override {
-    auto placed = std::make_shared<placed_task>(home, std::move(task), std::move(then));
+  std::function<void()> start(services& home, task_ptr task, std::function<void()> begun,
+                              std::function<void()> then) override {
+    auto placed = std::make_shared<placed_task>(home, std::move(task), std::move(begun),
+                                                std::move(then));
     auto content = placed->encode();
     if (content)
       caf::anon_send(home_, place_task{placed, std::move(*content)});

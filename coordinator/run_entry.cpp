@@ -105,13 +105,14 @@ result<void> run_loop::enter(run_request& request) {
   const auto& saved = request.saved;
   const auto& config = shared_->config;
   pending_ = {};
+  moved_here_ = saved && request.moved_here;
   if (saved) {
     if (auto loaded = load_state(state_, shared_->plan, request.tag, saved->checkpoint); !loaded)
       return loaded;
     pending_ = read_stored(plan(), saved->pending_writes);
     checkpoint_id_ = saved_id_ = saved->ref.checkpoint_id;
     parent_id_ = saved->parent_id;
-    if (request.moved_here)
+    if (moved_here_)
       go_on_here();
     metadata_ = saved->metadata;
     const auto& step = metadata_["step"];
@@ -149,7 +150,7 @@ result<void> run_loop::enter(run_request& request) {
                  .saved = saved,
                  .reapplies = resuming && !replaying_,
                  .superseded = request.superseded,
-                 .moved_here = request.moved_here,
+                 .moved_here = moved_here_,
                  .addressed = request.addressed,
                  .at_exit = config.durability == durability::exit});
   if (!nested()) {
@@ -299,6 +300,8 @@ result<void> run_loop::resume_thread() {
     for (auto& [id, task] : pending_.tasks)
       task.questions.clear();
     put_checkpoint("fork", nullptr);
+  } else if (moved_here_) {
+    put_moved();
   }
   if (!nested())
     host_.resumed(lifecycle("pending"));

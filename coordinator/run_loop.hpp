@@ -170,6 +170,7 @@ private:
     return {shared_->config.thread_id, shared_->ns, std::move(checkpoint_id)};
   }
   void put_checkpoint(std::string_view source, const std::vector<channel_index>* updated);
+  void put_moved();
   checkpoint_put make_put(const std::vector<channel_index>* updated);
   void note_deltas();
   void put_stub(std::string id);
@@ -220,6 +221,7 @@ private:
   stored_writes pending_; // of the checkpoint the run started from, until the first step ended
   bool replaying_ = false;
   bool forks_ = false;
+  bool moved_here_ = false;     // what was loaded is of another namespace
   std::string source_;          // of the loaded checkpoint
   task_write_list first_gotos_; // of a command on a fresh thread: followed beside the entry edges
   bool strict_ = true;          // answers must answer something

@@ -79,6 +79,23 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
   ++step_;
 }
 
+// A checkpoint that was read from another namespace is stored in this one, as it is: the writes of
+// its tasks belong to it, and who resumes looks for it here. With durability exit it is the run's
+// one checkpoint, unless the run gets any further.
+void run_loop::put_moved() {
+  if (!stored_)
+    return;
+  if (deltas_.active())
+    deltas_.made(nullptr);
+  if (shared_->config.durability == durability::exit)
+    return;
+  save_request request{here(checkpoint_id_), {}, make_put(updated_ ? &*updated_ : nullptr)};
+  saved_id_ = checkpoint_id_;
+  bool sync = shared_->config.durability == durability::sync;
+  submit(std::move(request), sync ? save_ack::durable : save_ack::accepted);
+  last_put_ = ticket_;
+}
+
 checkpoint_put run_loop::make_put(const std::vector<channel_index>* updated) {
   checkpoint_put out;
   out.parent_id = saved_id_;

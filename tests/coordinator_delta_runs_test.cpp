@@ -384,6 +384,50 @@ BOOST_AUTO_TEST_CASE(messages_without_an_id_keep_the_one_they_are_given) {
   }
 }
 
+// START → f (c → ask and d).
+compiled_graph outer_of_asking(std::atomic<int>& starts) {
+  state_graph<> inner{schema{{"plain", append}, {"log", delta(append)}}};
+  inner.add_node("c", [&starts] {
+    ++starts;
+    return word("c");
+  });
+  inner.add_node("ask", [](context& ctx) { return to_both(value::list({ctx.interrupt("?")})); });
+  inner.add_node("d", [] { return word("d"); });
+  inner.add_edge(START, "c");
+  inner.add_edge("c", "ask");
+  inner.add_edge("c", "d");
+  state_graph<> g{schema{{"x", last_value}}};
+  g.add_node("f", inner.compile({.name = "inner"}));
+  g.add_edge(START, "f");
+  return g.compile({.name = "outer"});
+}
+
+BOOST_AUTO_TEST_CASE(fork_of_a_subgraph_that_was_updated_goes_on_in_its_new_namespace) {
+  for (auto durability : {durability::sync, durability::async, durability::exit}) {
+    std::atomic<int> starts = 0;
+    line_thread t{outer_of_asking(starts)};
+    t.invoke(value::map({{"x", 1}}));
+    auto within = t.app.get_state({.thread_id = "t"}, true).tasks.at(0).state->config.checkpoint_ns;
+    auto updated = t.app.update_state({.thread_id = "t", .checkpoint_ns = within}, word("u"), "c");
+    BOOST_TEST_CONTEXT(to_string(durability)) {
+      t.invoke(nullptr, {.thread_id = "t",
+                         .checkpoint_id = updated.checkpoint_id,
+                         .checkpoint_ns = within,
+                         .durability = durability});
+      auto forked = t.app.get_state({.thread_id = "t"}, true).tasks.at(0).state;
+      BOOST_TEST(forked->config.checkpoint_ns != within);
+      BOOST_TEST(forked->values["plain"] == words({"c", "u", "d"}));
+      BOOST_TEST(forked->values["log"] == words({"c", "u", "d"}));
+      t.invoke(command{.resume = "A"});
+      const auto& within_fork = forked->config.checkpoint_ns;
+      auto ended = t.app.get_state({.thread_id = "t", .checkpoint_ns = within_fork}).values;
+      BOOST_TEST(ended["plain"] == words({"c", "u", "A", "d"}));
+      BOOST_TEST(ended["log"] == ended["plain"]);
+      BOOST_TEST(starts == 1);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(frequency_bounds_how_far_a_state_is_read_back) {
   state_graph<> g{schema{{"d", delta(append, 3)}, {"n", sum}}};
   g.add_node("a", [](const state_view& in) {

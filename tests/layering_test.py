@@ -7,20 +7,21 @@ import pathlib
 import re
 import sys
 
-BELOW = {"graph", "channels", "persistence", "actors", "coordinator"}
+BELOW = {"graph", "channels", "http", "persistence", "actors", "coordinator"}
 MAY_INCLUDE = {  # folder -> the folders whose files it may include
     "include": set(),  # public headers include public headers only, as <troupe/...>
     "graph": {"graph"},
     "channels": {"channels", "graph"},
-    "persistence": {"persistence", "graph"},
+    "http": {"http"},  # on the public API, below who speaks to servers
+    "persistence": {"persistence", "graph", "http"},
     "actors": {"actors", "channels", "persistence", "graph"},
     "coordinator": BELOW,
-    "agents": {"agents"},  # the public API only, as a user's own agent
+    "agents": {"agents", "http"},  # else the public API only, as a user's own agent
     "cluster": {"cluster"} | BELOW,
     "server": {"server"} | BELOW,
 }
 ON_TOP = {"tools", "examples", "tests", "bench"}  # may include anything; nobody includes them
-CAF_FREE = {"include", "graph", "channels", "persistence", "agents"}
+CAF_FREE = {"include", "graph", "channels", "http", "persistence", "agents"}
 KNOWS_CAF = {"troupe/actor.hpp", "troupe/cluster.hpp"}  # the public headers that may
 PURE = {  # what decides: files of coordinator/ that know neither CAF nor its actors
     "coordinator/plan",

@@ -85,8 +85,10 @@ public:
   std::uint16_t port() const override { return 0; }
   task_placer& placer() override { return *this; }
 
-  std::function<void()> start(services& home, task_ptr task, std::function<void()> then) override {
-    auto placed = std::make_shared<cluster::placed_task>(home, task, std::move(then));
+  std::function<void()> start(services& home, task_ptr task, std::function<void()> begun,
+                              std::function<void()> then) override {
+    auto placed = std::make_shared<cluster::placed_task>(home, task, std::move(begun),
+                                                         std::move(then));
     auto facts = cluster::encode_run(*task->run);
     auto encoded = placed->encode();
     if (!facts || !encoded) {
@@ -155,7 +157,7 @@ private:
   }
   void heard(const cluster::task_sign& what) {
     if (auto placed = find(what.issue))
-      placed->sign();
+      placed->sign(what);
   }
   void heard(cluster::task_outcome& what) {
     if (auto placed = find(what.issue))

@@ -3,6 +3,8 @@
 
 #include <troupe/react_agent.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -87,17 +89,42 @@ struct middleware {
   tool_wrapper wrap_tool_call = {};
 };
 
+/// How a model is made to answer with data.
+enum class structured_strategy : std::uint8_t {
+  automatic, ///< provider, unless the model's profile has `structured_output` as false
+  provider,  ///< the schema goes along with the request, and the answer's text is the data
+  tool,      ///< the schema is a tool, and some tool has to be called for
+};
+
+/// What an agent's last answer is as data; it is kept as `structured_response`.
+/// Shape:  `schema` a JSON Schema, null: text. Its `title` names it. With tools, each member of a
+///         `oneOf` is one. `tool_message` is the content of the message that answers the call that
+///         fitted; empty: the data.
+/// Units:  `attempts_max` answers whose calls do not fit, since the last question; each but the
+/// last
+///         is told why.
+/// Source: langchain/agents/structured_output.py; spec/agents.md D5.
+struct response_format {
+  value schema = {};
+  structured_strategy strategy = structured_strategy::automatic;
+  std::string tool_message = {};
+  std::size_t attempts_max = 3;
+
+  response_format() = default;
+  response_format(value of, structured_strategy how = structured_strategy::automatic)
+    : schema(std::move(of)),
+      strategy{how} {}
+};
+
 /// What an agent with middleware is made of.
 /// Shape:  `system_prompt` stands before the conversation in every call and is not stored.
-///         `response_format`: the JSON Schema of the last answer, kept as `structured_response`;
-///         null: text.
 /// Source: langchain/agents/factory.py, create_agent.
 struct agent_options {
   chat_model_ptr model;
   std::vector<tool> tools = {};
   std::string system_prompt = {};
   std::vector<troupe::middleware> middleware = {};
-  value response_format = {};
+  troupe::response_format response_format = {};
   schema state = {};
   tool_node_options tool_node = {};
   std::string name = {};
@@ -113,10 +140,11 @@ struct agent_options {
 ///         when an answer calls for no tool, or when all calls of an answer were of tools with
 ///         return_direct.
 /// Errors: throws error{invalid_graph} (of class AssertionError for two of one name, ValueError
-///         for a missing model or an unknown jump). Of a run: what models, tools and hooks throw;
-///         ValueError for a tool that only the request knows and no wrapper could run;
-///         StructuredOutputValidationError. A call of the history without an answer, or one that
-///         could not be read, is answered with an error before the model sees it.
+///         for a missing model or an unknown jump), also for two tools or schemas of one name. Of a
+///         run: what models, tools and hooks throw; ValueError for a tool that only the request
+///         knows and no wrapper could run; StructuredOutputValidationError for a last answer that
+///         is not the data asked for. A call of the history without an answer, or one that could
+///         not be read, is answered with an error before the model sees it.
 /// Source: langchain/agents/factory.py, create_agent; spec/agents.md D.
 compiled_graph create_agent(agent_options options);
 

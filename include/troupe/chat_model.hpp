@@ -46,6 +46,11 @@ public:
 
   /// For messages and traces, "provider:model".
   virtual std::string name() const = 0;
+  /// What is known of the model beforehand.
+  /// Shape:  a map; read by agents: max_input_tokens (an integer), structured_output (a boolean:
+  ///         whether it answers by a schema). What is not known is not in it.
+  /// Source: langchain_core/language_models/model_profile.py.
+  virtual value profile() const { return value::map(); }
   /// The answer, an assistant's message. A model that can stream gives its parts to
   /// request.on_part first, all with the answer's id; join_chunks() of them is the answer.
   /// Errors: throws what went wrong.
@@ -129,9 +134,9 @@ public:
 /// Shape:  at least one.
 std::vector<value> parts_of_message(const value& message);
 
-/// A model by "provider:model", or "provider" alone.
-/// Shape:  known providers: echo.
-/// Errors: throws error{invalid_config} that lists the known ones.
+/// A model by "provider:model", or "provider" alone where there is but one.
+/// Shape:  known providers: anthropic, openai, echo; with options: troupe/chat_models.hpp.
+/// Errors: throws error{invalid_config}, for an unknown provider with a list of the known ones.
 /// Source: langchain/chat_models/base.py, init_chat_model.
 chat_model_ptr init_chat_model(std::string_view name);
 

@@ -135,9 +135,12 @@ public:
   /// Takes no more tasks. Graphs it runs are given back at their next step border, other tasks run
   /// to their end; what is left when `patience` is over is told to stop and goes elsewhere at once.
   /// Then wait() returns. A second call may only shorten the time. From when it returns no graph
-  /// that ran here begins a step here. Shape:  `why` is what its homes log. Units:  `patience` up
-  /// to limits::worker_drain_max; 0: everything goes elsewhere now. Blocks: until the worker has
-  /// taken note: microseconds. Not for a signal handler. Errors: none. Source: troupe.
+  /// that ran here begins a step here.
+  /// Shape:  `why` is what its homes log.
+  /// Units:  `patience` up to limits::worker_drain_max; 0: everything goes elsewhere now.
+  /// Blocks: until the worker has taken note: microseconds. Not for a signal handler.
+  /// Errors: none.
+  /// Source: troupe.
   void drain(std::string why, std::chrono::milliseconds patience = limits::worker_drain_default);
 
   /// Waits until it has drained.

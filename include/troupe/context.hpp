@@ -17,6 +17,7 @@ namespace troupe {
 
 class compiled_graph;
 class store;
+template <class T> class completion;   // troupe/completion.hpp
 enum class stream_mode : std::uint8_t; // troupe/runtime.hpp
 
 /// What an error handler is told.
@@ -134,6 +135,10 @@ public:
     }
   }
 
+  /// Leaves the body because the answer it was given last does not fit its question, which waits
+  /// on, with the same id. Errors: throws error{invalid_resume} with `why`. Source: troupe.
+  [[noreturn]] void refuse_answer(const std::string& why);
+
   /// Runs another graph as part of this task and gives its output. What it asks, this task asks;
   /// what it had finished is not run again when the run is resumed. The n-th graph a body runs
   /// keeps its state by that number: run them in the same order each time.
@@ -223,11 +228,17 @@ public:
     return blocking_job<std::invoke_result_t<F&>>{run_job(*scope_, std::move(job))};
   }
 
+  /// Something to await that comes from outside: a library's callback, another thread, an event
+  /// loop. See troupe/completion.hpp, which the caller includes.
+  ///     auto answer = ctx.completion<int>();
+  ///     ask_somebody([done = answer.completer()](int n) { done.set(n); });
+  ///     auto n = co_await answer;
+  /// Thread: several completions of one body may be waited for at once (when_all).
+  template <class T = void> troupe::completion<T> completion() const;
+
   detail::task_scope& scope() noexcept { return *scope_; }
 
 private:
-  [[noreturn]] void refuse_answer(const std::string& why);
-
   template <class F, class R = std::invoke_result_t<F&>>
   static coro<R> run_job(detail::task_scope& scope, F job) {
     std::exception_ptr failure;

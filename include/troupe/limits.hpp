@@ -196,10 +196,56 @@ inline constexpr std::size_t worker_runs_max = 65'536; // a worker has for one h
 // A worker that refused a task as full is given less for so long; doubles with each time.
 inline constexpr std::chrono::milliseconds worker_backoff_first{100};
 inline constexpr std::chrono::milliseconds worker_backoff_max{2000};
+// Tasks that a home hands a worker beyond its capacity, as many as that and at most so many; and
+// their bytes. They wait there for a place, and go elsewhere when one is free there.
+inline constexpr std::uint32_t worker_ahead_max = 1024;
+inline constexpr std::size_t worker_ahead_bytes_max = std::size_t{32} << 20;
 
 // Of agents. Calls of one assistant's message that a tool node runs; invalid_value.
 inline constexpr std::size_t tool_calls_max = 4096;
 // Characters that are dropped from the end of JSON that was cut off; then it is none.
 inline constexpr std::size_t partial_json_dropped_max = 1024;
+
+// Of MCP servers. A message from one; its connection ends with McpError.
+inline constexpr std::size_t mcp_message_bytes_max = 16u << 20;
+inline constexpr std::size_t mcp_queue_bytes_max = 32u
+                                                   << 20; // to one that does not read; overloaded
+inline constexpr std::size_t mcp_calls_max = 4096;     // that wait for answers of one; overloaded
+inline constexpr std::size_t mcp_tools_max = 2048;     // of one; invalid_value
+inline constexpr std::size_t mcp_pages_max = 1000;     // of its list of tools; invalid_value
+inline constexpr std::size_t mcp_log_bytes_max = 4096; // of a line that it logs; it is cut
+inline constexpr std::chrono::milliseconds mcp_connect_timeout{30'000}; // node_timeout
+inline constexpr std::chrono::milliseconds mcp_call_timeout{30'000};    // node_timeout
+inline constexpr std::chrono::milliseconds mcp_stop_wait{2000}; // before a server is made to stop
+
+// Of HTTP, as a client; node_failed where nothing else is said.
+inline constexpr std::size_t http_url_bytes_max = 8u << 10;       // invalid_value
+inline constexpr std::size_t http_headers_max = 256;              // of a response
+inline constexpr std::size_t http_header_bytes_max = 64u << 10;   // all headers of a response
+inline constexpr std::size_t http_body_bytes_default = 64u << 20; // of a response
+// Of a body that was received and not taken yet; then the server has to wait.
+inline constexpr std::size_t http_buffer_bytes_max = 64u << 10;
+inline constexpr long http_connections_max = 4096; // at once; more transfers wait
+inline constexpr long http_idle_connections_max = 256;
+inline constexpr std::chrono::seconds http_lookup_kept{60};              // addresses of a host name
+inline constexpr std::chrono::milliseconds http_connect_timeout{10'000}; // node_timeout
+inline constexpr std::chrono::milliseconds http_response_timeout{60'000}; // node_timeout
+// Server-sent events.
+inline constexpr std::size_t sse_line_bytes_max = 16u << 20;  // node_failed
+inline constexpr std::size_t sse_event_bytes_max = 16u << 20; // node_failed
+
+// Of chat models.
+inline constexpr std::chrono::milliseconds model_first_token_timeout{300'000}; // node_timeout
+inline constexpr std::chrono::milliseconds model_idle_timeout{120'000}; // in a stream; node_timeout
+inline constexpr std::chrono::milliseconds model_timeout{600'000};      // of a call; node_timeout
+inline constexpr unsigned model_attempts_default = 3;
+inline constexpr unsigned model_attempts_max = 100;                    // invalid_config
+inline constexpr std::chrono::milliseconds model_retry_first{500};     // doubles with each attempt
+inline constexpr std::chrono::milliseconds model_retry_max{8'000};     // of our own choice
+inline constexpr std::chrono::milliseconds model_retry_after{120'000}; // longer ones: no retry
+inline constexpr std::size_t model_answer_bytes_max = 64u << 20;       // node_failed
+inline constexpr std::size_t model_blocks_max = 4096; // blocks and calls of an answer; node_failed
+inline constexpr std::size_t model_error_bytes_max = 1024; // of what a provider says; it is cut
+inline constexpr std::size_t model_fallbacks_max = 64;     // invalid_config
 
 } // namespace troupe::limits

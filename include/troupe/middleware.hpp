@@ -81,32 +81,48 @@ struct review {
   std::string description = "Tool execution requires approval";
   std::function<bool(const value& call, const value& state)> when = {};
 };
-/// Asks a person before these tools run: one question for all calls of an answer that have no
-/// message yet.
-/// Shape:  the question is {action_requests: [{name, args, description}], review_configs:
-///         [{action_name, allowed_decisions}]}; the answer {decisions: [{type …}]}, in order. An
-///         edited call runs in place of the original one, and its result says so.
+/// How many questions an answer with several calls leads to.
+enum class review_mode : std::uint8_t {
+  batched,  ///< one; no call runs before it is answered
+  per_call, ///< one for each call, within its task; calls without a review run meanwhile
+};
+/// Asks a person before these tools run, about calls that have no message yet.
+/// Shape:  batched: the question is {action_requests: [{name, args, description}], review_configs:
+///         [{action_name, allowed_decisions}]}; the answer {decisions: [{type …}]}, in order. Per
+///         call: {type: "tool_approval", tool_call_id, name, args, description}; the answer one
+///         decision, by the question's id where there are several. A decision is {type: "approve"},
+///         {type: "edit", edited_action: {name, args}}, {type: "reject", message} or {type:
+///         "respond", message}. An edited call runs in place of the original one, and its result
+///         says so; per call it stays one of the same tool.
 /// Errors: of a run: ValueError for another number of decisions, one that is not allowed, or an
-///         edit to a tool there is not.
+///         edit to a tool there is not. Per call: invalid_resume, and the question waits on.
 /// Source: langchain/agents/middleware/human_in_the_loop.py; spec/agents.md E2.
-middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools);
+middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools,
+                             review_mode mode = review_mode::batched);
 
 // ---- what the model sees --------------------------------------------------------------------
 
-/// When a conversation is summarized, and what is kept of it as it is.
-/// Units:  tokens as `token_counter` says (the estimate); 0: not looked at.
-/// Shape:  `prompt` has the conversation in place of "{messages}".
+/// When a conversation is summarized (any of the triggers), and what is kept of it as it is.
+/// Units:  tokens as `token_counter` says (the estimate), for the trigger also as the model counted
+///         those of its last answer; fractions of max_input_tokens in the model's profile, in
+///         (0, 1]; 0: not looked at.
+/// Shape:  `keep_tokens` or `keep_fraction` stand in for `keep_messages`; the last message stays
+///         whatever its size. `prompt` has the conversation in place of "{messages}".
 struct summary_options {
   std::int64_t trigger_tokens = 0;
+  double trigger_fraction = 0;
   std::size_t trigger_messages = 0;
   std::size_t keep_messages = 20;
+  std::int64_t keep_tokens = 0;
+  double keep_fraction = 0;
   std::function<std::int64_t(const value& messages)> token_counter = {};
   std::string prompt = {};                 ///< empty: one with four sections
   std::int64_t tokens_to_summarize = 4000; ///< of the older messages; the oldest are left out
 };
 /// Replaces the older part of a conversation by a summary that `model` makes, once it is long
 /// enough. Calls stay with their answers.
-/// Errors: throws error{invalid_config} without a trigger. Of a run: what the model throws.
+/// Errors: throws error{invalid_config} without a trigger, for a bound that is no such number, and
+///         for a fraction of a model whose profile does not say. Of a run: what the model throws.
 /// Source: langchain/agents/middleware/summarization.py; spec/agents.md E1.
 middleware summarization(chat_model_ptr model, summary_options options);
 

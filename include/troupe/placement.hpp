@@ -27,6 +27,7 @@ enum class no_worker : std::uint8_t {
 ///         limits::worker_label_bytes_max bytes of UTF-8; empty: any worker.
 /// Order:  tasks of one run that wait for the same workers go in the order in which they were
 ///         started; runs take turns.
+/// Units:  a node's time-outs count from when its worker begins the task.
 /// Errors: (of the task) worker_lost when no worker has the label or those that had it are gone,
 ///         unknown_graph when none that has it has the graph as it is here, overloaded when too
 ///         many tasks wait, invalid_config for a label that is too long. Each says which workers

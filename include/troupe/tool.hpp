@@ -135,6 +135,10 @@ public:
 
   /// For coroutines: suspend without holding a thread.
   detail::suspension sleep_for(std::chrono::nanoseconds delay) { return ctx_->sleep_for(delay); }
+  /// As context::completion().
+  template <class T = void> troupe::completion<T> completion() const {
+    return ctx_->template completion<T>();
+  }
   /// As context::blocking(): await it under a name.
   template <class F> blocking_job<std::invoke_result_t<F&>> blocking(F job) {
     return ctx_->blocking(std::move(job));
@@ -213,6 +217,8 @@ struct tool_options {
   /// Further members of the definition that models are given (cache_control, defer_loading …).
   value extras = {};
   tool_needs needs = {}; ///< of a tool made from data
+  /// false: the schema may be any, and the function gets what the model gave, as it is.
+  bool check_arguments = true;
 };
 
 namespace detail {
@@ -365,7 +371,8 @@ public:
          made::make(std::move(function)), std::move(options));
   }
   /// From data. Shape: `parameters` is the JSON Schema of an object.
-  /// Errors: as above; invalid_graph for a schema that is not known in full (schema_check.hpp).
+  /// Errors: as above; invalid_graph for a schema that is not known in full (schema_check.hpp), and
+  ///         that arguments are to be checked against.
   tool(std::string name, std::string description, value parameters, tool_body body,
        tool_options options = {});
   /// A tool of the model's provider: it is bound as it is, and never run here.

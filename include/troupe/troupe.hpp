@@ -5,7 +5,9 @@
 #include <troupe/agent.hpp>
 #include <troupe/channel.hpp>
 #include <troupe/chat_model.hpp>
+#include <troupe/chat_models.hpp>
 #include <troupe/compiled_graph.hpp>
+#include <troupe/completion.hpp>
 #include <troupe/confined_folder.hpp>
 #include <troupe/context.hpp>
 #include <troupe/control.hpp>
@@ -18,6 +20,7 @@
 #include <troupe/json_schema.hpp>
 #include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
+#include <troupe/mcp.hpp>
 #include <troupe/memory_tool.hpp>
 #include <troupe/message.hpp>
 #include <troupe/messages.hpp>

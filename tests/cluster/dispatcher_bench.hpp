@@ -32,11 +32,14 @@ struct dispatcher_bench : dispatcher_host {
   dispatcher machine;
   run_number run = 0;
 
-  explicit dispatcher_bench(dispatcher_options options = {}) : machine{*this, named(options), now} {
+  /// `ahead`: orders that may wait at a worker.
+  explicit dispatcher_bench(dispatcher_options options = {}, std::uint32_t ahead = 0)
+    : machine{*this, named(options, ahead), now} {
     run = machine.open_run(research, {1, 2});
   }
-  static dispatcher_options named(dispatcher_options o) {
+  static dispatcher_options named(dispatcher_options o, std::uint32_t ahead) {
     o.incarnation = "home.1";
+    o.ahead_max = ahead;
     return o;
   }
 
@@ -90,8 +93,8 @@ struct dispatcher_bench : dispatcher_host {
   void refuse(link_number link, issue_number issue, errc code = errc::overloaded) {
     machine.heard(link, task_refused{.issue = issue, .code = code, .why = "so"}, now);
   }
-  void beat(link_number link, std::uint32_t running = 0) {
-    machine.heard(link, heartbeat{.number = ++beats[link], .running = running}, now);
+  void beat(link_number link, std::uint32_t foreign = 0) {
+    machine.heard(link, heartbeat{.number = ++beats[link], .foreign = foreign}, now);
   }
   std::map<link_number, std::uint64_t> beats;
 

@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(another_protocol_version_is_refused_with_both_versions) {
   join(1, what);
   auto no = last<refusal>(1);
   BOOST_TEST((no.code == errc::protocol_mismatch));
-  BOOST_TEST(no.why.find("version 1, the worker 2") != std::string::npos);
+  BOOST_TEST(no.why.find("version 2, the worker 3") != std::string::npos);
   BOOST_TEST((ended == std::vector<link_number>{1}));
   BOOST_TEST(status().workers.empty());
 }
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(a_heartbeat_is_answered_at_once) {
   BOOST_TEST(last<heartbeat>(1).answers == 7u);
   auto number = last<heartbeat>(1).number;
   now += 520ms;
-  machine.heard(1, heartbeat{.number = 8, .answers = number, .running = 5, .held = 500ms}, now);
+  machine.heard(1, heartbeat{.number = 8, .answers = number, .foreign = 5, .held = 500ms}, now);
   BOOST_TEST((status().workers.at(0).times.last() == 20ms));
   BOOST_TEST(status().workers.at(0).foreign == 5u);
 }

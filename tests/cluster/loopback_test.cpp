@@ -392,7 +392,7 @@ struct home {
   services shared{2};
   std::shared_ptr<run_shared> run = std::make_shared<run_shared>();
   task_ptr task = std::make_shared<detail::task_scope>();
-  int ends = 0;
+  int ends = 0, begun = 0;
   std::shared_ptr<cluster::placed_task> placed;
   std::vector<cluster::message> said;
 
@@ -408,7 +408,8 @@ struct home {
     task->index = run->plan->find_node("far");
     task->node = &run->plan->nodes[task->index];
     task->ns = "far:1";
-    placed = std::make_shared<cluster::placed_task>(shared, task, [this] { ++ends; });
+    placed = std::make_shared<cluster::placed_task>(
+      shared, task, [this] { ++begun; }, [this] { ++ends; });
   }
   cluster::placed_task::answer answer() {
     return [this](cluster::message m) { said.push_back(std::move(m)); };
@@ -447,6 +448,18 @@ BOOST_FIXTURE_TEST_CASE(one_of_another_task_or_thread_is_refused, home) {
 BOOST_FIXTURE_TEST_CASE(bytes_that_are_no_request_are_refused, home) {
   placed->save({1, 7, true, {0xc1, 0x00}}, answer());
   BOOST_TEST((refused().code() == errc::invalid_value));
+}
+
+BOOST_FIXTURE_TEST_CASE(the_first_sign_of_an_order_says_that_it_is_begun, home) {
+  placed->sign({1});
+  BOOST_TEST(begun == 1);
+  placed->sign({1});
+  BOOST_TEST(begun == 1);
+  placed->sign({2}); // it was handed out again
+  BOOST_TEST(begun == 2);
+  placed->fail({errc::worker_lost, "gone"});
+  placed->sign({3});
+  BOOST_TEST(begun == 2);
 }
 
 // -- what another worker stored, before somebody reads

@@ -26,9 +26,9 @@ std::vector<message> samples() {
           heartbeat{9, 8, 2, std::chrono::microseconds{700}},
           run_opened{3, "abc", {1, 2}},
           run_closed{3},
-          task_order{5, 3, "id", "node", {1, 2, 3}, true},
+          task_order{5, 3, "id", "node", {1, 2, 3}, true, true},
           task_stop{5},
-          task_outcome{5, {4}},
+          task_outcome{5, {4}, 6},
           task_refused{5, errc::overloaded, "full"},
           save_order{5, 1, true, {7}},
           save_answer{5, 1, failure},
@@ -41,7 +41,9 @@ std::vector<message> samples() {
           status_request{},
           drain_request{"please", std::chrono::minutes{5}},
           status_reply{"{}"},
-          task_drain{5, "going"}};
+          task_drain{5, "going"},
+          task_withdraw{5},
+          task_kept{5}};
 }
 
 result<std::vector<message>> read_all(const bytes& frame) {
@@ -146,6 +148,8 @@ BOOST_AUTO_TEST_CASE(fields_come_back_in_their_places) {
   BOOST_TEST(order.node == "node");
   BOOST_TEST((order.task == bytes{1, 2, 3}));
   BOOST_TEST(order.again);
+  BOOST_TEST(order.ahead);
+  BOOST_TEST(through(std::get<task_outcome>(samples()[8])).took_us == 6u);
   BOOST_TEST(through(std::get<heartbeat>(samples()[3])).held.count() == 700);
   BOOST_TEST(through(std::get<task_part>(samples()[14])).from_body);
   BOOST_TEST(through(std::get<save_order>(samples()[10])).durable);
@@ -153,7 +157,7 @@ BOOST_AUTO_TEST_CASE(fields_come_back_in_their_places) {
 
 BOOST_AUTO_TEST_CASE(a_message_is_an_array_of_its_kind_and_fields) {
   auto frame = encode_frame(task_order{300, 1, "t", "n", {9}}).value();
-  bytes expected{0x91, 0x97, 6, 0xcd, 1, 44, 1, 0xa1, 't', 0xa1, 'n', 0xc4, 1, 9, 0xc2};
+  bytes expected{0x91, 0x98, 6, 0xcd, 1, 44, 1, 0xa1, 't', 0xa1, 'n', 0xc4, 1, 9, 0xc2, 0xc2};
   BOOST_TEST(frame == expected, boost::test_tools::per_element());
 }
 
@@ -181,7 +185,7 @@ BOOST_AUTO_TEST_CASE(numbers_are_whole_up_to_the_largest) {
   auto beat = through(heartbeat{largest, 1ull << 63, 0xffff'ffff});
   BOOST_TEST(beat.number == largest);
   BOOST_TEST(beat.answers == 1ull << 63);
-  BOOST_TEST(beat.running == 0xffff'ffffu);
+  BOOST_TEST(beat.foreign == 0xffff'ffffu);
 }
 
 // ---- errors -------------------------------------------------------------------------------------
@@ -251,7 +255,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   says(refused({0xc0}), errc::protocol_mismatch, {"no array"});
   says(refused({0x91, 0x90}), errc::protocol_mismatch, {"a message", "kind"});
   says(refused({0x90, 0x90}), errc::protocol_mismatch, {"behind"});
-  says(refused(one_message(22, 0).out), errc::protocol_mismatch, {"unknown kind, 22"});
+  says(refused(one_message(24, 0).out), errc::protocol_mismatch, {"unknown kind, 24"});
   says(refused(one_message(7, 0).out), errc::protocol_mismatch,
        {"task_stop", "0 fields instead of 1"});
   says(refused(one_message(7, 2).number(1).number(2).out), errc::protocol_mismatch,
@@ -261,7 +265,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   says(refused(one_message(7, 1).number(-1).out), errc::protocol_mismatch, {"task_stop.issue"});
   says(refused(one_message(15, 2).number(1).number(1ll << 32).out), errc::invalid_value,
        {"part_credit.parts", "too large"});
-  says(refused(one_message(8, 2).number(1).text("x").out), errc::protocol_mismatch,
+  says(refused(one_message(8, 3).number(1).text("x").out), errc::protocol_mismatch,
        {"task_outcome.outcome", "no bytes"});
   says(refused(one_message(17, 1).blob().out), errc::protocol_mismatch, {"draining.why", "text"});
   says(refused(one_message(10, 4).number(1).number(1).number(1).blob().out),
@@ -288,15 +292,15 @@ BOOST_AUTO_TEST_CASE(a_count_beyond_the_bytes_is_refused_before_anything_is_made
   auto text = one_message(17, 1).out;
   text.insert(text.end(), {0xdb, 0xff, 0xff, 0xff, 0xff, 'x'});
   says(refused(text), errc::protocol_mismatch, {"draining.why", "shorter than it says"});
-  auto blob = one_message(8, 2).number(1).out;
+  auto blob = one_message(8, 3).number(1).out;
   blob.insert(blob.end(), {0xc6, 0xff, 0xff, 0xff, 0xff, 'x'});
   says(refused(blob), errc::protocol_mismatch, {"task_outcome.outcome", "fewer than it says"});
 }
 
 BOOST_AUTO_TEST_CASE(a_worker_of_another_protocol_is_told_so_whatever_its_hello_looks_like) {
-  says(refused(one_message(0, 9).number(2).text("and whatever else").out), errc::protocol_mismatch,
-       {"the peer speaks protocol 2, this one 1"});
-  says(refused(one_message(0, 5).number(1).text("and so on").out), errc::protocol_mismatch,
+  says(refused(one_message(0, 9).number(3).text("and whatever else").out), errc::protocol_mismatch,
+       {"the peer speaks protocol 3, this one 2"});
+  says(refused(one_message(0, 5).number(2).text("and so on").out), errc::protocol_mismatch,
        {"hello", "5 fields instead of 6"});
 }
 
@@ -388,8 +392,8 @@ BOOST_AUTO_TEST_CASE(every_limit_holds_when_read) {
     {"welcome.lease", one_message(1, 4).number(1).text("h").number(lease).out},
     {"run_opened.graph", one_message(4, 3).number(1).text(name).out},
     {"task_order.task_id",
-     one_message(6, 6).number(1).number(1).text(std::string(most::task_id_bytes_max + 1, 'x')).out},
-    {"task_order.node", one_message(6, 6).number(1).number(1).text("t").text(node).out},
+     one_message(6, 7).number(1).number(1).text(std::string(most::task_id_bytes_max + 1, 'x')).out},
+    {"task_order.node", one_message(6, 7).number(1).number(1).text("t").text(node).out},
     {"status_reply.json",
      one_message(20, 1).text(std::string(most::cluster_status_bytes_max + 1, 'x')).out},
   };
@@ -410,7 +414,7 @@ BOOST_AUTO_TEST_CASE(a_frame_has_a_limit) {
 
 BOOST_AUTO_TEST_CASE(messages_that_refer_to_each_other_share_a_lane) {
   auto all = samples();
-  for (std::size_t kind : {4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 20})
+  for (std::size_t kind : {4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 20, 21, 22, 23})
     BOOST_TEST((lane_of(all[kind]) == lane::bulk));
   for (std::size_t kind : {0, 1, 2, 3, 15, 16, 17, 18, 19})
     BOOST_TEST((lane_of(all[kind]) == lane::control));

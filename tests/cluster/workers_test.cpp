@@ -172,6 +172,26 @@ BOOST_AUTO_TEST_CASE(a_worker_that_drains_ends_when_its_tasks_did) {
   w.wait();
 }
 
+BOOST_AUTO_TEST_CASE(a_worker_may_be_destroyed_as_soon_as_it_has_drained) {
+  state_graph<> g{pairs};
+  g.add_node("far", [] {}, {.placement = on_worker{}});
+  g.add_edge(START, "far");
+  auto graph = g.compile();
+  for (int i = 0; i < 100; ++i) {
+    std::optional<worker> w{std::in_place, worker_options{.name = "w1", .plain = true},
+                            std::vector{graph}};
+    gate gone; // the thread that drains outlives the worker
+    std::thread other{[&w, &gone] {
+      w->drain("for a test");
+      gone.pass();
+    }};
+    w->wait();
+    w.reset();
+    gone.open();
+    other.join();
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_graph_of_a_worker_that_drains_goes_on_elsewhere_at_its_next_step) {
   gate held;
   std::atomic<int> ones = 0, twos = 0;

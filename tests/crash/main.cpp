@@ -5,8 +5,10 @@
 //   troupe-crash race DATA RUNS WHO                 short runs on the thread "race"
 //   troupe-crash take_over DATA NOTES GATES WHO DEPTH HOW
 //                                                   one of two at a thread (HOW: all, alone)
+//   troupe-crash agent DATA TOOL                   an agent; the tool never ends
 //   troupe-crash slow STEPS                         an async run over a saver that is slow
 //   troupe-crash build                              "sanitized" if it is
+#include "tests/crash/crash_agent.hpp"
 #include "tests/crash/crash_graph.hpp"
 #include "tests/crash/slow_saver.hpp"
 #include "tests/crash/store_dump.hpp"
@@ -191,6 +193,8 @@ int run_command(const std::vector<std::string>& a) {
     return race(a[1], std::stoi(a[2]), a[3]);
   if (a.size() == 7 && a[0] == "take_over")
     return crash::take_over(a[1], notes{a[2]}, a[3], a[4], std::stoi(a[5]), a[6] == "alone");
+  if (a.size() == 3 && a[0] == "agent")
+    return crash::run_agent(a[1], a[2]);
   if (a.size() == 2 && a[0] == "slow")
     return slow(std::stoi(a[1]));
   if (a.size() == 1 && a[0] == "build")

@@ -58,6 +58,8 @@ std::vector<std::string> seeds() {
                            save_answer{5, 1, failure},
                            call_order{5, 2, {8}},
                            call_answer{5, 2, std::nullopt, {9}},
+                           task_withdraw{5},
+                           task_kept{5},
                            task_part{5, {10}},
                            part_credit{5, 100},
                            task_sign{5},

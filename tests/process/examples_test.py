@@ -47,6 +47,11 @@ class ExamplesTest(unittest.TestCase):
         self.assertEqual(self.lines("agent"), ["Book an umbrella? yes",
                                                "It rains in Oslo, and an umbrella is yours."])
 
+    def test_mcp(self):
+        server = SOURCE / "tests/mcp/scripted_server.py"
+        tool, *_, last = self.lines("mcp", "/usr/bin/python3", server, "good")
+        self.assertEqual((tool, last), ("echo: Tool echo", "{}"))
+
     def test_embed(self):
         self.assertEqual(self.lines("embed"),
                          ["Actors pass messages: 3 words: brief",

@@ -39,6 +39,7 @@ int run_worker(worker_flags& o, const peer_flags& peers, bool json) {
   else if (w.port() != 0)
     std::cout << "listening at port " << w.port() << std::endl;
   w.wait();
+  signals.watch(std::nullopt); // the worker ends before they do
   return exit_done;
 }
 

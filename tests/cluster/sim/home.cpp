@@ -46,6 +46,7 @@ void sim_home::start() {
   newest_.clear();
   out_.clear();
   given_.clear();
+  could_go_.clear();
   last_issue_ = 0;
   dispatcher_options options;
   options.incarnation = "home " + std::to_string(index_) + "." + std::to_string(on.life());
@@ -73,6 +74,7 @@ void sim_home::tick() {
         machine->tick(when);
     machine->tick(on.clock());
     check_conservation();
+    check_waiting_orders();
     tick();
   });
 }
@@ -170,16 +172,26 @@ void sim_home::send(link_number link, message what) {
       in_.broke("an issue number was used again");
     last_issue_ = order->issue;
     newest_[task] = order->issue;
-    given_[order->issue] = link;
+    given_[order->issue] = {link, task};
     ++in_.seen.orders;
     auto& out = out_[link];
+    auto capacity = in_.drawn.workers[w.worker].capacity;
+    in_.seen.ahead += order->ahead ? 1 : 0;
+    if (!order->ahead && out.size() >= capacity)
+      in_.broke("an order beyond a worker's capacity does not say so");
     out.insert(order->issue);
-    if (out.size() > in_.drawn.workers[w.worker].capacity)
-      in_.broke("a home gave a worker more tasks than its capacity");
+    if (out.size() > capacity + ahead_of(capacity))
+      in_.broke("a home gave a worker more tasks than its capacity and what may wait there");
     if (in_.tracing())
       in_.note("home " + std::to_string(index_), "order " + std::to_string(order->issue)
                                                    + " of task " + std::to_string(task) + " on "
                                                    + std::to_string(link));
+  }
+  if (std::holds_alternative<task_withdraw>(what)) {
+    ++in_.seen.withdrawn;
+    if (in_.broken == breakage::withdrawal)
+      return;
+    could_go_.clear(); // there is room for as many as are asked for
   }
   bool twice = in_.drawn.hostile && in_.rolls.chance(10);
   for (int i = 0; i <= (twice ? 1 : 0) && w.home_open && w.home_life == on.life(); ++i)
@@ -214,7 +226,7 @@ void sim_home::take(task_number number, bytes outcome, const std::string&) {
   if (newest_[task] != issue)
     in_.broke("an outcome of issue " + std::to_string(issue) + " counted; the newest is "
               + std::to_string(newest_[task]));
-  if (given_[issue] != speaking_)
+  if (given_[issue].link != speaking_)
     in_.broke("an outcome counted that came from a worker that was not given the task");
   if (in_.rolls.chance(1) && !in_.healed()) {
     on.after(1ms, [this, number] {
@@ -277,22 +289,55 @@ void sim_home::check_nobody(std::size_t task, const error& why) {
 /// While a task waits, nobody who could take it has room.
 void sim_home::check_conservation() {
   auto status = machine->status(on.clock());
-  if (status.waiting > in_.drawn.queue_max + 32) // what comes back is let in
+  if (status.waiting > in_.drawn.queue_max + 64) // what comes back is let in
     in_.broke("the queue is longer than its bound");
   for (const auto& [number, task] : tasks_) {
     const auto& t = in_.tasks[task];
     bool waits = status.waiting > 0 && !t.ended() && newest_.count(task) == 0
                  && numbers_.count(task) > 0 && numbers_.at(task) == number;
-    for (const auto& w : status.workers) {
-      worker_view view{.name = w.name, .labels = w.labels, .graphs = w.graphs};
-      view.draining = w.draining;
-      bool fits =
-        fitness_of(view, {.where = t.planned.where, .graph = in_.runs[t.planned.run].planned.graph})
-        == fitness::fits;
-      if (waits && fits && w.reachable && w.running < w.allowed)
+    for (const auto& w : status.workers)
+      if (waits && fits(task, w) && w.reachable && w.running < w.allowed)
         in_.broke("task " + std::to_string(task) + " waits, but worker " + w.name + " has room");
-    }
   }
+}
+
+bool sim_home::fits(std::size_t task, const worker_status& w) const {
+  const auto& t = in_.tasks[task].planned;
+  worker_view view{.name = w.name, .labels = w.labels, .graphs = w.graphs};
+  view.draining = w.draining;
+  return fitness_of(view, {.where = t.where, .graph = in_.runs[t.run].planned.graph})
+         == fitness::fits;
+}
+
+bool sim_home::could_go(std::size_t task, std::size_t from, const dispatcher_status& status) const {
+  return std::any_of(status.workers.begin(), status.workers.end(), [&](const worker_status& w) {
+    return w.name != std::to_string(from) && w.reachable && w.running < w.allowed && fits(task, w);
+  });
+}
+
+/// An order that waits at a worker goes where there is room, once nothing has been wrong for long.
+void sim_home::check_waiting_orders() {
+  auto status = machine->status(on.clock());
+  auto calm = nanoseconds::max();
+  for (std::size_t w = 0; w < in_.workers.size(); ++w)
+    calm = std::min(calm, in_.time.now() - in_.last_fault(w, index_));
+  auto soon = 1s + 4 * (in_.drawn.delay + in_.drawn.jitter);
+  std::map<issue_number, nanoseconds> could;
+  for (const auto& [link, issues] : out_)
+    for (auto issue : issues) {
+      auto task = given_.at(issue).task;
+      const auto& w = in_.wires.at(link);
+      bool waits = w.home_open && in_.begun.count({link, issue}) == 0 && newest_[task] == issue
+                   && numbers_.count(task) > 0 && !in_.tasks[task].ended();
+      if (!waits || !could_go(task, w.worker, status))
+        continue;
+      auto known = could_go_.find(issue);
+      could[issue] = known == could_go_.end() ? in_.time.now() : known->second;
+      if (std::min(in_.time.now() - could[issue], calm - 4s) > soon)
+        in_.broke("task " + std::to_string(task) + " waits at worker " + std::to_string(w.worker)
+                  + ", but another one has room");
+    }
+  could_go_ = std::move(could);
 }
 
 void sim_home::pass_on(task_number number, message what) {

@@ -4,7 +4,7 @@
 //   troupe-cluster-sim --seed N --trace        what happened in one of them
 //   troupe-cluster-sim --seconds S             as many as fit
 //   … --break WHAT                             break a guarantee on purpose: some seed must fail
-//     (fence, lease, patience, capacity, commit)
+//     (fence, lease, patience, capacity, commit, withdrawal)
 #include "tests/cluster/sim/simulation.hpp"
 
 #include <chrono>
@@ -34,6 +34,8 @@ breakage breakage_of(const std::string& name) {
     return breakage::patience;
   if (name == "commit")
     return breakage::commit;
+  if (name == "withdrawal")
+    return breakage::withdrawal;
   std::cerr << "unknown: --break " << name << "\n";
   std::exit(2);
 }
@@ -96,6 +98,8 @@ int run(const options& how) {
     all.committed += one.seen.committed;
     all.failed += one.seen.failed;
     all.saves += one.seen.saves;
+    all.ahead += one.seen.ahead;
+    all.withdrawn += one.seen.withdrawn;
     all.slowest_end = std::max(all.slowest_end, one.seen.slowest_end);
   }
   std::cout << seeds << " seeds, " << failed << " failed, "
@@ -103,7 +107,8 @@ int run(const options& how) {
             << all.faults << " faults, " << all.orders << " orders, " << all.reissued
             << " handed out again, " << all.lost << " workers lost, " << all.stale
             << " stale messages dropped, " << all.committed << " outcomes stored, " << all.failed
-            << " tasks failed, " << all.saves << " saves, slowest end "
+            << " tasks failed, " << all.saves << " saves, " << all.ahead << " orders ahead, "
+            << all.withdrawn << " withdrawn, slowest end "
             << std::chrono::duration<double>(all.slowest_end).count() << " s after the heal\n";
   return failed == 0 ? 0 : 1;
 }

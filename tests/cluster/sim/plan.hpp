@@ -37,11 +37,12 @@ private:
 /// What a simulation breaks on purpose, to see that it notices.
 enum class breakage : std::uint8_t {
   none,
-  fence,    // what an older issue says counts as if the newest had said it
-  lease,    // workers do not look at their lease
-  patience, // a home takes its own standstill for the silence of others
-  capacity, // workers take one task more than they say
-  commit,   // the store ignores claims
+  fence,      // what an older issue says counts as if the newest had said it
+  lease,      // workers do not look at their lease
+  patience,   // a home takes its own standstill for the silence of others
+  capacity,   // workers take one task more than they say
+  commit,     // the store ignores claims
+  withdrawal, // nobody asks for what waits at a worker
 };
 
 struct worker_plan {

@@ -4,12 +4,14 @@
 // What is checked all the time (safety):
 //  - each task's outcome is stored at most once, by the home that has its claim
 //  - nothing that was said about an older issue counts, or by a worker that was not given it
-//  - no worker has more tasks than its capacity, no home gives it more
+//  - no worker runs more tasks than its capacity, no home gives it more than that and what may wait
+//  - what was answered as not begun is not begun
 //  - no second copy of a task is begun while a first one runs, unless its worker is or was frozen
 //  or
 //    belongs to another life of the home
 //  - who was never disturbed is never lost
-//  - while a task waits, nobody who could take it has room; queues are bounded
+//  - while a task waits, nobody who could take it has room; queues are bounded. One that waits at a
+//    worker goes where there is room within a second
 // and after all faults are healed (liveness): every task ends within five seconds and the time that
 // what is left would take on a single worker; where homes share workers, so much more as one that
 // was refused waits.
@@ -92,6 +94,9 @@ private:
   void drop_run(std::size_t run);
   bool has_claim(std::size_t run) const;
   void check_conservation();
+  void check_waiting_orders();
+  bool could_go(std::size_t task, std::size_t from, const dispatcher_status& status) const;
+  bool fits(std::size_t task, const worker_status& w) const;
   void check_nobody(std::size_t task, const error& why);
 
   simulation& in_;
@@ -101,7 +106,12 @@ private:
   std::unordered_map<std::size_t, task_number> numbers_;
   std::unordered_map<std::size_t, issue_number> newest_; // of a task
   std::unordered_map<link_number, std::set<issue_number>> out_;
-  std::unordered_map<issue_number, link_number> given_; // where it was handed out
+  struct given {
+    link_number link;
+    std::size_t task;
+  };
+  std::unordered_map<issue_number, given> given_; // where it was handed out
+  std::map<issue_number, nanoseconds> could_go_;  // since when one that waits could go elsewhere
   issue_number last_issue_ = 0;
   link_number speaking_ = 0; // on this link something is heard just now
 };
@@ -149,7 +159,12 @@ private:
   std::size_t index_;
   std::unordered_map<local_task, body> bodies_;
   std::set<std::pair<local_run, issue_number>> begun_;
-  std::unordered_map<local_run, std::pair<std::size_t, std::uint64_t>> open_runs_; // home, its life
+  struct opened {
+    std::size_t home;
+    std::uint64_t home_life;
+    link_number link;
+  };
+  std::unordered_map<local_run, opened> open_runs_;
   std::set<std::size_t> looking_; // for these homes
   bool draining_ = false;
 };
@@ -163,7 +178,7 @@ public:
   /// Figures over the whole run.
   struct figures {
     std::uint64_t faults = 0, orders = 0, reissued = 0, lost = 0, stale = 0, committed = 0,
-                  failed = 0, saves = 0;
+                  failed = 0, saves = 0, ahead = 0, withdrawn = 0;
     nanoseconds slowest_end{0}; // after the heal
   } seen;
 
@@ -197,6 +212,7 @@ public:
   std::vector<truth> tasks;
   std::vector<stored_run> runs;
   std::map<link_number, wire> wires;
+  std::set<std::pair<link_number, issue_number>> begun, refused; // orders, by workers
 
 private:
   void plan_faults();

@@ -124,7 +124,9 @@ void sim_worker::deliver(link_number link, message what) {
 void sim_worker::send(link_number link, message what) {
   auto& w = in_.wires.at(link);
   if (auto* first = std::get_if<hello>(&what); first && in_.broken == breakage::capacity)
-    first->capacity = in_.drawn.workers[index_].capacity + 1;
+    first->capacity = in_.drawn.workers[index_].capacity;
+  if (auto* refused = std::get_if<task_refused>(&what))
+    in_.refused.emplace(link, refused->issue);
   bool twice = in_.drawn.hostile && in_.rolls.chance(10) && !std::holds_alternative<hello>(what);
   for (int i = 0; i <= (twice ? 1 : 0) && w.worker_open && w.worker_life == on.life(); ++i)
     w.up->push([this, &w, what] {
@@ -153,7 +155,8 @@ void sim_worker::session_over(home_number home, const error&) {
 }
 
 void sim_worker::open_run(local_run run, home_number home, run_opened) {
-  open_runs_[run] = {home, in_.wire_between(index_, home)->home_life};
+  const auto& w = *in_.wire_between(index_, home);
+  open_runs_[run] = {home, w.home_life, w.number};
 }
 
 void sim_worker::close_run(local_run run) {
@@ -172,7 +175,10 @@ void sim_worker::begin(local_task number, local_run run, task_order what) {
   if (bodies_.size() > in_.drawn.workers[index_].capacity)
     in_.broke("a worker has more tasks than its capacity");
   auto& t = in_.tasks[task];
-  auto [home, home_life] = open_runs_.at(run);
+  auto [home, home_life, link] = open_runs_.at(run);
+  in_.begun.emplace(link, what.issue);
+  if (in_.refused.count({link, what.issue}) > 0)
+    in_.broke("an order was begun that had been refused");
   for (const auto& c : t.copies) {
     const auto& there = in_.workers[c.worker]->on;
     bool excused = there.frozen() || in_.time.now() - there.thawed() < 500ms || c.home != home
@@ -197,9 +203,8 @@ void sim_worker::begin(local_task number, local_run run, task_order what) {
           start();
       });
     });
-  if (auto* link = in_.wire_between(index_, home);
-      link && in_.drawn.hostile && in_.rolls.chance(20))
-    forge(*link, what.issue, task);
+  if (auto* to = in_.wire_between(index_, home); to && in_.drawn.hostile && in_.rolls.chance(20))
+    forge(*to, what.issue, task);
   work(number, t.planned.takes);
 }
 

@@ -1,0 +1,209 @@
+// Answers of Anthropic's Messages API, whole and streamed.
+#include "agents/answer_builder.hpp"
+#include "agents/anthropic_wire.hpp"
+#include "agents/json_text.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace troupe {
+namespace {
+
+token_usage usage_of(const value& given) {
+  token_usage out;
+  out.cache_read = count_in(given["cache_read_input_tokens"], -1);
+  out.cache_creation = count_in(given["cache_creation_input_tokens"], -1);
+  out.input = count_in(given["input_tokens"]) + std::max<std::int64_t>(out.cache_read, 0)
+              + std::max<std::int64_t>(out.cache_creation, 0);
+  out.output = count_in(given["output_tokens"]);
+  return out;
+}
+
+void describe(answer_builder& into, const value& message) {
+  into.set_metadata("id", message["id"]);
+  into.set_metadata("model_name", message["model"]);
+  into.set_metadata("model_provider", "anthropic");
+}
+
+// A block of a whole answer.
+void add_whole_block(answer_builder& into, std::int64_t index, const value& block) {
+  auto type = text_in(block["type"]);
+  if (type == "text") {
+    into.add_text(index, text_in(block["text"]));
+    for (const auto& citation : block["citations"].items())
+      into.append_to_block(index, "citations", citation);
+  } else if (type == "thinking") {
+    into.add_thinking(index, text_in(block["thinking"]));
+    into.set_signature(index, text_in(block["signature"]));
+  } else if (type == "tool_use") {
+    into.begin_call(index, text_in(block["id"]), text_in(block["name"]));
+    into.add_arguments(index, to_json(block["input"]));
+  } else if (block.is_map()) {
+    into.add_block(index, block);
+  }
+}
+
+class anthropic_stream final : public answer_reader {
+public:
+  explicit anthropic_stream(answer_form form) : builder_{std::move(form)} {}
+
+  void take(const sse_event& event) override {
+    if (event.type == "ping")
+      return;
+    auto read = from_json(event.data);
+    if (!read && event.type.empty()) // not the provider's
+      return;
+    if (!read)
+      throw broken_answer("an event is no JSON");
+    const auto& data = *read;
+    auto type = text_in(data["type"]);
+    if (type == "error")
+      throw refused_by_event(data);
+    if (!begun_ && type != "message_start")
+      throw broken_answer("an event before message_start");
+    if (type == "message_start")
+      begin(data["message"]);
+    else if (type == "content_block_start")
+      begin_block(index_of(data), data["content_block"]);
+    else if (type == "content_block_delta")
+      go_on(index_of(data), data["delta"]);
+    else if (type == "message_delta")
+      describe_end(data);
+    else if (type == "message_stop")
+      complete_ = true;
+  }
+
+  std::vector<value> take_parts() override { return builder_.take_parts(); }
+  bool has_content() const override { return builder_.has_content(); }
+  bool is_complete() const override { return complete_; }
+  bool is_over() const override { return complete_; }
+  value finish() override {
+    builder_.set_usage(usage_value(usage_of(usage_)));
+    return builder_.finish();
+  }
+
+private:
+  static std::int64_t index_of(const value& data) {
+    const auto& index = data["index"];
+    if (!index.is_int() || index.as_int() < 0)
+      throw broken_answer("a block without an index");
+    return index.as_int();
+  }
+
+  void begin(const value& message) {
+    begun_ = true;
+    describe(builder_, message);
+    count(message["usage"]);
+  }
+
+  void begin_block(std::int64_t index, const value& block) {
+    auto type = text_in(block["type"]);
+    if (type == "tool_use") {
+      builder_.begin_call(index, text_in(block["id"]), text_in(block["name"]));
+      calls_.insert(index);
+      if (!block["input"].empty()) // else it comes in pieces
+        builder_.add_arguments(index, to_json(block["input"]));
+    } else if (type == "text") {
+      builder_.add_text(index, text_in(block["text"]));
+    } else if (type == "thinking") {
+      builder_.add_thinking(index, text_in(block["thinking"]));
+    } else if (block.is_map()) {
+      builder_.add_block(index, block);
+    }
+  }
+
+  void go_on(std::int64_t index, const value& delta) {
+    auto type = text_in(delta["type"]);
+    if (type == "text_delta")
+      builder_.add_text(index, text_in(delta["text"]));
+    else if (type == "thinking_delta")
+      builder_.add_thinking(index, text_in(delta["thinking"]));
+    else if (type == "signature_delta")
+      builder_.set_signature(index, text_in(delta["signature"]));
+    else if (type == "citations_delta")
+      builder_.append_to_block(index, "citations", delta["citation"]);
+    else if (type == "input_json_delta" && calls_.contains(index))
+      builder_.add_arguments(index, text_in(delta["partial_json"]));
+  }
+
+  void describe_end(const value& data) {
+    builder_.set_metadata("stop_reason", data["delta"]["stop_reason"]);
+    builder_.set_metadata("stop_sequence", data["delta"]["stop_sequence"]);
+    count(data["usage"]);
+  }
+
+  // Counts are cumulative: the last ones stand.
+  void count(const value& usage) {
+    for (const auto& e : usage.entries())
+      if (!e.val.is_null())
+        usage_ = usage_.with(e.key(), e.val);
+  }
+
+  answer_builder builder_;
+  std::set<std::int64_t> calls_;
+  value usage_ = value::map();
+  bool begun_ = false;
+  bool complete_ = false;
+};
+
+class anthropic_format final : public model_wire {
+public:
+  anthropic_format(std::string model, chat_model_options options)
+    : model_{std::move(model)},
+      options_{std::move(options)} {}
+
+  std::string url() const override {
+    return options_.base_url + (options_.base_url.ends_with("/v1") ? "/messages" : "/v1/messages");
+  }
+  http_headers headers(const std::string& key) const override {
+    http_headers out{{"anthropic-version", options_.api_version}};
+    if (!key.empty())
+      out.emplace_back(options_.bearer_key ? "Authorization" : "x-api-key",
+                       options_.bearer_key ? "Bearer " + key : key);
+    return out;
+  }
+  value request(const model_request& asked, bool stream) const override {
+    return anthropic_request(model_, options_, asked, stream);
+  }
+  value answer(const value& json, std::string message_id) const override {
+    return anthropic_answer(json, std::move(message_id));
+  }
+  std::unique_ptr<answer_reader> reader(const model_request& asked,
+                                        std::string message_id) const override {
+    auto thinking = merged_settings(options_, asked)["thinking"];
+    return anthropic_reader(std::move(message_id), !asked.tools.empty() || !thinking.is_null());
+  }
+
+private:
+  std::string model_;
+  chat_model_options options_;
+};
+
+} // namespace
+
+value anthropic_answer(const value& json, std::string message_id) {
+  if (json["type"] == value("error"))
+    throw refused_by_event(json);
+  if (!json["content"].is_list())
+    throw broken_answer("it has no content");
+  answer_builder out{{.id = std::move(message_id)}};
+  std::int64_t index = 0;
+  for (const auto& block : json["content"].items())
+    add_whole_block(out, index++, block);
+  describe(out, json);
+  out.set_metadata("stop_reason", json["stop_reason"]);
+  out.set_metadata("stop_sequence", json["stop_sequence"]);
+  out.set_usage(usage_value(usage_of(json["usage"])));
+  return out.finish();
+}
+
+std::unique_ptr<answer_reader> anthropic_reader(std::string message_id, bool as_blocks) {
+  return std::make_unique<anthropic_stream>(
+    answer_form{.id = std::move(message_id), .as_blocks = as_blocks, .gives_parts = true});
+}
+
+std::unique_ptr<model_wire> anthropic_wire(std::string model, chat_model_options options) {
+  return std::make_unique<anthropic_format>(std::move(model), std::move(options));
+}
+
+} // namespace troupe

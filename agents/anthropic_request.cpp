@@ -1,0 +1,312 @@
+// Requests of Anthropic's Messages API.
+#include "agents/anthropic_wire.hpp"
+#include "agents/failure.hpp"
+#include "agents/json_text.hpp"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+
+namespace troupe {
+namespace {
+
+using request_members = std::vector<value::map_init>;
+
+bool is_block(const value& block, std::string_view type) {
+  return block.is_map() && block["type"] == value(type);
+}
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == text.npos;
+}
+
+// ---- ids ----------------------------------------------------------------------------------------
+
+bool is_allowed_id(std::string_view id) {
+  return !id.empty() && std::ranges::all_of(id, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'
+           || c == '-';
+  });
+}
+
+value allowed_id(const value& id) {
+  auto text = text_in(id);
+  if (is_allowed_id(text))
+    return id;
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr);
+  constexpr const char* digits = "0123456789abcdef";
+  std::string out = "toolu_";
+  for (std::size_t i = 0; i < 12; ++i) {
+    out += digits[digest[i] >> 4];
+    out += digits[digest[i] & 15];
+  }
+  return out;
+}
+
+// ---- blocks -------------------------------------------------------------------------------------
+
+// "data:image/png;base64,…" as a source; any other address as one.
+value source_of_url(std::string_view url) {
+  constexpr std::string_view mark = ";base64,";
+  auto at = url.find(mark);
+  if (!url.starts_with("data:") || at == url.npos)
+    return value::map({{"type", "url"}, {"url", url}});
+  return value::map({{"type", "base64"},
+                     {"media_type", url.substr(5, at - 5)},
+                     {"data", url.substr(at + mark.size())}});
+}
+
+value with_cache_mark(value block, const value& given) {
+  const auto& mark = given["cache_control"];
+  return mark.is_null() ? block : block.with("cache_control", mark);
+}
+
+value image_source(const value& block) {
+  if (block["source"].is_map())
+    return block["source"];
+  if (is_block(block, "image_url"))
+    return source_of_url(
+      text_in(block["image_url"].is_map() ? block["image_url"]["url"] : block["image_url"]));
+  if (block["base64"].is_string())
+    return value::map(
+      {{"type", "base64"},
+       {"media_type", block["mime_type"].is_string() ? block["mime_type"] : value("image/png")},
+       {"data", block["base64"]}});
+  return source_of_url(text_in(block["url"]));
+}
+
+value tool_result(const value& block);
+
+// A block as the API takes it; null: left out.
+value block_to_send(const value& block) {
+  if (block.is_string())
+    return is_blank(block.as_string()) ? value{} : text_block(block.as_string());
+  if (is_block(block, "text")) {
+    auto text = text_in(block["text"]);
+    if (is_blank(text))
+      return {};
+    auto out = text_block(text);
+    if (block["citations"].is_list() && !block["citations"].empty())
+      out = out.with("citations", block["citations"]);
+    return with_cache_mark(out, block);
+  }
+  if (is_block(block, "image") || is_block(block, "image_url"))
+    return with_cache_mark(value::map({{"type", "image"}, {"source", image_source(block)}}), block);
+  if (is_block(block, "thinking")) // only what the provider signed
+    return block["signature"].is_string() ? value::map({{"type", "thinking"},
+                                                        {"thinking", text_in(block["thinking"])},
+                                                        {"signature", block["signature"]}})
+                                          : value{};
+  if (is_block(block, "redacted_thinking"))
+    return value::map({{"type", "redacted_thinking"}, {"data", block["data"]}});
+  if (is_block(block, "tool_use"))
+    return with_cache_mark(
+      value::map({{"type", "tool_use"},
+                  {"id", allowed_id(block["id"])},
+                  {"name", block["name"]},
+                  {"input", block["input"].is_map() ? block["input"] : value::map()}}),
+      block);
+  if (is_block(block, "tool_result"))
+    return tool_result(block);
+  if (is_block(block, "reasoning") || is_block(block, "tool_call") || !block.is_map())
+    return {};
+  return block.without("index");
+}
+
+std::vector<value> blocks_to_send(const value& content) {
+  std::vector<value> out;
+  auto add = [&out](const value& block) {
+    if (auto sent = block_to_send(block); !sent.is_null())
+      out.push_back(std::move(sent));
+  };
+  if (content.is_list())
+    for (const auto& block : content.items())
+      add(block);
+  else
+    add(content);
+  return out;
+}
+
+value result_content(const value& content) {
+  return content.is_list() ? value::list(blocks_to_send(content)) : content;
+}
+
+value tool_result(const value& block) {
+  auto out = block.without("index").with("tool_use_id", allowed_id(block["tool_use_id"]));
+  return block.contains("content") ? out.with("content", result_content(block["content"])) : out;
+}
+
+// ---- messages -----------------------------------------------------------------------------------
+
+value result_of_tool(const value& message) {
+  return value::map({{"type", "tool_result"},
+                     {"tool_use_id", allowed_id(message_member(message, "tool_call_id"))},
+                     {"content", result_content(message_member(message, "content"))},
+                     {"is_error", message_member(message, "status") == value("error")}});
+}
+
+// Calls that stand in no block of the content.
+void add_missing_calls(std::vector<value>& blocks, const value& message) {
+  auto stands = [&blocks](const value& id) {
+    return std::ranges::any_of(blocks, [&](const value& b) {
+      return is_block(b, "tool_use") && b["id"] == id;
+    });
+  };
+  auto add = [&](const value& call, value input) {
+    if (auto id = allowed_id(call["id"]); !stands(id))
+      blocks.push_back(value::map(
+        {{"type", "tool_use"}, {"id", id}, {"name", call["name"]}, {"input", std::move(input)}}));
+  };
+  for (const auto& call : message_tool_calls(message).items())
+    add(call, call["args"].is_map() ? call["args"] : value::map());
+  for (const auto& call : message_member(message, "invalid_tool_calls").items())
+    add(call, value::map());
+}
+
+struct turn {
+  std::string_view role;
+  std::vector<value> blocks;
+};
+
+void strip_end(std::vector<value>& blocks) {
+  if (blocks.empty() || !is_block(blocks.back(), "text"))
+    return;
+  auto text = text_in(blocks.back()["text"]);
+  text.resize(text.find_last_not_of(" \t\r\n") + 1);
+  blocks.back() = blocks.back().with("text", text);
+}
+
+class conversation_writer {
+public:
+  void add(const value& message) {
+    if (!is_message(message))
+      throw error{errc::invalid_value,
+                  "write messages for Anthropic: one is no message, but of the kind "
+                    + std::string{to_string(message.kind())}};
+    auto role = message_role(message);
+    if (role == "system")
+      return add_system(message_member(message, "content"));
+    if (role == "assistant") {
+      turns_.push_back({role, blocks_to_send(message_member(message, "content"))});
+      return add_missing_calls(turns_.back().blocks, message);
+    }
+    auto blocks = role == "tool" ? std::vector<value>{}
+                                 : blocks_to_send(message_member(message, "content"));
+    if (role == "tool")
+      blocks.push_back(result_of_tool(message));
+    if (turns_.empty() || turns_.back().role != "user")
+      turns_.push_back({"user", {}});
+    auto& into = turns_.back().blocks;
+    into.insert(into.end(), blocks.begin(), blocks.end());
+  }
+
+  value system() {
+    if (system_.size() == 1 && system_[0].size() == 2) // type and text: nothing else to say
+      return system_[0]["text"];
+    return system_.empty() ? value{} : value::list(system_);
+  }
+
+  value messages() {
+    std::vector<value> out;
+    for (std::size_t i = 0; i < turns_.size(); ++i) {
+      auto& one = turns_[i];
+      if (i + 1 == turns_.size() && one.role == "assistant")
+        strip_end(one.blocks);
+      if (one.blocks.empty() && one.role == "assistant" && i + 1 < turns_.size())
+        continue;
+      bool one_text = one.blocks.size() == 1 && is_block(one.blocks[0], "text")
+                      && one.blocks[0].size() == 2;
+      out.push_back(value::map(
+        {{"role", one.role},
+         {"content", one_text ? one.blocks[0]["text"] : value::list(std::move(one.blocks))}}));
+    }
+    return value::list(std::move(out));
+  }
+
+private:
+  void add_system(const value& content) {
+    if (!system_.empty() && !turns_.empty())
+      throw value_error("Received multiple non-consecutive system messages.");
+    auto blocks = blocks_to_send(content);
+    system_.insert(system_.end(), blocks.begin(), blocks.end());
+  }
+
+  std::vector<value> system_;
+  std::vector<turn> turns_;
+};
+
+// ---- tools --------------------------------------------------------------------------------------
+
+value tool_to_send(const value& definition) {
+  auto tool = read_definition(definition);
+  if (!tool.is_function)
+    return definition;
+  auto out = tool.extras.with("name", tool.name).with("input_schema", tool.parameters);
+  return text_in(tool.description).empty() ? out : out.with("description", tool.description);
+}
+
+value choice_to_send(const value& choice, const value& parallel) {
+  bool alone = parallel == value(false);
+  value out;
+  if (choice.is_map())
+    out = choice;
+  else if (auto word = text_in(choice); word == "auto" || word == "any" || word == "none")
+    out = value::map({{"type", word}});
+  else if (word == "required" || choice == value(true))
+    out = value::map({{"type", "any"}});
+  else if (!word.empty())
+    out = value::map({{"type", "tool"}, {"name", word}});
+  if (alone && out.is_null())
+    out = value::map({{"type", "auto"}});
+  return alone && out["type"] != value("none") ? out.with("disable_parallel_tool_use", true) : out;
+}
+
+} // namespace
+
+value anthropic_request(std::string_view model, const chat_model_options& options,
+                        const model_request& asked, bool stream) {
+  constexpr std::int64_t tokens_default = 4096;
+  auto settings = merged_settings(options, asked);
+  conversation_writer conversation;
+  for (const auto& message : asked.messages.items())
+    conversation.add(message);
+  request_members out{{"model", model},
+                      {"max_tokens", options.max_tokens.value_or(tokens_default)},
+                      {"messages", conversation.messages()}};
+  if (auto system = conversation.system(); !system.is_null())
+    out.emplace_back("system", system);
+  if (stream)
+    out.emplace_back("stream", true);
+  if (options.temperature)
+    out.emplace_back("temperature", *options.temperature);
+  std::vector<value> tools;
+  for (const auto& definition : asked.tools.items())
+    tools.push_back(tool_to_send(definition));
+  if (!tools.empty()) {
+    out.emplace_back("tools", value::list(std::move(tools)));
+    if (auto choice = choice_to_send(asked.tool_choice, settings["parallel_tool_calls"]);
+        !choice.is_null())
+      out.emplace_back("tool_choice", std::move(choice));
+  }
+  auto body = value::map(std::move(out));
+  for (const auto& e : settings.entries()) {
+    if (e.key() == "stop")
+      body = body.with("stop_sequences", e.val.is_string() ? value::list({e.val}) : e.val);
+    else if (e.key() != "parallel_tool_calls")
+      body = body.with(e.key(), e.val);
+  }
+  if (!asked.response_schema.is_null()) {
+    const auto& given = body["output_config"];
+    body =
+      body.with("output_config",
+                (given.is_map() ? given : value::map())
+                  .with("format", value::map({{"type", "json_schema"},
+                                              {"schema", closed_schema(asked.response_schema)}})));
+  }
+  return body;
+}
+
+} // namespace troupe

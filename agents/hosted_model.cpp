@@ -1,0 +1,201 @@
+// See hosted_model.hpp. The key goes into one header, and what a provider says is shown only if it
+// repeats neither the key nor the messages.
+#include "agents/hosted_model.hpp"
+
+#include "http/client.hpp"
+#include "http/retry.hpp"
+
+#include <troupe/message.hpp>
+
+#include <algorithm>
+#include <random>
+
+namespace troupe {
+namespace {
+
+using std::chrono::milliseconds;
+using model_clock = std::chrono::steady_clock;
+
+double drawn_chance() {
+  thread_local std::minstd_rand random{std::random_device{}()};
+  return std::uniform_real_distribution<double>{0.0, 1.0}(random);
+}
+
+std::string new_message_id() {
+  return std::string{message_member(with_message_id(ai_message("")), "id").as_string()};
+}
+
+bool is_event_stream(const http_head& head) {
+  return head.header("content-type").starts_with("text/event-stream");
+}
+
+class http_model final : public chat_model {
+public:
+  http_model(std::string name, std::unique_ptr<model_wire> wire, chat_model_options options,
+             std::string key)
+    : name_{std::move(name)},
+      wire_{std::move(wire)},
+      options_{std::move(options)},
+      key_{std::move(key)},
+      loop_{http_loop::shared()} {}
+
+  std::string name() const override { return name_; }
+  coro<value> invoke(model_request request, context& ctx) override;
+
+private:
+  // One call with all its attempts.
+  struct call_state {
+    model_clock::time_point until;
+    bool given = false; // a part, to a reader
+  };
+
+  http_request written(const model_request& asked, bool stream, const call_state& state) const;
+  value read(const http_head& head, std::string_view body) const;
+  std::optional<milliseconds> wait_before_next(const model_error& failed, unsigned attempt,
+                                               const call_state& state) const;
+  coro<value> ask_whole(const model_request& asked, context& ctx, call_state& state);
+  coro<value> ask_streamed(const model_request& asked, context& ctx, call_state& state);
+
+  std::string name_;
+  std::unique_ptr<model_wire> wire_;
+  chat_model_options options_;
+  std::string key_;
+  std::shared_ptr<http_loop> loop_; // keeps connections between calls
+};
+
+http_request http_model::written(const model_request& asked, bool stream,
+                                 const call_state& state) const {
+  http_request out;
+  out.method = "POST";
+  out.url = wire_->url();
+  out.headers = wire_->headers(key_);
+  out.headers.emplace_back("Content-Type", "application/json");
+  out.headers.emplace_back("Accept", stream ? "text/event-stream" : "application/json");
+  out.headers.insert(out.headers.end(), options_.headers.begin(), options_.headers.end());
+  out.body = to_json(wire_->request(asked, stream));
+  out.body_bytes_max = limits::model_answer_bytes_max;
+  auto left = std::chrono::ceil<milliseconds>(state.until - model_clock::now());
+  out.timeouts = {.connect = options_.connect_timeout,
+                  .response = milliseconds{0}, // a whole answer comes when it is made
+                  .idle = stream ? options_.idle_timeout : milliseconds{0},
+                  .total = std::max(left, milliseconds{1})};
+  return out;
+}
+
+value http_model::read(const http_head& head, std::string_view body) const {
+  if (head.status < 200 || head.status >= 300)
+    throw refused_by_status(head, body, std::chrono::system_clock::now());
+  auto json = from_json(body);
+  if (!json || !json->is_map())
+    throw broken_answer("the answer is no JSON object");
+  return wire_->answer(*json, new_message_id());
+}
+
+std::optional<milliseconds> http_model::wait_before_next(const model_error& failed,
+                                                         unsigned attempt,
+                                                         const call_state& state) const {
+  auto asked_for = failed.retry_after().value_or(milliseconds{0});
+  if (state.given || !failed.may_try_again() || attempt >= options_.attempts_max
+      || asked_for > limits::model_retry_after)
+    return std::nullopt;
+  auto wait = std::max(asked_for, retry_wait(attempt + 1, options_.retry_first, options_.retry_max,
+                                             drawn_chance()));
+  if (model_clock::now() + wait >= state.until)
+    return std::nullopt;
+  return wait;
+}
+
+coro<value> http_model::invoke(model_request request, context& ctx) {
+  call_state state{.until = model_clock::now() + options_.timeout};
+  for (unsigned attempt = 1;; ++attempt) {
+    std::optional<model_error> failed;
+    try {
+      auto asked = request.on_part ? ask_streamed(request, ctx, state)
+                                   : ask_whole(request, ctx, state);
+      auto answer = co_await asked;
+      co_return answer;
+    } catch (const model_error& e) {
+      failed = e;
+    } catch (const http_error& e) {
+      failed = lost_connection(e);
+    }
+    auto wait = wait_before_next(*failed, attempt, state);
+    if (!wait || ctx.stop_requested())
+      throw told_error(name_, *failed, {key_, request.messages});
+    auto pause = ctx.sleep_for(*wait);
+    co_await pause;
+  }
+}
+
+coro<value> http_model::ask_whole(const model_request& asked, context& ctx, call_state& state) {
+  auto fetched = http_fetch(ctx, written(asked, false, state));
+  auto response = co_await fetched;
+  co_return read(response.head, response.body);
+}
+
+coro<value> http_model::ask_streamed(const model_request& asked, context& ctx, call_state& state) {
+  http_call call{ctx, written(asked, true, state)};
+  call.expect(options_.first_token_timeout, "no first word of an answer in time");
+  auto answered = call.head();
+  auto head = co_await answered;
+  if (head.status != 200 || !is_event_stream(head)) { // a refusal, or a server that does not stream
+    std::string body;
+    for (bool more_to_come = true; more_to_come;) {
+      auto more = call.more();
+      auto piece = co_await more;
+      more_to_come = !piece.empty();
+      body += piece;
+    }
+    co_return read(head, body);
+  }
+  auto reader = wire_->reader(asked, new_message_id());
+  sse_decoder decoder;
+  std::vector<sse_event> events;
+  auto give_parts = [&] {
+    for (const auto& part : reader->take_parts()) {
+      state.given = true;
+      asked.on_part(part);
+    }
+  };
+  bool has_begun = false;
+  while (!reader->is_over()) {
+    std::string piece;
+    try {
+      auto more = call.more();
+      piece = co_await more;
+    } catch (const http_error&) {
+      if (!reader->is_complete()) // else only the end of the stream is missing
+        throw;
+    }
+    if (piece.empty())
+      break;
+    events.clear();
+    if (auto ok = decoder.feed(piece, events); !ok)
+      throw broken_answer(ok.error().message());
+    for (const auto& event : events) {
+      reader->take(event);
+      give_parts();
+    }
+    if (!has_begun && reader->has_content()) {
+      has_begun = true;
+      call.expect_nothing();
+    }
+  }
+  if (!reader->is_complete())
+    throw lost_connection(
+      http_error{http_fault::broken, wire_->url(), "the stream ended before the answer did"});
+  call.let_end(std::chrono::seconds{1});
+  auto answer = reader->finish();
+  give_parts();
+  co_return answer;
+}
+
+} // namespace
+
+chat_model_ptr hosted_model(std::string name, std::unique_ptr<model_wire> wire,
+                            chat_model_options options, std::string key) {
+  return std::make_shared<http_model>(std::move(name), std::move(wire), std::move(options),
+                                      std::move(key));
+}
+
+} // namespace troupe

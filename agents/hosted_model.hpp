@@ -1,0 +1,12 @@
+// A chat model behind an API: attempts, waits between them, time-outs, and streams.
+#pragma once
+
+#include "agents/model_wire.hpp"
+
+namespace troupe {
+
+/// Shape:  `name` is "provider:model". `key` may be empty.
+chat_model_ptr hosted_model(std::string name, std::unique_ptr<model_wire> wire,
+                            chat_model_options options, std::string key);
+
+} // namespace troupe

@@ -1,0 +1,143 @@
+// See mcp_protocol.hpp.
+#include "agents/mcp_protocol.hpp"
+
+#include "agents/json_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+constexpr std::int64_t method_not_found = -32601;
+
+// Messages with these members, without those that are null.
+std::string rpc_text(std::vector<value::map_init> members) {
+  std::erase_if(members, [](const value::map_init& m) { return m.second.is_null(); });
+  members.emplace_back("jsonrpc", "2.0");
+  return spaced_json(value::map(std::move(members)));
+}
+
+// A server may give a number back as a text.
+std::optional<std::int64_t> number_of(const value& id) {
+  if (id.is_int())
+    return id.as_int();
+  if (!id.is_string())
+    return std::nullopt;
+  auto text = id.as_string();
+  std::int64_t out = 0;
+  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (failed != std::errc{} || end != text.data() + text.size())
+    return std::nullopt;
+  return out;
+}
+
+error refused(const std::string& method, const value& why) {
+  auto code = why["code"].is_int() ? " (" + std::to_string(why["code"].as_int()) + ')' : "";
+  auto text = text_in(why["message"]);
+  return mcp_failure(method, (text.empty() ? "the server refused it" : text) + code);
+}
+
+} // namespace
+
+bool is_known_mcp_version(std::string_view version) noexcept {
+  constexpr std::array known{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
+  return std::ranges::find(known, version) != known.end();
+}
+
+std::string mcp_request(std::int64_t id, std::string_view method, const value& params) {
+  return rpc_text({{"id", id}, {"method", method}, {"params", params}});
+}
+
+std::string mcp_notification(std::string_view method, const value& params) {
+  return rpc_text({{"method", method}, {"params", params}});
+}
+
+value mcp_greeting() {
+  return value::map(
+    {{"protocolVersion", mcp_version},
+     {"capabilities", value::map()},
+     {"clientInfo", value::map({{"name", "troupe"}, {"version", TROUPE_VERSION}})}});
+}
+
+std::string mcp_cancellation(std::int64_t id) {
+  if (id == 0)
+    return {};
+  return mcp_notification(
+    "notifications/cancelled",
+    value::map({{"requestId", id}, {"reason", "nobody waits for it any more"}}));
+}
+
+error mcp_failure(std::string_view doing, std::string what) {
+  return {errc::node_failed, "ask an MCP server: " + std::string{doing} + ": " + what, "McpError",
+          std::move(what)};
+}
+
+std::int64_t mcp_session::ask(std::string method, answer then) {
+  open_.emplace(next_, question{std::move(method), std::move(then)});
+  return next_++;
+}
+
+std::optional<mcp_session::answer> mcp_session::forget(std::int64_t id) {
+  auto found = open_.extract(id);
+  return found ? std::optional{std::move(found.mapped().then)} : std::nullopt;
+}
+
+std::vector<mcp_session::answer> mcp_session::forget_all() {
+  std::vector<answer> out;
+  for (auto& [id, asked] : std::exchange(open_, {}))
+    out.push_back(std::move(asked.then));
+  return out;
+}
+
+mcp_session::heard mcp_session::hear(std::string_view text) {
+  auto message = read_plain_json(text);
+  if (!message)
+    return {.log = "no message: " + message.error().message()};
+  if ((*message)["jsonrpc"] != value("2.0"))
+    return {.log = "no message of JSON-RPC 2.0"};
+  if (!(*message)["method"].is_string())
+    return hear_answer(*message);
+  return message->contains("id") ? hear_request(*message) : hear_notification(*message);
+}
+
+mcp_session::heard mcp_session::hear_answer(const value& message) {
+  auto id = number_of(message["id"]);
+  auto asked = id ? open_.find(*id) : open_.end();
+  if (asked == open_.end())
+    return {.log = "an answer to what nobody waits for"};
+  auto method = std::move(asked->second.method);
+  heard out{.then = std::move(asked->second.then), .id = id};
+  open_.erase(asked);
+  if (message.contains("error"))
+    out.with = refused(method, message["error"]);
+  else if (message["result"].is_map())
+    out.with = message["result"];
+  else
+    out.with = mcp_failure(method, "its answer has neither a result nor an error");
+  return out;
+}
+
+mcp_session::heard mcp_session::hear_request(const value& message) {
+  const auto& id = message["id"];
+  if (!id.is_int() && !id.is_string())
+    return {.log = "a request without an id"};
+  if (message["method"] == value("ping"))
+    return {.reply = rpc_text({{"id", id}, {"result", value::map()}})};
+  auto no = value::map({{"code", method_not_found}, {"message", "Method not found"}});
+  return {.reply = rpc_text({{"id", id}, {"error", std::move(no)}})};
+}
+
+mcp_session::heard mcp_session::hear_notification(const value& message) {
+  const auto& method = message["method"];
+  if (method == value("notifications/tools/list_changed"))
+    ++tool_changes_;
+  if (method != value("notifications/message"))
+    return {};
+  const auto& said = message["params"]["data"];
+  return {.log = said.is_string() ? said.as<std::string>() : spaced_json(said)};
+}
+
+} // namespace troupe

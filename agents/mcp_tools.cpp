@@ -1,0 +1,114 @@
+// See mcp_tools.hpp.
+#include "agents/mcp_tools.hpp"
+
+#include "agents/json_text.hpp"
+#include "agents/mcp_protocol.hpp"
+
+#include <troupe/limits.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+std::string name_for_models(std::string name) {
+  constexpr std::size_t name_max = 64; // what providers take
+  for (char& c : name) {
+    bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
+                || c == '_' || c == '-';
+    if (!fits)
+      c = '_';
+  }
+  name.resize(std::min(name.size(), name_max));
+  return name;
+}
+
+// Data that comes as base64 or stands at an address.
+value media_block(const char* where, const value& what, const value& mime_type) {
+  auto mime = text_in(mime_type);
+  bool image = mime.starts_with("image/");
+  auto block = value::map({{"type", image ? "image" : "file"}, {where, text_in(what)}});
+  return mime.empty() ? block : block.with("mime_type", mime);
+}
+
+value resource_block(const value& resource) {
+  if (resource["text"].is_string())
+    return text_block(resource["text"].as_string());
+  if (resource["blob"].is_string())
+    return media_block("base64", resource["blob"], resource["mimeType"]);
+  throw mcp_failure("tools/call", "a resource with neither text nor blob");
+}
+
+value block_of(const value& content) {
+  auto type = text_in(content["type"]);
+  if (type == "text")
+    return text_block(text_in(content["text"]));
+  if (type == "image")
+    return image_block(text_in(content["data"]), text_in(content["mimeType"]));
+  if (type == "resource_link")
+    return media_block("url", content["uri"], content["mimeType"]);
+  if (type == "resource")
+    return resource_block(content["resource"]);
+  throw mcp_failure("tools/call",
+                    "content of a type that tool messages have not: " + quoted_text(type));
+}
+
+// What the server promised of its structured content, it has to keep.
+void check_structured(const mcp_definition& called, const value& content) {
+  if (called.output_schema.is_null())
+    return;
+  if (!content.is_map())
+    throw mcp_failure("tools/call", "Tool " + called.name
+                                      + " has an output schema but did not return structured "
+                                        "content");
+  auto wrong = check_schema(called.output_schema, content);
+  if (!wrong.empty())
+    throw mcp_failure("tools/call", "Invalid structured content returned by tool " + called.name
+                                      + ": " + wrong.front().path + ": " + wrong.front().message);
+}
+
+} // namespace
+
+result<void> add_mcp_page(const value& page, const std::string& prefix,
+                          std::vector<mcp_definition>& out) {
+  if (!page["tools"].is_list())
+    return mcp_failure("tools/list", "its answer has no list of tools");
+  for (const auto& t : page["tools"].items()) {
+    if (out.size() >= limits::mcp_tools_max)
+      return error{errc::invalid_value, "list an MCP server's tools: more than "
+                                          + std::to_string(limits::mcp_tools_max)};
+    auto name = text_in(t["name"]);
+    if (name.empty())
+      return mcp_failure("tools/list", "a tool without a name");
+    auto shown = name_for_models(prefix + name);
+    if (std::ranges::any_of(out, [&](const mcp_definition& d) { return d.tool == shown; }))
+      return error{errc::invalid_value,
+                   "list an MCP server's tools: two tools of one name: " + shown};
+    auto schema = t["inputSchema"].is_map() ? t["inputSchema"] : value::map({{"type", "object"}});
+    out.push_back({std::move(name), std::move(shown), text_in(t["description"]), std::move(schema),
+                   t["outputSchema"].is_map() ? t["outputSchema"] : value{}});
+  }
+  return {};
+}
+
+tool_output mcp_output(const mcp_definition& called, const value& result, const value& call) {
+  std::vector<value> blocks;
+  for (const auto& content : result["content"].items())
+    blocks.push_back(block_of(content));
+  if (result["isError"] == value(true)) {
+    if (blocks.empty())
+      blocks.push_back(text_block("MCP tool returned an error with empty content."));
+    return tool_output{tool_message(value::list(std::move(blocks)), text_in(call["id"]),
+                                    text_in(call["name"]), "error")};
+  }
+  const auto& structured = result["structuredContent"];
+  check_structured(called, structured);
+  auto content = value::list(std::move(blocks));
+  if (!structured.is_map())
+    return tool_output{std::move(content)};
+  return tool_output::with_artifact(std::move(content),
+                                    value::map({{"structured_content", structured}}));
+}
+
+} // namespace troupe

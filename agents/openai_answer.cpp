@@ -1,0 +1,218 @@
+// Answers of OpenAI's chat completions, and of servers that are compatible with them, more or less.
+#include "agents/answer_builder.hpp"
+#include "agents/json_text.hpp"
+#include "agents/openai_wire.hpp"
+
+#include <array>
+#include <map>
+
+namespace troupe {
+namespace {
+
+// Where models that think aloud are heard.
+constexpr std::array<const char*, 2> spoken_thoughts{"reasoning_content", "reasoning"};
+
+token_usage counted(const value& given) {
+  token_usage out;
+  out.input = count_in(given["prompt_tokens"]);
+  out.output = count_in(given["completion_tokens"]);
+  out.total = count_in(given["total_tokens"], -1);
+  out.cache_read = count_in(given["prompt_tokens_details"]["cached_tokens"], -1);
+  out.reasoning = count_in(given["completion_tokens_details"]["reasoning_tokens"], -1);
+  return out;
+}
+
+void describe_answer(answer_builder& into, const value& json) {
+  into.set_metadata("id", json["id"]);
+  into.set_metadata("model_name", json["model"]);
+  into.set_metadata("system_fingerprint", json["system_fingerprint"]);
+  into.set_metadata("model_provider", "openai");
+}
+
+// What is said in a message or in a piece of one, but calls.
+void add_said(answer_builder& into, const value& said) {
+  for (const auto* name : spoken_thoughts)
+    if (auto text = text_in(said[name]); !text.empty()) {
+      into.add_extra_text("reasoning_content", text);
+      break;
+    }
+  if (auto text = text_in(said["refusal"]); !text.empty())
+    into.add_extra_text("refusal", text);
+  if (auto text = text_in(said["content"]); !text.empty())
+    into.add_text(0, text);
+  for (const auto& block : said["content"].items())
+    if (block["type"] == value("text"))
+      into.add_text(0, text_in(block["text"]));
+}
+
+// Arguments are a text; some servers send the object itself.
+std::string arguments_in(const value& function) {
+  const auto& arguments = function["arguments"];
+  return arguments.is_map() ? to_json(arguments) : text_in(arguments);
+}
+
+// Finds the call that a piece belongs to: by its index, else a new one begins with an id or name.
+class call_finder {
+public:
+  /// The call's number, and whether it is new.
+  std::pair<std::int64_t, bool> find(const value& piece) {
+    const auto& index = piece["index"];
+    auto id = text_in(piece["id"]);
+    bool named = !id.empty() || !text_in(piece["function"]["name"]).empty();
+    if (index.is_int()) {
+      auto [it, is_new] = by_index_.try_emplace(index.as_int(), count_);
+      if (!is_new && !id.empty() && !ids_[it->second].empty() && ids_[it->second] != id) {
+        it->second = count_; // another call under the same index
+        is_new = true;
+      }
+      return note(it->second, is_new, id);
+    }
+    for (const auto& [number, known] : ids_)
+      if (!id.empty() && known == id)
+        return note(number, false, id);
+    if (named || count_ == 0)
+      return note(count_, true, id);
+    return note(count_ - 1, false, id);
+  }
+
+private:
+  std::pair<std::int64_t, bool> note(std::int64_t number, bool is_new, const std::string& id) {
+    if (is_new)
+      ++count_;
+    if (!id.empty())
+      ids_[number] = id;
+    return {number, is_new};
+  }
+
+  std::map<std::int64_t, std::int64_t> by_index_;
+  std::map<std::int64_t, std::string> ids_;
+  std::int64_t count_ = 0;
+};
+
+class openai_stream final : public answer_reader {
+public:
+  explicit openai_stream(answer_form form) : builder_{std::move(form)} {}
+
+  void take(const sse_event& event) override {
+    if (event.data == "[DONE]") {
+      done_ = true;
+      return;
+    }
+    auto read = from_json(event.data);
+    if (!read || !read->is_map())
+      throw broken_answer("an event is no JSON object");
+    const auto& data = *read;
+    if (!data["error"].is_null() || event.type == "error")
+      throw refused_by_event(data);
+    if (!std::exchange(begun_, true))
+      describe_answer(builder_, data);
+    if (data["usage"].is_map())
+      usage_ = data["usage"]; // the last one counts: some servers send them cumulated
+    const auto& choices = data["choices"];
+    if (choices.is_list() && !choices.empty())
+      go_on(choices[0]);
+  }
+
+  std::vector<value> take_parts() override { return builder_.take_parts(); }
+  bool has_content() const override { return builder_.has_content(); }
+  bool is_complete() const override { return done_ || finished_; }
+  bool is_over() const override { return done_; }
+  value finish() override {
+    if (!usage_.is_null())
+      builder_.set_usage(usage_value(counted(usage_)));
+    return builder_.finish();
+  }
+
+private:
+  void go_on(const value& choice) {
+    const auto& delta = choice["delta"];
+    add_said(builder_, delta);
+    for (const auto& piece : delta["tool_calls"].items())
+      add_call(piece);
+    if (!choice["finish_reason"].is_null()) {
+      builder_.set_metadata("finish_reason", choice["finish_reason"]);
+      finished_ = true;
+    }
+  }
+
+  void add_call(const value& piece) {
+    const auto& function = piece["function"];
+    auto [number, is_new] = calls_.find(piece);
+    if (is_new)
+      builder_.begin_call(number, text_in(piece["id"]), text_in(function["name"]));
+    if (auto arguments = arguments_in(function); !arguments.empty())
+      builder_.add_arguments(number, arguments);
+  }
+
+  answer_builder builder_;
+  call_finder calls_;
+  value usage_;
+  bool begun_ = false;
+  bool finished_ = false;
+  bool done_ = false;
+};
+
+class openai_format final : public model_wire {
+public:
+  openai_format(std::string model, chat_model_options options, bool own_address)
+    : model_{std::move(model)},
+      options_{std::move(options)},
+      own_address_{own_address} {}
+
+  std::string url() const override { return options_.base_url + "/chat/completions"; }
+  http_headers headers(const std::string& key) const override {
+    if (key.empty())
+      return {};
+    return {{"Authorization", "Bearer " + key}};
+  }
+  value request(const model_request& asked, bool stream) const override {
+    return openai_request(model_, options_, asked, stream, own_address_);
+  }
+  value answer(const value& json, std::string message_id) const override {
+    return openai_answer(json, std::move(message_id));
+  }
+  std::unique_ptr<answer_reader> reader(const model_request&,
+                                        std::string message_id) const override {
+    return openai_reader(std::move(message_id));
+  }
+
+private:
+  std::string model_;
+  chat_model_options options_;
+  bool own_address_;
+};
+
+} // namespace
+
+value openai_answer(const value& json, std::string message_id) {
+  if (!json["error"].is_null())
+    throw refused_by_event(json);
+  const auto& choices = json["choices"];
+  if (!choices.is_list() || choices.empty() || !choices[0]["message"].is_map())
+    throw broken_answer("it has no choices");
+  const auto& said = choices[0]["message"];
+  answer_builder out{{.id = std::move(message_id)}};
+  add_said(out, said);
+  std::int64_t number = 0;
+  for (const auto& call : said["tool_calls"].items()) {
+    out.begin_call(number, text_in(call["id"]), text_in(call["function"]["name"]));
+    out.add_arguments(number++, arguments_in(call["function"]));
+  }
+  describe_answer(out, json);
+  out.set_metadata("finish_reason", choices[0]["finish_reason"]);
+  if (json["usage"].is_map())
+    out.set_usage(usage_value(counted(json["usage"])));
+  return out.finish();
+}
+
+std::unique_ptr<answer_reader> openai_reader(std::string message_id) {
+  return std::make_unique<openai_stream>(
+    answer_form{.id = std::move(message_id), .gives_parts = true});
+}
+
+std::unique_ptr<model_wire> openai_wire(std::string model, chat_model_options options,
+                                        bool own_address) {
+  return std::make_unique<openai_format>(std::move(model), std::move(options), own_address);
+}
+
+} // namespace troupe

@@ -1,0 +1,156 @@
+// Requests of OpenAI's chat completions.
+#include "agents/json_text.hpp"
+#include "agents/openai_wire.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+namespace {
+
+using body_members = std::vector<value::map_init>;
+
+bool has_type(const value& block, std::string_view type) {
+  return block.is_map() && block["type"] == value(type);
+}
+
+value sent_block(const value& block) {
+  if (has_type(block, "text"))
+    return text_block(text_in(block["text"]));
+  return block.without("index").without("cache_control");
+}
+
+// Blocks that only another provider knows.
+bool is_foreign(const value& block) {
+  constexpr std::string_view foreign[] = {"redacted_thinking", "server_tool_use", "tool_call",
+                                          "web_search_tool_result", "document"};
+  return std::ranges::any_of(foreign, [&](auto type) { return has_type(block, type); });
+}
+
+value sent_content(const value& content) {
+  if (!content.is_list())
+    return content;
+  std::vector<value> out;
+  for (const auto& block : content.items())
+    if (!is_foreign(block))
+      out.push_back(sent_block(block));
+  return value::list(std::move(out));
+}
+
+// Calls whose arguments are no JSON go back as they came.
+value invalid_calls_of(const value& messages, std::size_t& at) {
+  auto all = messages.items();
+  while (at < all.size() && message_role(all[at]) != "assistant")
+    ++at;
+  return at < all.size() ? message_member(all[at++], "invalid_tool_calls") : value{};
+}
+
+value sent_message(const value& plain, const value& invalid) {
+  auto out = plain.with("content", sent_content(plain["content"]));
+  if (plain["role"] == value("tool"))
+    return out.without("name");
+  if (plain["role"] != value("assistant"))
+    return out;
+  auto calls = out["tool_calls"].is_list() ? out["tool_calls"] : value::list();
+  for (const auto& call : invalid.items())
+    calls = calls.append(value::map(
+      {{"type", "function"},
+       {"id", call["id"]},
+       {"function", value::map({{"name", call["name"]}, {"arguments", call["args"]}})}}));
+  if (calls.empty())
+    return out;
+  out = out.with("tool_calls", calls);
+  return out["content"].empty() ? out.with("content", nullptr) : out;
+}
+
+value sent_messages(const value& messages) {
+  auto plain = messages_to_openai(messages);
+  std::vector<value> out;
+  std::size_t at = 0;
+  for (const auto& one : plain.items())
+    out.push_back(sent_message(
+      one, one["role"] == value("assistant") ? invalid_calls_of(messages, at) : value{}));
+  return value::list(std::move(out));
+}
+
+value sent_tool(const value& definition) {
+  auto tool = read_definition(definition);
+  if (!tool.is_function)
+    return definition;
+  auto function = value::map({{"name", tool.name}, {"parameters", tool.parameters}});
+  if (!text_in(tool.description).empty())
+    function = function.with("description", tool.description);
+  if (!tool.extras["strict"].is_null())
+    function = function.with("strict", tool.extras["strict"]);
+  return value::map({{"type", "function"}, {"function", std::move(function)}});
+}
+
+value sent_choice(const value& choice) {
+  auto word = text_in(choice);
+  if (word == "any" || choice == value(true))
+    return "required";
+  if (choice.is_map() || word.empty() || word == "auto" || word == "none" || word == "required")
+    return choice;
+  return value::map({{"type", "function"}, {"function", value::map({{"name", word}})}});
+}
+
+// Whether the provider may insist on it: no other members, and all of them required.
+bool is_strict(const value& schema) {
+  if (schema.is_list())
+    return std::ranges::all_of(schema.items(), is_strict);
+  if (!schema.is_map())
+    return true;
+  const auto& properties = schema["properties"];
+  if (properties.is_map()
+      && (schema["additionalProperties"] != value(false)
+          || schema["required"].size() != properties.size()))
+    return false;
+  return std::ranges::all_of(schema.entries(), [](const auto& e) { return is_strict(e.val); });
+}
+
+value answer_format(const value& schema) {
+  auto title = text_in(schema["title"]);
+  std::erase_if(title, [](char c) {
+    return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'
+             || c == '-');
+  });
+  title.resize(std::min<std::size_t>(title.size(), 64));
+  return value::map({{"type", "json_schema"},
+                     {"json_schema", value::map({{"name", title.empty() ? "response" : title},
+                                                 {"schema", schema},
+                                                 {"strict", is_strict(schema)}})}});
+}
+
+} // namespace
+
+value openai_request(std::string_view model, const chat_model_options& options,
+                     const model_request& asked, bool stream, bool own_address) {
+  body_members out{
+    {"model", model}, {"messages", sent_messages(asked.messages)}, {"stream", stream}};
+  if (stream) // else a stream has no usage
+    out.emplace_back("stream_options", value::map({{"include_usage", true}}));
+  if (options.temperature)
+    out.emplace_back("temperature", *options.temperature);
+  if (options.max_tokens)
+    out.emplace_back(own_address ? "max_completion_tokens" : "max_tokens", *options.max_tokens);
+  std::vector<value> tools;
+  for (const auto& definition : asked.tools.items())
+    tools.push_back(sent_tool(definition));
+  if (!tools.empty()) {
+    out.emplace_back("tools", value::list(std::move(tools)));
+    if (!asked.tool_choice.is_null())
+      out.emplace_back("tool_choice", sent_choice(asked.tool_choice));
+  }
+  if (!asked.response_schema.is_null())
+    out.emplace_back("response_format", answer_format(asked.response_schema));
+  auto body = value::map(std::move(out));
+  auto settings = merged_settings(options, asked).without("cache_control");
+  for (const auto& e : settings.entries()) {
+    if (e.key() == "max_tokens" && own_address)
+      body = body.with("max_completion_tokens", e.val);
+    else if (e.key() != "parallel_tool_calls" || body.contains("tools"))
+      body = body.with(e.key(), e.val);
+  }
+  return body;
+}
+
+} // namespace troupe

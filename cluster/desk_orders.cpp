@@ -1,0 +1,183 @@
+// What a home orders: begun, kept waiting for a place, or refused.
+#include "cluster/desk.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe::cluster {
+
+void desk::take_order(session& s, task_order what, instant now) {
+  if (what.issue <= s.last_issue) {
+    ++counts_.stale; // heard before
+    return;
+  }
+  s.last_issue = what.issue;
+  if (drained_by_) {
+    refuse_order(s, what.issue, errc::overloaded, "the worker drains");
+    return;
+  }
+  auto at = s.runs.find(what.run);
+  if (at == s.runs.end()) {
+    bool too_many = s.runs.size() >= limits::worker_runs_max;
+    refuse_order(s, what.issue, too_many ? errc::overloaded : errc::invalid_value,
+                 too_many ? "the worker has worker_runs_max runs of this home"
+                          : "the order is of a run that was not opened");
+    return;
+  }
+  if (!at->second.known) {
+    refuse_order(s, what.issue, errc::unknown_graph,
+                 "the worker has no graph " + readable(at->second.graph));
+    return;
+  }
+  if (s.waiting.empty() && has_place_for(s, now)) {
+    begin(s, {std::move(what)}, now);
+  } else if (what.ahead && s.waiting.size() < ahead_of(options_.capacity)
+             && waiting_bytes_ + what.task.size() <= limits::worker_ahead_bytes_max) {
+    wait_for_place(s, std::move(what));
+  } else {
+    s.wants_until = now + nanoseconds{limits::worker_backoff_max};
+    refuse_order(s, what.issue, errc::overloaded,
+                 "the worker has " + std::to_string(tasks_.size()) + " tasks, of its capacity of "
+                   + std::to_string(options_.capacity) + ", and " + std::to_string(waiting_)
+                   + " orders that wait");
+  }
+}
+
+void desk::begin(session& s, waiting_order order, instant now) {
+  auto& r = s.runs.at(order.what.run);
+  auto number = ++last_task_;
+  tasks_[number] = {.of = &s, .issue = order.what.issue, .run = order.what.run, .begun = now};
+  s.tasks[order.what.issue] = number;
+  s.wants_until = instant{0};
+  r.tasks.insert(number);
+  ++counts_.begun;
+  task_drain drain{order.what.issue, order.drains.value_or(std::string{})};
+  host_.begin(number, r.local, std::move(order.what));
+  if (order.drains)
+    host_.pass_on(number, std::move(drain));
+}
+
+/// The last place is kept for a home that has less than its share and was refused a short while
+/// ago. So whoever comes later gets a place with each time it tries, until it has its share; and of
+/// a capacity of 1 nobody has one.
+bool desk::has_place_for(const session& s, instant now) const {
+  auto wants = [now](const session& any) {
+    return !any.tasks.empty() || !any.waiting.empty() || any.wants_until > now;
+  };
+  auto homes = static_cast<std::size_t>(std::count_if(
+    sessions_.begin(), sessions_.end(), [&](const auto& entry) { return wants(entry.second); }));
+  auto share = options_.capacity / std::max<std::size_t>(homes, 1);
+  auto kept_for = [&](const auto& entry) {
+    const session& other = entry.second;
+    return &other != &s && other.wants_until > now && other.tasks.size() < share;
+  };
+  auto room = options_.capacity - std::min<std::size_t>(options_.capacity, tasks_.size());
+  bool is_kept = room == 1 && s.tasks.size() >= share
+                 && std::any_of(sessions_.begin(), sessions_.end(), kept_for);
+  return room > 0 && !is_kept;
+}
+
+// -- orders that wait
+
+void desk::wait_for_place(session& s, task_order what) {
+  ++waiting_;
+  waiting_bytes_ += what.task.size();
+  auto issue = what.issue;
+  s.waiting.emplace(issue, waiting_order{std::move(what)});
+}
+
+std::optional<desk::waiting_order> desk::take_waiting(session& s, issue_number issue) {
+  auto order = s.waiting.extract(issue);
+  if (!order)
+    return std::nullopt;
+  --waiting_;
+  waiting_bytes_ -= order.mapped().what.task.size();
+  return std::move(order.mapped());
+}
+
+/// Of the homes whose orders wait, the one with the fewest tasks gets the next place.
+void desk::begin_waiting(instant now) {
+  while (waiting_ > 0) {
+    session* next = nullptr;
+    for (auto& [home, s] : sessions_)
+      if (!s.waiting.empty() && !s.lease->over(now) && has_place_for(s, now)
+          && (!next || s.tasks.size() < next->tasks.size()))
+        next = &s;
+    if (!next)
+      return;
+    begin(*next, *take_waiting(*next, next->waiting.begin()->first), now);
+  }
+}
+
+bool desk::refuse_waiting(session& s, issue_number issue, errc code, const std::string& why) {
+  if (!take_waiting(s, issue))
+    return false;
+  refuse_order(s, issue, code, why);
+  return true;
+}
+
+void desk::refuse_all_waiting(session& s, const std::string& why) {
+  while (!s.waiting.empty()) {
+    ++counts_.given_back;
+    refuse_waiting(s, s.waiting.begin()->first, errc::overloaded, why);
+  }
+}
+
+void desk::withdraw(session& s, issue_number issue) {
+  if (refuse_waiting(s, issue, errc::overloaded, "it was not begun, and its home asked for it"))
+    ++counts_.given_back;
+  else if (s.tasks.count(issue) > 0)
+    host_.send(s.link, task_kept{issue});
+}
+
+void desk::refuse_order(session& s, issue_number issue, errc code, std::string why) {
+  ++counts_.refused;
+  host_.send(s.link, task_refused{.issue = issue, .code = code, .why = std::move(why)});
+}
+
+void desk::open_run(session& s, run_opened what) {
+  if (s.runs.count(what.run) > 0) {
+    misbehaved(s, "it opened a run twice");
+    return;
+  }
+  if (s.runs.size() >= limits::worker_runs_max)
+    return; // its orders are refused
+  auto& r = s.runs[what.run];
+  r.local = ++last_run_;
+  r.known = hashes_.count(what.graph) > 0;
+  r.graph = what.graph;
+  if (r.known)
+    host_.open_run(r.local, s.home, std::move(what));
+}
+
+void desk::close_run(session& s, run_number number) {
+  auto at = s.runs.find(number);
+  if (at == s.runs.end())
+    return;
+  for (auto task : at->second.tasks)
+    stop(task, tasks_.at(task));
+  std::vector<issue_number> waiting;
+  for (const auto& [issue, order] : s.waiting)
+    if (order.what.run == number)
+      waiting.push_back(issue);
+  for (auto issue : waiting)
+    refuse_waiting(s, issue, errc::cancelled, "its run was closed before it was begun");
+  if (at->second.known)
+    host_.close_run(at->second.local);
+  s.runs.erase(at);
+}
+
+void desk::stop(local_task number, task& t) {
+  if (std::exchange(t.stopped, true))
+    return;
+  ++counts_.stopped;
+  host_.stop(number);
+}
+
+void desk::hand_on(session& s, issue_number number, message what) {
+  auto at = s.tasks.find(number);
+  if (at != s.tasks.end() && !tasks_.at(at->second).stopped)
+    host_.pass_on(at->second, std::move(what));
+}
+
+} // namespace troupe::cluster

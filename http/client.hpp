@@ -1,0 +1,64 @@
+// HTTP for coroutine bodies, and for threads that may wait. One thread of the process carries all
+// transfers (http/loop.hpp); a body that waits holds none, and goes on in its own lane.
+//
+//     auto asked = http_fetch(ctx, std::move(request));    the whole response
+//     auto response = co_await asked;
+//
+//     http_call call{ctx, std::move(request)};             or piece by piece
+//     auto answered = call.head();
+//     auto head = co_await answered;
+//     for (;;) {
+//       auto more = call.more();
+//       auto piece = co_await more;                        empty: the end
+//       …
+#pragma once
+
+#include "http/loop.hpp"
+
+#include <troupe/context.hpp>
+#include <troupe/coro.hpp>
+
+namespace troupe {
+
+/// A request that is on its way while this lives, for one coroutine body. Given up when the body's
+/// attempt is (cancelled, timed out), and when this is destroyed.
+/// Thread: that of the body.
+class http_call {
+public:
+  /// Sends it. A server that sends faster than the body reads has to wait.
+  /// Errors: throws http_error not_sent.
+  http_call(const context& ctx, http_request request);
+  http_call(const http_call&) = delete;
+  http_call& operator=(const http_call&) = delete;
+  ~http_call();
+
+  /// Status and headers, as soon as they are there, whatever the status.
+  /// Errors: throws http_error.
+  coro<http_head> head();
+  /// What came of the body since; at its end empty.
+  /// Errors: throws http_error, behind all that came before it.
+  coro<std::string> more();
+
+  /// Ends the transfer with a time-out that says `what`, unless expect_nothing() is called before.
+  void expect(std::chrono::milliseconds within, std::string what);
+  void expect_nothing();
+  /// The reader has all it wants: what is left may end by itself within this time, so that the
+  /// connection can be used again. Nothing may be asked of the call any more.
+  void let_end(std::chrono::milliseconds within);
+
+private:
+  coro<void> until(http_sign sign);
+
+  const context* ctx_;
+  std::shared_ptr<http_loop> loop_;
+  http_transfer_ptr transfer_;
+};
+
+/// The whole response, whatever its status.
+/// Errors: throws http_error.
+coro<http_response> http_fetch(const context& ctx, http_request request);
+
+/// The same for a thread that may wait. Blocks: until the response or a time-out of the request.
+http_response http_fetch_and_wait(http_request request);
+
+} // namespace troupe

@@ -1,0 +1,80 @@
+// A transfer as a handle of libcurl: how it is set up, what its callbacks make of what arrives, and
+// when its time is up. Of the loop's thread alone.
+#pragma once
+
+#include "http/transfer.hpp"
+
+#include <curl/curl.h>
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace troupe {
+
+template <auto Free> struct freed_by {
+  template <class T> void operator()(T* p) const { Free(p); }
+};
+
+/// How far a transfer has come: the host's address is known, a connection is there, the head came.
+enum class curl_event : std::uint8_t { looked_up, connected, answered };
+
+class curl_transfer {
+public:
+  using clock = std::chrono::steady_clock;
+  struct deadline {
+    clock::time_point when;
+    std::string what;
+  };
+
+  /// `tell` is called from within libcurl.
+  /// Errors: throws http_error not_sent.
+  curl_transfer(http_transfer_ptr transfer, std::function<void(curl_event)> tell);
+  curl_transfer(const curl_transfer&) = delete;
+  curl_transfer& operator=(const curl_transfer&) = delete;
+
+  CURL* handle() const noexcept { return easy_.get(); }
+  static curl_transfer& of(CURL* handle);
+  const http_transfer_ptr& transfer() const noexcept { return transfer_; }
+
+  void expect(std::optional<clock::time_point> when, std::string what);
+  /// The next moment at which it has taken too long.
+  std::optional<deadline> due() const;
+
+  /// libcurl may give on what it had to keep.
+  void go_on();
+  /// What libcurl's end of it means; nothing when all went well.
+  std::optional<http_error> outcome(CURLcode code) const;
+
+private:
+  void set_up();
+  bool take_header(std::string_view line);
+  std::size_t take_body(std::string_view piece);
+  bool fail(http_fault fault, std::string_view what);
+
+  static std::size_t on_header(char* data, std::size_t, std::size_t size, void* self) noexcept;
+  static std::size_t on_body(char* data, std::size_t, std::size_t size, void* self) noexcept;
+  static curl_socket_t on_socket(void* self, curlsocktype, curl_sockaddr* address) noexcept;
+  static int on_connected(void* self, char*, char*, int, int) noexcept;
+
+  http_transfer_ptr transfer_;
+  std::function<void(curl_event)> tell_;
+  std::unique_ptr<CURL, freed_by<curl_easy_cleanup>> easy_;
+  std::unique_ptr<curl_slist, freed_by<curl_slist_free_all>> headers_;
+  std::array<char, CURL_ERROR_SIZE> said_{};
+  clock::time_point started_ = clock::now();
+  clock::time_point last_piece_{};
+  http_head head_;
+  std::size_t headers_seen_ = 0;
+  std::size_t header_bytes_ = 0;
+  std::size_t body_bytes_ = 0;
+  bool has_head_ = false;
+  bool waits_ = false; // for its reader
+  std::optional<deadline> expected_;
+  std::optional<http_error> failure_;
+};
+
+} // namespace troupe

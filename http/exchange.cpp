@@ -1,0 +1,78 @@
+// Checks of requests, and reading what came back.
+#include "http/exchange.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+errc code_of_fault(http_fault fault) {
+  switch (fault) {
+    case http_fault::not_sent: return errc::invalid_value;
+    case http_fault::timed_out: return errc::node_timeout;
+    case http_fault::given_up: return errc::cancelled;
+    default: return errc::node_failed;
+  }
+}
+
+// RFC 9110, 5.6.2.
+bool is_http_token(std::string_view text) {
+  constexpr std::string_view more = "!#$%&'*+-.^_`|~";
+  return !text.empty() && std::ranges::all_of(text, [more](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
+           || more.find(c) != more.npos;
+  });
+}
+
+bool is_one_line(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) {
+    return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);
+  });
+}
+
+std::size_t end_of_origin(std::string_view url) {
+  auto host = url.find("://");
+  auto end = url.find_first_of("/?#", host == url.npos ? 0 : host + 3);
+  return std::min(end, url.size());
+}
+
+} // namespace
+
+std::string_view http_head::header(std::string_view name) const noexcept {
+  for (const auto& [key, text] : headers)
+    if (key == name)
+      return text;
+  return {};
+}
+
+std::string http_origin(std::string_view url) {
+  auto origin = url.substr(0, end_of_origin(url));
+  return origin.find('@') == origin.npos && is_one_line(origin) ? std::string{origin} : "a URL";
+}
+
+http_error::http_error(http_fault fault, std::string_view url, std::string_view what)
+  : error{code_of_fault(fault), "ask " + http_origin(url) + ": " + std::string{what}, "HTTPError"},
+    fault_{fault} {}
+
+void check_request(const http_request& request) {
+  const auto& url = request.url;
+  auto refuse = [&url](std::string_view what) {
+    throw http_error{http_fault::not_sent, url, what};
+  };
+  if (!url.starts_with("http://") && !url.starts_with("https://"))
+    refuse("the URL must begin with http:// or https://");
+  if (url.size() > limits::http_url_bytes_max)
+    refuse("the URL is too long");
+  if (std::ranges::any_of(url, [](char c) { return c <= 0x20 || c >= 0x7f; }))
+    refuse("the URL has characters that must be escaped");
+  if (url.substr(0, end_of_origin(url)).find('@') != url.npos)
+    refuse("the URL must have no name and password");
+  if (!is_http_token(request.method))
+    refuse("the method is no word");
+  for (const auto& [name, text] : request.headers)
+    if (!is_http_token(name) || !is_one_line(text))
+      refuse("the header `" + (is_http_token(name) ? name : "?") + "` is no line");
+}
+
+} // namespace troupe

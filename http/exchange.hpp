@@ -1,0 +1,87 @@
+// What is asked over HTTP and what comes back, as data.
+#pragma once
+
+#include <troupe/error.hpp>
+#include <troupe/limits.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+using http_headers = std::vector<std::pair<std::string, std::string>>;
+
+/// How long what may take; 0: for ever. `response`: until the first byte of it. `idle`: between two
+/// pieces of the body, while the reader takes them.
+struct http_timeouts {
+  std::chrono::milliseconds connect = limits::http_connect_timeout;
+  std::chrono::milliseconds response = limits::http_response_timeout;
+  std::chrono::milliseconds idle{0};
+  std::chrono::milliseconds total{0};
+};
+
+/// A request. Redirects are not followed; proxies are those of curl's environment variables.
+/// Shape:  `url` http or https, without a name and password. Of a header, name and value.
+/// No aggregate, so that it can stand in a co_await expression.
+class http_request {
+public:
+  http_request() = default;
+
+  std::string method = "GET";
+  std::string url;
+  http_headers headers;
+  std::string body;
+  http_timeouts timeouts;
+  std::size_t body_bytes_max = limits::http_body_bytes_default; ///< of the response
+};
+
+/// Shape:  names of headers are in lower case.
+class http_head {
+public:
+  int status = 0;
+  http_headers headers;
+
+  /// The first header of this name (in lower case); empty when there is none.
+  std::string_view header(std::string_view name) const noexcept;
+};
+
+class http_response {
+public:
+  http_head head;
+  std::string body;
+};
+
+/// Why there is no response, or no whole one.
+enum class http_fault : std::uint8_t {
+  not_sent,      ///< the request, or this process, is to blame
+  no_connection, ///< nothing arrived there
+  untrusted,     ///< the other side's certificate
+  timed_out,
+  broken, ///< the connection ended too early
+  too_large,
+  given_up, ///< nobody waits for it any more
+};
+
+/// Codes: invalid_value for not_sent, node_timeout for timed_out, else node_failed; its type is
+/// HTTPError. No header and no body is in its text, and of the URL neither path nor query.
+class http_error : public error {
+public:
+  http_error(http_fault fault, std::string_view url, std::string_view what);
+  http_fault fault() const noexcept { return fault_; }
+
+private:
+  http_fault fault_;
+};
+
+/// Scheme, host and port of a URL, for messages.
+std::string http_origin(std::string_view url);
+
+/// Errors: http_error not_sent: another scheme, a name and password, characters that are no part of
+///         a URL; a method or header that would be more than one.
+void check_request(const http_request& request);
+
+} // namespace troupe

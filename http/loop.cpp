@@ -1,0 +1,471 @@
+// The thread of all transfers: libcurl's multi interface, told by epoll what is ready.
+//
+// Invariants:
+//  - libcurl is called by the loop's thread only, and its multi interface never from a callback.
+//  - of a host whose address is not known, one transfer at a time is with libcurl, whose resolver
+//    takes a thread for each of them; the others wait until it is.
+#include "http/loop.hpp"
+
+#include "http/curl_transfer.hpp"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <deque>
+#include <map>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace troupe {
+
+namespace {
+
+// A new thread inherits the mask: signals are for the program's own threads.
+class all_signals_blocked {
+public:
+  all_signals_blocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  all_signals_blocked(const all_signals_blocked&) = delete;
+  all_signals_blocked& operator=(const all_signals_blocked&) = delete;
+  ~all_signals_blocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+  sigset_t before_;
+};
+
+class descriptor {
+public:
+  explicit descriptor(int fd) noexcept : fd_{fd} {}
+  descriptor(const descriptor&) = delete;
+  descriptor& operator=(const descriptor&) = delete;
+  ~descriptor() {
+    if (fd_ >= 0)
+      ::close(fd_);
+  }
+  int get() const noexcept { return fd_; }
+
+private:
+  int fd_;
+};
+
+bool curl_is_ready() {
+  static const bool ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+  return ready;
+}
+
+http_error loop_error(const http_transfer& transfer, http_fault fault, std::string_view what) {
+  return {fault, transfer.request().url, what};
+}
+
+} // namespace
+
+class http_loop::work : public std::enable_shared_from_this<work> {
+public:
+  enum class kind : std::uint8_t { start, cancel, go_on, expect };
+  struct order {
+    kind what;
+    http_transfer_ptr transfer;
+    std::optional<clock::time_point> when = std::nullopt;
+    std::string text = {};
+  };
+
+  void post(order o);
+  void stop();
+
+private:
+  // What waits for the address of a host.
+  struct host_gate {
+    clock::time_point known_until{};
+    const http_transfer* asks = nullptr;
+    std::deque<http_transfer_ptr> waiting;
+  };
+  using deadline_list = std::multimap<clock::time_point, http_transfer*>;
+  struct live {
+    std::unique_ptr<curl_transfer> curl;
+    std::string host;
+    bool begun = false; // else it waits at its gate
+    std::optional<deadline_list::iterator> armed = std::nullopt;
+  };
+  struct progress {
+    http_transfer* transfer;
+    curl_event what;
+  };
+
+  void run();
+  bool take_orders();
+  void carry_out(order& o);
+  void admit(const http_transfer_ptr& transfer);
+  void begin(live& one);
+  void note_progress();
+  void open(host_gate& gate);
+  void leave_gate(host_gate& gate, const http_transfer* transfer);
+  void disarm(live& one);
+  void arm(live& one);
+  void end_late_ones();
+  void end_finished();
+  void finish(const http_transfer_ptr& transfer, std::optional<http_error> failure);
+  int wait_ms() const;
+  void serve(const epoll_event& event);
+  void watch(curl_socket_t socket, int what);
+
+  static int on_interest(CURL*, curl_socket_t socket, int what, void* self, void*) noexcept;
+  static int on_timer(CURLM*, long milliseconds, void* self) noexcept;
+
+  // shared
+  std::mutex mutex_;
+  std::vector<order> orders_;
+  bool stopped_ = false;
+  std::thread thread_;
+
+  // of the thread
+  descriptor epoll_{epoll_create1(EPOLL_CLOEXEC)};
+  descriptor wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  std::unique_ptr<CURLM, freed_by<curl_multi_cleanup>> multi_;
+  std::unordered_map<http_transfer*, live> lives_; // before multi_ is gone they must be
+  deadline_list deadlines_;
+  std::map<std::string, host_gate> gates_;
+  std::vector<progress> progress_; // while libcurl was at work
+  std::optional<clock::time_point> curl_due_;
+};
+
+// ---- from other threads -------------------------------------------------------------------------
+
+void http_loop::work::post(order o) {
+  std::lock_guard lock{mutex_};
+  if (stopped_)
+    return;
+  bool wakes = orders_.empty();
+  orders_.push_back(std::move(o));
+  if (!thread_.joinable()) {
+    all_signals_blocked quiet;
+    thread_ = std::thread{[self = shared_from_this()] { self->run(); }};
+  }
+  if (wakes)
+    eventfd_write(wake_.get(), 1);
+}
+
+void http_loop::work::stop() {
+  std::thread thread;
+  {
+    std::lock_guard lock{mutex_};
+    stopped_ = true;
+    thread.swap(thread_);
+  }
+  eventfd_write(wake_.get(), 1);
+  if (!thread.joinable())
+    return;
+  if (thread.get_id() == std::this_thread::get_id())
+    thread.detach(); // the last holder was let go by a reader's callback
+  else
+    thread.join();
+}
+
+// ---- the thread ---------------------------------------------------------------------------------
+
+void http_loop::work::run() {
+  if (curl_is_ready())
+    multi_.reset(curl_multi_init());
+  if (multi_) {
+    auto set = [this](auto option, auto v) { curl_multi_setopt(multi_.get(), option, v); };
+    set(CURLMOPT_SOCKETFUNCTION, &work::on_interest);
+    set(CURLMOPT_SOCKETDATA, static_cast<void*>(this));
+    set(CURLMOPT_TIMERFUNCTION, &work::on_timer);
+    set(CURLMOPT_TIMERDATA, static_cast<void*>(this));
+    set(CURLMOPT_MAX_TOTAL_CONNECTIONS, limits::http_connections_max);
+    set(CURLMOPT_MAXCONNECTS, limits::http_idle_connections_max);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = wake_.get();
+    epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event);
+  }
+  std::array<epoll_event, 256> events;
+  while (take_orders()) {
+    int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), wait_ms());
+    for (int i = 0; i < count; ++i)
+      serve(events[static_cast<std::size_t>(i)]);
+    if (curl_due_ && *curl_due_ <= clock::now()) {
+      curl_due_.reset();
+      int running = 0;
+      curl_multi_socket_action(multi_.get(), CURL_SOCKET_TIMEOUT, 0, &running);
+    }
+    end_finished();
+    end_late_ones();
+    note_progress();
+  }
+  while (!lives_.empty()) {
+    auto transfer = lives_.begin()->second.curl->transfer();
+    finish(transfer, loop_error(*transfer, http_fault::given_up, "the client was stopped"));
+  }
+  multi_.reset();
+}
+
+// False when it is time to stop.
+bool http_loop::work::take_orders() {
+  for (;;) {
+    std::vector<order> orders;
+    {
+      std::lock_guard lock{mutex_};
+      orders.swap(orders_);
+      if (orders.empty())
+        return !stopped_;
+    }
+    for (auto& o : orders)
+      carry_out(o);
+    note_progress();
+  }
+}
+
+void http_loop::work::carry_out(order& o) {
+  if (o.what == kind::start)
+    return admit(o.transfer);
+  auto it = lives_.find(o.transfer.get());
+  if (it == lives_.end())
+    return;
+  if (o.what == kind::cancel)
+    return finish(o.transfer, loop_error(*o.transfer, http_fault::given_up, "it was given up"));
+  if (o.what == kind::go_on)
+    it->second.curl->go_on();
+  else
+    it->second.curl->expect(o.when, std::move(o.text));
+  arm(it->second);
+}
+
+void http_loop::work::serve(const epoll_event& event) {
+  if (event.data.fd == wake_.get()) {
+    eventfd_t count = 0;
+    eventfd_read(wake_.get(), &count);
+    return;
+  }
+  int mask = 0;
+  if (event.events & (EPOLLIN | EPOLLHUP))
+    mask |= CURL_CSELECT_IN;
+  if (event.events & EPOLLOUT)
+    mask |= CURL_CSELECT_OUT;
+  if (event.events & EPOLLERR)
+    mask |= CURL_CSELECT_ERR;
+  int running = 0;
+  curl_multi_socket_action(multi_.get(), event.data.fd, mask, &running);
+}
+
+int http_loop::work::wait_ms() const {
+  auto next = curl_due_;
+  if (!deadlines_.empty() && (!next || deadlines_.begin()->first < *next))
+    next = deadlines_.begin()->first;
+  if (!next)
+    return -1;
+  auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+}
+
+// ---- beginning ----------------------------------------------------------------------------------
+
+void http_loop::work::admit(const http_transfer_ptr& transfer) {
+  if (!multi_ || epoll_.get() < 0 || wake_.get() < 0)
+    return transfer->end(
+      loop_error(*transfer, http_fault::not_sent, "this process can make no event loop"));
+  auto host = http_origin(transfer->request().url);
+  std::unique_ptr<curl_transfer> curl;
+  try {
+    curl = std::make_unique<curl_transfer>(transfer, [this, t = transfer.get()](curl_event what) {
+      progress_.push_back({t, what});
+    });
+  } catch (const http_error& failure) {
+    return transfer->end(failure);
+  }
+  auto& one = lives_[transfer.get()];
+  one.curl = std::move(curl);
+  one.host = host;
+  arm(one);
+  auto& gate = gates_[host];
+  if (gate.known_until > clock::now())
+    return begin(one);
+  if (gate.asks) {
+    gate.waiting.push_back(transfer);
+    return;
+  }
+  gate.asks = transfer.get();
+  begin(one);
+}
+
+void http_loop::work::begin(live& one) {
+  one.begun = true;
+  if (curl_multi_add_handle(multi_.get(), one.curl->handle()) == CURLM_OK)
+    return;
+  auto transfer = one.curl->transfer();
+  finish(transfer, loop_error(*transfer, http_fault::not_sent, "libcurl takes no more transfers"));
+}
+
+// What callbacks could not do.
+void http_loop::work::note_progress() {
+  while (!progress_.empty()) {
+    auto news = progress_.back();
+    progress_.pop_back();
+    auto it = lives_.find(news.transfer);
+    if (it == lives_.end())
+      continue;
+    if (news.what == curl_event::answered)
+      arm(it->second);
+    else if (auto& gate = gates_[it->second.host]; gate.asks != news.transfer)
+      continue;
+    else if (news.what == curl_event::looked_up)
+      open(gate);
+    else
+      leave_gate(gate, news.transfer);
+  }
+}
+
+// Lets those begin that waited for an address that is known now.
+void http_loop::work::open(host_gate& gate) {
+  gate.asks = nullptr;
+  gate.known_until = clock::now() + limits::http_lookup_kept - std::chrono::seconds{5};
+  for (auto waiting = std::exchange(gate.waiting, {}); const auto& transfer : waiting)
+    if (auto it = lives_.find(transfer.get()); it != lives_.end() && !it->second.begun)
+      begin(it->second);
+}
+
+// The one that asked for the address goes without one: the next one asks.
+void http_loop::work::leave_gate(host_gate& gate, const http_transfer* transfer) {
+  std::erase_if(gate.waiting, [transfer](const auto& one) { return one.get() == transfer; });
+  if (gate.asks != transfer)
+    return;
+  gate.asks = nullptr;
+  if (gate.waiting.empty())
+    return;
+  auto next = std::move(gate.waiting.front());
+  gate.waiting.pop_front();
+  gate.asks = next.get();
+  begin(lives_.at(next.get()));
+}
+
+// ---- ending -------------------------------------------------------------------------------------
+
+void http_loop::work::disarm(live& one) {
+  if (one.armed)
+    deadlines_.erase(*one.armed);
+  one.armed.reset();
+}
+
+void http_loop::work::arm(live& one) {
+  auto due = one.curl->due();
+  if (!due || (one.armed && (*one.armed)->first <= due->when))
+    return;
+  disarm(one);
+  one.armed = deadlines_.emplace(due->when, one.curl->transfer().get());
+}
+
+// A deadline that has moved on since is still in the list where it was: it is looked at again.
+void http_loop::work::end_late_ones() {
+  auto now = clock::now();
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    auto& one = lives_.at(deadlines_.begin()->second);
+    disarm(one);
+    auto due = one.curl->due();
+    auto transfer = one.curl->transfer();
+    if (due && due->when <= now)
+      finish(transfer, loop_error(*transfer, http_fault::timed_out, due->what));
+    else
+      arm(one);
+  }
+}
+
+void http_loop::work::end_finished() {
+  int left = 0;
+  while (auto* message = curl_multi_info_read(multi_.get(), &left)) {
+    if (message->msg != CURLMSG_DONE)
+      continue;
+    auto code = message->data.result;
+    auto& curl = curl_transfer::of(message->easy_handle);
+    auto transfer = curl.transfer();
+    finish(transfer, curl.outcome(code));
+  }
+}
+
+void http_loop::work::finish(const http_transfer_ptr& transfer, std::optional<http_error> failure) {
+  auto it = lives_.find(transfer.get());
+  if (it == lives_.end())
+    return;
+  auto one = std::move(it->second);
+  lives_.erase(it);
+  if (one.begun)
+    curl_multi_remove_handle(multi_.get(), one.curl->handle());
+  disarm(one);
+  leave_gate(gates_[one.host], transfer.get());
+  one.curl.reset();
+  transfer->end(std::move(failure)); // the reader may do anything now
+}
+
+// ---- libcurl's wishes ---------------------------------------------------------------------------
+
+int http_loop::work::on_interest(CURL*, curl_socket_t socket, int what, void* self,
+                                 void*) noexcept {
+  static_cast<work*>(self)->watch(socket, what);
+  return 0;
+}
+
+void http_loop::work::watch(curl_socket_t socket, int what) {
+  if (what == CURL_POLL_REMOVE) {
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr); // it may be closed already
+    return;
+  }
+  epoll_event event{};
+  if (what & CURL_POLL_IN)
+    event.events |= EPOLLIN;
+  if (what & CURL_POLL_OUT)
+    event.events |= EPOLLOUT;
+  event.data.fd = socket;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket, &event) != 0)
+    epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event);
+}
+
+int http_loop::work::on_timer(CURLM*, long milliseconds, void* self) noexcept {
+  auto& me = *static_cast<work*>(self);
+  if (milliseconds < 0)
+    me.curl_due_.reset();
+  else
+    me.curl_due_ = clock::now() + std::chrono::milliseconds{milliseconds};
+  return 0;
+}
+
+// ---- the loop as others see it ------------------------------------------------------------------
+
+std::shared_ptr<http_loop> http_loop::shared() {
+  static std::mutex mutex;
+  static std::weak_ptr<http_loop> loop;
+  std::lock_guard lock{mutex};
+  auto there = loop.lock();
+  if (!there) {
+    there = std::make_shared<http_loop>();
+    loop = there;
+  }
+  return there;
+}
+
+http_loop::http_loop() : work_{std::make_shared<work>()} {}
+
+http_loop::~http_loop() {
+  work_->stop();
+}
+
+void http_loop::start(http_transfer_ptr transfer) {
+  work_->post({work::kind::start, std::move(transfer)});
+}
+void http_loop::cancel(const http_transfer_ptr& transfer) {
+  work_->post({work::kind::cancel, transfer});
+}
+void http_loop::go_on(const http_transfer_ptr& transfer) {
+  work_->post({work::kind::go_on, transfer});
+}
+void http_loop::expect(const http_transfer_ptr& transfer, std::optional<clock::time_point> when,
+                       std::string what) {
+  work_->post({work::kind::expect, transfer, when, std::move(what)});
+}
+
+} // namespace troupe

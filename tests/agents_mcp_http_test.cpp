@@ -1,0 +1,228 @@
+// MCP servers over streamable HTTP.
+#include "tests/provider/fake_provider.hpp"
+
+#include <troupe/limits.hpp>
+#include <troupe/mcp.hpp>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace troupe::test {
+namespace {
+
+namespace data = boost::unit_test::data;
+using std::chrono::milliseconds;
+
+// How a server delivers what it says.
+struct mcp_delivery {
+  bool stream = false;
+  std::size_t chunk_bytes = 0;
+  std::string before = {}; // of a stream, ahead of the answer
+  bool stays_open = false; // after it
+};
+
+http_reply reply_with(const value& message, const mcp_delivery& how) {
+  if (!how.stream)
+    return {.headers = {{"Content-Type", "application/json"}},
+            .body = {send_bytes{to_json(message)}}};
+  auto text = how.before + "event: message\nid: 1\ndata: " + to_json(message) + "\n\n";
+  raw_reply body;
+  auto step = how.chunk_bytes > 0 ? how.chunk_bytes : text.size();
+  for (std::size_t at = 0; at < text.size(); at += step)
+    body.emplace_back(send_bytes{text.substr(at, step)});
+  if (how.stays_open)
+    body.emplace_back(wait_at{gate{}});
+  return {
+    .headers = {{"Content-Type", "text/event-stream"}}, .body = std::move(body), .chunked = true};
+}
+
+value answer_to(const value& asked) {
+  const auto& method = asked["method"];
+  value result = value::map();
+  if (method == value("initialize"))
+    result = value::map({{"protocolVersion", "2025-06-18"},
+                         {"capabilities", value::map()},
+                         {"serverInfo", value::map({{"name", "http"}})}});
+  else if (method == value("tools/list"))
+    result = value::map({{"tools", value::list({value::map({{"name", "echo"}})})}});
+  else if (method == value("tools/call"))
+    result = value::map(
+      {{"content", value::list({value::map(
+                     {{"type", "text"}, {"text", asked["params"]["arguments"]["s"]}})})}});
+  return value::map({{"jsonrpc", "2.0"}, {"id", asked["id"]}, {"result", std::move(result)}});
+}
+
+// A server of this kind; `calls` says what comes for tools/call instead.
+responder mcp_server(mcp_delivery how = {}, responder calls = {}) {
+  return [=](const seen_request& request) {
+    if (!request.body.contains("id") || !request.body.contains("method"))
+      return to_raw({.status = request.method == "DELETE" ? 405 : 202});
+    if (calls && request.body["method"] == value("tools/call"))
+      return calls(request);
+    auto reply = reply_with(answer_to(request.body), how);
+    if (request.body["method"] == value("initialize"))
+      reply.headers.emplace_back("Mcp-Session-Id", "s1");
+    return to_raw(std::move(reply));
+  };
+}
+
+mcp_client connected_to(const fake_provider& provider, mcp_options options = {}) {
+  return mcp_client::connect(mcp_endpoint{.url = provider.url() + "/mcp",
+                                          .headers = {{"Authorization", "Bearer k"}}},
+                             std::move(options))
+    .value();
+}
+
+std::string said(const mcp_client& client, const std::string& text) {
+  auto answer = client.call_and_wait("echo", value::map({{"s", text}}));
+  return answer ? (*answer)["content"][0]["text"].as<std::string>()
+                : std::string{to_string(answer.error().code())} + ' ' + answer.error().text();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(agents_mcp_http)
+
+BOOST_AUTO_TEST_CASE(a_session_has_its_headers_from_the_greeting_to_its_end) {
+  fake_provider provider;
+  provider.always(mcp_server());
+  {
+    auto client = connected_to(provider);
+    BOOST_TEST(client.server_info()["name"] == value("http"));
+    BOOST_TEST(client.tools().value().size() == 1u);
+    BOOST_TEST(said(client, "grüß") == "grüß");
+  }
+  provider.wait_for_requests(5);
+  auto seen = provider.requests();
+  std::vector<std::string> methods;
+  for (const auto& r : seen) {
+    methods.push_back(r.body.is_map() ? r.body["method"].as<std::string>() : r.method);
+    BOOST_TEST(r.header_of("Authorization") == "Bearer k");
+    BOOST_TEST(r.header_of("Mcp-Session-Id") == (&r == &seen[0] ? "" : "s1"));
+    BOOST_TEST(r.header_of("Mcp-Protocol-Version") == (&r == &seen[0] ? "" : "2025-06-18"));
+  }
+  BOOST_TEST(methods
+               == (std::vector<std::string>{"initialize", "notifications/initialized", "tools/list",
+                                            "tools/call", "DELETE"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(seen[0].header_of("Accept") == "application/json, text/event-stream");
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_may_come_as_an_event_behind_others_on_a_stream_that_stays_open) {
+  fake_provider provider;
+  auto complaints = std::make_shared<std::atomic<int>>(0);
+  provider.always(mcp_server(
+    {.stream = true,
+     .before = ": hello\n\nid: 0\ndata:\n\nevent: other\ndata: {\"id\":0}\n\n"
+               "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"
+               "data: {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"ping\"}\n\n",
+     .stays_open = true}));
+  auto client = connected_to(provider, {.on_log = [complaints](auto) { ++*complaints; }});
+  BOOST_TEST(client.tools_changed());
+  BOOST_TEST(said(client, "a") == "a");
+  BOOST_TEST(*complaints == 0);
+  provider.wait_for_closed(2); // the client has heard enough
+  provider.wait_for_requests(5);
+  std::size_t pongs = 0;
+  for (const auto& r : provider.requests())
+    pongs += r.text == R"({"id": "q", "jsonrpc": "2.0", "result": {}})";
+  BOOST_TEST(pongs == 2u);
+}
+
+BOOST_DATA_TEST_CASE(a_stream_in_pieces_of_any_size_is_read, data::make({1, 2, 3, 7}), bytes) {
+  fake_provider provider;
+  provider.always(mcp_server({.stream = true, .chunk_bytes = static_cast<std::size_t>(bytes)}));
+  auto client = connected_to(provider);
+  BOOST_TEST(said(client, "grüß 🙂\n") == "grüß 🙂\n");
+}
+
+struct fault_case {
+  const char* name;
+  responder fault;
+  const char* refusal;
+};
+std::ostream& operator<<(std::ostream& out, const fault_case& c) {
+  return out << c.name;
+}
+http_reply body_of_type(const char* type, std::string body) {
+  return {.headers = {{"Content-Type", type}}, .body = {send_bytes{std::move(body)}}};
+}
+const std::vector<fault_case> faults{
+  {"500", fails(500, "no"), "node_failed status 500: no"},
+  {"404 again and again", fails(404, "no"), "node_failed status 404: no"},
+  {"html", replies(body_of_type("text/html", "<p>")),
+   "node_failed Unexpected content type: 'text/html'"},
+  {"no JSON", replies(body_of_type("application/json", "{")),
+   "node_failed s: its response has no answer"},
+  {"another's answer",
+   replies(body_of_type("application/json", R"({"jsonrpc":"2.0","id":0,"result":{}})")),
+   "node_failed s: its response has no answer"},
+  {"a stream without it", replies(body_of_type("text/event-stream", "data: {}\n\n")),
+   "node_failed s: its response has no answer"},
+  {"too large",
+   replies(
+     {.headers = {{"Content-Type", "application/json"}},
+      .body = {send_again{std::string(1 << 20, ' '), (limits::mcp_message_bytes_max >> 20) + 1}},
+      .chunked = true}),
+   "node_failed s: a message of more than 16777216 bytes"},
+  {"202", replies({.status = 202}), "node_failed status 202"},
+};
+BOOST_DATA_TEST_CASE(one_request_that_fails_fails_nothing_else, data::make(faults), c) {
+  fake_provider provider;
+  std::atomic<bool> healthy{true};
+  provider.always(mcp_server({}, [&](const seen_request& r) {
+    return healthy ? to_raw(reply_with(answer_to(r.body), {})) : c.fault(r);
+  }));
+  auto client = connected_to(provider, {.name = "s"});
+  healthy = false;
+  BOOST_TEST(said(client, "a") == c.refusal);
+  healthy = true;
+  BOOST_TEST(said(client, "a") == "a");
+}
+
+BOOST_AUTO_TEST_CASE(a_session_that_the_server_forgot_is_begun_anew) {
+  fake_provider provider;
+  std::size_t calls = 0; // of the server's thread
+  provider.always(mcp_server({}, [&](const seen_request& r) {
+    return ++calls == 1 ? fails(404)(r) : to_raw(reply_with(answer_to(r.body), {}));
+  }));
+  auto client = connected_to(provider);
+  BOOST_TEST(said(client, "a") == "a");
+  auto seen = provider.requests();
+  BOOST_REQUIRE(seen.size() == 6u);
+  BOOST_TEST(seen[3].header_of("Mcp-Session-Id") == ""); // greeted again
+  BOOST_TEST(seen[5].body == seen[2].body);
+}
+
+BOOST_AUTO_TEST_CASE(a_late_answer_fails_its_call_and_is_cancelled_at_the_server) {
+  fake_provider provider;
+  provider.always(mcp_server({}, raw({wait_at{gate{}}})));
+  auto client = connected_to(provider, {.call_timeout = milliseconds{1}});
+  BOOST_TEST(said(client, "a").starts_with("node_timeout "));
+  provider.wait_for_requests(4);
+  BOOST_TEST(provider.requests()[3].body["method"] == value("notifications/cancelled"));
+  BOOST_TEST(provider.requests()[3].body["params"]["requestId"] == value(1));
+}
+
+BOOST_AUTO_TEST_CASE(where_nobody_answers_there_is_no_client) {
+  std::string url;
+  {
+    fake_provider provider;
+    url = provider.url();
+  }
+  auto client = mcp_client::connect(mcp_endpoint{.url = url});
+  BOOST_REQUIRE(!client);
+  BOOST_TEST(client.error().type() == "HTTPError");
+  BOOST_TEST(
+    (mcp_client::connect(mcp_endpoint{.url = "file:///x"}).error().code() == errc::invalid_value));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe::test

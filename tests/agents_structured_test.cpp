@@ -1,0 +1,329 @@
+// Answers that are data, and what agents do about a conversation's length and its tool calls.
+#include <troupe/middleware.hpp>
+#include <troupe/runtime.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+namespace troupe {
+namespace {
+
+using answers = std::vector<scripted_model::answer>;
+
+const value weather =
+  value::map({{"title", "Weather"},
+              {"type", "object"},
+              {"properties", value::map({{"degrees", value::map({{"type", "integer"}})}})},
+              {"required", value::list({"degrees"})}});
+
+std::shared_ptr<scripted_model> scripted(answers of) {
+  return std::make_shared<scripted_model>(std::move(of));
+}
+
+value calling(std::vector<tool_call> of) {
+  return ai_message("", std::move(of));
+}
+
+tool_call answering(value degrees, std::string id) {
+  return {
+    .name = "Weather", .args = value::map({{"degrees", std::move(degrees)}}), .id = std::move(id)};
+}
+
+tool adder(std::atomic<int>* ran = nullptr) {
+  return {"add",
+          "Adds one",
+          [ran](arg<"a", std::int64_t> a) {
+            if (ran)
+              ++*ran;
+            return *a + 1;
+          },
+          {.lane = lane::standard}};
+}
+
+value question() {
+  return value{{"messages", value::list({human_message("hi")})}};
+}
+
+result<run_result> answer_of(agent_options options) {
+  runtime rt;
+  return rt.load(create_agent(std::move(options))).try_invoke(question());
+}
+
+std::string shown(const value& messages) {
+  std::string out;
+  for (const auto& m : messages.items())
+    out += std::string{message_role(m)} + ": " + message_text(m) + "\n";
+  return out;
+}
+
+// What a model knows of itself.
+class profiled_model final : public chat_model {
+public:
+  profiled_model(std::shared_ptr<scripted_model> model, value profile)
+    : model_{std::move(model)},
+      profile_(std::move(profile)) {}
+  std::string name() const override { return "scripted:small"; }
+  value profile() const override { return profile_; }
+  coro<value> invoke(model_request request, context& ctx) override {
+    return model_->invoke(std::move(request), ctx);
+  }
+
+private:
+  std::shared_ptr<scripted_model> model_;
+  value profile_;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(agents_structured)
+
+BOOST_AUTO_TEST_CASE(a_schema_as_a_tool_has_to_be_called_for_and_ends_the_agent) {
+  auto model = scripted({calling({answering(7, "c1")})});
+  auto out =
+    answer_of(
+      {.model = model, .tools = {adder()}, .response_format = {weather, structured_strategy::tool}})
+      .value()
+      .output;
+  BOOST_TEST(out["structured_response"] == value::map({{"degrees", 7}}));
+  BOOST_TEST(shown(out["messages"])
+             == "user: hi\nassistant: \ntool: Returning structured response: {\"degrees\": 7}\n");
+  auto asked = model->requests().at(0);
+  BOOST_TEST(asked.tool_choice == value("any"));
+  BOOST_TEST(asked.response_schema.is_null());
+  BOOST_TEST(asked.tools.size() == 2u);
+  BOOST_TEST(asked.tools[1]["parameters"] == weather);
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_does_not_fit_is_told_why_and_made_again) {
+  for (bool tools : {false, true}) {
+    auto model = scripted({calling({answering("warm", "c1")}), calling({answering(8, "c2")})});
+    agent_options options{.model = model, .response_format = {weather, structured_strategy::tool}};
+    if (tools)
+      options.tools = {adder()};
+    auto out = answer_of(std::move(options)).value().output;
+    BOOST_TEST(out["structured_response"]["degrees"] == value(8));
+    auto told = message_text(out["messages"][2]);
+    BOOST_TEST(
+      told.starts_with("Error: Failed to parse structured output for tool 'Weather': Failed "
+                       "to parse data to Weather: degrees: "));
+    BOOST_TEST(told.ends_with(".\n Please fix your mistakes."));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(calls_that_never_fit_end_in_an_error_and_not_in_a_loop) {
+  answers wrong(9, calling({answering("warm", "c")}));
+  auto model = scripted(wrong);
+  auto failed =
+    answer_of({.model = model, .response_format = {weather, structured_strategy::tool}});
+  BOOST_TEST(reference_name(failed.error()) == "StructuredOutputValidationError");
+  BOOST_TEST(model->requests().size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_text_where_a_call_was_asked_for_is_an_error) {
+  auto failed = answer_of(
+    {.model = scripted({"It is warm."}), .response_format = {weather, structured_strategy::tool}});
+  BOOST_TEST(reference_name(failed.error()) == "StructuredOutputValidationError");
+}
+
+BOOST_AUTO_TEST_CASE(of_several_structured_calls_none_is_taken) {
+  auto model =
+    scripted({calling({answering(1, "c1"), answering(2, "c2")}), calling({answering(3, "c3")})});
+  auto out = answer_of({.model = model, .response_format = {weather, structured_strategy::tool}})
+               .value()
+               .output;
+  BOOST_TEST(out["structured_response"]["degrees"] == value(3));
+  for (std::size_t i : {2U, 3U})
+    BOOST_TEST(message_text(out["messages"][i]).find("(Weather, Weather) when only one is expected")
+               != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(tools_of_the_same_answer_still_run_and_the_model_is_not_asked_again) {
+  std::atomic<int> ran = 0;
+  auto model =
+    scripted({calling({{.name = "add", .args = value{{"a", 1}}, .id = "c1"}, answering(7, "c2")})});
+  auto out = answer_of({.model = model,
+                        .tools = {adder(&ran)},
+                        .response_format = {weather, structured_strategy::tool}})
+               .value()
+               .output;
+  BOOST_TEST(ran == 1);
+  BOOST_TEST(model->requests().size() == 1u);
+  BOOST_TEST(out["structured_response"]["degrees"] == value(7));
+}
+
+BOOST_AUTO_TEST_CASE(each_member_of_a_one_of_is_a_tool) {
+  auto rain = value::map({{"title", "Rain"}, {"type", "object"}});
+  auto model = scripted({calling({{.name = "Rain", .args = value::map(), .id = "c1"}})});
+  response_format format{value::map({{"oneOf", value::list({weather, rain})}}),
+                         structured_strategy::tool};
+  format.tool_message = "Noted.";
+  auto out = answer_of({.model = model, .response_format = format}).value().output;
+  BOOST_TEST(message_text(out["messages"][2]) == "Noted.");
+  BOOST_TEST(out["structured_response"] == value::map());
+  BOOST_TEST(model->requests().at(0).tools.size() == 2u);
+  format.schema = value::map({{"oneOf", value::list({rain, rain})}});
+  BOOST_CHECK_THROW(create_agent({.model = model, .response_format = format}), error);
+  auto add = value::map({{"title", "add"}, {"type", "object"}});
+  BOOST_CHECK_THROW(create_agent({.model = model,
+                                  .tools = {adder()},
+                                  .response_format = {add, structured_strategy::tool}}),
+                    error);
+}
+
+BOOST_AUTO_TEST_CASE(the_model_decides_how_it_is_asked_for_data) {
+  auto by_tool = std::make_shared<profiled_model>(scripted({calling({answering(1, "c")})}),
+                                                  value::map({{"structured_output", false}}));
+  auto by_provider = scripted({value::map({{"degrees", 1}})});
+  for (const chat_model_ptr& model : std::vector<chat_model_ptr>{by_tool, by_provider}) {
+    auto out = answer_of({.model = model, .response_format = weather}).value().output;
+    BOOST_TEST(out["structured_response"]["degrees"] == value(1));
+  }
+  BOOST_TEST(by_provider->requests().at(0).response_schema == weather);
+}
+
+BOOST_AUTO_TEST_CASE(a_later_turn_of_a_thread_is_not_ended_by_the_data_of_an_earlier_one) {
+  auto model = scripted({calling({answering(1, "c1")}),
+                         calling({{.name = "add", .args = value{{"a", 1}}, .id = "c2"}}),
+                         calling({answering(2, "c3")})});
+  runtime rt{{.saver = make_memory_saver()}};
+  auto app = rt.load(create_agent(
+    {.model = model, .tools = {adder()}, .response_format = {weather, structured_strategy::tool}}));
+  app.invoke(question(), {.thread_id = "t"});
+  auto out = app.invoke(question(), {.thread_id = "t"}).output;
+  BOOST_TEST(out["structured_response"]["degrees"] == value(2));
+  BOOST_TEST(model->requests().size() == 3u);
+}
+
+// ---- summaries ------------------------------------------------------------------------------
+
+value long_conversation() {
+  std::vector<value> out;
+  for (int i = 0; i < 6; ++i)
+    out.push_back(human_message(std::string(400, 'a') + std::to_string(i))); // over 100 tokens each
+  return value{{"messages", value::list(std::move(out))}};
+}
+
+std::size_t kept_of(chat_model_ptr by, summary_options options) {
+  runtime rt;
+  auto app =
+    rt.load(create_agent({.model = scripted({"done"}),
+                          .middleware = {summarization(std::move(by), std::move(options))}}));
+  auto out = app.invoke(long_conversation()).output["messages"];
+  bool summarized = message_text(out[0]).starts_with("Here is a summary");
+  return out.size() - 1 - (summarized ? 1 : 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_summary_is_made_at_a_fraction_of_what_the_model_can_read) {
+  auto reads = [](int tokens) {
+    return std::make_shared<profiled_model>(scripted({"In short."}),
+                                            value::map({{"max_input_tokens", tokens}}));
+  };
+  BOOST_TEST(kept_of(reads(1000), {.trigger_fraction = 0.5, .keep_messages = 2}) == 2u);
+  BOOST_TEST(kept_of(reads(10'000), {.trigger_fraction = 0.5, .keep_messages = 2}) == 6u);
+  BOOST_TEST(kept_of(reads(1000), {.trigger_fraction = 0.5, .keep_fraction = 0.35}) == 3u);
+  BOOST_TEST(kept_of(reads(1000), {.trigger_messages = 1, .keep_tokens = 1}) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_fraction_needs_a_model_that_says_what_it_can_read) {
+  for (double fraction : {0.5, 1.5, -1.0})
+    BOOST_CHECK_THROW(summarization(scripted({}), {.trigger_fraction = fraction}), error);
+  BOOST_CHECK_THROW(summarization(scripted({}), {.trigger_tokens = -1}), error);
+}
+
+BOOST_AUTO_TEST_CASE(the_tokens_that_the_model_counted_itself_count) {
+  auto conversation = [](const char* provider) {
+    auto answer = ai_message("short");
+    return value{
+      {"messages",
+       value::list({human_message("q"),
+                    value::extension(value_kind::message,
+                                     answer.payload()
+                                       .with("usage_metadata", value::map({{"total_tokens", 900}}))
+                                       .with("response_metadata",
+                                             value::map({{"model_provider", provider}}))),
+                    human_message("go on")})}};
+  };
+  for (const char* provider : {"scripted", "other"}) {
+    auto by = std::make_shared<profiled_model>(scripted({"In short."}), value::map());
+    runtime rt;
+    auto app = rt.load(create_agent(
+      {.model = scripted({"done"}),
+       .middleware = {summarization(by, {.trigger_tokens = 800,
+                                         .keep_messages = 1,
+                                         .token_counter = [](const value&) { return 0; }})}}));
+    auto out = app.invoke(conversation(provider)).output["messages"];
+    BOOST_TEST(out.size() == (std::string_view{provider} == "scripted" ? 3u : 4u));
+  }
+}
+
+// ---- one question a call --------------------------------------------------------------------
+
+struct reviewed_agent {
+  std::atomic<int> ran = 0;
+  runtime rt{{.saver = make_memory_saver()}};
+  app<> agent;
+
+  explicit reviewed_agent(std::vector<tool_call> calls)
+    : agent{rt.load(
+      create_agent({.model = scripted({calling(std::move(calls)), "done"}),
+                    .tools = {adder(&ran), {"free", "Runs at once", [] { return "free"; }}},
+                    .middleware = {human_in_the_loop({{"add", {}}}, review_mode::per_call)}}))} {}
+
+  std::vector<interrupt> ask() { return agent.invoke(question(), {.thread_id = "t"}).interrupts(); }
+  std::string answer(std::vector<value::map_init> by_id) {
+    auto out = agent.invoke(command{.resume = value::map(std::move(by_id))}, {.thread_id = "t"});
+    return shown(out.output["messages"]);
+  }
+};
+
+tool_call adding(int a, std::string id) {
+  return {.name = "add", .args = value::map({{"a", a}}), .id = std::move(id)};
+}
+
+BOOST_AUTO_TEST_CASE(each_call_has_a_question_of_its_own_and_others_run_meanwhile) {
+  reviewed_agent a{{adding(1, "c1"), adding(2, "c2"), {.name = "free", .id = "c3"}}};
+  auto asked = a.ask();
+  BOOST_REQUIRE(asked.size() == 2u);
+  BOOST_TEST(a.ran == 0);
+  BOOST_TEST(asked[0].value["type"] == value("tool_approval"));
+  BOOST_TEST(asked[0].value["tool_call_id"] == value("c1"));
+  BOOST_TEST(asked[1].value["args"] == value::map({{"a", 2}}));
+  BOOST_TEST(asked[0].response_schema["oneOf"].size() == 4u);
+  auto out = a.answer({{asked[0].id, value::map({{"type", "approve"}})},
+                       {asked[1].id, value::map({{"type", "reject"}, {"message", "no!"}})}});
+  BOOST_TEST(a.ran == 1);
+  BOOST_TEST(out.find("tool: 2\ntool: User rejected the tool call for `add` with reason: no!\n"
+                      "tool: free\nassistant: done\n")
+             != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(an_edited_call_stays_one_of_its_tool) {
+  for (const char* name : {"add", "free"}) {
+    reviewed_agent a{{adding(1, "c1")}};
+    auto id = a.ask().at(0).id;
+    auto edit =
+      value::map({{"type", "edit"},
+                  {"edited_action", value::map({{"name", name}, {"args", value{{"a", 41}}}})}});
+    if (std::string_view{name} == "add") {
+      auto out = a.answer({{id, edit}});
+      BOOST_TEST(out.find("Tool response:\n42") != std::string::npos);
+    } else {
+      BOOST_CHECK_THROW(a.answer({{id, edit}}), error);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_decision_that_is_not_allowed_leaves_the_question_open) {
+  reviewed_agent a{{adding(1, "c1")}};
+  auto id = a.ask().at(0).id;
+  BOOST_CHECK_THROW(a.answer({{id, value::map({{"type", "maybe"}})}}), error);
+  BOOST_TEST(a.ran == 0);
+  auto out = a.answer({{id, value::map({{"type", "respond"}, {"message", "it is 3"}})}});
+  BOOST_TEST(out.find("tool: it is 3\n") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+} // namespace troupe

@@ -1,0 +1,34 @@
+// What the program fake_provider answers: a script from a file, or a conversation of its own.
+#pragma once
+
+#include "tests/provider/fake_provider.hpp"
+
+#include <troupe/error.hpp>
+
+#include <chrono>
+#include <cstddef>
+
+namespace troupe::test {
+
+/// How fast a program's provider speaks.
+struct pace {
+  std::chrono::milliseconds first{0}; ///< before the first event
+  std::chrono::milliseconds each{0};  ///< before each other one
+  std::size_t words = 0;              ///< of an echo; 0: as many as it was told
+};
+
+/// Calls the first tool that a request offers, with arguments that fit its schema; then says what
+/// came of it. Without tools, says what it was told last.
+responder converses(pace how = {});
+
+/// Answers by a script.
+/// Shape:  {"replies": [REPLY …], "by": "turn" | "request"}. A REPLY is one of
+///         {"text", "thinking", "tool_calls": [{"id", "name", "args"}], "stop"},
+///         {"status", "message", "headers": {…}} and {"raw": TEXT}.
+///         By turn, the default, the reply is chosen by how many answers the request has in it, so
+///         that many conversations go on at once; by request, each request takes the next one.
+///         Behind the last one it starts over.
+/// Errors: invalid_value.
+result<responder> scripted_by(const value& script, pace how = {});
+
+} // namespace troupe::test
