@@ -53,14 +53,14 @@ private:
   std::vector<std::string> lines_;
 };
 
-mcp_program scripted(const char* mode) {
+mcp_program scripted_server(const char* mode) {
   return {.file = "/usr/bin/python3", // not one that somebody put before it
           .arguments = {TROUPE_SOURCE_DIR "/tests/mcp/scripted_server.py", mode},
           .stop_wait = milliseconds{0}};
 }
 
 mcp_client connected(const char* mode, mcp_options options = {}) {
-  return mcp_client::connect(scripted(mode), std::move(options)).value();
+  return mcp_client::connect(scripted_server(mode), std::move(options)).value();
 }
 
 std::string first_text(const result<value>& answer) {
@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(a_tool_node_makes_messages_of_failures_unless_they_are_to_b
 
 BOOST_AUTO_TEST_CASE(a_program_gets_the_environment_it_is_given_and_nothing_else) {
   ::setenv("TROUPE_TEST_SECRET", "s3cret", 1);
-  auto program = scripted("good");
+  auto program = scripted_server("good");
   program.environment = {{"GIVEN", "yes"}, {"TERM", "none"}};
   program.directory = "/";
   auto client = mcp_client::connect(program).value();
@@ -341,7 +341,7 @@ const std::vector<broken_case> no_greeting{
   {"refuses", "node_failed not you (-32602)"},
 };
 BOOST_DATA_TEST_CASE(a_server_that_is_not_greeted_is_no_client, data::make(no_greeting), c) {
-  auto client = mcp_client::connect(scripted(c.mode),
+  auto client = mcp_client::connect(scripted_server(c.mode),
                                     {.name = "s", .connect_timeout = milliseconds{300}});
   BOOST_REQUIRE(!client);
   BOOST_TEST(std::string{to_string(client.error().code())} + ' ' + client.error().text()
