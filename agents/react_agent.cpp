@@ -17,7 +17,7 @@ constexpr const char* sorry = "Sorry, need more steps to process this request.";
 constexpr const char* model_input = "llm_input_messages";
 constexpr const char* pre_hook = "pre_model_hook";
 constexpr const char* post_hook = "post_model_hook";
-constexpr const char* structured_node = "generate_structured_response";
+constexpr const char* structured = "generate_structured_response";
 
 bool has(const std::vector<std::string>& names, const value& name) {
   return name.is_string() && std::ranges::find(names, name.as_string()) != names.end();
@@ -136,7 +136,7 @@ std::vector<destination> together(const std::vector<value>& calls) {
 }
 
 std::vector<destination> at_the_end(const agent& a) {
-  return one(a.options.response_format.schema.is_null() ? END : structured_node);
+  return one(a.options.response_format.schema.is_null() ? END : structured);
 }
 
 std::vector<destination> after_model(const agent& a, const state_view& state) {
@@ -278,7 +278,7 @@ private:
       std::move(options));
     graph_.add_edge(START, a_->entry);
     if (!a_->options.response_format.schema.is_null())
-      graph_.add_node(structured_node, [a = a_](const state_view& state, context& ctx) {
+      graph_.add_node(structured, [a = a_](const state_view& state, context& ctx) {
         return respond(a, state, ctx);
       });
   }
@@ -307,7 +307,7 @@ private:
   void add_straight_edges() {
     const char* last = a_->options.post_model_hook ? post_hook : "agent";
     if (!a_->options.response_format.schema.is_null())
-      graph_.add_edge(last, structured_node);
+      graph_.add_edge(last, structured);
   }
 
   template <class F> void add_route(const char* from, F route, std::vector<std::string> to) {
@@ -317,7 +317,7 @@ private:
   }
 
   void add_routes() {
-    std::string last = a_->options.response_format.schema.is_null() ? END : structured_node;
+    std::string last = a_->options.response_format.schema.is_null() ? END : structured;
     if (a_->options.post_model_hook) {
       add_route(post_hook, after_hook, {a_->entry, "tools", last});
       add_route("agent", after_model, {post_hook});
