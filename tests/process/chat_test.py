@@ -203,6 +203,21 @@ class Person(ChatTest):
         screen.type("\4")
         self.assertEqual(screen.end(), DONE)
 
+    def test_an_answer_that_the_graph_refuses_leaves_the_question_open(self):
+        screen = self.terminal(f"{PLUGIN}:clerk_by_call")
+        screen.wait_for("> ")
+        screen.type("hi\n")
+        screen.wait_for('asks  "send" {"to":"hi"}: yes, no')
+        screen.wait_for("? ")
+        screen.type("no\n")  # it may only be approved
+        screen.wait_for("the answer to its question does not fit")
+        screen.wait_for('asks  "send"')
+        screen.wait_for("? ")
+        screen.type("yes\n")
+        screen.wait_for("done: sent to hi\n> ")
+        screen.type("\4")
+        self.assertEqual(screen.end(), DONE)
+
     def test_ctrl_c_stops_an_answer_and_the_conversation_goes_on(self):
         screen = self.terminal(f"{PLUGIN}:slow", "--thread", "t")
         screen.wait_for("> ")
