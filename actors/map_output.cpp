@@ -40,7 +40,6 @@ public:
       return map_function(output);
     for (const auto& part : output.parts)
       write_state(part);
-    leave_upward(output);
     for (const auto& part : output.parts)
       write_control(part);
     for (const auto& w : node_.writes)
@@ -55,8 +54,9 @@ public:
 private:
   // A workflow or a task of one: what it returns, by name.
   task_write_list map_function(const node_output& output) {
-    leave_upward(output);
     for (const auto& part : output.parts) {
+      if (auto* c = std::get_if<command>(&part); c && goes_up(task_, *c))
+        throw upward_command{*c};
       if (auto* u = std::get_if<state_update>(&part))
         for (const auto& [name, v] : u->entries()) {
           auto c = task_.call ? no_index : plan_.find_channel(name);
@@ -76,21 +76,6 @@ private:
                 != plan_.input_keys.end();
   }
 
-  // Commands for a graph further out leave the body, those for one graph as one; nothing else of
-  // the output counts then.
-  void leave_upward(const node_output& output) const {
-    std::optional<command> out;
-    for (const auto& part : output.parts)
-      if (const auto* c = std::get_if<command>(&part); c && goes_up(task_, *c)) {
-        if (!out)
-          out = *c;
-        else if (out->graph == c->graph)
-          add_command(*out, *c);
-      }
-    if (out)
-      throw upward_command{std::move(*out)};
-  }
-
   void write_state(const node_output::part& part) {
     if (auto* u = std::get_if<state_update>(&part)) {
       if (plan_.single)
@@ -98,6 +83,8 @@ private:
       else
         write_entries(*u, true);
     } else if (auto* c = std::get_if<command>(&part); c && c->update) {
+      if (goes_up(task_, *c))
+        return;
       if (plan_.single)
         write_whole(*c->update);
       else
@@ -143,6 +130,8 @@ private:
     if (auto* s = std::get_if<send>(&part)) {
       go(destination{*s});
     } else if (auto* c = std::get_if<command>(&part)) {
+      if (goes_up(task_, *c))
+        throw upward_command{*c};
       for (const auto& d : c->goto_.list())
         go(d);
     }
@@ -269,18 +258,6 @@ private:
 
 bool sent_here(const detail::task_scope& task, const command& c) {
   return c.graph == command::PARENT || c.graph == task.run->plan->options.name;
-}
-
-void add_command(command& to, const command& more) {
-  if (more.update) {
-    auto writes = to.update.value_or(state_update{});
-    for (const auto& [channel, v] : more.update->entries())
-      writes.set(channel, v);
-    to.update = std::move(writes);
-  }
-  auto list = to.goto_.list();
-  list.insert(list.end(), more.goto_.list().begin(), more.goto_.list().end());
-  to.goto_ = destinations{std::move(list)};
 }
 
 task_write_list map_output(detail::task_scope& task, const node_output& output, context& ctx) {

@@ -164,9 +164,6 @@ task_write_list map_output(detail::task_scope& task, const node_output& output, 
 /// Whether a command that came out of a graph within this task is for the graph of the task.
 bool sent_here(const detail::task_scope& task, const command& c);
 
-/// Adds to `to` what another command for the same graph writes, and where it goes.
-void add_command(command& to, const command& more);
-
 /// Streams the messages in what a node returned, where somebody reads them; those without an id get
 /// one. Source: langgraph/pregel/_messages.py, on_chain_end; spec/streaming.md section 2.7.
 void stream_messages_of(detail::task_scope& task, node_output& output);

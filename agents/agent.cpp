@@ -277,8 +277,11 @@ private:
     const auto& messages = state["messages"];
     auto open = unanswered_calls(messages);
     if (!open.empty() && tools) {
+      auto due = due_calls(open, handoffs);
+      if (has_handoff(due, handoffs))
+        return {sent_together(due)};
       std::vector<destination> out;
-      for (const auto& call : due_calls(open, handoffs))
+      for (const auto& call : due)
         out.emplace_back(send{"tools", value::list({call.with("type", "tool_call")})});
       return out;
     }

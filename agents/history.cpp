@@ -74,4 +74,11 @@ std::vector<value> due_calls(std::vector<value> open, const std::vector<std::str
   return open;
 }
 
+destination sent_together(const std::vector<value>& calls) {
+  std::vector<value> list;
+  for (const auto& call : calls)
+    list.push_back(call.with("type", "tool_call"));
+  return send{"tools", value::list(std::move(list))};
+}
+
 } // namespace troupe

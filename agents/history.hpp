@@ -1,6 +1,7 @@
 // Tool calls in a conversation, and whether they have been answered.
 #pragma once
 
+#include <troupe/control.hpp>
 #include <troupe/messages.hpp>
 
 #include <string>
@@ -21,5 +22,7 @@ std::vector<value> unanswered_calls(const value& messages);
 std::vector<value> due_calls(std::vector<value> open, const std::vector<std::string>& handoffs);
 /// Whether some of these calls lead out of the agent.
 bool has_handoff(const std::vector<value>& calls, const std::vector<std::string>& handoffs);
+/// Calls as one task of the node `tools`, which reads the state when it runs.
+destination sent_together(const std::vector<value>& calls);
 
 } // namespace troupe

@@ -119,20 +119,15 @@ std::vector<destination> one(std::string node) {
   return {destination{std::move(node)}};
 }
 
-std::vector<destination> sends_of(const std::vector<value>& calls, const state_view& state) {
+std::vector<destination> sends_of(const agent& a, const std::vector<value>& calls,
+                                  const state_view& state) {
+  if (has_handoff(calls, a.handoffs))
+    return {sent_together(calls)};
   auto seen = state.to_value();
   std::vector<destination> out;
   for (const auto& call : calls)
     out.emplace_back(send{"tools", tool_call_with_context(call, seen)});
   return out;
-}
-
-// Calls as one task, which reads the state when it runs.
-std::vector<destination> together(const std::vector<value>& calls) {
-  std::vector<value> list;
-  for (const auto& call : calls)
-    list.push_back(call.with("type", "tool_call"));
-  return {destination{send{"tools", value::list(std::move(list))}}};
 }
 
 std::vector<destination> at_the_end(const agent& a) {
@@ -147,17 +142,17 @@ std::vector<destination> after_model(const agent& a, const state_view& state) {
   std::vector<value> all{calls.items().begin(), calls.items().end()};
   auto due = due_calls(all, a.handoffs);
   if (!a.sends_calls())
-    return due.size() == all.size() ? one("tools") : together(due);
+    return due.size() == all.size() ? one("tools") : std::vector<destination>{sent_together(due)};
   if (a.options.post_model_hook)
     return one(post_hook);
-  return sends_of(due, state);
+  return sends_of(a, due, state);
 }
 
 std::vector<destination> after_hook(const agent& a, const state_view& state) {
   const auto& messages = state["messages"];
   auto open = unanswered_calls(messages);
   if (!open.empty())
-    return sends_of(due_calls(open, a.handoffs), state);
+    return sends_of(a, due_calls(open, a.handoffs), state);
   if (message_role(messages[messages.size() - 1]) == "tool")
     return one(a.entry);
   return at_the_end(a);

@@ -346,24 +346,13 @@ void run_loop::close_step() {
             || (failed->status == task_status::parent_command && s.status == task_status::failed)))
       failed = &s;
   if (failed) {
-    if (failed->status == task_status::parent_command)
-      upward_ = upward_of(*failed);
+    upward_ = failed->upward;
     return fail(*failed->failure);
   }
   if (std::any_of(slots_.begin(), slots_.end(),
                   [](const slot& s) { return s.status == task_status::interrupted && !s.call; }))
     return pause_with_questions();
   apply_step();
-}
-
-// What several tasks want of one graph further out is one command.
-command run_loop::upward_of(const slot& first) const {
-  auto out = *first.upward;
-  for (const auto* s = &first + 1; s < slots_.data() + slots_.size(); ++s)
-    if (s->status == task_status::parent_command && !s->handled && !s->call
-        && s->upward->graph == out.graph)
-      add_command(out, *s->upward);
-  return out;
 }
 
 const std::vector<const run_loop::slot*>& run_loop::in_task_order() {

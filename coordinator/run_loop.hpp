@@ -142,7 +142,6 @@ private:
   task_write_list writes_of(const slot& s, const detail::task_scope& task) const;
   void report(const slot& s);
   void close_step();
-  command upward_of(const slot& first) const;
   const std::vector<const slot*>& in_task_order();
   const std::vector<applied_task>& applied_tasks();
   void apply_step();

@@ -367,31 +367,6 @@ BOOST_DATA_TEST_CASE(a_command_for_a_graph_by_name_passes_the_graphs_between,
   BOOST_TEST(to_json(out) == R"({"log":["up"],"x":"up"})");
 }
 
-BOOST_DATA_TEST_CASE(commands_of_one_step_for_the_parent_are_carried_out_together,
-                     data::make(all_ways) * data::make({false, true}), way, one_task) {
-  auto up = [](std::int64_t n) {
-    return to_graph(command::PARENT, {{"log", value::list({n})}}, n == 1 ? "one" : "two");
-  };
-  state_graph<> inner{{{"log", append}}};
-  if (one_task) {
-    inner.add_node("both", [up] { return std::vector<command>{up(1), up(2)}; });
-    inner.add_edge(START, "both");
-  } else {
-    for (std::int64_t n : {1, 2}) {
-      inner.add_node("n" + std::to_string(n), [up, n] { return up(n); });
-      inner.add_edge(START, "n" + std::to_string(n));
-    }
-  }
-  state_graph<> g{{{"log", append}}};
-  add_inner(g, "inner", inner.compile(), way);
-  for (std::string name : {"one", "two"})
-    g.add_node(name, [name] { return state_update{{"log", value::list({name})}}; });
-  g.add_edge(START, "inner");
-  runtime rt{with_memory()};
-  auto out = rt.load(g.compile()).invoke(value::map(), {.thread_id = "t"}).output;
-  BOOST_TEST(to_json(out) == R"({"log":[1,2,"one","two"]})");
-}
-
 BOOST_AUTO_TEST_CASE(a_command_for_a_parent_that_is_not_there_fails_with_its_own_code) {
   runtime rt;
   auto up = to_graph(command::PARENT, {{"x", "up"}}, "target");

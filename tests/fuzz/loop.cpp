@@ -16,20 +16,6 @@ failure fails(std::string type) {
 
 } // namespace
 
-command joined(const command& first, const command& second) {
-  auto out = first;
-  for (const auto& [channel, v] :
-       second.update ? second.update->entries() : std::vector<state_update::entry>{}) {
-    if (!out.update)
-      out.update.emplace();
-    out.update->set(channel, v);
-  }
-  auto to = first.goto_.list();
-  to.insert(to.end(), second.goto_.list().begin(), second.goto_.list().end());
-  out.goto_ = destinations{std::move(to)};
-  return out;
-}
-
 std::string world::next_id() {
   auto n = std::to_string(++ids);
   return "c" + std::string(8 - n.size(), '0') + n;
@@ -146,8 +132,6 @@ loop::done_with loop::run_tasks() {
                    && (out.how == outcome::done || out.how == outcome::paused))) {
       how.questions = out.questions;
       out = how;
-    } else if (how.how == outcome::to_parent && out.how == outcome::to_parent) {
-      out.parent = joined(out.parent, how.parent);
     }
   }
   if (one_answer && came > 1)

@@ -49,9 +49,6 @@ struct replay_model {
   std::set<std::string> visited;
 };
 
-/// Two commands for the parent as one.
-command joined(const command& first, const command& second);
-
 struct loop_setup {
   bool stored = true;
   std::string ns;

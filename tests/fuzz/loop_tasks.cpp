@@ -126,10 +126,6 @@ write_list loop::written(world& w, const graph_model& g, const state_model& s, c
                          const std::vector<part>& parts, const value& raw) {
   const auto& n = *t.node;
   write_list out;
-  std::optional<command> up;
-  for (const auto& p : parts)
-    if (const auto* c = std::get_if<command>(&p); c && !c->graph.empty())
-      up = up ? joined(*up, *c) : *c;
   for (const auto& p : parts)
     if (const auto* update = std::get_if<state_update>(&p))
       add_update(out, n, *update);
@@ -139,7 +135,7 @@ write_list loop::written(world& w, const graph_model& g, const state_model& s, c
     if (const auto* c = std::get_if<command>(&p)) {
       w.seen.saw(c->graph.empty() ? feature::commands : feature::parent_commands);
       if (!c->graph.empty())
-        throw gone_to_parent{*up};
+        throw gone_to_parent{*c};
       for (const auto& d : c->goto_.list())
         add_target(out, d);
     }
