@@ -23,7 +23,7 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 }
 
 // Where a round begins and ends, and what stands behind the agent.
-struct places {
+struct agent_places {
   std::string round; // the first before_model, or the model
   std::string exit;  // the first after_agent to run, or END
 
@@ -64,7 +64,7 @@ struct hook_ending {
   std::string node;
   std::vector<std::string> jumps;
   std::optional<std::string> next; // nullopt: a route leads on
-  places where;
+  agent_places where;
 
   node_output finish(node_output out) const {
     auto jump = take_jump(out, node, jumps);
@@ -126,9 +126,9 @@ struct hook_node {
   const agent_hook* hook;
 };
 
-class construction {
+class agent_construction {
 public:
-  explicit construction(agent_options options) : options_{std::move(options)} { check(); }
+  explicit agent_construction(agent_options options) : options_{std::move(options)} { check(); }
 
   compiled_graph build() {
     collect();
@@ -269,7 +269,7 @@ private:
     return out;
   }
 
-  static std::vector<destination> after_round(const places& where, bool tools,
+  static std::vector<destination> after_round(const agent_places& where, bool tools,
                                               const std::vector<std::string>& handoffs,
                                               const state_view& state) {
     if (const auto& jump = state[jump_to]; jump.is_string())
@@ -296,7 +296,7 @@ private:
 
   // It ends when all calls of the last answer were of tools whose results end it, or one had the
   // data.
-  static std::string after_tools(const places& where, const std::vector<std::string>& direct,
+  static std::string after_tools(const agent_places& where, const std::vector<std::string>& direct,
                                  const state_view& state) {
     if (has_data(state))
       return where.exit;
@@ -313,7 +313,7 @@ private:
   }
 
   agent_options options_;
-  places where_;
+  agent_places where_;
   bool has_tools_ = false;
   std::vector<hook_node> before_agent_;
   std::vector<hook_node> before_model_;
@@ -324,7 +324,7 @@ private:
 } // namespace
 
 compiled_graph create_agent(agent_options options) {
-  return construction{std::move(options)}.build();
+  return agent_construction{std::move(options)}.build();
 }
 
 } // namespace troupe

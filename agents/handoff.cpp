@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* destination_mark = "__handoff_destination";
 
-bool answers(const value& message, const value& call) {
+bool is_answer_to(const value& message, const value& call) {
   return message_role(message) == "tool" && message_member(message, "tool_call_id") == call["id"];
 }
 
@@ -30,7 +30,7 @@ struct last_turn {
   std::vector<value> others;   // open calls but this one
 };
 
-value list_of(std::span<const value> items) {
+value as_list(std::span<const value> items) {
   return value::list({items.begin(), items.end()});
 }
 
@@ -41,9 +41,10 @@ last_turn turn_of(const value& messages, const value& call) {
   if (last == all.rend())
     throw value_error("No AIMessage found in input");
   auto i = static_cast<std::size_t>(all.rend() - last) - 1;
-  last_turn out{list_of(all.first(i)), all[i], list_of(all.subspan(i + 1)), {}, {}};
+  last_turn out{as_list(all.first(i)), all[i], as_list(all.subspan(i + 1)), {}, {}};
   for (const auto& c : message_tool_calls(out.answer).items()) {
-    if (std::ranges::any_of(out.results.items(), [&c](const value& m) { return answers(m, c); }))
+    if (std::ranges::any_of(out.results.items(),
+                            [&c](const value& m) { return is_answer_to(m, c); }))
       out.answered.push_back(c);
     else if (c["id"] != call["id"])
       out.others.push_back(c);

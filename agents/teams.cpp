@@ -9,7 +9,7 @@
 namespace troupe {
 namespace {
 
-error refused(std::string text) {
+error no_team(std::string text) {
   return {errc::invalid_graph, std::move(text), "ValueError"};
 }
 
@@ -24,11 +24,11 @@ std::vector<std::string> names_of(const std::vector<team_member>& agents,
   for (const auto& a : agents) {
     const auto& name = a.graph.name();
     if (name.empty() || name == "agent" || name == "graph") // nobody gave it one
-      throw refused("Please specify a name when you create your agent, either via "
+      throw no_team("Please specify a name when you create your agent, either via "
                     "`create_react_agent({.name = agent_name, …})` or via "
                     "`graph.compile({.name = agent_name})`.");
     if (contains(out, name) || name == taken)
-      throw refused("Agent with name '" + name + "' already exists. Agent names must be unique.");
+      throw no_team("Agent with name '" + name + "' already exists. Agent names must be unique.");
     out.push_back(name);
   }
   return out;
@@ -73,7 +73,7 @@ std::vector<tool> tools_of(const supervisor_options& options,
       missing += (missing.empty() ? "" : ", ") + ('\'' + name + '\'');
     }
   if (!missing.empty())
-    throw refused("When providing custom handoff tools, you must provide them for all subagents. "
+    throw no_team("When providing custom handoff tools, you must provide them for all subagents. "
                   "Missing handoff tools for agents {"
                   + missing + "}.");
   return out;
@@ -212,10 +212,10 @@ std::string active_agent_router::operator()(const state_view& state) const {
 
 state_graph<> create_swarm(swarm_options options) {
   if (options.agents.empty())
-    throw refused("agents list cannot be empty");
+    throw no_team("agents list cannot be empty");
   auto names = names_of(options.agents);
   if (!contains(names, options.default_active_agent))
-    throw refused("Default active agent '" + options.default_active_agent
+    throw no_team("Default active agent '" + options.default_active_agent
                   + "' not found in agent names " + to_json(value::of(names)));
   state_graph<> g{
     state_with(options.state, {{"messages", add_messages}, {"active_agent", last_value}})};

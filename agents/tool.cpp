@@ -20,7 +20,6 @@ struct tool::spec {
 
 namespace {
 
-constinit const value nothing;
 constexpr std::size_t tool_name_max = 64; // what providers take
 
 bool is_tool_name(std::string_view name) {

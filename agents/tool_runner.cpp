@@ -21,7 +21,7 @@ constexpr const char* default_summary_prompt =
   "5. Context to Preserve: preferences, details of the domain, promises made\n"
   "Wrap your summary in <summary></summary> tags.";
 
-std::int64_t count_of(const value& v) {
+std::int64_t tokens_in(const value& v) {
   return v.is_int() ? v.as_int() : 0;
 }
 
@@ -78,7 +78,7 @@ std::int64_t context_tokens(const value& answer) {
   std::int64_t out = 0;
   for (const auto* name :
        {"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"})
-    out += count_of(usage[name]);
+    out += tokens_in(usage[name]);
   return out;
 }
 

@@ -1,3 +1,4 @@
+// See coder.hpp.
 #include "examples/coder/coder.hpp"
 
 #include "examples/coder/permissions.hpp"

@@ -1,3 +1,4 @@
+// See permissions.hpp.
 #include "examples/coder/permissions.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// See project.hpp.
 #include "examples/coder/project.hpp"
 
 #include <fnmatch.h>

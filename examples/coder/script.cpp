@@ -1,3 +1,4 @@
+// See script.hpp.
 #include "examples/coder/script.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// See shell.hpp.
+//
 // Invariants:
 //  - a command's processes are a group of their own, which is killed when the command is over.
 //  - `timeout` bounds a command also when this process is killed.

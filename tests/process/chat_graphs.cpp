@@ -54,7 +54,9 @@ value waiter_says(const value& messages) {
 
 } // namespace
 
-TROUPE_GRAPH(clerk) {
+namespace {
+
+troupe::compiled_graph clerk_with(std::vector<troupe::middleware> around) {
   auto lookup = troupe::tool("lookup", "Looks up", [](troupe::arg<"what", std::string> what) {
     return "found " + *what;
   });
@@ -62,8 +64,21 @@ TROUPE_GRAPH(clerk) {
                            [](troupe::arg<"to", std::string> to) { return "sent to " + *to; });
   return troupe::create_agent({.model = speaker(clerk_says),
                                .tools = {lookup, send},
-                               .middleware = {troupe::human_in_the_loop({{"send", {}}})},
+                               .middleware = std::move(around),
                                .name = "clerk"});
+}
+
+} // namespace
+
+TROUPE_GRAPH(clerk) {
+  return clerk_with({troupe::human_in_the_loop({{"send", {}}})});
+}
+
+TROUPE_GRAPH(clerk_by_call) {
+  troupe::review only_approve;
+  only_approve.decisions = {"approve"};
+  return clerk_with(
+    {troupe::human_in_the_loop({{"send", only_approve}}, troupe::review_mode::per_call)});
 }
 
 TROUPE_GRAPH(asker) {

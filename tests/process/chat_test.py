@@ -16,7 +16,7 @@ import unittest
 
 from programs import DEADLINE_S, json_lines, programs_folder, run
 
-DONE, USAGE, PAUSED, STOPPED = 0, 2, 3, 130
+DONE, USAGE, PAUSED, STORAGE, STOPPED = 0, 2, 3, 5, 130
 BIN = programs_folder(sys.argv[1])
 PLUGIN = BIN.parent / "lib" / "libchat_graphs.so"
 TROUPE = BIN / "troupe"
@@ -161,6 +161,21 @@ class Pipe(ChatTest):
         self.assertIn("it goes on", done.stderr)
 
 
+    def test_a_thread_that_another_process_takes_over_is_said_to_be_in_use(self):
+        slow = f"{PLUGIN}:slow"
+        with subprocess.Popen(self.command(slow, "--thread", "t"), cwd=self.folder, text=True,
+                              stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as program:
+            program.stdin.write("hi\n")
+            program.stdin.flush()
+            self.assertIn("→ wait", program.stderr.readline())
+            done = self.chat("never mind\n", slow, "--thread", "t")
+            self.assertIn("it was cancelled: Cancelled by the user.", done.stdout)
+            (self.folder / "go").write_text("")
+            self.assertIn("thread t is in use", program.stderr.readline())
+            self.assertEqual(program.wait(timeout=DEADLINE_S), STORAGE)
+
+
 class Person(ChatTest):
     def test_a_conversation_on_a_terminal(self):
         screen = self.terminal("--thread", "t1")
@@ -182,6 +197,21 @@ class Person(ChatTest):
         screen.wait_for("? ")
         screen.type("perhaps\n")
         screen.wait_for("asks  ")
+        screen.wait_for("? ")
+        screen.type("yes\n")
+        screen.wait_for("done: sent to hi\n> ")
+        screen.type("\4")
+        self.assertEqual(screen.end(), DONE)
+
+    def test_an_answer_that_the_graph_refuses_leaves_the_question_open(self):
+        screen = self.terminal(f"{PLUGIN}:clerk_by_call")
+        screen.wait_for("> ")
+        screen.type("hi\n")
+        screen.wait_for('asks  "send" {"to":"hi"}: yes, no')
+        screen.wait_for("? ")
+        screen.type("no\n")  # it may only be approved
+        screen.wait_for("the answer to its question does not fit")
+        screen.wait_for('asks  "send"')
         screen.wait_for("? ")
         screen.type("yes\n")
         screen.wait_for("done: sent to hi\n> ")

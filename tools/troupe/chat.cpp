@@ -210,9 +210,17 @@ private:
       failed_ = exit_stopped;
     else if (!talks_ || code == exit_storage)
       failed_ = code;
+    else if (why.code() == errc::invalid_resume) // the question waits on
+      ask_again();
   }
 
   // -- questions
+
+  void ask_again() {
+    auto now = app_.get_state({.thread_id = o_.thread});
+    if (!now.interrupts.empty())
+      wait_for(now.interrupts, now.next);
+  }
 
   void wait_for(std::vector<interrupt> questions, const std::vector<std::string>& next) {
     waits_ = true;
@@ -226,7 +234,9 @@ private:
       return go_on();
     auto answers = value::map();
     for (const auto& q : questions_) {
-      auto given = asks_for_review(q.value) ? review(q.value) : ask(q);
+      auto given = asks_for_review(q.value)   ? review(q.value)
+                   : asks_about_call(q.value) ? decide(q.value)
+                                              : ask(q);
       if (!given)
         return false;
       answers = answers.with(q.id, *given);
@@ -259,12 +269,16 @@ private:
     return ask_until(text, [](const std::string& line) { return plain_answer_of(line); });
   }
 
+  // About a call {name, args …}.
+  std::optional<value> decide(const value& request) {
+    return ask_until(to_json(request["name"]) + ' ' + to_json(request["args"]) + ": " + review_help,
+                     [&request](const std::string& line) { return decision_of(request, line); });
+  }
+
   std::optional<value> review(const value& question) {
     std::vector<value> decisions;
     for (const auto& request : question["action_requests"].items()) {
-      auto decision =
-        ask_until(to_json(request["name"]) + ' ' + to_json(request["args"]) + ": " + review_help,
-                  [&request](const std::string& line) { return decision_of(request, line); });
+      auto decision = decide(request);
       if (!decision)
         return std::nullopt;
       decisions.push_back(*decision);

@@ -15,6 +15,11 @@ inline bool asks_for_review(const value& question) {
   return requests.is_list() && !requests.empty();
 }
 
+/// Likewise about one call alone: the answer is a decision.
+inline bool asks_about_call(const value& question) {
+  return question["type"] == value("tool_approval");
+}
+
 inline constexpr const char* review_help =
   "yes, no [WHY], edit {\"ARGUMENT\": …}, or respond TEXT in the tool's place";
 
