@@ -11,7 +11,7 @@
 namespace troupe {
 namespace {
 
-using answers = std::vector<scripted_model::answer>;
+using structured_script = std::vector<scripted_model::answer>;
 
 const value weather =
   value::map({{"title", "Weather"},
@@ -19,7 +19,7 @@ const value weather =
               {"properties", value::map({{"degrees", value::map({{"type", "integer"}})}})},
               {"required", value::list({"degrees"})}});
 
-std::shared_ptr<scripted_model> scripted(answers of) {
+std::shared_ptr<scripted_model> structured_model(structured_script of) {
   return std::make_shared<scripted_model>(std::move(of));
 }
 
@@ -32,7 +32,7 @@ tool_call answering(value degrees, std::string id) {
     .name = "Weather", .args = value::map({{"degrees", std::move(degrees)}}), .id = std::move(id)};
 }
 
-tool adder(std::atomic<int>* ran = nullptr) {
+tool counting_adder(std::atomic<int>* ran = nullptr) {
   return {"add",
           "Adds one",
           [ran](arg<"a", std::int64_t> a) {
@@ -43,16 +43,16 @@ tool adder(std::atomic<int>* ran = nullptr) {
           {.lane = lane::standard}};
 }
 
-value question() {
+value structured_question() {
   return value{{"messages", value::list({human_message("hi")})}};
 }
 
 result<run_result> answer_of(agent_options options) {
   runtime rt;
-  return rt.load(create_agent(std::move(options))).try_invoke(question());
+  return rt.load(create_agent(std::move(options))).try_invoke(structured_question());
 }
 
-std::string shown(const value& messages) {
+std::string structured_talk(const value& messages) {
   std::string out;
   for (const auto& m : messages.items())
     out += std::string{message_role(m)} + ": " + message_text(m) + "\n";
@@ -81,14 +81,14 @@ private:
 BOOST_AUTO_TEST_SUITE(agents_structured)
 
 BOOST_AUTO_TEST_CASE(a_schema_as_a_tool_has_to_be_called_for_and_ends_the_agent) {
-  auto model = scripted({calling({answering(7, "c1")})});
-  auto out =
-    answer_of(
-      {.model = model, .tools = {adder()}, .response_format = {weather, structured_strategy::tool}})
-      .value()
-      .output;
+  auto model = structured_model({calling({answering(7, "c1")})});
+  auto out = answer_of({.model = model,
+                        .tools = {counting_adder()},
+                        .response_format = {weather, structured_strategy::tool}})
+               .value()
+               .output;
   BOOST_TEST(out["structured_response"] == value::map({{"degrees", 7}}));
-  BOOST_TEST(shown(out["messages"])
+  BOOST_TEST(structured_talk(out["messages"])
              == "user: hi\nassistant: \ntool: Returning structured response: {\"degrees\": 7}\n");
   auto asked = model->requests().at(0);
   BOOST_TEST(asked.tool_choice == value("any"));
@@ -99,10 +99,11 @@ BOOST_AUTO_TEST_CASE(a_schema_as_a_tool_has_to_be_called_for_and_ends_the_agent)
 
 BOOST_AUTO_TEST_CASE(a_call_that_does_not_fit_is_told_why_and_made_again) {
   for (bool tools : {false, true}) {
-    auto model = scripted({calling({answering("warm", "c1")}), calling({answering(8, "c2")})});
+    auto model =
+      structured_model({calling({answering("warm", "c1")}), calling({answering(8, "c2")})});
     agent_options options{.model = model, .response_format = {weather, structured_strategy::tool}};
     if (tools)
-      options.tools = {adder()};
+      options.tools = {counting_adder()};
     auto out = answer_of(std::move(options)).value().output;
     BOOST_TEST(out["structured_response"]["degrees"] == value(8));
     auto told = message_text(out["messages"][2]);
@@ -114,8 +115,8 @@ BOOST_AUTO_TEST_CASE(a_call_that_does_not_fit_is_told_why_and_made_again) {
 }
 
 BOOST_AUTO_TEST_CASE(calls_that_never_fit_end_in_an_error_and_not_in_a_loop) {
-  answers wrong(9, calling({answering("warm", "c")}));
-  auto model = scripted(wrong);
+  structured_script wrong(9, calling({answering("warm", "c")}));
+  auto model = structured_model(wrong);
   auto failed =
     answer_of({.model = model, .response_format = {weather, structured_strategy::tool}});
   BOOST_TEST(reference_name(failed.error()) == "StructuredOutputValidationError");
@@ -123,14 +124,14 @@ BOOST_AUTO_TEST_CASE(calls_that_never_fit_end_in_an_error_and_not_in_a_loop) {
 }
 
 BOOST_AUTO_TEST_CASE(a_text_where_a_call_was_asked_for_is_an_error) {
-  auto failed = answer_of(
-    {.model = scripted({"It is warm."}), .response_format = {weather, structured_strategy::tool}});
+  auto failed = answer_of({.model = structured_model({"It is warm."}),
+                           .response_format = {weather, structured_strategy::tool}});
   BOOST_TEST(reference_name(failed.error()) == "StructuredOutputValidationError");
 }
 
 BOOST_AUTO_TEST_CASE(of_several_structured_calls_none_is_taken) {
-  auto model =
-    scripted({calling({answering(1, "c1"), answering(2, "c2")}), calling({answering(3, "c3")})});
+  auto model = structured_model(
+    {calling({answering(1, "c1"), answering(2, "c2")}), calling({answering(3, "c3")})});
   auto out = answer_of({.model = model, .response_format = {weather, structured_strategy::tool}})
                .value()
                .output;
@@ -142,10 +143,10 @@ BOOST_AUTO_TEST_CASE(of_several_structured_calls_none_is_taken) {
 
 BOOST_AUTO_TEST_CASE(tools_of_the_same_answer_still_run_and_the_model_is_not_asked_again) {
   std::atomic<int> ran = 0;
-  auto model =
-    scripted({calling({{.name = "add", .args = value{{"a", 1}}, .id = "c1"}, answering(7, "c2")})});
+  auto model = structured_model(
+    {calling({{.name = "add", .args = value{{"a", 1}}, .id = "c1"}, answering(7, "c2")})});
   auto out = answer_of({.model = model,
-                        .tools = {adder(&ran)},
+                        .tools = {counting_adder(&ran)},
                         .response_format = {weather, structured_strategy::tool}})
                .value()
                .output;
@@ -156,7 +157,7 @@ BOOST_AUTO_TEST_CASE(tools_of_the_same_answer_still_run_and_the_model_is_not_ask
 
 BOOST_AUTO_TEST_CASE(each_member_of_a_one_of_is_a_tool) {
   auto rain = value::map({{"title", "Rain"}, {"type", "object"}});
-  auto model = scripted({calling({{.name = "Rain", .args = value::map(), .id = "c1"}})});
+  auto model = structured_model({calling({{.name = "Rain", .args = value::map(), .id = "c1"}})});
   response_format format{value::map({{"oneOf", value::list({weather, rain})}}),
                          structured_strategy::tool};
   format.tool_message = "Noted.";
@@ -168,15 +169,15 @@ BOOST_AUTO_TEST_CASE(each_member_of_a_one_of_is_a_tool) {
   BOOST_CHECK_THROW(create_agent({.model = model, .response_format = format}), error);
   auto add = value::map({{"title", "add"}, {"type", "object"}});
   BOOST_CHECK_THROW(create_agent({.model = model,
-                                  .tools = {adder()},
+                                  .tools = {counting_adder()},
                                   .response_format = {add, structured_strategy::tool}}),
                     error);
 }
 
 BOOST_AUTO_TEST_CASE(the_model_decides_how_it_is_asked_for_data) {
-  auto by_tool = std::make_shared<profiled_model>(scripted({calling({answering(1, "c")})}),
+  auto by_tool = std::make_shared<profiled_model>(structured_model({calling({answering(1, "c")})}),
                                                   value::map({{"structured_output", false}}));
-  auto by_provider = scripted({value::map({{"degrees", 1}})});
+  auto by_provider = structured_model({value::map({{"degrees", 1}})});
   for (const chat_model_ptr& model : std::vector<chat_model_ptr>{by_tool, by_provider}) {
     auto out = answer_of({.model = model, .response_format = weather}).value().output;
     BOOST_TEST(out["structured_response"]["degrees"] == value(1));
@@ -185,14 +186,15 @@ BOOST_AUTO_TEST_CASE(the_model_decides_how_it_is_asked_for_data) {
 }
 
 BOOST_AUTO_TEST_CASE(a_later_turn_of_a_thread_is_not_ended_by_the_data_of_an_earlier_one) {
-  auto model = scripted({calling({answering(1, "c1")}),
-                         calling({{.name = "add", .args = value{{"a", 1}}, .id = "c2"}}),
-                         calling({answering(2, "c3")})});
+  auto model = structured_model({calling({answering(1, "c1")}),
+                                 calling({{.name = "add", .args = value{{"a", 1}}, .id = "c2"}}),
+                                 calling({answering(2, "c3")})});
   runtime rt{{.saver = make_memory_saver()}};
-  auto app = rt.load(create_agent(
-    {.model = model, .tools = {adder()}, .response_format = {weather, structured_strategy::tool}}));
-  app.invoke(question(), {.thread_id = "t"});
-  auto out = app.invoke(question(), {.thread_id = "t"}).output;
+  auto app = rt.load(create_agent({.model = model,
+                                   .tools = {counting_adder()},
+                                   .response_format = {weather, structured_strategy::tool}}));
+  app.invoke(structured_question(), {.thread_id = "t"});
+  auto out = app.invoke(structured_question(), {.thread_id = "t"}).output;
   BOOST_TEST(out["structured_response"]["degrees"] == value(2));
   BOOST_TEST(model->requests().size() == 3u);
 }
@@ -209,7 +211,7 @@ value long_conversation() {
 std::size_t kept_of(chat_model_ptr by, summary_options options) {
   runtime rt;
   auto app =
-    rt.load(create_agent({.model = scripted({"done"}),
+    rt.load(create_agent({.model = structured_model({"done"}),
                           .middleware = {summarization(std::move(by), std::move(options))}}));
   auto out = app.invoke(long_conversation()).output["messages"];
   bool summarized = message_text(out[0]).starts_with("Here is a summary");
@@ -218,7 +220,7 @@ std::size_t kept_of(chat_model_ptr by, summary_options options) {
 
 BOOST_AUTO_TEST_CASE(a_summary_is_made_at_a_fraction_of_what_the_model_can_read) {
   auto reads = [](int tokens) {
-    return std::make_shared<profiled_model>(scripted({"In short."}),
+    return std::make_shared<profiled_model>(structured_model({"In short."}),
                                             value::map({{"max_input_tokens", tokens}}));
   };
   BOOST_TEST(kept_of(reads(1000), {.trigger_fraction = 0.5, .keep_messages = 2}) == 2u);
@@ -229,8 +231,8 @@ BOOST_AUTO_TEST_CASE(a_summary_is_made_at_a_fraction_of_what_the_model_can_read)
 
 BOOST_AUTO_TEST_CASE(a_fraction_needs_a_model_that_says_what_it_can_read) {
   for (double fraction : {0.5, 1.5, -1.0})
-    BOOST_CHECK_THROW(summarization(scripted({}), {.trigger_fraction = fraction}), error);
-  BOOST_CHECK_THROW(summarization(scripted({}), {.trigger_tokens = -1}), error);
+    BOOST_CHECK_THROW(summarization(structured_model({}), {.trigger_fraction = fraction}), error);
+  BOOST_CHECK_THROW(summarization(structured_model({}), {.trigger_tokens = -1}), error);
 }
 
 BOOST_AUTO_TEST_CASE(the_tokens_that_the_model_counted_itself_count) {
@@ -247,10 +249,10 @@ BOOST_AUTO_TEST_CASE(the_tokens_that_the_model_counted_itself_count) {
                     human_message("go on")})}};
   };
   for (const char* provider : {"scripted", "other"}) {
-    auto by = std::make_shared<profiled_model>(scripted({"In short."}), value::map());
+    auto by = std::make_shared<profiled_model>(structured_model({"In short."}), value::map());
     runtime rt;
     auto app = rt.load(create_agent(
-      {.model = scripted({"done"}),
+      {.model = structured_model({"done"}),
        .middleware = {summarization(by, {.trigger_tokens = 800,
                                          .keep_messages = 1,
                                          .token_counter = [](const value&) { return 0; }})}}));
@@ -267,15 +269,17 @@ struct reviewed_agent {
   app<> agent;
 
   explicit reviewed_agent(std::vector<tool_call> calls)
-    : agent{rt.load(
-      create_agent({.model = scripted({calling(std::move(calls)), "done"}),
-                    .tools = {adder(&ran), {"free", "Runs at once", [] { return "free"; }}},
-                    .middleware = {human_in_the_loop({{"add", {}}}, review_mode::per_call)}}))} {}
+    : agent{rt.load(create_agent(
+      {.model = structured_model({calling(std::move(calls)), "done"}),
+       .tools = {counting_adder(&ran), {"free", "Runs at once", [] { return "free"; }}},
+       .middleware = {human_in_the_loop({{"add", {}}}, review_mode::per_call)}}))} {}
 
-  std::vector<interrupt> ask() { return agent.invoke(question(), {.thread_id = "t"}).interrupts(); }
+  std::vector<interrupt> ask() {
+    return agent.invoke(structured_question(), {.thread_id = "t"}).interrupts();
+  }
   std::string answer(std::vector<value::map_init> by_id) {
     auto out = agent.invoke(command{.resume = value::map(std::move(by_id))}, {.thread_id = "t"});
-    return shown(out.output["messages"]);
+    return structured_talk(out.output["messages"]);
   }
 };
 
