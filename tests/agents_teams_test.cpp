@@ -26,7 +26,7 @@ tool_call hand_to(const std::string& agent, std::string id = "h") {
   return {.name = "transfer_to_" + agent, .id = std::move(id)};
 }
 
-tool adder() {
+tool team_adder() {
   return {"add",
           "Adds",
           [](arg<"a", std::int64_t> a, arg<"b", std::int64_t> b) { return *a + *b; },
@@ -41,13 +41,13 @@ compiled_graph member_of(std::string name, team_script answers, std::vector<tool
     {.model = speaks(std::move(answers)), .tools = std::move(tools), .name = std::move(name)});
 }
 
-value question() {
+value team_question() {
   return value{{"messages", value::list({human_message("q")})}};
 }
 
 value outcome_of(const compiled_graph& graph, const run_config& config = {}) {
   runtime rt;
-  return rt.load(graph).invoke(question(), config).value();
+  return rt.load(graph).invoke(team_question(), config).value();
 }
 
 // "role name: text [calls]" of each message.
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_SUITE(agents_teams)
 BOOST_AUTO_TEST_CASE(a_supervisor_hands_over_and_is_told_the_last_message) {
   auto boss = speaks({asks_for({hand_to("math_expert")}, "ok"), "final"});
   auto team = create_supervisor(
-    {.agents = {member_of("math expert", {asks_for({add_1_2()}), "it is 3"}, {adder()})},
+    {.agents = {member_of("math expert", {asks_for({add_1_2()}), "it is 3"}, {team_adder()})},
      .model = boss,
      .prompt = "Lead."});
   auto out = outcome_of(team.compile());
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_supervisor_hands_over_and_is_told_the_last_message) {
 
 BOOST_AUTO_TEST_CASE(a_supervisor_may_be_told_all_and_handoffs_may_leave_no_trace) {
   supervisor_options options{
-    .agents = {member_of("math", {asks_for({add_1_2()}), "it is 3"}, {adder()})},
+    .agents = {member_of("math", {asks_for({add_1_2()}), "it is 3"}, {team_adder()})},
     .model = speaks({asks_for({hand_to("math")}), "final"})};
   options.output_mode = output_mode::full_history;
   BOOST_TEST(told(outcome_of(create_supervisor(options).compile())["messages"])
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_tool_that_was_called_beside_a_handoff_keeps_its_result) {
   auto out =
     outcome_of(create_supervisor({.agents = {create_react_agent({.model = math, .name = "math"})},
                                   .model = boss,
-                                  .tools = {adder()}})
+                                  .tools = {team_adder()}})
                  .compile());
   BOOST_TEST(is_whole(out["messages"]));
   BOOST_TEST(told(math->requests().at(0).messages)
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_tool_that_was_called_beside_a_handoff_keeps_its_result) {
   out = outcome_of(create_supervisor({.agents = {create_react_agent({.model = one, .name = "one"}),
                                                  create_react_agent({.model = two, .name = "two"})},
                                       .model = boss,
-                                      .tools = {adder()},
+                                      .tools = {team_adder()},
                                       .output_mode = output_mode::full_history})
                      .compile());
   BOOST_TEST(is_whole(out["messages"]));
@@ -196,10 +196,11 @@ BOOST_AUTO_TEST_CASE(an_agent_of_either_kind_runs_its_handoff_behind_its_other_t
   for (const char* version : {"v1", "v2", "middleware"}) {
     auto answer = asks_for({hand_to("next"), add_1_2()});
     auto handoff = create_handoff_tool({.agent = "next"});
-    auto first = version == std::string{"middleware"}
-                   ? create_agent({.model = speaks({answer}), .tools = {handoff, adder()}})
-                   : create_react_agent(
-                     {.model = speaks({answer}), .tools = {handoff, adder()}, .version = version});
+    auto first =
+      version == std::string{"middleware"}
+        ? create_agent({.model = speaks({answer}), .tools = {handoff, team_adder()}})
+        : create_react_agent(
+          {.model = speaks({answer}), .tools = {handoff, team_adder()}, .version = version});
     state_graph<> g{{{"messages", add_messages}}};
     g.add_node("first", first);
     g.add_node("next", member_of("next", {"done"}));
@@ -286,12 +287,12 @@ BOOST_AUTO_TEST_CASE(a_swarm_goes_on_with_whoever_spoke_last) {
   auto swarm = create_network({.agents = {{.model = a, .name = "a"}, {.model = b, .name = "b"}}});
   runtime rt{{.saver = make_memory_saver()}};
   auto app = rt.load(swarm.compile());
-  auto out = app.invoke(question(), {.thread_id = "t"}).value();
+  auto out = app.invoke(team_question(), {.thread_id = "t"}).value();
   BOOST_TEST(told(out["messages"])
              == "user: q\nassistant a:  [transfer_to_b]\n"
                 "tool transfer_to_b: Successfully transferred to b\nassistant b: hello from b\n");
   BOOST_TEST(out["active_agent"] == value("b"));
-  out = app.invoke(question(), {.thread_id = "t"}).value();
+  out = app.invoke(team_question(), {.thread_id = "t"}).value();
   BOOST_TEST(told(out["messages"]).ends_with("user: q\nassistant b: still b\n"));
   BOOST_TEST(told(b->requests().at(0).messages).find("Successfully transferred to b")
              != std::string::npos);
@@ -312,7 +313,7 @@ BOOST_AUTO_TEST_CASE(of_several_handoffs_of_a_swarm_the_first_is_obeyed_and_all_
 BOOST_AUTO_TEST_CASE(an_active_agent_that_is_none_of_the_swarm_fails_the_run) {
   auto swarm = create_swarm({.agents = {member_of("a", {"hi"})}, .default_active_agent = "a"});
   runtime rt;
-  auto how = rt.load(swarm.compile()).try_invoke(question().with("active_agent", "gone"));
+  auto how = rt.load(swarm.compile()).try_invoke(team_question().with("active_agent", "gone"));
   BOOST_REQUIRE(!how);
   BOOST_TEST(how.error().message().find("there is no agent `gone`") != std::string::npos);
 }
@@ -321,7 +322,7 @@ BOOST_AUTO_TEST_CASE(an_active_agent_that_is_none_of_the_swarm_fails_the_run) {
 
 BOOST_AUTO_TEST_CASE(an_agent_as_a_tool_works_in_a_conversation_of_its_own) {
   auto worker = speaks({asks_for({add_1_2()}), "it is 3"});
-  auto inner = create_react_agent({.model = worker, .tools = {adder()}, .name = "math"});
+  auto inner = create_react_agent({.model = worker, .tools = {team_adder()}, .name = "math"});
   auto boss =
     speaks({asks_for({{.name = "math", .args = value{{"task", "1 + 2?"}}, .id = "t"}}), "three"});
   auto out = outcome_of(
@@ -341,7 +342,7 @@ BOOST_AUTO_TEST_CASE(a_question_of_an_agent_in_a_team_waits_for_its_answer) {
      .add_handoff_back_messages = false});
   runtime rt{{.saver = make_memory_saver()}};
   auto app = rt.load(team.compile());
-  auto paused = app.invoke(question(), {.thread_id = "t"});
+  auto paused = app.invoke(team_question(), {.thread_id = "t"});
   BOOST_REQUIRE(paused.interrupts().size() == 1U);
   auto out = app.invoke(command{.resume = value("yes")}, {.thread_id = "t"}).value();
   BOOST_TEST(told(out["messages"])
@@ -351,7 +352,7 @@ BOOST_AUTO_TEST_CASE(a_question_of_an_agent_in_a_team_waits_for_its_answer) {
 
 BOOST_AUTO_TEST_CASE(an_agent_of_a_team_runs_on_a_worker) {
   for (bool swarm : {false, true}) {
-    auto far = member_of("far", {asks_for({add_1_2()}), "it is 3"}, {adder()});
+    auto far = member_of("far", {asks_for({add_1_2()}), "it is 3"}, {team_adder()});
     auto graph = swarm
                    ? create_swarm({.agents = {{far, on_worker{}}}, .default_active_agent = "far"})
                    : create_supervisor({.agents = {{far, on_worker{}}},
@@ -361,7 +362,7 @@ BOOST_AUTO_TEST_CASE(an_agent_of_a_team_runs_on_a_worker) {
       {.saver = make_memory_saver(), .workers = std::make_shared<loopback_workers>(nullptr, "w1")}};
     auto app = rt.load(graph.compile());
     bool was_there = false;
-    auto parts = app.stream(question(), {.thread_id = "t"}, {stream_mode::tasks});
+    auto parts = app.stream(team_question(), {.thread_id = "t"}, {stream_mode::tasks});
     while (auto part = parts.next())
       was_there |= part->data["name"] == value("far") && part->data["worker"] == value("w1");
     BOOST_TEST(was_there);
