@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t calls_shown = 3;
 
-bool answers(const value& message, const value& call) {
+bool is_answer_to(const value& message, const value& call) {
   return message_role(message) == "tool" && message_member(message, "tool_call_id") == call["id"];
 }
 
@@ -23,7 +23,7 @@ bool is_handoff(const value& call, const std::vector<std::string>& handoffs) {
 
 // Looks behind place `i` first, where answers stand.
 bool is_answered(std::span<const value> messages, std::size_t i, const value& call) {
-  auto answers_it = [&call](const value& m) { return answers(m, call); };
+  auto answers_it = [&call](const value& m) { return is_answer_to(m, call); };
   return std::ranges::any_of(messages.subspan(i), answers_it)
          || std::ranges::any_of(messages.first(i), answers_it);
 }
@@ -58,7 +58,7 @@ std::vector<value> unanswered_calls(const value& messages) {
   if (last == all.rend())
     return out;
   for (const auto& call : message_tool_calls(*last).items())
-    if (std::ranges::none_of(all, [&call](const value& m) { return answers(m, call); }))
+    if (std::ranges::none_of(all, [&call](const value& m) { return is_answer_to(m, call); }))
       out.push_back(call);
   return out;
 }

@@ -175,7 +175,7 @@ std::vector<destination> after_tools(const agent& a, const state_view& state) {
 
 // ---- the graph ------------------------------------------------------------------------------
 
-error refused(std::string text) {
+error refused_agent(std::string text) {
   return {errc::invalid_graph, std::move(text), "ValueError"};
 }
 
@@ -200,22 +200,23 @@ schema state_of(const react_agent_options& options) {
 
 void require_same_tools(const value& bound, const std::vector<tool>& tools) {
   if (bound.size() != tools.size())
-    throw refused("Number of tools in the model.bind_tools() and tools passed to "
-                  "create_react_agent must match Got "
-                  + std::to_string(tools.size()) + " tools, expected "
-                  + std::to_string(bound.size()));
+    throw refused_agent("Number of tools in the model.bind_tools() and tools passed to "
+                        "create_react_agent must match Got "
+                        + std::to_string(tools.size()) + " tools, expected "
+                        + std::to_string(bound.size()));
   for (const auto& t : tools)
     if (std::ranges::none_of(bound.items(), [&t](const value& b) {
           return (b["name"].is_string() ? b["name"] : b["type"]) == value(t.name());
         }))
-      throw refused("Missing tools '{'" + t.name() + "'}' in the model.bind_tools()");
+      throw refused_agent("Missing tools '{'" + t.name() + "'}' in the model.bind_tools()");
 }
 
 agent_ptr prepare(react_agent_options options) {
   if (options.version != "v1" && options.version != "v2")
-    throw refused("Invalid version " + options.version + ". Supported versions are 'v1' and 'v2'.");
+    throw refused_agent("Invalid version " + options.version
+                        + ". Supported versions are 'v1' and 'v2'.");
   if (!options.model.fixed() && !options.model.chosen())
-    throw refused("create an agent: it has no model");
+    throw refused_agent("create an agent: it has no model");
   auto a = std::make_shared<agent>();
   a->tools = value::list();
   if (const auto& model = options.model.fixed()) {
