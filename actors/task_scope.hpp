@@ -102,6 +102,9 @@ private:
   std::function<void()> stop_inner_;
 };
 
+/// What a task of the node says of itself: the run's metadata, and over it the node's.
+value task_metadata(const value& of_run, const plan_node& node);
+
 } // namespace detail
 
 /// While it lives, this thread is the pool's and works for `task`: the task may wait on it.

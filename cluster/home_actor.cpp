@@ -95,8 +95,9 @@ void home_actor::place(place_task& order) {
   auto number = dispatcher_.submit({.run = *run,
                                     .task_id = task.id,
                                     .node = task.node->name,
-                                    .task = std::move(order.content),
-                                    .where = *task.node->placement.worker},
+                                    .task = std::move(order.content.task),
+                                    .where = *task.node->placement.worker,
+                                    .step = std::move(order.content.step)},
                                    now());
   if (!number)
     return order.task->fail(number.error());

@@ -20,7 +20,7 @@ namespace troupe::cluster {
 /// A task to be placed, with its bytes; and one that nobody waits for any more.
 struct place_task {
   std::shared_ptr<placed_task> task;
-  bytes content;
+  task_bytes content;
 };
 struct forget_task {
   std::shared_ptr<placed_task> task;

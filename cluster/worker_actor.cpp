@@ -33,7 +33,15 @@ caf::behavior worker_actor::make_behavior() {
       finish_turn();
     },
     [this](guest_said& said) {
+      bool is_outcome = std::holds_alternative<task_outcome>(said.what);
       take(said);
+      if (is_outcome && later_.empty() && desk_.has_enough())
+        hold_outcomes();
+      else
+        finish_turn();
+    },
+    [this](const release_outcomes&) {
+      holding_ = false;
       finish_turn();
     },
     [this](const drain_worker& order) {
@@ -59,6 +67,12 @@ void worker_actor::finish_turn() {
     for (auto& job : std::exchange(later_, {}))
       job();
   hub_.flush();
+}
+
+// Several leave in one frame: each alone costs its home and this process more than a small task.
+void worker_actor::hold_outcomes() {
+  if (!std::exchange(holding_, true))
+    delayed_send(this, limits::worker_outcomes_held, release_outcomes{});
 }
 
 // -- links
@@ -134,7 +148,7 @@ void worker_actor::close_run(local_run run) {
   runs_.erase(run);
 }
 
-void worker_actor::begin(local_task task, local_run run, task_order what) {
+void worker_actor::begin(local_task task, local_run run, task_order what, const bytes& step) {
   auto refuse = [this, task](const error& why) {
     later_.push_back([this, task, text = why.message()] { desk_.gone(task, text, now()); });
   };
@@ -147,7 +161,7 @@ void worker_actor::begin(local_task task, local_run run, task_order what) {
   auto say = [self = caf::actor_cast<caf::actor>(this)](message said) {
     caf::anon_send(self, guest_said{std::move(said)});
   };
-  if (auto begun = setup_.guests->start(*known->second, what, std::move(say)); !begun)
+  if (auto begun = setup_.guests->start(*known->second, what, step, std::move(say)); !begun)
     refuse(begun.error());
 }
 
