@@ -52,6 +52,7 @@ caf::behavior home_actor::make_behavior() {
       forget(order);
       finish_turn();
     },
+    [this](caf::flush_atom) { flush(); },
     [this](const clock_tick&) {
       tick();
       finish_turn();
@@ -177,6 +178,15 @@ void home_actor::finish_turn() {
   while (!later_.empty())
     for (auto& job : std::exchange(later_, {}))
       job();
+  // What one turn has to say leaves with what the next ones have, those that are in the mailbox.
+  if (++unsent_ >= turns_together)
+    flush();
+  else if (unsent_ == 1)
+    caf::event_based_actor::send(this, caf::flush_atom_v);
+}
+
+void home_actor::flush() {
+  unsent_ = 0;
   hub_.flush();
 }
 

@@ -48,6 +48,7 @@ caf::behavior worker_actor::make_behavior() {
       desk_.drain(order.why, order.patience, now());
       finish_turn();
     },
+    [this](caf::flush_atom) { flush(); },
     [this](const worker_tick&) {
       tick();
       finish_turn();
@@ -66,6 +67,15 @@ void worker_actor::finish_turn() {
   while (!later_.empty())
     for (auto& job : std::exchange(later_, {}))
       job();
+  // What one turn has to say leaves with what the next ones have, those that are in the mailbox.
+  if (++unsent_ >= turns_together)
+    flush();
+  else if (unsent_ == 1)
+    caf::event_based_actor::send(this, caf::flush_atom_v);
+}
+
+void worker_actor::flush() {
+  unsent_ = 0;
   hub_.flush();
 }
 

@@ -72,6 +72,7 @@ private:
   void take(guest_said& said);
   void tick();
   void finish_turn();
+  void flush();
   void hold_outcomes();
   static instant now();
 
@@ -83,6 +84,7 @@ private:
   std::unordered_map<home_number, link_number> links_;
   std::unordered_map<local_run, result<guest_run>> runs_;
   std::vector<std::function<void()>> later_;
+  int unsent_ = 0;       // turns, since something left
   bool holding_ = false; // outcomes, until release_outcomes at the latest
 };
 
