@@ -59,6 +59,15 @@ void task_scope::forget(const void* who) {
   stops_.pop_back();
 }
 
+value task_metadata(const value& of_run, const plan_node& node) {
+  if (!node.metadata.is_map())
+    return of_run;
+  value out = of_run.is_map() ? of_run : value::map();
+  for (const auto& e : node.metadata.entries())
+    out = out.with(e.key(), e.val);
+  return out;
+}
+
 } // namespace detail
 
 task_ptr next_attempt(const detail::task_scope& failed) {

@@ -109,6 +109,9 @@ private:
   std::vector<std::pair<const void*, std::function<void()>>> stops_;
 };
 
+/// What a task of the node says of itself: the run's metadata, and over it the node's.
+value task_metadata(const value& of_run, const plan_node& node);
+
 } // namespace detail
 
 /// While it lives, this thread is the pool's and works for `task`: the task may wait on it.

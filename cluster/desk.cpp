@@ -115,6 +115,8 @@ void desk::take(session& s, message what, instant now) {
       refuse_waiting(s, end->issue, errc::cancelled, "it was stopped before it was begun");
   } else if (auto* opened = std::get_if<run_opened>(&what))
     open_run(s, std::move(*opened));
+  else if (auto* step = std::get_if<step_opened>(&what))
+    open_step(s, std::move(*step));
   else if (auto* closed = std::get_if<run_closed>(&what))
     close_run(s, closed->run);
   else if (auto* save = std::get_if<save_answer>(&what))

@@ -17,6 +17,7 @@
 #include "cluster/status.hpp"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -44,8 +45,8 @@ public:
   /// stop.
   virtual void open_run(local_run run, home_number home, run_opened what) = 0;
   virtual void close_run(local_run run) = 0;
-  /// Runs a task → finished or gone.
-  virtual void begin(local_task task, local_run run, task_order what) = 0;
+  /// Runs a task → finished or gone. `step`: what it shares with others of its step.
+  virtual void begin(local_task task, local_run run, task_order what, const bytes& step) = 0;
   /// Nobody waits for it any more → gone (or finished, if it is).
   virtual void stop(local_task task) = 0;
   /// The worker drains: a group stops at its next step border → given_back. Others go on to their
@@ -93,6 +94,9 @@ public:
   /// now, unless that was to be earlier.
   void drain(const std::string& why, nanoseconds patience, instant now);
 
+  /// Whether so many orders wait that no home has to hear at once of what has ended.
+  bool has_enough() const noexcept { return 2 * waiting_ >= options_.capacity; }
+
   desk_status status(instant now) const;
 
 private:
@@ -100,11 +104,13 @@ private:
     local_run local = 0;
     bool known = false; // the graph is
     std::string graph;  // its hash
+    std::shared_ptr<const bytes> step = std::make_shared<const bytes>();
     std::set<local_task> tasks;
   };
 
   struct waiting_order {
     task_order what;
+    std::shared_ptr<const bytes> step;
     std::optional<std::string> drains = std::nullopt; // why its run does
   };
 
@@ -135,7 +141,7 @@ private:
   void welcomed(session& s, const welcome& what, instant now);
   void take_order(session& s, task_order what, instant now);
   bool has_place_for(const session& s, instant now) const;
-  void wait_for_place(session& s, task_order what);
+  void wait_for_place(session& s, waiting_order order);
   std::optional<waiting_order> take_waiting(session& s, issue_number issue);
   bool refuse_waiting(session& s, issue_number issue, errc code, const std::string& why);
   void refuse_all_waiting(session& s, const std::string& why);
@@ -144,6 +150,7 @@ private:
   void withdraw(session& s, issue_number issue);
   void refuse_order(session& s, issue_number issue, errc code, std::string why);
   void open_run(session& s, run_opened what);
+  void open_step(session& s, step_opened what);
   void close_run(session& s, run_number number);
   void take(session& s, message what, instant now);
   void stop(local_task number, task& t);

@@ -30,10 +30,10 @@ void desk::take_order(session& s, task_order what, instant now) {
     return;
   }
   if (s.waiting.empty() && has_place_for(s, now)) {
-    begin(s, {std::move(what)}, now);
+    begin(s, {std::move(what), at->second.step}, now);
   } else if (what.ahead && s.waiting.size() < ahead_of(options_.capacity)
              && waiting_bytes_ + what.task.size() <= limits::worker_ahead_bytes_max) {
-    wait_for_place(s, std::move(what));
+    wait_for_place(s, {std::move(what), at->second.step});
   } else {
     s.wants_until = now + nanoseconds{limits::worker_backoff_max};
     refuse_order(s, what.issue, errc::overloaded,
@@ -52,7 +52,7 @@ void desk::begin(session& s, waiting_order order, instant now) {
   r.tasks.insert(number);
   ++counts_.begun;
   task_drain drain{order.what.issue, order.drains.value_or(std::string{})};
-  host_.begin(number, r.local, std::move(order.what));
+  host_.begin(number, r.local, std::move(order.what), *order.step);
   if (order.drains)
     host_.pass_on(number, std::move(drain));
 }
@@ -79,11 +79,11 @@ bool desk::has_place_for(const session& s, instant now) const {
 
 // -- orders that wait
 
-void desk::wait_for_place(session& s, task_order what) {
+void desk::wait_for_place(session& s, waiting_order order) {
   ++waiting_;
-  waiting_bytes_ += what.task.size();
-  auto issue = what.issue;
-  s.waiting.emplace(issue, waiting_order{std::move(what)});
+  waiting_bytes_ += order.what.task.size();
+  auto issue = order.what.issue;
+  s.waiting.emplace(issue, std::move(order));
 }
 
 std::optional<desk::waiting_order> desk::take_waiting(session& s, issue_number issue) {
@@ -148,6 +148,11 @@ void desk::open_run(session& s, run_opened what) {
   r.graph = what.graph;
   if (r.known)
     host_.open_run(r.local, s.home, std::move(what));
+}
+
+void desk::open_step(session& s, step_opened what) {
+  if (auto r = s.runs.find(what.run); r != s.runs.end())
+    r->second.step = std::make_shared<const bytes>(std::move(what.facts));
 }
 
 void desk::close_run(session& s, run_number number) {

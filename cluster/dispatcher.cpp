@@ -130,6 +130,9 @@ result<task_number> dispatcher::submit(task_request request, instant now) {
                  || waiting_bytes_ + request.task.size() > options_.queue_bytes_max;
   if (!to && is_full)
     return queue_full();
+  auto& step = of->second.step;
+  if (!step || *step != request.step)
+    step = std::make_shared<const bytes>(std::move(request.step));
   auto number = ++last_task_;
   auto& t = tasks_[number];
   t = {.run = request.run,
@@ -137,6 +140,7 @@ result<task_number> dispatcher::submit(task_request request, instant now) {
        .task_id = std::move(request.task_id),
        .node = std::move(request.node),
        .content = std::move(request.task),
+       .step = step,
        .submitted = now};
   of->second.tasks.insert(number);
   ++counts_.submitted;
@@ -166,14 +170,22 @@ const worker_view* dispatcher::place_for(const line& at, std::size_t bytes) cons
   return to ? to : pick_ahead(at.able, bytes);
 }
 
+/// What the task shares with others, as far as the worker does not know it.
+void dispatcher::tell_run(worker& w, const task& t) {
+  auto [told, is_new] = w.runs.try_emplace(t.run);
+  if (is_new) {
+    const auto& r = runs_.at(t.run);
+    host_.send(w.link, run_opened{.run = t.run, .graph = r.graph.hash, .facts = r.facts});
+  }
+  if (std::exchange(told->second, t.step) != t.step)
+    host_.send(w.link, step_opened{.run = t.run, .facts = *t.step});
+}
+
 void dispatcher::issue_to(const worker_view& to, task_number number, instant now) {
   auto& w = *workers_.at(to.name);
   auto& t = tasks_.at(number);
   bool ahead = !to.has_room();
-  if (w.runs.insert(t.run).second) {
-    const auto& r = runs_.at(t.run);
-    host_.send(w.link, run_opened{.run = t.run, .graph = r.graph.hash, .facts = r.facts});
-  }
+  tell_run(w, t);
   bool again = std::exchange(t.placed, true);
   if (!again)
     placing_.note(now - t.submitted);
@@ -310,14 +322,14 @@ void dispatcher::rejected(task_number number, const error& why, instant now) {
 
 void dispatcher::tick(instant now) {
   waking_.tick(now);
-  std::vector<worker*> silent;
+  std::vector<std::pair<worker*, std::string>> lost;
   for (auto& [name, w] : workers_) {
     trust_again(*w, now);
-    if (waking_.may_judge() && waking_.at(now) - w->heard >= options_.terms.lease)
-      silent.push_back(w.get());
+    if (auto why = waking_.may_judge() ? why_lost(*w, now) : std::string{}; !why.empty())
+      lost.emplace_back(w.get(), std::move(why));
   }
-  for (auto* w : silent)
-    remove_worker(*w, event_kind::worker_lost, "nothing was heard of it for the lease", now);
+  for (const auto& [w, why] : lost)
+    remove_worker(*w, event_kind::worker_lost, why, now);
   for (auto& [key, l] : lines_)
     if (!l->waiting.empty() && nobody_comes(*l, now))
       give_up_on(*l);
@@ -358,24 +370,25 @@ dispatcher_status dispatcher::status(instant now) const {
                         .placing = placing_,
                         .serving = serving_};
   for (const auto& [name, w] : workers_)
-    out.workers.push_back({.name = name,
-                           .incarnation = w->incarnation,
-                           .session = w->session,
-                           .labels = w->view.labels,
-                           .graphs = w->view.graphs,
-                           .capacity = w->capacity,
-                           .allowed = w->view.capacity,
-                           .running = w->view.running,
-                           .ahead = w->view.running - std::min(w->view.running, w->view.capacity),
-                           .foreign = w->view.foreign,
-                           .draining = w->view.draining,
-                           .reachable = w->view.reachable && w->view.heeds,
-                           .lease_left = options_.terms.lease - (waking_.at(now) - w->heard),
-                           .times = w->beats.times(),
-                           .orders = w->orders,
-                           .outcomes = w->outcomes,
-                           .refused = w->refused,
-                           .tasks = w->running});
+    out.workers.push_back(
+      {.name = name,
+       .incarnation = w->incarnation,
+       .session = w->session,
+       .labels = w->view.labels,
+       .graphs = w->view.graphs,
+       .capacity = w->capacity,
+       .allowed = w->view.capacity,
+       .running = w->view.running,
+       .ahead = w->view.running - std::min(w->view.running, w->view.capacity),
+       .foreign = w->view.foreign,
+       .draining = w->view.draining,
+       .reachable = w->view.reachable && w->view.heeds,
+       .lease_left = options_.terms.lease - (waking_.at(now) - std::min(w->heard, w->acknowledged)),
+       .times = w->beats.times(),
+       .orders = w->orders,
+       .outcomes = w->outcomes,
+       .refused = w->refused,
+       .tasks = w->running});
   for (const auto& [key, l] : lines_)
     out.lines.push_back({.graph = l->graph.name,
                          .label = l->where.label,

@@ -66,6 +66,7 @@ struct task_request {
   std::string node;
   bytes task; // see remote_task.hpp
   on_worker where;
+  bytes step = {}; // what the tasks of its step share
 };
 
 class dispatcher {
@@ -105,6 +106,7 @@ public:
 
 private:
   struct line;
+  using facts_ptr = std::shared_ptr<const bytes>;
 
   /// A worker with a session.
   struct worker {
@@ -113,15 +115,16 @@ private:
     std::string incarnation;
     link_number link = 0;
     session_number session = 0;
-    nanoseconds heard{0}; // of waking_
+    nanoseconds heard{0};        // of waking_
+    nanoseconds acknowledged{0}; // likewise: when it said last that it hears this home
     heartbeat_log beats;
-    std::set<issue_number> issues; // it has not answered
-    std::set<issue_number> ahead;  // of those: may wait there, and were not asked for
-    std::size_t asked = 0;         // for so many
-    std::set<run_number> runs;     // it was told of
-    std::vector<line*> lines;      // whose tasks it could take
-    std::size_t next_line = 0;     // for turns
-    instant trusted_at{0};         // it is given more from then on
+    std::set<issue_number> issues;        // it has not answered
+    std::set<issue_number> ahead;         // of those: may wait there, and were not asked for
+    std::size_t asked = 0;                // for so many
+    std::map<run_number, facts_ptr> runs; // it was told of, with the last step it was told of
+    std::vector<line*> lines;             // whose tasks it could take
+    std::size_t next_line = 0;            // for turns
+    instant trusted_at{0};                // it is given more from then on
     nanoseconds backoff{0};
     bool held_back = false; // since it was trusted last
     bool misbehaved = false;
@@ -146,6 +149,7 @@ private:
   struct run {
     graph_offer graph;
     bytes facts;
+    facts_ptr step; // of the last task
     std::vector<line*> lines;
     std::set<task_number> tasks;
   };
@@ -156,6 +160,7 @@ private:
     std::string task_id;
     std::string node;
     bytes content;
+    facts_ptr step;
     instant submitted{0};
     issue_number issue = 0; // 0: it waits, or its outcome was taken
     bool placed = false;    // it was handed out
@@ -193,6 +198,7 @@ private:
   error queue_full();
   void enqueue(task_number number, task& t);
   void issue_to(const worker_view& to, task_number number, instant now);
+  void tell_run(worker& w, const task& t);
   const worker_view* place_for(const line& at, std::size_t bytes) const;
   task_number next_waiting(line& at);
   void place_waiting(line& at, instant now);
@@ -233,6 +239,7 @@ private:
   // what workers say (dispatcher_answers.cpp)
   issue* issue_of(worker& w, issue_number number);
   issue answered(worker& w, issue_number number, instant now);
+  std::string why_lost(const worker& w, instant now) const;
   void take_heartbeat(worker& w, const heartbeat& what, instant now);
   void take_outcome(worker& w, task_outcome what, instant now);
   void take_refusal(worker& w, const task_refused& what, instant now);

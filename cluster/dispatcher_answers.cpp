@@ -36,7 +36,8 @@ dispatcher::issue dispatcher::answered(worker& w, issue_number number, instant n
 }
 
 void dispatcher::take_heartbeat(worker& w, const heartbeat& what, instant now) {
-  w.beats.heard(what, now);
+  if (w.beats.heard(what, now))
+    w.acknowledged = waking_.at(now);
   host_.send(w.link, w.beats.next(now, 0));
   bool news = what.foreign > 0 && w.view.foreign == 0;
   w.view.foreign = what.foreign;

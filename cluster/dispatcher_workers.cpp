@@ -142,7 +142,7 @@ void dispatcher::add_worker(link_number link, hello what, instant now) {
   w.incarnation = std::move(what.incarnation);
   w.link = link;
   w.session = ++last_session_;
-  w.heard = waking_.at(now);
+  w.heard = w.acknowledged = waking_.at(now);
   links_[link] = &w;
   using std::chrono::milliseconds;
   host_.send(
@@ -193,6 +193,17 @@ void dispatcher::stop_offering(worker& w, instant now) {
       l->nobody_since = now;
   }
   w.lines.clear();
+}
+
+/// Why its lease is over; empty: it is not. One that is heard, but hears nothing, stops by itself,
+/// and can't say so.
+std::string dispatcher::why_lost(const worker& w, instant now) const {
+  auto since = [&](nanoseconds when) { return waking_.at(now) - when; };
+  if (since(w.heard) >= options_.terms.lease)
+    return "nothing was heard of it for the lease";
+  if (since(w.acknowledged) >= options_.terms.lease)
+    return "it has heard nothing of this home for the lease";
+  return {};
 }
 
 /// Ends the session. What the worker had is handed out again, in the order in which it got it.

@@ -263,11 +263,11 @@ guest_tasks::~guest_tasks() {
   caf::anon_send_exit(host_, caf::exit_reason::user_shutdown);
 }
 
-result<void> guest_tasks::start(const guest_run& run, const task_order& order,
+result<void> guest_tasks::start(const guest_run& run, const task_order& order, const bytes& step,
                                 std::function<void(message)> send) {
   auto shared = std::make_shared<guest_shared>(order.issue, send);
   const auto& link = shared->link;
-  auto decoded = decode_task(order, *run, shared);
+  auto decoded = decode_task(order, step, *run, shared);
   if (!decoded)
     return decoded.error();
   auto task = std::move(*decoded);

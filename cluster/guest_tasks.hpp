@@ -35,7 +35,7 @@ public:
   /// when it was stopped and its body ended; from any thread.
   /// Shape:  `order.issue` is unique here, whatever home it is from.
   /// Errors: as decode_task: it was not begun.
-  result<void> start(const guest_run& run, const task_order& order,
+  result<void> start(const guest_run& run, const task_order& order, const bytes& step,
                      std::function<void(message)> send);
 
   /// The home waits for it no more: it is told to end, and nothing of it is sent from here on but

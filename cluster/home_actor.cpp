@@ -52,6 +52,7 @@ caf::behavior home_actor::make_behavior() {
       forget(order);
       finish_turn();
     },
+    [this](caf::flush_atom) { flush(); },
     [this](const clock_tick&) {
       tick();
       finish_turn();
@@ -95,8 +96,9 @@ void home_actor::place(place_task& order) {
   auto number = dispatcher_.submit({.run = *run,
                                     .task_id = task.id,
                                     .node = task.node->name,
-                                    .task = std::move(order.content),
-                                    .where = *task.node->placement.worker},
+                                    .task = std::move(order.content.task),
+                                    .where = *task.node->placement.worker,
+                                    .step = std::move(order.content.step)},
                                    now());
   if (!number)
     return order.task->fail(number.error());
@@ -176,6 +178,15 @@ void home_actor::finish_turn() {
   while (!later_.empty())
     for (auto& job : std::exchange(later_, {}))
       job();
+  // What one turn has to say leaves with what the next ones have, those that are in the mailbox.
+  if (++unsent_ >= turns_together)
+    flush();
+  else if (unsent_ == 1)
+    caf::event_based_actor::send(this, caf::flush_atom_v);
+}
+
+void home_actor::flush() {
+  unsent_ = 0;
   hub_.flush();
 }
 

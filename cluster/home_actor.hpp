@@ -20,7 +20,7 @@ namespace troupe::cluster {
 /// A task to be placed, with its bytes; and one that nobody waits for any more.
 struct place_task {
   std::shared_ptr<placed_task> task;
-  bytes content;
+  task_bytes content;
 };
 struct forget_task {
   std::shared_ptr<placed_task> task;
@@ -70,8 +70,10 @@ private:
   void look_at_file(instant now);
   void tell_drains();
   void close_old_runs();
-  /// At the end of each turn: what the dispatcher wanted done later, then what is to be sent.
+  /// At the end of each turn: what the dispatcher wanted done later; then what is to be sent
+  /// leaves, behind what the mailbox has by now.
   void finish_turn();
+  void flush();
   std::function<void(message)> answering();
   static instant now();
 
@@ -87,6 +89,7 @@ private:
   std::unordered_map<const run_shared*, open_run> runs_;
   std::unordered_map<std::shared_ptr<const graph_plan>, std::string> hashes_;
   std::vector<std::function<void()>> later_;
+  int unsent_ = 0; // turns, since something left
 };
 
 } // namespace troupe::cluster

@@ -39,6 +39,10 @@ public:
   virtual void not_reached(const endpoint& to, const error& why);
 };
 
+/// An owner that is busy flushes after so many turns: each frame costs a hundred bytes and more,
+/// but nobody waits for thousands of them.
+inline constexpr int turns_together = 64;
+
 /// How a hub reaches peers.
 struct link_ways {
   using then_fn = std::function<void(const result<caf::actor>&)>;

@@ -4,7 +4,8 @@
 //
 //   worker ── hello ──▶ home          ── welcome | refusal ──▶ worker
 //   both   ── heartbeat ──▶ the other
-//   home   ── run_opened, task_order, task_withdraw, task_stop, task_drain, run_closed ──▶ worker
+//   home   ── run_opened, step_opened, task_order, run_closed ──▶ worker
+//   home   ── task_withdraw, task_stop, task_drain ──▶ worker
 //   worker ── task_outcome | task_refused ──▶ home, task_kept ──▶ home
 //   worker ── save_order, call_order ──▶ home      ── save_answer, call_answer ──▶ worker
 //   worker ── task_part, task_sign ──▶ home        ── part_credit ──▶ worker
@@ -94,6 +95,11 @@ struct run_opened {
 };
 struct run_closed {
   std::uint64_t run = 0;
+};
+/// What the tasks of one step share: of all orders of the run from here to the next one.
+struct step_opened {
+  std::uint64_t run = 0;
+  bytes facts = {}; // see remote_task.hpp
 };
 
 struct task_order {
@@ -201,6 +207,6 @@ using message =
   std::variant<hello, welcome, refusal, heartbeat, run_opened, run_closed, task_order, task_stop,
                task_outcome, task_refused, save_order, save_answer, call_order, call_answer,
                task_part, part_credit, task_sign, draining, status_request, drain_request,
-               status_reply, task_drain, task_withdraw, task_kept>;
+               status_reply, task_drain, task_withdraw, task_kept, step_opened>;
 
 } // namespace troupe::cluster

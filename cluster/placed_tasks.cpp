@@ -42,7 +42,7 @@ placed_task::placed_task(services& shared, task_ptr task, std::function<void()> 
     begun_{std::move(begun)},
     then_{std::move(then)} {}
 
-result<bytes> placed_task::encode() {
+result<task_bytes> placed_task::encode() {
   std::lock_guard lock{mutex_};
   lent_ = task_->run->take_answer();
   return encode_task(*task_, lent_);

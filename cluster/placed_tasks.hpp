@@ -5,7 +5,7 @@
 
 #include "actors/services.hpp"
 #include "actors/task_scope.hpp"
-#include "cluster/messages.hpp"
+#include "cluster/remote_task.hpp"
 
 #include <atomic>
 #include <deque>
@@ -32,7 +32,7 @@ public:
 
   /// What is sent of it, each time it is handed out. Called once.
   /// Errors: invalid_value: too large.
-  result<bytes> encode();
+  result<task_bytes> encode();
 
   // -- what the worker says; `send` answers it, from any thread
   using answer = std::function<void(message)>;

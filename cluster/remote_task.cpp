@@ -2,6 +2,7 @@
 #include "cluster/remote_task.hpp"
 
 #include "cluster/fields.hpp"
+#include "graph/checkpoint_ns.hpp"
 
 namespace troupe::cluster {
 
@@ -144,8 +145,19 @@ result<remote_run> decode_run(const bytes& facts, std::shared_ptr<const graph_pl
   });
 }
 
-result<bytes> encode_task(const detail::task_scope& task, const std::optional<value>& answer) {
-  auto step = task.run->open_step();
+namespace {
+
+// What few tasks have; null when a task has none of it.
+value of_rest(const detail::task_scope& task, const std::optional<value>& answer) {
+  const auto& run = *task.run;
+  bool own_ns = task.checkpoint_ns != run.ns;
+  bool own_metadata = task.metadata != detail::task_metadata(run.config.metadata, *task.node);
+  auto since = since_epoch(task.first_attempt);
+  bool nothing = !own_ns && !own_metadata && task.route_cells.empty() && task.answers.empty()
+                 && !task.timeout.given() && !task.timeout.heartbeat_only && !task.handled
+                 && task.previous.is_null() && task.attempt == 1 && since == 0 && !answer;
+  if (nothing)
+    return {};
   auto cells = list_of(task.route_cells, [](const auto& cell) {
     const auto& [channel, c] = cell;
     return value::list({count(channel), c.content, value(c.set), value(c.finished)});
@@ -153,87 +165,115 @@ result<bytes> encode_task(const detail::task_scope& task, const std::optional<va
   auto handled = task.handled
                    ? value::list({value(task.handled->node), to_value(task.handled->failure)})
                    : value{};
-  return to_bytes(value::list({value(task.ns),
-                               value(task.checkpoint_ns),
-                               value(task.step),
-                               value(task.stop),
-                               value(task.sent),
-                               of_input(task.input),
-                               task.input.by_field() ? value{} : task.whole,
-                               std::move(cells),
-                               task.metadata,
-                               value::list(task.answers),
-                               value(task.timeout.run.count()),
-                               value(task.timeout.idle.count()),
-                               value(task.timeout.heartbeat_only),
-                               std::move(handled),
-                               task.previous,
-                               count(task.attempt),
-                               value(since_epoch(task.first_attempt)),
-                               value(step.checkpoint_id),
-                               step.resuming ? value(*step.resuming) : value{},
-                               value(answer.has_value()),
-                               answer.value_or(value{}),
-                               count(task.run->newest_id())}));
+  return value::list({own_ns ? value(task.checkpoint_ns) : value{}, std::move(cells),
+                      value(own_metadata), own_metadata ? task.metadata : value{},
+                      value::list(task.answers), value(task.timeout.run.count()),
+                      value(task.timeout.idle.count()), value(task.timeout.heartbeat_only),
+                      std::move(handled), task.previous, count(task.attempt), value(since),
+                      value(answer.has_value()), answer.value_or(value{})});
 }
 
-result<task_ptr> decode_task(const task_order& order, const remote_run& run,
+void take_rest(const value& v, detail::task_scope& task, const graph_plan& plan) {
+  fields in{v, 14, "what a task has besides"};
+  if (auto ns = in.maybe([](fields& f) { return f.text(); }))
+    task.checkpoint_ns = std::move(*ns);
+  task.route_cells = to_cells(in, plan);
+  bool own_metadata = in.flag();
+  if (const auto& metadata = in.any(); own_metadata)
+    task.metadata = metadata;
+  task.answers = in.each([](const value& answer) { return answer; });
+  task.timeout.run = std::chrono::nanoseconds{in.number()};
+  task.timeout.idle = std::chrono::nanoseconds{in.number()};
+  task.timeout.heartbeat_only = in.flag();
+  auto failed = in.maybe([](fields& f) {
+    fields inner{f.any(), 2, "a failure"};
+    auto name = inner.text();
+    return task_failure{std::move(name), to_error(inner.any())};
+  });
+  if (failed)
+    task.handled = std::make_shared<const task_failure>(std::move(*failed));
+  task.previous = in.any();
+  task.attempt = static_cast<std::uint32_t>(in.upto(0xffff'ffff));
+  task.first_attempt =
+    std::chrono::system_clock::time_point{std::chrono::system_clock::duration{in.number()}};
+  bool offered = in.flag();
+  if (const auto& answer = in.any(); offered)
+    task.run->give_answer(answer);
+}
+
+void take_step(const value& v, detail::task_scope& task, bool again) {
+  fields in{v, 5, "a step"};
+  auto& run = *task.run;
+  run.begin_step(in.text());
+  task.step = in.number();
+  task.stop = in.number();
+  auto resuming = in.maybe([](fields& f) { return f.flag(); });
+  // A run within a task that was handed out before has to look for what it stored.
+  run.set_resuming(again ? std::optional{true} : resuming);
+  run.saw_id(in.upto(id_ticks_max));
+}
+
+void take_run(const remote_run& from, run_shared& run) {
+  run.plan = from.plan;
+  run.config = from.config;
+  run.ns = from.ns;
+  run.parents = from.parents;
+  run.addressed = from.addressed;
+  run.answers = from.answers;
+  if (from.replays_before)
+    run.replay = std::make_shared<replay_bound>(*from.replays_before);
+}
+
+} // namespace
+
+result<task_bytes> encode_task(const detail::task_scope& task, const std::optional<value>& answer) {
+  auto step = task.run->open_step();
+  auto shared = to_bytes(
+    value::list({value(step.checkpoint_id), value(task.step), value(task.stop),
+                 step.resuming ? value(*step.resuming) : value{}, count(task.run->newest_id())}));
+  if (!shared)
+    return shared.error();
+  bool own_ns = task.ns != task_namespace(task.run->ns, task.node->name, task.id);
+  auto own =
+    to_bytes(value::list({own_ns ? value(task.ns) : value{}, value(task.sent), of_input(task.input),
+                          task.input.by_field() ? value{} : task.whole, of_rest(task, answer)}));
+  if (!own)
+    return own.error();
+  return task_bytes{std::move(*own), std::move(*shared)};
+}
+
+result<task_ptr> decode_task(const task_order& order, const bytes& step, const remote_run& run,
                              std::shared_ptr<run_shared> shared) {
   auto index = run.plan->find_node(order.node);
   if (index == no_index || index == 0)
     return error{errc::unknown_graph, "run a task: graph `" + run.plan->options.name
                                         + "` has no node `" + order.node + "`"};
+  auto task = std::make_shared<detail::task_scope>();
+  task->run = shared;
+  task->node = &run.plan->nodes[index];
+  task->index = index;
+  task->id = order.task_id;
+  task->epoch = order.issue;
+  task->for_home = true;
+  task->checkpoint_ns = run.ns;
+  take_run(run, *shared);
+  auto opened = from_bytes(step, [&](const value& v) {
+    take_step(v, *task, order.again);
+    return true;
+  });
+  if (!opened)
+    return opened.error();
   return from_bytes(order.task, [&](value v) {
-    fields in{std::move(v), 22, "a task"};
-    auto task = std::make_shared<detail::task_scope>();
-    task->run = shared;
-    task->node = &run.plan->nodes[index];
-    task->index = index;
-    task->id = order.task_id;
-    task->epoch = order.issue;
-    task->for_home = true;
-    task->ns = in.text();
-    task->checkpoint_ns = in.text();
-    task->step = in.number();
-    task->stop = in.number();
+    fields in{std::move(v), 5, "a task"};
+    auto ns = in.maybe([](fields& f) { return f.text(); });
+    task->ns = ns ? std::move(*ns) : task_namespace(run.ns, order.node, order.task_id);
     task->sent = in.flag();
     auto input = in.maybe([](fields& f) { return to_update(f); });
     task->whole = in.any();
     task->input = input ? view_of(*input, *run.plan) : state_view{task->whole};
-    task->route_cells = to_cells(in, *run.plan);
-    task->metadata = in.any();
-    task->answers = in.each([](const value& answer) { return answer; });
-    task->timeout.run = std::chrono::nanoseconds{in.number()};
-    task->timeout.idle = std::chrono::nanoseconds{in.number()};
-    task->timeout.heartbeat_only = in.flag();
-    task->handled = [&]() -> std::shared_ptr<const task_failure> {
-      auto failed = in.maybe([](fields& f) {
-        fields inner{f.any(), 2, "a failure"};
-        auto name = inner.text();
-        return task_failure{std::move(name), to_error(inner.any())};
-      });
-      return failed ? std::make_shared<const task_failure>(std::move(*failed)) : nullptr;
-    }();
-    task->previous = in.any();
-    task->attempt = static_cast<std::uint32_t>(in.upto(0xffff'ffff));
-    task->first_attempt =
-      std::chrono::system_clock::time_point{std::chrono::system_clock::duration{in.number()}};
-    shared->plan = run.plan;
-    shared->config = run.config;
-    shared->ns = run.ns;
-    shared->parents = run.parents;
-    shared->addressed = run.addressed;
-    shared->answers = run.answers;
-    if (run.replays_before)
-      shared->replay = std::make_shared<replay_bound>(*run.replays_before);
-    shared->begin_step(in.text());
-    auto resuming = in.maybe([](fields& f) { return f.flag(); });
-    // A run within a task that was handed out before has to look for what it stored.
-    shared->set_resuming(order.again ? std::optional{true} : resuming);
-    bool offered = in.flag();
-    if (const auto& answer = in.any(); offered)
-      shared->give_answer(answer);
-    shared->saw_id(in.upto(id_ticks_max));
+    task->metadata = detail::task_metadata(run.config.metadata, *task->node);
+    if (const auto& rest = in.any(); !rest.is_null())
+      take_rest(rest, *task, *run.plan);
     return task;
   });
 }

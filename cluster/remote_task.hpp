@@ -32,14 +32,20 @@ struct remote_run {
 /// Errors: invalid_value.
 result<remote_run> decode_run(const bytes& facts, std::shared_ptr<const graph_plan> plan);
 
+/// A task, and what it shares with the others of its step.
+struct task_bytes {
+  bytes task;
+  bytes step;
+};
+
 /// `answer`: the run's plain answer, which this task may take.
 /// Errors: invalid_value when it is too large.
-result<bytes> encode_task(const detail::task_scope& task, const std::optional<value>& answer);
+result<task_bytes> encode_task(const detail::task_scope& task, const std::optional<value>& answer);
 
-/// The task on the worker. `shared` becomes a run of its own that looks like the home's; what the
-/// worker adds (sink, saver, host) is left as it is.
-/// Errors: invalid_value; unknown_graph when the graph has no such node.
-result<task_ptr> decode_task(const task_order& order, const remote_run& run,
+/// The task on the worker; `step`: of its step. `shared` becomes a run of its own that looks like
+/// the home's; what the worker adds (sink, saver, host) is left as it is. Errors: invalid_value;
+/// unknown_graph when the graph has no such node.
+result<task_ptr> decode_task(const task_order& order, const bytes& step, const remote_run& run,
                              std::shared_ptr<run_shared> shared);
 
 /// A stream part.

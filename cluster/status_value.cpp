@@ -111,6 +111,7 @@ value to_value(const dispatcher_status& d) {
           {"ahead", number(d.counts.ahead)},
           {"asked_back", number(d.counts.asked)},
           {"stale", number(d.counts.stale)},
+          {"misbehaved", number(d.counts.misbehaviour)},
           {"workers_lost", number(d.counts.workers_lost)},
           {"placing", of(d.placing)},
           {"serving", of(d.serving)}};

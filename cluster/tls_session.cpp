@@ -19,6 +19,8 @@ namespace {
 // BASP's own handshake; nothing else is written before TLS's is done.
 constexpr std::size_t early_bytes_max = 16u << 10;
 constexpr long peer_certificates_bytes_max = 32 << 10;
+// OpenSSL keeps a buffer of this size from the first byte of a handshake on.
+constexpr unsigned handshake_record_bytes_max = 2u << 10;
 
 // OpenSSL writes to sockets in a way that a peer who has gone makes a signal of.
 void block_broken_pipe_signals() {
@@ -132,6 +134,7 @@ result<tls_context::ready> tls_context::read(const tls_files& files, wall_time n
   SSL_CTX_set_num_tickets(it, 0);
   SSL_CTX_set_mode(it, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
                          | SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_max_send_fragment(it, handshake_record_bytes_max);
   return ready{std::move(context), time_of(X509_get0_notAfter(loaded->own.front().get()))};
 }
 
@@ -318,10 +321,17 @@ tls_session::step tls_session::handshake() {
     return got;
   is_open_ = true;
   context_->handshakes().end(fd_);
+  use_large_records();
   if (write_early())
     return step::done;
   look_for_refusal();
   return step::failed;
+}
+
+// Not while OpenSSL has a buffer of the old size.
+void tls_session::use_large_records() {
+  if (!has_large_records_ && SSL_free_buffers(ssl_) == 1)
+    has_large_records_ = SSL_set_max_send_fragment(ssl_, SSL3_RT_MAX_PLAIN_LENGTH) == 1;
 }
 
 // The socket has just been opened: it takes that much at once.
@@ -390,6 +400,7 @@ tls_session::state tls_session::write(std::size_t& taken, const void* from, std:
   }
   if (size == 0)
     return state::indeterminate;
+  use_large_records();
   auto got = step_of(SSL_write_ex(ssl_, from, size, &taken));
   if (got == step::failed)
     look_for_refusal();

@@ -144,6 +144,7 @@ private:
   enum class step { done, wants_read, wants_write, failed };
   step handshake();
   step step_of(int returned) const;
+  void use_large_records();
   bool write_early();
   void note_flaw();
   void look_for_refusal();
@@ -152,7 +153,8 @@ private:
   SSL* ssl_;
   int fd_;
   std::shared_ptr<dialled_peer> to_;
-  bool is_open_ = false;   // the handshake is done
+  bool is_open_ = false; // the handshake is done
+  bool has_large_records_ = false;
   bool was_heard_ = false; // the peer has said something behind it: it trusts this process
   std::string early_;      // to be written when it is
 };

@@ -8,6 +8,7 @@
 #include <msgpack/pack.hpp>
 
 #include <array>
+#include <charconv>
 #include <concepts>
 #include <limits>
 #include <utility>
@@ -23,13 +24,13 @@ namespace most = troupe::limits;
 // ---- the table ----------------------------------------------------------------------------------
 
 // A number of the variant is a kind on the wire: a new message comes last.
-static_assert(std::variant_size_v<message> == 24);
+static_assert(std::variant_size_v<message> == 25);
 constexpr std::array names{
   "hello"sv,        "welcome"sv,     "refusal"sv,       "heartbeat"sv,      "run_opened"sv,
   "run_closed"sv,   "task_order"sv,  "task_stop"sv,     "task_outcome"sv,   "task_refused"sv,
   "save_order"sv,   "save_answer"sv, "call_order"sv,    "call_answer"sv,    "task_part"sv,
   "part_credit"sv,  "task_sign"sv,   "draining"sv,      "status_request"sv, "drain_request"sv,
-  "status_reply"sv, "task_drain"sv,  "task_withdraw"sv, "task_kept"sv};
+  "status_reply"sv, "task_drain"sv,  "task_withdraw"sv, "task_kept"sv,      "step_opened"sv};
 static_assert(names.size() == std::variant_size_v<message>);
 
 /// A text that is for people: a longer one is cut.
@@ -37,6 +38,45 @@ struct cut_text {
   std::size_t bytes_max;
 };
 constexpr cut_text for_people{most::cluster_text_bytes_max};
+
+/// The id of a task: the 16 bytes of a UUID, or another text.
+struct id_text {
+  std::size_t bytes_max;
+};
+constexpr std::size_t uuid_bytes = 16, uuid_digits = 36;
+
+constexpr bool is_dash_before(std::size_t byte) {
+  return byte == 4 || byte == 6 || byte == 8 || byte == 10;
+}
+
+std::string uuid_text(std::span<const std::uint8_t> id) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out;
+  out.reserve(uuid_digits);
+  for (std::size_t i = 0; i < id.size(); ++i) {
+    if (is_dash_before(i))
+      out += '-';
+    out += digits[id[i] >> 4U];
+    out += digits[id[i] & 0xfU];
+  }
+  return out;
+}
+
+/// None when the text is not what uuid_text() makes of them.
+std::optional<std::array<std::uint8_t, uuid_bytes>> uuid_in(std::string_view text) {
+  if (text.size() != uuid_digits)
+    return std::nullopt;
+  std::array<std::uint8_t, uuid_bytes> out{};
+  const char* at = text.data();
+  for (std::size_t i = 0; i < uuid_bytes; ++i, at += 2) {
+    at += is_dash_before(i) ? 1 : 0;
+    if (std::from_chars(at, at + 2, out[i], 16).ptr != at + 2)
+      return std::nullopt;
+  }
+  if (uuid_text(out) != text)
+    return std::nullopt;
+  return out;
+}
 
 /// M is Of or const Of: one function describes a message that is written and one that is read.
 template <class M, class Of>
@@ -80,10 +120,14 @@ void fields(auto& at, one<run_opened> auto& m) {
 void fields(auto& at, one<run_closed> auto& m) {
   at("run", m.run);
 }
+void fields(auto& at, one<step_opened> auto& m) {
+  at("run", m.run);
+  at("facts", m.facts);
+}
 void fields(auto& at, one<task_order> auto& m) {
   at("issue", m.issue);
   at("run", m.run);
-  at("task_id", m.task_id, most::task_id_bytes_max);
+  at("task_id", m.task_id, id_text{most::task_id_bytes_max});
   at("node", m.node, most::node_name_bytes_max);
   at("task", m.task);
   at("again", m.again);
@@ -263,6 +307,13 @@ private:
     put_text(text);
   }
   void put(const std::string& text, cut_text at) { put_text(cut(text, at.bytes_max)); }
+  void put(const std::string& text, id_text at) {
+    auto id = uuid_in(text);
+    if (!id)
+      return put(text, at.bytes_max);
+    pack_.pack_bin(uuid_bytes);
+    pack_.pack_bin_body(reinterpret_cast<const char*>(id->data()), uuid_bytes);
+  }
   void put_text(std::string_view text) {
     pack_.pack_str(static_cast<std::uint32_t>(text.size()));
     pack_.pack_str_body(text.data(), static_cast<std::uint32_t>(text.size()));
@@ -429,6 +480,14 @@ private:
       out = *text;
   }
   void take(std::string& out, cut_text at) { take(out, at.bytes_max); }
+  void take(std::string& out, id_text at) {
+    auto id = in_.blob();
+    if (!id)
+      return take(out, at.bytes_max);
+    if (id->size() != uuid_bytes)
+      return fail(mismatch("neither the 16 bytes of an id nor a text"));
+    out = uuid_text(*id);
+  }
 
   void take(bytes& out) {
     if (auto blob = in_.blob())

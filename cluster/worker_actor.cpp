@@ -33,13 +33,22 @@ caf::behavior worker_actor::make_behavior() {
       finish_turn();
     },
     [this](guest_said& said) {
+      bool is_outcome = std::holds_alternative<task_outcome>(said.what);
       take(said);
+      if (is_outcome && later_.empty() && desk_.has_enough())
+        hold_outcomes();
+      else
+        finish_turn();
+    },
+    [this](const release_outcomes&) {
+      holding_ = false;
       finish_turn();
     },
     [this](const drain_worker& order) {
       desk_.drain(order.why, order.patience, now());
       finish_turn();
     },
+    [this](caf::flush_atom) { flush(); },
     [this](const worker_tick&) {
       tick();
       finish_turn();
@@ -58,7 +67,22 @@ void worker_actor::finish_turn() {
   while (!later_.empty())
     for (auto& job : std::exchange(later_, {}))
       job();
+  // What one turn has to say leaves with what the next ones have, those that are in the mailbox.
+  if (++unsent_ >= turns_together)
+    flush();
+  else if (unsent_ == 1)
+    caf::event_based_actor::send(this, caf::flush_atom_v);
+}
+
+void worker_actor::flush() {
+  unsent_ = 0;
   hub_.flush();
+}
+
+// Several leave in one frame: each alone costs its home and this process more than a small task.
+void worker_actor::hold_outcomes() {
+  if (!std::exchange(holding_, true))
+    delayed_send(this, limits::worker_outcomes_held, release_outcomes{});
 }
 
 // -- links
@@ -134,7 +158,7 @@ void worker_actor::close_run(local_run run) {
   runs_.erase(run);
 }
 
-void worker_actor::begin(local_task task, local_run run, task_order what) {
+void worker_actor::begin(local_task task, local_run run, task_order what, const bytes& step) {
   auto refuse = [this, task](const error& why) {
     later_.push_back([this, task, text = why.message()] { desk_.gone(task, text, now()); });
   };
@@ -147,7 +171,7 @@ void worker_actor::begin(local_task task, local_run run, task_order what) {
   auto say = [self = caf::actor_cast<caf::actor>(this)](message said) {
     caf::anon_send(self, guest_said{std::move(said)});
   };
-  if (auto begun = setup_.guests->start(*known->second, what, std::move(say)); !begun)
+  if (auto begun = setup_.guests->start(*known->second, what, step, std::move(say)); !begun)
     refuse(begun.error());
 }
 

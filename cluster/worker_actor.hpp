@@ -27,6 +27,8 @@ struct drain_worker {
 };
 
 struct worker_tick {};
+/// Outcomes were held back for long enough.
+struct release_outcomes {};
 
 /// A worker's graphs, and those within them, by hash.
 using graph_shelf = std::map<std::string, std::shared_ptr<const graph_plan>>;
@@ -60,7 +62,7 @@ private:
   void session_over(home_number home, const error& why) override;
   void open_run(local_run run, home_number home, run_opened what) override;
   void close_run(local_run run) override;
-  void begin(local_task task, local_run run, task_order what) override;
+  void begin(local_task task, local_run run, task_order what, const bytes& step) override;
   void stop(local_task task) override;
   void give_back(local_task task) override;
   void pass_on(local_task task, message what) override;
@@ -70,6 +72,8 @@ private:
   void take(guest_said& said);
   void tick();
   void finish_turn();
+  void flush();
+  void hold_outcomes();
   static instant now();
 
   worker_setup setup_;
@@ -80,6 +84,8 @@ private:
   std::unordered_map<home_number, link_number> links_;
   std::unordered_map<local_run, result<guest_run>> runs_;
   std::vector<std::function<void()>> later_;
+  int unsent_ = 0;       // turns, since something left
+  bool holding_ = false; // outcomes, until release_outcomes at the latest
 };
 
 } // namespace troupe::cluster
@@ -87,3 +93,4 @@ private:
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::guest_said)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::drain_worker)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::worker_tick)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::release_outcomes)

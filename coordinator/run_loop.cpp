@@ -138,13 +138,7 @@ task_ptr run_loop::make_task(const slot& s, std::uint32_t place) {
   give_answers(*task);
   if (s.plan.node == 0)
     task->early = std::exchange(first_gotos_, {});
-  task->metadata = shared_->config.metadata;
-  if (node.metadata.is_map()) {
-    if (!task->metadata.is_map())
-      task->metadata = value::map();
-    for (const auto& e : node.metadata.entries())
-      task->metadata = task->metadata.with(e.key(), e.val);
-  }
+  task->metadata = detail::task_metadata(shared_->config.metadata, node);
   return task;
 }
 

@@ -99,14 +99,14 @@ public:
     auto issue = ++issues_;
     placed_.emplace(issue, placed);
     lock.unlock();
-    cluster::task_order order{issue, 0, task->id, task->node->name, std::move(*encoded)};
-    line_.post([this, order = std::move(order), facts = std::move(*facts), plan = task->run->plan,
-                placed] {
+    cluster::task_order order{issue, 0, task->id, task->node->name, std::move(encoded->task)};
+    line_.post([this, order = std::move(order), step = std::move(encoded->step),
+                facts = std::move(*facts), plan = task->run->plan, placed] {
       auto run = cluster::decode_run(facts, plan);
-      auto begun = run
-                     ? guests_->start(std::make_shared<const cluster::remote_run>(std::move(*run)),
-                                      order, [this](cluster::message m) { to_home(std::move(m)); })
-                     : result<void>{run.error()};
+      auto begun =
+        run ? guests_->start(std::make_shared<const cluster::remote_run>(std::move(*run)), order,
+                             step, [this](cluster::message m) { to_home(std::move(m)); })
+            : result<void>{run.error()};
       if (!begun)
         placed->fail(begun.error());
     });

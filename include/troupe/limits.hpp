@@ -200,6 +200,8 @@ inline constexpr std::chrono::milliseconds worker_backoff_max{2000};
 // their bytes. They wait there for a place, and go elsewhere when one is free there.
 inline constexpr std::uint32_t worker_ahead_max = 1024;
 inline constexpr std::size_t worker_ahead_bytes_max = std::size_t{32} << 20;
+// While enough orders wait at a worker, it may keep outcomes for so long, to send them together.
+inline constexpr std::chrono::microseconds worker_outcomes_held{500};
 
 // Of agents. Calls of one assistant's message that a tool node runs; invalid_value.
 inline constexpr std::size_t tool_calls_max = 4096;

@@ -27,6 +27,22 @@ BOOST_AUTO_TEST_CASE(an_order_waits_while_the_worker_is_full_and_is_begun_when_a
   BOOST_TEST(all<task_refused>(1).empty());
 }
 
+BOOST_AUTO_TEST_CASE(an_order_that_waits_keeps_the_step_it_came_with) {
+  work_for(0, 1);
+  machine.heard(1, step_opened{1, {1}}, now);
+  auto first = begin_one(1, 1);
+  begin_one(1, 2);
+  order_ahead(1, 3);
+  machine.heard(1, step_opened{1, {2}}, now);
+  machine.heard(1, step_opened{9, {3}}, now); // of no run
+  BOOST_TEST(steps.at(first) == bytes{1}, boost::test_tools::per_element());
+  machine.finished(first, {}, now);
+  BOOST_TEST(steps.rbegin()->second == bytes{1}, boost::test_tools::per_element());
+  machine.finished(begun.rbegin()->first, {}, now);
+  begin_one(1, 4);
+  BOOST_TEST(steps.rbegin()->second == bytes{2}, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(an_order_ahead_begins_at_once_where_there_is_a_place) {
   work_for(0, 1);
   order_ahead(1, 1);

@@ -22,6 +22,7 @@ struct desk_bench : desk_host {
   std::vector<std::pair<home_number, errc>> over;
   std::vector<local_run> opened, closed;
   std::map<local_task, task_order> begun;
+  std::map<local_task, bytes> steps;
   std::vector<local_task> stopped, asked_back;
   std::vector<std::pair<local_task, message>> passed;
   std::vector<cluster_event> events;
@@ -41,8 +42,9 @@ struct desk_bench : desk_host {
   }
   void open_run(local_run run, home_number, run_opened) override { opened.push_back(run); }
   void close_run(local_run run) override { closed.push_back(run); }
-  void begin(local_task task, local_run, task_order what) override {
+  void begin(local_task task, local_run, task_order what, const bytes& step) override {
     begun[task] = std::move(what);
+    steps[task] = step;
   }
   void stop(local_task task) override { stopped.push_back(task); }
   void give_back(local_task task) override { asked_back.push_back(task); }

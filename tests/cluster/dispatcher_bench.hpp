@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,9 +95,15 @@ struct dispatcher_bench : dispatcher_host {
     machine.heard(link, task_refused{.issue = issue, .code = code, .why = "so"}, now);
   }
   void beat(link_number link, std::uint32_t foreign = 0) {
-    machine.heard(link, heartbeat{.number = ++beats[link], .foreign = foreign}, now);
+    auto said = all<heartbeat>(link);
+    machine.heard(link,
+                  heartbeat{.number = ++beats[link],
+                            .answers = said.empty() || deaf.contains(link) ? 0 : said.back().number,
+                            .foreign = foreign},
+                  now);
   }
   std::map<link_number, std::uint64_t> beats;
+  std::set<link_number> deaf; // these hear nothing of the home
 
   /// Time passes in ticks. Those in `alive` send heartbeats.
   void wait(nanoseconds how_long, const std::vector<link_number>& alive = {}) {

@@ -23,8 +23,9 @@ BOOST_AUTO_TEST_CASE(a_task_goes_out_behind_the_facts_of_its_run_and_its_outcome
   BOOST_TEST(opened[0].graph == research.hash);
   BOOST_TEST(opened[0].facts == (bytes{1, 2}), boost::test_tools::per_element());
   auto is_order = [](const message& m) { return std::holds_alternative<task_order>(m); };
-  BOOST_TEST(
-    std::holds_alternative<run_opened>(*std::prev(std::ranges::find_if(sent[1], is_order))));
+  auto first = std::ranges::find_if(sent[1], is_order);
+  BOOST_TEST(std::holds_alternative<step_opened>(*std::prev(first)));
+  BOOST_TEST(std::holds_alternative<run_opened>(*std::prev(first, 2)));
   auto order = all<task_order>(1).at(0);
   BOOST_TEST(order.run == opened[0].run);
   BOOST_TEST(order.node == "work");
@@ -33,6 +34,40 @@ BOOST_AUTO_TEST_CASE(a_task_goes_out_behind_the_facts_of_its_run_and_its_outcome
   machine.accepted(task);
   BOOST_TEST(status().counts.accepted == 1u);
   BOOST_TEST(status().tasks == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_tasks_of_a_step_share_is_said_once_to_each_worker) {
+  join(1, "a", 8);
+  join(2, "b", 8);
+  auto submit_of = [&](bytes step) {
+    auto how = machine.submit(
+      {.run = run, .task_id = "id", .node = "work", .task = {}, .where = {}, .step = step}, now);
+    BOOST_TEST_REQUIRE(how.has_value());
+  };
+  for (int i = 0; i < 4; ++i)
+    submit_of({1});
+  BOOST_TEST(orders(1) == 2u);
+  BOOST_TEST(all<step_opened>(1).size() == 1u);
+  BOOST_TEST(all<step_opened>(2).size() == 1u);
+  submit_of({2});
+  submit_of({2});
+  BOOST_TEST(all<step_opened>(1).size() == 2u);
+  BOOST_TEST(last<step_opened>(2).facts == bytes{2}, boost::test_tools::per_element());
+  BOOST_TEST(last<step_opened>(2).run == run);
+}
+
+BOOST_AUTO_TEST_CASE(a_task_that_is_handed_out_again_goes_with_its_own_step) {
+  join(1, "a", 8);
+  for (std::uint8_t step : {1, 2})
+    BOOST_TEST_REQUIRE(
+      machine
+        .submit(
+          {.run = run, .task_id = "id", .node = "work", .task = {}, .where = {}, .step = {step}},
+          now)
+        .has_value());
+  refuse(1, 1, errc::cancelled);
+  BOOST_TEST(last<step_opened>(1).facts == bytes{1}, boost::test_tools::per_element());
+  BOOST_TEST(std::holds_alternative<task_order>(sent[1].back()));
 }
 
 BOOST_AUTO_TEST_CASE(a_worker_never_has_more_tasks_than_its_capacity) {
@@ -85,6 +120,45 @@ BOOST_AUTO_TEST_CASE(a_worker_that_answers_for_a_task_of_another_is_reported_onc
   BOOST_TEST(reported(event_kind::misbehaviour) == 1u);
   outcome(1, issue);
   BOOST_TEST(taken.size() == 1u);
+}
+
+// It has a certificate, and says what it likes.
+BOOST_AUTO_TEST_CASE(a_forger_changes_nothing_is_counted_and_logged_once) {
+  join(1, "a", 2);
+  join(2, "forger", 1);
+  auto first = submit(), its = submit(), second = submit();
+  auto given = all<task_order>(1), its_own = all<task_order>(2);
+  BOOST_TEST_REQUIRE((given.size() == 2u && its_own.size() == 1u));
+  outcome(2, its_own[0].issue, 1);
+  machine.accepted(its);
+  auto before = status().counts;
+  std::size_t said = 0;
+  auto forge = [&](message what) {
+    ++said;
+    machine.heard(2, std::move(what), now);
+  };
+  for (auto issue : {issue_number{0}, its_own[0].issue, given[0].issue, given[1].issue,
+                     issue_number{99}, ~issue_number{0}}) {
+    forge(task_outcome{.issue = issue, .outcome = {66}});
+    forge(task_outcome{.issue = issue, .outcome = {66}});
+    forge(task_refused{.issue = issue, .code = errc::invalid_value, .why = {}});
+    forge(task_kept{issue});
+    forge(save_order{.issue = issue, .ticket = 1});
+    forge(call_order{.issue = issue, .ticket = 2});
+    forge(task_part{.issue = issue});
+    forge(task_sign{issue});
+  }
+  BOOST_TEST(taken.size() == 1u);
+  BOOST_TEST(failed.empty());
+  BOOST_TEST(passed.empty());
+  BOOST_TEST(all<task_order>(1).size() + all<task_order>(2).size() == 3u);
+  BOOST_TEST(status().counts.stale - before.stale == said);
+  BOOST_TEST(status().counts.misbehaviour == said / 6 * 5); // its own old issue is just late
+  BOOST_TEST(reported(event_kind::misbehaviour) == 1u);
+  outcome(1, given[0].issue, 7);
+  outcome(1, given[1].issue, 8);
+  BOOST_TEST(taken[first] == bytes{7}, boost::test_tools::per_element());
+  BOOST_TEST(taken[second] == bytes{8}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(saves_and_calls_count_only_for_the_newest_issue) {

@@ -160,13 +160,17 @@ BOOST_AUTO_TEST_CASE(a_silent_worker_is_lost_after_the_lease_and_within_three_se
   BOOST_TEST(orders(2) == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(anything_that_is_heard_keeps_a_worker) {
+BOOST_AUTO_TEST_CASE(a_worker_that_hears_its_home_and_is_heard_keeps_a_task_however_long) {
   join(1, "a", 1);
   auto task = submit();
   auto issue = last<task_order>(1).issue;
   for (int i = 0; i < 100; ++i) {
-    wait(1s);
+    wait(2s);
+    beat(1);
+    wait(1s); // this time something else is heard first
     machine.heard(1, task_sign{issue}, now);
+    wait(1s);
+    beat(1);
   }
   BOOST_TEST(orders(1) == 1u); // fifteen minutes or two: it is handed out once
   outcome(1, issue);
@@ -258,6 +262,31 @@ BOOST_AUTO_TEST_CASE(another_version_of_a_graph_is_refused_for_that_graph_alone_
   BOOST_TEST(orders(1) == 1u);
   BOOST_TEST(last<task_order>(1).run == run_b);
   BOOST_TEST(reported(event_kind::graph_refused) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_that_speaks_but_hears_nothing_is_lost_with_its_lease) {
+  join(1, "a", 1);
+  auto task = submit();
+  wait(10s, {1});
+  BOOST_TEST(reported(event_kind::worker_lost) == 0u);
+  deaf.insert(1);
+  wait(2250ms, {1}); // its own lease is over by then
+  BOOST_TEST(reported(event_kind::worker_lost) == 0u);
+  wait(500ms, {1});
+  BOOST_TEST(reported(event_kind::worker_lost) == 1u);
+  join(2, "b", 1);
+  outcome(2, last<task_order>(2).issue);
+  BOOST_TEST(taken.count(task) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_home_that_stood_still_does_not_take_a_worker_for_deaf) {
+  join(1, "a", 1);
+  wait(1s, {1});
+  now += 1min;
+  beat(1);
+  machine.tick(now);
+  wait(1s, {1});
+  BOOST_TEST(reported(event_kind::worker_lost) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_said_on_a_link_without_a_session_is_dropped) {

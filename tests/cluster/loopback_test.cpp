@@ -313,6 +313,8 @@ BOOST_AUTO_TEST_CASE(the_worker_of_a_task_is_in_its_result_and_in_the_metadata_o
   BOOST_TEST(!stored[0].metadata.contains("workers"));
   BOOST_TEST(stored[1].metadata["workers"] == value::map({{far_id, "one"}}));
   BOOST_TEST(!stored[2].metadata.contains("workers"));
+  auto there = app.get_state({.thread_id = "t", .checkpoint_id = stored[1].ref.checkpoint_id});
+  BOOST_TEST(there.metadata["workers"][far_id] == value("one"));
 }
 
 BOOST_FIXTURE_TEST_CASE(of_a_step_with_very_many_placed_tasks_no_worker_is_stored, fixture) {

@@ -43,7 +43,8 @@ std::vector<message> samples() {
           status_reply{"{}"},
           task_drain{5, "going"},
           task_withdraw{5},
-          task_kept{5}};
+          task_kept{5},
+          step_opened{3, {1, 2}}};
 }
 
 result<std::vector<message>> read_all(const bytes& frame) {
@@ -161,6 +162,20 @@ BOOST_AUTO_TEST_CASE(a_message_is_an_array_of_its_kind_and_fields) {
   BOOST_TEST(frame == expected, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(the_id_of_a_task_is_sixteen_bytes_or_the_text_it_is) {
+  std::string uuid = "6f1c2b1e-0000-4000-8000-0123456789ab";
+  auto of = [](const std::string& id) { return task_order{1, 1, id, "n", {}}; };
+  auto size = [&](const std::string& id) { return encode_frame(of(id)).value().size(); };
+  BOOST_TEST(through(of(uuid)).task_id == uuid);
+  BOOST_TEST(size(uuid) == size("") + 1 + 16);
+  for (auto other : {"6f1c2b1e-0000-4000-8000-0123456789aB", "6f1c2b1e-0000-4000-8000-0123456789a",
+                     "6f1c2b1e-0000-4000-800000123456789ab", "6f1c2b1e-0000-4000-8000-0123456789 b",
+                     "6f1c2b1e-0000-4000-8000-0123456789-b", "", "t"})
+    BOOST_TEST(through(of(other)).task_id == other);
+  says(refused(one_message(6, 7).number(1).number(1).blob().texts(9).out), errc::protocol_mismatch,
+       {"task_order.task_id", "16 bytes"});
+}
+
 BOOST_AUTO_TEST_CASE(messages_of_one_frame_arrive_in_their_order) {
   auto all = samples();
   auto read = read_all(encode_frame(all).value()).value();
@@ -255,7 +270,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   says(refused({0xc0}), errc::protocol_mismatch, {"no array"});
   says(refused({0x91, 0x90}), errc::protocol_mismatch, {"a message", "kind"});
   says(refused({0x90, 0x90}), errc::protocol_mismatch, {"behind"});
-  says(refused(one_message(24, 0).out), errc::protocol_mismatch, {"unknown kind, 24"});
+  says(refused(one_message(25, 0).out), errc::protocol_mismatch, {"unknown kind, 25"});
   says(refused(one_message(7, 0).out), errc::protocol_mismatch,
        {"task_stop", "0 fields instead of 1"});
   says(refused(one_message(7, 2).number(1).number(2).out), errc::protocol_mismatch,
@@ -414,7 +429,7 @@ BOOST_AUTO_TEST_CASE(a_frame_has_a_limit) {
 
 BOOST_AUTO_TEST_CASE(messages_that_refer_to_each_other_share_a_lane) {
   auto all = samples();
-  for (std::size_t kind : {4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 20, 21, 22, 23})
+  for (std::size_t kind : {4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 20, 21, 22, 23, 24})
     BOOST_TEST((lane_of(all[kind]) == lane::bulk));
   for (std::size_t kind : {0, 1, 2, 3, 15, 16, 17, 18, 19})
     BOOST_TEST((lane_of(all[kind]) == lane::control));

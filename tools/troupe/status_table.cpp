@@ -55,6 +55,13 @@ std::string used(const value& worker) {
   return text(worker["running"]) + "/" + text(worker["capacity"]);
 }
 
+// Tasks that a home has there; those that wait there for a place are said apart.
+std::string used_for_home(const value& worker) {
+  auto ahead = worker["ahead"].as_int();
+  return std::to_string(worker["running"].as_int() - ahead)
+         + (ahead > 0 ? "+" + std::to_string(ahead) : "") + "/" + text(worker["capacity"]);
+}
+
 // How long ago the lease of the home that was heard least was renewed.
 std::string lease_age(const value& homes) {
   double most = 0;
@@ -97,11 +104,11 @@ row of_its_worker(const value& home, const value& w) {
           text(w["name"]),
           state,
           joined(w["labels"]),
-          used(w),
+          used_for_home(w),
           milliseconds(number(home["lease_ms"]) - number(w["lease_left_ms"])),
           text(w["outcomes"]),
-          "-",
-          "-",
+          quantile(w["tasks"], "p50_ms"),
+          quantile(w["tasks"], "p99_ms"),
           "-"};
 }
 

@@ -113,7 +113,8 @@ void sim_home::submit(std::size_t task) {
                                  .task_id = "t" + std::to_string(task),
                                  .node = "n",
                                  .task = bytes_of(task),
-                                 .where = t.planned.where},
+                                 .where = t.planned.where,
+                                 .step = step_of(task)},
                                 on.clock());
   if (!number && number.error().code() == errc::overloaded) {
     if (machine->status(on.clock()).waiting < in_.drawn.queue_max)

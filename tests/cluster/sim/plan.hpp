@@ -83,6 +83,11 @@ struct plan {
   bool hostile = false; // peers repeat themselves, and speak of what is not theirs
 };
 
+/// What the tasks of a step share: of a few, so that steps change.
+inline std::vector<std::uint8_t> step_of(std::uint64_t task) {
+  return {static_cast<std::uint8_t>(task / 4)};
+}
+
 plan make_plan(std::uint64_t seed);
 std::string describe(const plan& p);
 

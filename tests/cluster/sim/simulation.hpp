@@ -130,7 +130,7 @@ public:
   void session_over(home_number home, const error& why) override;
   void open_run(local_run run, home_number home, run_opened what) override;
   void close_run(local_run run) override;
-  void begin(local_task task, local_run run, task_order what) override;
+  void begin(local_task task, local_run run, task_order what, const bytes& step) override;
   void stop(local_task task) override;
   void give_back(local_task task) override;
   void pass_on(local_task task, message what) override;

@@ -164,11 +164,13 @@ void sim_worker::close_run(local_run run) {
     in_.broke("a run was closed that was not open");
 }
 
-void sim_worker::begin(local_task number, local_run run, task_order what) {
+void sim_worker::begin(local_task number, local_run run, task_order what, const bytes& step) {
   std::uint64_t task = 0;
   std::memcpy(&task, what.task.data(), sizeof task);
   if (open_runs_.count(run) == 0)
     in_.broke("a task was begun before its run was opened");
+  if (step != step_of(task))
+    in_.broke("a task was begun with what another step shares");
   if (!begun_.emplace(run, what.issue).second)
     in_.broke("an order was begun twice");
   bodies_[number] = {.task = task, .run = run, .issue = what.issue};
