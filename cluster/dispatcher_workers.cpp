@@ -202,7 +202,7 @@ std::string dispatcher::why_lost(const worker& w, instant now) const {
   if (since(w.heard) >= options_.terms.lease)
     return "nothing was heard of it for the lease";
   if (since(w.acknowledged) >= options_.terms.lease)
-    return "it has heard nothing of this home for the lease";
+    return "nothing was heard of it for the lease that answers this home";
   return {};
 }
 

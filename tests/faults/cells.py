@@ -155,7 +155,8 @@ TROUBLE = {
     "silence_60": (silence(60), LOSES_ONE, 60),
     "deaf_home_5": (silence(5, "up"), LOSES_ONE, 5),
     # It says that it is there until its own lease is over; the home's counts from then on.
-    "deaf_worker_5": (silence(5, "down"), Bounds(reruns=1, losses=1, detection_s=5), 5),
+    # It is heard for half a second more, and the home looks each quarter of one.
+    "deaf_worker_5": (silence(5, "down"), Bounds(reruns=1, losses=1, detection_s=3.5), 5),
     # Nothing says that a connection is dead but its silence.
     "half_open": (half_open, Bounds(reruns=1, losses=1, returns_s=8), 10),
     "reset": (damage(10, 6000, reset_after=None), LOSES_NOTHING, 6),

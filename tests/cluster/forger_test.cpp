@@ -1,0 +1,137 @@
+// A peer with a certificate of the cluster that says what it likes.
+#include "tests/coordinator_fixture.hpp"
+#include "tests/placed_graphs.hpp"
+
+#include "cluster/certificates.hpp"
+#include "cluster/link_front.hpp"
+#include "cluster/link_hub.hpp"
+
+#include <troupe/cluster.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <caf/send.hpp>
+
+#include <filesystem>
+#include <future>
+
+namespace troupe::cluster {
+namespace {
+
+constexpr issue_number forged_up_to = 20;
+
+/// Joins a home as a worker that gets no tasks, then answers for all that there could be, twice;
+/// and then asks the home how it is.
+class forger : public caf::event_based_actor, private link_user {
+public:
+  forger(caf::actor_config& cfg, const endpoint& home, std::promise<value>* told)
+    : caf::event_based_actor(cfg),
+      told_{told},
+      hub_{*this, *this} {
+    hub_.keep(home);
+  }
+  caf::behavior make_behavior() override {
+    set_down_handler([this](const caf::down_msg& down) { hub_.lost(down); });
+    send(this, caf::tick_atom_v);
+    return {[this](packet& what) {
+              hub_.took(std::move(what), caf::actor_cast<caf::actor>(current_sender()));
+              hub_.flush();
+            },
+            [this](caf::tick_atom) { // the hub dials
+              hub_.tick(std::chrono::steady_clock::now().time_since_epoch());
+              hub_.flush();
+              delayed_send(this, std::chrono::milliseconds{10}, caf::tick_atom_v);
+            }};
+  }
+  void on_exit() override { hub_.close(); }
+
+private:
+  void link_made(link_number link, const endpoint*) override {
+    hub_.send(
+      link,
+      hello{.name = "forger", .incarnation = "f.1", .labels = {}, .capacity = 1, .graphs = {}});
+  }
+  void heard(link_number link, message what) override {
+    if (std::holds_alternative<welcome>(what)) {
+      hub_.send(link, heartbeat{.number = 1});
+      for (int twice = 0; twice < 2; ++twice)
+        for (issue_number issue = 0; issue <= forged_up_to; ++issue) {
+          hub_.send(link, task_outcome{.issue = issue, .outcome = {0xc0}});
+          hub_.send(link, task_refused{.issue = issue, .code = errc::invalid_value, .why = "no"});
+          hub_.send(link,
+                    save_order{.issue = issue, .ticket = 1, .durable = false, .request = {0xc0}});
+          hub_.send(link, task_kept{issue});
+        }
+      hub_.send(link, task_outcome{.issue = ~issue_number{0}});
+      hub_.send(link, draining{"to have a word behind those"});
+    } else if (auto* beat = std::get_if<heartbeat>(&what); beat && !asked_) {
+      asked_ = true;
+      hub_.send(link, status_request{});
+    } else if (auto* reply = std::get_if<status_reply>(&what)) {
+      auto status = from_json(reply->json).value();
+      if (status["stale"].as_int() > 8 * static_cast<std::int64_t>(forged_up_to))
+        told_->set_value(std::move(status));
+      else
+        hub_.send(link, status_request{}); // control goes before the rest
+    }
+  }
+  void link_broken(link_number) override {}
+  void link_restored(link_number) override {}
+  void link_lost(link_number, const error&) override {}
+
+  std::promise<value>* told_;
+  link_hub hub_;
+  bool asked_ = false;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(cluster_forger)
+
+BOOST_AUTO_TEST_CASE(a_peer_that_answers_for_others_changes_nothing_and_is_counted) {
+  auto form = (std::filesystem::temp_directory_path() / "troupe-forger-XXXXXX").string();
+  std::filesystem::path dir = ::mkdtemp(form.data());
+  auto now = std::chrono::system_clock::now();
+  init_ca(dir, {}, now).value();
+  auto issue = [&](const std::string& name) {
+    auto made = issue_cert(dir, {.name = name}, now).value();
+    return link_certificates{made.certificate, made.key, dir / "ca.pem"};
+  };
+  gate body;
+  auto graph = [&body] {
+    state_graph<> g{placed_numbers};
+    g.add_node("far",
+               [&body](const state_view& argument) {
+                 body.pass();
+                 return value{{"log", value::list({argument["x"]})}};
+               },
+               {.lane = troupe::lane::blocking, .placement = on_worker{}});
+    g.add_conditional_edges(START, [](const state_view&) {
+      return std::vector<destination>{send{"far", value{{"x", 1}}}, send{"far", value{{"x", 2}}}};
+    });
+    return g.compile();
+  };
+  auto pool = connect_workers({.listen = "127.0.0.1:0", .tls = issue("home")}).value();
+  auto at = "127.0.0.1:" + std::to_string(pool->port());
+  worker honest{{.name = "honest", .listen = "", .join = {at}, .tls = issue("worker")}, {graph()}};
+  runtime rt{{.saver = make_memory_saver(), .workers = pool}};
+  auto app = rt.load(graph());
+  auto result = std::async(std::launch::async, [&] {
+    return app.invoke(value{{"x", 0}}, {.thread_id = "t"});
+  });
+  body.wait_for(2); // both are under way
+  std::promise<value> told;
+  auto front = make_front(issue("forger"), false).value();
+  auto who = front.system->spawn<forger>(to_endpoints({at}).value().front(), &told);
+  auto status = told.get_future().get();
+  caf::anon_send_exit(who, caf::exit_reason::user_shutdown);
+  BOOST_TEST(status["misbehaved"].as_int() > 8 * static_cast<std::int64_t>(forged_up_to));
+  BOOST_TEST(status["accepted"].as_int() == 0);
+  BOOST_TEST(status["failed"].as_int() == 0);
+  body.open();
+  BOOST_TEST(to_json(result.get().output["log"]) == "[1,2]");
+  std::filesystem::remove_all(dir);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe::cluster
