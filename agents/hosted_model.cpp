@@ -41,6 +41,7 @@ public:
       loop_{http_loop::shared()} {}
 
   std::string name() const override { return name_; }
+  value profile() const override { return options_.profile; }
   coro<value> invoke(model_request request, context& ctx) override;
 
 private:

@@ -46,8 +46,8 @@ void check_options(std::string_view name, const chat_model_options& options) {
     throw bad_model(name, "a wait is below 0");
   if (options.max_tokens && *options.max_tokens < 1)
     throw bad_model(name, "max_tokens is below 1");
-  if (!options.settings.is_map())
-    throw bad_model(name, "settings must be a map");
+  if (!options.settings.is_map() || !options.profile.is_map())
+    throw bad_model(name, "settings and profile must be maps");
   http_request probe;
   probe.url = options.base_url;
   probe.headers = options.headers;

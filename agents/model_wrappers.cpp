@@ -21,6 +21,7 @@ public:
       limiter_{std::move(limiter)} {}
 
   std::string name() const override { return model_->name(); }
+  value profile() const override { return model_->profile(); }
   value bound_tools() const override { return model_->bound_tools(); }
   std::shared_ptr<chat_model> unbound() const override {
     return around(*model_, [this](chat_model_ptr inner) {
@@ -47,6 +48,7 @@ public:
   explicit fallback_models(std::vector<chat_model_ptr> models) : models_{std::move(models)} {}
 
   std::string name() const override { return models_[0]->name(); }
+  value profile() const override { return models_[0]->profile(); }
   value bound_tools() const override { return models_[0]->bound_tools(); }
   std::shared_ptr<chat_model> unbound() const override {
     return around(*models_[0], [this](chat_model_ptr inner) {

@@ -7,8 +7,7 @@ namespace troupe {
 
 /// The body of a request.
 /// Shape:  as messages_to_openai; a tool's message has neither name nor status; marks for caches
-/// and
-///         other providers' blocks are left out.
+///         and other providers' blocks are left out.
 /// Source: langchain_openai/chat_models/base.py, _convert_message_to_dict; spec/agents.md I1.
 value openai_request(std::string_view model, const chat_model_options& options,
                      const model_request& asked, bool stream, bool own_address);

@@ -54,6 +54,7 @@ class naming_model final : public chat_model {
 public:
   explicit naming_model(chat_model_ptr model) : model_{std::move(model)} {}
   std::string name() const override { return model_->name(); }
+  value profile() const override { return model_->profile(); }
   value bound_tools() const override { return model_->bound_tools(); }
   chat_model_ptr unbound() const override {
     auto inner = model_->unbound();

@@ -35,7 +35,7 @@ public:
   void expect(const http_transfer_ptr& transfer, std::optional<clock::time_point> when,
               std::string what);
 
-  class work; // http/loop_work.hpp
+  class work;
 
 private:
   std::shared_ptr<work> work_;

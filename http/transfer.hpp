@@ -4,8 +4,7 @@
 // Invariants:
 //  - a reader's callback is called at most once, without a lock held.
 //  - at most limits::http_buffer_bytes_max and one piece of libcurl's wait to be taken, but where
-//  the
-//    reader wants the whole; then as much as the request allows.
+//    the reader wants the whole; then as much as the request allows.
 #pragma once
 
 #include "http/exchange.hpp"

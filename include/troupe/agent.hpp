@@ -100,9 +100,8 @@ enum class structured_strategy : std::uint8_t {
 /// Shape:  `schema` a JSON Schema, null: text. Its `title` names it. With tools, each member of a
 ///         `oneOf` is one. `tool_message` is the content of the message that answers the call that
 ///         fitted; empty: the data.
-/// Units:  `attempts_max` answers whose calls do not fit, since the last question; each but the
-/// last
-///         is told why.
+/// Units:  `attempts_max` answers whose calls do not fit, since the last question; each but
+///         the last is told why.
 /// Source: langchain/agents/structured_output.py; spec/agents.md D5.
 struct response_format {
   value schema = {};

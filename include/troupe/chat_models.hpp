@@ -1,8 +1,8 @@
 // Chat models behind an API, and what is put around chat models.
 //
 //     auto model = troupe::init_chat_model("anthropic:claude-sonnet-4-5", {.max_tokens = 2000});
-//     auto local = troupe::init_chat_model("openai:llama3.2", {.base_url =
-//     "http://127.0.0.1:11434/v1"});
+//     auto local = troupe::init_chat_model("openai:llama3.2",
+//                                          {.base_url = "http://127.0.0.1:11434/v1"});
 #pragma once
 
 #include <troupe/chat_model.hpp>
@@ -50,14 +50,15 @@ struct chat_model_options {
   unsigned attempts_max = limits::model_attempts_default;
   std::chrono::milliseconds retry_first = limits::model_retry_first;
   std::chrono::milliseconds retry_max = limits::model_retry_max;
+  value profile = value::map(); ///< what chat_model::profile() says
 };
 
 /// A model by "provider:model"; as the form without options, with these. An answer is streamed
 /// where somebody reads its parts. A call is tried again after 408, 409, 429, 5xx, a connection
 /// that was not made or broke, and a provider that is overloaded, unless a part was given to a
-/// reader. It ends with its node's attempt, and holds no thread. Shape:  known providers: anthropic
-/// (Messages API), openai (chat completions, also of vLLM, Ollama,
-///         llama.cpp …), echo. request.settings count more than the options'.
+/// reader. It ends with its node's attempt, and holds no thread.
+/// Shape:  known providers: anthropic (Messages API), openai (chat completions, also of vLLM,
+///         Ollama, llama.cpp …), echo. request.settings count more than the options'.
 /// Errors: throws error{invalid_config}: an unknown provider, no model, an address that is not
 ///         http(s), a bound of 0, a key that is missing or has characters no key has (its variable
 ///         is named). Of a call: model_error.
@@ -66,11 +67,10 @@ chat_model_ptr init_chat_model(std::string_view name, chat_model_options options
 
 /// What a provider said instead of an answer, or that it said nothing.
 /// Shape:  `code()`: invalid_config for a refused key; invalid_value for a refused request;
-/// overloaded
-///         for 429 and 529; node_timeout; else node_failed. `type()`: the class of the reference:
-///         RateLimitError, AuthenticationError, ContextOverflowError, APIConnectionError … The
-///         message has the provider's text, cut to limits::model_error_bytes_max, unless it repeats
-///         the key or the messages.
+///         overloaded for 429 and 529; node_timeout; else node_failed. `type()`: the class of the
+///         reference: RateLimitError, AuthenticationError, ContextOverflowError … The message has
+///         the provider's text, cut to limits::model_error_bytes_max, unless it repeats the key or
+///         the messages.
 /// Source: anthropic/_exceptions.py, openai/_exceptions.py.
 class model_error : public error {
 public:
@@ -106,11 +106,11 @@ private:
 /// An answer that is none. `what` says in which way.
 model_error broken_answer(std::string_view what);
 
-/// So many requests a second, and `burst` at once after a rest. Shared by the models it is given
-/// to. Units:  `requests_per_second` above 0, `burst` at least 1. Errors: throws
-/// error{invalid_config} for other numbers. Source: langchain_core/rate_limiters.py,
-/// InMemoryRateLimiter; troupe: begins with a full bucket, and
-///         in the order of arrival.
+/// So many requests a second, and `burst` at once after a rest, of all models it is given to.
+/// Units:  `requests_per_second` above 0, `burst` at least 1.
+/// Errors: throws error{invalid_config} for other numbers.
+/// Source: langchain_core/rate_limiters.py, InMemoryRateLimiter; troupe: begins with a full bucket,
+///         and in the order of arrival.
 class rate_limiter {
 public:
   using clock = std::chrono::steady_clock;
@@ -133,9 +133,10 @@ private:
 chat_model_ptr with_rate_limit(chat_model_ptr model, std::shared_ptr<rate_limiter> limiter);
 
 /// `model`; when it fails, the next of `others`, in order, each with the same request. Not once a
-/// part was given to a reader. Shape:  at most limits::model_fallbacks_max others. Errors: of a
-/// call: what the last model threw. What ends a run (cancelled, drained) is no failure. Source:
-/// langchain_core/runnables/fallbacks.py, with_fallbacks.
+/// part was given to a reader.
+/// Shape:  at most limits::model_fallbacks_max others.
+/// Errors: of a call: what the last model threw. What ends a run (a drain) is no failure.
+/// Source: langchain_core/runnables/fallbacks.py, with_fallbacks.
 chat_model_ptr with_fallbacks(chat_model_ptr model, std::vector<chat_model_ptr> others);
 
 } // namespace troupe

@@ -2,8 +2,8 @@
 // event loop, another thread.
 //
 //     auto page = ctx.completion<std::string>();
-//     start_download(url, [done = page.completer()](std::string text) { done.set(std::move(text));
-//     }); auto text = co_await page;
+//     start_download(url, [done = page.completer()](std::string text) { done.set(text); });
+//     auto text = co_await page;
 #pragma once
 
 #include <troupe/context.hpp>
@@ -152,9 +152,9 @@ private:
 };
 
 /// The end of a completion that waits; context::completion() makes it. Awaited at most once, under
-/// a name, by the body it was made in, which may be given up meanwhile. Errors: of co_await: what
-/// fail() was given; cancelled when all its completers are gone without an
-///         answer; invalid_graph in a body that is no coroutine.
+/// a name, by the body it was made in, which may be given up meanwhile.
+/// Errors: of co_await: what fail() was given; cancelled when all its completers are gone without
+///         an answer; invalid_graph in a body that is no coroutine.
 /// Source: troupe; asyncio's Future.
 template <class T> class completion {
 public:

@@ -41,9 +41,11 @@ struct mcp_program {
 
 /// A server that is somewhere else, spoken to by streamable HTTP: a POST for each message, answered
 /// by JSON or an event stream. A session that it has forgotten is begun anew; its own stream,
-/// besides answers, is not listened to. Shape:  `url` http or https; `headers` go with each request
-/// (Authorization …), and into no message. Owns:   the session, that is deleted with the last
-/// handle of the client; nobody waits for that. Source: spec/agents.md J3.
+/// besides answers, is not listened to.
+/// Shape:  `url` http or https; `headers` go with each request (Authorization …), and into no
+///         message.
+/// Owns:   the session, that is deleted with the last handle of the client; nobody waits for that.
+/// Source: spec/agents.md J3.
 struct mcp_endpoint {
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers = {};
@@ -73,10 +75,10 @@ struct mcp_options {
 /// Source: langchain_mcp_adapters; modelcontextprotocol.io, 2025-11-25.
 class mcp_client {
 public:
-  /// Starts the server and greets it. Blocks: until it answers, connect_timeout at most.
+  /// Starts the server and greets it.
+  /// Blocks: until it answers, connect_timeout at most.
   /// Errors: as above; invalid_config for a program that can't be started, NULs in it, and a
-  /// time-out
-  ///         that is not above zero.
+  ///         time-out that is not above zero.
   static result<mcp_client> connect(mcp_program program, mcp_options options = {});
   /// Errors: as above; node_failed of class HTTPError where nobody answers; invalid_value for a URL
   ///         or header that is none.
@@ -88,10 +90,10 @@ public:
   const std::string& protocol_version() const noexcept;
 
   /// The server's tools. Their arguments are checked by the server alone; their results are lists
-  /// of blocks {type: text | image | file}, with {"structured_content": …} as artifact. Shape:
-  /// characters that models refuse in names become `_`. Blocks: while the server lists them,
-  /// call_timeout for each page. Errors: as above; invalid_value for more than
-  /// limits::mcp_tools_max tools or mcp_pages_max
+  /// of blocks {type: text | image | file}, with {"structured_content": …} as artifact.
+  /// Shape:  characters that models refuse in names become `_`.
+  /// Blocks: while the server lists them, call_timeout for each page.
+  /// Errors: as above; invalid_value for more than limits::mcp_tools_max tools or mcp_pages_max
   ///         pages, and for two tools of one name.
   /// Source: langchain_mcp_adapters/tools.py, load_mcp_tools.
   result<std::vector<tool>> tools() const;
@@ -103,7 +105,8 @@ public:
   coro<value> call(std::string tool, value arguments, const context& ctx) const;
   /// The same for a thread that may wait.
   result<value> call_and_wait(const std::string& tool, const value& arguments) const;
-  /// Whether the server answers. Blocks: until it does, call_timeout at most.
+  /// Whether the server answers.
+  /// Blocks: until it does, call_timeout at most.
   result<void> ping() const;
 
 private:

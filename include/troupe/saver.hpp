@@ -309,8 +309,7 @@ public:
   /// Copies all checkpoints and writes of a thread, in all namespaces, under another id. No error
   /// when there is nothing to copy.
   /// Errors: as put; invalid_config when `target` has checkpoints or is `source`, or when this
-  /// saver
-  ///         can't. All of it is there, or nothing.
+  ///         saver can't. All of it is there, or nothing.
   /// Source: langgraph/checkpoint/base, copy_thread.
   virtual result<void> copy_thread(const std::string& source, const std::string& target);
 
