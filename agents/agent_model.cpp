@@ -2,6 +2,7 @@
 #include "agents/agent_model.hpp"
 
 #include "agents/failure.hpp"
+#include "agents/history.hpp"
 #include "agents/structured_tools.hpp"
 #include "agents/wrappers.hpp"
 
@@ -15,9 +16,7 @@ std::string text_or(const value& v, const char* otherwise) {
 }
 
 bool is_answered(std::span<const value> messages, const value& call) {
-  return std::ranges::any_of(messages, [&call](const value& m) {
-    return message_role(m) == "tool" && message_member(m, "tool_call_id") == call["id"];
-  });
+  return std::ranges::any_of(messages, [&call](const value& m) { return is_answer_to(m, call); });
 }
 
 value not_executed(const value& call, const char* why) {

@@ -6,6 +6,7 @@
 #include <troupe/teams.hpp>
 
 #include "agents/failure.hpp"
+#include "agents/history.hpp"
 #include "agents/json_text.hpp"
 #include "agents/team_names.hpp"
 
@@ -16,10 +17,6 @@ namespace troupe {
 namespace {
 
 constexpr const char* destination_mark = "__handoff_destination";
-
-bool is_answer_to(const value& message, const value& call) {
-  return message_role(message) == "tool" && message_member(message, "tool_call_id") == call["id"];
-}
 
 // The last answer of a conversation, and its calls.
 struct last_turn {

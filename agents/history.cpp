@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::size_t calls_shown = 3;
 
-bool is_answer_to(const value& message, const value& call) {
-  return message_role(message) == "tool" && message_member(message, "tool_call_id") == call["id"];
-}
-
 bool is_handoff(const value& call, const std::vector<std::string>& handoffs) {
   const auto& name = call["name"];
   return name.is_string() && std::ranges::find(handoffs, name.as_string()) != handoffs.end();
@@ -29,6 +25,10 @@ bool is_answered(std::span<const value> messages, std::size_t i, const value& ca
 }
 
 } // namespace
+
+bool is_answer_to(const value& message, const value& call) {
+  return message_role(message) == "tool" && message_member(message, "tool_call_id") == call["id"];
+}
 
 void require_answered_calls(const value& messages) {
   auto all = messages.items();

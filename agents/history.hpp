@@ -14,6 +14,9 @@ namespace troupe {
 /// Cost:   linear, where the answers stand behind their calls.
 void require_answered_calls(const value& messages);
 
+/// Whether a message is the tool's message that answers this call.
+bool is_answer_to(const value& message, const value& call);
+
 /// The calls of the last assistant's message that no tool's message answers.
 std::vector<value> unanswered_calls(const value& messages);
 

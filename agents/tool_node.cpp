@@ -9,6 +9,7 @@
 #include <troupe/tool_node.hpp>
 
 #include "agents/failure.hpp"
+#include "agents/history.hpp"
 #include "agents/json_text.hpp"
 #include "agents/tool_results.hpp"
 #include "agents/tool_turn.hpp"
@@ -51,10 +52,7 @@ std::vector<value> open_calls(const value& messages) {
   auto after = std::span<const value>{last.base(), all.end()};
   std::vector<value> out;
   for (const auto& call : message_tool_calls(*last).items()) {
-    bool answered = std::ranges::any_of(after, [&call](const value& m) {
-      return message_role(m) == "tool" && message_member(m, "tool_call_id") == call["id"];
-    });
-    if (!answered)
+    if (std::ranges::none_of(after, [&call](const value& m) { return is_answer_to(m, call); }))
       out.push_back(call);
   }
   return out;

@@ -1,6 +1,8 @@
 // Answers that are data, and what agents do about a conversation's length and its tool calls.
+#include <troupe/chat_models.hpp>
 #include <troupe/middleware.hpp>
 #include <troupe/runtime.hpp>
+#include <troupe/teams.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -183,6 +185,19 @@ BOOST_AUTO_TEST_CASE(the_model_decides_how_it_is_asked_for_data) {
     BOOST_TEST(out["structured_response"]["degrees"] == value(1));
   }
   BOOST_TEST(by_provider->requests().at(0).response_schema == weather);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_known_of_a_model_is_known_of_what_stands_around_it) {
+  auto known = value::map({{"max_input_tokens", 5}});
+  auto model = init_chat_model("openai:small",
+                               {.base_url = "http://127.0.0.1:1/v1", .profile = known});
+  auto around = with_agent_name(
+    bind_settings(with_fallbacks(with_rate_limit(model, std::make_shared<rate_limiter>(1.0)), {}),
+                  value::map({{"temperature", 0}})),
+    agent_name_mode::inline_);
+  BOOST_TEST(around->profile() == known);
+  BOOST_CHECK_THROW(
+    init_chat_model("openai:small", {.base_url = "http://127.0.0.1:1/v1", .profile = 5}), error);
 }
 
 BOOST_AUTO_TEST_CASE(a_later_turn_of_a_thread_is_not_ended_by_the_data_of_an_earlier_one) {
