@@ -8,16 +8,14 @@
 namespace troupe {
 
 bool blocking_pool::submit(std::function<void()> job) {
-  std::unique_lock lock{mutex_};
+  std::lock_guard lock{mutex_};
   if (stopped_ || jobs_.size() >= limits::blocking_queue_max)
     return false;
   jobs_.push_back(std::move(job));
-  if (jobs_.size() > idle_ && threads_.size() < threads_max_ + waiting_) {
+  if (jobs_.size() > idle_ && threads_.size() < threads_max_ + waiting_)
     threads_.emplace_back([this] { work(); });
-    return true;
-  }
-  lock.unlock(); // else who is woken waits for it at once
-  wake_.notify_one();
+  else
+    wake_.notify_one();
   return true;
 }
 

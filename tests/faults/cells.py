@@ -178,7 +178,7 @@ BUSY = ["kill_worker", "power_off", "freeze_worker_1", "freeze_worker_10", "free
         "freeze_home_10", "kill_home", "wire_1", "wire_5", "silence_1", "silence_5", "delay_200",
         "loss_5"]
 LEFT_OUT = {
-    "clock jumps": "needs faketime; leases use the steady clock, tests/cluster/sim jumps it",
+    "clock jumps": "wall_clock_test.py, on one host",
     "version skew": "needs programs of an older release; tests/cluster/dispatcher_test.cpp",
     "netem": "this kernel has none; the relay delays and holds back instead",
 }
