@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds patience{30}; // refusals take milliseconds
+constexpr std::chrono::seconds refusal_patience{30}; // refusals take milliseconds
 constexpr const char* here = "127.0.0.1";
 
 wall_time wall_now() {
@@ -59,8 +59,8 @@ struct node {
     caf::scoped_actor self{system};
     caf::actor peer;
     self
-      ->request(link_dialer(system, here).value(), patience, caf::connect_atom_v, std::string{here},
-                port)
+      ->request(link_dialer(system, here).value(), refusal_patience, caf::connect_atom_v,
+                std::string{here}, port)
       .receive([&peer](caf::node_id&, caf::strong_actor_ptr& at,
                        std::set<std::string>&) { peer = caf::actor_cast<caf::actor>(at); },
                [this](caf::error& why) {
@@ -77,7 +77,7 @@ struct node {
       return false;
     caf::scoped_actor self{system};
     std::int32_t answer = 0;
-    self->request(peer, patience, std::int32_t{41})
+    self->request(peer, refusal_patience, std::int32_t{41})
       .receive([&answer](std::int32_t n) { answer = n; }, [](caf::error&) {});
     return answer == 42;
   }
@@ -121,7 +121,7 @@ bool has(const std::vector<std::string>& news, std::string_view words) {
 class stranger {
 public:
   explicit stranger(std::uint16_t port) : fd_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
-    timeval limit{patience.count(), 0};
+    timeval limit{refusal_patience.count(), 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     sockaddr_in to{};
     to.sin_family = AF_INET;
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(a_megabyte_crosses_in_both_directions) {
   caf::scoped_actor self{worker.system};
   for (std::size_t size : {1u, 40'000u, 1'000'000u}) {
     std::string text(size, 'x'), back;
-    self->request(peer, patience, text)
+    self->request(peer, refusal_patience, text)
       .receive([&back](std::string& got) { back = std::move(got); }, [](caf::error&) {});
     BOOST_TEST((back == text));
   }
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(a_megabyte_crosses_in_both_directions) {
 BOOST_AUTO_TEST_CASE(of_those_who_only_connect_the_oldest_make_room) {
   authority ca;
   auto options = ca.options("home");
-  options.handshake_timeout = patience; // they are to be closed for another reason
+  options.handshake_timeout = refusal_patience; // they are to be closed for another reason
   node home{options};
   auto port = home.open();
   std::deque<stranger> silent;
@@ -430,7 +430,7 @@ BOOST_AUTO_TEST_CASE(a_running_system_takes_replaced_files_for_new_links) {
   BOOST_TEST(!young.reaches(port));
   BOOST_TEST(young.refusal == "its certificate is not signed by the CA of this cluster");
   replace(files, other.issue("home"));
-  auto end = wall_now() + patience;
+  auto end = wall_now() + refusal_patience;
   bool reached = false;
   while (!reached && wall_now() < end)
     reached = young.reaches(port);
