@@ -4,14 +4,17 @@
 // refuses with 400, rather than to answer something else.
 import {createServer} from "node:http";
 import {randomUUID} from "node:crypto";
-import {GemmaChatWrapper, getLlama, LlamaChat} from "node-llama-cpp";
+import {GeneralChatWrapper, getLlama, LlamaChat} from "node-llama-cpp";
 
 const [modelFile, port] = [process.argv[2], Number(process.argv[3])];
 const modelName = "gemma";
 const contextTokens = 8192;
+const threads = 1; // two threads wait for each other on busy cores, and make 0.3 tokens a second
 const answerTokensDefault = 512; // a small model may never stop by itself
 const bodyBytesMax = 4 << 20;
 const waitingMax = 8;
+// A pretrained model goes on with the other side of the conversation, or with a third one.
+const nextSpeaker = "\n\n###";
 
 class Refused extends Error {
   constructor(status, code, message) {
@@ -177,7 +180,7 @@ async function readRequest(body) {
       topK: 64,
       topP: numberIn(body, "top_p", 0, 1) ?? 0.95,
       seed: numberIn(body, "seed", 0, 2 ** 31),
-      customStopTriggers: stops
+      customStopTriggers: [...stops, nextSpeaker]
     }
   };
 }
@@ -266,7 +269,8 @@ function respondError(response, why) {
 // --- Requests --------------------------------------------------------------------------------
 
 let waiting = 0;
-let last = Promise.resolve();
+let isLoaded;
+let last = new Promise(resolve => (isLoaded = resolve));
 
 // Runs one after the other; a failed one does not stop those behind it.
 function inTurn(work) {
@@ -315,14 +319,6 @@ async function handle(request, response) {
 
 // --- The model -------------------------------------------------------------------------------
 
-// Only the prebuilt binary of the package: nothing is fetched or compiled here.
-const llama = await getLlama({gpu: false, build: "never", skipDownload: true, logLevel: "error"});
-const model = await llama.loadModel({modelPath: modelFile});
-const context = await model.createContext({contextSize: contextTokens});
-const sequence = context.getSequence();
-const wrapper = new GemmaChatWrapper();
-const chat = new LlamaChat({contextSequence: sequence, chatWrapper: wrapper});
-
 const server = createServer((request, response) => {
   handle(request, response).catch(why => respondError(response, why));
 });
@@ -330,13 +326,24 @@ server.on("error", e => {
   console.error(e.code === "EADDRINUSE" ? `port ${port} is taken: try --port` : e.message);
   process.exit(1);
 });
-server.listen(port, "127.0.0.1", () => {
-  const address = `OPENAI_BASE_URL=http://127.0.0.1:${port}/v1`;
-  console.log(`serving ${modelFile}
+// First the port, which may be taken; requests wait until the model is loaded.
+await new Promise(listening => server.listen(port, "127.0.0.1", listening));
+for (const name of ["SIGINT", "SIGTERM"]) process.on(name, () => process.exit(0));
+
+// Only the prebuilt binary of the package: nothing is fetched or compiled here.
+const llama = await getLlama({gpu: false, build: "never", skipDownload: true, logLevel: "error"});
+const model = await llama.loadModel({modelPath: modelFile});
+const context = await model.createContext({contextSize: contextTokens, threads});
+const sequence = context.getSequence();
+// Gemma's own format is known only to its models that were tuned for chats.
+const wrapper = new GeneralChatWrapper();
+const chat = new LlamaChat({contextSequence: sequence, chatWrapper: wrapper});
+isLoaded();
+
+const address = `OPENAI_BASE_URL=http://127.0.0.1:${port}/v1`;
+console.log(`serving ${modelFile}
 at http://127.0.0.1:${port}/v1 until Ctrl-C. In another terminal:
 
   ${address} build/release/bin/troupe chat --model openai:${modelName}
   ${address} TROUPE_MODEL=openai:${modelName} tools/run coder FOLDER "TASK"
 `);
-});
-for (const name of ["SIGINT", "SIGTERM"]) process.on(name, () => process.exit(0));
