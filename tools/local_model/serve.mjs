@@ -313,7 +313,10 @@ async function handle(request, response) {
   response.on("close", () => gone.abort());
   const body = await bodyOf(request);
   await inTurn(async () => {
-    if (!gone.signal.aborted) await answer(await readRequest(body), response, gone.signal);
+    if (gone.signal.aborted) return;
+    await answer(await readRequest(body), response, gone.signal).catch(why => {
+      if (!gone.signal.aborted) throw why; // nobody is there to be told
+    });
   });
 }
 
