@@ -95,7 +95,8 @@ class CoderTest(unittest.TestCase):
             program.process.stdin.write(b"yes\n")
             program.process.stdin.flush()
             end = time.monotonic() + DEADLINE_S
-            while not (self.project / "runs").exists():
+            runs = self.project / "runs"
+            while not runs.exists() or runs.read_text() != "x\n":
                 self.assertLess(time.monotonic(), end)
                 self.assertIsNone(program.process.poll())
                 program.wait_until(lambda: False, seconds=0.02)

@@ -47,6 +47,9 @@ class ExamplesTest(unittest.TestCase):
         self.assertEqual(self.lines("agent"), ["Book an umbrella? yes",
                                                "It rains in Oslo, and an umbrella is yours."])
 
+    def test_ask(self):
+        self.assertEqual(self.lines("ask"), ["What is a graph?"])
+
     def test_mcp(self):
         server = SOURCE / "tests/mcp/scripted_server.py"
         tool, *_, last = self.lines("mcp", "/usr/bin/python3", server, "good")

@@ -131,8 +131,8 @@ private:
       std::cout << "\n(once more ends)\n" << prompt << std::flush;
     };
     if (talks_) {
+      signals_.watch(again, {}); // before anybody sees that they may type
       std::cout << view_.out().paint(style::bold, prompt) << std::flush;
-      signals_.watch(again, {});
     }
     std::string line;
     bool got = static_cast<bool>(std::getline(std::cin, line));
