@@ -26,7 +26,6 @@
 
 namespace troupe::cluster {
 
-using link_number = std::uint64_t; // of a stream, given by who owns the streams; never used again
 using home_number = std::uint32_t; // which of the homes the worker was told to join
 using local_run = std::uint64_t;   // of a desk, never used again; 0: none
 using local_task = std::uint64_t;  // likewise

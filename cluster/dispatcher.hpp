@@ -32,8 +32,6 @@
 
 namespace troupe::cluster {
 
-using link_number = std::uint64_t; // of a stream, given by who owns the streams; never used again
-
 /// What a dispatcher has done for it. Must not call back into it: what follows comes later.
 class dispatcher_host {
 public:

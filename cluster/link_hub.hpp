@@ -21,8 +21,6 @@
 
 namespace troupe::cluster {
 
-using link_number = std::uint64_t; // of a stream, on this side; never used again
-
 /// Whom the hub tells. May call the hub.
 class link_user {
 public:

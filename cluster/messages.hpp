@@ -43,6 +43,7 @@ inline constexpr std::uint32_t protocol_version = 2;
 
 using issue_number = std::uint64_t;   // of a home, never used again; 0: none
 using session_number = std::uint64_t; // likewise
+using link_number = std::uint64_t;    // of a stream, on this side; never used again
 using bytes = std::vector<std::uint8_t>;
 
 /// A graph, or one nested in it, that a process has.

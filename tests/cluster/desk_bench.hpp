@@ -1,6 +1,8 @@
 // A desk whose host writes down what it is told, and homes that say what a test makes them say.
 #pragma once
 
+#include "tests/cluster/sent_messages.hpp"
+
 #include "cluster/desk.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -16,8 +18,7 @@ namespace troupe::cluster {
 
 using namespace std::chrono_literals;
 
-struct desk_bench : desk_host {
-  std::map<link_number, std::vector<message>> sent;
+struct desk_bench : desk_host, sent_messages {
   std::vector<link_number> ended;
   std::vector<std::pair<home_number, errc>> over;
   std::vector<local_run> opened, closed;
@@ -77,19 +78,6 @@ struct desk_bench : desk_host {
     BOOST_REQUIRE(!begun.empty());
     BOOST_REQUIRE(begun.rbegin()->second.issue == issue);
     return begun.rbegin()->first;
-  }
-  template <class T> std::vector<T> all(link_number link) const {
-    std::vector<T> out;
-    if (auto at = sent.find(link); at != sent.end())
-      for (const auto& m : at->second)
-        if (auto* what = std::get_if<T>(&m))
-          out.push_back(*what);
-    return out;
-  }
-  template <class T> T last(link_number link) const {
-    auto out = all<T>(link);
-    BOOST_REQUIRE(!out.empty());
-    return out.back();
   }
   bool refused(link_number link, issue_number issue, errc code) const {
     auto out = all<task_refused>(link);

@@ -2,6 +2,8 @@
 // say.
 #pragma once
 
+#include "tests/cluster/sent_messages.hpp"
+
 #include "cluster/dispatcher.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -21,8 +23,7 @@ using namespace std::chrono_literals;
 inline const graph_offer research{.name = "research", .hash = std::string(32, 'a')};
 inline const graph_offer other_research{.name = "research", .hash = std::string(32, 'b')};
 
-struct dispatcher_bench : dispatcher_host {
-  std::map<link_number, std::vector<message>> sent;
+struct dispatcher_bench : dispatcher_host, sent_messages {
   std::vector<link_number> ended;
   std::map<task_number, bytes> taken;
   std::map<task_number, std::string> taken_from;
@@ -115,19 +116,6 @@ struct dispatcher_bench : dispatcher_host {
     }
   }
 
-  template <class T> std::vector<T> all(link_number link) const {
-    std::vector<T> out;
-    if (auto at = sent.find(link); at != sent.end())
-      for (const auto& m : at->second)
-        if (auto* what = std::get_if<T>(&m))
-          out.push_back(*what);
-    return out;
-  }
-  template <class T> T last(link_number link) const {
-    auto out = all<T>(link);
-    BOOST_REQUIRE(!out.empty());
-    return out.back();
-  }
   std::size_t orders(link_number link) const { return all<task_order>(link).size(); }
   std::size_t reported(event_kind kind) const {
     return static_cast<std::size_t>(

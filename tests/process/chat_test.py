@@ -7,7 +7,6 @@ import os
 import pathlib
 import pty
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -154,12 +153,11 @@ class Pipe(ChatTest):
             program.stdin.write("hi\n")
             program.stdin.flush()
             self.assertIn("→ wait", program.stderr.readline())
-            (self.folder / "go").write_text("")  # from now on, it does not wait
-            program.send_signal(signal.SIGKILL)
+            program.kill()
+        (self.folder / "go").write_text("")  # from now on, it does not wait
         done = self.chat("", slow, "--thread", "t")
         self.assertEqual(done.stdout, "waited\n")
         self.assertIn("it goes on", done.stderr)
-
 
     def test_a_thread_that_another_process_takes_over_is_said_to_be_in_use(self):
         slow = f"{PLUGIN}:slow"
