@@ -196,6 +196,7 @@ void dispatcher::issue_to(const worker_view& to, task_number number, instant now
   if (ahead)
     give_ahead(t.issue, out, t.content.size());
   ++w.view.running;
+  w.view.last_given = t.issue;
   ++w.orders;
   ++counts_.orders;
   host_.send(w.link, task_order{.issue = t.issue,

@@ -29,8 +29,8 @@ bool is_better(const worker_view& a, const worker_view& b, worker_choice how) no
   if (a_full != b_full)
     return b_full;
   if (how == worker_choice::pack && !a_full)
-    return load(a) > load(b);
-  return load(a) < load(b);
+    return std::pair{load(a), a.last_given} > std::pair{load(b), b.last_given};
+  return std::pair{load(a), a.last_given} < std::pair{load(b), b.last_given};
 }
 
 std::string reason(const worker_view& worker, const place_request& request) {

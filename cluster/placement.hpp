@@ -18,10 +18,11 @@ struct worker_view {
   std::string name;
   std::vector<std::string> labels;
   std::vector<graph_offer> graphs;
-  std::uint32_t capacity = 0; // tasks it may run now
-  std::uint32_t ahead = 0;    // and so many more may wait there
-  std::uint32_t running = 0;  // tasks of this home that it has
-  std::uint32_t foreign = 0;  // of other homes, as far as is known
+  std::uint32_t capacity = 0;  // tasks it may run now
+  std::uint32_t ahead = 0;     // and so many more may wait there
+  std::uint32_t running = 0;   // tasks of this home that it has
+  std::uint32_t foreign = 0;   // of other homes, as far as is known
+  issue_number last_given = 0; // the newest of its orders
   bool draining = false;
   bool reachable = true; // its link is up
   bool heeds = true;     // it has said something since it was welcomed
@@ -54,7 +55,7 @@ enum class fitness : std::uint8_t { fits, draining, no_label, no_graph, other_gr
 fitness fitness_of(const worker_view& worker, const place_request& request) noexcept;
 
 /// The worker that gets the next task, of those that could take it; null when none has room. Of two
-/// that are alike the first.
+/// with equally many tasks the one whose last order is older, to pack the one whose is newer.
 /// Shape: a worker that seems full with the tasks of other homes comes last, but comes: what it has
 ///        of others is news of yesterday.
 const worker_view* pick(const std::vector<const worker_view*>& able, worker_choice how) noexcept;

@@ -10,7 +10,7 @@ namespace troupe {
 
 /// Which of several workers that could take a task gets it.
 enum class worker_choice : std::uint8_t {
-  spread, ///< the one with the fewest tasks
+  spread, ///< the one with the fewest tasks; of several, who got one longest ago
   pack,   ///< the fullest one that still has room, so that others stay empty
 };
 

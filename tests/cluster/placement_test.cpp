@@ -54,6 +54,15 @@ BOOST_AUTO_TEST_CASE(spread_takes_the_worker_with_the_fewest_tasks) {
   BOOST_TEST(placed({make("a", 2, 2), make("b", 9, 8)}) == "b");
 }
 
+BOOST_AUTO_TEST_CASE(workers_with_equally_many_tasks_take_turns) {
+  auto first = make("a", 8), second = make("b", 8), newest = make("c", 8);
+  first.last_given = 7;
+  second.last_given = 6;
+  newest.last_given = 8;
+  BOOST_TEST(placed({first, second, newest}) == "b");
+  BOOST_TEST(placed({first, second, newest}, {.choice = worker_choice::pack}) == "c");
+}
+
 BOOST_AUTO_TEST_CASE(pack_takes_the_fullest_worker_that_has_room) {
   on_worker packed{.choice = worker_choice::pack};
   BOOST_TEST(placed({make("a", 8, 1), make("b", 8, 5), make("c", 4, 4)}, packed) == "b");
