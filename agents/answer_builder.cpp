@@ -112,6 +112,13 @@ void answer_builder::add_block(std::int64_t index, value block) {
   give_block(index, std::move(block));
 }
 
+void answer_builder::set_in_block(std::int64_t index, std::string_view name, value v) {
+  form_.as_blocks = true;
+  auto& at = block_at(index, "");
+  at.known = at.known.with(name, v);
+  give_block(index, value::map({{"type", at.known["type"]}, {std::string{name}, std::move(v)}}));
+}
+
 void answer_builder::append_to_block(std::int64_t index, std::string_view name, value item) {
   form_.as_blocks = true;
   auto& at = block_at(index, "text");
@@ -219,15 +226,19 @@ read_call call_of(std::string_view id, std::string_view name, std::string_view a
 
 value usage_value(const token_usage& usage) {
   answer_members read;
+  put_count(read, "audio", usage.audio_input);
   put_count(read, "cache_read", usage.cache_read);
   put_count(read, "cache_creation", usage.cache_creation);
+  answer_members written;
+  put_count(written, "audio", usage.audio_output);
+  put_count(written, "reasoning", usage.reasoning);
   answer_members out{{"input_tokens", usage.input},
                      {"output_tokens", usage.output},
                      {"total_tokens", usage.total >= 0 ? usage.total : usage.input + usage.output}};
   if (!read.empty())
     out.emplace_back("input_token_details", value::map(std::move(read)));
-  if (usage.reasoning >= 0)
-    out.emplace_back("output_token_details", value::map({{"reasoning", usage.reasoning}}));
+  if (!written.empty())
+    out.emplace_back("output_token_details", value::map(std::move(written)));
   return value::map(std::move(out));
 }
 

@@ -33,6 +33,8 @@ public:
   void set_signature(std::int64_t index, std::string_view signature);
   /// A block that comes as a whole.
   void add_block(std::int64_t index, value block);
+  /// A member of a block that comes behind its beginning.
+  void set_in_block(std::int64_t index, std::string_view name, value v);
   /// What a block gets besides text (citations): appended to its list `name`.
   void append_to_block(std::int64_t index, std::string_view name, value item);
   /// Text of models that think aloud in a field of its own (`additional_kwargs`).
@@ -96,6 +98,8 @@ struct token_usage {
   std::int64_t cache_read = -1;
   std::int64_t cache_creation = -1;
   std::int64_t reasoning = -1;
+  std::int64_t audio_input = -1;
+  std::int64_t audio_output = -1;
 };
 value usage_value(const token_usage& usage);
 

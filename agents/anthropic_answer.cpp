@@ -4,6 +4,7 @@
 #include "agents/json_text.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace troupe {
@@ -67,6 +68,8 @@ public:
       begin_block(index_of(data), data["content_block"]);
     else if (type == "content_block_delta")
       go_on(index_of(data), data["delta"]);
+    else if (type == "content_block_stop")
+      end_input(inputs_.find(index_of(data)));
     else if (type == "message_delta")
       describe_end(data);
     else if (type == "message_stop")
@@ -78,11 +81,15 @@ public:
   bool is_complete() const override { return complete_; }
   bool is_over() const override { return complete_; }
   value finish() override {
+    while (!inputs_.empty())
+      end_input(inputs_.begin());
     builder_.set_usage(usage_value(usage_of(usage_)));
     return builder_.finish();
   }
 
 private:
+  using input_texts = std::map<std::int64_t, std::string>;
+
   static std::int64_t index_of(const value& data) {
     const auto& index = data["index"];
     if (!index.is_int() || index.as_int() < 0)
@@ -124,6 +131,22 @@ private:
       builder_.append_to_block(index, "citations", delta["citation"]);
     else if (type == "input_json_delta" && calls_.contains(index))
       builder_.add_arguments(index, text_in(delta["partial_json"]));
+    else if (type == "input_json_delta")
+      inputs_[index] += text_in(delta["partial_json"]);
+  }
+
+  // What a tool of the provider's own was called with.
+  void end_input(input_texts::iterator at) {
+    if (at == inputs_.end())
+      return;
+    auto [index, text] = std::move(*at);
+    inputs_.erase(at);
+    if (text.empty())
+      return;
+    auto input = read_plain_json(text);
+    if (!input || !input->is_map())
+      throw broken_answer("the input of a block is no JSON object");
+    builder_.set_in_block(index, "input", *input);
   }
 
   void describe_end(const value& data) {
@@ -141,6 +164,7 @@ private:
 
   answer_builder builder_;
   std::set<std::int64_t> calls_;
+  input_texts inputs_; // of other blocks, as far as they came
   value usage_ = value::map();
   bool begun_ = false;
   bool complete_ = false;

@@ -244,6 +244,8 @@ value tool_to_send(const value& definition) {
   auto tool = read_definition(definition);
   if (!tool.is_function)
     return definition;
+  if (const auto& type = tool.extras["type"]; type.is_string() && type != value("custom"))
+    return tool.extras.with("name", tool.name); // the provider's own: it knows the rest
   auto out = tool.extras.with("name", tool.name).with("input_schema", tool.parameters);
   return text_in(tool.description).empty() ? out : out.with("description", tool.description);
 }

@@ -70,10 +70,12 @@ http_request http_model::written(const model_request& asked, bool stream,
   http_request out;
   out.method = "POST";
   out.url = wire_->url();
+  out.proxy = options_.proxy;
   out.headers = wire_->headers(key_);
   out.headers.emplace_back("Content-Type", "application/json");
   out.headers.emplace_back("Accept", stream ? "text/event-stream" : "application/json");
-  out.headers.insert(out.headers.end(), options_.headers.begin(), options_.headers.end());
+  for (const auto* more : {&options_.headers, &asked.headers})
+    out.headers.insert(out.headers.end(), more->begin(), more->end());
   out.body = spaced_json(wire_->request(asked, stream));
   out.body_bytes_max = limits::model_answer_bytes_max;
   auto left = std::chrono::ceil<milliseconds>(state.until - model_clock::now());

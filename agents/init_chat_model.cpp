@@ -50,6 +50,7 @@ void check_options(std::string_view name, const chat_model_options& options) {
     throw bad_model(name, "settings and profile must be maps");
   http_request probe;
   probe.url = options.base_url;
+  probe.proxy = options.proxy;
   probe.headers = options.headers;
   try {
     check_request(probe);

@@ -1,6 +1,7 @@
 // JSON as Python prints it, which is how models are used to see it.
 #pragma once
 
+#include <troupe/plain_json.hpp>
 #include <troupe/value.hpp>
 
 #include <string>
@@ -12,12 +13,6 @@ namespace troupe {
 /// Shape:  members in key order; extension kinds as to_json prints them.
 /// Errors: as to_json.
 std::string spaced_json(const value& v);
-
-/// JSON as others mean it: an object with a `$` member is a map like any other, never one of
-/// troupe's kinds. An integer beyond int64 is a double; of equal keys the last counts.
-/// Units:  at most limits::json_size_bytes_max bytes and limits::value_depth_max levels.
-/// Errors: invalid_value, with the byte position.
-result<value> read_plain_json(std::string_view text);
 
 /// A text, or what is none: nothing.
 std::string text_in(const value& v);

@@ -1,4 +1,6 @@
 // LangChain's JSON of a message, both ways.
+#include "agents/json_text.hpp"
+
 #include <troupe/messages.hpp>
 
 #include <algorithm>
@@ -70,12 +72,16 @@ constexpr std::array<std::string_view, 4> renamed{"role", "usage", "chunk", "too
 
 // ---- reading --------------------------------------------------------------------------------
 
-value plain_call(const value& call) {
-  if (!call["args"].is_map())
-    throw error{errc::invalid_update,
-                "read a message: the arguments of a tool call are no object: " + to_json(call),
-                "ValueError"};
-  return call.without("extras").with("type", "tool_call");
+// What is a call is for coerce_message to say.
+std::vector<value> plain_calls(const value& calls) {
+  std::vector<value> out;
+  if (calls.is_null())
+    return out;
+  auto holder =
+    coerce_message(value::map({{"role", "assistant"}, {"content", ""}, {"tool_calls", calls}}));
+  for (const auto& call : message_tool_calls(holder).items())
+    out.push_back(call.without("extras").with("type", "tool_call"));
+  return out;
 }
 
 // Calls that only OpenAI's form holds: {id, function: {name, arguments}}.
@@ -86,7 +92,7 @@ void read_openai_calls(const value& calls, std::vector<value>& good, std::vector
       continue;
     const auto& text = function["arguments"];
     auto args = !text.is_string() || text.empty() ? result<value>{value::map()}
-                                                  : from_json(text.as_string());
+                                                  : read_plain_json(text.as_string());
     if (args && args->is_map())
       good.push_back(value::map(
         {{"name", function["name"]}, {"args", *args}, {"id", call["id"]}, {"type", "tool_call"}}));
@@ -100,11 +106,9 @@ void read_openai_calls(const value& calls, std::vector<value>& good, std::vector
 }
 
 void add_calls(members& out, const value& given) {
-  std::vector<value> good;
+  auto good = plain_calls(given["tool_calls"]);
   std::vector<value> bad(given["invalid_tool_calls"].items().begin(),
                          given["invalid_tool_calls"].items().end());
-  for (const auto& call : given["tool_calls"].items())
-    good.push_back(plain_call(call));
   if (good.empty() && bad.empty() && given["tool_call_chunks"].empty())
     read_openai_calls(given["additional_kwargs"]["tool_calls"], good, bad);
   if (!good.empty())
@@ -113,19 +117,40 @@ void add_calls(members& out, const value& given) {
     out.emplace_back("invalid_tool_calls", value::list(std::move(bad)));
 }
 
+// The pieces of calls in a part; calls that are there as a whole are pieces of their own.
+void add_call_chunks(members& out, const value& given) {
+  const auto& pieces = given["tool_call_chunks"];
+  std::vector<value> whole;
+  if (pieces.empty())
+    for (const auto& call : plain_calls(given["tool_calls"]))
+      whole.push_back(value::map({{"type", "tool_call_chunk"},
+                                  {"name", call["name"]},
+                                  {"args", spaced_json(call["args"])},
+                                  {"id", call["id"]},
+                                  {"index", nullptr}}));
+  if (!pieces.empty() || !whole.empty())
+    out.emplace_back("tool_call_chunks", pieces.empty() ? value::list(std::move(whole)) : pieces);
+}
+
 bool says_something(const value& v) {
   return !v.is_null() && !((v.is_list() || v.is_map()) && v.empty());
 }
 
-constexpr std::array<std::string_view, 9> read_apart{"type",
-                                                     "role",
-                                                     "content",
-                                                     "tool_calls",
-                                                     "invalid_tool_calls",
-                                                     "usage_metadata",
-                                                     "tool_call_chunks",
-                                                     "example",
-                                                     "chunk"};
+constexpr std::array<std::string_view, 6> read_apart{"type",           "role",    "content",
+                                                     "usage_metadata", "example", "chunk"};
+constexpr std::array<std::string_view, 3> of_answers{"tool_calls", "invalid_tool_calls",
+                                                     "tool_call_chunks"};
+
+// Whether a member is kept as it is: but null, and what every message has.
+bool is_further(const detail::map_entry& e, std::string_view role) {
+  if (e.val.is_null() || std::ranges::find(read_apart, e.key()) != read_apart.end())
+    return false;
+  if (e.key() == "additional_kwargs" || e.key() == "response_metadata")
+    return !e.val.empty();
+  if (e.key() == "status")
+    return e.val != value("success");
+  return role != "assistant" || std::ranges::find(of_answers, e.key()) == of_answers.end();
+}
 
 value text_id(const value& id) {
   return id.is_int() ? value(std::to_string(id.as_int())) : id;
@@ -135,8 +160,8 @@ value from_flat(const value& given, const named_class& named, std::string_view r
   members out{{"role", role}, {"content", or_empty(given["content"], "")}};
   if (named.chunk)
     out.emplace_back("chunk", true);
-  if (named.chunk && says_something(given["tool_call_chunks"]))
-    out.emplace_back("tool_call_chunks", given["tool_call_chunks"]);
+  if (named.chunk && role == "assistant")
+    add_call_chunks(out, given);
   if (named.type == "chat")
     out.emplace_back("type", "chat");
   if (role == "assistant" && !named.chunk)
@@ -144,8 +169,7 @@ value from_flat(const value& given, const named_class& named, std::string_view r
   if (says_something(given["usage_metadata"]))
     out.emplace_back("usage", given["usage_metadata"]);
   for (const auto& e : given.entries())
-    if (std::ranges::find(read_apart, e.key()) == read_apart.end() && says_something(e.val)
-        && !(e.key() == "status" && e.val == value("success")))
+    if (is_further(e, role))
       out.emplace_back(std::string{e.key()}, e.key().ends_with("id") ? text_id(e.val) : e.val);
   return value::extension(value_kind::message, value::map(std::move(out)));
 }

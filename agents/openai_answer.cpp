@@ -5,6 +5,8 @@
 
 #include <array>
 #include <map>
+#include <utility>
+#include <vector>
 
 namespace troupe {
 namespace {
@@ -18,7 +20,9 @@ token_usage counted(const value& given) {
   out.output = count_in(given["completion_tokens"]);
   out.total = count_in(given["total_tokens"], -1);
   out.cache_read = count_in(given["prompt_tokens_details"]["cached_tokens"], -1);
+  out.audio_input = count_in(given["prompt_tokens_details"]["audio_tokens"], -1);
   out.reasoning = count_in(given["completion_tokens_details"]["reasoning_tokens"], -1);
+  out.audio_output = count_in(given["completion_tokens_details"]["audio_tokens"], -1);
   return out;
 }
 
@@ -44,6 +48,27 @@ void add_said(answer_builder& into, const value& said) {
     if (block["type"] == value("text"))
       into.add_text(0, text_in(block["text"]));
 }
+
+// How likely each word was: lists that come in pieces.
+class likelihoods {
+public:
+  void add(const value& given) {
+    for (auto& [name, list] : lists_)
+      list.insert(list.end(), given[name].items().begin(), given[name].items().end());
+  }
+  /// Null where nothing came.
+  value whole() const {
+    auto out = value::map();
+    for (const auto& [name, list] : lists_)
+      if (!list.empty())
+        out = out.with(name, value::list(list));
+    return out.empty() ? value{} : out;
+  }
+
+private:
+  std::array<std::pair<const char*, std::vector<value>>, 2> lists_{
+    {{"content", {}}, {"refusal", {}}}};
+};
 
 // Arguments are a text; some servers send the object itself.
 std::string arguments_in(const value& function) {
@@ -120,12 +145,14 @@ public:
   value finish() override {
     if (!usage_.is_null())
       builder_.set_usage(usage_value(counted(usage_)));
+    builder_.set_metadata("logprobs", likely_.whole());
     return builder_.finish();
   }
 
 private:
   void go_on(const value& choice) {
     const auto& delta = choice["delta"];
+    likely_.add(choice["logprobs"]);
     add_said(builder_, delta);
     for (const auto& piece : delta["tool_calls"].items())
       add_call(piece);
@@ -146,6 +173,7 @@ private:
 
   answer_builder builder_;
   call_finder calls_;
+  likelihoods likely_;
   value usage_;
   bool begun_ = false;
   bool finished_ = false;
@@ -200,6 +228,7 @@ value openai_answer(const value& json, std::string message_id) {
   }
   describe_answer(out, json);
   out.set_metadata("finish_reason", choices[0]["finish_reason"]);
+  out.set_metadata("logprobs", choices[0]["logprobs"]);
   if (json["usage"].is_map())
     out.set_usage(usage_value(counted(json["usage"])));
   return out.finish();

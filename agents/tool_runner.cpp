@@ -25,16 +25,25 @@ std::int64_t tokens_in(const value& v) {
   return v.is_int() ? v.as_int() : 0;
 }
 
-// Whether an answer's tools are to be run. A model that says why it stopped is believed: a call in
-// an answer that was cut off is no call.
-bool asks_for_tools(const value& answer) {
-  if (message_tool_calls(answer).empty())
-    return false;
+enum class next_turn : std::uint8_t { none, asked_again, with_tools };
+
+// What an answer is followed by. A model that says why it stopped is believed: a call in an answer
+// that was cut off, refused or filtered is no call.
+next_turn next_after(const value& answer) {
   const auto& metadata = message_member(answer, "response_metadata");
-  for (const auto* name : {"stop_reason", "finish_reason"})
-    if (const auto& reason = metadata[name]; reason.is_string())
-      return reason == value("tool_use") || reason == value("tool_calls");
-  return true;
+  auto calls = message_tool_calls(answer).empty() ? next_turn::none : next_turn::with_tools;
+  if (const auto& reason = metadata["stop_reason"]; reason.is_string()) // Anthropic
+    return reason == value("pause_turn") ? next_turn::asked_again
+           : reason == value("tool_use") ? calls
+                                         : next_turn::none;
+  const auto& reason =
+    metadata["finish_reason"]; // OpenAI; "stop" also behind a call it had to make
+  bool cut = reason == value("length") || reason == value("content_filter");
+  return cut ? next_turn::none : calls;
+}
+
+bool asks_for_tools(const value& answer) {
+  return next_after(answer) == next_turn::with_tools;
 }
 
 bool is_call(const value& block) {
@@ -82,9 +91,12 @@ std::int64_t context_tokens(const value& answer) {
   return out;
 }
 
-coro<value> compacted(chat_model& model, value messages, std::string summary_prompt, context& ctx) {
+coro<value> compacted(chat_model& model, value messages, std::string summary_prompt, context& ctx,
+                      value settings) {
   auto shown = without_open_calls(messages);
   model_request request{shown.append(human_message(summary_prompt))};
+  request.settings = std::move(settings);
+  request.headers = {{"X-Stainless-Helper", "compaction"}};
   auto asked = model.invoke(std::move(request), ctx);
   auto answer = co_await asked;
   auto text = message_text(answer);
@@ -131,26 +143,28 @@ bool tool_runner::is_too_long() const {
 
 // Adds the turn to the conversation; whether there is another one.
 coro<bool> tool_runner::finish_turn(context& ctx) {
-  bool goes_on = asks_for_tools(answer_);
-  if (goes_on && is_too_long()) {
+  auto next = next_after(answer_);
+  if (next == next_turn::with_tools && is_too_long()) {
     const auto& control = options_.compaction;
     auto model = control.model ? control.model : model_;
     auto whole = modified_ ? messages_ : messages_.append(answer_);
     auto prompt = control.summary_prompt.empty() ? std::string{default_summary_prompt}
                                                  : control.summary_prompt;
-    auto compacting = compacted(*model, whole, prompt, ctx);
+    auto settings = value::map();
+    if (const auto& most = options_.settings["max_tokens"]; !most.is_null())
+      settings = settings.with("max_tokens", most);
+    auto compacting = compacted(*model, whole, prompt, ctx, settings);
     messages_ = co_await compacting;
     co_return true;
   }
-  if (goes_on) {
+  auto results = value::list();
+  if (next == next_turn::with_tools) {
     auto running = tool_response(ctx);
-    auto results = co_await running;
-    if (!modified_)
-      messages_ = messages_.append(answer_).append_all(results.items());
-  } else if (!modified_) {
-    messages_ = messages_.append(answer_);
+    results = co_await running;
   }
-  co_return goes_on;
+  if (!modified_)
+    messages_ = messages_.append(answer_).append_all(results.items());
+  co_return next != next_turn::none;
 }
 
 coro<std::optional<value>> tool_runner::next(context& ctx) {

@@ -3,6 +3,8 @@
 
 #include "graph/task_id.hpp"
 
+#include <troupe/plain_json.hpp>
+
 #include <sys/random.h>
 
 #include <algorithm>
@@ -25,8 +27,9 @@ error no_message(std::string text) {
 // The role a name stands for; empty for a name that stands for none.
 std::string_view find_role(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> roles[] = {
-    {"user", "user"},     {"human", "user"},       {"assistant", "assistant"}, {"ai", "assistant"},
-    {"system", "system"}, {"developer", "system"}, {"tool", "tool"},           {"remove", "remove"},
+    {"user", "user"},    {"human", "user"},    {"assistant", "assistant"},
+    {"ai", "assistant"}, {"system", "system"}, {"developer", "system"},
+    {"tool", "tool"},    {"remove", "remove"}, {"function", "function"},
   };
   for (auto [known, role] : roles)
     if (known == name)
@@ -39,8 +42,8 @@ std::string_view role_of(const value& name) {
   auto role = find_role(text);
   if (role.empty())
     throw no_message("Unexpected message type: '" + text
-                     + "'. Use one of 'human', 'user', 'ai', 'assistant', 'tool', 'system', or "
-                       "'developer'.");
+                     + "'. Use one of 'human', 'user', 'ai', 'assistant', 'function', 'tool', "
+                       "'system', or 'developer'.");
   return role;
 }
 
@@ -62,18 +65,31 @@ value text_id(const value& id) {
 
 // ---- members --------------------------------------------------------------------------------
 
+// Arguments as text; nothing stands for no arguments.
+result<value> read_arguments(const value& text) {
+  if (text.is_null() || (text.is_string() && text.empty()))
+    return value::map();
+  return text.is_string() ? read_plain_json(text.as_string()) : result<value>{text};
+}
+
 // A call in OpenAI's form, {id, function: {name, arguments: JSON text}}, in the plain one.
 value plain_tool_call(const value& call) {
   const auto& function = call["function"];
-  if (!function.is_map())
-    return call;
-  auto args = function["arguments"];
-  if (args.is_string())
-    args = from_json(args.as_string()).value();
-  return value::map({{"name", function["name"]}, {"args", args}, {"id", call["id"]}});
+  auto args = function.is_map() ? read_arguments(function["arguments"])
+                                : result<value>{call["args"]};
+  if (!args)
+    throw refused_message("read a tool call: its arguments: " + args.error().message());
+  const auto& name = (function.is_map() ? function : call)["name"];
+  if (!args->is_map() || !name.is_string())
+    throw refused_message("read a tool call: it has no name, or its arguments are no object: "
+                          + to_json(call));
+  return function.is_map() ? value::map({{"name", name}, {"args", *args}, {"id", call["id"]}})
+                           : call;
 }
 
 value plain_tool_calls(const value& calls) {
+  if (!calls.is_list())
+    throw refused_message("read tool calls: they are no list: " + to_json(calls));
   std::vector<value> plain;
   plain.reserve(calls.size());
   std::ranges::transform(calls.items(), std::back_inserter(plain), plain_tool_call);
@@ -94,25 +110,50 @@ value::map_init plain_member(std::string_view key, const value& v, std::string_v
     return {"content", plain_content(v, role)};
   if (key == "id" || key == "tool_call_id")
     return {std::string{key}, text_id(v)};
-  if (key == "tool_calls" && v.is_list())
+  if (key == "tool_calls")
     return {"tool_calls", plain_tool_calls(v)};
   if (key == "usage_metadata")
     return {"usage", v};
   return {std::string{key}, v};
 }
 
-// `role` and `type` name the role; a part is kept as a whole; null says nothing.
+// `role` and `type` name the role; a part is kept as a whole; null and no calls say nothing.
 bool is_kept(const detail::map_entry& e) {
-  return e.key() != "role" && e.key() != "type" && e.key() != "chunk"
-         && (e.key() == "content" || !e.val.is_null());
+  if (e.key() == "role" || e.key() == "type" || e.key() == "chunk")
+    return false;
+  return e.key() == "content" || !(e.val.is_null() || (e.key() == "tool_calls" && e.val.empty()));
 }
 
 // ---- forms ----------------------------------------------------------------------------------
 
+// The calls that pieces of them are. One that was cut off is none: it is kept as an invalid one.
+value with_whole_calls(value message, const value& pieces) {
+  auto good = value::list();
+  auto bad = value::list();
+  for (const auto& piece : pieces.items()) {
+    auto args = read_arguments(piece["args"]);
+    bool fits = args && args->is_map() && piece["name"].is_string();
+    auto call = value::map({{"name", piece["name"]},
+                            {"args", fits ? *args : piece["args"]},
+                            {"id", piece["id"]},
+                            {"type", fits ? "tool_call" : "invalid_tool_call"}});
+    if (fits)
+      good = good.append(call);
+    else
+      bad = bad.append(call.with("error", nullptr));
+  }
+  if (!good.empty())
+    message = message.with("tool_calls", good);
+  return bad.empty() ? message : message.with("invalid_tool_calls", bad);
+}
+
+// A part of an answer as a whole message, with the calls that it holds.
 value whole_message(const value& message) {
   if (message["chunk"].is_null())
     return message;
-  return message.without("chunk").without("tool_call_chunks");
+  auto out = message.without("chunk").without("chunk_position").without("tool_call_chunks");
+  bool has_calls = !message["tool_calls"].empty() || !message["invalid_tool_calls"].empty();
+  return has_calls ? out : with_whole_calls(std::move(out), message["tool_call_chunks"]);
 }
 
 value from_members(const value& given) {

@@ -12,9 +12,10 @@ namespace troupe {
 /// up here.
 /// Shape:  a message value; a removal; a map with `role` (or `type`) and `content`; a string: a
 ///         user's message; a list or one-member map [role, content]. Roles: user, human, assistant,
-///         ai, system, developer, tool, remove. An id that is missing, null or empty is made up.
-///         The result's payload is {role, content, id} and what else was given; its role is user,
-///         assistant, system or tool; a part of an answer (`chunk`) has become a whole message.
+///         ai, system, developer, tool, function, remove. An id that is missing, null or empty is
+///         made up. The result's payload is {role, content, id} and what else was given; its role
+///         is user, assistant, system, tool or function; a part of an answer (`chunk`) has become a
+///         whole message, with the calls that are whole in it.
 /// Errors: throws invalid_update, of the reference's class ValueError.
 /// Source: langchain_core/messages/utils.py, _convert_to_message.
 value to_message(const value& given, bool& made_id);

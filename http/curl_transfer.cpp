@@ -82,6 +82,11 @@ void curl_transfer::set_up() {
   set(CURLOPT_ERRORBUFFER, said_.data());
   set(CURLOPT_URL, request.url.c_str());
   set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_HEADEROPT, static_cast<long>(CURLHEADER_SEPARATE)); // keys are not for proxies
+  if (!request.proxy.empty()) {
+    set(CURLOPT_PROXY, request.proxy.c_str());
+    set(CURLOPT_NOPROXY, ""); // not even for what the environment excepts
+  }
   set(CURLOPT_FOLLOWLOCATION, 0L); // keys go nowhere else
   set(CURLOPT_HTTP_VERSION,
       static_cast<long>(CURL_HTTP_VERSION_1_1)); // a slow reader delays no other

@@ -37,6 +37,23 @@ std::size_t end_of_origin(std::string_view url) {
   return std::min(end, url.size());
 }
 
+// What is wrong with an address; empty when nothing is.
+std::string wrong_address(std::string_view url, const std::vector<std::string_view>& schemes) {
+  if (std::ranges::none_of(schemes, [url](auto scheme) { return url.starts_with(scheme); })) {
+    std::string known;
+    for (auto scheme : schemes)
+      known += (known.empty() ? "" : " or ") + std::string{scheme};
+    return "must begin with " + known;
+  }
+  if (url.size() > limits::http_url_bytes_max)
+    return "is too long";
+  if (std::ranges::any_of(url, [](char c) { return c <= 0x20 || c >= 0x7f; }))
+    return "has characters that must be escaped";
+  if (url.substr(0, end_of_origin(url)).find('@') != url.npos)
+    return "must have no name and password";
+  return {};
+}
+
 } // namespace
 
 std::string_view http_head::header(std::string_view name) const noexcept {
@@ -56,18 +73,14 @@ http_error::http_error(http_fault fault, std::string_view url, std::string_view 
     fault_{fault} {}
 
 void check_request(const http_request& request) {
-  const auto& url = request.url;
-  auto refuse = [&url](std::string_view what) {
-    throw http_error{http_fault::not_sent, url, what};
+  auto refuse = [&request](const std::string& what) {
+    throw http_error{http_fault::not_sent, request.url, what};
   };
-  if (!url.starts_with("http://") && !url.starts_with("https://"))
-    refuse("the URL must begin with http:// or https://");
-  if (url.size() > limits::http_url_bytes_max)
-    refuse("the URL is too long");
-  if (std::ranges::any_of(url, [](char c) { return c <= 0x20 || c >= 0x7f; }))
-    refuse("the URL has characters that must be escaped");
-  if (url.substr(0, end_of_origin(url)).find('@') != url.npos)
-    refuse("the URL must have no name and password");
+  if (auto wrong = wrong_address(request.url, {"http://", "https://"}); !wrong.empty())
+    refuse("the URL " + wrong);
+  if (auto wrong = wrong_address(request.proxy, {"http://", "https://", "socks5://", "socks5h://"});
+      !request.proxy.empty() && !wrong.empty())
+    refuse("the proxy's address " + wrong);
   if (!is_http_token(request.method))
     refuse("the method is no word");
   for (const auto& [name, text] : request.headers)

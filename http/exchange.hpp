@@ -24,8 +24,9 @@ struct http_timeouts {
   std::chrono::milliseconds total{0};
 };
 
-/// A request. Redirects are not followed; proxies are those of curl's environment variables.
-/// Shape:  `url` http or https, without a name and password. Of a header, name and value.
+/// A request. Redirects are not followed.
+/// Shape:  `url` http or https, without a name and password. Of a header, name and value. `proxy`:
+///         http, https, socks5 or socks5h, likewise; empty: what curl's environment variables say.
 /// No aggregate, so that it can stand in a co_await expression.
 class http_request {
 public:
@@ -35,6 +36,7 @@ public:
   std::string url;
   http_headers headers;
   std::string body;
+  std::string proxy;
   http_timeouts timeouts;
   std::size_t body_bytes_max = limits::http_body_bytes_default; ///< of the response
 };
@@ -81,7 +83,7 @@ private:
 std::string http_origin(std::string_view url);
 
 /// Errors: http_error not_sent: another scheme, a name and password, characters that are no part of
-///         a URL; a method or header that would be more than one.
+///         a URL, also of the proxy; a method or header that would be more than one.
 void check_request(const http_request& request);
 
 } // namespace troupe

@@ -3,10 +3,11 @@
 // Invariants:
 //  - libcurl is called by the loop's thread only, and its multi interface never from a callback.
 //  - of a host whose address is not known, one transfer at a time is with libcurl, whose resolver
-//    takes a thread for each of them; the others wait until it is.
+//    takes a thread for each of them; the others wait until it is (host_gates).
 #include "http/loop.hpp"
 
 #include "http/curl_transfer.hpp"
+#include "http/host_gates.hpp"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -15,7 +16,6 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <deque>
 #include <map>
 #include <thread>
 #include <unordered_map>
@@ -77,21 +77,17 @@ public:
     std::string text = {};
   };
 
+  explicit work(http_loop_bounds bounds) : bounds_{bounds} {}
+
   void post(order o);
   void stop();
 
 private:
-  // What waits for the address of a host.
-  struct host_gate {
-    clock::time_point known_until{};
-    const http_transfer* asks = nullptr;
-    std::deque<http_transfer_ptr> waiting;
-  };
   using deadline_list = std::multimap<clock::time_point, http_transfer*>;
   struct live {
     std::unique_ptr<curl_transfer> curl;
     std::string host;
-    bool begun = false; // else it waits at its gate
+    bool begun = false; // else it waits at its host's gate
     std::optional<deadline_list::iterator> armed = std::nullopt;
   };
   struct progress {
@@ -105,8 +101,7 @@ private:
   void admit(const http_transfer_ptr& transfer);
   void begin(live& one);
   void note_progress();
-  void open(host_gate& gate);
-  void leave_gate(host_gate& gate, const http_transfer* transfer);
+  void leave_gate(const std::string& host, const http_transfer* transfer);
   void disarm(live& one);
   void arm(live& one);
   void end_late_ones();
@@ -118,6 +113,8 @@ private:
 
   static int on_interest(CURL*, curl_socket_t socket, int what, void* self, void*) noexcept;
   static int on_timer(CURLM*, long milliseconds, void* self) noexcept;
+
+  const http_loop_bounds bounds_;
 
   // shared
   std::mutex mutex_;
@@ -131,7 +128,7 @@ private:
   std::unique_ptr<CURLM, freed_by<curl_multi_cleanup>> multi_;
   std::unordered_map<http_transfer*, live> lives_; // before multi_ is gone they must be
   deadline_list deadlines_;
-  std::map<std::string, host_gate> gates_;
+  host_gates gates_;
   std::vector<progress> progress_; // while libcurl was at work
   std::optional<clock::time_point> curl_due_;
 };
@@ -179,8 +176,8 @@ void http_loop::work::run() {
     set(CURLMOPT_SOCKETDATA, static_cast<void*>(this));
     set(CURLMOPT_TIMERFUNCTION, &work::on_timer);
     set(CURLMOPT_TIMERDATA, static_cast<void*>(this));
-    set(CURLMOPT_MAX_TOTAL_CONNECTIONS, limits::http_connections_max);
-    set(CURLMOPT_MAXCONNECTS, limits::http_idle_connections_max);
+    set(CURLMOPT_MAX_TOTAL_CONNECTIONS, bounds_.connections_max);
+    set(CURLMOPT_MAXCONNECTS, bounds_.idle_connections_max);
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.fd = wake_.get();
@@ -271,7 +268,8 @@ void http_loop::work::admit(const http_transfer_ptr& transfer) {
   if (!multi_ || epoll_.get() < 0 || wake_.get() < 0)
     return transfer->end(
       loop_error(*transfer, http_fault::not_sent, "this process can make no event loop"));
-  auto host = http_origin(transfer->request().url);
+  const auto& request = transfer->request();
+  auto host = http_origin(request.proxy.empty() ? request.url : request.proxy);
   std::unique_ptr<curl_transfer> curl;
   try {
     curl = std::make_unique<curl_transfer>(transfer, [this, t = transfer.get()](curl_event what) {
@@ -284,15 +282,8 @@ void http_loop::work::admit(const http_transfer_ptr& transfer) {
   one.curl = std::move(curl);
   one.host = host;
   arm(one);
-  auto& gate = gates_[host];
-  if (gate.known_until > clock::now())
-    return begin(one);
-  if (gate.asks) {
-    gate.waiting.push_back(transfer);
-    return;
-  }
-  gate.asks = transfer.get();
-  begin(one);
+  if (gates_.enter(host, transfer.get(), clock::now()))
+    begin(one);
 }
 
 void http_loop::work::begin(live& one) {
@@ -305,44 +296,26 @@ void http_loop::work::begin(live& one) {
 
 // What callbacks could not do.
 void http_loop::work::note_progress() {
-  while (!progress_.empty()) {
-    auto news = progress_.back();
-    progress_.pop_back();
+  for (std::size_t i = 0; i < progress_.size(); ++i) {
+    auto news = progress_[i];
     auto it = lives_.find(news.transfer);
     if (it == lives_.end())
       continue;
     if (news.what == curl_event::answered)
       arm(it->second);
-    else if (auto& gate = gates_[it->second.host]; gate.asks != news.transfer)
-      continue;
-    else if (news.what == curl_event::looked_up)
-      open(gate);
+    else if (news.what == curl_event::connected)
+      leave_gate(it->second.host, news.transfer);
     else
-      leave_gate(gate, news.transfer);
+      for (auto* waiting : gates_.opened(it->second.host, news.transfer, clock::now()))
+        begin(lives_.at(waiting));
   }
-}
-
-// Lets those begin that waited for an address that is known now.
-void http_loop::work::open(host_gate& gate) {
-  gate.asks = nullptr;
-  gate.known_until = clock::now() + limits::http_lookup_kept - std::chrono::seconds{5};
-  for (auto waiting = std::exchange(gate.waiting, {}); const auto& transfer : waiting)
-    if (auto it = lives_.find(transfer.get()); it != lives_.end() && !it->second.begun)
-      begin(it->second);
+  progress_.clear();
 }
 
 // The one that asked for the address goes without one: the next one asks.
-void http_loop::work::leave_gate(host_gate& gate, const http_transfer* transfer) {
-  std::erase_if(gate.waiting, [transfer](const auto& one) { return one.get() == transfer; });
-  if (gate.asks != transfer)
-    return;
-  gate.asks = nullptr;
-  if (gate.waiting.empty())
-    return;
-  auto next = std::move(gate.waiting.front());
-  gate.waiting.pop_front();
-  gate.asks = next.get();
-  begin(lives_.at(next.get()));
+void http_loop::work::leave_gate(const std::string& host, const http_transfer* transfer) {
+  if (auto* next = gates_.left(host, transfer, clock::now()))
+    begin(lives_.at(next));
 }
 
 // ---- ending -------------------------------------------------------------------------------------
@@ -397,7 +370,10 @@ void http_loop::work::finish(const http_transfer_ptr& transfer, std::optional<ht
   if (one.begun)
     curl_multi_remove_handle(multi_.get(), one.curl->handle());
   disarm(one);
-  leave_gate(gates_[one.host], transfer.get());
+  leave_gate(one.host, transfer.get());
+  for (auto& news : progress_) // another transfer may have its address soon
+    if (news.transfer == transfer.get())
+      news.transfer = nullptr;
   one.curl.reset();
   transfer->end(std::move(failure)); // the reader may do anything now
 }
@@ -448,7 +424,7 @@ std::shared_ptr<http_loop> http_loop::shared() {
   return there;
 }
 
-http_loop::http_loop() : work_{std::make_shared<work>()} {}
+http_loop::http_loop(http_loop_bounds bounds) : work_{std::make_shared<work>(bounds)} {}
 
 http_loop::~http_loop() {
   work_->stop();

@@ -11,6 +11,12 @@
 
 namespace troupe {
 
+/// Connections at once, beyond which transfers wait; and those kept for later.
+struct http_loop_bounds {
+  long connections_max = limits::http_connections_max;
+  long idle_connections_max = limits::http_idle_connections_max;
+};
+
 class http_loop {
 public:
   using clock = std::chrono::steady_clock;
@@ -19,7 +25,7 @@ public:
   /// connections are used again.
   static std::shared_ptr<http_loop> shared();
 
-  http_loop();
+  explicit http_loop(http_loop_bounds bounds = {});
   http_loop(const http_loop&) = delete;
   http_loop& operator=(const http_loop&) = delete;
   /// Transfers that still run end as given_up.

@@ -1,13 +1,11 @@
-// The loop without a graph, compaction, and the memory tool.
-#include <troupe/limits.hpp>
-#include <troupe/memory_tool.hpp>
+// The loop without a graph, and compaction.
 #include <troupe/runtime.hpp>
 #include <troupe/tool_runner.hpp>
 
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <string>
 
@@ -67,39 +65,6 @@ coro<bool> to_the_end(tool_runner& runner, context& ctx) {
   co_await running;
   co_return true;
 }
-
-// ---- memory ---------------------------------------------------------------------------------
-
-struct memory_folder {
-  std::filesystem::path path;
-  std::shared_ptr<memory_backend> memory;
-
-  memory_folder() {
-    char name[] = "/tmp/troupe-memory-XXXXXX";
-    path = ::mkdtemp(name);
-    memory = make_folder_memory(path);
-  }
-  ~memory_folder() { std::filesystem::remove_all(path); }
-  memory_folder(const memory_folder&) = delete;
-  memory_folder& operator=(const memory_folder&) = delete;
-
-  // What a command says, or what it refuses with.
-  template <class F> std::string said(F command) const {
-    try {
-      return command(*memory);
-    } catch (const node_error& e) {
-      BOOST_TEST(e.type() == "ToolError");
-      return e.what();
-    }
-  }
-  std::string view(const std::string& file,
-                   std::optional<memory_backend::line_range> lines = {}) const {
-    return said([&](auto& m) { return m.view(file, lines); });
-  }
-  std::string create(const std::string& file, const std::string& text) const {
-    return said([&](auto& m) { return m.create(file, text); });
-  }
-};
 
 } // namespace
 
@@ -189,99 +154,203 @@ BOOST_AUTO_TEST_CASE(tokens_of_the_cache_count) {
   BOOST_TEST(context_tokens(ai_message("x")) == 0);
 }
 
-// ---- memory ---------------------------------------------------------------------------------
-
-BOOST_AUTO_TEST_CASE(files_are_made_seen_edited_moved_and_deleted) {
-  memory_folder f;
-  BOOST_TEST(f.create("/memories/d/a.txt", "one\ntwo\n")
-             == "File created successfully at: /memories/d/a.txt");
-  BOOST_TEST(f.create("/memories/d/a.txt", "x") == "File /memories/d/a.txt already exists");
-  BOOST_TEST(f.view("/memories/d/a.txt")
-             == "Here's the content of /memories/d/a.txt with line numbers:\n"
-                "     1\tone\n     2\ttwo\n     3\t");
-  BOOST_TEST(f.view("/memories/d/a.txt", {{2, 2}})
-             == "Here's the content of /memories/d/a.txt with line numbers:\n     2\ttwo");
-  BOOST_TEST(f.said([](auto& m) { return m.str_replace("/memories/d/a.txt", "two", "2"); })
-             == "The memory file has been edited. Here is the snippet showing the change (with "
-                "line numbers):\n     1\tone\n     2\t2\n     3\t");
-  BOOST_TEST(f.said([](auto& m) { return m.insert("/memories/d/a.txt", 0, "zero\n"); })
-             == "The file /memories/d/a.txt has been edited.");
-  BOOST_TEST(f.said([](auto& m) { return m.rename("/memories/d/a.txt", "/memories/b.txt"); })
-             == "Successfully renamed /memories/d/a.txt to /memories/b.txt");
-  BOOST_TEST(f.view("/memories/b.txt")
-             == "Here's the content of /memories/b.txt with line numbers:\n"
-                "     1\tzero\n     2\tone\n     3\t2\n     4\t");
-  auto folder = f.view("/memories/");
-  BOOST_TEST(folder.starts_with("Here're the files and directories up to 2 levels deep in "
-                                "/memories, excluding hidden items:\n"));
-  BOOST_TEST(folder.find("\n11B\t/memories/b.txt\n") != std::string::npos);
-  BOOST_TEST(folder.ends_with("\t/memories/d/"));
-  BOOST_TEST(f.said([](auto& m) { return m.remove("/memories/d"); })
-             == "Successfully deleted /memories/d");
-  BOOST_TEST(f.view("/memories/d")
-             == "The path /memories/d does not exist. Please provide a valid path.");
-}
-
-BOOST_AUTO_TEST_CASE(edits_that_do_not_fit_are_refused) {
-  memory_folder f;
-  f.create("/memories/a", "x\ny\nx\n");
-  auto replace = [&f](const char* old_text) {
-    return f.said([&](auto& m) { return m.str_replace("/memories/a", old_text, "z"); });
-  };
-  BOOST_TEST(replace("x").find("in lines: 1, 3. Please") != std::string::npos);
-  BOOST_TEST(replace("q").find("did not appear verbatim") != std::string::npos);
-  BOOST_TEST(f.said([](auto& m) { return m.insert("/memories/a", 99, "q"); })
-             == "Invalid `insert_line` parameter: 99. It should be within the range [0, 3].");
-  BOOST_TEST(f.said([](auto& m) { return m.remove("/memories"); })
-             == "Cannot delete the /memories directory itself");
-}
-
-BOOST_AUTO_TEST_CASE(no_path_leads_out_of_the_folder) {
-  memory_folder f;
-  std::ofstream{f.path / "secret"} << "secret";
-  std::filesystem::create_symlink(f.path / "secret", f.path / "memories" / "link");
-  std::filesystem::create_directory_symlink(f.path, f.path / "memories" / "up");
-  for (const std::string path : {"/memories/../secret", "/memoriesX/y", "secret", "/memories/link",
-                                 "/memories/up/secret", "/etc/passwd"}) {
-    auto text = f.view(path);
-    BOOST_TEST(text.find("Path") == 0u, path << ": " << text);
-    BOOST_TEST(text.find("secret\n") == std::string::npos);
+BOOST_AUTO_TEST_CASE(
+  a_summary_is_asked_for_in_five_parts_with_the_runner_s_own_length_and_no_tools) {
+  auto model = answering({used(asked("1", "thinking"), 10), "<summary>all</summary>", "done"});
+  tool_runner_options options;
+  options.compaction = {.enabled = true, .context_token_threshold = 10};
+  options.settings = value{{"max_tokens", 77}, {"temperature", 1}};
+  BOOST_TEST(conversation({model, {counter()}, question(), options}, to_the_end)
+             == "user: <summary>all</summary>\nassistant: done\n");
+  auto requests = model->requests();
+  BOOST_REQUIRE(requests.size() == 3u);
+  const auto& summary = requests[1];
+  BOOST_TEST((summary.settings == value{{"max_tokens", 77}}));
+  BOOST_TEST(summary.tools.empty());
+  BOOST_REQUIRE(summary.headers.size() == 1u);
+  BOOST_TEST(summary.headers[0].first == "X-Stainless-Helper");
+  BOOST_TEST(summary.headers[0].second == "compaction");
+  auto prompt = message_text(summary.messages[2]);
+  std::size_t at = 0;
+  for (const auto* part : {"1. Task Overview", "2. Current State", "3. Important Discoveries",
+                           "4. Next Steps", "5. Context to Preserve", "<summary></summary>"}) {
+    at = prompt.find(part, at);
+    BOOST_TEST(at != std::string::npos, part);
   }
-  BOOST_TEST(f.create("/memories/up/new", "x").find("symlink") != std::string::npos);
-  BOOST_TEST(!std::filesystem::exists(f.path / "new"));
+  BOOST_TEST(requests[2].headers.empty());
+  BOOST_TEST(requests[2].tools.size() == 1u);
+  const auto& first = requests[2].messages[0]; // the summary, in one block
+  BOOST_TEST(
+    (message_member(first, "content") == value::list({text_block("<summary>all</summary>")})));
+  BOOST_TEST(requests[2].messages.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_path_is_so_deep_and_no_deeper) {
-  memory_folder f;
-  auto deep = [](std::size_t names) {
-    std::string out = "/memories";
-    for (std::size_t i = 0; i < names; ++i)
-      out += "/d";
-    return out;
-  };
-  BOOST_TEST(f.create(deep(limits::value_depth_max), "x").starts_with("File created"));
-  BOOST_TEST(f.create(deep(limits::value_depth_max + 1), "x").find("too deep")
-             != std::string::npos);
+BOOST_AUTO_TEST_CASE(a_summary_may_have_a_prompt_of_its_own) {
+  auto model = answering({used(asked("1"), 10), "short", "done"});
+  tool_runner_options options;
+  options.compaction = {
+    .enabled = true, .context_token_threshold = 10, .summary_prompt = "In one word!"};
+  conversation({model, {counter()}, question(), options}, to_the_end);
+  auto shown = model->requests()[1].messages;
+  BOOST_REQUIRE(shown.size() == 2u); // an answer that was nothing but calls is left out
+  BOOST_TEST(message_text(shown[1]) == "In one word!");
 }
 
-BOOST_AUTO_TEST_CASE(the_tool_carries_out_commands_and_says_what_is_refused) {
-  memory_folder f;
-  auto memory = memory_tool(f.memory);
-  BOOST_TEST(memory.definition()["type"] == value("memory_20250818"));
-  auto command = [](std::string id, value args) {
-    return ai_message("", {{.name = "memory", .args = std::move(args), .id = std::move(id)}});
+BOOST_AUTO_TEST_CASE(
+  calls_are_left_out_of_what_is_summed_up_also_as_blocks_and_answered_ones_stay) {
+  auto blocks = value::list({text_block("look"), tool_use_block({.name = "add", .id = "2"})});
+  auto last = ai_message(blocks, {{.name = "add", .id = "2"}});
+  auto talk = value::list({human_message("hi"), asked("1"), tool_message("2", "1"), last});
+  auto model = answering({"sum"});
+  runtime rt;
+  state_graph<> g{{{"text", last_value}}};
+  g.add_node("sum", [&](const state_view&, context& ctx) -> coro<value> {
+    auto compacting = compacted(*model, talk, "sum up", ctx);
+    auto out = co_await compacting;
+    co_return value{{"text", lines_of(out)}};
+  });
+  g.add_edge(START, "sum");
+  auto said = rt.load(g.compile()).invoke({}).value();
+  BOOST_TEST((said["text"] == value("user: sum\n")));
+  auto shown = model->requests()[0].messages;
+  BOOST_REQUIRE(shown.size() == 5u);
+  BOOST_TEST(message_tool_calls(shown[1]).size() == 1u);
+  BOOST_TEST((message_member(shown[3], "content") == value::list({text_block("look")})));
+  BOOST_TEST(message_tool_calls(shown[3]).empty());
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_summed_up_unless_it_is_enabled_and_never_the_last_answer) {
+  auto run = [](compaction_control control) {
+    tool_runner_options options;
+    options.compaction = std::move(control);
+    return conversation({answering({used(asked("1"), 99), used(ai_message("done"), 99)}),
+                         {counter()},
+                         question(),
+                         options},
+                        to_the_end);
   };
-  tool_runner runner{
-    answering(
-      {command("1", value{{"command", "create"}, {"path", "/memories/a"}, {"file_text", "x"}}),
-       command("2", value{{"command", "view"}, {"path", "/memories/b"}}),
-       command("3", value{{"command", "view"}}), "done"}),
-    {memory},
-    question()};
+  const std::string whole = "user: hi\nassistant: \ntool: 2\nassistant: done\n";
+  BOOST_TEST(run({.enabled = false, .context_token_threshold = 10}) == whole);
+  BOOST_TEST(run({.enabled = true}) == whole); // 100,000
+  BOOST_TEST(compaction_control{}.context_token_threshold == 100'000);
+}
+
+BOOST_AUTO_TEST_CASE(a_summary_without_text_is_an_error) {
+  tool_runner_options options;
+  options.compaction = {.enabled = true, .context_token_threshold = 10};
+  BOOST_TEST(conversation({answering({used(asked("1"), 10), ai_message("", {{.name = "x"}})}),
+                           {counter()},
+                           question(),
+                           options},
+                          to_the_end)
+             == "ValueError");
+}
+
+BOOST_AUTO_TEST_CASE(tools_do_not_run_in_a_turn_that_is_summed_up) {
+  int runs = 0;
+  tool counting{
+    "add", "", [&runs](arg<"a", std::int64_t>) { return ++runs; }, {.lane = lane::standard}};
+  tool_runner_options options;
+  options.compaction = {.enabled = true, .context_token_threshold = 10};
+  conversation({answering({used(asked("1"), 10), "sum", "done"}), {counting}, question(), options},
+               to_the_end);
+  BOOST_TEST(runs == 0);
+}
+
+// ---- why a model stopped --------------------------------------------------------------------
+
+namespace {
+
+struct stop_row {
+  const char* name;
+  const char* reason;
+  const char* rest; // of the conversation, behind the first answer
+};
+std::ostream& operator<<(std::ostream& out, const stop_row& row) {
+  return out << row.reason;
+}
+const std::vector<stop_row> stop_rows{
+  {"stop_reason", "tool_use", "tool: 2\nassistant: done\n"},
+  {"stop_reason", "pause_turn", "assistant: done\n"},
+  {"stop_reason", "max_tokens", ""},
+  {"stop_reason", "refusal", ""},
+  {"stop_reason", "end_turn", ""},
+  {"finish_reason", "tool_calls", "tool: 2\nassistant: done\n"},
+  {"finish_reason", "stop", "tool: 2\nassistant: done\n"}, // behind a call it had to make
+  {"finish_reason", "length", ""},
+  {"finish_reason", "content_filter", ""},
+};
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(what_follows_an_answer_with_a_call_is_decided_by_why_the_model_stopped,
+                     boost::unit_test::data::make(stop_rows), row) {
+  auto answer = with(asked("1", "x"), "response_metadata", value::map({{row.name, row.reason}}));
+  tool_runner runner{answering({answer, "done"}), {counter()}, question()};
   BOOST_TEST(conversation(std::move(runner), to_the_end)
-             == "user: hi\nassistant: \ntool: File created successfully at: /memories/a\n"
-                "assistant: \ntool: The path /memories/b does not exist. Please provide a valid "
-                "path.\nassistant: \ntool: Field required: path\nassistant: done\n");
+             == std::string{"user: hi\nassistant: x\n"} + row.rest);
+}
+
+// ---- the caller's hand ----------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(
+  messages_that_are_replaced_between_turns_still_get_the_answer_and_its_results) {
+  tool_runner runner{answering({asked("1"), "done"}), {counter()}, question()};
+  auto replace = [](tool_runner& r, context& ctx) -> coro<bool> {
+    auto turn = r.next(ctx);
+    co_await turn;
+    r.set_messages(value::list({human_message("other")}));
+    auto rest = r.until_done(ctx);
+    co_await rest;
+    co_return true;
+  };
+  BOOST_TEST(conversation(std::move(runner), replace)
+             == "user: other\nassistant: \ntool: 2\nassistant: done\n");
+}
+
+BOOST_AUTO_TEST_CASE(appending_makes_the_results_anew_and_holds_for_one_turn) {
+  int runs = 0;
+  tool counting{
+    "add", "", [&runs](arg<"a", std::int64_t>) { return ++runs; }, {.lane = lane::standard}};
+  tool_runner runner{answering({asked("1"), asked("2"), "done"}), {counting}, question()};
+  auto own = [](tool_runner& r, context& ctx) -> coro<bool> {
+    auto turn = r.next(ctx);
+    auto answer = co_await turn;
+    auto first = r.tool_response(ctx);
+    auto results = co_await first;
+    std::vector<value> mine{*answer};
+    mine.insert(mine.end(), results.items().begin(), results.items().end());
+    r.append_messages(mine);
+    auto second = r.tool_response(ctx); // the cache is empty
+    co_await second;
+    auto rest = r.until_done(ctx);
+    co_await rest;
+    co_return true;
+  };
+  BOOST_TEST(conversation(std::move(runner), own)
+             == "user: hi\nassistant: \ntool: 1\nassistant: \ntool: 3\nassistant: done\n");
+}
+
+BOOST_AUTO_TEST_CASE(without_an_answer_until_done_fails_and_at_the_end_there_is_nothing_more) {
+  auto model = answering({"done"});
+  tool_runner runner{model, {counter()}, question()};
+  auto beyond = [](tool_runner& r, context& ctx) -> coro<bool> {
+    auto all = r.until_done(ctx);
+    co_await all;
+    for (int i = 0; i < 2; ++i) {
+      auto turn = r.next(ctx);
+      auto answer = co_await turn;
+      BOOST_TEST(!answer.has_value());
+    }
+    auto none = r.tool_response(ctx);
+    auto results = co_await none;
+    BOOST_TEST(results.empty());
+    auto again = r.until_done(ctx);
+    co_await again; // throws
+    co_return true;
+  };
+  BOOST_TEST(conversation(std::move(runner), beyond) != "");
+  BOOST_TEST(model->requests().size() == 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

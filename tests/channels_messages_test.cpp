@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_message_is_refused) {
                   + coercion_help);
   BOOST_TEST(refused(value{{"role", "nobody"}, {"content", "x"}})
              == "Unexpected message type: 'nobody'. Use one of 'human', 'user', 'ai', 'assistant', "
-                "'tool', 'system', or 'developer'."
+                "'function', 'tool', 'system', or 'developer'."
                   + coercion_help);
   BOOST_TEST(refused(value::list({"user"}))
              == "Message as a sequence must be (role string, template)" + coercion_help);

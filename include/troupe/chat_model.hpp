@@ -31,6 +31,8 @@ public:
   value tool_choice = {};
   value response_schema = {};
   value settings = value::map();
+  /// Further headers of this request, where it goes over HTTP: names and values.
+  std::vector<std::pair<std::string, std::string>> headers = {};
   /// Given the parts of the answer as they come, where somebody reads them; unset: nobody does.
   std::function<void(const value& part)> on_part = {};
 };

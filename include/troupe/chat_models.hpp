@@ -30,6 +30,9 @@ struct chat_model_options {
   /// Requests go to {base_url}/v1/messages or {base_url}/chat/completions. Empty: what
   /// ANTHROPIC_BASE_URL or OPENAI_BASE_URL says, else the provider's own.
   std::string base_url = {};
+  /// What carries the requests: http, https, socks5 or socks5h, with no name and password in it.
+  /// Empty: what curl's variables of the environment say (https_proxy, all_proxy, no_proxy …).
+  std::string proxy = {};
   /// The variable of the environment that has the key. Empty: ANTHROPIC_API_KEY or OPENAI_API_KEY.
   /// At another address than the provider's own it may be unset; then no key is sent.
   std::string api_key_variable = {};

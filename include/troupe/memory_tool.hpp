@@ -1,6 +1,7 @@
 // A tool with which a model keeps files of its own: Anthropic's memory tool.
 #pragma once
 
+#include <troupe/store.hpp>
 #include <troupe/tool.hpp>
 
 #include <cstdint>
@@ -46,6 +47,18 @@ public:
 /// Errors: throws error{storage_failed} when the folder can't be made.
 /// Source: anthropic/lib/tools/_beta_builtin_memory_tool.py, BetaLocalFilesystemMemoryTool.
 std::shared_ptr<memory_backend> make_folder_memory(const std::filesystem::path& folder);
+
+/// A memory in a store, below a namespace that nothing else uses: an item {text} for each file,
+/// under its path. A folder is there while a file is in it. Several processes may use one memory;
+/// of two that change one file at a time, the last one counts.
+/// Units:  a file has at most limits::value_size_bytes_max less 64 bytes and 999,999 lines, a path
+///         limits::store_key_bytes_max bytes and limits::value_depth_max names.
+/// Blocks: as the store; what looks at a folder reads all of the memory.
+/// Errors: throws error{invalid_config} without a store; of the members also the store's, e.g.
+///         invalid_value for what can be no namespace.
+/// Source: anthropic/lib/tools/_beta_builtin_memory_tool.py, BetaAbstractMemoryTool.
+std::shared_ptr<memory_backend> make_store_memory(std::shared_ptr<store> where,
+                                                  store_namespace space);
 
 /// The tool "memory" over a backend.
 /// Shape:  one argument `command` (view, create, str_replace, insert, delete, rename) and those of

@@ -30,7 +30,8 @@ template <> struct value_traits<message> {
 /// `given` as a message value or a removal.
 /// Shape:  a message value or removal, as it is; a map with `role` (or `type`) and `content`, also
 ///         in OpenAI's form; a string: a user's message; a list or one-member map [role, content].
-///         Roles: user, human, assistant, ai, system, developer, tool, remove.
+///         Roles: user, human, assistant, ai, system, developer, tool, function, remove. Tool
+///         calls have a name and `args`, a map; in OpenAI's form they become such.
 /// Errors: throws error{invalid_update}, of the reference's class ValueError.
 /// Source: langchain_core/messages/utils.py, _convert_to_message.
 value coerce_message(const value& given);

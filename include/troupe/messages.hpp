@@ -91,6 +91,18 @@ value message_to_json(const value& message);
 /// Source: langchain_core/messages/utils.py, messages_from_dict; load/load.py.
 value message_from_json(const value& json);
 
+/// What a message holds as LangChain's standard blocks, whatever provider wrote it: a view.
+/// Shape:  a list of blocks: text, reasoning, image, audio, video, file, text-plain, tool_call,
+///         server_tool_call, server_tool_result …; OpenAI's, Anthropic's and LangChain's own older
+///         ones are translated, what they have besides is in `extras`; anything else is
+///         {type: non_standard, value}. Of an assistant's message first what it thought
+///         (additional_kwargs.reasoning_content), last the calls that no block is; of a part of an
+///         answer its pieces of calls. With response_metadata.output_version "v1": the content.
+/// Errors: none.
+/// Source: langchain_core/messages/base.py, content_blocks; spec/agents.md A2. troupe: calls of
+///         Anthropic's answers are there too.
+value content_blocks(const value& message);
+
 /// A conversation in OpenAI's chat form, a list of maps {role, content …}.
 /// Shape:  text blocks alone become one text, joined by line breaks; tool_use blocks become
 ///         tool_calls, tool_result blocks messages of their own.

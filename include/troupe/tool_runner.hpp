@@ -30,10 +30,14 @@ std::int64_t context_tokens(const value& answer);
 
 /// The conversation as one message of the user that holds a summary of it. Calls of the last answer
 /// that nobody answered are left out of what the model is shown.
+/// Shape:  `settings` of the request, e.g. max_tokens. It goes out with the header
+///         X-Stainless-Helper: compaction, without tools and system message but those in
+///         `messages`.
 /// Errors: of the coroutine: what the model throws; node_failed of class ValueError when it answers
 ///         without text.
 /// Source: anthropic/lib/tools/_beta_runner.py, _check_and_compact; spec/agents.md H2.
-coro<value> compacted(chat_model& model, value messages, std::string summary_prompt, context& ctx);
+coro<value> compacted(chat_model& model, value messages, std::string summary_prompt, context& ctx,
+                      value settings = value::map());
 
 /// Units:  `max_iterations` in answers; 0: no bound.
 struct tool_runner_options {
@@ -51,8 +55,9 @@ struct tool_runner_options {
 ///       if (!answer) break;
 ///     }
 /// Between two turns the conversation may be changed. It ends with an answer that calls for no
-/// tool; that one is part of messages(), and is not compacted. At max_iterations the tools of the
-/// last answer are not run, and messages() is without it.
+/// tool; that one is part of messages(), and is not compacted. An answer that the provider only
+/// paused (pause_turn) is added, and the model asked again. At max_iterations the tools of the last
+/// answer are not run, and messages() is without it.
 /// Thread: one body.
 /// Errors: of the coroutines: what the model throws.
 /// Source: anthropic/lib/tools/_beta_runner.py, BetaToolRunner; spec/agents.md H1.

@@ -28,6 +28,7 @@
 #include <troupe/node_body.hpp>
 #include <troupe/node_cache.hpp>
 #include <troupe/placement.hpp>
+#include <troupe/plain_json.hpp>
 #include <troupe/policy.hpp>
 #include <troupe/postgres.hpp>
 #include <troupe/react_agent.hpp>

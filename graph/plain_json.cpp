@@ -1,5 +1,5 @@
-// JSON of others, without troupe's `$` forms. See json_text.hpp.
-#include "agents/json_text.hpp"
+// See troupe/plain_json.hpp.
+#include <troupe/plain_json.hpp>
 
 #include <troupe/limits.hpp>
 

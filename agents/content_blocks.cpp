@@ -1,0 +1,279 @@
+// The content of a message as LangChain's standard blocks, whatever provider wrote it. Pure.
+#include "agents/json_text.hpp"
+
+#include <troupe/messages.hpp>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace troupe {
+namespace {
+
+using block_members = std::vector<value::map_init>;
+
+constexpr std::array<std::string_view, 14> standard_types{"text",
+                                                          "reasoning",
+                                                          "tool_call",
+                                                          "tool_call_chunk",
+                                                          "invalid_tool_call",
+                                                          "image",
+                                                          "video",
+                                                          "server_tool_call",
+                                                          "server_tool_call_chunk",
+                                                          "server_tool_result",
+                                                          "audio",
+                                                          "file",
+                                                          "text-plain",
+                                                          "non_standard"};
+
+bool is_media(std::string_view type) {
+  return type == "image" || type == "video" || type == "audio" || type == "file";
+}
+
+value non_standard(const value& block) {
+  return value::map({{"type", "non_standard"}, {"value", block}});
+}
+
+// The members of a block under other names, and the rest as its extras; `id` and `index` stay.
+class renaming {
+public:
+  explicit renaming(const value& from) : from_{&from} {}
+
+  renaming& as(std::string_view type) {
+    out_.emplace_back("type", type);
+    used_.emplace_back("type");
+    return *this;
+  }
+  renaming& put(std::string_view name, value v) {
+    out_.emplace_back(std::string{name}, std::move(v));
+    return *this;
+  }
+  renaming& take(std::string_view from, std::string_view name) {
+    used_.push_back(from);
+    const auto& v = (*from_)[from];
+    return v.is_null() ? *this : put(name, v);
+  }
+  renaming& drop(std::string_view name) {
+    used_.push_back(name);
+    return *this;
+  }
+  value done() {
+    auto extras = value::map();
+    for (const auto& e : from_->entries()) {
+      if (e.val.is_null() || std::ranges::find(used_, e.key()) != used_.end())
+        continue;
+      if (e.key() == "id" || e.key() == "index")
+        out_.emplace_back(std::string{e.key()}, e.val);
+      else
+        extras = extras.with(e.key(), e.val);
+    }
+    if (!extras.empty())
+      out_.emplace_back("extras", std::move(extras));
+    return value::map(std::move(out_));
+  }
+
+private:
+  const value* from_;
+  block_members out_;
+  std::vector<std::string_view> used_;
+};
+
+// ---- pictures, sounds, files --------------------------------------------------------------------
+
+// "data:image/png;base64,…" as base64 and its type; any other address as one.
+renaming& put_address(renaming& out, std::string_view url) {
+  constexpr std::string_view mark = ";base64,";
+  auto at = url.find(mark);
+  if (!url.starts_with("data:") || at == url.npos)
+    return out.put("url", url);
+  return out.put("base64", url.substr(at + mark.size())).put("mime_type", url.substr(5, at - 5));
+}
+
+// OpenAI's: the picture, sound or file stands in a member of the block's name.
+value from_openai_image(const value& block) {
+  const auto& given = block["image_url"];
+  const auto& url = given.is_map() ? given["url"] : given;
+  if (!url.is_string())
+    return non_standard(block);
+  renaming out{block};
+  put_address(out.as("image").drop("image_url"), url.as_string());
+  if (given.is_map() && !given["detail"].is_null())
+    out.put("extras", value::map({{"detail", given["detail"]}}));
+  return out.done();
+}
+
+value from_openai_audio(const value& block) {
+  const auto& given = block["input_audio"];
+  if (!given["data"].is_string())
+    return non_standard(block);
+  return renaming{block}
+    .as("audio")
+    .drop("input_audio")
+    .put("base64", given["data"])
+    .put("mime_type", "audio/" + (given["format"].is_string() ? text_in(given["format"]) : "wav"))
+    .done();
+}
+
+value from_openai_file(const value& block) {
+  const auto& given = block["file"];
+  renaming out{block};
+  out.as("file").drop("file");
+  if (given["file_id"].is_string())
+    out.put("file_id", given["file_id"]);
+  else if (given["file_data"].is_string())
+    put_address(out, given["file_data"].as_string());
+  else
+    return non_standard(block);
+  if (given["filename"].is_string())
+    out.put("extras", value::map({{"filename", given["filename"]}}));
+  return out.done();
+}
+
+// Anthropic's: {type, source: {type, …}}.
+value from_source(const value& block, std::string_view type) {
+  const auto& source = block["source"];
+  auto kind = text_in(source["type"]);
+  renaming out{block};
+  out.drop("source");
+  if (kind == "base64" && source["data"].is_string())
+    out.as(type).put("base64", source["data"]).put("mime_type", source["media_type"]);
+  else if (kind == "url" && source["url"].is_string())
+    out.as(type).put("url", source["url"]);
+  else if (kind == "file" && source["file_id"].is_string())
+    out.as(type).put("file_id", source["file_id"]);
+  else if (kind == "text" && source["data"].is_string())
+    out.as("text-plain")
+      .put("text", source["data"])
+      .put("mime_type", source["media_type"].is_string() ? source["media_type"] : "text/plain")
+      .take("title", "title")
+      .take("context", "context");
+  else
+    return non_standard(block);
+  return out.done();
+}
+
+// LangChain's of before: {type, source_type: url|base64|id|text, …}.
+value from_source_type(const value& block, std::string_view type) {
+  auto kind = text_in(block["source_type"]);
+  renaming out{block};
+  out.drop("source_type");
+  if (kind == "url")
+    return out.as(type).take("url", "url").take("mime_type", "mime_type").done();
+  if (kind == "base64")
+    return out.as(type).take("data", "base64").take("mime_type", "mime_type").done();
+  if (kind == "id")
+    return out.as(type).take("id", "file_id").done();
+  if (kind == "text")
+    return out.as("text-plain")
+      .take("text", "text")
+      .put("mime_type", block["mime_type"].is_string() ? block["mime_type"] : "text/plain")
+      .drop("mime_type")
+      .done();
+  return non_standard(block);
+}
+
+// ---- what models say ----------------------------------------------------------------------------
+
+value from_citation(const value& citation) {
+  if (!text_in(citation["type"]).ends_with("_location"))
+    return value::map({{"type", "non_standard_annotation"}, {"value", citation}});
+  auto title = citation["title"].is_null() ? "document_title" : "title";
+  return renaming{citation}
+    .as("citation")
+    .take("cited_text", "cited_text")
+    .take("url", "url")
+    .take(title, "title")
+    .done();
+}
+
+value from_text(const value& block) {
+  if (!block["citations"].is_list())
+    return block;
+  std::vector<value> annotations;
+  std::ranges::transform(block["citations"].items(), std::back_inserter(annotations),
+                         from_citation);
+  return block.without("citations").with("annotations", value::list(std::move(annotations)));
+}
+
+value from_server_result(const value& block) {
+  const auto& content = block["content"];
+  bool failed = block["is_error"] == value(true)
+                || text_in(content["type"]).ends_with("_tool_result_error");
+  return renaming{block}
+    .as("server_tool_result")
+    .take("tool_use_id", "tool_call_id")
+    .put("status", failed ? "error" : "success")
+    .drop("is_error")
+    .take("content", "output")
+    .done();
+}
+
+value call_block(const value& call, std::string_view type) {
+  return call.with("type", type);
+}
+
+value standard_block(const value& block) {
+  if (block.is_string())
+    return text_block(block.as_string());
+  auto type = text_in(block["type"]);
+  if (type == "text")
+    return from_text(block);
+  if (block["source"].is_map() && (is_media(type) || type == "document"))
+    return from_source(block, type == "document" ? "file" : type);
+  if (block["source_type"].is_string() && is_media(type))
+    return from_source_type(block, type);
+  if (type == "file" && block["file"].is_map())
+    return from_openai_file(block);
+  if (std::ranges::find(standard_types, type) != standard_types.end())
+    return block;
+  if (type == "image_url")
+    return from_openai_image(block);
+  if (type == "input_audio")
+    return from_openai_audio(block);
+  if (type == "thinking")
+    return renaming{block}.as("reasoning").take("thinking", "reasoning").done();
+  if (type == "tool_use")
+    return renaming{block}.as("tool_call").take("name", "name").take("input", "args").done();
+  if (type == "server_tool_use")
+    return renaming{block}.as("server_tool_call").take("name", "name").take("input", "args").done();
+  if (type.ends_with("_tool_result") && block["tool_use_id"].is_string())
+    return from_server_result(block);
+  return non_standard(block);
+}
+
+bool has_call(const std::vector<value>& blocks, const value& id) {
+  return std::ranges::any_of(blocks, [&id](const value& b) {
+    return b["type"] == value("tool_call") && b["id"] == id;
+  });
+}
+
+// What an assistant's message has besides its content.
+void add_said_beside(std::vector<value>& blocks, const value& message) {
+  const auto& thoughts = message_member(message, "additional_kwargs")["reasoning_content"];
+  if (thoughts.is_string() && !thoughts.empty())
+    blocks.insert(blocks.begin(), value::map({{"type", "reasoning"}, {"reasoning", thoughts}}));
+  for (const auto& call : message_tool_calls(message).items())
+    if (!has_call(blocks, call["id"]))
+      blocks.push_back(call_block(call, "tool_call"));
+  for (const auto& call : message_member(message, "tool_call_chunks").items())
+    blocks.push_back(call_block(call, "tool_call_chunk"));
+}
+
+} // namespace
+
+value content_blocks(const value& message) {
+  const auto& content = message_member(message, "content");
+  bool is_standard = message_member(message, "response_metadata")["output_version"] == value("v1");
+  if (is_standard && content.is_list())
+    return content;
+  std::vector<value> out;
+  if (content.is_string() && !content.empty())
+    out.push_back(text_block(content.as_string()));
+  std::ranges::transform(content.items(), std::back_inserter(out), standard_block);
+  if (message_role(message) == "assistant")
+    add_said_beside(out, message);
+  return value::list(std::move(out));
+}
+
+} // namespace troupe

@@ -1,0 +1,46 @@
+// Where the files of a memory are, and the memory that is made of them.
+#pragma once
+
+#include <troupe/memory_tool.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// Files below one root.
+/// Shape:  a path is names with `/` between them, from the root down; it may begin with one. `.`
+///         and empty names say nothing; `..` leads outside.
+/// Thread: one at a time.
+/// Errors: of the members: node_error of class ToolError, with a text for the model, for a path
+///         that leads outside, is not there, or is of another kind; storage codes.
+class memory_files {
+public:
+  enum class kind : std::uint8_t { none, file, folder, other };
+  struct entry {
+    kind what = kind::none;
+    std::uint64_t size_bytes = 0;
+  };
+
+  memory_files() = default;
+  memory_files(const memory_files&) = delete;
+  memory_files& operator=(const memory_files&) = delete;
+  virtual ~memory_files() = default;
+
+  virtual entry look(const std::string& path) = 0;
+  virtual std::string read(const std::string& path) = 0;
+  /// Replaces the file whole or not at all; makes the folders on the way.
+  virtual void write(const std::string& path, const std::string& text) = 0;
+  /// Also a folder with all that is in it.
+  virtual void remove(const std::string& path) = 0;
+  virtual void rename(const std::string& from, const std::string& to) = 0;
+  /// The names in a folder but hidden ones. Order: sorted.
+  virtual std::vector<std::string> list(const std::string& path) = 0;
+};
+
+/// A memory in these files, whose root is "/memories".
+std::shared_ptr<memory_backend> memory_in_files(std::unique_ptr<memory_files> files);
+
+} // namespace troupe
