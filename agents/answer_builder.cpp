@@ -10,35 +10,6 @@ namespace {
 
 using answer_members = std::vector<value::map_init>;
 
-// Line breaks and other raw control characters in texts as JSON wants them.
-std::string with_escaped_controls(std::string_view json) {
-  constexpr const char* digits = "0123456789abcdef";
-  std::string out;
-  bool in_string = false;
-  bool escaped = false;
-  for (char c : json) {
-    if (in_string && static_cast<unsigned char>(c) < 0x20) {
-      out += "\\u00";
-      out += digits[c >> 4];
-      out += digits[c & 15];
-      escaped = false;
-      continue;
-    }
-    if (c == '"' && !escaped)
-      in_string = !in_string;
-    escaped = in_string && !escaped && c == '\\';
-    out += c;
-  }
-  return out;
-}
-
-result<value> read_arguments(std::string_view text) {
-  if (text.find_first_not_of(" \t\r\n") == text.npos)
-    return value::map();
-  auto read = read_plain_json(text);
-  return read ? read : read_plain_json(with_escaped_controls(text));
-}
-
 void put_count(answer_members& out, const char* name, std::int64_t count) {
   if (count >= 0)
     out.emplace_back(name, count);

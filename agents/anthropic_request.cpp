@@ -75,7 +75,39 @@ value image_source(const value& block) {
       {{"type", "base64"},
        {"media_type", block["mime_type"].is_string() ? block["mime_type"] : value("image/png")},
        {"data", block["base64"]}});
+  if (block["file_id"].is_string())
+    return value::map({{"type", "file"}, {"file_id", block["file_id"]}});
   return source_of_url(text_in(block["url"]));
+}
+
+// A standard file or text as a document; null: it has nothing to send.
+value document_of(const value& block) {
+  value source;
+  if (block["text"].is_string())
+    source = value::map({{"type", "text"}, {"media_type", "text/plain"}, {"data", block["text"]}});
+  else if (block["base64"].is_string())
+    source = value::map({{"type", "base64"},
+                         {"media_type", block["mime_type"].is_string() ? block["mime_type"]
+                                                                       : value("application/pdf")},
+                         {"data", block["base64"]}});
+  else if (block["url"].is_string())
+    source = value::map({{"type", "url"}, {"url", block["url"]}});
+  else if (block["file_id"].is_string())
+    source = value::map({{"type", "file"}, {"file_id", block["file_id"]}});
+  else
+    return {};
+  auto out = value::map({{"type", "document"}, {"source", std::move(source)}});
+  for (const auto* name : {"title", "context"})
+    if (block[name].is_string())
+      out = out.with(name, block[name]);
+  return with_cache_mark(out, block);
+}
+
+// What a model thought, as far as the provider signed it.
+value thought_to_send(const value& text, const value& signature) {
+  if (!signature.is_string())
+    return {};
+  return value::map({{"type", "thinking"}, {"thinking", text_in(text)}, {"signature", signature}});
 }
 
 value tool_result(const value& block);
@@ -95,11 +127,12 @@ value block_to_send(const value& block) {
   }
   if (is_block(block, "image") || is_block(block, "image_url"))
     return with_cache_mark(value::map({{"type", "image"}, {"source", image_source(block)}}), block);
-  if (is_block(block, "thinking")) // only what the provider signed
-    return block["signature"].is_string() ? value::map({{"type", "thinking"},
-                                                        {"thinking", text_in(block["thinking"])},
-                                                        {"signature", block["signature"]}})
-                                          : value{};
+  if (is_block(block, "thinking"))
+    return thought_to_send(block["thinking"], block["signature"]);
+  if (is_block(block, "reasoning"))
+    return thought_to_send(block["reasoning"], block["extras"]["signature"]);
+  if (is_block(block, "file") || is_block(block, "text-plain"))
+    return document_of(block);
   if (is_block(block, "redacted_thinking"))
     return value::map({{"type", "redacted_thinking"}, {"data", block["data"]}});
   if (is_block(block, "tool_use"))
@@ -111,7 +144,7 @@ value block_to_send(const value& block) {
       block);
   if (is_block(block, "tool_result"))
     return tool_result(block);
-  if (is_block(block, "reasoning") || is_block(block, "tool_call") || !block.is_map())
+  if (is_block(block, "tool_call") || !block.is_map())
     return {};
   return block.without("index");
 }

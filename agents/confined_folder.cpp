@@ -97,8 +97,12 @@ struct confined_folder::parts {
   [[noreturn]] void missing(const std::string& path) const {
     refuse_path("The path " + shown(path) + " does not exist. Please provide a valid path.");
   }
-  void refuse_link() const {
-    if (errno == ELOOP || errno == ENOTDIR)
+  [[noreturn]] void gone(const std::string& path) const {
+    refuse_path("The path " + shown(path) + " does not exist");
+  }
+  void refuse_link(const located& at) const {
+    auto what = status_of(at);
+    if (what && S_ISLNK(what->st_mode))
       refuse_path("Path" + outside() + " via symlink");
   }
 
@@ -119,25 +123,35 @@ struct confined_folder::parts {
     return out;
   }
 
-  located find(const std::string& path, bool make_folders = false) const {
+  // What is done about a folder on the way that is not there.
+  enum class way : std::uint8_t { looked_for, made, given_up };
+
+  located find(const std::string& path, way folders = way::looked_for) const {
     auto below = names_of(path);
     located out{open_descriptor{::fcntl(root.get(), F_DUPFD_CLOEXEC, 0)}, {}};
     if (!out.folder)
       fail("open", path);
     for (std::size_t i = 0; i + 1 < below.size(); ++i) {
-      if (make_folders)
-        (void)::mkdirat(out.folder.get(), below[i].c_str(),
+      out.name = below[i];
+      if (folders == way::made)
+        (void)::mkdirat(out.folder.get(), out.here(),
                         private_files ? private_folder_mode : open_folder_mode);
       auto next = open_folder(out.folder.get(), below[i]);
-      if (!next) {
-        refuse_link();
-        missing(path);
-      }
+      if (!next)
+        refuse_folder(out, path, folders);
       out.folder = std::move(next);
+      out.name.clear();
     }
     if (!below.empty())
       out.name = below.back();
     return out;
+  }
+
+  [[noreturn]] void refuse_folder(const located& at, const std::string& path, way folders) const {
+    refuse_link(at);
+    if (folders == way::made && status_of(at))
+      refuse_path("Part of the path " + shown(path) + " is not a directory.");
+    folders == way::given_up ? gone(path) : missing(path);
   }
 
   struct stat kind_of(const located& at, const std::string& path) const {
@@ -241,7 +255,7 @@ std::string confined_folder::read(const std::string& path) const {
   open_descriptor file{
     ::openat(at.folder.get(), at.here(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
   if (!file) {
-    parts_->refuse_link();
+    parts_->refuse_link(at);
     parts_->fail("open", path);
   }
   return parts_->read_all(file.get(), path);
@@ -250,7 +264,7 @@ std::string confined_folder::read(const std::string& path) const {
 void confined_folder::write(const std::string& path, const std::string& text) const {
   if (text.size() > limits::value_size_bytes_max)
     refuse_path("File " + parts_->shown(path) + " is too large.");
-  auto at = parts_->find(path, true);
+  auto at = parts_->find(path, parts::way::made);
   auto old = status_of(at);
   if (at.name.empty() || (old && !S_ISREG(parts_->kind_of(at, path).st_mode)))
     refuse_path("The path " + parts_->shown(path) + " is not a file.");
@@ -273,27 +287,30 @@ void confined_folder::write(const std::string& path, const std::string& text) co
 }
 
 void confined_folder::remove(const std::string& path) const {
-  auto at = parts_->find(path);
+  auto at = parts_->find(path, parts::way::given_up);
   if (at.name.empty())
     refuse_path("Cannot delete the " + parts_->shown("") + " directory itself");
   if (!status_of(at))
-    refuse_path("The path " + parts_->shown(path) + " does not exist");
+    parts_->gone(path);
   parts_->remove_tree(at.folder.get(), at.name, path);
 }
 
 void confined_folder::rename(const std::string& from, const std::string& to) const {
-  auto old_place = parts_->find(from);
-  auto new_place = parts_->find(to, true);
-  if (old_place.name.empty() || new_place.name.empty())
+  if (parts_->names_of(from).empty() || parts_->names_of(to).empty())
     refuse_path("Cannot rename the " + parts_->shown("") + " directory itself");
+  auto old_place = parts_->find(from, parts::way::given_up);
   if (!status_of(old_place))
-    refuse_path("The path " + parts_->shown(from) + " does not exist");
+    parts_->gone(from);
+  auto new_place = parts_->find(to, parts::way::made);
   if (status_of(new_place))
     refuse_path("The destination " + parts_->shown(to) + " already exists");
   if (::renameat(old_place.folder.get(), old_place.name.c_str(), new_place.folder.get(),
                  new_place.name.c_str())
-      != 0)
-    parts_->fail("rename", from);
+      == 0)
+    return;
+  if (errno == EINVAL)
+    refuse_path("Cannot move " + parts_->shown(from) + " into itself");
+  parts_->fail("rename", from);
 }
 
 std::vector<std::string> confined_folder::list(const std::string& path, bool hidden) const {
@@ -301,7 +318,7 @@ std::vector<std::string> confined_folder::list(const std::string& path, bool hid
   parts_->kind_of(at, path);
   auto folder = open_folder(at.folder.get(), at.here());
   if (!folder) {
-    parts_->refuse_link();
+    parts_->refuse_link(at);
     parts_->fail("list", path);
   }
   return parts_->names_in(folder.get(), hidden, path);

@@ -29,12 +29,41 @@ void print(const value& v, std::string& out) {
   }
 }
 
+// Line breaks and other raw control characters in texts as JSON wants them.
+std::string with_escaped_controls(std::string_view json) {
+  constexpr const char* digits = "0123456789abcdef";
+  std::string out;
+  bool in_string = false;
+  bool escaped = false;
+  for (char c : json) {
+    if (in_string && static_cast<unsigned char>(c) < 0x20) {
+      out += "\\u00";
+      out += digits[c >> 4];
+      out += digits[c & 15];
+      escaped = false;
+      continue;
+    }
+    if (c == '"' && !escaped)
+      in_string = !in_string;
+    escaped = in_string && !escaped && c == '\\';
+    out += c;
+  }
+  return out;
+}
+
 } // namespace
 
 std::string spaced_json(const value& v) {
   std::string out;
   print(v, out);
   return out;
+}
+
+result<value> read_arguments(std::string_view text) {
+  if (text.find_first_not_of(" \t\r\n") == text.npos)
+    return value::map();
+  auto read = read_plain_json(text);
+  return read ? read : read_plain_json(with_escaped_controls(text));
 }
 
 std::string text_in(const value& v) {

@@ -14,6 +14,11 @@ namespace troupe {
 /// Errors: as to_json.
 std::string spaced_json(const value& v);
 
+/// The arguments of a call out of a model's text: JSON in which raw line breaks in texts are let
+/// pass; nothing stands for {}.
+/// Errors: as read_plain_json. What it gives need not be a map.
+result<value> read_arguments(std::string_view text);
+
 /// A text, or what is none: nothing.
 std::string text_in(const value& v);
 

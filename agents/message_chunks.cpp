@@ -1,4 +1,6 @@
 // Parts of an answer, added up.
+#include "agents/json_text.hpp"
+
 #include <troupe/messages.hpp>
 
 #include <algorithm>
@@ -162,12 +164,11 @@ std::string joined_text(std::span<const value> chunks) {
   return out;
 }
 
+// What was cut off is no map: nobody acts on a part of the arguments.
 value read_args(const value& text) {
-  if (says_nothing(text))
-    return value::map();
   if (!text.is_string())
-    return text;
-  auto args = parse_partial_json(text.as_string());
+    return text.is_null() ? value::map() : text;
+  auto args = read_arguments(text.as_string());
   return args ? *args : value{};
 }
 

@@ -91,8 +91,7 @@ void read_openai_calls(const value& calls, std::vector<value>& good, std::vector
     if (!function.is_map())
       continue;
     const auto& text = function["arguments"];
-    auto args = !text.is_string() || text.empty() ? result<value>{value::map()}
-                                                  : read_plain_json(text.as_string());
+    auto args = read_arguments(text_in(text));
     if (args && args->is_map())
       good.push_back(value::map(
         {{"name", function["name"]}, {"args", *args}, {"id", call["id"]}, {"type", "tool_call"}}));
@@ -157,7 +156,10 @@ value text_id(const value& id) {
 }
 
 value from_flat(const value& given, const named_class& named, std::string_view role) {
-  members out{{"role", role}, {"content", or_empty(given["content"], "")}};
+  auto content = or_empty(given["content"], "");
+  if (role == "tool" && !content.is_string() && !content.is_list())
+    content = to_json(content); // as coerce_message
+  members out{{"role", role}, {"content", content}};
   if (named.chunk)
     out.emplace_back("chunk", true);
   if (named.chunk && role == "assistant")

@@ -120,6 +120,13 @@ std::string attribute(std::string_view text) {
   return '"' + out + '"';
 }
 
+// Longer ids are shown as far as they tell calls apart.
+std::string shown_id(const value& id) {
+  constexpr std::size_t most = 64;
+  auto text = text_in(id);
+  return text.size() > most ? text.substr(0, most) + "..." : text;
+}
+
 std::string as_xml(const value& message) {
   std::string head = "<message type=" + attribute(class_of(message_role(message))) + ">";
   auto text = escaped(message_text(message));
@@ -130,7 +137,7 @@ std::string as_xml(const value& message) {
   if (!text.empty())
     out += "  <content>" + text + "</content>\n";
   for (const auto& call : calls.items())
-    out += "  <tool_call id=" + attribute(text_in(call["id"]))
+    out += "  <tool_call id=" + attribute(shown_id(call["id"]))
            + " name=" + attribute(text_in(call["name"])) + ">" + escaped(spaced_json(call["args"]))
            + "</tool_call>\n";
   return out + "</message>";

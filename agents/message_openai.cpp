@@ -28,9 +28,37 @@ value openai_image(const value& block) {
   const auto& mime = source.is_map() ? source["media_type"] : block["mime_type"];
   auto url = source.is_map() && source["url"].is_string() ? source["url"] : block["url"];
   if (data.is_string())
-    url = "data:" + (mime.is_string() ? mime.as<std::string>() : "image/png") + ";base64,"
-          + data.as<std::string>();
+    url = "data:" + (mime.is_string() ? text_in(mime) : "image/png") + ";base64," + text_in(data);
   return value::map({{"type", "image_url"}, {"image_url", value::map({{"url", url}})}});
+}
+
+std::string data_address(const value& block, const char* mime_default) {
+  const auto& mime = block["mime_type"];
+  return "data:" + (mime.is_string() ? text_in(mime) : mime_default) + ";base64,"
+         + text_in(block["base64"]);
+}
+
+// A standard sound or file; as it is where it has no data.
+value openai_media(const value& block) {
+  if (is_type(block, "audio") && block["base64"].is_string()) {
+    auto format = text_in(block["mime_type"]);
+    format = format.starts_with("audio/") ? format.substr(6) : "wav";
+    return value::map(
+      {{"type", "input_audio"},
+       {"input_audio",
+        value::map({{"data", block["base64"]}, {"format", format == "mpeg" ? "mp3" : format}})}});
+  }
+  auto file = value::map();
+  if (block["base64"].is_string())
+    file = file.with("file_data", data_address(block, "application/pdf"));
+  else if (block["file_id"].is_string())
+    file = file.with("file_id", block["file_id"]);
+  else
+    return block;
+  const auto& name = block["extras"]["filename"];
+  if (name.is_string())
+    file = file.with("filename", name);
+  return value::map({{"type", "file"}, {"file", std::move(file)}});
 }
 
 struct spoken {
@@ -39,18 +67,28 @@ struct spoken {
   std::vector<value> results; // tool_result blocks, messages of their own
 };
 
+value openai_content(const value& content);
+
 spoken read_blocks(const value& content) {
   spoken out;
   for (const auto& block : content.items()) {
     if (block.is_string())
       out.blocks.push_back(text_block(block.as_string()));
+    else if (is_type(block, "text") && block["text"].is_string()) // and no cache marks
+      out.blocks.push_back(text_block(block["text"].as_string()));
     else if (is_type(block, "image"))
       out.blocks.push_back(openai_image(block));
+    else if (is_type(block, "audio") || is_type(block, "file"))
+      out.blocks.push_back(openai_media(block));
+    else if (is_type(block, "text-plain") && block["text"].is_string())
+      out.blocks.push_back(text_block(block["text"].as_string()));
     else if (is_type(block, "tool_use"))
-      out.calls.push_back(openai_call(block["id"], block["name"], block["input"]));
+      out.calls.push_back(openai_call(block["id"], block["name"],
+                                      block["input"].is_map() ? block["input"] : value::map()));
     else if (is_type(block, "tool_result"))
-      out.results.push_back(value::map(
-        {{"role", "tool"}, {"tool_call_id", block["tool_use_id"]}, {"content", block["content"]}}));
+      out.results.push_back(value::map({{"role", "tool"},
+                                        {"tool_call_id", block["tool_use_id"]},
+                                        {"content", openai_content(block["content"])}}));
     else if (!is_type(block, "thinking") && !is_type(block, "reasoning"))
       out.blocks.push_back(block);
   }
@@ -68,6 +106,11 @@ value joined(std::vector<value> blocks) {
     out += block["text"].as_string();
   }
   return out;
+}
+
+// Text, or blocks where there is more than text.
+value openai_content(const value& content) {
+  return content.is_list() ? joined(read_blocks(content).blocks) : content;
 }
 
 std::string_view openai_role(const value& message) {
@@ -100,7 +143,7 @@ void add_normalized(std::vector<value>& out, const value& message) {
     out.push_back(coerce_message(result));
   if (!said.results.empty() && said.blocks.empty() && said.calls.empty())
     return;
-  auto plain = message.payload().with("content", value::list(std::move(said.blocks)));
+  auto plain = message.payload().with("content", joined(std::move(said.blocks)));
   auto calls = message_tool_calls(message);
   for (const auto& call : said.calls)
     if (std::ranges::none_of(calls.items(),

@@ -172,15 +172,19 @@ model_error broken_answer(std::string_view what) {
 }
 
 model_error told_error(std::string_view model, const model_error& raw, const hidden_texts& hidden) {
+  auto known = raw.known();
+  for (auto* word : {&known.kind, &known.request_id})
+    if (shows_key(*word, hidden.key))
+      word->clear();
   std::string text = "ask model `" + std::string{model} + "`: ";
-  if (raw.status() != 0)
-    text += "status " + std::to_string(raw.status()) + (raw.kind().empty() ? "" : ", ");
-  text += raw.kind();
+  if (known.status != 0)
+    text += "status " + std::to_string(known.status) + (known.kind.empty() ? "" : ", ");
+  text += known.kind;
   if (auto said = shown(raw.message(), hidden); !said.empty())
     text += ": " + said;
-  if (!raw.request_id().empty())
-    text += " (request " + raw.request_id() + ")";
-  return {raw.code(), std::move(text), raw.type(), raw.known()};
+  if (!known.request_id.empty())
+    text += " (request " + known.request_id + ")";
+  return {raw.code(), std::move(text), raw.type(), std::move(known)};
 }
 
 } // namespace troupe

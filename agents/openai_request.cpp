@@ -21,8 +21,10 @@ value sent_block(const value& block) {
 
 // Blocks that only another provider knows.
 bool is_foreign(const value& block) {
-  constexpr std::string_view foreign[] = {"redacted_thinking", "server_tool_use", "tool_call",
-                                          "web_search_tool_result", "document"};
+  constexpr std::string_view foreign[] = {
+    "redacted_thinking", "server_tool_use",  "web_search_tool_result", "document",
+    "tool_call",         "server_tool_call", "server_tool_result",     "reasoning_content",
+    "function_call",     "non_standard"};
   return std::ranges::any_of(foreign, [&](auto type) { return has_type(block, type); });
 }
 
@@ -62,13 +64,22 @@ value sent_message(const value& plain, const value& invalid) {
   return out["content"].empty() ? out.with("content", nullptr) : out;
 }
 
-value sent_messages(const value& messages) {
+// Models that reason know system messages as a developer's: o1, o3-mini …
+bool knows_developers(std::string_view model) {
+  return model.size() >= 2 && model[0] == 'o' && model[1] >= '0' && model[1] <= '9';
+}
+
+value sent_messages(std::string_view model, const value& messages) {
   auto plain = messages_to_openai(messages);
   std::vector<value> out;
   std::size_t at = 0;
-  for (const auto& one : plain.items())
-    out.push_back(sent_message(
-      one, one["role"] == value("assistant") ? invalid_calls_of(messages, at) : value{}));
+  bool developers = knows_developers(model);
+  for (const auto& one : plain.items()) {
+    bool answer = one["role"] == value("assistant");
+    auto sent = sent_message(one, answer ? invalid_calls_of(messages, at) : value{});
+    out.push_back(developers && sent["role"] == value("system") ? sent.with("role", "developer")
+                                                                : std::move(sent));
+  }
   return value::list(std::move(out));
 }
 
@@ -125,7 +136,7 @@ value answer_format(const value& schema) {
 value openai_request(std::string_view model, const chat_model_options& options,
                      const model_request& asked, bool stream, bool own_address) {
   body_members out{
-    {"model", model}, {"messages", sent_messages(asked.messages)}, {"stream", stream}};
+    {"model", model}, {"messages", sent_messages(model, asked.messages)}, {"stream", stream}};
   if (stream) // else a stream has no usage
     out.emplace_back("stream_options", value::map({{"include_usage", true}}));
   if (options.temperature)

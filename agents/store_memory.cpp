@@ -76,7 +76,7 @@ public:
       refuse_key("File " + as_shown(path) + " is too large.");
     if (key.empty() || !below(key).empty())
       refuse_key("The path " + as_shown(path) + " is not a file.");
-    check_folders(key);
+    check_folders(key, path);
     store_->put(put_of(key, value::map({{text_member, text}}))).value();
   }
 
@@ -105,7 +105,7 @@ public:
       refuse_key("The destination " + as_shown(to) + " already exists");
     if (new_key.starts_with(old_key + '/'))
       refuse_key("Cannot move " + as_shown(from) + " into itself");
-    check_folders(new_key);
+    check_folders(new_key, to);
     std::vector<store_op> ops;
     for (auto& item : moved) {
       ops.emplace_back(put_of(item.key, nullptr));
@@ -172,10 +172,10 @@ private:
   }
 
   // None of the folders on the way may be a file.
-  void check_folders(const std::string& key) const {
+  void check_folders(const std::string& key, const std::string& path) const {
     for (auto end = key.find('/'); end != key.npos; end = key.find('/', end + 1))
       if (find(key.substr(0, end)))
-        refuse_key("The path /memories/" + key.substr(0, end) + " is not a directory.");
+        refuse_key("Part of the path " + as_shown(path) + " is not a directory.");
   }
 
   std::shared_ptr<store> store_;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* root_channel = "__root__"; // of a graph whose whole state is one value
 
-constinit const value nothing;
+constinit const value no_entry;
 
 const value& unwrapped(const value& v, value_kind kind) {
   return v.is(kind) ? v.payload() : v;
@@ -23,7 +23,7 @@ const value& state_view::operator[](std::string_view name) const noexcept {
   if (!fields_)
     return whole_[name];
   auto at = std::ranges::find(entries_, name, &entry::name);
-  return at == entries_.end() ? nothing : at->val;
+  return at == entries_.end() ? no_entry : at->val;
 }
 
 bool state_view::contains(std::string_view name) const noexcept {

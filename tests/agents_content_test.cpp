@@ -228,6 +228,17 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_kept_has_the_calls_that_are_whole_and_no_oth
     BOOST_TEST(message_member(kept, of_parts).is_null());
 }
 
+BOOST_AUTO_TEST_CASE(a_call_that_was_cut_off_is_no_call_though_its_beginning_can_be_read) {
+  auto part = message_from_json(block_json(R"({"type":"AIMessageChunk","content":"",
+    "tool_call_chunks":[{"name":"f","args":"{\"a\": 1, \"b","id":"c","index":0},
+                        {"name":"g","args":"{\"a\": \"x\ny\"}","id":"d","index":1}]})"));
+  auto joined = join_chunks(std::vector<value>{part});
+  BOOST_TEST(to_json(message_tool_calls(joined)) == normal(R"([
+    {"name":"g","args":{"a":"x\ny"},"id":"d","type":"tool_call"}])")); // a raw line break is let
+                                                                       // pass
+  BOOST_TEST((message_member(joined, "invalid_tool_calls")[0]["args"] == value(R"({"a": 1, "b)")));
+}
+
 BOOST_AUTO_TEST_CASE(calls_of_a_part_that_came_as_a_whole_are_pieces_of_their_own) {
   auto part = message_from_json(block_json(R"({"type":"AIMessageChunk","content":"",
     "tool_calls":[{"name":"f","args":{"a":1},"id":"c"}],"tool_call_chunks":[]})"));
@@ -243,6 +254,15 @@ BOOST_AUTO_TEST_CASE(members_that_only_answers_have_are_kept_elsewhere_as_they_a
   auto form = message_to_json(message);
   BOOST_TEST((message_to_json(message_from_json(form)) == form));
   BOOST_TEST(form.contains("more"));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_tool_gave_is_text_or_blocks_in_every_form) {
+  auto given = block_json(R"({"content":{"a":1},"tool_call_id":7})");
+  for (const auto& message : {coerce_message(given.with("role", "tool")),
+                              message_from_json(given.with("type", "tool"))}) {
+    BOOST_TEST((message_member(message, "content") == value(R"({"a":1})")));
+    BOOST_TEST((message_member(message, "tool_call_id") == value("7")));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_function_s_message_is_one_of_the_roles) {

@@ -1,4 +1,7 @@
 // What is done to whole conversations: counting, trimming, filtering, joining.
+#include "agents/history.hpp"
+
+#include <troupe/error.hpp>
 #include <troupe/messages.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -135,6 +138,42 @@ BOOST_AUTO_TEST_CASE(a_conversation_is_shown_as_lines_or_xml) {
                 "</message>");
   BOOST_TEST(get_buffer_string(value::list({human_message("x"), system_message("y")}))
              == "Human: x\nSystem: y");
+}
+
+BOOST_AUTO_TEST_CASE(long_ids_of_calls_are_cut_in_xml) {
+  auto shown = [](std::size_t size) {
+    auto call = tool_call{.name = "f", .id = std::string(size, 'i')};
+    return get_buffer_string(value::list({ai_message("", {call})}), buffer_format::xml);
+  };
+  BOOST_TEST(shown(64).find(std::string(64, 'i') + '"') != std::string::npos);
+  BOOST_TEST(shown(65).find(std::string(64, 'i') + "...\"") != std::string::npos);
+}
+
+// ---- calls and their answers ----------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(every_call_must_have_an_answer_and_the_first_three_without_are_named) {
+  auto call = [](const char* id) { return tool_call{.name = "add", .id = id}; };
+  auto refused = [](std::vector<value> messages) {
+    try {
+      require_answered_calls(value::list(std::move(messages)));
+    } catch (const node_error& e) {
+      BOOST_TEST(e.type() == "ValueError");
+      return std::string{e.what()};
+    }
+    return std::string{};
+  };
+  auto asks = ai_message("", {call("1"), call("2"), call("3"), call("4"), call("5")});
+  auto text = refused({asks, tool_message("x", "2")});
+  BOOST_TEST(text.starts_with("Found AIMessages with tool_calls that do not have a corresponding "
+                              "ToolMessage. Here are the first few of those tool calls: "));
+  BOOST_TEST(text.ends_with("/errors/INVALID_CHAT_HISTORY"));
+  for (const auto& [id, named] :
+       {std::pair{"1", true}, {"2", false}, {"3", true}, {"4", true}, {"5", false}})
+    BOOST_TEST((text.find("\"id\": \"" + std::string{id} + '"') != std::string::npos) == named);
+  BOOST_TEST(refused({ai_message("", {call("1")}), human_message("x"), tool_message("x", "1")})
+             == "");
+  BOOST_TEST(refused({tool_message("x", "1"), ai_message("", {call("1")})}) == ""); // anywhere
+  BOOST_TEST(refused({ai_message("no call")}) == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -12,6 +12,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <string>
 
 namespace troupe {
@@ -152,8 +153,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_file_is_made_once, Backend, backends) {
   m.create("/memories/d/a", "x");
   BOOST_TEST(m.create("/memories/d", "y") == "File /memories/d already exists");
   BOOST_TEST(m.text("/memories/a") == "     1\tx");
-  auto below_a_file = m.create("/memories/a/b", "y");
-  BOOST_TEST(below_a_file.find("created") == std::string::npos);
+  BOOST_TEST(m.create("/memories/a/b", "y")
+             == "Part of the path /memories/a/b is not a directory.");
+  BOOST_TEST(m.rename("/memories/d/a", "/memories/a/b")
+             == "Part of the path /memories/a/b is not a directory.");
+  BOOST_TEST(m.view("/memories/a/b")
+             == "The path /memories/a/b does not exist. Please provide a valid path.");
   BOOST_TEST(m.text("/memories/a") == "     1\tx");
 }
 
@@ -219,6 +224,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(folders_are_moved_and_deleted_with_all_that_is_in_
   BOOST_TEST(m.view("/memories/new/place/a").find("does not exist") != std::string::npos);
   BOOST_TEST(m.text("/memories/dx") == "     1\tnot in it");
   BOOST_TEST(m.remove("/memories/gone") == "The path /memories/gone does not exist");
+  BOOST_TEST(m.remove("/memories/no/gone") == "The path /memories/no/gone does not exist");
+  BOOST_TEST(m.rename("/memories/no/gone", "/memories/made/x")
+             == "The path /memories/no/gone does not exist");
+  BOOST_TEST(m.view("/memories/made").find("does not exist") != std::string::npos);
   BOOST_TEST(m.rename("/memories/gone", "/memories/x") == "The path /memories/gone does not exist");
   for (const auto* root : {"/memories", "/memories/", "/memories/./."})
     BOOST_TEST(m.remove(root) == "Cannot delete the /memories directory itself");
@@ -231,13 +240,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(folders_are_moved_and_deleted_with_all_that_is_in_
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_folder_does_not_go_into_itself, Backend, backends) {
   Backend m;
   m.create("/memories/d/a", "A");
-  std::string said;
-  try {
-    said = m.rename("/memories/d", "/memories/d/e");
-  } catch (const error& e) {
-    said = e.message();
-  }
-  BOOST_TEST(said.find("Success") == std::string::npos);
+  BOOST_TEST(m.rename("/memories/d", "/memories/d/e") == "Cannot move /memories/d into itself");
   BOOST_TEST(m.text("/memories/d/a") == "     1\tA");
 }
 
@@ -298,6 +301,42 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_file_is_so_long_and_no_longer, Backend, backends
              == "File /memories/a exceeds maximum line limit of 999,999 lines.");
   BOOST_TEST(m.create("/memories/b", std::string(limits::value_size_bytes_max + 1, 'x'))
              == "File /memories/b is too large.");
+}
+
+// ---- both -----------------------------------------------------------------------------------
+
+// The same commands say the same everywhere. Folders stay as they are: only in a file system there
+// are empty ones.
+BOOST_AUTO_TEST_CASE(a_folder_and_a_store_agree) {
+  in_a_folder folder;
+  in_a_store in_store;
+  std::minstd_rand random{7};
+  auto pick = [&random](std::initializer_list<const char*> all) {
+    return std::string{*(all.begin() + random() % all.size())};
+  };
+  auto both = [&](auto command) {
+    auto expected = command(static_cast<memory_probe&>(folder));
+    BOOST_TEST(command(static_cast<memory_probe&>(in_store)) == expected);
+  };
+  for (const auto* kept : {"/memories/.k", "/memories/d/.k", "/memories/d/e/.k"})
+    both([&](auto& m) { return m.create(kept, "k"); });
+  for (int i = 0; i < 300; ++i) {
+    auto where = pick({"/", "/d/", "/d/e/", "/d/./", "/none/../"});
+    auto path = "/memories" + where + pick({"f", "g"});
+    auto other = "/memories" + pick({"/", "/d/", "/d/e/"}) + pick({"f", "g", "h"});
+    auto text = pick({"a\nb", "a\na\n", "", "b\n"});
+    auto line = static_cast<std::int64_t>(random() % 4);
+    auto word = pick({"a", "b", "", "a\n"});
+    switch (random() % 7) {
+      case 0: both([&](auto& m) { return m.view(path); }); break;
+      case 6: both([&](auto& m) { return m.view(path + "/below"); }); break;
+      case 1: both([&](auto& m) { return m.create(path, text); }); break;
+      case 2: both([&](auto& m) { return m.replace(path, word, text); }); break;
+      case 3: both([&](auto& m) { return m.insert(path, line, text); }); break;
+      case 4: both([&](auto& m) { return m.remove(path); }); break;
+      default: both([&](auto& m) { return m.rename(path, other); });
+    }
+  }
 }
 
 // ---- a folder -------------------------------------------------------------------------------

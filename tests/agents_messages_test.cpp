@@ -110,6 +110,29 @@ BOOST_AUTO_TEST_CASE(a_channel_may_keep_content_in_openai_s_form_and_ids_as_they
   BOOST_TEST((*channel.op)(kept, remove_message("b")).size() == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(content_in_openai_s_form_has_no_cache_marks_and_text_alone_is_one_text) {
+  auto channel = add_messages_as_openai();
+  auto marked = [](const char* text) {
+    return text_block(text).with("cache_control", value{{"type", "ephemeral"}});
+  };
+  auto shown = value::list({image_block("QUJD", "image/png")});
+  auto written = value::list(
+    {human_message(value::list({marked("a"), text_block("b")}), "1"),
+     human_message(value::list({marked("this"), image_block("QUJD", "image/png")}), "2"),
+     ai_message(value::list({tool_use_block({.name = "f", .id = "c"})}), {}, "3"),
+     human_message(value::list({tool_result_block("c", shown)}), "4")});
+  auto kept = (*channel.op)(value::list(), written);
+  BOOST_REQUIRE(kept.size() == 4u);
+  const auto picture = R"({"image_url":{"url":"data:image/png;base64,QUJD"},"type":"image_url"})";
+  BOOST_TEST((message_member(kept[0], "content") == value("a\nb")));
+  BOOST_TEST(to_json(message_member(kept[1], "content"))
+             == R"([{"text":"this","type":"text"},)" + std::string{picture} + "]");
+  BOOST_TEST((message_member(kept[2], "content") == value("")));
+  BOOST_TEST((message_tool_calls(kept[2])[0]["args"] == value::map()));
+  BOOST_TEST(message_role(kept[3]) == "tool");
+  BOOST_TEST(to_json(message_member(kept[3], "content")) == "[" + std::string{picture} + "]");
+}
+
 // ---- parts ----------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(parts_of_a_text_become_one_text) {

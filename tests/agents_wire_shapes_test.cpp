@@ -236,6 +236,52 @@ BOOST_AUTO_TEST_CASE(pictures_documents_cache_marks_and_built_in_tools_are_sent_
   BOOST_TEST(to_json(body) == to_json(shape_json("anthropic_vision_request.json")));
 }
 
+BOOST_AUTO_TEST_CASE(standard_blocks_go_to_each_provider_in_its_own_form) {
+  auto blocks = read_plain_json(R"([
+    {"type":"file","base64":"JVBE","mime_type":"application/pdf","extras":{"filename":"a.pdf"}},
+    {"type":"file","file_id":"f1"},
+    {"type":"text-plain","text":"plain","mime_type":"text/plain","title":"T"},
+    {"type":"image","base64":"QUJD","mime_type":"image/png"},
+    {"type":"audio","base64":"UklG","mime_type":"audio/mpeg"}])")
+                  .value();
+  auto thought =
+    read_plain_json(R"([{"type":"reasoning","reasoning":"r","extras":{"signature":"s"}},
+    {"type":"reasoning","reasoning":"unsigned"},{"type":"text","text":"so"}])")
+      .value();
+  auto asked =
+    model_request{value::list({human_message(blocks), ai_message(thought), human_message("?")})};
+  auto to_openai_form = openai_request("gpt", {}, asked, false, true)["messages"];
+  check_shape(to_openai_form[0]["content"], R"([
+    {"type":"file","file":{"file_data":"data:application/pdf;base64,JVBE","filename":"a.pdf"}},
+    {"type":"file","file":{"file_id":"f1"}},
+    {"type":"text","text":"plain"},
+    {"type":"image_url","image_url":{"url":"data:image/png;base64,QUJD"}},
+    {"type":"input_audio","input_audio":{"data":"UklG","format":"mp3"}}])");
+  check_shape(to_openai_form[1]["content"], R"("so")");
+  asked.messages = value::list({human_message(value::list(std::vector<value>(
+                                  blocks.items().begin(), blocks.items().begin() + 4))),
+                                ai_message(thought), human_message("?")});
+  auto to_anthropic_form = anthropic_request("claude", {}, asked, false)["messages"];
+  check_shape(to_anthropic_form[0]["content"], R"([
+    {"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBE"}},
+    {"type":"document","source":{"type":"file","file_id":"f1"}},
+    {"type":"document","source":{"type":"text","media_type":"text/plain","data":"plain"},"title":"T"},
+    {"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}])");
+  check_shape(to_anthropic_form[1]["content"], R"([
+    {"type":"thinking","thinking":"r","signature":"s"},{"type":"text","text":"so"}])");
+}
+
+BOOST_AUTO_TEST_CASE(a_system_message_is_a_developer_s_for_models_that_reason) {
+  auto asked = model_request{value::list({system_message("s"), human_message("hi")})};
+  auto role = [&](const char* model) {
+    return text_in(openai_request(model, {}, asked, false, true)["messages"][0]["role"]);
+  };
+  BOOST_TEST(role("o3-mini") == "developer");
+  BOOST_TEST(role("gpt-5.1") == "system");
+  BOOST_TEST(role("o") == "system");
+  BOOST_TEST(role("olmo") == "system");
+}
+
 BOOST_AUTO_TEST_CASE(the_memory_tool_is_a_function_for_openai) {
   auto asked = model_request{value::list({human_message("hi")})};
   asked.tools =

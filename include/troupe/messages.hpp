@@ -127,7 +127,7 @@ channel_spec add_messages_as_openai();
 value add_chunks(const value& left, const value& right);
 
 /// The whole message that these parts are. Its tool calls are read from their text only now: what
-/// is no object of JSON by then is an invalid tool call.
+/// is no object of JSON by then, also because it was cut off, is an invalid tool call.
 /// Shape:  at least one part.
 /// Cost:   linear in the text, where parts are text.
 /// Errors: as add_chunks; throws error{invalid_value} when there is no part.
