@@ -119,6 +119,46 @@ figure open_many_threads(const sampler& sample) {
   return out;
 }
 
+// ---- runs that were cut off ---------------------------------------------------------------------
+
+constexpr std::size_t some_threads = 10'000;
+constexpr std::size_t each_cut_off = 1000; // one of so many
+
+/// The others wait for somebody.
+void make_cut_off_threads(const std::filesystem::path& dir) {
+  constexpr std::uint64_t gone_process = 7;
+  auto put = waiting_checkpoint();
+  auto store = open_lmdb_saver(dir).value();
+  bulk_writer writer{*store};
+  for (std::size_t i = 0; i < some_threads; ++i) {
+    auto owner = gone_process | (i % each_cut_off == 0 ? 0 : thread_at_rest);
+    writer.add({{thread_name(i), {}, {}}, {}, put, thread_claim{.owner = owner}});
+  }
+  expect(!writer.failed(), "the writing of threads");
+}
+
+/// From opening the store to the end of the last run.
+figure resume_cut_off_runs(const sampler& sample) {
+  auto graph = chain3();
+  std::vector<double> founds;
+  auto out = sample.exactly(10, [&] {
+    scratch_dir dir;
+    auto data = dir.path() / "data";
+    make_cut_off_threads(data);
+    return time_us([&] {
+      runtime machine{{.saver = open_lmdb_saver(data).value()}};
+      auto loaded = machine.load(graph);
+      std::vector<resumed_run> runs;
+      founds.push_back(time_us([&] { runs = loaded.resume_unfinished(); }));
+      expect(runs.size() == some_threads / each_cut_off, "the runs that were cut off");
+      for (auto& one : runs)
+        expect(one.run.get().value().output["counter"] == value(3), "the counter");
+    });
+  });
+  out.further = {{"found_in_us", median(founds)}};
+  return out;
+}
+
 // ---- a slow saver -------------------------------------------------------------------------------
 
 constexpr auto slow_commit = 50ms;
@@ -226,6 +266,7 @@ void print_memory_behind_slow_saver() {
 
 void add_endurance(workloads& all) {
   all.push_back({"open_1000000_threads_file", open_many_threads, {}, true});
+  all.push_back({"resume_10_of_10000_threads_file", resume_cut_off_runs, {}, true});
   all.push_back({"mem_async_5000_steps_saver_50ms", memory_behind_slow_saver, {}, true});
 }
 

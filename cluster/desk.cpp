@@ -75,18 +75,19 @@ void desk::link_restored(link_number link, instant now) {
 }
 
 void desk::heard(link_number link, message what, instant now) {
-  if (auto* asked = std::get_if<drain_request>(&what)) // by who has a certificate
-    return drain(asked->why, asked->patience, now);
+  if (auto* asked = std::get_if<drain_request>(&what)) { // by who has a certificate
+    if (asked->worker.empty() || asked->worker == options_.name)
+      drain(asked->why, asked->patience, now);
+    return;
+  }
   auto at = links_.find(link);
   if (at == links_.end()) {
     ++counts_.unknown;
     return;
   }
   auto& s = *at->second;
-  if (auto* no = std::get_if<refusal>(&what)) {
-    end_session(s, {no->code, readable(no->why)}, true);
-    return;
-  }
+  if (auto* no = std::get_if<refusal>(&what))
+    return take_refusal(s, *no, now);
   if (!s.lease) {
     if (auto* yes = std::get_if<welcome>(&what))
       welcomed(s, *yes, now);
@@ -99,6 +100,28 @@ void desk::heard(link_number link, message what, instant now) {
   else
     take(s, std::move(what), now);
   begin_waiting(now);
+}
+
+/// One that never was welcome says so, too; but not each time it asks.
+void desk::take_refusal(session& s, const refusal& no, instant now) {
+  error why{no.code, readable(no.why)};
+  if (!s.lease)
+    if (auto said = refusals_.note(why.message(), "refused: " + why.message(),
+                                   refusal_log::time_point{now});
+        !said.empty())
+      host_.report({event_kind::hello_refused, "a home", said});
+  end_session(s, why, true);
+}
+
+/// Only what can be, and once: the log is not the home's.
+void desk::take_other_graph(session& s, const graph_refused& what) {
+  auto is_it = [&what](const graph_offer& graph) { return graph.name == what.name; };
+  if (std::ranges::none_of(options_.graphs, is_it) || hashes_.contains(what.hash))
+    return misbehaved(s, "it refused a graph that this worker does not have, or has as it has it");
+  if (s.other_graphs.insert(what.name).second)
+    host_.report({event_kind::graph_refused, s.incarnation,
+                  "it has another graph `" + what.name + "` (" + readable(what.hash)
+                    + ") than this worker, and gives it no tasks of it"});
 }
 
 void desk::take(session& s, message what, instant now) {
@@ -119,6 +142,8 @@ void desk::take(session& s, message what, instant now) {
     open_step(s, std::move(*step));
   else if (auto* closed = std::get_if<run_closed>(&what))
     close_run(s, closed->run);
+  else if (auto* other = std::get_if<graph_refused>(&what))
+    take_other_graph(s, *other);
   else if (auto* save = std::get_if<save_answer>(&what))
     hand_on(s, save->issue, std::move(*save));
   else if (auto* call = std::get_if<call_answer>(&what))

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "cluster/lease.hpp"
+#include "cluster/refusal_log.hpp"
 #include "cluster/status.hpp"
 
 #include <map>
@@ -127,6 +128,7 @@ private:
     std::map<issue_number, local_task> tasks; // it waits for
     std::map<issue_number, waiting_order> waiting;
     std::map<run_number, run> runs;
+    std::set<std::string> other_graphs; // names of those that the home has others of
   };
 
   struct task {
@@ -152,6 +154,8 @@ private:
   void open_step(session& s, step_opened what);
   void close_run(session& s, run_number number);
   void take(session& s, message what, instant now);
+  void take_refusal(session& s, const refusal& no, instant now);
+  void take_other_graph(session& s, const graph_refused& what);
   void stop(local_task number, task& t);
   void hand_on(session& s, issue_number number, message what);
   void end_session(session& s, const error& why, bool again);
@@ -175,6 +179,7 @@ private:
   std::optional<instant> drained_by_; // it drains
   bool over_ = false;
   desk_counts counts_;
+  refusal_log refusals_;
   latencies running_;
 };
 

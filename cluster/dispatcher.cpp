@@ -74,10 +74,7 @@ dispatcher::line& dispatcher::line_of(run& of, const on_worker& where) {
     at->where = where;
     at->graph = of.graph;
     for (auto& [name, w] : workers_)
-      if (fitness_of(w->view, at->wanted()) == fitness::fits) {
-        at->able.push_back(&w->view);
-        w->lines.push_back(at.get());
-      }
+      join_line(*w, *at);
     at->nobody_since = nobody_since(*at);
   }
   ++at->runs;

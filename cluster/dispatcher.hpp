@@ -18,6 +18,7 @@
 
 #include "cluster/lease.hpp"
 #include "cluster/placement.hpp"
+#include "cluster/refusal_log.hpp"
 #include "cluster/status.hpp"
 
 #include <deque>
@@ -89,6 +90,8 @@ public:
   void rejected(task_number task, const error& why, instant now);
   /// Its run drains: whoever has the task is told, now and whenever it is handed out again.
   void drain(task_number task, const std::string& why);
+  /// Hands it on to the worker it names, if that is here.
+  void pass_drain(const drain_request& what);
   /// Sends a save_answer, call_answer or part_credit, if its issue is still the task's.
   void reply(message what);
 
@@ -126,6 +129,7 @@ private:
     nanoseconds backoff{0};
     bool held_back = false; // since it was trusted last
     bool misbehaved = false;
+    std::set<std::string> other_graphs; // hashes of graphs it was told that it has others of
     std::uint64_t orders = 0, outcomes = 0, refused = 0;
     latencies running; // its tasks
   };
@@ -221,11 +225,12 @@ private:
 
   // workers (dispatcher_workers.cpp)
   void present(link_number link, hello what, instant now);
-  void refuse(link_number link, const hello& what, errc code, const std::string& why);
+  void refuse(link_number link, const hello& what, errc code, const std::string& why, instant now);
   bool make_way(link_number link, const hello& what, instant now);
   void add_worker(link_number link, hello what, instant now);
   void answers_welcome(worker& w, instant now);
   void join_lines(worker& w);
+  void join_line(worker& w, line& at);
   void remove_worker(worker& w, event_kind kind, const std::string& why, instant now);
   void stop_offering(worker& w, instant now);
   void note_gone(const worker& w, instant now);
@@ -266,6 +271,7 @@ private:
   instant freed_at_;             // when an order was answered last
   nanoseconds between_freed_{0}; // smoothed
   dispatcher_counts counts_;
+  refusal_log refusals_;
   latencies placing_, serving_;
 };
 

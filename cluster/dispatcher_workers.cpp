@@ -86,11 +86,12 @@ void dispatcher::present(link_number link, hello what, instant now) {
   if (what.protocol != protocol_version) {
     refuse(link, what, errc::protocol_mismatch,
            "this home speaks protocol version " + std::to_string(protocol_version) + ", the worker "
-             + std::to_string(what.protocol) + ": update the older one");
+             + std::to_string(what.protocol) + ": update the older one",
+           now);
     return;
   }
   if (auto flaw = flaw_of(what); !flaw.empty()) {
-    refuse(link, what, errc::invalid_value, flaw);
+    refuse(link, what, errc::invalid_value, flaw, now);
     return;
   }
   if (!make_way(link, what, now))
@@ -98,18 +99,23 @@ void dispatcher::present(link_number link, hello what, instant now) {
   if (workers_.size() >= limits::cluster_workers_max) {
     refuse(link, what, errc::overloaded,
            "this home has cluster_workers_max (" + std::to_string(limits::cluster_workers_max)
-             + ") workers");
+             + ") workers",
+           now);
     return;
   }
   add_worker(link, std::move(what), now);
 }
 
-void dispatcher::refuse(link_number link, const hello& what, errc code, const std::string& why) {
+/// Whoever comes again is told again, but the log is not.
+void dispatcher::refuse(link_number link, const hello& what, errc code, const std::string& why,
+                        instant now) {
   ++counts_.hellos_refused;
   auto name = readable(what.name);
   host_.send(link, refusal{.code = code, .why = "join as worker `" + name + "`: " + why});
   host_.end_link(link);
-  host_.report({event_kind::hello_refused, name, why});
+  auto said = refusals_.note(name + ": " + why, "refused: " + why, refusal_log::time_point{now});
+  if (!said.empty())
+    host_.report({event_kind::hello_refused, name, said});
 }
 
 /// A worker that presents itself again has dropped its old session, and so has one that was started
@@ -122,7 +128,7 @@ bool dispatcher::make_way(link_number link, const hello& what, instant now) {
   bool same = old.incarnation == what.incarnation;
   if (!same && old.view.reachable && old.view.heeds) {
     refuse(link, what, errc::conflict,
-           "another worker of that name is here, or its lease is not over yet");
+           "another worker of that name is here, or its lease is not over yet", now);
     return false;
   }
   remove_worker(old, event_kind::worker_replaced,
@@ -162,19 +168,22 @@ void dispatcher::answers_welcome(worker& w, instant now) {
 }
 
 void dispatcher::join_lines(worker& w) {
-  const graph_offer* told = nullptr; // lines are ordered by graph
-  for (auto& [key, l] : lines_) {
-    auto how = fitness_of(w.view, l->wanted());
-    if (how == fitness::fits) {
-      l->told_nobody = false;
-      l->able.push_back(&w.view);
-      w.lines.push_back(l.get());
-    } else if (how == fitness::other_graph && !(told && *told == l->graph)) {
-      told = &l->graph;
-      host_.report({event_kind::graph_refused, w.view.name,
-                    "it has another graph `" + l->graph.name + "` than this home (" + l->graph.hash
-                      + "), and gets no tasks of it"});
-    }
+  for (auto& [key, l] : lines_)
+    join_line(w, *l);
+}
+
+/// Another version of a graph is said once, on both sides.
+void dispatcher::join_line(worker& w, line& at) {
+  auto how = fitness_of(w.view, at.wanted());
+  if (how == fitness::fits) {
+    at.told_nobody = false;
+    at.able.push_back(&w.view);
+    w.lines.push_back(&at);
+  } else if (how == fitness::other_graph && w.other_graphs.insert(at.graph.hash).second) {
+    host_.report({event_kind::graph_refused, w.view.name,
+                  "it has another graph `" + at.graph.name + "` than this home (" + at.graph.hash
+                    + "), and gets no tasks of it"});
+    host_.send(w.link, graph_refused{at.graph.name, at.graph.hash});
   }
 }
 
@@ -242,6 +251,11 @@ void dispatcher::drain_worker(worker& w, const std::string& why, instant now) {
   note_gone(w, now);
   stop_offering(w, now);
   host_.report({event_kind::worker_draining, w.view.name, readable(why)});
+}
+
+void dispatcher::pass_drain(const drain_request& what) {
+  if (auto at = workers_.find(what.worker); at != workers_.end())
+    host_.send(at->second->link, what);
 }
 
 /// It was full: no more than it has, for a while that doubles.

@@ -195,8 +195,15 @@ void home_actor::flush() {
 void home_actor::link_made(link_number, const endpoint*) {}
 
 void home_actor::heard(link_number link, message what) {
-  if (std::holds_alternative<status_request>(what))
-    return hub_.send(link, reply_with(system(), to_value(dispatcher_.status(now()))));
+  auto* drained = std::get_if<drain_request>(&what);
+  if (drained || std::holds_alternative<status_request>(what)) {
+    hub_.send(link, reply_with(system(), to_value(dispatcher_.status(now()))));
+    if (drained)
+      dispatcher_.pass_drain(*drained);
+    return;
+  }
+  if (std::holds_alternative<status_reply>(what))
+    return; // to a drain that was handed on
   dispatcher_.heard(link, std::move(what), now());
 }
 
@@ -209,7 +216,9 @@ void home_actor::link_restored(link_number link) {
 }
 
 void home_actor::link_lost(link_number link, const error& why) {
-  log_info("cluster: " + why.message());
+  if (auto said = lost_.note(why.message(), why.message(), std::chrono::steady_clock::now());
+      !said.empty())
+    log_info("cluster: " + said);
   dispatcher_.link_broken(
     link, now()); // its session ends with the lease, or with the worker's next hello
 }

@@ -89,7 +89,8 @@ private:
   std::unordered_map<const run_shared*, open_run> runs_;
   std::unordered_map<std::shared_ptr<const graph_plan>, std::string> hashes_;
   std::vector<std::function<void()>> later_;
-  int unsent_ = 0; // turns, since something left
+  refusal_log lost_; // links
+  int unsent_ = 0;   // turns, since something left
 };
 
 } // namespace troupe::cluster

@@ -15,6 +15,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// How long a side that was refused, or refused the other, does not come back. Of most it is not to
+// be expected that they change.
+nanoseconds pause_behind(const refusal& no) {
+  switch (no.code) {
+    case errc::protocol_mismatch:
+    case errc::invalid_value: return limits::link_retry_refused;
+    case errc::conflict:
+    case errc::overloaded: return limits::link_retry_max;
+    default: return {};
+  }
+}
+
 // One side has not heard of the stream any more.
 constexpr std::uint8_t unknown_stream = 0xff;
 constexpr std::size_t batch_bytes = 1u << 20; // a frame is not filled beyond
@@ -57,9 +69,14 @@ link_ways ways_of(caf::event_based_actor& self) {
     constexpr auto patience = limits::link_dial_timeout + limits::cluster_handshake_timeout;
     self.request(*dialer, patience, caf::connect_atom_v, std::string{to.host}, to.port)
       .then(
-        [then](caf::node_id&, caf::strong_actor_ptr& peer, std::set<std::string>&) {
+        [then, here = self.system().node()](const caf::node_id& there, caf::strong_actor_ptr& peer,
+                                            std::set<std::string>&) {
           if (peer)
             then(caf::actor_cast<caf::actor>(peer));
+          else if (there == here)
+            then(error{errc::protocol_mismatch,
+                       "it is this process, or has the same network cards and process id: "
+                       "containers need networks of their own, or an init"});
           else
             then(error{errc::protocol_mismatch, "it is no troupe"});
         },
@@ -241,11 +258,13 @@ void link_hub::took(packet what, const caf::actor& from) {
   if (!*frame)
     return;
   auto read = decode_frame((*frame)->data, [this, &l](message&& m) {
+    if (auto* no = std::get_if<refusal>(&m))
+      l->pause = pause_behind(*no);
     if (links_.contains(l->number) && !l->ending)
       user_.heard(l->number, std::move(m));
   });
   if (!read && links_.contains(l->number))
-    lose(l, read.error());
+    refuse(l, read.error());
 }
 
 // A dialer hears that a link is open again, an acceptor sees another one come.
@@ -275,6 +294,13 @@ void link_hub::lose(live_ptr l, const error& why) {
   user_.link_lost(l->number, why);
 }
 
+// What it says can't be read: it should know, whatever it is.
+void link_hub::refuse(const live_ptr& l, const error& why) {
+  send(l->number, refusal{.code = why.code(), .why = why.message()});
+  pump(*l);
+  lose(l, why);
+}
+
 void link_hub::drop(live& l, nanoseconds pause) {
   auto keep = links_.at(l.number);
   if (l.peer)
@@ -283,7 +309,7 @@ void link_hub::drop(live& l, nanoseconds pause) {
   links_.erase(l.number);
   if (auto* at = place_of(l)) {
     at->link = 0;
-    retry(*at, now(), pause);
+    retry(*at, now(), std::max(pause, l.pause));
   } else if (l.to) {
     places_.erase(*l.to);
   }
@@ -339,6 +365,8 @@ void link_hub::send(link_number link, message what) {
   if (found == links_.end() || found->second->ending)
     return;
   auto& l = *found->second;
+  if (auto* no = std::get_if<refusal>(&what))
+    l.pause = pause_behind(*no);
   l.queued[static_cast<std::size_t>(lane_of(what))].push_back(std::move(what));
   dirty_.push_back(link);
 }

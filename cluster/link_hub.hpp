@@ -103,6 +103,7 @@ private:
     bool ending = false;
     bool was_open = false;  // it is no news then that it is
     bool broken = false;    // since it was open
+    nanoseconds pause{0};   // behind its end: one side refused the other
     instant opens_until{0}; // else the peer does not know the stream
     instant heard{0};       // when something came
   };
@@ -127,6 +128,7 @@ private:
   void opened(live& l, bool newer);
   void detach(live& l);
   void lose(live_ptr l, const error& why);
+  void refuse(const live_ptr& l, const error& why);
   void drop(live& l, nanoseconds pause);
   void pump(live& l);
   bool write(live& l, std::size_t lane);

@@ -55,8 +55,7 @@ result<std::unique_ptr<caf::actor_system_config>> make_link_config(const link_op
   }
   auto config = std::make_unique<caf::actor_system_config>();
   config->load<caf::io::middleman>();
-  if (context)
-    load_tls_links(*config, std::move(context), options.look_every); // needs the middleman
+  load_links(*config, std::move(context), options.look_every); // needs the middleman
   config->set("middleman.heartbeat-interval", caf::timespan{link_heartbeat});
   config->set("middleman.connection-timeout", caf::timespan{link_silence_max});
   config->set("middleman.enable-automatic-connections", false); // they would be plain
@@ -87,9 +86,7 @@ result<std::uint16_t> open_door(caf::actor_system& system, const caf::actor& doo
 result<caf::actor> link_dialer(caf::actor_system& system, const std::string& host) {
   if (auto ok = check_host(system, host); !ok)
     return ok.error();
-  if (has_tls_links(system))
-    return tls_dialer_of(system);
-  return caf::actor_cast<caf::actor>(system.middleman().actor_handle());
+  return dialer_of(system);
 }
 
 std::string why_of(caf::actor_system& system, const caf::error& failed) {

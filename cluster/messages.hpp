@@ -4,13 +4,13 @@
 //
 //   worker ── hello ──▶ home          ── welcome | refusal ──▶ worker
 //   both   ── heartbeat ──▶ the other
-//   home   ── run_opened, step_opened, task_order, run_closed ──▶ worker
+//   home   ── run_opened, step_opened, task_order, run_closed, graph_refused ──▶ worker
 //   home   ── task_withdraw, task_stop, task_drain ──▶ worker
 //   worker ── task_outcome | task_refused ──▶ home, task_kept ──▶ home
 //   worker ── save_order, call_order ──▶ home      ── save_answer, call_answer ──▶ worker
 //   worker ── task_part, task_sign ──▶ home        ── part_credit ──▶ worker
 //   worker ── draining ──▶ home
-//   anyone ── status_request, drain_request ──▶ worker ── status_reply ──▶
+//   anyone ── status_request, drain_request ──▶ worker or home ── status_reply ──▶
 //
 // Words:
 //   home     the process whose runs these are. It alone stores.
@@ -39,7 +39,7 @@
 namespace troupe::cluster {
 
 /// Changes whenever processes built before can't be understood any more.
-inline constexpr std::uint32_t protocol_version = 2;
+inline constexpr std::uint32_t protocol_version = 3;
 
 using issue_number = std::uint64_t;   // of a home, never used again; 0: none
 using session_number = std::uint64_t; // likewise
@@ -96,6 +96,12 @@ struct run_opened {
 };
 struct run_closed {
   std::uint64_t run = 0;
+};
+/// The worker's graph of this name is another one, so it gets no tasks of it. Said once in a
+/// session and graph.
+struct graph_refused {
+  std::string name;
+  std::string hash; // of the home's
 };
 /// What the tasks of one step share: of all orders of the run from here to the next one.
 struct step_opened {
@@ -199,6 +205,7 @@ struct status_request {};
 struct drain_request {
   std::string why;
   std::chrono::milliseconds patience{0}; // see worker::drain
+  std::string worker = {};               // of this name: a home hands it on; empty: who hears it
 };
 struct status_reply {
   std::string json;
@@ -208,6 +215,6 @@ using message =
   std::variant<hello, welcome, refusal, heartbeat, run_opened, run_closed, task_order, task_stop,
                task_outcome, task_refused, save_order, save_answer, call_order, call_answer,
                task_part, part_credit, task_sign, draining, status_request, drain_request,
-               status_reply, task_drain, task_withdraw, task_kept, step_opened>;
+               status_reply, task_drain, task_withdraw, task_kept, step_opened, graph_refused>;
 
 } // namespace troupe::cluster

@@ -20,6 +20,7 @@ using peer_answers = std::vector<peer_answer>;
 struct ask_tick {};
 struct ask_peers {
   message what;
+  std::string of; // this address alone; empty: all
   std::chrono::milliseconds patience;
   std::shared_ptr<std::promise<peer_answers>> answers;
 };
@@ -99,32 +100,41 @@ private:
       put(link, to);
   }
 
+  bool is_asked(const endpoint& to) const {
+    return question_->of.empty() || question_->of == to_text(to);
+  }
+
   // Only one that is meant alone is told to drain.
   void put(link_number link, const endpoint& to) {
-    bool may = question_
-               && (std::holds_alternative<status_request>(question_->what)
-                   || hub_.addresses().size() == 1);
-    if (may && !heard_.contains(to))
+    if (!question_ || !is_asked(to) || heard_.contains(to))
+      return;
+    if (!is_order_to_several())
       hub_.send(link, question_->what);
+  }
+  bool is_order_to_several() const {
+    return std::holds_alternative<drain_request>(question_->what) && question_->of.empty()
+           && hub_.addresses().size() > 1;
   }
 
   void answer_if_done() {
     if (!question_)
       return;
     peer_answers out;
-    bool is_done = true;
+    bool is_done = true, is_refused = is_order_to_several();
     for (const auto& peer : peers_) {
       auto addresses = hub_.addresses_of(peer);
-      if (addresses.empty())
+      if (addresses.empty() && question_->of.empty())
         out.push_back({to_text(peer), nobody(peer, hub_.failure_of(peer))});
       for (const auto& at : addresses) {
+        if (!is_asked(at))
+          continue;
         auto reply = heard_.find(at);
         is_done &= reply != heard_.end();
         out.push_back({to_text(at), reply != heard_.end() ? reply->second : nobody(at, why(at))});
       }
-      is_done &= !addresses.empty();
+      is_done &= !addresses.empty() || !question_->of.empty();
     }
-    if (is_done || now() >= until_)
+    if (is_done || is_refused || now() >= until_)
       std::exchange(question_, std::nullopt)->answers->set_value(std::move(out));
   }
 
@@ -147,6 +157,30 @@ private:
   std::map<endpoint, result<value>> heard_;
 };
 
+bool has_worker(const value& status, const value& name) {
+  const auto& workers = status["workers"].items();
+  return std::ranges::any_of(workers, [&name](const value& w) { return w["name"] == name; });
+}
+
+std::string list_of(const peer_answers& peers) {
+  std::string out;
+  for (const auto& one : peers)
+    out += " " + one.at + (one.status ? "" : " (no answer)");
+  return out;
+}
+
+// Where to tell it something: its own address before that of a home.
+result<std::string> find_worker(const peer_answers& peers, const std::string& name) {
+  for (const auto& [at, status] : peers)
+    if (status && (*status)["kind"] == value("worker") && (*status)["name"] == value(name))
+      return at;
+  for (const auto& [at, status] : peers)
+    if (status && (*status)["kind"] == value("home") && has_worker(*status, value(name)))
+      return at;
+  return error{errc::worker_lost,
+               "drain worker `" + name + "`: none of these is it or has it:" + list_of(peers)};
+}
+
 class linked_watch : public peer_watch {
 public:
   linked_watch(link_front front, std::vector<endpoint> peers) : front_{std::move(front)} {
@@ -161,24 +195,36 @@ public:
   }
 
   peer_answers ask(std::chrono::milliseconds patience) override {
-    return question(status_request{}, patience);
+    return question(status_request{}, {}, patience);
   }
 
   result<value> drain(drain_request order, std::chrono::milliseconds patience) override {
-    auto told = question(std::move(order), patience);
-    if (told.size() == 1)
-      return std::move(told.front().status);
-    std::string all;
-    for (const auto& one : told)
-      all += " " + one.at;
-    return error{errc::invalid_config, "drain a worker: these are several, choose one:" + all};
+    auto name = order.worker;
+    std::string of;
+    if (!name.empty()) {
+      auto found = find_worker(ask(patience), name);
+      if (!found)
+        return found.error();
+      of = *found;
+    }
+    auto told = question(std::move(order), of, patience);
+    if (told.size() > 1)
+      return error{errc::invalid_config,
+                   "drain a worker: these are several, say which by its name:" + list_of(told)};
+    auto& [at, status] = told.front();
+    if (!status || (*status)["kind"] == value("worker"))
+      return std::move(status);
+    for (const auto& worker : (*status)["workers"].items())
+      if (worker["name"] == value(name))
+        return worker;
+    return error{errc::invalid_config, "drain a worker: " + at + " is a home"};
   }
 
 private:
-  peer_answers question(message what, std::chrono::milliseconds patience) {
+  peer_answers question(message what, std::string of, std::chrono::milliseconds patience) {
     auto answers = std::make_shared<std::promise<peer_answers>>();
     auto told = answers->get_future();
-    caf::anon_send(asker_, ask_peers{std::move(what), patience, std::move(answers)});
+    caf::anon_send(asker_, ask_peers{std::move(what), std::move(of), patience, std::move(answers)});
     return told.get();
   }
 

@@ -32,9 +32,12 @@ public:
   /// Errors: of an answer: worker_lost, and why there is no link, if that is known.
   virtual std::vector<peer_answer> ask(std::chrono::milliseconds patience) = 0;
 
-  /// Has the one peer drain, and gives its status from right before.
-  /// Blocks: until it has answered, or `patience`; not until it has drained.
-  /// Errors: worker_lost; invalid_config when there are several, of which none was told.
+  /// Has a worker drain, and gives its status from right before: the one peer; or the one that
+  /// `order.worker` names, which is a peer or works for a home that is one.
+  /// Blocks: until it has answered, or `patience` for each of two questions; not until it has
+  ///         drained.
+  /// Errors: worker_lost; invalid_config when there are several peers and no name, or the peer is a
+  ///         home; none was told then.
   virtual result<value> drain(drain_request order, std::chrono::milliseconds patience) = 0;
 };
 

@@ -113,6 +113,7 @@ value to_value(const dispatcher_status& d) {
           {"stale", number(d.counts.stale)},
           {"misbehaved", number(d.counts.misbehaviour)},
           {"workers_lost", number(d.counts.workers_lost)},
+          {"hellos_refused", number(d.counts.hellos_refused)},
           {"placing", of(d.placing)},
           {"serving", of(d.serving)}};
 }

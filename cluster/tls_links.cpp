@@ -28,6 +28,7 @@
 #include <condition_variable>
 #include <map>
 #include <thread>
+#include <utility>
 
 namespace troupe::cluster {
 
@@ -188,15 +189,17 @@ private:
   std::shared_ptr<tls_context> context_;
 };
 
-/// Dials peers, as many as there are at once.
-class tls_dialer : public caf::event_based_actor {
+/// Dials peers, as many as there are at once: also for plain links, since CAF's own dials one after
+/// the other.
+class link_dialer_actor : public caf::event_based_actor {
 public:
-  tls_dialer(caf::actor_config& config, caf::actor broker, std::shared_ptr<tls_context> context)
+  link_dialer_actor(caf::actor_config& config, caf::actor broker,
+                    std::shared_ptr<tls_context> context)
     : caf::event_based_actor{config},
       broker_{std::move(broker)},
       context_{std::move(context)} {}
 
-  const char* name() const override { return "troupe.tls_dialer"; }
+  const char* name() const override { return "troupe.link_dialer"; }
 
   caf::behavior make_behavior() override {
     return {
@@ -242,16 +245,11 @@ private:
     auto promise = std::move(of.mapped().promise);
     if (!done.socket)
       return promise.deliver(unreachable(done.why));
-    auto fd = done.socket->fd();
-    prepare_socket(fd);
     auto to = std::make_shared<dialled_peer>(dialled_peer{of.mapped().place, {}});
-    auto session = tls_session::make(context_, fd, to);
-    if (!session)
+    auto scribe = make_scribe(*done.socket, to);
+    if (!scribe)
       return promise.deliver(unreachable("out of memory"));
-    auto& backend = dynamic_cast<multiplexer&>(system().middleman().backend());
-    auto scribe = caf::make_counted<tls_scribe>(backend, done.socket->take(), std::move(session));
-    request(broker_, caf::infinite, caf::connect_atom_v, caf::io::scribe_ptr{std::move(scribe)},
-            of.mapped().port)
+    request(broker_, caf::infinite, caf::connect_atom_v, std::move(scribe), of.mapped().port)
       .then(
         [promise](caf::node_id& node, caf::strong_actor_ptr& peer,
                   std::set<std::string>& interfaces) mutable {
@@ -260,6 +258,18 @@ private:
         [promise, to](caf::error& why) mutable {
           promise.deliver(to->flaw.empty() ? why : unreachable(to->flaw));
         });
+  }
+
+  caf::io::scribe_ptr make_scribe(owned_descriptor& socket,
+                                  const std::shared_ptr<dialled_peer>& to) {
+    auto& backend = dynamic_cast<multiplexer&>(system().middleman().backend());
+    prepare_socket(socket.fd());
+    if (!context_)
+      return backend.new_scribe(socket.take());
+    auto session = tls_session::make(context_, socket.fd(), to);
+    if (!session)
+      return nullptr;
+    return caf::make_counted<tls_scribe>(backend, socket.take(), std::move(session));
   }
 
   static caf::error unreachable(const std::string& why) {
@@ -274,28 +284,31 @@ private:
 };
 
 /// Owns the actors while the system runs.
-class tls_module : public caf::actor_system::module {
+class link_module : public caf::actor_system::module {
 public:
-  tls_module(caf::actor_system& system, std::shared_ptr<tls_context> context,
-             std::chrono::milliseconds look_every)
+  link_module(caf::actor_system& system, std::shared_ptr<tls_context> context,
+              std::chrono::milliseconds look_every)
     : system_{system},
       context_{std::move(context)},
       look_every_{look_every} {}
 
   void start() override {
     auto broker = system_.middleman().named_broker<caf::io::basp_broker>(caf::atom("BASP"));
+    dialer_ = system_.spawn<link_dialer_actor, caf::hidden>(broker, context_);
+    if (!context_)
+      return;
     ports_ = system_.spawn<tls_middleman, caf::detached + caf::hidden>(broker, context_);
-    dialer_ = system_.spawn<tls_dialer, caf::hidden>(broker, context_);
     looks_ = std::jthread{[this](const std::stop_token& over) { look(over); }};
   }
   void stop() override {
     looks_ = {};
     caf::scoped_actor self{system_, true};
     self->send_exit(dialer_, caf::exit_reason::kill);
+    self->wait_for(std::exchange(dialer_, nullptr));
+    if (!context_)
+      return;
     self->send_exit(ports_, caf::exit_reason::kill);
-    self->wait_for(dialer_, ports_);
-    dialer_ = nullptr;
-    ports_ = nullptr;
+    self->wait_for(std::exchange(ports_, nullptr));
   }
   void init(caf::actor_system_config&) override {}
   id_t id() const override { return openssl_manager; }
@@ -303,6 +316,7 @@ public:
 
   const caf::io::middleman_actor& ports() const { return ports_; }
   const caf::actor& dialer() const { return dialer_; }
+  bool has_context() const { return context_ != nullptr; }
   tls_context& context() const { return *context_; }
 
 private:
@@ -315,7 +329,8 @@ private:
         log_warning("cluster: " + text);
       auto now = std::chrono::steady_clock::now();
       if (context_->handshakes().end_late(now) > 0)
-        if (auto text = context_->refusals().note("it is silent in the handshake", "a peer", now);
+        if (auto text = context_->refusals().note("silent", "a peer: it is silent in the handshake",
+                                                  now);
             !text.empty())
           log_warning("cluster: no link with " + text);
       ended.wait_for(lock, over, look_every_, [] { return false; });
@@ -330,30 +345,30 @@ private:
   std::jthread looks_;
 };
 
-const tls_module& module_of(const caf::actor_system& system) {
+const link_module& module_of(const caf::actor_system& system) {
   // CAF keeps modules by number, and gives the one of this number back as what its own would be.
-  return *reinterpret_cast<const tls_module*>(&system.openssl_manager());
+  return *reinterpret_cast<const link_module*>(&system.openssl_manager());
 }
 
 } // namespace
 
-void load_tls_links(caf::actor_system_config& config, std::shared_ptr<tls_context> context,
-                    std::chrono::milliseconds look_every) {
+void load_links(caf::actor_system_config& config, std::shared_ptr<tls_context> context,
+                std::chrono::milliseconds look_every) {
   auto make = [context = std::move(context), look_every](caf::actor_system& system) {
-    return static_cast<caf::actor_system::module*>(new tls_module{system, context, look_every});
+    return static_cast<caf::actor_system::module*>(new link_module{system, context, look_every});
   };
   config.module_factories.push_back(std::move(make));
 }
 
 bool has_tls_links(const caf::actor_system& system) {
-  return system.has_openssl_manager();
+  return system.has_openssl_manager() && module_of(system).has_context();
 }
 
 const caf::io::middleman_actor& tls_ports_of(const caf::actor_system& system) {
   return module_of(system).ports();
 }
 
-const caf::actor& tls_dialer_of(const caf::actor_system& system) {
+const caf::actor& dialer_of(const caf::actor_system& system) {
   return module_of(system).dialer();
 }
 

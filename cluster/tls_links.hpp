@@ -35,17 +35,17 @@ result<std::shared_ptr<tls_context>>
 open_tls_context(const tls_files& files, wall_time now,
                  std::chrono::milliseconds handshake_timeout = limits::cluster_handshake_timeout);
 
-/// Adds TLS links to a system to be, behind its middleman, in the place of CAF's TLS part. Each
-/// `look_every`, the files and the handshakes are looked at.
-void load_tls_links(caf::actor_system_config& config, std::shared_ptr<tls_context> context,
-                    std::chrono::milliseconds look_every);
+/// Adds links to a system to be, behind its middleman, in the place of CAF's TLS part. Each
+/// `look_every`, the files and the handshakes are looked at. Without a context links are plain.
+void load_links(caf::actor_system_config& config, std::shared_ptr<tls_context> context,
+                std::chrono::milliseconds look_every);
 
 bool has_tls_links(const caf::actor_system& system);
 
 /// What opens ports of a system that has TLS links, as CAF's middleman does without.
 const caf::io::middleman_actor& tls_ports_of(const caf::actor_system& system);
 /// What dials, with the same question and answer. Waits for nobody.
-const caf::actor& tls_dialer_of(const caf::actor_system& system);
+const caf::actor& dialer_of(const caf::actor_system& system);
 /// Of the certificate in use.
 wall_time tls_certificate_end(const caf::actor_system& system);
 

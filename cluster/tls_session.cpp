@@ -254,20 +254,6 @@ void dialled_sockets::end(const std::string& place, int fd) {
     fds_.erase(at);
 }
 
-std::string refusal_log::note(const std::string& reason, const std::string& from, time_point now) {
-  std::lock_guard lock{mutex_};
-  auto [at, is_new] = reasons_.try_emplace(reason);
-  auto& entry = at->second;
-  if (!is_new && now - entry.said < limits::cluster_refusal_log_interval) {
-    ++entry.unsaid;
-    return {};
-  }
-  entry.said = now;
-  auto before = std::exchange(entry.unsaid, 0);
-  return from + ": " + reason
-         + (before > 0 ? " (as with " + std::to_string(before) + " before)" : std::string{});
-}
-
 // ---- session ------------------------------------------------------------------------------------
 
 std::unique_ptr<tls_session> tls_session::make(std::shared_ptr<tls_context> context, int fd,
@@ -378,7 +364,8 @@ void tls_session::note_flaw() {
   if (to_)
     to_->flaw = std::move(flaw);
   else if (!flaw.empty())
-    if (auto text = context_->refusals().note(flaw, peer_of(fd_), std::chrono::steady_clock::now());
+    if (auto text = context_->refusals().note(flaw, peer_of(fd_) + ": " + flaw,
+                                              std::chrono::steady_clock::now());
         !text.empty())
       log_warning("cluster: no link with " + text);
 }

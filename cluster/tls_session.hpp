@@ -1,6 +1,7 @@
 // One end of a TLS connection, over a socket that does not block.
 #pragma once
 
+#include "cluster/refusal_log.hpp"
 #include "cluster/tls_links.hpp"
 
 #include <caf/io/network/native_socket.hpp>
@@ -50,22 +51,6 @@ public:
 private:
   std::mutex mutex_;
   std::map<std::string, int> fds_;
-};
-
-/// Says each reason once in limits::cluster_refusal_log_interval, and how often it was not said.
-class refusal_log {
-public:
-  using time_point = std::chrono::steady_clock::time_point;
-  /// `reason` is one of few. Gives what to log; empty: nothing.
-  std::string note(const std::string& reason, const std::string& from, time_point now);
-
-private:
-  struct entry {
-    time_point said{};
-    std::size_t unsaid = 0;
-  };
-  std::mutex mutex_;
-  std::map<std::string, entry> reasons_;
 };
 
 using ssl_context = std::shared_ptr<SSL_CTX>;

@@ -24,13 +24,14 @@ namespace most = troupe::limits;
 // ---- the table ----------------------------------------------------------------------------------
 
 // A number of the variant is a kind on the wire: a new message comes last.
-static_assert(std::variant_size_v<message> == 25);
+static_assert(std::variant_size_v<message> == 26);
 constexpr std::array names{
   "hello"sv,        "welcome"sv,     "refusal"sv,       "heartbeat"sv,      "run_opened"sv,
   "run_closed"sv,   "task_order"sv,  "task_stop"sv,     "task_outcome"sv,   "task_refused"sv,
   "save_order"sv,   "save_answer"sv, "call_order"sv,    "call_answer"sv,    "task_part"sv,
   "part_credit"sv,  "task_sign"sv,   "draining"sv,      "status_request"sv, "drain_request"sv,
-  "status_reply"sv, "task_drain"sv,  "task_withdraw"sv, "task_kept"sv,      "step_opened"sv};
+  "status_reply"sv, "task_drain"sv,  "task_withdraw"sv, "task_kept"sv,      "step_opened"sv,
+  "graph_refused"sv};
 static_assert(names.size() == std::variant_size_v<message>);
 
 /// A text that is for people: a longer one is cut.
@@ -120,6 +121,10 @@ void fields(auto& at, one<run_opened> auto& m) {
 void fields(auto& at, one<run_closed> auto& m) {
   at("run", m.run);
 }
+void fields(auto& at, one<graph_refused> auto& m) {
+  at("name", m.name, most::node_name_bytes_max);
+  at("hash", m.hash, most::cluster_hash_bytes_max);
+}
 void fields(auto& at, one<step_opened> auto& m) {
   at("run", m.run);
   at("facts", m.facts);
@@ -197,6 +202,7 @@ void fields(auto&, one<status_request> auto&) {}
 void fields(auto& at, one<drain_request> auto& m) {
   at("why", m.why, for_people);
   at("patience", m.patience, most::worker_drain_max);
+  at("worker", m.worker, most::worker_name_bytes_max);
 }
 void fields(auto& at, one<status_reply> auto& m) {
   at("json", m.json, most::cluster_status_bytes_max);

@@ -119,7 +119,9 @@ void worker_actor::link_restored(link_number link) {
 }
 
 void worker_actor::link_lost(link_number link, const error& why) {
-  log_info("cluster: " + why.message());
+  if (auto said = lost_.note(why.message(), why.message(), std::chrono::steady_clock::now());
+      !said.empty())
+    log_info("cluster: " + said);
   desk_.link_broken(link);
 }
 

@@ -84,6 +84,7 @@ private:
   std::unordered_map<home_number, link_number> links_;
   std::unordered_map<local_run, result<guest_run>> runs_;
   std::vector<std::function<void()>> later_;
+  refusal_log lost_;     // links
   int unsent_ = 0;       // turns, since something left
   bool holding_ = false; // outcomes, until release_outcomes at the latest
 };

@@ -265,6 +265,37 @@ BOOST_AUTO_TEST_CASE(a_refused_worker_drops_everything_and_says_why) {
   BOOST_TEST((over.at(1).second == errc::protocol_mismatch));
 }
 
+BOOST_AUTO_TEST_CASE(why_it_is_not_welcome_is_logged_once_a_minute) {
+  auto ask = [this](link_number link) {
+    machine.link_made(0, link, now);
+    machine.heard(link, refusal{.code = errc::protocol_mismatch, .why = "old"}, now);
+  };
+  for (link_number link = 1; link <= 10; ++link)
+    ask(link);
+  BOOST_TEST_REQUIRE(events.size() == 1u);
+  BOOST_TEST((events[0].kind == event_kind::hello_refused));
+  BOOST_TEST(events[0].text == "refused: old");
+  now += 1min;
+  ask(11);
+  BOOST_TEST_REQUIRE(events.size() == 2u);
+  BOOST_TEST(events[1].text == "refused: old (as with 9 before)");
+}
+
+BOOST_AUTO_TEST_CASE(that_a_home_has_another_version_of_a_graph_is_logged_once) {
+  work_for(0, 1);
+  auto before = events.size();
+  for (int i = 0; i < 3; ++i)
+    machine.heard(1, graph_refused{"g", "g2"}, now);
+  BOOST_TEST_REQUIRE(events.size() == before + 1);
+  BOOST_TEST((events.back().kind == event_kind::graph_refused));
+  BOOST_TEST(events.back().text.find("another graph `g` (g2)") != std::string::npos);
+  machine.heard(1, graph_refused{"g", "g1"}, now); // it is the same
+  machine.heard(1, graph_refused{"x", "g2"}, now); // this worker has none of that name
+  BOOST_TEST(status().counts.misbehaviour == 2u);
+  order(1, 1); // the session goes on
+  BOOST_TEST(begun.size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_link_that_comes_back_is_used_at_once) {
   work_for(0, 1);
   wait(1s, {1});
@@ -398,7 +429,9 @@ BOOST_AUTO_TEST_CASE(a_time_to_drain_has_a_bound) {
 }
 
 BOOST_AUTO_TEST_CASE(who_has_no_session_may_drain_it_too) {
-  machine.heard(9, drain_request{"by hand", 1h}, now);
+  machine.heard(9, drain_request{"by hand", 1h, "another"}, now);
+  BOOST_TEST(drains_ended == 0);
+  machine.heard(9, drain_request{"by hand", 1h, "w"}, now);
   BOOST_TEST(drains_ended == 1);
 }
 

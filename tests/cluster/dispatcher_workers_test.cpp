@@ -24,9 +24,24 @@ BOOST_AUTO_TEST_CASE(another_protocol_version_is_refused_with_both_versions) {
   join(1, what);
   auto no = last<refusal>(1);
   BOOST_TEST((no.code == errc::protocol_mismatch));
-  BOOST_TEST(no.why.find("version 2, the worker 3") != std::string::npos);
+  BOOST_TEST(no.why.find("version 3, the worker 4") != std::string::npos);
   BOOST_TEST((ended == std::vector<link_number>{1}));
   BOOST_TEST(status().workers.empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_is_refused_again_and_again_is_logged_once_a_minute) {
+  auto old = who("a", 2), other = who("b", 2);
+  old.protocol = other.protocol = protocol_version + 1;
+  for (link_number link = 1; link <= 10; ++link)
+    join(link, old);
+  BOOST_TEST(all<refusal>(10).size() == 1u); // it is told each time
+  BOOST_TEST(reported(event_kind::hello_refused) == 1u);
+  join(11, other);
+  BOOST_TEST(reported(event_kind::hello_refused) == 2u);
+  now += 1min;
+  join(12, old);
+  BOOST_TEST(reported(event_kind::hello_refused) == 3u);
+  BOOST_TEST(events.back().text.ends_with("(as with 9 before)"), events.back().text);
 }
 
 BOOST_DATA_TEST_CASE(a_hello_past_a_limit_is_refused, boost::unit_test::data::xrange(16), flaw) {
@@ -261,7 +276,32 @@ BOOST_AUTO_TEST_CASE(another_version_of_a_graph_is_refused_for_that_graph_alone_
   join(1, what);
   BOOST_TEST(orders(1) == 1u);
   BOOST_TEST(last<task_order>(1).run == run_b);
+  submit(on_worker{.choice = worker_choice::pack, .missing = no_worker::wait}); // a line behind it
   BOOST_TEST(reported(event_kind::graph_refused) == 1u);
+  BOOST_TEST_REQUIRE(all<graph_refused>(1).size() == 1u); // the worker hears of it, too
+  BOOST_TEST(last<graph_refused>(1).name == research.name);
+  BOOST_TEST(last<graph_refused>(1).hash == research.hash);
+}
+
+BOOST_AUTO_TEST_CASE(
+  another_version_of_a_graph_is_said_also_to_who_was_there_before_its_first_run) {
+  join(1, "a", 1);
+  auto second = machine.open_run(other_research, {});
+  submit(on_worker{.missing = no_worker::wait}, second);
+  BOOST_TEST(orders(1) == 0u);
+  BOOST_TEST(reported(event_kind::graph_refused) == 1u);
+  BOOST_TEST(last<graph_refused>(1).hash == other_research.hash);
+}
+
+BOOST_AUTO_TEST_CASE(a_drain_is_handed_on_to_the_worker_it_names) {
+  join(1, "a", 1);
+  join(2, "b", 1);
+  machine.pass_drain({.why = "update", .patience = 7s, .worker = "b"});
+  machine.pass_drain({.why = "update", .patience = 7s, .worker = "c"});
+  machine.pass_drain({.why = "update", .patience = 7s});
+  BOOST_TEST(all<drain_request>(1).empty());
+  BOOST_TEST_REQUIRE(all<drain_request>(2).size() == 1u);
+  BOOST_TEST(last<drain_request>(2).patience.count() == 7000);
 }
 
 BOOST_AUTO_TEST_CASE(a_worker_that_speaks_but_hears_nothing_is_lost_with_its_lease) {

@@ -19,13 +19,11 @@ namespace {
 
 constexpr issue_number forged_up_to = 20;
 
-/// Joins a home as a worker that gets no tasks, then answers for all that there could be, twice;
-/// and then asks the home how it is.
-class forger : public caf::event_based_actor, private link_user {
+/// Links to a home, and says what its kind says.
+class visitor : public caf::event_based_actor, protected link_user {
 public:
-  forger(caf::actor_config& cfg, const endpoint& home, std::promise<value>* told)
+  visitor(caf::actor_config& cfg, const endpoint& home)
     : caf::event_based_actor(cfg),
-      told_{told},
       hub_{*this, *this} {
     hub_.keep(home);
   }
@@ -43,6 +41,22 @@ public:
             }};
   }
   void on_exit() override { hub_.close(); }
+
+protected:
+  void link_broken(link_number) override {}
+  void link_restored(link_number) override {}
+  void link_lost(link_number, const error&) override {}
+
+  link_hub hub_;
+};
+
+/// Joins a home as a worker that gets no tasks, then answers for all that there could be, twice;
+/// and then asks the home how it is.
+class forger : public visitor {
+public:
+  forger(caf::actor_config& cfg, const endpoint& home, std::promise<value>* told)
+    : visitor(cfg, home),
+      told_{told} {}
 
 private:
   void link_made(link_number link, const endpoint*) override {
@@ -74,13 +88,56 @@ private:
         hub_.send(link, status_request{}); // control goes before the rest
     }
   }
-  void link_broken(link_number) override {}
-  void link_restored(link_number) override {}
-  void link_lost(link_number, const error&) override {}
 
   std::promise<value>* told_;
-  link_hub hub_;
   bool asked_ = false;
+};
+
+/// Joins as a worker that was built later.
+class newcomer : public visitor {
+public:
+  newcomer(caf::actor_config& cfg, const endpoint& home, std::promise<error>* refused)
+    : visitor(cfg, home),
+      refused_{refused} {}
+
+private:
+  void link_made(link_number link, const endpoint*) override {
+    hub_.send(link, hello{.protocol = protocol_version + 1,
+                          .name = "newcomer",
+                          .incarnation = "n.1",
+                          .labels = {},
+                          .capacity = 1,
+                          .graphs = {}});
+  }
+  void heard(link_number link, message what) override {
+    if (auto* no = std::get_if<refusal>(&what); no && refused_) {
+      std::exchange(refused_, nullptr)->set_value({no->code, no->why});
+      hub_.end(link);
+    }
+  }
+
+  std::promise<error>* refused_;
+};
+
+/// A CA, and what it issues.
+class temporary_ca {
+public:
+  temporary_ca() {
+    auto form = (std::filesystem::temp_directory_path() / "troupe-forger-XXXXXX").string();
+    dir_ = ::mkdtemp(form.data());
+    init_ca(dir_, {}, std::chrono::system_clock::now()).value();
+  }
+  temporary_ca(const temporary_ca&) = delete;
+  temporary_ca& operator=(const temporary_ca&) = delete;
+  ~temporary_ca() { std::filesystem::remove_all(dir_); }
+
+  link_certificates issue(const std::string& name) const {
+    auto made = issue_cert(dir_, {.name = name}, std::chrono::system_clock::now()).value();
+    return {made.certificate, made.key, dir_ / "ca.pem"};
+  }
+
+private:
+  std::filesystem::path dir_;
 };
 
 } // namespace
@@ -88,14 +145,7 @@ private:
 BOOST_AUTO_TEST_SUITE(cluster_forger)
 
 BOOST_AUTO_TEST_CASE(a_peer_that_answers_for_others_changes_nothing_and_is_counted) {
-  auto form = (std::filesystem::temp_directory_path() / "troupe-forger-XXXXXX").string();
-  std::filesystem::path dir = ::mkdtemp(form.data());
-  auto now = std::chrono::system_clock::now();
-  init_ca(dir, {}, now).value();
-  auto issue = [&](const std::string& name) {
-    auto made = issue_cert(dir, {.name = name}, now).value();
-    return link_certificates{made.certificate, made.key, dir / "ca.pem"};
-  };
+  temporary_ca ca;
   gate body;
   auto graph = [&body] {
     state_graph<> g{placed_numbers};
@@ -110,9 +160,10 @@ BOOST_AUTO_TEST_CASE(a_peer_that_answers_for_others_changes_nothing_and_is_count
     });
     return g.compile();
   };
-  auto pool = connect_workers({.listen = "127.0.0.1:0", .tls = issue("home")}).value();
+  auto pool = connect_workers({.listen = "127.0.0.1:0", .tls = ca.issue("home")}).value();
   auto at = "127.0.0.1:" + std::to_string(pool->port());
-  worker honest{{.name = "honest", .listen = "", .join = {at}, .tls = issue("worker")}, {graph()}};
+  worker honest{{.name = "honest", .listen = "", .join = {at}, .tls = ca.issue("worker")},
+                {graph()}};
   runtime rt{{.saver = make_memory_saver(), .workers = pool}};
   auto app = rt.load(graph());
   auto result = std::async(std::launch::async, [&] {
@@ -120,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_answers_for_others_changes_nothing_and_is_count
   });
   body.wait_for(2); // both are under way
   std::promise<value> told;
-  auto front = make_front(issue("forger"), false).value();
+  auto front = make_front(ca.issue("forger"), false).value();
   auto who = front.system->spawn<forger>(to_endpoints({at}).value().front(), &told);
   auto status = told.get_future().get();
   caf::anon_send_exit(who, caf::exit_reason::user_shutdown);
@@ -129,7 +180,26 @@ BOOST_AUTO_TEST_CASE(a_peer_that_answers_for_others_changes_nothing_and_is_count
   BOOST_TEST(status["failed"].as_int() == 0);
   body.open();
   BOOST_TEST(to_json(result.get().output["log"]) == "[1,2]");
-  std::filesystem::remove_all(dir);
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_of_another_version_is_told_so_and_the_others_work) {
+  temporary_ca ca;
+  auto pool = connect_workers({.listen = "127.0.0.1:0", .tls = ca.issue("home")}).value();
+  auto at = "127.0.0.1:" + std::to_string(pool->port());
+  worker honest{{.name = "honest", .listen = "", .join = {at}, .tls = ca.issue("worker")},
+                {outer_asking_graph()}};
+  std::promise<error> told;
+  auto front = make_front(ca.issue("newcomer"), false).value();
+  auto who = front.system->spawn<newcomer>(to_endpoints({at}).value().front(), &told);
+  auto refused = told.get_future().get();
+  BOOST_TEST((refused.code() == errc::protocol_mismatch));
+  BOOST_TEST(refused.message().find("update the older one") != std::string::npos);
+  runtime rt{{.saver = make_memory_saver(), .workers = pool}};
+  auto asked = rt.load(outer_asking_graph()).invoke(value{{"x", 1}}, {.thread_id = "t"});
+  BOOST_TEST(asked.interrupts().size() == 1U);
+  auto status = peer_status(at, {.tls = ca.issue("operator")}).value();
+  BOOST_TEST(status["hellos_refused"].as_int() == 1); // it waits before it comes again
+  caf::anon_send_exit(who, caf::exit_reason::user_shutdown);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,7 @@
 #include "cluster/link_hub.hpp"
 #include "tests/simulated_system.hpp"
 
+#include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -177,6 +178,57 @@ BOOST_AUTO_TEST_CASE(a_name_is_dialled_at_each_of_its_addresses) {
   BOOST_TEST_REQUIRE(worker.dials.size() == 2U);
   BOOST_TEST((worker.dials[0].first == endpoint{"10.0.0.7", 7000}));
   BOOST_TEST((worker.dials[1].first == endpoint{"10.0.0.8", 7000}));
+}
+
+// Whoever dials: the worker here, whichever side refuses.
+BOOST_AUTO_TEST_CASE(who_was_refused_and_will_not_change_is_not_dialled_for_a_while) {
+  for (bool refused_here : {false, true})
+    for (auto [code, pause] : {std::pair{errc::protocol_mismatch, limits::link_retry_refused},
+                               std::pair{errc::conflict, limits::link_retry_max}}) {
+      two_hubs both;
+      both.keep();
+      both.connect();
+      both.say_something();
+      auto& who = refused_here ? both.worker : both.home;
+      both.in(refused_here ? both.worker_handle : both.home_handle, [&](link_hub& hub) {
+        hub.send(who.made.back(), refusal{.code = code, .why = "no"});
+        hub.end(who.made.back());
+      });
+      if (!refused_here)
+        both.in(both.worker_handle, [&](link_hub& hub) { hub.end(both.worker.made.back()); });
+      both.pass(both.worker_handle, now() + pause / 2);
+      BOOST_TEST(both.worker.dials.empty());
+      both.pass(both.worker_handle, now() + pause);
+      BOOST_TEST(both.worker.dials.size() == 1U);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_can_not_be_understood_is_told_so) {
+  stream mine{stream::side::dialer, 7};
+  caf::scoped_actor self{sys};
+  std::string told;
+  auto talk = [&] {
+    while (auto p = mine.next_packet(std::chrono::steady_clock::now()))
+      self->send(home_handle, std::move(*p));
+    sched.run();
+    while (self->has_next_message())
+      self->receive([&](packet& p) {
+        auto frame = mine.receive(std::move(p), std::chrono::steady_clock::now());
+        if (frame && *frame)
+          (void)decode_frame((*frame)->data, [&](message&& m) {
+            if (auto* no = std::get_if<refusal>(&m))
+              told = no->why;
+          });
+      });
+  };
+  mine.link_up();
+  talk();
+  bytes of_another_protocol{0x91, 0x93, 0x00, 0x63, 0xc0}; // a hello of two fields: 99, nil
+  BOOST_TEST(mine.send(lane::control, std::move(of_another_protocol)).has_value());
+  talk();
+  talk();
+  BOOST_TEST(told.find("the peer speaks protocol 99") != std::string::npos, told);
+  BOOST_TEST(home.lost == 1);
 }
 
 BOOST_AUTO_TEST_CASE(why_a_peer_is_not_reached_is_told_once) {

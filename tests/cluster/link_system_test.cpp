@@ -1,6 +1,7 @@
 // Real sockets on this host: what TLS lets in is nothing that a fake could say.
 #include "cluster/link_system.hpp"
 #include "cluster/tls_session.hpp"
+#include "tests/cluster/silent_host.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/io/middleman.hpp>
@@ -380,12 +381,26 @@ BOOST_AUTO_TEST_CASE(the_bytes_of_a_handshake_that_worked_do_not_work_again) {
 
 BOOST_AUTO_TEST_CASE(each_reason_to_refuse_is_logged_once_in_a_while) {
   refusal_log log;
-  open_handshakes::time_point begin{};
-  BOOST_TEST(log.note("no TLS", "10.0.0.9", begin) == "10.0.0.9: no TLS");
-  BOOST_TEST(log.note("no TLS", "10.0.0.8", begin).empty());
-  BOOST_TEST(log.note("expired", "10.0.0.9", begin) == "10.0.0.9: expired");
-  BOOST_TEST(log.note("no TLS", "10.0.0.7", begin + limits::cluster_refusal_log_interval)
+  refusal_log::time_point begin{};
+  BOOST_TEST(log.note("no TLS", "10.0.0.9: no TLS", begin) == "10.0.0.9: no TLS");
+  BOOST_TEST(log.note("no TLS", "10.0.0.8: no TLS", begin).empty());
+  BOOST_TEST(log.note("expired", "10.0.0.9: expired", begin) == "10.0.0.9: expired");
+  auto later = begin + limits::cluster_refusal_log_interval;
+  BOOST_TEST(log.note("no TLS", "10.0.0.7: no TLS", later)
              == "10.0.0.7: no TLS (as with 1 before)");
+}
+
+BOOST_AUTO_TEST_CASE(of_very_many_reasons_to_refuse_the_oldest_are_forgotten) {
+  refusal_log log;
+  refusal_log::time_point begin{};
+  auto say = [&](std::size_t reason) {
+    return !log.note(std::to_string(reason), "no", begin + std::chrono::nanoseconds{reason})
+              .empty();
+  };
+  for (std::size_t i = 0; i <= limits::cluster_links_max; ++i)
+    BOOST_TEST_REQUIRE(say(i));
+  BOOST_TEST(!say(limits::cluster_links_max));
+  BOOST_TEST(say(0));
 }
 
 // ---- files that change --------------------------------------------------------------------------
@@ -487,6 +502,14 @@ BOOST_AUTO_TEST_CASE(plain_links_stay_on_this_host) {
   }
   for (const auto* host : {"127.0.0.1", "127.8.9.10", "::1", "localhost"})
     BOOST_TEST(is_loopback(host));
+  BOOST_TEST(worker.reaches(home.open()));
+}
+
+BOOST_AUTO_TEST_CASE(a_plain_dial_of_a_silent_host_delays_neither_others_nor_the_end) {
+  node home{plain}, worker{plain};
+  silent_host silent; // the kernel would wait two minutes for it
+  caf::anon_send(link_dialer(worker.system, here).value(), caf::connect_atom_v, std::string{here},
+                 silent.port);
   BOOST_TEST(worker.reaches(home.open()));
 }
 

@@ -1,14 +1,10 @@
 // Sockets of this host: one that listens, one that is closed, and one that drops what comes.
-#include "cluster/socket_dialer.hpp"
+#include "tests/cluster/silent_host.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
-
 #include <future>
 #include <mutex>
-#include <vector>
 
 namespace troupe::cluster {
 
@@ -18,49 +14,6 @@ using namespace std::chrono_literals;
 using made = result<std::shared_ptr<owned_descriptor>>;
 
 constexpr auto patience = 60s;
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_port = htons(port);
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return at;
-}
-
-struct listener {
-  owned_descriptor socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  std::uint16_t port = 0;
-
-  explicit listener(int backlog) {
-    auto at = loopback(0);
-    auto* address = reinterpret_cast<sockaddr*>(&at);
-    socklen_t size = sizeof at;
-    BOOST_REQUIRE(::bind(socket.fd(), address, size) == 0);
-    BOOST_REQUIRE(::listen(socket.fd(), backlog) == 0);
-    BOOST_REQUIRE(::getsockname(socket.fd(), address, &size) == 0);
-    port = ntohs(at.sin_port);
-  }
-};
-
-/// A host that does not answer: Linux drops what comes to a port whose queue is full.
-struct silent_host : listener {
-  std::vector<owned_descriptor> queued;
-
-  silent_host() : listener{0} {
-    auto at = loopback(port);
-    for (int i = 0; i < 3; ++i) {
-      queued.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-      static_cast<void>(::connect(queued.back().fd(), reinterpret_cast<sockaddr*>(&at), sizeof at));
-    }
-  }
-  /// It is back: those that wait are let in.
-  void wake() {
-    queued.clear();
-    ::listen(socket.fd(), 100);
-    for (int i = 0; i < 2; ++i)
-      owned_descriptor{::accept(socket.fd(), nullptr, nullptr)};
-  }
-};
 
 struct answer {
   std::promise<made> told;

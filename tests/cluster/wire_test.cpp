@@ -39,12 +39,13 @@ std::vector<message> samples() {
           task_sign{5},
           draining{"going"},
           status_request{},
-          drain_request{"please", std::chrono::minutes{5}},
+          drain_request{"please", std::chrono::minutes{5}, "w1"},
           status_reply{"{}"},
           task_drain{5, "going"},
           task_withdraw{5},
           task_kept{5},
-          step_opened{3, {1, 2}}};
+          step_opened{3, {1, 2}},
+          graph_refused{"x", "abc"}};
 }
 
 result<std::vector<message>> read_all(const bytes& frame) {
@@ -270,7 +271,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   says(refused({0xc0}), errc::protocol_mismatch, {"no array"});
   says(refused({0x91, 0x90}), errc::protocol_mismatch, {"a message", "kind"});
   says(refused({0x90, 0x90}), errc::protocol_mismatch, {"behind"});
-  says(refused(one_message(25, 0).out), errc::protocol_mismatch, {"unknown kind, 25"});
+  says(refused(one_message(26, 0).out), errc::protocol_mismatch, {"unknown kind, 26"});
   says(refused(one_message(7, 0).out), errc::protocol_mismatch,
        {"task_stop", "0 fields instead of 1"});
   says(refused(one_message(7, 2).number(1).number(2).out), errc::protocol_mismatch,
@@ -313,9 +314,9 @@ BOOST_AUTO_TEST_CASE(a_count_beyond_the_bytes_is_refused_before_anything_is_made
 }
 
 BOOST_AUTO_TEST_CASE(a_worker_of_another_protocol_is_told_so_whatever_its_hello_looks_like) {
-  says(refused(one_message(0, 9).number(3).text("and whatever else").out), errc::protocol_mismatch,
-       {"the peer speaks protocol 3, this one 2"});
-  says(refused(one_message(0, 5).number(2).text("and so on").out), errc::protocol_mismatch,
+  says(refused(one_message(0, 9).number(4).text("and whatever else").out), errc::protocol_mismatch,
+       {"the peer speaks protocol 4, this one 3"});
+  says(refused(one_message(0, 5).number(3).text("and so on").out), errc::protocol_mismatch,
        {"hello", "5 fields instead of 6"});
 }
 

@@ -73,6 +73,46 @@ class WorkerTest(unittest.TestCase):
         self.assertRegex(table[0], "^ADDRESS +WORKER +STATE +LABELS +USED +LEASE AGE MS +TASKS")
         self.assertRegex(table[1], rf"^{at} +one +up +gpu +0/3 +- +0 +- +- +0$")
 
+    def test_status_shows_how_long_tasks_took(self):
+        _, at = self.worker("--name", "one")
+        done = run(self.home("--plain", "--worker", at))  # groups of five files, 5 ms each
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        status = json_lines(run([TROUPE, "cluster", "status", "--plain", "--json", at]).stdout)
+        tasks = status[0]["status"]["tasks"]
+        self.assertEqual(tasks["count"], FILES // 5)
+        self.assertLessEqual(25, tasks["p50_ms"])
+        self.assertLessEqual(tasks["p50_ms"], tasks["p99_ms"])
+        self.assertLessEqual(tasks["p99_ms"], tasks["most_ms"])
+        table = run([TROUPE, "cluster", "status", "--plain", at]).stdout.splitlines()
+        self.assertIn("P50 MS  P99 MS", table[0])
+        count, p50, p99, _ = table[1].split()[-4:]
+        self.assertEqual(int(count), FILES // 5)
+        self.assertAlmostEqual(float(p50), tasks["p50_ms"], delta=0.5)
+        self.assertAlmostEqual(float(p99), tasks["p99_ms"], delta=0.5)
+
+    def test_status_of_a_home_shows_how_long_each_worker_takes(self):
+        release = self.hold_a_file(self.files[-1])
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            at = f"127.0.0.1:{free.getsockname()[1]}"
+        self.worker("--name", "one", "--label", "gpu", "--join", at)
+        home = Program(self.home("--plain", "--listen", at))
+        self.addCleanup(home.__exit__)
+        self.assertTrue(home.wait_until(lambda: len(home.out.lines) == 3), home.err.lines)
+        status = json_lines(run([TROUPE, "cluster", "status", "--plain", "--json", at]).stdout)
+        worker, = status[0]["status"]["workers"]
+        self.assertEqual((worker["name"], worker["running"], worker["tasks"]["count"]),
+                         ("one", 1, 3))
+        self.assertLessEqual(25, worker["tasks"]["p50_ms"])
+        self.assertLessEqual(worker["tasks"]["p50_ms"], worker["tasks"]["p99_ms"])
+        table = run([TROUPE, "cluster", "status", "--plain", at]).stdout.splitlines()
+        self.assertRegex(table[1], rf"^{at} +\(home\) +up ")
+        row = table[2].split()
+        self.assertEqual(row[:5], ["its", "worker", "one", "up", "gpu"])
+        self.assertRegex(row[5], "^1/")
+        self.assertEqual(row[7], "3")
+        self.assertAlmostEqual(float(row[8]), worker["tasks"]["p50_ms"], delta=0.5)
+        release(self.files[-1])
+
     def test_one_that_does_not_answer_does_not_hide_the_others(self):
         _, at = self.worker("--name", "one")
         with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and says nothing
@@ -142,6 +182,55 @@ class WorkerTest(unittest.TestCase):
         done = run([TROUPE, "cluster", "drain", "--plain", at])
         self.assertEqual((done.returncode, done.stdout), (DONE, "one drains; it has 0 tasks\n"))
         self.assertEqual(program.end(), DONE)
+
+    def test_a_worker_is_drained_by_its_name_among_several_or_through_its_home(self):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            at = f"127.0.0.1:{free.getsockname()[1]}"
+        first, one = self.worker("--name", "one")
+        second, two = self.worker("--name", "two")
+        among = ["--at", one, "--at", two]
+        done = run([TROUPE, "cluster", "drain", "--plain", "two", *among])
+        self.assertEqual((done.returncode, done.stdout), (DONE, "two drains; it has 0 tasks\n"))
+        self.assertEqual(second.end(), DONE)
+        self.assertIsNone(first.process.poll())
+
+        self.hold_a_file(self.files[-1])
+        third = Program([TROUPE, "worker", WORD_COUNT, "--plain", "--name", "three", "--listen", "",
+                         "--join", at])
+        self.addCleanup(third.__exit__)
+        home = Program(self.home("--plain", "--listen", at))
+        self.addCleanup(home.__exit__)
+        self.assertTrue(home.wait_until(lambda: len(home.out.lines) == 3), home.err.lines)
+        for arguments, word in [
+            (["four", "--at", at], f"worker `four`: none of these is it or has it: {at}"),
+            (["three"], "--at HOST:PORT"),
+            ([at], f"{at} is a home"),
+        ]:
+            done = run([TROUPE, "cluster", "drain", "--plain", *arguments])
+            self.assertNotEqual(done.returncode, DONE)
+            self.assertIn(word, done.stderr)
+        done = run([TROUPE, "cluster", "drain", "--plain", "--timeout", "0", "three", "--at", at])
+        self.assertEqual((done.returncode, done.stdout), (DONE, "three drains; it has 1 tasks\n"))
+        self.assertEqual(third.end(), DONE)
+
+    def test_one_whose_name_is_taken_is_refused_and_says_so_on_both_sides(self):
+        _, one = self.worker("--name", "same")
+        second, two = self.worker("--name", "same")
+        self.hold_a_file(self.files[-1])
+        listed = self.folder / "workers"
+        listed.write_text(one)
+        home = Program(self.home("--plain", "--workers-file", listed))
+        self.addCleanup(home.__exit__)
+        self.assertTrue(home.wait_until(lambda: len(home.out.lines) == 3), home.err.lines)
+        listed.write_text(f"{one}\n{two}")
+
+        def refusals(program):
+            return [line for line in program.err.lines if "another worker of that name" in line]
+
+        for program in [second, home]:
+            self.assertTrue(program.wait_until(lambda: refusals(program)), program.err.lines)
+        answer = run([TROUPE, "cluster", "status", "--plain", "--json", two])  # it goes on
+        self.assertEqual(json_lines(answer.stdout)[0]["status"]["homes"], [])
 
     def test_a_worker_that_is_told_to_stop_ends(self):
         program, _ = self.worker()

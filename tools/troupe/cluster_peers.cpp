@@ -124,24 +124,52 @@ void add_status(CLI::App& cluster, chosen_command& chosen) {
   });
 }
 
+struct drain_order {
+  std::string worker; // its address, or its name
+  std::vector<std::string> among;
+  std::string why = "asked to by troupe cluster drain";
+  std::shared_ptr<double> patience;
+};
+
+result<value> drain(const drain_order& order, const peer_access& access) {
+  cluster::drain_request what{.why = order.why, .patience = milliseconds_of(*order.patience)};
+  auto among = order.among;
+  if (order.worker.find(':') != std::string::npos)
+    among = {order.worker};
+  else
+    what.worker = order.worker;
+  if (among.empty())
+    return error{errc::invalid_config,
+                 "drain worker `" + order.worker
+                   + "`: by its name it is looked for at other processes: --at HOST:PORT"};
+  auto watch = peer_watch::open(among, access);
+  if (!watch)
+    return watch.error();
+  return (*watch)->drain(std::move(what), access.patience);
+}
+
 void add_drain(CLI::App& cluster, chosen_command& chosen) {
   auto* command = cluster.add_subcommand(
     "drain", "Have a worker take no more tasks, give its graphs back at their next step border, "
              "and end when its other tasks did");
-  auto at = std::make_shared<std::string>();
-  auto why = std::make_shared<std::string>("asked to by troupe cluster drain");
-  command->add_option("ADDRESS", *at, "HOST:PORT of the worker")->required();
-  command->add_option("--why", *why, "What its homes log");
-  auto patience = add_drain_timeout(*command, "--timeout");
+  auto order = std::make_shared<drain_order>();
+  command->add_option("WORKER", order->worker, "Its name, or HOST:PORT of it")->required();
+  command
+    ->add_option("--at", order->among,
+                 "Where to look for the name: workers, or homes that listen; repeat it")
+    ->type_name("HOST:PORT")
+    ->allow_extra_args(false);
+  command->add_option("--why", order->why, "What its homes log");
+  order->patience = add_drain_timeout(*command, "--timeout");
   auto flags = add_peer_flags(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object");
-  command->callback([&chosen, at, why, patience, flags] {
-    chosen.run = [&chosen, at, why, patience, flags] {
+  command->callback([&chosen, order, flags] {
+    chosen.run = [&chosen, order, flags] {
       peer_access access{.tls = flags->tls(), .plain = flags->plain};
-      auto status = drain_worker(*at, *why, access, milliseconds_of(*patience)).value();
+      auto status = drain(*order, access).value();
       if (chosen.json)
-        print_line(
-          json_line("peer", {{"address", to_json(value(*at))}, {"status", to_json(status)}}));
+        print_line(json_line("peer", {{"address", to_json(value(order->worker))},
+                                      {"status", to_json(status)}}));
       else
         std::cout << status["name"].as_string() << " drains; it has " << to_json(status["running"])
                   << " tasks\n";

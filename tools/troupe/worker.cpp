@@ -11,7 +11,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include <condition_variable>
+#include <cstdlib>
 #include <iostream>
+#include <memory>
+#include <mutex>
+#include <thread>
 
 namespace troupe::cli {
 
@@ -23,6 +28,31 @@ struct worker_flags {
   std::shared_ptr<double> drain_timeout;
 };
 
+/// A body that does not end, though it was told to, is no reason to stay: its task goes on
+/// elsewhere. Ends the process when it is not destroyed in time.
+class deadline {
+public:
+  deadline() = default;
+  deadline(const deadline&) = delete;
+  deadline& operator=(const deadline&) = delete;
+  ~deadline() = default;
+
+private:
+  static void wait(const std::stop_token& in_time) {
+    std::mutex mutex;
+    std::unique_lock lock{mutex};
+    std::condition_variable_any changed;
+    changed.wait_for(lock, in_time, bodies_patience, [] { return false; });
+    if (in_time.stop_requested())
+      return;
+    std::cerr << "what still runs here does not end, and is left" << std::endl;
+    std::_Exit(exit_done);
+  }
+
+  static constexpr std::chrono::seconds bodies_patience{1};
+  std::jthread thread_{wait};
+};
+
 int run_worker(worker_flags& o, const peer_flags& peers, bool json) {
   stop_signals signals; // before anything that starts threads
   o.worker.tls = peers.tls();
@@ -30,16 +60,18 @@ int run_worker(worker_flags& o, const peer_flags& peers, bool json) {
   std::vector<compiled_graph> graphs;
   for (const auto& name : o.graphs)
     graphs.push_back(find_graph(name));
-  worker w{o.worker, std::move(graphs)};
+  auto w = std::make_unique<worker>(o.worker, std::move(graphs));
   signals.watch([&w, patience = milliseconds_of(
-                       *o.drain_timeout)] { w.drain("it was told to stop", patience); },
+                       *o.drain_timeout)] { w->drain("it was told to stop", patience); },
                 "taking no more tasks, and ending when those it has did");
   if (json)
-    print_line(json_line("worker", {{"port", std::to_string(w.port())}}));
-  else if (w.port() != 0)
-    std::cout << "listening at port " << w.port() << std::endl;
-  w.wait();
+    print_line(json_line("worker", {{"port", std::to_string(w->port())}}));
+  else if (w->port() != 0)
+    std::cout << "listening at port " << w->port() << std::endl;
+  w->wait();
   signals.watch(std::nullopt); // the worker ends before they do
+  deadline in_time;
+  w.reset();
   return exit_done;
 }
 
