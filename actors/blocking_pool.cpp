@@ -8,14 +8,25 @@
 namespace troupe {
 
 bool blocking_pool::submit(std::function<void()> job) {
+  {
+    std::lock_guard lock{mutex_};
+    if (stopped_ || jobs_.size() >= limits::blocking_queue_max)
+      return false;
+    jobs_.push_back(std::move(job));
+    if (jobs_.size() > idle_ && threads_.size() < threads_max_ + waiting_) {
+      threads_.emplace_back([this] { work(); });
+      return true;
+    }
+  }
+  wake_.notify_one(); // behind the lock: who wakes needs it
+  return true;
+}
+
+bool blocking_pool::submit_behind_this(std::function<void()> job) {
   std::lock_guard lock{mutex_};
   if (stopped_ || jobs_.size() >= limits::blocking_queue_max)
     return false;
   jobs_.push_back(std::move(job));
-  if (jobs_.size() > idle_ && threads_.size() < threads_max_ + waiting_)
-    threads_.emplace_back([this] { work(); });
-  else
-    wake_.notify_one();
   return true;
 }
 

@@ -23,6 +23,8 @@ public:
   /// Runs `job` on some thread of the pool; it must not throw. False when the pool was stopped or
   /// limits::blocking_queue_max jobs wait: the job is dropped.
   bool submit(std::function<void()> job);
+  /// The same from a job at its end, whose thread is free at once: no other is woken for it.
+  bool submit_behind_this(std::function<void()> job);
 
   /// Around a wait of a job for something that other jobs may have to do: the pool may have one
   /// more thread meanwhile. False when limits::waiting_threads_max wait already.

@@ -16,12 +16,6 @@ namespace {
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
-error pool_refused(const detail::task_scope& task) {
-  return {errc::overloaded, "run node `" + task.node->name
-                              + "`: the blocking lane takes no more jobs (blocking_queue_max), or "
-                                "the runtime is stopping"};
-}
-
 double draw() {
   thread_local std::minstd_rand random{std::random_device{}()};
   return std::uniform_real_distribution<double>{0.0, 1.0}(random);
@@ -90,15 +84,6 @@ caf::behavior node_actor::make_behavior() {
 
 caf::execution_unit* node_actor::home(const task_ptr& task) const {
   return task->run->home;
-}
-
-// A body that may wait for a slow reader must not hold a thread others need, nor one that this
-// actor needs to notice that time is up.
-bool node_actor::needs_pool(const detail::task_scope& task) const {
-  return task.node->lane == lane::blocking
-         || (task.node->body.plain
-             && (task.timeout.given() || task.run->wants(stream_mode::custom)
-                 || task.run->wants(stream_mode::messages)));
 }
 
 void node_actor::start(task_ptr task) {

@@ -47,7 +47,6 @@ private:
   void count_time(const task_ptr& task);
   void arm(const task_ptr& task, std::chrono::nanoseconds delay);
   void check_time(const task_ptr& task);
-  bool needs_pool(const detail::task_scope& task) const;
   caf::execution_unit* home(const task_ptr& task) const;
 
   // body_host

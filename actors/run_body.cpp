@@ -81,6 +81,20 @@ template <class F> void mapped(detail::task_scope& task, context& ctx, F&& outpu
 
 } // namespace
 
+bool needs_pool(const detail::task_scope& task) noexcept {
+  const auto& node = *task.node;
+  return node.body.plain
+         && (node.lane == lane::blocking || task.timeout.given()
+             || task.run->wants(stream_mode::custom) || task.run->wants(stream_mode::messages));
+}
+
+error pool_refused(const detail::task_scope& task) {
+  return error{errc::overloaded,
+               "run node `" + task.node->name
+                 + "`: the blocking lane takes no more jobs (blocking_queue_max), or "
+                   "the runtime is stopping"};
+}
+
 void run_body(detail::task_scope& task) {
   task.began = std::chrono::steady_clock::now();
   context ctx{task};

@@ -143,6 +143,13 @@ struct upward_command {
   command what;
 };
 
+/// Whether its body belongs on a thread of the pool: it says so, or may wait for a slow reader, or
+/// its actor has to notice that time is up.
+bool needs_pool(const detail::task_scope& task) noexcept;
+
+/// What a task failed with whose body the pool did not take.
+error pool_refused(const detail::task_scope& task);
+
 /// Runs a plain body to its end, with its routes, and fills in what came of it. Never throws.
 void run_body(detail::task_scope& task);
 

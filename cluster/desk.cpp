@@ -363,6 +363,12 @@ void desk::misbehaved(session& s, const std::string& what) {
     host_.report({event_kind::misbehaviour, s.incarnation, what});
 }
 
+instant desk::may_keep_outcomes(instant first, instant sent) const noexcept {
+  if (2 * waiting_ >= options_.capacity)
+    return first + limits::worker_outcomes_held;
+  return tasks_.empty() ? first : sent + limits::worker_outcomes_apart;
+}
+
 desk_status desk::status(instant now) const {
   desk_status out{.name = options_.name,
                   .incarnation = options_.incarnation,

@@ -94,8 +94,10 @@ public:
   /// now, unless that was to be earlier.
   void drain(const std::string& why, nanoseconds patience, instant now);
 
-  /// Whether so many orders wait that no home has to hear at once of what has ended.
-  bool has_enough() const noexcept { return 2 * waiting_ >= options_.capacity; }
+  /// Until when outcomes may be kept back, the first of them since `first`, when some were sent
+  /// last at `sent`. While enough orders wait, for worker_outcomes_held. While others run, so that
+  /// outcomes leave worker_outcomes_apart from one another. Else not at all: somebody may wait.
+  instant may_keep_outcomes(instant first, instant sent) const noexcept;
 
   desk_status status(instant now) const;
 

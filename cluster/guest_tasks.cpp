@@ -45,10 +45,11 @@ private:
 
 // The run of one task, with what stands for the home's things.
 struct guest_shared : run_shared {
-  guest_shared(issue_number of, std::function<void(message)> to_home)
+  guest_shared(issue_number of, std::shared_ptr<guest_listener> to)
     : issue{of},
-      send{std::move(to_home)},
-      link{std::make_shared<task_link>(of, send)},
+      listener{std::move(to)},
+      link{std::make_shared<task_link>(
+        of, [to = listener](message what) { to->said(std::move(what)); })},
       long_term{link} {}
   guest_shared(const guest_shared&) = delete;
   guest_shared& operator=(const guest_shared&) = delete;
@@ -56,11 +57,11 @@ struct guest_shared : run_shared {
     if (saver)
       caf::anon_send_exit(saver->actor, caf::exit_reason::user_shutdown);
     if (stopped) // whatever its body ran on, it left
-      send(task_refused{issue, errc::cancelled, "it was stopped"});
+      listener->said(task_refused{issue, errc::cancelled, "it was stopped"});
   }
 
   const issue_number issue;
-  const std::function<void(message)> send;
+  const std::shared_ptr<guest_listener> listener;
   std::atomic<bool> stopped{false};
   std::atomic<bool> drained{false}; // by the worker, not by the run itself
   std::shared_ptr<task_link> link;
@@ -164,12 +165,18 @@ private:
   std::unordered_map<std::uint64_t, child> children_; // by issue
 };
 
+void give_up(detail::task_scope& task) {
+  task.given_up = true;
+  task.stop_inner();
+}
+
 // Whether the body can run graphs, which store.
 bool may_run_graphs(const plan_node& node) {
   return node.body.graph || node.body.coroutine || node.lane == lane::blocking;
 }
 
-message outcome_of(issue_number issue, detail::task_scope& task, bool drained) {
+message outcome_of(detail::task_scope& task, bool drained) {
+  auto issue = task.epoch;
   if (drained && task.failure && task.failure->code() == errc::graph_drained)
     return task_refused{issue, errc::overloaded, task.failure->message()};
   auto encoded = encode_outcome(task);
@@ -242,6 +249,13 @@ public:
     return out;
   }
 
+  /// What became of a task that was taken.
+  static message end_of(const guest& gone, detail::task_scope& task) {
+    auto out = outcome_of(task, gone.shared->drained);
+    gone.shared->link->close({errc::cancelled, "node `" + task.node->name + "`: it ended"});
+    return out;
+  }
+
 private:
   mutable std::mutex mutex_;
   std::map<issue_number, std::shared_ptr<guest>> guests_;
@@ -257,6 +271,8 @@ guest_tasks::guest_tasks(runtime_core& runtime)
 guest_tasks::~guest_tasks() {
   for (auto& g : book_->take_all()) {
     g->shared->stop = true;
+    if (g->task->may_block)
+      give_up(*g->task);
     g->shared->link->close(
       {errc::runtime_stopped, "run a task for another process: the worker ends"});
   }
@@ -264,8 +280,8 @@ guest_tasks::~guest_tasks() {
 }
 
 result<void> guest_tasks::start(const guest_run& run, const task_order& order, const bytes& step,
-                                std::function<void(message)> send) {
-  auto shared = std::make_shared<guest_shared>(order.issue, send);
+                                const std::shared_ptr<guest_listener>& listener, bool at_its_end) {
+  auto shared = std::make_shared<guest_shared>(order.issue, listener);
   const auto& link = shared->link;
   auto decoded = decode_task(order, step, *run, shared);
   if (!decoded)
@@ -284,16 +300,41 @@ result<void> guest_tasks::start(const guest_run& run, const task_order& order, c
   if (!book_->add(order.issue, {shared, task}))
     return error{errc::protocol_mismatch,
                  "run a task: issue " + std::to_string(order.issue) + " runs already"};
-  auto then = [guests = book_, issue = order.issue, send = std::move(send)](const task_ptr& t) {
-    if (auto gone = guests->take(issue)) {
-      send(outcome_of(issue, *t, gone->shared->drained));
-      gone->shared->link->close({errc::cancelled, "node `" + t->node->name + "`: it ended"});
-    }
-  };
   if (task->timeout.given())
     shared->link->sign(); // its time counts from here
-  caf::anon_send(host_, begin_guest{std::move(task), std::move(then)});
+  if (needs_pool(*task))
+    run_on_pool(std::move(task), at_its_end);
+  else
+    caf::anon_send(host_, begin_guest{std::move(task), [guests = book_](const task_ptr& t) {
+                                        if (auto gone = guests->take(t->epoch))
+                                          gone->shared->listener->said(book::end_of(*gone, *t));
+                                      }});
   return {};
+}
+
+// No actor carries it: its home decides about attempts and time, and all that comes back is its
+// end.
+void guest_tasks::run_on_pool(task_ptr task, bool at_its_end) {
+  task->may_block = true;
+  auto job = [guests = book_, task] {
+    run_body(*task);
+    auto gone = guests->take(task->epoch);
+    if (!gone)
+      return;
+    auto& listener = *gone->shared->listener;
+    auto end = book::end_of(*gone, *task);
+    if (gone->shared->link->has_sent())
+      listener.said(std::move(end)); // behind it
+    else
+      listener.ended(std::move(end));
+  };
+  auto& pool = runtime_.shared().pool;
+  if (at_its_end ? pool.submit_behind_this(std::move(job)) : pool.submit(std::move(job)))
+    return;
+  task->status = task_status::failed;
+  task->failure = pool_refused(*task);
+  if (auto gone = book_->take(task->epoch))
+    gone->shared->listener->said(book::end_of(*gone, *task));
 }
 
 void guest_tasks::stop(issue_number issue) {
@@ -304,7 +345,10 @@ void guest_tasks::stop(issue_number issue) {
   gone->shared->stopped = true;
   gone->shared->link->close(
     {errc::cancelled, "node `" + gone->task->node->name + "`: it was given up"});
-  caf::anon_send(host_, abandon_guest{issue});
+  if (gone->task->may_block)
+    give_up(*gone->task);
+  else
+    caf::anon_send(host_, abandon_guest{issue});
 }
 
 void guest_tasks::drain(issue_number issue, const std::string& why, bool give_back) {

@@ -21,6 +21,19 @@ namespace troupe::cluster {
 /// A run of a home, as its tasks here see it.
 using guest_run = std::shared_ptr<const remote_run>;
 
+/// What hears of tasks, on any thread.
+class guest_listener {
+public:
+  virtual ~guest_listener() = default;
+  /// What a task has to say to its home, and at its end, once, its task_outcome, or a task_refused:
+  /// `overloaded` when it was left at a step border, `cancelled` when it was stopped and its body
+  /// ended.
+  virtual void said(message what) = 0;
+  /// As said(), of the end of a body on a thread of the blocking lane, which is free for another
+  /// one: start() may be called from here. Not for a task that has said something before.
+  virtual void ended(message what) { said(std::move(what)); }
+};
+
 /// Any thread may call. Ends before its runtime.
 class guest_tasks {
 public:
@@ -30,13 +43,12 @@ public:
   /// Stops all tasks and waits until their actors are gone.
   ~guest_tasks();
 
-  /// Runs a task. `send` gets what it has to say to its home, and at its end, once, its
-  /// task_outcome, or a task_refused: `overloaded` when it was left at a step border, `cancelled`
-  /// when it was stopped and its body ended; from any thread.
+  /// Runs a task. `at_its_end`: the caller is a listener's ended(), and this is the task that its
+  /// thread is free for.
   /// Shape:  `order.issue` is unique here, whatever home it is from.
   /// Errors: as decode_task: it was not begun.
   result<void> start(const guest_run& run, const task_order& order, const bytes& step,
-                     std::function<void(message)> send);
+                     const std::shared_ptr<guest_listener>& listener, bool at_its_end = false);
 
   /// The home waits for it no more: it is told to end, and nothing of it is sent from here on but
   /// that it is gone.
@@ -55,6 +67,8 @@ public:
 
 private:
   class book;
+
+  void run_on_pool(task_ptr task, bool at_its_end);
 
   runtime_core& runtime_;
   std::shared_ptr<book> book_; // outlives this in what is still on its way

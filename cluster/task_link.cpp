@@ -43,6 +43,7 @@ void task_link::save(const save_request& request, save_ack when,
     lock.unlock();
     return done(std::move(why));
   }
+  has_sent_ = true;
   order.ticket = ++ticket_;
   saves_.emplace(order.ticket, std::move(done));
   send_(std::move(order)); // under the lock: the home gets them in the order of their tickets
@@ -55,6 +56,7 @@ result<value> task_link::call(const value& what) {
   std::unique_lock lock{mutex_};
   if (closed_)
     return *closed_;
+  has_sent_ = true;
   auto ticket = ++ticket_;
   auto& open = calls_[ticket];
   send_(call_order{issue_, ticket, std::move(*encoded)});
@@ -70,12 +72,18 @@ void task_link::part(bytes encoded, bool wait) {
     changed_.wait(lock, [&] { return closed_ || parts_ < limits::remote_parts_max; });
   if (closed_)
     return;
+  has_sent_ = true;
   ++parts_;
   send_(task_part{issue_, std::move(encoded), wait});
 }
 
 void task_link::sign() {
   send_(task_sign{issue_});
+}
+
+bool task_link::has_sent() {
+  std::lock_guard lock{mutex_};
+  return has_sent_;
 }
 
 void task_link::answered(save_answer answer) {

@@ -35,6 +35,8 @@ public:
   /// Blocks: with `wait`, while remote_parts_max parts wait for them.
   void part(bytes encoded, bool wait);
   void sign();
+  /// Whether the task has sent what its end may not overtake.
+  bool has_sent();
 
   // -- what the home says
   void answered(save_answer answer);
@@ -56,6 +58,7 @@ private:
   std::map<std::uint64_t, std::function<void(result<void>)>> saves_;
   std::map<std::uint64_t, open_call> calls_;
   std::uint32_t parts_ = 0; // on their way
+  bool has_sent_ = false;   // more than signs
   std::optional<error> closed_;
 };
 

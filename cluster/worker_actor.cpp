@@ -9,15 +9,39 @@
 
 namespace troupe::cluster {
 
+namespace {
+
+instant steady_now() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+/// The actor, for threads that have something for it.
+class actor_of_desk : public shared_desk::owner {
+public:
+  explicit actor_of_desk(caf::actor who) : who_{std::move(who)} {}
+  instant now() const override { return steady_now(); }
+
+  void hurry(nanoseconds after) override {
+    if (after.count() == 0)
+      caf::anon_send(who_, run_errands{});
+    else
+      caf::delayed_anon_send(who_, after, run_errands{});
+  }
+  void said(message what) override { caf::anon_send(who_, guest_said{std::move(what)}); }
+
+private:
+  caf::actor who_;
+};
+
+} // namespace
+
 worker_actor::worker_actor(caf::actor_config& cfg, worker_setup setup)
   : caf::event_based_actor(cfg),
     setup_{std::move(setup)},
     hub_{*this, *this, limits::worker_lease_max}, // the desk ends those of homes that are silent
-    desk_{*this, setup_.desk} {}
-
-instant worker_actor::now() {
-  return std::chrono::steady_clock::now().time_since_epoch();
-}
+    desk_{std::make_shared<shared_desk>(
+      setup_.desk, setup_.graphs, *setup_.guests,
+      std::make_unique<actor_of_desk>(caf::actor_cast<caf::actor>(this)))} {}
 
 caf::behavior worker_actor::make_behavior() {
   set_down_handler([this](const caf::down_msg& down) {
@@ -26,26 +50,22 @@ caf::behavior worker_actor::make_behavior() {
   });
   for (const auto& home : setup_.join)
     hub_.keep(home);
-  delayed_send(this, desk_.tick_interval(), worker_tick{});
+  speak([this](desk& d) { delayed_send(this, d.tick_interval(), worker_tick{}); });
   return {
     [this](packet& what) {
       hub_.took(std::move(what), caf::actor_cast<caf::actor>(current_sender()));
       finish_turn();
     },
     [this](guest_said& said) {
-      bool is_outcome = std::holds_alternative<task_outcome>(said.what);
-      take(said);
-      if (is_outcome && later_.empty() && desk_.has_enough())
-        hold_outcomes();
-      else
-        finish_turn();
+      run(desk_->hear(std::move(said.what)));
+      finish_turn();
     },
-    [this](const release_outcomes&) {
-      holding_ = false;
+    [this](const run_errands&) {
+      run(desk_->take_errands());
       finish_turn();
     },
     [this](const drain_worker& order) {
-      desk_.drain(order.why, order.patience, now());
+      speak([&order](desk& d) { d.drain(order.why, order.patience, steady_now()); });
       finish_turn();
     },
     [this](caf::flush_atom) { flush(); },
@@ -56,11 +76,19 @@ caf::behavior worker_actor::make_behavior() {
   };
 }
 
+void worker_actor::on_exit() {
+  desk_->close();
+  desk_.reset(); // it knows this actor
+  hub_.close();
+}
+
 void worker_actor::tick() {
-  desk_.tick(now());
-  hub_.tick(now());
+  speak([this](desk& d) {
+    d.tick(steady_now());
+    delayed_send(this, d.tick_interval(), worker_tick{});
+  });
+  hub_.tick(steady_now());
   setup_.guests->send_signs();
-  delayed_send(this, desk_.tick_interval(), worker_tick{});
 }
 
 void worker_actor::finish_turn() {
@@ -79,12 +107,6 @@ void worker_actor::flush() {
   hub_.flush();
 }
 
-// Several leave in one frame: each alone costs its home and this process more than a small task.
-void worker_actor::hold_outcomes() {
-  if (!std::exchange(holding_, true))
-    delayed_send(this, limits::worker_outcomes_held, release_outcomes{});
-}
-
 // -- links
 
 // A home that links from its side is one that the worker can't link to again.
@@ -99,133 +121,49 @@ void worker_actor::link_made(link_number link, const endpoint* to) {
     home = ++last_home_;
   }
   links_[home] = link;
-  desk_.link_made(home, link, now());
+  speak([&](desk& d) { d.link_made(home, link, steady_now()); });
 }
 
 void worker_actor::heard(link_number link, message what) {
   bool asks = std::holds_alternative<status_request>(what);
   if (asks || std::holds_alternative<drain_request>(what)) // of whoever has a certificate
-    hub_.send(link, reply_with(system(), to_value(desk_.status(now()))));
+    speak([&](const desk& d) {
+      hub_.send(link, reply_with(system(), to_value(d.status(steady_now()))));
+    });
   if (!asks)
-    desk_.heard(link, std::move(what), now());
+    speak([&](desk& d) { d.heard(link, std::move(what), steady_now()); });
 }
 
 void worker_actor::link_broken(link_number link) {
-  desk_.link_broken(link);
+  speak([&](desk& d) { d.link_broken(link); });
 }
 
 void worker_actor::link_restored(link_number link) {
-  desk_.link_restored(link, now());
+  speak([&](desk& d) { d.link_restored(link, steady_now()); });
 }
 
 void worker_actor::link_lost(link_number link, const error& why) {
   if (auto said = lost_.note(why.message(), why.message(), std::chrono::steady_clock::now());
       !said.empty())
     log_info("cluster: " + said);
-  desk_.link_broken(link);
+  speak([&](desk& d) { d.link_broken(link); });
 }
 
 // -- what the desk wants
 
-void worker_actor::send(link_number link, message what) {
-  hub_.send(link, std::move(what));
-}
-
-void worker_actor::end_link(link_number link) {
-  later_.push_back([this, link] { hub_.end(link); });
-}
-
-void worker_actor::session_over(home_number home, const error& why) {
-  auto link = links_.find(home);
-  if (link == links_.end())
-    return;
-  auto pause = why.code() == errc::protocol_mismatch ? limits::link_retry_refused
-                                                     : std::chrono::milliseconds{0};
-  later_.push_back([this, link = link->second, pause] { hub_.end(link, pause); });
-  links_.erase(link);
-}
-
-void worker_actor::open_run(local_run run, home_number, run_opened what) {
-  auto plan = setup_.graphs.find(what.graph);
-  if (plan == setup_.graphs.end())
-    return; // the desk refuses its tasks
-  auto read = decode_run(what.facts, plan->second);
-  if (read)
-    runs_.insert_or_assign(run, guest_run{std::make_shared<const remote_run>(std::move(*read))});
-  else
-    runs_.insert_or_assign(run, read.error());
-}
-
-void worker_actor::close_run(local_run run) {
-  runs_.erase(run);
-}
-
-void worker_actor::begin(local_task task, local_run run, task_order what, const bytes& step) {
-  auto refuse = [this, task](const error& why) {
-    later_.push_back([this, task, text = why.message()] { desk_.gone(task, text, now()); });
-  };
-  auto known = runs_.find(run);
-  if (known == runs_.end())
-    return refuse({errc::unknown_graph, "run a task: its run is not known"});
-  if (!known->second)
-    return refuse(known->second.error());
-  what.issue = task;
-  auto say = [self = caf::actor_cast<caf::actor>(this)](message said) {
-    caf::anon_send(self, guest_said{std::move(said)});
-  };
-  if (auto begun = setup_.guests->start(*known->second, what, step, std::move(say)); !begun)
-    refuse(begun.error());
-}
-
-void worker_actor::stop(local_task task) {
-  setup_.guests->stop(task);
-}
-
-void worker_actor::give_back(local_task task) {
-  setup_.guests->drain(task, "the worker drains", true);
-}
-
-void worker_actor::pass_on(local_task task, message what) {
-  if (auto* saved = std::get_if<save_answer>(&what)) {
-    saved->issue = task;
-    setup_.guests->answered(std::move(*saved));
-  } else if (auto* called = std::get_if<call_answer>(&what)) {
-    called->issue = task;
-    setup_.guests->answered(std::move(*called));
-  } else if (auto* credit = std::get_if<part_credit>(&what)) {
-    credit->issue = task;
-    setup_.guests->granted(*credit);
-  } else if (auto* drains = std::get_if<task_drain>(&what)) {
-    setup_.guests->drain(task, drains->why, false);
-  }
-}
-
-void worker_actor::report(cluster_event what) {
-  log_info("cluster: " + what.peer + ": " + what.text);
-}
-
-void worker_actor::drained() {
-  later_.push_back(setup_.drained);
-}
-
-void worker_actor::take(guest_said& said) {
-  if (auto* outcome = std::get_if<task_outcome>(&said.what)) {
-    desk_.finished(outcome->issue, std::move(outcome->outcome), now());
-  } else if (auto* refused = std::get_if<task_refused>(&said.what)) {
-    if (refused->code == errc::overloaded)
-      desk_.given_back(refused->issue, now());
-    else
-      desk_.gone(refused->issue, refused->why, now());
-  } else {
-    auto task = std::visit(
-      [](const auto& m) -> local_task {
-        if constexpr (requires { m.issue; })
-          return m.issue;
-        return 0;
-      },
-      said.what);
-    desk_.say(task, std::move(said.what));
-  }
+void worker_actor::run(desk_errands errands) {
+  for (auto& [link, what] : errands.said)
+    hub_.send(link, std::move(what));
+  for (auto link : errands.ended)
+    later_.push_back([this, link] { hub_.end(link); });
+  for (const auto& [home, why] : errands.over)
+    if (auto link = links_.extract(home)) {
+      auto pause = why.code() == errc::protocol_mismatch ? limits::link_retry_refused
+                                                         : std::chrono::milliseconds{0};
+      later_.push_back([this, link = link.mapped(), pause] { hub_.end(link, pause); });
+    }
+  if (errands.drained)
+    later_.push_back(setup_.drained);
 }
 
 } // namespace troupe::cluster

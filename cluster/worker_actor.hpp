@@ -1,10 +1,8 @@
-// A worker as an actor: what its desk decides reaches the tasks and the links, and what they say
-// the desk.
+// A worker as an actor: what comes from its links reaches the desk, what the desk says the links.
 #pragma once
 
-#include "cluster/desk.hpp"
-#include "cluster/guest_tasks.hpp"
 #include "cluster/link_hub.hpp"
+#include "cluster/shared_desk.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/event_based_actor.hpp>
@@ -27,11 +25,8 @@ struct drain_worker {
 };
 
 struct worker_tick {};
-/// Outcomes were held back for long enough.
-struct release_outcomes {};
-
-/// A worker's graphs, and those within them, by hash.
-using graph_shelf = std::map<std::string, std::shared_ptr<const graph_plan>>;
+/// The desk has errands for the actor.
+struct run_errands {};
 
 struct worker_setup {
   desk_options desk;
@@ -41,12 +36,12 @@ struct worker_setup {
   std::function<void()> drained; // called once
 };
 
-class worker_actor : public caf::event_based_actor, private link_user, private desk_host {
+class worker_actor : public caf::event_based_actor, private link_user {
 public:
   worker_actor(caf::actor_config& cfg, worker_setup setup);
   const char* name() const override { return "troupe.worker"; }
   caf::behavior make_behavior() override;
-  void on_exit() override { hub_.close(); }
+  void on_exit() override;
 
 private:
   // link_user
@@ -56,37 +51,21 @@ private:
   void link_restored(link_number link) override;
   void link_lost(link_number link, const error& why) override;
 
-  // desk_host
-  void send(link_number link, message what) override;
-  void end_link(link_number link) override;
-  void session_over(home_number home, const error& why) override;
-  void open_run(local_run run, home_number home, run_opened what) override;
-  void close_run(local_run run) override;
-  void begin(local_task task, local_run run, task_order what, const bytes& step) override;
-  void stop(local_task task) override;
-  void give_back(local_task task) override;
-  void pass_on(local_task task, message what) override;
-  void report(cluster_event what) override;
-  void drained() override;
-
-  void take(guest_said& said);
+  template <class F> void speak(F&& what) { run(desk_->speak(std::forward<F>(what))); }
+  void run(desk_errands errands);
   void tick();
   void finish_turn();
   void flush();
-  void hold_outcomes();
-  static instant now();
 
   worker_setup setup_;
   link_hub hub_;
-  desk desk_;
+  std::shared_ptr<shared_desk> desk_;
   home_number last_home_ = 0;
   std::map<endpoint, home_number> joined_;
   std::unordered_map<home_number, link_number> links_;
-  std::unordered_map<local_run, result<guest_run>> runs_;
   std::vector<std::function<void()>> later_;
-  refusal_log lost_;     // links
-  int unsent_ = 0;       // turns, since something left
-  bool holding_ = false; // outcomes, until release_outcomes at the latest
+  refusal_log lost_; // links
+  int unsent_ = 0;   // turns, since something left
 };
 
 } // namespace troupe::cluster
@@ -94,4 +73,4 @@ private:
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::guest_said)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::drain_worker)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::worker_tick)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::release_outcomes)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::run_errands)

@@ -32,6 +32,24 @@ BOOST_AUTO_TEST_CASE(pool_runs_as_many_jobs_at_once_as_its_bound_and_the_rest_la
   BOOST_TEST(ran == 5);
 }
 
+BOOST_AUTO_TEST_CASE(pool_runs_what_a_job_leaves_behind_it_on_the_thread_that_is_free_then) {
+  blocking_pool pool{2};
+  gate over;
+  std::thread::id first, second;
+  BOOST_TEST(pool.submit([&] {
+    first = std::this_thread::get_id();
+    BOOST_TEST(pool.submit_behind_this([&] {
+      second = std::this_thread::get_id();
+      over.pass();
+    }));
+  }));
+  over.wait_for(1); // nobody else was started for it
+  over.open();
+  pool.stop();
+  BOOST_TEST((first == second));
+  BOOST_TEST(!pool.submit_behind_this([] {}));
+}
+
 BOOST_AUTO_TEST_CASE(pool_that_stops_ends_what_runs_and_drops_what_waits) {
   blocking_pool pool{1};
   gate hold;

@@ -103,10 +103,10 @@ public:
     line_.post([this, order = std::move(order), step = std::move(encoded->step),
                 facts = std::move(*facts), plan = task->run->plan, placed] {
       auto run = cluster::decode_run(facts, plan);
-      auto begun =
-        run ? guests_->start(std::make_shared<const cluster::remote_run>(std::move(*run)), order,
-                             step, [this](cluster::message m) { to_home(std::move(m)); })
-            : result<void>{run.error()};
+      auto begun = run
+                     ? guests_->start(std::make_shared<const cluster::remote_run>(std::move(*run)),
+                                      order, step, way_home_)
+                     : result<void>{run.error()};
       if (!begun)
         placed->fail(begun.error());
     });
@@ -118,6 +118,12 @@ public:
   }
 
 private:
+  struct way_home : cluster::guest_listener {
+    explicit way_home(loopback_workers& from) : workers{from} {}
+    void said(cluster::message m) override { workers.to_home(std::move(m)); }
+    loopback_workers& workers;
+  };
+
   std::shared_ptr<cluster::placed_task> find(cluster::issue_number issue) {
     std::lock_guard lock{mutex_};
     auto found = placed_.find(issue);
@@ -171,6 +177,7 @@ private:
 
   const std::string name_;
   runtime_core worker_;
+  std::shared_ptr<way_home> way_home_ = std::make_shared<way_home>(*this);
   std::unique_ptr<cluster::guest_tasks> guests_;
   std::mutex mutex_;
   cluster::issue_number issues_ = 0;

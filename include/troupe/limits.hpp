@@ -202,6 +202,8 @@ inline constexpr std::uint32_t worker_ahead_max = 1024;
 inline constexpr std::size_t worker_ahead_bytes_max = std::size_t{32} << 20;
 // While enough orders wait at a worker, it may keep outcomes for so long, to send them together.
 inline constexpr std::chrono::microseconds worker_outcomes_held{500};
+// While other tasks run there, a worker sends outcomes no closer together than that.
+inline constexpr std::chrono::microseconds worker_outcomes_apart{250};
 
 // Of agents. Calls of one assistant's message that a tool node runs; invalid_value.
 inline constexpr std::size_t tool_calls_max = 4096;

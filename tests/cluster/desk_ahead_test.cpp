@@ -159,6 +159,20 @@ BOOST_AUTO_TEST_CASE(the_bytes_of_orders_that_wait_are_bounded) {
   BOOST_TEST(!refused(2, 2, errc::overloaded));
 }
 
+BOOST_AUTO_TEST_CASE(outcomes_may_be_kept_while_orders_wait_or_others_run_and_not_behind_the_last) {
+  work_for(0, 1);
+  auto sent = now - 10us;
+  auto first = begin_one(1, 1);
+  auto second = begin_one(1, 2);
+  order_ahead(1, 3);
+  BOOST_TEST((machine.may_keep_outcomes(now, sent) == now + limits::worker_outcomes_held));
+  machine.finished(first, {}, now);
+  BOOST_TEST((machine.may_keep_outcomes(now, sent) == sent + limits::worker_outcomes_apart));
+  machine.finished(second, {}, now);
+  machine.finished(begun.rbegin()->first, {}, now);
+  BOOST_TEST((machine.may_keep_outcomes(now, sent) == now));
+}
+
 BOOST_AUTO_TEST_CASE(a_free_place_goes_to_the_home_with_the_fewest_tasks) {
   work_for(0, 1);
   work_for(1, 2);

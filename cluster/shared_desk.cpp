@@ -1,0 +1,191 @@
+// A worker's desk, for all the threads that speak to it.
+#include "cluster/shared_desk.hpp"
+
+#include "actors/log.hpp"
+
+#include <algorithm>
+
+namespace troupe::cluster {
+
+shared_desk::shared_desk(desk_options options, graph_shelf graphs, guest_tasks& guests,
+                         std::unique_ptr<owner> of)
+  : desk_{*this, std::move(options)},
+    graphs_{std::move(graphs)},
+    guests_{guests},
+    owner_{std::move(of)} {}
+
+void shared_desk::close() {
+  std::lock_guard lock{mutex_};
+  closed_ = true;
+}
+
+// -- what tasks say
+
+desk_errands shared_desk::hear(message what) {
+  return speak([&](desk&) { hand_over(std::move(what)); });
+}
+
+// Whoever drops the last of a task is anywhere, also within the desk: this may not wait for it.
+void shared_desk::said(message what) {
+  owner_->said(std::move(what));
+}
+
+void shared_desk::ended(message what) {
+  std::lock_guard lock{mutex_};
+  if (closed_)
+    return;
+  thread_is_free_ = true;
+  hand_over(std::move(what));
+  thread_is_free_ = false;
+  settle();
+  if (auto when = owner_->now(); are_due(when) && told_for_ > when) {
+    told_for_ = when;
+    owner_->hurry(nanoseconds{0});
+  }
+}
+
+void shared_desk::hand_over(message what) {
+  if (auto* outcome = std::get_if<task_outcome>(&what)) {
+    desk_.finished(outcome->issue, std::move(outcome->outcome), owner_->now());
+  } else if (auto* refused = std::get_if<task_refused>(&what)) {
+    if (refused->code == errc::overloaded)
+      desk_.given_back(refused->issue, owner_->now());
+    else
+      desk_.gone(refused->issue, refused->why, owner_->now());
+  } else {
+    auto task = std::visit(
+      [](const auto& m) -> local_task {
+        if constexpr (requires { m.issue; })
+          return m.issue;
+        return 0;
+      },
+      what);
+    desk_.say(task, std::move(what));
+  }
+}
+
+/// What could not be begun is gone, and others are begun for it.
+void shared_desk::settle() {
+  while (!not_begun_.empty())
+    for (const auto& [task, why] : std::exchange(not_begun_, {}))
+      desk_.gone(task, why, owner_->now());
+}
+
+// -- errands
+
+/// Whether there are some that can't wait; else the owner is told when they can't any more.
+bool shared_desk::are_due(instant now) {
+  if (errands_.empty())
+    return false;
+  auto until = only_outcomes_ ? desk_.may_keep_outcomes(first_, taken_) : now;
+  if (until <= now)
+    return true;
+  if (until < told_for_) {
+    told_for_ = until;
+    owner_->hurry(until - now);
+  }
+  return false;
+}
+
+desk_errands shared_desk::due() {
+  auto when = owner_->now();
+  return are_due(when) ? give_errands(when) : desk_errands{};
+}
+
+desk_errands shared_desk::take_errands() {
+  std::lock_guard lock{mutex_};
+  told_for_ = instant::max();
+  return give_errands(owner_->now());
+}
+
+desk_errands shared_desk::give_errands(instant now) {
+  taken_ = now;
+  only_outcomes_ = true;
+  return std::exchange(errands_, {});
+}
+
+// -- what the desk wants
+
+void shared_desk::send(link_number link, message what) {
+  if (!std::holds_alternative<task_outcome>(what))
+    only_outcomes_ = false;
+  if (errands_.empty())
+    first_ = owner_->now();
+  errands_.said.emplace_back(link, std::move(what));
+}
+
+void shared_desk::end_link(link_number link) {
+  only_outcomes_ = false;
+  errands_.ended.push_back(link);
+}
+
+void shared_desk::session_over(home_number home, const error& why) {
+  only_outcomes_ = false;
+  errands_.over.emplace_back(home, why);
+}
+
+void shared_desk::open_run(local_run run, home_number, run_opened what) {
+  auto plan = graphs_.find(what.graph);
+  if (plan == graphs_.end())
+    return; // the desk refuses its tasks
+  auto read = decode_run(what.facts, plan->second);
+  if (read)
+    runs_.insert_or_assign(run, guest_run{std::make_shared<const remote_run>(std::move(*read))});
+  else
+    runs_.insert_or_assign(run, read.error());
+}
+
+void shared_desk::close_run(local_run run) {
+  runs_.erase(run);
+}
+
+void shared_desk::begin(local_task task, local_run run, task_order what, const bytes& step) {
+  auto known = runs_.find(run);
+  if (known == runs_.end()) {
+    not_begun_.emplace_back(task, "run a task: its run is not known");
+    return;
+  }
+  if (!known->second) {
+    not_begun_.emplace_back(task, known->second.error().message());
+    return;
+  }
+  what.issue = task;
+  auto begun = guests_.start(*known->second, what, step, shared_from_this(),
+                             std::exchange(thread_is_free_, false));
+  if (!begun)
+    not_begun_.emplace_back(task, begun.error().message());
+}
+
+void shared_desk::stop(local_task task) {
+  guests_.stop(task);
+}
+
+void shared_desk::give_back(local_task task) {
+  guests_.drain(task, "the worker drains", true);
+}
+
+void shared_desk::pass_on(local_task task, message what) {
+  if (auto* saved = std::get_if<save_answer>(&what)) {
+    saved->issue = task;
+    guests_.answered(std::move(*saved));
+  } else if (auto* called = std::get_if<call_answer>(&what)) {
+    called->issue = task;
+    guests_.answered(std::move(*called));
+  } else if (auto* credit = std::get_if<part_credit>(&what)) {
+    credit->issue = task;
+    guests_.granted(*credit);
+  } else if (auto* drains = std::get_if<task_drain>(&what)) {
+    guests_.drain(task, drains->why, false);
+  }
+}
+
+void shared_desk::report(cluster_event what) {
+  log_info("cluster: " + what.peer + ": " + what.text);
+}
+
+void shared_desk::drained() {
+  only_outcomes_ = false;
+  errands_.drained = true;
+}
+
+} // namespace troupe::cluster
