@@ -60,9 +60,9 @@ error nobody_completes() {
 }
 
 std::shared_ptr<graph_call> prepare_graph(task_scope& scope, const compiled_graph& graph,
-                                          const run_input& input) {
+                                          const run_input& input, const value& metadata) {
   auto call = std::make_shared<graph_call>();
-  call->run = {graph.plan(), input, scope.shared_from_this(), scope.graphs++, false};
+  call->run = {graph.plan(), input, scope.shared_from_this(), scope.graphs++, false, metadata};
   scope.sign_of_life();
   return call;
 }
@@ -132,10 +132,10 @@ value take_task(task_scope& scope, task_call& call) {
 
 } // namespace detail
 
-value context::invoke(const compiled_graph& graph, const run_input& input) {
+value context::invoke(const compiled_graph& graph, const run_input& input, const value& metadata) {
   if (!may_wait(*scope_))
     throw wrong_lane(*scope_, "a graph");
-  auto call = detail::prepare_graph(*scope_, graph, input);
+  auto call = detail::prepare_graph(*scope_, graph, input, metadata);
   call->end = scope_->run->graphs->run_here(call->run);
   return detail::take_graph(*scope_, *call);
 }

@@ -27,6 +27,7 @@ struct nested_run {
   task_ptr task;
   std::uint32_t nth = 0; // of the graphs this attempt ran; it names the state
   bool spread = false;   // worth another thread
+  value metadata;        // over the task's; may be null
 };
 
 /// How it ended.

@@ -158,7 +158,7 @@ void node_actor::start_graph(task_ptr task) {
   auto input = task->input.by_field() ? run_input(task->input.to_update())
                                       : run_input(task->input.to_value());
   auto stop = task->run->graphs->start(
-    {task->node->body.graph, std::move(input), task, task->graphs++, task->spread},
+    {task->node->body.graph, std::move(input), task, task->graphs++, task->spread, {}},
     [self = caf::actor_cast<caf::actor>(this), card = card_, task](nested_end end) {
       tell(self, *card, task->run->home, graph_ended{task, std::move(end)});
     });

@@ -59,13 +59,17 @@ void task_scope::forget(const void* who) {
   stops_.pop_back();
 }
 
-value task_metadata(const value& of_run, const plan_node& node) {
-  if (!node.metadata.is_map())
-    return of_run;
-  value out = of_run.is_map() ? of_run : value::map();
-  for (const auto& e : node.metadata.entries())
+value metadata_over(const value& below, const value& above) {
+  if (!above.is_map())
+    return below;
+  value out = below.is_map() ? below : value::map();
+  for (const auto& e : above.entries())
     out = out.with(e.key(), e.val);
   return out;
+}
+
+value task_metadata(const value& of_run, const graph_plan& plan, const plan_node& node) {
+  return metadata_over(metadata_over(plan.options.metadata, of_run), node.metadata);
 }
 
 } // namespace detail

@@ -109,8 +109,10 @@ private:
   std::vector<std::pair<const void*, std::function<void()>>> stops_;
 };
 
-/// What a task of the node says of itself: the run's metadata, and over it the node's.
-value task_metadata(const value& of_run, const plan_node& node);
+/// The one map with the members of the other over its own. Shape: null is a map without members.
+value metadata_over(const value& below, const value& above);
+/// What a task of the node says of itself: the graph's metadata, over it the run's and the node's.
+value task_metadata(const value& of_run, const graph_plan& plan, const plan_node& node);
 
 } // namespace detail
 

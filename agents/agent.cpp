@@ -8,6 +8,8 @@
 #include "agents/agent_model.hpp"
 #include "agents/failure.hpp"
 #include "agents/history.hpp"
+#include "agents/team_names.hpp"
+#include "agents/tool_results.hpp"
 #include "agents/wrappers.hpp"
 
 #include <algorithm>
@@ -145,13 +147,18 @@ public:
     state_graph<> graph{all};
     graph.input_schema(state);
     graph.output_schema(state);
+    if (options_.context_schema.check)
+      graph.context_schema(options_.context_schema.json, options_.context_schema.check);
     add_nodes(graph);
     add_edges(graph);
     return graph.compile({.name = options_.name.empty() ? "agent" : options_.name,
                           .interrupt_before = options_.interrupt_before,
                           .interrupt_after = options_.interrupt_after,
                           .checkpointer = options_.checkpointer,
-                          .saver = options_.saver});
+                          .saver = options_.saver,
+                          .metadata = options_.name.empty()
+                                        ? value{}
+                                        : value::map({{agent_name_mark, options_.name}})});
   }
 
 private:
@@ -223,8 +230,11 @@ private:
 
   void add_nodes(state_graph<>& graph) {
     graph.add_node("model", model_node_of(options_));
+    // Handoffs wait for the other calls of their turn; the tools' route knows.
     if (has_tools_)
-      graph.add_node("tools", tool_node{options_.tools, options_.tool_node});
+      graph.add_node("tools", tool_node{options_.tools, options_.tool_node},
+                     late_calls_answered(options_.tool_node, options_.tool_timeout,
+                                         handoffs().empty() ? where_.round : "tools"));
     add_chain(graph, before_agent_, where_.round);
     add_chain(graph, before_model_, "model");
     add_chain(graph, after_model_, std::nullopt);
@@ -239,7 +249,7 @@ private:
     std::vector<std::string> targets{where_.round, where_.exit};
     if (has_tools_)
       targets.emplace_back("tools");
-    auto handoffs = tools_that([](const tool& t) { return !t.options().handoff_to.empty(); });
+    auto handoffs = this->handoffs();
     graph.add_conditional_edges(
       ends_round,
       [where = where_, tools = has_tools_, handoffs](const state_view& state) {
@@ -259,6 +269,10 @@ private:
         return open ? "tools" : after_tools(where, direct, state);
       },
       behind);
+  }
+
+  std::vector<std::string> handoffs() const {
+    return tools_that([](const tool& t) { return !t.options().handoff_to.empty(); });
   }
 
   template <class Is> std::vector<std::string> tools_that(Is is) const {

@@ -15,10 +15,6 @@ std::string text_or(const value& v, const char* otherwise) {
   return v.is_string() && !v.empty() ? v.as<std::string>() : otherwise;
 }
 
-bool is_answered(std::span<const value> messages, const value& call) {
-  return std::ranges::any_of(messages, [&call](const value& m) { return is_answer_to(m, call); });
-}
-
 value not_executed(const value& call, const char* why) {
   return tool_message("Tool call " + text_or(call["name"], "unknown") + " with id "
                         + text_or(call["id"], "unknown") + " could not be executed - " + why,
@@ -77,7 +73,10 @@ coro<model_response> ask(const model_node& node, model_call call) {
   }
   if (!call.system_message.is_null())
     request.messages = value::list({call.system_message}).append_all(request.messages.items());
-  auto asked = ask_model(*call.model, std::move(request), call.ctx());
+  auto model = call.model;
+  for (const auto& put_around : call.around)
+    model = put_around(model);
+  auto asked = ask_model(*model, std::move(request), call.ctx());
   auto answer = co_await asked;
   co_return model_response{std::move(answer)};
 }
@@ -103,7 +102,7 @@ coro<node_output> run_model(model_node_ptr node, state_view state, context& ctx)
   model_executor run = [&node](model_call c) { return ask(*node, std::move(c)); };
   auto asked = node->wrap ? node->wrap(std::move(call), run) : run(std::move(call));
   auto response = co_await asked;
-  auto answer = response.answer;
+  auto answer = with_distinct_calls(response.answer);
   if (!node->name.empty())
     answer = value::extension(value_kind::message, answer.payload().with("name", node->name));
   std::vector<value> written;
@@ -136,7 +135,7 @@ std::optional<value> repaired_history(const value& messages) {
     out.push_back(all[i]);
     auto answer_open = [&](const value& calls, const char* why) {
       for (const auto& call : calls.items())
-        if (call["id"].is_string() && !is_answered(all, call)) {
+        if (call["id"].is_string() && !is_answered_behind(all, i, call)) {
           out.push_back(with_message_id(not_executed(call, why)));
           changed = true;
         }

@@ -245,7 +245,9 @@ confined_folder::entry confined_folder::look(const std::string& path) const {
   auto is = S_ISDIR(what->st_mode)   ? kind::folder
             : S_ISREG(what->st_mode) ? kind::file
                                      : kind::other;
-  return {is, static_cast<std::uint64_t>(what->st_size)};
+  auto modified = std::chrono::seconds{what->st_mtim.tv_sec}
+                  + std::chrono::nanoseconds{what->st_mtim.tv_nsec};
+  return {is, static_cast<std::uint64_t>(what->st_size), modified};
 }
 
 std::string confined_folder::read(const std::string& path) const {

@@ -8,6 +8,7 @@
 #include "agents/failure.hpp"
 #include "agents/history.hpp"
 #include "agents/json_text.hpp"
+#include "agents/subagent_run.hpp"
 #include "agents/team_names.hpp"
 
 #include <algorithm>
@@ -228,17 +229,23 @@ tool create_forward_message_tool(std::string supervisor_name) {
 }
 
 tool agent_as_tool(compiled_graph agent, std::string name, std::string description) {
+  auto named = name;
   return {std::move(name), std::move(description),
-          [agent = std::move(agent)](
-            arg<"task", std::string, "What the agent is to do: it knows nothing else"> task,
-            tool_runtime& runtime) -> coro<std::string> {
-            run_input given{value{{"messages", value::list({human_message(*task)})}}};
-            auto run = runtime.task().run(agent, given);
-            auto out = co_await run;
-            const auto& said = out["messages"];
-            co_return said.is_list() && !said.empty() ? message_text(said[said.size() - 1])
-                                                      : to_json(out);
+          [agent = std::move(agent),
+           named](arg<"task", std::string, "What the agent is to do: it knows nothing else"> task,
+                  tool_runtime& runtime) {
+            return run_subagent(agent, named, *std::move(task), runtime);
           }};
+}
+
+coro<std::string> run_subagent(const compiled_graph& agent, const std::string& name,
+                               std::string task, tool_runtime& runtime) {
+  run_input given{value{{"messages", value::list({human_message(task)})}}};
+  auto whose = value::map({{agent_name_mark, name}, {tool_call_mark, runtime.tool_call_id()}});
+  auto run = runtime.task().run(agent, given, whose);
+  auto out = co_await run;
+  const auto& said = out["messages"];
+  co_return said.is_list() && !said.empty() ? message_text(said[said.size() - 1]) : to_json(out);
 }
 
 } // namespace troupe

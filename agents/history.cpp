@@ -11,6 +11,7 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t calls_shown = 3;
+constexpr std::size_t message_id_shown = 24; // in an id of ours
 
 bool is_handoff(const value& call, const std::vector<std::string>& handoffs) {
   const auto& name = call["name"];
@@ -23,6 +24,32 @@ bool is_answered(std::span<const value> messages, std::size_t i, const value& ca
   return std::ranges::any_of(messages.subspan(i), answers_it)
          || std::ranges::any_of(messages.first(i), answers_it);
 }
+
+// Ids of the calls of one message, in order.
+struct call_ids {
+  std::string message;
+  std::vector<value> seen = {};
+  bool changed = false;
+
+  // The list with a new id in each element that `is_call` and has none, or one that was seen.
+  template <class Is> value distinct(const value& list, Is is_call) {
+    std::vector<value> out;
+    for (const auto& item : list.items())
+      out.push_back(is_call(item) ? item.with("id", next(item["id"])) : item);
+    return value::list(std::move(out));
+  }
+
+  value next(const value& id) {
+    bool given = id.is_string() && !id.empty();
+    auto out = given ? id : value("call-" + message.substr(0, message_id_shown) + "-1");
+    auto stem = given ? id.as<std::string>() : out.as<std::string>();
+    for (std::size_t n = 2; std::ranges::find(seen, out) != seen.end(); ++n)
+      out = value(stem + '-' + std::to_string(n));
+    changed |= out != id;
+    seen.push_back(out);
+    return out;
+  }
+};
 
 } // namespace
 
@@ -57,10 +84,37 @@ std::vector<value> unanswered_calls(const value& messages) {
   std::vector<value> out;
   if (last == all.rend())
     return out;
+  auto behind = std::span<const value>{last.base(), all.end()};
   for (const auto& call : message_tool_calls(*last).items())
-    if (std::ranges::none_of(all, [&call](const value& m) { return is_answer_to(m, call); }))
+    if (std::ranges::none_of(behind, [&call](const value& m) { return is_answer_to(m, call); }))
       out.push_back(call);
   return out;
+}
+
+bool is_answered_behind(std::span<const value> messages, std::size_t i, const value& call) {
+  for (const auto& m : messages.subspan(i + 1)) {
+    if (is_answer_to(m, call))
+      return true;
+    auto same = [&call](const value& later) { return later["id"] == call["id"]; };
+    if (std::ranges::any_of(message_tool_calls(m).items(), same))
+      return false;
+  }
+  return false;
+}
+
+value with_distinct_calls(const value& answer) {
+  call_ids ids{text_in(message_member(answer, "id"))};
+  auto calls = ids.distinct(message_tool_calls(answer), [](const value&) { return true; });
+  if (!ids.changed)
+    return answer;
+  call_ids of_blocks{text_in(message_member(answer, "id"))};
+  const auto& content = message_member(answer, "content");
+  auto blocks = content.is_list() ? of_blocks.distinct(
+                  content, [](const value& block) { return block["type"] == value("tool_use"); })
+                                  : content;
+  return value::extension(
+    value_kind::message,
+    answer.payload().with("tool_calls", std::move(calls)).with("content", std::move(blocks)));
 }
 
 bool has_handoff(const std::vector<value>& calls, const std::vector<std::string>& handoffs) {

@@ -1,6 +1,8 @@
 // Starting and ending a server's program.
 #include "agents/mcp_child.hpp"
 
+#include "agents/spawn_orders.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -70,33 +72,6 @@ void require_plain(const mcp_program& program) {
     if (name.empty() || name.find('=') != name.npos || has_nul(name) || has_nul(text))
       throw not_started(program.file, "no name and text of an environment variable");
 }
-
-// What posix_spawn is told; freed in any case.
-class spawn_orders {
-public:
-  spawn_orders() {
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawnattr_init(&attributes);
-    sigset_t none;
-    sigset_t all;
-    ::sigemptyset(&none);
-    ::sigfillset(&all);
-    ::posix_spawnattr_setsigmask(&attributes, &none);
-    ::posix_spawnattr_setsigdefault(&attributes, &all);
-    ::posix_spawnattr_setpgroup(&attributes, 0);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK
-                                              | POSIX_SPAWN_SETSIGDEF);
-  }
-  ~spawn_orders() {
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-  spawn_orders(const spawn_orders&) = delete;
-  spawn_orders& operator=(const spawn_orders&) = delete;
-
-  posix_spawn_file_actions_t actions{};
-  posix_spawnattr_t attributes{};
-};
 
 } // namespace
 

@@ -166,6 +166,16 @@ bool is_of_type(const value& message, const std::vector<std::string>& types) {
   });
 }
 
+value with_section(const value& system, std::string_view section) {
+  if (system.is_null())
+    return system_message(value(section));
+  const auto& content = message_member(system, "content");
+  auto blocks = content.is_list() ? content : value::list({text_block(message_text(system))});
+  return value::extension(
+    value_kind::message,
+    system.payload().with("content", blocks.append(text_block("\n\n" + std::string{section}))));
+}
+
 value without_orphans(const value& messages) {
   std::vector<value> out;
   std::vector<value> called;

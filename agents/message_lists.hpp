@@ -18,6 +18,9 @@ bool is_of_type(const value& message, const std::vector<std::string>& types);
 /// Whether a text is one of these. What is no text is none of them.
 bool names(const std::vector<std::string>& list, const value& text);
 
+/// A system message, or none, with a section behind what it says.
+value with_section(const value& system, std::string_view section);
+
 /// The messages without those of tools that answer no call before them.
 value without_orphans(const value& messages);
 

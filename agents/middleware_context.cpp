@@ -49,11 +49,12 @@ std::int64_t tokens_of_last_answer(const chat_model& model, const value& message
 
 bool is_long(const summarizer& by, const value& messages) {
   const auto& o = by.options;
-  if (o.trigger_messages > 0 && messages.size() >= o.trigger_messages)
-    return true;
-  return o.trigger_tokens > 0
-         && (tokens_of_last_answer(*by.model, messages) >= o.trigger_tokens
-             || count(o, messages, true) >= o.trigger_tokens);
+  bool many = o.trigger_messages > 0 && messages.size() >= o.trigger_messages;
+  bool both = o.all_triggers && o.trigger_messages > 0 && o.trigger_tokens > 0;
+  if (o.trigger_tokens == 0 || many != both)
+    return many;
+  return tokens_of_last_answer(*by.model, messages) >= o.trigger_tokens
+         || count(o, messages, true) >= o.trigger_tokens;
 }
 
 // The first message of the longest end of the conversation that is within the budget.
@@ -167,14 +168,49 @@ value cleared(const value& message, const clear_options& options) {
                                                  .without("artifact"));
 }
 
+// The message with no arguments in this call.
+value without_arguments(const value& message, const value& call_id) {
+  std::vector<value> calls;
+  for (const auto& call : message_tool_calls(message).items())
+    calls.push_back(call["id"] == call_id ? call.with("args", value::map()) : call);
+  std::vector<value> blocks;
+  const auto& content = message_member(message, "content");
+  for (const auto& block : content.items())
+    blocks.push_back(block["type"] == value("tool_use") && block["id"] == call_id
+                       ? block.with("input", value::map())
+                       : block);
+  auto payload = message.payload().with("tool_calls", value::list(std::move(calls)));
+  if (content.is_list())
+    payload = payload.with("content", value::list(std::move(blocks)));
+  return value::extension(value_kind::message, std::move(payload));
+}
+
+// The places of results that may go, the oldest first: all but the last few.
+std::vector<std::size_t> clearable(const std::vector<value>& messages,
+                                   const clear_options& options) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < messages.size(); ++i)
+    if (message_role(messages[i]) == "tool"
+        && !names(options.exclude_tools, message_member(messages[i], "name")))
+      out.push_back(i);
+  out.resize(out.size() - std::min(options.keep, out.size()));
+  return out;
+}
+
 value with_cleared_results(const value& messages, const clear_options& options) {
   std::vector<value> out(messages.items().begin(), messages.items().end());
-  std::size_t kept = 0;
-  for (auto& m : out | std::views::reverse) {
-    if (message_role(m) != "tool" || names(options.exclude_tools, message_member(m, "name")))
-      continue;
-    if (kept++ >= options.keep)
-      m = cleared(m, options);
+  auto tokens = [](const value& m) { return count_tokens_approximately(value::list({m})); };
+  std::int64_t saved = 0;
+  for (auto i : clearable(out, options)) {
+    if (options.clear_at_least > 0 && saved >= options.clear_at_least)
+      break;
+    saved += tokens(out[i]);
+    out[i] = cleared(out[i], options);
+    saved -= tokens(out[i]);
+    auto calls = std::find_if(out.rend() - static_cast<std::ptrdiff_t>(i), out.rend(),
+                              [](const value& m) { return message_role(m) == "assistant"; });
+    if (options.clear_tool_inputs && calls != out.rend())
+      *calls = without_arguments(*calls, message_member(out[i], "tool_call_id"));
   }
   return value::list(std::move(out));
 }

@@ -1,321 +1,135 @@
-// Personal data in messages: found by scanning, never by regular expressions, whose time and stack
-// depend on the text.
-#include <troupe/middleware.hpp>
-
-#include <openssl/sha.h>
+// Hiding personal data from models, in what they say, and in what tools give them.
+#include "agents/pii_stream.hpp"
 
 #include <algorithm>
-#include <array>
-#include <functional>
+#include <memory>
 
 namespace troupe {
 namespace {
 
-using place = std::pair<std::size_t, std::size_t>;
-using places = std::vector<place>;
-using finder = std::function<places(std::string_view)>;
+using guard_ptr = std::shared_ptr<const pii_guard>;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool is_hex(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-bool is_word(char c) {
-  return is_digit(c) || is_letter(c) || c == '_';
-}
-bool is_one_of(char c, std::string_view set) {
-  return set.find(c) != std::string_view::npos;
+void look_at(const pii_guard& by, const value& message, std::vector<value>& changed) {
+  if (auto cleaned = by.clean_message(message))
+    changed.push_back(std::move(*cleaned));
 }
 
-// ---- finding --------------------------------------------------------------------------------
+value update_of(std::vector<value> changed) {
+  if (changed.empty())
+    return {};
+  return value::map({{"messages", value::list(std::move(changed))}});
+}
 
-places find_emails(std::string_view text) {
-  auto is_local = [](char c) { return is_word(c) || is_one_of(c, ".%+-"); };
-  auto is_domain = [](char c) { return is_digit(c) || is_letter(c) || c == '.' || c == '-'; };
-  places out;
-  std::size_t free = 0; // what was found ends here
-  for (auto at = text.find('@'); at != std::string_view::npos; at = text.find('@', at + 1)) {
-    auto begin = at;
-    while (begin > free && is_local(text[begin - 1]))
-      --begin;
-    auto end = at + 1;
-    while (end < text.size() && is_domain(text[end]))
-      ++end;
-    while (end > at + 1 && !is_letter(text[end - 1]))
-      --end;
-    auto domain = text.substr(at + 1, end - at - 1);
-    auto dot = domain.rfind('.');
-    bool has_label = dot != std::string_view::npos && dot > 0 && domain.size() - dot > 2
-                     && std::ranges::all_of(domain.substr(dot + 1), is_letter);
-    if (begin < at && has_label) {
-      out.emplace_back(begin, end);
-      free = end;
+value before_model(const pii_guard& by, const state_view& state) {
+  auto all = state["messages"].items();
+  std::vector<value> changed;
+  auto last = [&](std::string_view role) {
+    return std::ranges::find_if(all.rbegin(), all.rend(),
+                                [role](const value& m) { return message_role(m) == role; });
+  };
+  if (auto user = last("user"); by.options.input && user != all.rend())
+    look_at(by, *user, changed);
+  if (by.options.tool_results)
+    for (auto at = all.rbegin(); at != last("assistant"); ++at)
+      if (message_role(*at) == "tool")
+        look_at(by, *at, changed);
+  return update_of(std::move(changed));
+}
+
+value after_model(const pii_guard& by, const state_view& state) {
+  auto all = state["messages"].items();
+  std::vector<value> changed;
+  if (!all.empty() && message_role(all.back()) == "assistant")
+    look_at(by, all.back(), changed);
+  return update_of(std::move(changed));
+}
+
+// A model whose answers are clean before anybody sees them.
+class guarded_model final : public chat_model {
+public:
+  guarded_model(guard_ptr by, chat_model_ptr model)
+    : by_{std::move(by)},
+      model_{std::move(model)} {}
+  std::string name() const override { return model_->name(); }
+  value profile() const override { return model_->profile(); }
+  value bound_tools() const override { return model_->bound_tools(); }
+  chat_model_ptr unbound() const override {
+    auto inner = model_->unbound();
+    return inner ? std::make_shared<guarded_model>(by_, inner) : nullptr;
+  }
+  coro<value> invoke(model_request request, context& ctx) override {
+    std::shared_ptr<pii_stream> parts;
+    if (request.on_part) {
+      parts = std::make_shared<pii_stream>(by_, std::move(request.on_part));
+      request.on_part = [parts](const value& part) { parts->part(part); };
     }
-  }
-  return out;
-}
-
-bool fits_luhn(std::string_view digits) {
-  int sum = 0;
-  bool twice = false;
-  for (auto at = digits.rbegin(); at != digits.rend(); ++at, twice = !twice) {
-    int n = *at - '0';
-    n *= twice ? 2 : 1;
-    sum += n > 9 ? n - 9 : n;
-  }
-  return sum % 10 == 0;
-}
-
-// Sixteen digits, in groups of four with blanks or dashes between, or without.
-places find_cards(std::string_view text) {
-  constexpr std::size_t card_digits = 16;
-  places out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!is_digit(text[i]) || (i > 0 && is_word(text[i - 1])))
-      continue;
-    std::string digits;
-    auto end = i;
-    while (end < text.size() && digits.size() < card_digits) {
-      bool between = !digits.empty() && digits.size() % 4 == 0 && is_one_of(text[end], " -")
-                     && is_digit(text[end - 1]);
-      if (is_digit(text[end]))
-        digits += text[end];
-      else if (!between)
-        break;
-      ++end;
-    }
-    bool ends = end == text.size() || !is_word(text[end]);
-    if (digits.size() == card_digits && ends && fits_luhn(digits)) {
-      out.emplace_back(i, end);
-      i = end;
-    }
-  }
-  return out;
-}
-
-places find_ips(std::string_view text) {
-  places out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!is_digit(text[i]) || (i > 0 && (is_word(text[i - 1]) || text[i - 1] == '.')))
-      continue;
-    int parts = 0;
-    auto end = i;
-    while (true) {
-      int number = 0;
-      auto begin = end;
-      while (end < text.size() && is_digit(text[end]) && end - begin < 3)
-        number = number * 10 + (text[end++] - '0');
-      if (end == begin || number > 255)
-        break;
-      ++parts;
-      if (parts == 4 || end == text.size() || text[end] != '.')
-        break;
-      ++end;
-    }
-    bool ends = end == text.size() || !is_word(text[end]);
-    if (parts == 4 && ends) {
-      out.emplace_back(i, end);
-      i = end;
-    }
-  }
-  return out;
-}
-
-places find_macs(std::string_view text) {
-  constexpr std::size_t mac_size = 17; // six pairs and what stands between
-  places out;
-  for (std::size_t i = 0; i + mac_size <= text.size(); ++i) {
-    if (i > 0 && is_word(text[i - 1]))
-      continue;
-    char between = text[i + 2];
-    bool fits = between == ':' || between == '-';
-    for (std::size_t k = 0; fits && k < mac_size; ++k)
-      fits = k % 3 == 2 ? text[i + k] == between : is_hex(text[i + k]);
-    if (fits && (i + mac_size == text.size() || !is_word(text[i + mac_size]))) {
-      out.emplace_back(i, i + mac_size);
-      i += mac_size - 1;
-    }
-  }
-  return out;
-}
-
-places find_urls(std::string_view text) {
-  places out;
-  for (auto at = text.find("://"); at != std::string_view::npos; at = text.find("://", at + 3)) {
-    auto begin = at;
-    while (begin > 0 && is_letter(text[begin - 1]))
-      --begin;
-    auto scheme = text.substr(begin, at - begin);
-    if (scheme != "http" && scheme != "https")
-      continue;
-    auto end = at + 3;
-    while (end < text.size() && !is_one_of(text[end], " \t\r\n<>\"{}|\\^`[]"))
-      ++end;
-    while (end > at + 3 && is_one_of(text[end - 1], ".,;:!?)"))
-      --end;
-    if (end > at + 3)
-      out.emplace_back(begin, end);
-  }
-  return out;
-}
-
-finder finder_of(const std::string& type) {
-  constexpr std::pair<std::string_view, places (*)(std::string_view)> known[] = {
-    {"email", find_emails},
-    {"credit_card", find_cards},
-    {"ip", find_ips},
-    {"mac_address", find_macs},
-    {"url", find_urls}};
-  for (auto [name, find] : known)
-    if (name == type)
-      return find;
-  throw error{errc::invalid_config,
-              "Unknown PII type: " + type
-                + ". Must be one of email, credit_card, ip, mac_address, url, or have a `find`"};
-}
-
-// ---- hiding ---------------------------------------------------------------------------------
-
-std::string upper(std::string text) {
-  for (auto& c : text)
-    c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return text;
-}
-
-std::string hash_of(std::string_view text) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
-  std::string out;
-  for (auto byte : std::span{digest}.first(4)) {
-    out += "0123456789abcdef"[byte >> 4];
-    out += "0123456789abcdef"[byte & 15];
-  }
-  return out;
-}
-
-std::string masked(const std::string& type, std::string_view text) {
-  if (type == "email")
-    return std::string{text.substr(0, text.find('@'))} + "@****"
-           + std::string{text.substr(text.rfind('.'))};
-  if (type == "ip")
-    return "*.*.*" + std::string{text.substr(text.rfind('.'))};
-  if (type == "mac_address")
-    return "**:**:**:**:**:" + std::string{text.substr(text.size() - 2)};
-  if (type == "url")
-    return "[MASKED_URL]";
-  auto end = std::string{text.substr(text.size() - std::min<std::size_t>(4, text.size()))};
-  if (type == "credit_card") {
-    char between = is_digit(text[4]) ? '\0' : text[4];
-    if (between == '\0')
-      return "************" + end;
-    std::string group = std::string{"****"} + between;
-    return group + group + group + end;
-  }
-  return text.size() > 4 ? "****" + end : "****";
-}
-
-struct guard {
-  std::string type;
-  pii_options options;
-  finder find;
-
-  std::string hidden(std::string_view found) const {
-    switch (options.strategy) {
-      case pii_strategy::mask: return masked(type, found);
-      case pii_strategy::hash: return '<' + type + "_hash:" + hash_of(found) + '>';
-      default: return "[REDACTED_" + upper(type) + ']';
-    }
+    auto call = model_->invoke(std::move(request), ctx);
+    auto answer = co_await call;
+    if (parts)
+      parts->finish();
+    auto cleaned = by_->clean_message(answer);
+    co_return cleaned ? *cleaned : answer;
   }
 
-  // The text with what was found in it hidden; nothing when nothing was.
-  std::optional<std::string> clean(std::string_view text) const {
-    auto found = find(text);
-    if (found.empty())
-      return std::nullopt;
-    if (options.strategy == pii_strategy::block)
-      throw node_error{"PIIDetectionError", "Detected " + std::to_string(found.size())
-                                              + " instance(s) of " + type + " in text content"};
-    std::string out;
-    std::size_t done = 0;
-    for (auto [begin, end] : found) {
-      out += text.substr(done, begin - done);
-      out += hidden(text.substr(begin, end - begin));
-      done = end;
-    }
-    out += text.substr(done);
-    return out;
-  }
-
-  std::optional<value> clean_content(const value& content) const {
-    if (content.is_string()) {
-      auto out = clean(content.as_string());
-      return out ? std::optional<value>{value(*out)} : std::nullopt;
-    }
-    std::vector<value> blocks;
-    bool changed = false;
-    for (const auto& block : content.items()) {
-      auto text = block["text"].is_string() ? clean(block["text"].as_string()) : std::nullopt;
-      blocks.push_back(text ? block.with("text", *text) : block);
-      changed |= text.has_value();
-    }
-    if (!changed)
-      return std::nullopt;
-    return value::list(std::move(blocks));
-  }
-
-  void look_at(const value& message, std::vector<value>& changed) const {
-    if (auto content = clean_content(message_member(message, "content")))
-      changed.push_back(
-        value::extension(value_kind::message, message.payload().with("content", *content)));
-  }
-
-  value before_model(const state_view& state) const {
-    auto all = state["messages"].items();
-    std::vector<value> changed;
-    auto last = [&](std::string_view role) {
-      return std::ranges::find_if(all.rbegin(), all.rend(),
-                                  [role](const value& m) { return message_role(m) == role; });
-    };
-    if (auto user = last("user"); options.input && user != all.rend())
-      look_at(*user, changed);
-    if (options.tool_results)
-      for (auto at = all.rbegin(); at != last("assistant"); ++at)
-        if (message_role(*at) == "tool")
-          look_at(*at, changed);
-    return update(std::move(changed));
-  }
-
-  value after_model(const state_view& state) const {
-    auto all = state["messages"].items();
-    std::vector<value> changed;
-    if (options.output && !all.empty() && message_role(all.back()) == "assistant")
-      look_at(all.back(), changed);
-    return update(std::move(changed));
-  }
-
-  static value update(std::vector<value> changed) {
-    if (changed.empty())
-      return {};
-    return value::map({{"messages", value::list(std::move(changed))}});
-  }
+private:
+  guard_ptr by_;
+  chat_model_ptr model_;
 };
+
+// What a tool gave, with its messages clean.
+coro<tool_output> clean_results(guard_ptr by, tool_call_request request, tool_executor run) {
+  auto called = run(std::move(request));
+  auto out = co_await called;
+  const auto* message = out.is_list() ? nullptr : std::get_if<value>(&out.parts().front());
+  auto cleaned = message ? by->clean_message(*message) : std::nullopt;
+  if (!cleaned)
+    co_return out;
+  co_return tool_output{std::move(*cleaned)};
+}
 
 } // namespace
 
+std::optional<value> pii_guard::clean_message(const value& message) const {
+  const auto& content = message_member(message, "content");
+  auto with_content = [&message](value changed) {
+    return value::extension(value_kind::message,
+                            message.payload().with("content", std::move(changed)));
+  };
+  if (content.is_string()) {
+    auto text = clean(content.as_string());
+    return text ? std::optional{with_content(value(*text))} : std::nullopt;
+  }
+  std::vector<value> blocks;
+  bool changed = false;
+  for (const auto& block : content.items()) {
+    auto text = block["text"].is_string() ? clean(block["text"].as_string()) : std::nullopt;
+    blocks.push_back(text ? block.with("text", *text) : block);
+    changed |= text.has_value();
+  }
+  return changed ? std::optional{with_content(value::list(std::move(blocks)))} : std::nullopt;
+}
+
 middleware pii(std::string type, pii_options options) {
-  auto find = options.find ? finder{options.find} : finder_of(type);
-  bool output = options.output;
-  auto by =
-    std::make_shared<const guard>(guard{std::move(type), std::move(options), std::move(find)});
+  auto find = options.find ? pii_finder{options.find} : pii_finder_of(type);
+  auto by = std::make_shared<const pii_guard>(
+    pii_guard{std::move(type), std::move(options), std::move(find)});
   middleware out;
   out.name = "pii[" + by->type + ']';
-  out.before_model = [by](const state_view& state) { return by->before_model(state); };
-  if (output)
-    out.after_model = [by](const state_view& state) { return by->after_model(state); };
+  out.before_model = [by](const state_view& state) { return before_model(*by, state); };
+  if (by->options.tool_results)
+    out.wrap_tool_call = [by](tool_call_request request, tool_executor run) {
+      return clean_results(by, std::move(request), std::move(run));
+    };
+  if (!by->options.output)
+    return out;
+  out.wrap_model_call = [by](model_call call, model_executor run) {
+    call.around.push_back([by](chat_model_ptr model) -> chat_model_ptr {
+      return std::make_shared<guarded_model>(by, std::move(model));
+    });
+    return run(std::move(call));
+  };
+  // What another piece of middleware said in the model's place.
+  out.after_model = [by](const state_view& state) { return after_model(*by, state); };
   return out;
 }
 

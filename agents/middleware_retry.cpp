@@ -4,6 +4,7 @@
 
 #include "agents/failure.hpp"
 #include "agents/json_text.hpp"
+#include "agents/tool_results.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -61,25 +62,47 @@ value marked_answer(const std::string& text, const error& failure) {
 
 using options_ptr = std::shared_ptr<const retry_options>;
 
-coro<model_response> retry_model(options_ptr options, model_call call, model_executor run) {
+detail::suspension pause(const model_call& call, std::chrono::nanoseconds delay) {
+  return call.ctx().sleep_for(delay);
+}
+detail::suspension pause(const tool_call_request& request, std::chrono::nanoseconds delay) {
+  return request.runtime().sleep_for(delay);
+}
+
+// `stand_in` gives what is returned when it fails for good, or nothing: then the error is raised.
+template <class Out, class Request>
+coro<Out> retry(options_ptr options, Request request, std::function<coro<Out>(Request)> run,
+                std::function<std::optional<Out>(const failed_attempt&)> stand_in) {
   for (std::uint32_t attempt = 1;; ++attempt) {
     std::optional<failed_attempt> failed;
     try {
-      auto asked = run(call);
-      auto response = co_await asked;
-      co_return response;
+      auto asked = run(request);
+      auto out = co_await asked;
+      co_return out;
     } catch (const std::exception&) {
       failed = caught(attempt);
     }
     if (failed->may_try_again(*options)) {
-      auto pause = call.ctx().sleep_for(delay_after(*options, attempt));
-      co_await pause;
+      auto wait = pause(request, delay_after(*options, attempt));
+      co_await wait;
       continue;
     }
-    if (!failed->is_known(*options) || !options->give_up)
+    auto instead = failed->is_known(*options) ? stand_in(*failed) : std::nullopt;
+    if (!instead)
       std::rethrow_exception(failed->thrown);
-    co_return model_response{marked_answer(options->give_up(failed->what, attempt), failed->what)};
+    co_return std::move(*instead);
   }
+}
+
+coro<model_response> retry_model(options_ptr options, model_call call, model_executor run) {
+  auto stand_in = [options](const failed_attempt& failed) -> std::optional<model_response> {
+    if (!options->give_up)
+      return std::nullopt;
+    return model_response{
+      marked_answer(options->give_up(failed.what, failed.attempt), failed.what)};
+  };
+  return retry<model_response, model_call>(std::move(options), std::move(call), std::move(run),
+                                           std::move(stand_in));
 }
 
 std::string tool_text(const std::string& tool, const error& failure, std::uint32_t attempts) {
@@ -89,27 +112,71 @@ std::string tool_text(const std::string& tool, const error& failure, std::uint32
 }
 
 coro<tool_output> retry_tool(options_ptr options, tool_call_request request, tool_executor run) {
-  auto name = text_in(request.call()["name"]);
-  for (std::uint32_t attempt = 1;; ++attempt) {
-    std::optional<failed_attempt> failed;
-    try {
-      auto called = run(request);
-      auto out = co_await called;
-      co_return out;
-    } catch (const std::exception&) {
-      failed = caught(attempt);
-    }
-    if (failed->may_try_again(*options)) {
-      auto pause = request.runtime().sleep_for(delay_after(*options, attempt));
-      co_await pause;
-      continue;
-    }
-    if (!failed->is_known(*options))
-      std::rethrow_exception(failed->thrown);
-    auto text = options->give_up ? options->give_up(failed->what, attempt)
-                                 : tool_text(name, failed->what, attempt);
-    co_return tool_output{tool_message(text, text_in(request.call()["id"]), name, "error")};
+  auto stand_in =
+    [options, call = request.call()](const failed_attempt& failed) -> std::optional<tool_output> {
+    auto name = text_in(call["name"]);
+    return tool_output{failed_tool_message(options->give_up
+                                             ? options->give_up(failed.what, failed.attempt)
+                                             : tool_text(name, failed.what, failed.attempt),
+                                           call)};
+  };
+  return retry<tool_output, tool_call_request>(std::move(options), std::move(request),
+                                               std::move(run), std::move(stand_in));
+}
+
+// ---- told to the model ----------------------------------------------------------------------
+
+coro<tool_output> tell_failure(std::shared_ptr<const tool_error_text> content,
+                               tool_call_request request, tool_executor run) {
+  std::optional<failed_attempt> failed;
+  try {
+    auto called = run(request);
+    auto out = co_await called;
+    co_return out;
+  } catch (const std::exception&) {
+    failed = caught(1);
   }
+  auto text = ends_the_run(failed->what) ? std::nullopt : (*content)(failed->what, request.call());
+  if (!text)
+    std::rethrow_exception(failed->thrown);
+  co_return tool_output{failed_tool_message(std::move(*text), request.call())};
+}
+
+bool is_for(const std::vector<std::string>& tools, const value& call) {
+  return tools.empty() || std::ranges::find(tools, text_in(call["name"])) != tools.end();
+}
+
+// ---- another model --------------------------------------------------------------------------
+
+std::string provider_of(const chat_model& model) {
+  auto name = model.name();
+  return name.substr(0, name.find(':'));
+}
+
+value without_cache_marks(const value& v) {
+  if (v.is(value_kind::message))
+    return value::extension(value_kind::message, without_cache_marks(v.payload()));
+  if (v.is_list()) {
+    std::vector<value> out;
+    for (const auto& item : v.items())
+      out.push_back(without_cache_marks(item));
+    return value::list(std::move(out));
+  }
+  if (!v.is_map())
+    return v;
+  auto out = v.without("cache_control");
+  const auto& content = out["content"];
+  return content.is_list() ? out.with("content", without_cache_marks(content)) : out;
+}
+
+// What one provider is told of its cache, another one would refuse.
+void forget_cache_settings(model_call& call) {
+  auto& request = call.request;
+  for (const auto* name : {"cache_control", "prompt_cache_key"})
+    request.settings = request.settings.without(name);
+  request.messages = without_cache_marks(request.messages);
+  request.tools = without_cache_marks(request.tools);
+  call.system_message = without_cache_marks(call.system_message);
 }
 
 using models_ptr = std::shared_ptr<const std::vector<chat_model_ptr>>;
@@ -126,7 +193,10 @@ coro<model_response> fall_back(models_ptr models, model_call call, model_executo
     }
     if (next == models->size() || ends_the_run(failed->what))
       std::rethrow_exception(failed->thrown);
-    call.model = (*models)[next];
+    const auto& other = (*models)[next];
+    if (provider_of(*other) != provider_of(*call.model))
+      forget_cache_settings(call);
+    call.model = other;
   }
 }
 
@@ -157,10 +227,23 @@ middleware tool_retry(retry_options options, std::vector<std::string> tools) {
   out.name = "tool_retry";
   out.wrap_tool_call = [shared = std::make_shared<const retry_options>(std::move(options)),
                         tools = std::move(tools)](tool_call_request request, tool_executor run) {
-    auto name = text_in(request.call()["name"]);
-    if (!tools.empty() && std::ranges::find(tools, name) == tools.end())
+    if (!is_for(tools, request.call()))
       return run(std::move(request));
     return retry_tool(shared, std::move(request), std::move(run));
+  };
+  return out;
+}
+
+middleware tool_error_messages(tool_error_text content, std::vector<std::string> tools) {
+  if (!content)
+    throw error{errc::invalid_config, "tell the model of tools' failures: nothing says how"};
+  middleware out;
+  out.name = "tool_error_messages";
+  out.wrap_tool_call = [shared = std::make_shared<const tool_error_text>(std::move(content)),
+                        tools = std::move(tools)](tool_call_request request, tool_executor run) {
+    if (!is_for(tools, request.call()))
+      return run(std::move(request));
+    return tell_failure(shared, std::move(request), std::move(run));
   };
   return out;
 }

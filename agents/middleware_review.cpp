@@ -141,7 +141,39 @@ value with_notice(const value& message, const std::string& text) {
   return value::extension(value_kind::message, message.payload().with("content", out));
 }
 
-coro<tool_output> run_edited(tool_call_request request, tool_executor run, value action) {
+// The same for the messages in a command that answer the call.
+command with_notice(command given, const value& call, const std::string& text) {
+  if (!given.update)
+    return given;
+  std::vector<state_update::entry> entries;
+  for (const auto& [channel, v] : given.update->entries()) {
+    std::vector<value> items;
+    for (const auto& m : v.items())
+      items.push_back(is_answer_to(m, call) ? with_notice(m, text) : m);
+    entries.emplace_back(channel, v.is_list() ? value::list(std::move(items)) : v);
+  }
+  given.update = state_update{std::move(entries)};
+  return given;
+}
+
+tool_output with_notice(const tool_output& out, const value& call, const std::string& text) {
+  std::vector<tool_output::part> parts;
+  for (const auto& part : out.parts())
+    if (const auto* c = std::get_if<command>(&part))
+      parts.emplace_back(with_notice(*c, call, text));
+    else if (const auto& v = std::get<value>(part); is_answer_to(v, call))
+      parts.emplace_back(with_notice(v, text));
+    else
+      parts.push_back(part);
+  if (out.is_list())
+    return tool_output{std::move(parts)};
+  if (auto* c = std::get_if<command>(&parts.front()))
+    return tool_output{std::move(*c)};
+  return tool_output{std::get<value>(std::move(parts.front()))};
+}
+
+coro<tool_output> run_edited(tool_call_request request, tool_executor run, value action,
+                             bool notices) {
   const auto& tools = request.runtime().tools();
   auto name = text_in(action["name"]);
   auto known = std::ranges::find(tools, name, &tool::name);
@@ -157,10 +189,10 @@ coro<tool_output> run_edited(tool_call_request request, tool_executor run, value
     request.call().with("name", name).with("args", action["args"]));
   auto called = run(std::move(edited));
   auto out = co_await called;
-  const auto* message = out.is_list() ? nullptr : std::get_if<value>(&out.parts().front());
-  if (!message || !is_message(*message))
+  if (!notices)
     co_return out;
-  co_return tool_output{with_notice(*message, notice(action))};
+  auto told = with_notice(out, request.call(), notice(action));
+  co_return told;
 }
 
 // ---- one question a call --------------------------------------------------------------------
@@ -189,10 +221,16 @@ value answer_schema(const review& r, const tool_call_request& request) {
   return value::map({{"oneOf", value::list(std::move(shapes))}});
 }
 
-coro<tool_output> ask_about_call(std::shared_ptr<const reviews> all, tool_call_request request,
+// What a person is asked before each call, and whether the model is told of edits.
+struct call_reviews {
+  reviews all;
+  bool notices = true;
+};
+
+coro<tool_output> ask_about_call(std::shared_ptr<const call_reviews> by, tool_call_request request,
                                  tool_executor run) {
   const auto& call = request.call();
-  const auto* r = review_of(*all, call);
+  const auto* r = review_of(by->all, call);
   if (!r || (r->when && !r->when(call, request.state()))) {
     auto called = run(std::move(request));
     auto out = co_await called;
@@ -213,24 +251,26 @@ coro<tool_output> ask_about_call(std::shared_ptr<const reviews> all, tool_call_r
     request.runtime().task().refuse_answer(why);
   if (auto message = message_of(call, decision); !message.is_null())
     co_return tool_output{std::move(message)};
-  auto called = action.is_null() ? run(std::move(request))
-                                 : run_edited(std::move(request), std::move(run), action);
+  auto called = action.is_null()
+                  ? run(std::move(request))
+                  : run_edited(std::move(request), std::move(run), action, by->notices);
   auto out = co_await called;
   co_return out;
 }
 
 } // namespace
 
-middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools, review_mode mode) {
+middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools, review_mode mode,
+                             bool edit_notice) {
   for (const auto& [name, r] : tools)
     if (r.decisions.empty())
       throw error{errc::invalid_config, "review calls of `" + name + "`: no decision is allowed"};
   middleware out;
   out.name = "human_in_the_loop";
   if (mode == review_mode::per_call) {
-    out.wrap_tool_call = [all = std::make_shared<const reviews>(std::move(tools))](
-                           tool_call_request request, tool_executor run) {
-      return ask_about_call(all, std::move(request), std::move(run));
+    auto by = std::make_shared<const call_reviews>(call_reviews{std::move(tools), edit_notice});
+    out.wrap_tool_call = [by](tool_call_request request, tool_executor run) {
+      return ask_about_call(by, std::move(request), std::move(run));
     };
     return out;
   }
@@ -238,11 +278,11 @@ middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools, 
   out.after_model = [all = std::move(tools)](const state_view& state, context& ctx) {
     return ask_person(all, state, ctx);
   };
-  out.wrap_tool_call = [](tool_call_request request, tool_executor run) {
+  out.wrap_tool_call = [edit_notice](tool_call_request request, tool_executor run) {
     auto action = request.state()[edited_calls][text_in(request.call()["id"])];
     if (action.is_null())
       return run(std::move(request));
-    return run_edited(std::move(request), std::move(run), std::move(action));
+    return run_edited(std::move(request), std::move(run), std::move(action), edit_notice);
   };
   return out;
 }

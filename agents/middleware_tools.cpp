@@ -4,6 +4,7 @@
 #include "agents/failure.hpp"
 #include "agents/history.hpp"
 #include "agents/json_text.hpp"
+#include "agents/message_lists.hpp"
 
 #include <algorithm>
 
@@ -77,9 +78,21 @@ struct selector {
   selection_options options;
 };
 
+void require_shown(const value& tools, const std::vector<std::string>& always) {
+  std::string missing;
+  for (const auto& name : always)
+    if (std::ranges::none_of(tools.items(), [&name](const value& t) {
+          return t["name"] == value(name) && runs_here(t);
+        }))
+      missing += (missing.empty() ? "" : ", ") + name;
+  if (!missing.empty())
+    throw value_error("Tools in always_include not found in request: " + missing);
+}
+
 coro<model_response> select(std::shared_ptr<const selector> by, model_call call,
                             model_executor run) {
   auto tools = call.request.tools;
+  require_shown(tools, by->options.always);
   auto schema = selection_schema(tools, by->options);
   if (!schema["properties"]["tools"]["items"]["anyOf"].empty()) {
     model_request request{value::list(
@@ -92,6 +105,27 @@ coro<model_response> select(std::shared_ptr<const selector> by, model_call call,
   auto asked = run(std::move(call));
   auto response = co_await asked;
   co_return response;
+}
+
+// ---- a provider's search --------------------------------------------------------------------
+
+// The provider's own tool, or null for one that has none.
+value search_tool_of(const chat_model& model) {
+  auto name = model.name();
+  auto provider = name.substr(0, name.find(':'));
+  if (provider == "anthropic")
+    return value::map(
+      {{"type", "tool_search_tool_bm25_20251119"}, {"name", "tool_search_tool_bm25"}});
+  return provider == "openai" ? value::map({{"type", "tool_search"}}) : value{};
+}
+
+value deferred_tools(const value& tools, const std::vector<std::string>& searchable) {
+  std::vector<value> out;
+  for (const auto& t : tools.items()) {
+    bool deferred = runs_here(t) && (searchable.empty() || holds(searchable, t["name"]));
+    out.push_back(deferred ? t.with("defer_loading", true) : t);
+  }
+  return value::list(std::move(out));
 }
 
 // ---- things to do ---------------------------------------------------------------------------
@@ -146,16 +180,6 @@ value refuse_several(const state_view& state) {
   return value::map({{"messages", value::list(std::move(refused))}});
 }
 
-value extended(const value& system, const char* section) {
-  if (system.is_null())
-    return system_message(section);
-  const auto& content = message_member(system, "content");
-  auto blocks = content.is_list() ? content : value::list({text_block(message_text(system))});
-  return value::extension(
-    value_kind::message,
-    system.payload().with("content", blocks.append(text_block(std::string{"\n\n"} + section))));
-}
-
 } // namespace
 
 middleware tool_selector(chat_model_ptr model, selection_options options) {
@@ -168,13 +192,24 @@ middleware tool_selector(chat_model_ptr model, selection_options options) {
   return out;
 }
 
+middleware provider_tool_search(std::vector<std::string> tools) {
+  middleware out;
+  out.name = "provider_tool_search";
+  out.wrap_model_call = [tools = std::move(tools)](model_call call, model_executor run) {
+    if (auto search = search_tool_of(*call.model); !search.is_null())
+      call.request.tools = deferred_tools(call.request.tools, tools).append(search);
+    return run(std::move(call));
+  };
+  return out;
+}
+
 middleware todo_list() {
   middleware out;
   out.name = "todo_list";
   out.state = {{"todos", last_value}};
   out.tools = {todo_tool()};
   out.wrap_model_call = [](model_call call, model_executor run) {
-    call.system_message = extended(call.system_message, todo_prompt);
+    call.system_message = with_section(call.system_message, todo_prompt);
     return run(std::move(call));
   };
   out.after_model = [](const state_view& state) { return refuse_several(state); };

@@ -7,6 +7,7 @@
 
 #include "agents/failure.hpp"
 #include "agents/history.hpp"
+#include "agents/tool_results.hpp"
 
 #include <algorithm>
 
@@ -86,7 +87,8 @@ coro<node_output> call_model(agent_ptr a, state_view given, context& ctx) {
   auto choice = model_of(*a, given, ctx);
   auto model = co_await choice;
   auto call = ask_model(*model, std::move(request), ctx);
-  auto answer = co_await call;
+  auto said = co_await call;
+  auto answer = with_distinct_calls(said);
   if (needs_more_steps(*a, answer, ctx.remaining_steps()))
     answer = apology(answer);
   node_output out;
@@ -245,6 +247,9 @@ public:
       graph_{state_} {}
 
   compiled_graph build() {
+    const auto& context = a_->options.context_schema;
+    if (context.check)
+      graph_.context_schema(context.json, context.check);
     bool tools = std::ranges::any_of(a_->options.tools, &tool::runs_here);
     add_model();
     if (tools)
@@ -297,7 +302,10 @@ private:
   }
 
   void add_tools() {
-    graph_.add_node("tools", tool_node{a_->options.tools, a_->options.tool_node});
+    // Handoffs wait for the other calls of their turn; the tools' route knows.
+    graph_.add_node("tools", tool_node{a_->options.tools, a_->options.tool_node},
+                    late_calls_answered(a_->options.tool_node, a_->options.tool_timeout,
+                                        a_->handoffs.empty() ? a_->entry : "tools"));
   }
 
   void add_straight_edges() {

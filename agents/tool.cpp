@@ -110,6 +110,9 @@ void tool::init(std::string name, std::string description, value parameters, too
     throw error{errc::invalid_graph, "make a tool: a name is letters, digits, `_` and `-`, at most "
                                        + std::to_string(tool_name_max) + " of them: `" + name
                                        + '`'};
+  if (auto known = require_known_schema(options.output); !options.output.is_null() && !known)
+    throw error{errc::invalid_graph,
+                "make tool `" + name + "`: its output: " + known.error().message()};
   spec_ =
     std::make_shared<spec>(spec{std::move(name), std::move(description), std::move(parameters),
                                 value{}, std::move(body), std::move(options)});

@@ -44,18 +44,10 @@ struct given_calls {
 
 // The calls of the last assistant's message that no message answers yet.
 std::vector<value> open_calls(const value& messages) {
-  auto all = messages.items();
-  auto last = std::ranges::find_if(all.rbegin(), all.rend(),
-                                   [](const value& m) { return message_role(m) == "assistant"; });
-  if (last == all.rend())
+  if (std::ranges::none_of(messages.items(),
+                           [](const value& m) { return message_role(m) == "assistant"; }))
     throw value_error("No AIMessage found in input");
-  auto after = std::span<const value>{last.base(), all.end()};
-  std::vector<value> out;
-  for (const auto& call : message_tool_calls(*last).items()) {
-    if (std::ranges::none_of(after, [&call](const value& m) { return is_answer_to(m, call); }))
-      out.push_back(call);
-  }
-  return out;
+  return unanswered_calls(messages);
 }
 
 given_calls read_list(const value& list, const context& ctx) {
@@ -191,7 +183,9 @@ value begin(const running_calls& all, const tool& t, const value& call) {
   return std::move(*args);
 }
 
-tool_output end(const running_calls& all, const tool_output& given, const value& call) {
+tool_output end(const running_calls& all, const tool& t, const tool_output& given,
+                const value& call) {
+  require_output(t.options().output, given);
   auto out = as_output(all.results.checked(given, call));
   tell(all.ctx, call, "tool-finished", "output", shown_result(out));
   return out;
@@ -218,7 +212,7 @@ tool_output execute_at_once(const running_calls& all, const tool* t, const value
   require_injected(*t, runtime, all.results.kind);
   try {
     auto args = begin(all, *t, call);
-    return end(all, t->body().plain(args, runtime), call);
+    return end(all, *t, t->body().plain(args, runtime), call);
   } catch (const std::exception& thrown) {
     if (auto out = caught(all, *t, call, thrown))
       return *out;
@@ -239,7 +233,7 @@ coro<tool_output> execute(running_calls& all, tool_call_request request) {
     auto args = begin(all, *t, call);
     auto body = run_body(*t, std::move(args), request.runtime(), all.ctx);
     auto given = co_await body;
-    out = end(all, given, call);
+    out = end(all, *t, given, call);
   } catch (const std::exception& thrown) {
     out = caught(all, *t, call, thrown);
     if (!out)
@@ -394,6 +388,32 @@ coro<node_output> tool_node::operator()(const state_view& input, context& ctx) c
     results.push_back(std::move(one.parts));
   }
   co_return all.results.combined(std::move(results));
+}
+
+node_options late_calls_answered(const tool_node_options& options, std::chrono::milliseconds after,
+                                 std::string next) {
+  node_options out;
+  if (after.count() == 0)
+    return out;
+  out.timeout = after;
+  out.on_error = [key = options.messages_key, after,
+                  next = std::move(next)](const state_view& input, context& ctx) {
+    const auto& why = ctx.failure()->failure;
+    if (why.code() != errc::node_timeout)
+      throw why;
+    auto given = read_input(input, key, ctx);
+    std::vector<value> messages;
+    for (const auto& call : given.calls)
+      messages.push_back(failed_tool_message("Error: tool '" + text_in(call["name"])
+                                               + "' was given up after "
+                                               + std::to_string(after.count()) + " ms.",
+                                             call));
+    return command{.update = state_update{}.set(key, value::list(std::move(messages))),
+                   .goto_ = next,
+                   .resume = std::nullopt,
+                   .graph = {}};
+  };
+  return out;
 }
 
 value tool_call_with_context(const value& call, const value& state) {

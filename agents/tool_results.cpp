@@ -4,6 +4,9 @@
 #include "agents/failure.hpp"
 #include "agents/json_text.hpp"
 
+#include <troupe/limits.hpp>
+#include <troupe/schema_check.hpp>
+
 #include <algorithm>
 #include <array>
 
@@ -27,6 +30,40 @@ value content_of(const value& given) {
   if (given.is_string() || (given.is_list() && std::ranges::all_of(given.items(), is_block)))
     return given;
   return spaced_json(given);
+}
+
+error bad_output(errc code, const std::string& text) {
+  return {code, text, "ToolOutputError", text};
+}
+
+// Texts and bytes in a value, as far as they count.
+std::size_t bytes_in(const value& v, std::size_t depth = 0) {
+  constexpr std::size_t enough = limits::tool_result_bytes_max + 1;
+  if (depth > limits::value_depth_max)
+    return enough;
+  if (v.is_string() || v.is_bytes())
+    return v.size();
+  std::size_t out = 0;
+  auto add = [&](const value& inner) { out += sizeof(value) + bytes_in(inner, depth + 1); };
+  for (const auto& item : v.items())
+    if (out < enough)
+      add(item);
+  for (const auto& e : v.entries())
+    if (out < enough) {
+      out += e.key().size();
+      add(e.val);
+    }
+  return out;
+}
+
+void require_bounded(const value& message, const value& call) {
+  auto size = bytes_in(message_member(message, "content"))
+              + bytes_in(message_member(message, "artifact"));
+  if (size > limits::tool_result_bytes_max)
+    throw bad_output(errc::invalid_value, "tool " + text_in(call["name"])
+                                            + ": its result has more than "
+                                            + std::to_string(limits::tool_result_bytes_max)
+                                            + " bytes (tool_result_bytes_max)");
 }
 
 bool is_tool_message(const value& v) {
@@ -103,6 +140,17 @@ struct parent_sends {
 
 } // namespace
 
+void require_output(const value& schema, const tool_output& given) {
+  const auto* v = std::get_if<value>(&given.parts().front());
+  if (schema.is_null() || given.is_list() || !v || is_message(*v))
+    return;
+  auto wrong = check_schema(schema, *v);
+  if (wrong.empty())
+    return;
+  auto text = (wrong[0].path.empty() ? "" : wrong[0].path + ": ") + wrong[0].message;
+  throw bad_output(errc::node_failed, "the result does not fit: " + text);
+}
+
 value failed_tool_message(std::string content, const value& call) {
   return tool_message(content, text_in(call["id"]), text_in(call["name"]), "error");
 }
@@ -140,6 +188,15 @@ command tool_results::checked_command(command given, const value& call, std::siz
 
 std::vector<tool_output::part> tool_results::checked(const tool_output& given,
                                                      const value& call) const {
+  auto out = sorted(given, call);
+  for (const auto& part : out)
+    if (const auto* message = std::get_if<value>(&part))
+      require_bounded(*message, call);
+  return out;
+}
+
+std::vector<tool_output::part> tool_results::sorted(const tool_output& given,
+                                                    const value& call) const {
   std::vector<tool_output::part> out;
   std::size_t answers = 0;
   bool exempt = false;

@@ -151,7 +151,8 @@ namespace {
 value of_rest(const detail::task_scope& task, const std::optional<value>& answer) {
   const auto& run = *task.run;
   bool own_ns = task.checkpoint_ns != run.ns;
-  bool own_metadata = task.metadata != detail::task_metadata(run.config.metadata, *task.node);
+  bool own_metadata = task.metadata
+                      != detail::task_metadata(run.config.metadata, *run.plan, *task.node);
   auto since = since_epoch(task.first_attempt);
   bool nothing = !own_ns && !own_metadata && task.route_cells.empty() && task.answers.empty()
                  && !task.timeout.given() && !task.timeout.heartbeat_only && !task.handled
@@ -271,7 +272,7 @@ result<task_ptr> decode_task(const task_order& order, const bytes& step, const r
     auto input = in.maybe([](fields& f) { return to_update(f); });
     task->whole = in.any();
     task->input = input ? view_of(*input, *run.plan) : state_view{task->whole};
-    task->metadata = detail::task_metadata(run.config.metadata, *task->node);
+    task->metadata = detail::task_metadata(run.config.metadata, *run.plan, *task->node);
     if (const auto& rest = in.any(); !rest.is_null())
       take_rest(rest, *task, *run.plan);
     return task;

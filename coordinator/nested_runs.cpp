@@ -14,7 +14,8 @@ public:
 };
 
 // What the run takes over from the one around it. Breakpoints and output keys are its own.
-run_config inner_config(const detail::task_scope& task) {
+run_config inner_config(const nested_run& run) {
+  const auto& task = *run.task;
   const auto& outer = task.run->config;
   run_config out;
   out.thread_id = outer.thread_id;
@@ -23,7 +24,9 @@ run_config inner_config(const detail::task_scope& task) {
   out.max_concurrency = outer.max_concurrency;
   out.strict_resume = false; // the root has checked the answers
   out.subgraphs = outer.subgraphs;
-  out.metadata = task.metadata;
+  // What is handed down stands below what the graph says of itself, and that below its caller.
+  out.metadata = detail::metadata_over(
+    detail::metadata_over(task.metadata, run.graph->options.metadata), run.metadata);
   out.configurable = outer.configurable;
   out.context = outer.context;
   return out;
@@ -36,7 +39,7 @@ std::shared_ptr<run_shared> shared_within(const nested_run& run,
   const auto& options = run.graph->options;
   auto out = std::make_shared<run_shared>();
   out->plan = run.graph;
-  out->config = inner_config(task);
+  out->config = inner_config(run);
   if (outer.config.subgraphs)
     out->sink = outer.sink;
   out->home = outer.home;

@@ -140,17 +140,18 @@ value result_payload(const graph_plan& plan, const task_write_list& writes) {
 }
 
 value task_part(const plan_node& node, const planned_task& task, const value& input,
-                const graph_plan& plan) {
+                const graph_plan& plan, const value& metadata) {
   std::vector<value> triggers;
   if (task.push)
     triggers.emplace_back(names::push);
   else
     for (auto c : node.triggers)
       triggers.emplace_back(plan.channels[c].name);
-  return value::map({{"id", task.id},
-                     {"name", node.name},
-                     {"input", input},
-                     {"triggers", value::list(std::move(triggers))}});
+  auto out = value::map({{"id", task.id},
+                         {"name", node.name},
+                         {"input", input},
+                         {"triggers", value::list(std::move(triggers))}});
+  return metadata.empty() ? out : out.with("metadata", metadata);
 }
 
 value task_result_part(const plan_node& node, const std::string& id, const value& error,

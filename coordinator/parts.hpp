@@ -36,8 +36,9 @@ value result_payload(const graph_plan& plan, const task_write_list& writes);
 value result_map(const graph_plan& plan, const task_write_list& writes);
 
 /// When a task starts, and when it ends. `worker`: whose process it ran in; empty: this one.
+/// Shape:  without the member `metadata` when there is none.
 value task_part(const plan_node& node, const planned_task& task, const value& input,
-                const graph_plan& plan);
+                const graph_plan& plan, const value& metadata);
 value task_result_part(const plan_node& node, const std::string& id, const value& error,
                        const value& result, const std::vector<interrupt>& questions,
                        const std::string& worker);

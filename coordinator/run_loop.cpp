@@ -138,7 +138,7 @@ task_ptr run_loop::make_task(const slot& s, std::uint32_t place) {
   give_answers(*task);
   if (s.plan.node == 0)
     task->early = std::exchange(first_gotos_, {});
-  task->metadata = detail::task_metadata(shared_->config.metadata, node);
+  task->metadata = detail::task_metadata(shared_->config.metadata, plan(), node);
   return task;
 }
 

@@ -73,7 +73,8 @@ void run_loop::emit_task_start(const slot& s) {
     give_input(shown, s);
     input = shown.whole;
   }
-  auto part = task_part(*s.node, s.plan, input, plan());
+  auto metadata = detail::task_metadata(shared_->config.metadata, plan(), *s.node);
+  auto part = task_part(*s.node, s.plan, input, plan(), metadata);
   if (wants(stream_mode::tasks))
     emit(stream_mode::tasks, part);
   if (wants(stream_mode::debug))

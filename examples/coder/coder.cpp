@@ -64,6 +64,13 @@ minds choose_minds(const std::string& name) {
   return {model, model, "model " + wanted};
 }
 
+troupe::shell_options shell_of_project() {
+  return {.sandbox = troupe::shell_sandbox::if_there,
+          .timeout = std::chrono::seconds{120},
+          .lines_max = lines_shown_max,
+          .hidden = {own_folder}};
+}
+
 troupe::compiled_graph build_coder(project_ptr p, const coder_options& options) {
   auto explorer = troupe::create_agent({.model = options.who.explorer,
                                         .tools = reading_tools(p),
@@ -75,7 +82,7 @@ troupe::compiled_graph build_coder(project_ptr p, const coder_options& options) 
   auto tools = joined(reading_tools(p), writing_tools(p));
   return troupe::create_agent(
     {.model = options.who.agent,
-     .tools = joined(tools, {shell_tool(p, options.shell, options.sandbox), task, memory}),
+     .tools = joined(tools, {troupe::shell_tool(p->folder, options.shell), task, memory}),
      .system_prompt = order,
      .middleware = {troupe::todo_list(),
                     troupe::summarization(options.who.agent,

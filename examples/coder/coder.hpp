@@ -2,7 +2,6 @@
 #pragma once
 
 #include "examples/coder/project.hpp"
-#include "examples/coder/shell.hpp"
 
 #include <string>
 
@@ -22,9 +21,10 @@ minds choose_minds(const std::string& name);
 
 struct coder_options {
   minds who;
-  shell_limits shell;
-  bool sandbox = false;
+  troupe::shell_options shell;
 };
+/// How commands run in a project's folder: in a sandbox where there is one.
+troupe::shell_options shell_of_project();
 /// The agent as a graph. It keeps notes in the project's .coder/memories.
 troupe::compiled_graph build_coder(project_ptr p, const coder_options& options);
 

@@ -23,8 +23,7 @@ namespace {
 struct flags {
   std::string folder, task, thread = "main", model;
   std::vector<std::string> allow;
-  coder::shell_limits shell;
-  bool no_sandbox = false;
+  shell_options shell = coder::shell_of_project();
 };
 
 constexpr const char* how_to_answer = "yes, no [WHY], always, or edit {\"ARGUMENT\": …}";
@@ -49,10 +48,9 @@ public:
       signals_{signals},
       project_{std::make_shared<coder::project>(f.folder)},
       who_{coder::choose_minds(f.model)},
-      sandbox_{!f.no_sandbox && coder::has_sandbox()},
+      sandbox_{f.shell.sandbox != shell_sandbox::none && has_shell_sandbox()},
       rt_{{.data_dir = own_folder_of(*project_) / "data"}},
-      app_{rt_.load(
-        coder::build_coder(project_, {.who = who_, .shell = f.shell, .sandbox = sandbox_}))} {}
+      app_{rt_.load(coder::build_coder(project_, {.who = who_, .shell = f.shell}))} {}
 
   int run() {
     say("coder: " + who_.what);
@@ -183,12 +181,13 @@ int coder_main(int argc, char** argv) {
     ->type_name("TOOL")
     ->delimiter(',')
     ->check(CLI::IsMember({"edit", "write", "shell"}));
-  auto seconds = f.shell.time_max.count();
+  auto seconds = f.shell.timeout.count();
+  bool no_sandbox = false;
   app.add_option("--shell-seconds", seconds, "How long a command may take")
     ->type_name("N")
     ->check(CLI::PositiveNumber)
     ->capture_default_str();
-  app.add_flag("--no-sandbox", f.no_sandbox, "Commands run with your rights, bubblewrap or not");
+  app.add_flag("--no-sandbox", no_sandbox, "Commands run with your rights, bubblewrap or not");
   app.footer(std::string{"An answer: "} + how_to_answer + ".\n" + cli::exit_codes_help);
   try {
     app.parse(argc, argv);
@@ -197,7 +196,9 @@ int coder_main(int argc, char** argv) {
       return app.exit(why);
     throw error{errc::invalid_config, why.what()};
   }
-  f.shell.time_max = std::chrono::seconds{seconds};
+  f.shell.timeout = std::chrono::seconds{seconds};
+  if (no_sandbox)
+    f.shell.sandbox = shell_sandbox::none;
   cli::stop_signals signals; // before anything that starts threads
   return session{f, signals}.run();
 }

@@ -3,6 +3,7 @@
 
 #include <troupe/react_agent.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -30,6 +31,8 @@ public:
   model_request request;
   value system_message;
   value state; ///< a map
+  /// What is put around whatever model is asked in the end, the first innermost.
+  std::vector<std::function<chat_model_ptr(chat_model_ptr)>> around = {};
   context& ctx() const noexcept { return *ctx_; }
 
 private:
@@ -126,7 +129,11 @@ struct agent_options {
   troupe::response_format response_format = {};
   schema state = {};
   tool_node_options tool_node = {};
-  std::string name = {};
+  /// Of each call. It is then answered with an error, and the agent goes on; a function that does
+  /// not return holds its thread until it does (tool_runtime::info().stop_requested()). 0: no end.
+  std::chrono::milliseconds tool_timeout{0};
+  agent_context context_schema = {};
+  std::string name = {}; ///< of the graph, its messages, and in metadata: `lc_agent_name`
   std::vector<std::string> interrupt_before = {};
   std::vector<std::string> interrupt_after = {};
   checkpointing checkpointer = checkpointing::inherit;

@@ -1,6 +1,7 @@
 // A folder that a model may work in, and nothing outside of it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -25,6 +26,7 @@ public:
   struct entry {
     kind what = kind::none;
     std::uint64_t size_bytes = 0;
+    std::chrono::nanoseconds modified{0}; ///< when, since 1970
   };
 
   /// `shown_as` stands before every path in texts; empty: nothing does. With `private_files` only

@@ -48,7 +48,7 @@ private:
 };
 
 std::shared_ptr<graph_call> prepare_graph(task_scope& scope, const compiled_graph& graph,
-                                          const run_input& input);
+                                          const run_input& input, const value& metadata);
 void await_graph(task_scope& scope, std::shared_ptr<graph_call> call, std::coroutine_handle<> body);
 value take_graph(task_scope& scope, graph_call& call);
 
@@ -142,14 +142,17 @@ public:
   /// Runs another graph as part of this task and gives its output. What it asks, this task asks;
   /// what it had finished is not run again when the run is resumed. The n-th graph a body runs
   /// keeps its state by that number: run them in the same order each time.
+  /// Shape:  `metadata`: a map, or null: it stands over this task's, and compile_options::metadata.
   /// invoke() is for plain bodies of the blocking lane, run() for coroutines:
   ///     auto inner = ctx.run(graph, {{"topic", topic}});
   ///     auto out = co_await inner;
   /// Errors: what the graph fails with; invoke() on another lane: invalid_graph.
   /// Source: langgraph/pregel/main.py, a graph called in a node; spec/checkpoint.md section 5.
-  value invoke(const compiled_graph& graph, const run_input& input = {});
-  graph_run run(const compiled_graph& graph, const run_input& input = {}) {
-    return {*scope_, detail::prepare_graph(*scope_, graph, input)};
+  value invoke(const compiled_graph& graph, const run_input& input = {},
+               const value& metadata = {});
+  graph_run run(const compiled_graph& graph, const run_input& input = {},
+                const value& metadata = {}) {
+    return {*scope_, detail::prepare_graph(*scope_, graph, input, metadata)};
   }
 
   /// A message for readers of the `messages` stream: whole, or a part of one (a message value with
@@ -211,7 +214,8 @@ public:
   const value& run_context() const noexcept; ///< run_config::context
   /// The same as a T. Errors: throws error{invalid_value}.
   template <class T> T run_context_as() const { return run_context().template as<T>(); }
-  const value& metadata() const noexcept; ///< run_config::metadata with the node's over it
+  /// compile_options::metadata, over it run_config::metadata, and the node's.
+  const value& metadata() const noexcept;
 
   /// Suspends a coroutine body without holding a thread: `co_await ctx.sleep_for(10ms);`
   detail::suspension sleep_for(std::chrono::nanoseconds delay) {

@@ -207,8 +207,25 @@ inline constexpr std::chrono::microseconds worker_outcomes_apart{250};
 
 // Of agents. Calls of one assistant's message that a tool node runs; invalid_value.
 inline constexpr std::size_t tool_calls_max = 4096;
+// What a tool gives back, and what it keeps beside it (an artifact); the call fails, invalid_value.
+inline constexpr std::size_t tool_result_bytes_max = 16u << 20;
+// Of a streamed text, kept back until it is clear that no personal data begins in it.
+inline constexpr std::size_t pii_held_bytes = 128;
 // Characters that are dropped from the end of JSON that was cut off; then it is none.
 inline constexpr std::size_t partial_json_dropped_max = 1024;
+
+// Of tools that work in a folder. What is beyond is left out, and the model is told so.
+inline constexpr std::size_t search_files_max = 20'000;            // looked at by one search
+inline constexpr std::size_t search_hits_max = 200;                // of one search
+inline constexpr std::size_t search_file_bytes_default = 2u << 20; // larger ones are passed over
+inline constexpr std::size_t search_pattern_bytes_max = 512;       // the call is refused
+inline constexpr std::size_t file_lines_shown_max = 2000;          // in one call
+inline constexpr std::size_t file_line_bytes_max = 1000;           // of each of them
+inline constexpr std::chrono::seconds shell_timeout_default{30};   // of a command
+inline constexpr std::chrono::seconds shell_timeout_max{86'400};   // invalid_config
+inline constexpr std::size_t shell_lines_default = 100;            // of what a command prints
+inline constexpr std::size_t shell_bytes_default = 64u << 10;      // likewise
+inline constexpr std::size_t shell_command_bytes_max = 64u << 10;  // the call is refused
 
 // Of MCP servers. A message from one; its connection ends with McpError.
 inline constexpr std::size_t mcp_message_bytes_max = 16u << 20;

@@ -71,6 +71,35 @@ middleware model_retry(retry_options options = {});
 /// Source: langchain/agents/middleware/tool_retry.py.
 middleware tool_retry(retry_options options = {}, std::vector<std::string> tools = {});
 
+/// Makes messages to the model of what these tools throw. It stands inside of the middleware before
+/// it and outside of what is behind it: behind tool_retry, a failure is retried no more.
+/// Shape:  `content` gives the text of an error message, or nothing: then the failure goes on.
+///         `tools`: names; empty: all. What ends the run whatever is said is not asked about.
+/// Source: langchain/agents/middleware/tool_error.py; spec/agents.md E7.
+using tool_error_text =
+  std::function<std::optional<std::string>(const error& failure, const value& call)>;
+middleware tool_error_messages(tool_error_text content, std::vector<std::string> tools = {});
+
+/// Which tools there are, and which calls may run, decided anew each time.
+/// Shape:  `enabled` false: the model is not shown the tool, and a call of it is refused.
+///         `refusal` gives why a call must not run, or nothing. Both unset: yes. A call that is
+///         refused is answered with an error that says why. Both are pure: they run again when a
+///         run is resumed.
+/// Source: troupe; langgraph-cpp, ToolPolicy.
+struct tool_policy_options {
+  std::function<bool(const std::string& tool, const value& state)> enabled = {};
+  std::function<std::optional<std::string>(const value& call, const value& state)> refusal = {};
+};
+middleware tool_policy(tool_policy_options options);
+
+/// Lets `model` answer in place of these tools; for tests of agents whose tools cost or change
+/// something.
+/// Shape:  `tools`: names; empty: all. Arguments are not checked, and readers of the `messages`
+///         stream don't see what the model says for the tool.
+/// Errors: of a run: what the model throws.
+/// Source: langchain/agents/middleware/tool_emulator.py; spec/agents.md E12.
+middleware tool_emulator(chat_model_ptr model, std::vector<std::string> tools = {});
+
 // ---- people ---------------------------------------------------------------------------------
 
 /// What a person may decide about a call.
@@ -93,16 +122,17 @@ enum class review_mode : std::uint8_t {
 ///         decision, by the question's id where there are several. A decision is {type: "approve"},
 ///         {type: "edit", edited_action: {name, args}}, {type: "reject", message} or {type:
 ///         "respond", message}. An edited call runs in place of the original one, and its result
-///         says so; per call it stays one of the same tool.
+///         says so, unless `edit_notice` is false; per call it stays one of the same tool.
 /// Errors: of a run: ValueError for another number of decisions, one that is not allowed, or an
 ///         edit to a tool there is not. Per call: invalid_resume, and the question waits on.
 /// Source: langchain/agents/middleware/human_in_the_loop.py; spec/agents.md E2.
 middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools,
-                             review_mode mode = review_mode::batched);
+                             review_mode mode = review_mode::batched, bool edit_notice = true);
 
 // ---- what the model sees --------------------------------------------------------------------
 
-/// When a conversation is summarized (any of the triggers), and what is kept of it as it is.
+/// When a conversation is summarized (any of the triggers, or with `all_triggers` all that are
+/// given), and what is kept of it as it is.
 /// Units:  tokens as `token_counter` says (the estimate), for the trigger also as the model counted
 ///         those of its last answer; fractions of max_input_tokens in the model's profile, in
 ///         (0, 1]; 0: not looked at.
@@ -112,6 +142,7 @@ struct summary_options {
   std::int64_t trigger_tokens = 0;
   double trigger_fraction = 0;
   std::size_t trigger_messages = 0;
+  bool all_triggers = false;
   std::size_t keep_messages = 20;
   std::int64_t keep_tokens = 0;
   double keep_fraction = 0;
@@ -126,11 +157,14 @@ struct summary_options {
 /// Source: langchain/agents/middleware/summarization.py; spec/agents.md E1.
 middleware summarization(chat_model_ptr model, summary_options options);
 
-/// Units:  tokens.
+/// Units:  tokens. `clear_at_least`: once so many are saved the rest stays; 0: all go.
+/// Shape:  `clear_tool_inputs`: the arguments of their calls become empty too.
 /// Source: langchain/agents/middleware/context_editing.py; spec/agents.md E11.
 struct clear_options {
   std::int64_t trigger_tokens = 100'000;
   std::size_t keep = 3; ///< the last results stay
+  std::int64_t clear_at_least = 0;
+  bool clear_tool_inputs = false;
   std::vector<std::string> exclude_tools = {};
   std::string placeholder = "[cleared]";
 };
@@ -140,7 +174,8 @@ middleware context_editing(clear_options options = {});
 
 /// Lets `model` choose the tools that the agent's model is shown, by the last question of the user.
 /// Shape:  `tools_max` 0: any number. `always` are shown besides.
-/// Errors: of a run: ValueError when it names a tool there is not.
+/// Errors: of a run: StructuredOutputValidationError when it names a tool there is not, ValueError
+///         for an `always` that is not among the request's tools.
 /// Source: langchain/agents/middleware/tool_selection.py; spec/agents.md E10.
 struct selection_options {
   std::size_t tools_max = 0;
@@ -148,15 +183,39 @@ struct selection_options {
 };
 middleware tool_selector(chat_model_ptr model, selection_options options = {});
 
+/// Lets the provider search these tools (empty: all) in place of showing the model each of them.
+/// Shape:  they get `defer_loading`, and the provider's own tool for the search is added. Models of
+///         other providers than Anthropic and OpenAI are asked as they are.
+/// Source: langchain/agents/middleware/provider_tool_search.py; spec/agents.md E10.
+middleware provider_tool_search(std::vector<std::string> tools = {});
+
 /// A tool `write_todos` and a channel `todos`: [{content, status}], and how to use it.
 /// Source: langchain/agents/middleware/todo.py; spec/agents.md E9.
 middleware todo_list();
+
+/// An agent that another one may give a task to.
+struct subagent {
+  std::string name;
+  std::string description; ///< for the model that chooses
+  compiled_graph graph;    ///< any graph over `messages`
+};
+/// A tool `task` that gives a task to one of these agents, in a conversation of its own, and says
+/// its last message; and how to use it.
+/// Shape:  arguments: `description` (the task), `subagent_type` (a name). Several calls of one
+///         answer run side by side. In the metadata of the agent's tasks are `lc_agent_name` (the
+///         name) and `tool_call_id` (of the call).
+/// Errors: throws error{invalid_graph} without agents, and for two of one name. Of a run: what the
+///         agent fails with; its questions are asked as the tool's own.
+/// Source: deepagents/middleware/subagents.py, SubAgentMiddleware.
+middleware subagents(std::vector<subagent> agents);
 
 // ---- personal data --------------------------------------------------------------------------
 
 enum class pii_strategy : std::uint8_t { redact, mask, hash, block };
 
-/// Where personal data is looked for.
+/// Where personal data is looked for. With `output`, also in what readers of the stream are told of
+/// an answer while it comes: the end of each text is kept back (limits::pii_held_bytes) until it
+/// is clear that nothing begins in it; with `block` they see nothing from there on.
 /// Shape:  `find` gives the places [begin, end) in a text, in order and apart; unset: by the type's
 ///         own rule.
 struct pii_options {

@@ -5,6 +5,7 @@
 #include <troupe/state_graph.hpp>
 #include <troupe/tool_node.hpp>
 
+#include <chrono>
 #include <concepts>
 #include <functional>
 #include <memory>
@@ -70,6 +71,19 @@ struct agent_response {
       prompt{std::move(with_prompt)} {}
 };
 
+/// What the context of an agent's runs (run_config::context) must be: anything, or a C.
+///     .context_schema = troupe::agent_context::of<user>()
+/// Errors: of a run: invalid_config that names the member.
+/// Source: langgraph/prebuilt/chat_agent_executor.py, context_schema.
+struct agent_context {
+  value json = {};
+  std::function<void(const value&)> check = {};
+
+  template <class C> static agent_context of() {
+    return {json_schema<C>(), [](const value& context) { (void)context.as<C>(); }};
+  }
+};
+
 /// What an agent is made of.
 /// Shape:  `tools`: those of the model's provider are bound, and not run here. `version` "v2" runs
 ///         each tool call as a task of its own, so that a question pauses one call alone; "v1" runs
@@ -89,6 +103,10 @@ struct react_agent_options {
   agent_response response_format = {};
   schema state = {};
   tool_node_options tool_node = {};
+  /// Of each call ("v1": of all calls of an answer). They are then answered with an error, and the
+  /// agent goes on; a function that does not return holds its thread until it does. 0: no end.
+  std::chrono::milliseconds tool_timeout{0};
+  agent_context context_schema = {};
   std::vector<std::string> interrupt_before = {};
   std::vector<std::string> interrupt_after = {};
   checkpointing checkpointer = checkpointing::inherit;

@@ -73,6 +73,8 @@ struct compile_options {
   checkpointing checkpointer = checkpointing::inherit;
   /// In place of the runtime's, unless the graph runs within another one.
   std::shared_ptr<troupe::saver> saver = nullptr;
+  /// A map: in its tasks' metadata under the run's, over what a subgraph inherits; not stored.
+  value metadata = {};
 };
 
 /// How many of the nodes before it a join waits for.

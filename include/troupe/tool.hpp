@@ -215,6 +215,9 @@ struct tool_options {
   std::function<std::optional<std::string>(const error&)> on_error = {};
   /// Further members of the definition that models are given (cache_control, defer_loading …).
   value extras = {};
+  /// The JSON Schema of what the function gives back, as a value (messages and commands aside);
+  /// null: it may be anything. What does not fit is a failure of class ToolOutputError.
+  value output = {};
   tool_needs needs = {}; ///< of a tool made from data
   /// false: the schema may be any, and the function gets what the model gave, as it is.
   bool check_arguments = true;
@@ -371,7 +374,7 @@ public:
   }
   /// From data. Shape: `parameters` is the JSON Schema of an object.
   /// Errors: as above; invalid_graph for a schema that is not known in full (schema_check.hpp), and
-  ///         that arguments are to be checked against.
+  ///         that arguments, or what is given back, are to be checked against.
   tool(std::string name, std::string description, value parameters, tool_body body,
        tool_options options = {});
   /// A tool of the model's provider: it is bound as it is, and never run here.

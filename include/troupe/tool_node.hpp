@@ -107,6 +107,29 @@ private:
   std::shared_ptr<const parts> parts_;
 };
 
+/// A node's body: checks the tool calls of the last message, and runs nothing.
+/// Shape:  each call is answered by a tool's message: its arguments as JSON, or what is wrong with
+///         them (`format_error`, or a text of its own) and additional_kwargs.is_error. The status
+///         is "success" either way, as the reference has it. Input: the state, or a list of
+///         messages.
+/// Errors: of the task: ValueError when the last message is not an assistant's; KeyError for a
+///         name that is none of the tools'. Throws error{invalid_graph} for two tools of one name.
+/// Source: langgraph/prebuilt/tool_validator.py, ValidationNode; spec/agents.md B8.
+struct validation_options {
+  std::string messages_key = "messages";
+  std::function<std::string(const error&, const value& call)> format_error = {};
+};
+class validation_node {
+public:
+  explicit validation_node(std::vector<tool> tools, validation_options options = {});
+
+  node_output operator()(const state_view& input) const;
+
+private:
+  std::vector<tool> tools_;
+  validation_options options_;
+};
+
 /// A send of one call to a tool node, with the state its tool is to see.
 /// Source: langgraph/prebuilt/tool_node.py, ToolCallWithContext.
 value tool_call_with_context(const value& call, const value& state);

@@ -45,3 +45,4 @@
 #include <troupe/tool_runner.hpp>
 #include <troupe/value.hpp>
 #include <troupe/when_all.hpp>
+#include <troupe/workspace.hpp>

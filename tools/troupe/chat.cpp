@@ -1,4 +1,5 @@
 // troupe chat: a conversation with a graph over `messages`, on a terminal or through a pipe.
+#include "agents/history.hpp"
 #include "tools/troupe/chat_answers.hpp"
 #include "tools/troupe/chat_view.hpp"
 #include "tools/troupe/commands.hpp"
@@ -148,16 +149,9 @@ private:
   run_input input_of(const std::string& line) const {
     std::vector<value> said;
     auto state = app_.get_state({.thread_id = o_.thread}).values;
-    auto all = state["messages"].items();
-    auto last = std::ranges::find_if(all.rbegin(), all.rend(),
-                                     [](const value& m) { return message_role(m) == "assistant"; });
-    if (last != all.rend())
-      for (const auto& call : message_tool_calls(*last).items())
-        if (std::none_of(last.base(), all.end(), [&call](const value& m) {
-              return message_member(m, "tool_call_id") == call["id"];
-            }))
-          said.push_back(tool_message("Cancelled by the user.", call["id"].as<std::string>(),
-                                      call["name"].as<std::string>(), "error"));
+    for (const auto& call : unanswered_calls(state["messages"]))
+      said.push_back(tool_message("Cancelled by the user.", call["id"].as<std::string>(),
+                                  call["name"].as<std::string>(), "error"));
     said.push_back(human_message(line));
     return value::map({{"messages", value::list(std::move(said))}});
   }

@@ -1,0 +1,204 @@
+// See folder_search.hpp.
+#include "agents/folder_search.hpp"
+
+#include "agents/text_pattern.hpp"
+
+#include <troupe/limits.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace troupe {
+namespace {
+
+using entry = confined_folder::entry;
+constexpr const char* more_hits = "… and more: say more closely what you look for\n";
+
+struct found_file {
+  std::string path; // from the folder down
+  entry what;
+};
+
+bool leads_out(const std::string& path) {
+  return path.find("..") != std::string::npos || path.starts_with('~');
+}
+
+std::string below(const std::string& folder, const std::string& name) {
+  return folder.empty() || folder.ends_with('/') ? folder + name : folder + '/' + name;
+}
+
+// What is there, also when it is gone meanwhile, or too deep.
+entry look(const folder_search& in, const std::string& path) {
+  try {
+    return in.files.look(path);
+  } catch (const node_error&) {
+    return {};
+  }
+}
+
+// Calls `f` with each file below `path`, in order, until it says false; whether it went through.
+bool each_file(const folder_search& in, const std::string& path, std::size_t& looked_at,
+               const std::function<bool(const found_file&)>& f) {
+  std::vector<std::string> names;
+  try {
+    names = in.files.list(path); // without hidden ones
+  } catch (const node_error&) {
+    return true; // not there, or gone meanwhile
+  }
+  for (const auto& name : names) {
+    if (in.stopped())
+      return false;
+    auto inner = below(path, name);
+    auto what = look(in, inner);
+    if (what.what == confined_folder::kind::folder && !each_file(in, inner, looked_at, f))
+      return false;
+    if (what.what == confined_folder::kind::file
+        && (++looked_at > limits::search_files_max || !f({inner, what})))
+      return false;
+  }
+  return true;
+}
+
+// As a model is told of it: the folder is `/`.
+std::string shown_path(const std::string& path) {
+  return readable_text(path.starts_with('/') ? path : '/' + path);
+}
+
+std::string_view within(std::string_view path, const std::string& folder) {
+  path.remove_prefix(std::min(path.size(), folder.size()));
+  path.remove_prefix(path.starts_with('/') ? 1 : 0);
+  return path;
+}
+
+struct grep_run {
+  const folder_search& in;
+  const text_pattern& pattern;
+  grep_output output;
+  std::vector<std::string> hits;
+
+  bool full() const { return hits.size() >= limits::search_hits_max; }
+
+  // False when there is no place for more.
+  bool look_into(const found_file& file) {
+    if (file.what.size_bytes > in.file_bytes_max)
+      return true;
+    std::string text;
+    try {
+      text = in.files.read(file.path);
+    } catch (const node_error&) {
+      return true; // too large, or gone meanwhile
+    }
+    if (text.find('\0') != std::string::npos)
+      return true;
+    std::size_t count = 0;
+    std::size_t number = 0;
+    for (auto line : lines_of(text)) {
+      ++number;
+      if (!pattern.found_in(line.substr(0, looked_into_max)))
+        continue;
+      ++count;
+      if (output == grep_output::paths)
+        break;
+      if (output == grep_output::lines)
+        hits.push_back(shown_path(file.path) + ':' + std::to_string(number) + ':'
+                       + readable_text(line.substr(0, limits::file_line_bytes_max)));
+      if (full() || in.stopped())
+        return false;
+    }
+    if (count > 0 && output != grep_output::lines)
+      hits.push_back(shown_path(file.path)
+                     + (output == grep_output::counts ? ':' + std::to_string(count) : ""));
+    return !full();
+  }
+
+  static constexpr std::size_t looked_into_max = 64 * limits::file_line_bytes_max; // of a line
+};
+
+std::string listed(const std::vector<std::string>& lines, bool whole, const char* nothing) {
+  std::string out;
+  for (const auto& line : lines)
+    out += (out.empty() ? "" : "\n") + line;
+  if (!whole)
+    out += (out.empty() ? "" : "\n") + std::string{more_hits};
+  return out.empty() ? nothing : out;
+}
+
+} // namespace
+
+std::string glob_files(const folder_search& in, const std::string& pattern,
+                       const std::string& path) {
+  constexpr const char* nothing = "No files found";
+  auto glob = text_pattern::glob(pattern.starts_with('/') ? pattern.substr(1) : pattern);
+  if (!glob || leads_out(path) || leads_out(pattern))
+    return nothing;
+  std::vector<found_file> files;
+  std::size_t looked_at = 0;
+  bool whole = each_file(in, path, looked_at, [&](const found_file& file) {
+    if (glob->fits(within(file.path, path)))
+      files.push_back(file);
+    return true;
+  });
+  std::ranges::stable_sort(files, std::greater{},
+                           [](const found_file& f) { return f.what.modified; });
+  whole &= files.size() <= limits::search_hits_max;
+  files.resize(std::min(files.size(), limits::search_hits_max));
+  std::vector<std::string> lines;
+  for (const auto& file : files)
+    lines.push_back(shown_path(file.path));
+  return listed(lines, whole, nothing);
+}
+
+std::string grep_files(const folder_search& in, const grep_query& query) {
+  constexpr const char* nothing = "No matches found";
+  auto pattern = text_pattern::expression(query.pattern);
+  if (!pattern)
+    return "Invalid regex pattern: " + pattern.error().message();
+  auto include = text_pattern::glob(query.include);
+  if (!include)
+    return "Invalid include pattern";
+  if (leads_out(query.path))
+    return nothing;
+  grep_run run{in, *pattern, query.output, {}};
+  std::size_t looked_at = 0;
+  bool whole = each_file(in, query.path, looked_at, [&](const found_file& file) {
+    auto path = within(file.path, query.path);
+    bool included = query.include.empty() || include->fits(path)
+                    || include->fits(path.substr(path.rfind('/') + 1));
+    return !included || run.look_into(file);
+  });
+  return listed(run.hits, whole, nothing);
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    auto end = std::min(text.find('\n'), text.size());
+    out.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+std::string readable_text(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    auto lead = static_cast<unsigned char>(text[i]);
+    std::size_t size = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    auto is_rest = [&](std::size_t k) {
+      auto byte = static_cast<unsigned char>(text[i + k]);
+      bool surrogate_or_overlong =
+        k == 1
+        && ((lead == 0xe0 && byte < 0xa0) || (lead == 0xed && byte > 0x9f)
+            || (lead == 0xf0 && byte < 0x90) || (lead == 0xf4 && byte > 0x8f));
+      return (byte & 0xc0) == 0x80 && !surrogate_or_overlong;
+    };
+    bool good = size > 0 && lead < 0xf5 && i + size <= text.size();
+    for (std::size_t k = 1; good && k < size; ++k)
+      good = is_rest(k);
+    out += good ? text.substr(i, size) : "\xef\xbf\xbd";
+    i += good ? size : 1;
+  }
+  return out;
+}
+
+} // namespace troupe

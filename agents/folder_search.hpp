@@ -1,0 +1,41 @@
+// Looking for files below a folder, for models.
+#pragma once
+
+#include <troupe/confined_folder.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// Where is looked, and how long. `stopped` is asked now and then.
+struct folder_search {
+  const confined_folder& files;
+  std::size_t file_bytes_max;
+  std::function<bool()> stopped;
+};
+
+/// Paths of files that fit a glob, from `path` down, as a model is told: one a line, the newest
+/// first, or that there are none.
+std::string glob_files(const folder_search& in, const std::string& pattern,
+                       const std::string& path);
+
+/// What is told of files with lines that fit.
+enum class grep_output { paths, lines, counts };
+struct grep_query {
+  std::string pattern; ///< a regular expression (agents/text_pattern.hpp)
+  std::string path = {};
+  std::string include = {}; ///< a glob of names; empty: all
+  grep_output output = grep_output::paths;
+};
+std::string grep_files(const folder_search& in, const grep_query& query);
+
+/// `text` with U+FFFD in place of what is no UTF-8: models are told nothing else.
+std::string readable_text(std::string_view text);
+
+std::vector<std::string_view> lines_of(std::string_view text);
+
+} // namespace troupe

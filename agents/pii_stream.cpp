@@ -1,0 +1,110 @@
+// See pii_stream.hpp.
+#include "agents/pii_stream.hpp"
+
+#include <troupe/limits.hpp>
+
+#include <algorithm>
+
+namespace troupe {
+namespace {
+
+bool continues_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
+
+value with_content(const value& part, value content) {
+  return value::extension(value_kind::message, part.payload().with("content", std::move(content)));
+}
+
+// Whether there is nothing to a part but its text.
+bool is_text_alone(const value& part) {
+  return std::ranges::all_of(part.payload().entries(), [](const auto& e) {
+    return e.key() == "role" || e.key() == "content" || e.key() == "id" || e.key() == "chunk"
+           || e.val.is_null();
+  });
+}
+
+bool is_last(const value& part) {
+  return message_member(part, "chunk_position") == value("last");
+}
+
+} // namespace
+
+std::string pii_text::take(const pii_guard& by, std::string_view more, bool last) {
+  held_ += more;
+  auto text = before_ + held_;
+  auto shown = before_.size();
+  auto edge = last ? text.size()
+                   : std::max(shown, text.size() - std::min(text.size(), limits::pii_held_bytes));
+  auto found = by.find(text);
+  std::erase_if(found, [shown](const auto& place) { return place.second <= shown; });
+  for (const auto& [begin, end] : found)
+    if (!last && end > edge) // it may go on
+      edge = std::min(edge, std::max(begin, shown));
+  while (!last && edge > shown && continues_character(text[edge]))
+    --edge;
+  blocked_ |= by.options.strategy == pii_strategy::block && !found.empty();
+  std::string out;
+  auto done = shown;
+  for (auto [begin, end] : found)
+    if (end <= edge) {
+      out += text.substr(done, std::max(begin, shown) - done);
+      out += by.hidden(std::string_view{text}.substr(begin, end - begin));
+      done = end;
+    }
+  out += text.substr(done, edge - done);
+  held_ = text.substr(edge);
+  before_ = text.substr(edge - std::min(edge, limits::pii_held_bytes),
+                        std::min(edge, limits::pii_held_bytes));
+  return blocked_ ? std::string{} : out;
+}
+
+value pii_stream::cleaned(const value& content) {
+  if (content.is_string())
+    return value(text_.take(*by_, content.as_string()));
+  if (!content.is_list())
+    return content;
+  std::vector<value> blocks;
+  for (const auto& block : content.items()) {
+    if (!block["text"].is_string()) {
+      blocks.push_back(block);
+      continue;
+    }
+    auto& [first, text] = blocks_[to_json(block["index"])];
+    if (first.is_null())
+      first = block;
+    blocks.push_back(block.with("text", text.take(*by_, block["text"].as_string())));
+  }
+  return value::list(std::move(blocks));
+}
+
+void pii_stream::part(const value& part) {
+  auto shown = with_content(part, cleaned(message_member(part, "content")));
+  last_ = shown;
+  if (is_last(shown))
+    finish();
+  bool says_nothing = message_text(shown).empty() && !message_text(part).empty();
+  if (!says_nothing || !is_text_alone(shown))
+    out_(shown);
+}
+
+void pii_stream::finish() {
+  if (last_.is_null())
+    return;
+  auto tell = [this](value content) {
+    out_(value::extension(value_kind::message, value::map({{"role", "assistant"},
+                                                           {"content", std::move(content)},
+                                                           {"id", message_member(last_, "id")},
+                                                           {"chunk", true}})));
+  };
+  if (auto rest = text_.take(*by_, {}, true); !rest.empty())
+    tell(value(rest));
+  std::vector<value> blocks;
+  for (auto& [index, held] : blocks_)
+    if (auto rest = held.second.take(*by_, {}, true); !rest.empty())
+      blocks.push_back(held.first.with("text", value(rest)));
+  if (!blocks.empty())
+    tell(value::list(std::move(blocks)));
+}
+
+} // namespace troupe
