@@ -26,7 +26,7 @@ std::string glob_files(const folder_search& in, const std::string& pattern,
 /// What is told of files with lines that fit.
 enum class grep_output { paths, lines, counts };
 struct grep_query {
-  std::string pattern; ///< a regular expression (agents/text_pattern.hpp)
+  std::string pattern; ///< a regular expression (RE2)
   std::string path = {};
   std::string include = {}; ///< a glob of names; empty: all
   grep_output output = grep_output::paths;

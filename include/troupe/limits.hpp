@@ -219,6 +219,7 @@ inline constexpr std::size_t search_files_max = 20'000;            // looked at 
 inline constexpr std::size_t search_hits_max = 200;                // of one search
 inline constexpr std::size_t search_file_bytes_default = 2u << 20; // larger ones are passed over
 inline constexpr std::size_t search_pattern_bytes_max = 512;       // the call is refused
+inline constexpr std::int64_t search_pattern_memory_max = 1 << 20; // bytes; the call is refused
 inline constexpr std::size_t file_lines_shown_max = 2000;          // in one call
 inline constexpr std::size_t file_line_bytes_max = 1000;           // of each of them
 inline constexpr std::chrono::seconds shell_timeout_default{30};   // of a command
