@@ -26,8 +26,8 @@ struct file_search_options {
 ///         folders. grep_search {pattern, path?, include?, output_mode?}: files with a line that a
 ///         regular expression fits, by path: their paths, or by output_mode `path:line:text`
 ///         ("content") or `path:count` ("count"). Paths begin with `/`, which is the folder.
-///         Expressions have . [] () | * + ? {} ^ $ \d \w \s \b, and no back references. Hidden
-///         files, symbolic links and files that are no text are passed over.
+///         Expressions are RE2's: those of Perl without back references. Hidden files, symbolic
+///         links and files that are no text are passed over.
 /// Errors: throws error{storage_failed} when the folder can't be opened. What a model may mend it
 ///         is told: "No files found", "No matches found", "Invalid regex pattern: …".
 /// Source: langchain/agents/middleware/file_search.py; spec/agents.md E12.
