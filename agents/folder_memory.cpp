@@ -12,8 +12,8 @@ public:
     : folder_{folder / "memories", "/memories", true} {}
 
   entry look(const std::string& path) override {
-    auto [what, size] = folder_.look(path);
-    return {kind_of(what), size};
+    auto found = folder_.look(path);
+    return {kind_of(found.what), found.size_bytes};
   }
   std::string read(const std::string& path) override { return folder_.read(path); }
   void write(const std::string& path, const std::string& text) override {
