@@ -212,7 +212,7 @@ value add_chunks(const value& left, const value& right) {
     for (const auto& e : side->entries())
       put(out, e.key(), e.val);
   out.emplace_back("content", merge_content(a["content"], b["content"]));
-  for (const auto* name : {"additional_kwargs", "response_metadata"})
+  for (const auto* name : {"additional_kwargs", "response_metadata", "artifact"})
     put(out, name, merge_member(name, a[name], b[name]));
   for (const auto* name : {"tool_call_chunks", "tool_calls", "invalid_tool_calls"})
     if (!a[name].is_null() && !b[name].is_null())

@@ -2,6 +2,8 @@
 #include <troupe/channel.hpp>
 #include <troupe/messages.hpp>
 #include <troupe/plain_json.hpp>
+#include <troupe/runtime.hpp>
+#include <troupe/state_graph.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
@@ -269,6 +271,29 @@ BOOST_AUTO_TEST_CASE(a_function_s_message_is_one_of_the_roles) {
   auto message = coerce_message(block_json(R"({"role":"function","name":"f","content":"3"})"));
   BOOST_TEST(message_role(message) == "function");
   BOOST_TEST((message_to_json(message)["type"] == value("function")));
+}
+
+// ---- a thread's messages --------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_message_of_a_thread_is_edited_and_removed_by_its_id_from_outside) {
+  state_graph<> g{{{"messages", add_messages}}};
+  g.add_node("say", [](const state_view&, context&) -> value {
+    return value{{"messages", value::list({ai_message("draft", {}, "a")})}};
+  });
+  g.add_edge(START, "say");
+  runtime rt{{.saver = make_memory_saver()}};
+  auto app = rt.load(g.compile());
+  run_config config;
+  config.thread_id = "t";
+  app.invoke(value{{"messages", value::list({human_message("hi", "h")})}}, config).value();
+  app.update_state(config, state_update{{"messages", ai_message("edited", {}, "a")}}, "say");
+  auto messages = app.get_state(config).values["messages"];
+  BOOST_REQUIRE(messages.size() == 2u);
+  BOOST_TEST(message_text(messages[1]) == "edited");
+  app.update_state(config, state_update{{"messages", remove_message("h")}}, "say");
+  messages = app.get_state(config).values["messages"];
+  BOOST_REQUIRE(messages.size() == 1u);
+  BOOST_TEST((message_member(messages[0], "id") == value("a")));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

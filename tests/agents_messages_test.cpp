@@ -177,6 +177,24 @@ BOOST_AUTO_TEST_CASE(metadata_of_two_types_is_refused) {
                         [](const error& e) { return reference_name(e) == "TypeError"; });
 }
 
+BOOST_AUTO_TEST_CASE(parts_of_what_a_tool_said_are_of_one_call_and_one_error_makes_it_one) {
+  auto part = [](const char* members) {
+    return value::extension(value_kind::message,
+                            parsed(members).with("role", "tool").with("chunk", true));
+  };
+  auto sum =
+    add_chunks(part(R"({"content":"a","tool_call_id":"c","status":"error","artifact":{"x":[1]}})"),
+               part(R"({"content":"b","tool_call_id":"c","artifact":{"x":[2],"y":"z"}})"));
+  BOOST_TEST((message_member(sum, "content") == value("ab")));
+  BOOST_TEST((message_member(sum, "status") == value("error")));
+  BOOST_TEST((message_member(sum, "artifact") == parsed(R"({"x":[1,2],"y":"z"})")));
+  BOOST_CHECK_EXCEPTION(add_chunks(part(R"({"content":"a","tool_call_id":"c"})"),
+                                   part(R"({"content":"a","tool_call_id":"d"})")),
+                        error, [](const error& e) {
+                          return e.message().find("different names") != std::string::npos;
+                        });
+}
+
 BOOST_AUTO_TEST_CASE(json_that_was_cut_off_is_read_as_far_as_it_goes) {
   auto shown = [](std::string_view text) {
     auto v = parse_partial_json(text);

@@ -1,6 +1,7 @@
 // Calls of models over HTTP: what goes out with them, how long a server is waited for, and what is
 // never said.
 #include "tests/coroutine_body.hpp"
+#include "tests/full_port.hpp"
 #include "tests/provider/fake_provider.hpp"
 
 #include <troupe/chat_models.hpp>
@@ -141,6 +142,19 @@ BOOST_DATA_TEST_CASE(
   BOOST_REQUIRE(got.error);
   BOOST_TEST(got.error->type() == "RateLimitError");
   BOOST_TEST(server.requests().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_that_is_not_made_in_time_is_a_time_out) {
+  test::full_port nobody;
+  auto options = options_at(nobody.url());
+  options.connect_timeout = 20ms;
+  options.attempts_max = 2;
+  auto got = call_model(*init_chat_model("anthropic:m", options), streamed_greeting());
+  BOOST_REQUIRE(got.error);
+  BOOST_TEST(got.error->type() == "APITimeoutError");
+  BOOST_TEST(got.error->kind() == "timeout");
+  BOOST_TEST((got.error->code() == errc::node_timeout));
+  BOOST_TEST(got.failure.find("no connection in time") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_call_that_is_cancelled_between_two_words_ends_there) {

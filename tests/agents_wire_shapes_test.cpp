@@ -6,6 +6,7 @@
 
 #include <troupe/memory_tool.hpp>
 #include <troupe/store.hpp>
+#include <troupe/tool_runner.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
@@ -192,6 +193,7 @@ BOOST_AUTO_TEST_CASE(what_the_cache_read_and_wrote_is_part_of_the_input) {
   BOOST_TEST((message_member(answer, "content") == value("Ulm lies on the Danube.")));
   check_shape(message_member(answer, "usage"), R"({"input_tokens":2009,"output_tokens":9,
     "total_tokens":2018,"input_token_details":{"cache_read":1800,"cache_creation":188}})");
+  BOOST_TEST(context_tokens(answer) == 2018);
   const auto& metadata = message_member(answer, "response_metadata");
   BOOST_TEST((metadata["stop_reason"] == value("end_turn")));
   BOOST_TEST((metadata["model_name"] == value("claude-sonnet-4-5")));

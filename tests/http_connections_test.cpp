@@ -1,25 +1,18 @@
 // Connections: how many there are, through which proxy, and until when one must be there.
 #include "http/client.hpp"
-#include "tests/coroutine_body.hpp"
+#include "tests/full_port.hpp"
 #include "tests/provider/fake_provider.hpp"
-
-#include <troupe/when_all.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <array>
 #include <filesystem>
 #include <future>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace troupe {
@@ -70,39 +63,6 @@ started start(http_loop& loop, http_request request) {
   loop.start(transfer);
   return out;
 }
-
-// A port of 127.0.0.1 where nobody accepts and no more connections wait: a new one gets no answer.
-class full_port {
-public:
-  full_port() {
-    BOOST_REQUIRE(bind(listener_, plain(), size_) == 0);
-    BOOST_REQUIRE(listen(listener_, 0) == 0);
-    BOOST_REQUIRE(getsockname(listener_, plain(), &size_) == 0);
-    for (auto& one : waiting_) {
-      one = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-      (void)connect(one, plain(), size_);
-    }
-  }
-  ~full_port() {
-    for (auto one : waiting_)
-      close(one);
-    close(listener_);
-  }
-  full_port(const full_port&) = delete;
-  full_port& operator=(const full_port&) = delete;
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(ntohs(address_.sin_port)); }
-
-private:
-  sockaddr* plain() { return reinterpret_cast<sockaddr*>(&address_); }
-
-  int listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address_{.sin_family = AF_INET,
-                       .sin_port = 0,
-                       .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)},
-                       .sin_zero = {}};
-  socklen_t size_ = sizeof address_;
-  std::array<int, 4> waiting_{};
-};
 
 http_fault fault_when_fetched(http_request request) {
   try {
@@ -245,7 +205,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_nobody_knows_fails_for_all_who_asked) {
 // ---- until when -----------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_connection_that_is_not_made_in_time_is_given_up) {
-  full_port nobody;
+  test::full_port nobody;
   auto request = asking(nobody.url());
   request.timeouts = {.connect = 20ms, .response = 0ms};
   try {
