@@ -2,6 +2,7 @@
 #include "http/exchange.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace troupe {
 
@@ -38,7 +39,7 @@ std::size_t end_of_origin(std::string_view url) {
 }
 
 // What is wrong with an address; empty when nothing is.
-std::string wrong_address(std::string_view url, const std::vector<std::string_view>& schemes) {
+std::string wrong_address(std::string_view url, std::initializer_list<std::string_view> schemes) {
   if (std::ranges::none_of(schemes, [url](auto scheme) { return url.starts_with(scheme); })) {
     std::string known;
     for (auto scheme : schemes)
@@ -78,9 +79,11 @@ void check_request(const http_request& request) {
   };
   if (auto wrong = wrong_address(request.url, {"http://", "https://"}); !wrong.empty())
     refuse("the URL " + wrong);
-  if (auto wrong = wrong_address(request.proxy, {"http://", "https://", "socks5://", "socks5h://"});
-      !request.proxy.empty() && !wrong.empty())
-    refuse("the proxy's address " + wrong);
+  if (!request.proxy.empty())
+    if (auto wrong = wrong_address(request.proxy,
+                                   {"http://", "https://", "socks5://", "socks5h://"});
+        !wrong.empty())
+      refuse("the proxy's address " + wrong);
   if (!is_http_token(request.method))
     refuse("the method is no word");
   for (const auto& [name, text] : request.headers)
