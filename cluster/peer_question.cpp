@@ -162,7 +162,7 @@ bool has_worker(const value& status, const value& name) {
   return std::ranges::any_of(workers, [&name](const value& w) { return w["name"] == name; });
 }
 
-std::string list_of(const peer_answers& peers) {
+std::string addresses_in(const peer_answers& peers) {
   std::string out;
   for (const auto& one : peers)
     out += " " + one.at + (one.status ? "" : " (no answer)");
@@ -178,7 +178,7 @@ result<std::string> find_worker(const peer_answers& peers, const std::string& na
     if (status && (*status)["kind"] == value("home") && has_worker(*status, value(name)))
       return at;
   return error{errc::worker_lost,
-               "drain worker `" + name + "`: none of these is it or has it:" + list_of(peers)};
+               "drain worker `" + name + "`: none of these is it or has it:" + addresses_in(peers)};
 }
 
 class linked_watch : public peer_watch {
@@ -209,8 +209,8 @@ public:
     }
     auto told = question(std::move(order), of, patience);
     if (told.size() > 1)
-      return error{errc::invalid_config,
-                   "drain a worker: these are several, say which by its name:" + list_of(told)};
+      return error{errc::invalid_config, "drain a worker: these are several, say which by its name:"
+                                           + addresses_in(told)};
     auto& [at, status] = told.front();
     if (!status || (*status)["kind"] == value("worker"))
       return std::move(status);

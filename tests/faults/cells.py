@@ -179,7 +179,7 @@ BUSY = ["kill_worker", "power_off", "freeze_worker_1", "freeze_worker_10", "free
         "loss_5"]
 LEFT_OUT = {
     "clock jumps": "wall_clock_test.py, on one host",
-    "version skew": "needs programs of an older release; tests/cluster/dispatcher_test.cpp",
+    "version skew": "needs programs of another release; tests/cluster/forger_test.cpp",
     "netem": "this kernel has none; the relay delays and holds back instead",
 }
 

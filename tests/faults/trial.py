@@ -12,6 +12,7 @@ from history import FOREVER, Bounds, Fault, History, Loss, check, detections, pa
 from hosts import Cluster, Network
 
 RUN_MAX_S = 180  # beyond what the trouble takes
+DIALS_MAX = 10  # a second, of a link
 VERDICT = re.compile(r"cluster: ([bc]): (nothing was heard|it presented itself|it was started)(.*)")
 BUSY = "while True: pass"
 
@@ -136,6 +137,7 @@ class Trial:
             self.busy = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(2)]
         if self.cell.always:
             self.network.order("b", **self.cell.always)
+        begin = time.monotonic()
         for worker in "bc":
             self.cluster.start_worker(worker)
         self.start_home()
@@ -147,6 +149,9 @@ class Trial:
             self.cluster.kill(host)
         history = self.history(finished and finished[0])
         wrong = check(history, self.cell.bounds)
+        dials_max = DIALS_MAX * (time.monotonic() - begin)
+        wrong += [f"{w} was dialled {c['connections']} times, at most {dials_max:.0f} are no storm"
+                  for w, c in carried.items() if c["connections"] > dials_max]
         for process in self.cluster.ended:
             if process.code not in (0, -signal.SIGKILL):
                 wrong.append(f"{process.host} ended with {process.code}: {process.err[-3:]}")
