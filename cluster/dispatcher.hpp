@@ -127,7 +127,8 @@ private:
     bool held_back = false; // since it was trusted last
     bool misbehaved = false;
     std::uint64_t orders = 0, outcomes = 0, refused = 0;
-    latencies running; // its tasks
+    latencies running;      // its tasks
+    nanoseconds typical{0}; // what they took lately; 0: not known
   };
 
   /// Tasks that want the same workers.
@@ -212,6 +213,7 @@ private:
   void no_longer_ahead(issue_number number, issue& out);
   void no_longer_asked(issue& out);
   std::uint32_t ahead_at(const worker& w) const noexcept;
+  void note_duration(worker& w, nanoseconds took);
   static std::size_t may_wait_at(const worker& w);
   issue_number newest_ahead(const worker& w, const line& of) const;
   void ask_for_more(const worker& to);
