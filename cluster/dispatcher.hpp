@@ -131,7 +131,8 @@ private:
     bool misbehaved = false;
     std::set<std::string> other_graphs; // hashes of graphs it was told that it has others of
     std::uint64_t orders = 0, outcomes = 0, refused = 0;
-    latencies running; // its tasks
+    latencies running;      // its tasks
+    nanoseconds typical{0}; // what they took lately; 0: not known
   };
 
   /// Tasks that want the same workers.
@@ -216,6 +217,7 @@ private:
   void no_longer_ahead(issue_number number, issue& out);
   void no_longer_asked(issue& out);
   std::uint32_t ahead_at(const worker& w) const noexcept;
+  void note_duration(worker& w, nanoseconds took);
   static std::size_t may_wait_at(const worker& w);
   issue_number newest_ahead(const worker& w, const line& of) const;
   void ask_for_more(const worker& to);

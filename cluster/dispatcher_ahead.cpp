@@ -5,8 +5,21 @@
 
 namespace troupe::cluster {
 
+/// Enough that short tasks do not wait for a round trip, and no more: what waits at a worker can't
+/// give way to other runs.
 std::uint32_t dispatcher::ahead_at(const worker& w) const noexcept {
-  return std::min(ahead_of(w.capacity), options_.ahead_max);
+  std::int64_t turns = 1, most = limits::worker_ahead_turns_max;
+  if (w.typical.count() > 0)
+    turns = std::clamp(limits::worker_ahead_time / w.typical, turns, most);
+  return std::min(ahead_of(w.capacity, static_cast<std::uint32_t>(turns)), options_.ahead_max);
+}
+
+void dispatcher::note_duration(worker& w, nanoseconds took) {
+  w.running.note(took);
+  if (took.count() > 0) // else it did not say
+    w.typical = w.typical.count() > 0 ? w.typical + (took - w.typical) / 8 : took;
+  if (w.view.ahead > 0)
+    w.view.ahead = ahead_at(w);
 }
 
 void dispatcher::give_ahead(issue_number number, issue& out, std::size_t bytes) {

@@ -55,7 +55,7 @@ void dispatcher::take_outcome(worker& w, task_outcome what, instant now) {
   if (was.task != 0) {
     ++counts_.outcomes;
     serving_.note(now - was.sent);
-    w.running.note(std::chrono::microseconds{std::min(what.took_us, took_us_max)});
+    note_duration(w, std::chrono::microseconds{std::min(what.took_us, took_us_max)});
     auto& l = *tasks_.at(was.task).at;
     tasks_.at(was.task).taken = true;
     host_.take(was.task, std::move(what.outcome), w.view.name);

@@ -118,9 +118,11 @@ struct task_order {
   bool again = false; // it was handed out before
   bool ahead = false; // it waits there when no place is free; else it is refused then
 };
-/// So many orders of a home may wait at a worker of this capacity.
-constexpr std::uint32_t ahead_of(std::uint32_t capacity) noexcept {
-  return std::min(capacity, limits::worker_ahead_max);
+/// So many orders of a home may wait at a worker of this capacity, `turns` for each place.
+constexpr std::uint32_t ahead_of(std::uint32_t capacity,
+                                 std::uint32_t turns = limits::worker_ahead_turns_max) noexcept {
+  auto all = std::uint64_t{capacity} * turns;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(all, limits::worker_ahead_max));
 }
 /// It may go elsewhere, unless it was begun. The answer is a refusal (overloaded), or that it
 /// stays; none when the order was answered before.

@@ -196,8 +196,11 @@ inline constexpr std::size_t worker_runs_max = 65'536; // a worker has for one h
 // A worker that refused a task as full is given less for so long; doubles with each time.
 inline constexpr std::chrono::milliseconds worker_backoff_first{100};
 inline constexpr std::chrono::milliseconds worker_backoff_max{2000};
-// Tasks that a home hands a worker beyond its capacity, as many as that and at most so many; and
-// their bytes. They wait there for a place, and go elsewhere when one is free there.
+// Tasks that a home hands a worker beyond its capacity: as many as that, or as its places do in
+// `worker_ahead_time` by what its tasks took lately, but no more than so many for each place, and
+// for all; and their bytes. They wait there for a place, and go elsewhere when one is free there.
+inline constexpr std::chrono::microseconds worker_ahead_time{2000};
+inline constexpr std::uint32_t worker_ahead_turns_max = 4;
 inline constexpr std::uint32_t worker_ahead_max = 1024;
 inline constexpr std::size_t worker_ahead_bytes_max = std::size_t{32} << 20;
 // While enough orders wait at a worker, it may keep outcomes for so long, to send them together.

@@ -135,15 +135,16 @@ BOOST_AUTO_TEST_CASE(that_the_run_drains_is_said_to_a_task_when_it_begins) {
   BOOST_TEST(std::get<task_drain>(passed[0].second).why == "update");
 }
 
-BOOST_AUTO_TEST_CASE(as_many_orders_wait_as_the_worker_has_places) {
+BOOST_AUTO_TEST_CASE(so_many_orders_wait_for_each_place_and_no_more) {
   work_for(0, 1);
   begin_one(1, 1);
   begin_one(1, 2);
-  order_ahead(1, 3);
-  order_ahead(1, 4);
-  order_ahead(1, 5);
-  BOOST_TEST(refused(1, 5, errc::overloaded));
-  BOOST_TEST(status().waiting == 2u);
+  const auto most = 2 * limits::worker_ahead_turns_max;
+  for (issue_number i = 0; i <= most; ++i)
+    order_ahead(1, 3 + i);
+  BOOST_TEST(refused(1, 3 + most, errc::overloaded));
+  BOOST_TEST(all<task_refused>(1).size() == 1u);
+  BOOST_TEST(status().waiting == most);
 }
 
 BOOST_AUTO_TEST_CASE(the_bytes_of_orders_that_wait_are_bounded) {

@@ -6,6 +6,7 @@ namespace {
 
 struct with_orders_ahead : dispatcher_bench {
   with_orders_ahead() : dispatcher_bench{{}, limits::worker_ahead_max} {}
+  issue_number last_issue_done = 0;
   void submit_many(int count) {
     for (int i = 0; i < count; ++i)
       submit();
@@ -51,6 +52,23 @@ BOOST_AUTO_TEST_CASE(an_order_is_given_ahead_only_when_nobody_has_room) {
   BOOST_TEST(orders(1) == 2u);
   BOOST_TEST(orders(2) == 6u);
   BOOST_TEST(status().counts.ahead == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_whose_tasks_are_short_gets_more_orders_ahead_up_to_a_limit) {
+  join(1, "a", 2);
+  submit_many(100);
+  auto ahead_after = [this](std::chrono::microseconds took) {
+    for (int i = 0; i < 50; ++i) { // until it is known
+      submit_many(1);
+      outcome(1, last_issue_done + 1, 9, static_cast<std::uint64_t>(took.count()));
+      ++last_issue_done;
+    }
+    return status().workers.at(0).ahead;
+  };
+  BOOST_TEST(status().workers.at(0).ahead == 2u);
+  BOOST_TEST(ahead_after(limits::worker_ahead_time / 3) == 2u * 3);
+  BOOST_TEST(ahead_after(limits::worker_ahead_time / 1000) == 2u * limits::worker_ahead_turns_max);
+  BOOST_TEST(ahead_after(limits::worker_ahead_time * 1000) == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(no_more_than_the_limit_wait_at_a_worker) {

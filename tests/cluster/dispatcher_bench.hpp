@@ -89,8 +89,9 @@ struct dispatcher_bench : dispatcher_host, sent_messages {
     BOOST_REQUIRE(out.has_value());
     return *out;
   }
-  void outcome(link_number link, issue_number issue, std::uint8_t what = 9) {
-    machine.heard(link, task_outcome{.issue = issue, .outcome = {what}}, now);
+  void outcome(link_number link, issue_number issue, std::uint8_t what = 9,
+               std::uint64_t took_us = 0) {
+    machine.heard(link, task_outcome{.issue = issue, .outcome = {what}, .took_us = took_us}, now);
   }
   void refuse(link_number link, issue_number issue, errc code = errc::overloaded) {
     machine.heard(link, task_refused{.issue = issue, .code = code, .why = "so"}, now);
