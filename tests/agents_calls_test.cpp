@@ -383,6 +383,21 @@ BOOST_AUTO_TEST_CASE(a_summary_may_need_all_of_its_triggers) {
   BOOST_TEST(!summarized(4));
 }
 
+BOOST_AUTO_TEST_CASE(tokens_are_smaller_for_models_of_anthropic) {
+  auto summarized = [](const char* name) {
+    auto writer = player({"sum"}, {.name = name});
+    return heard(
+             with_middleware(player({"done"}), {},
+                             {summarization(writer, {.trigger_tokens = 115, .keep_messages = 1})}),
+             value{{"messages",
+                    value::list({human_message(std::string(400, 'x')), human_message("hi")})}})
+             .find("Here is a summary")
+           != std::string::npos;
+  };
+  BOOST_TEST(!summarized("openai:x")); // 400 / 4 and some
+  BOOST_TEST(summarized("anthropic:x"));
+}
+
 BOOST_AUTO_TEST_CASE(results_are_cleared_until_enough_is_saved_with_the_arguments_of_their_calls) {
   auto model =
     player({one_call("count", "1", value{{"n", 1}}), one_call("count", "2", value{{"n", 2}}),
