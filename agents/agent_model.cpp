@@ -149,6 +149,11 @@ std::optional<value> repaired_history(const value& messages) {
   return value::list(std::move(out));
 }
 
+std::string provider_of(const chat_model& model) {
+  auto name = model.name();
+  return name.substr(0, name.find(':'));
+}
+
 node_body model_node_of(const agent_options& options) {
   auto node = std::make_shared<model_node>();
   node->model = options.model;

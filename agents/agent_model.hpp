@@ -13,4 +13,7 @@ node_body model_node_of(const agent_options& options);
 /// read; nothing when all is well.
 std::optional<value> repaired_history(const value& messages);
 
+/// What stands before the colon of a model's name.
+std::string provider_of(const chat_model& model);
+
 } // namespace troupe

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 namespace troupe {
 namespace {
@@ -138,8 +139,9 @@ std::string glob_files(const folder_search& in, const std::string& pattern,
       files.push_back(file);
     return true;
   });
-  std::ranges::stable_sort(files, std::greater{},
-                           [](const found_file& f) { return f.what.modified; });
+  std::ranges::sort(files, [](const found_file& a, const found_file& b) {
+    return std::tie(b.what.modified, a.path) < std::tie(a.what.modified, b.path);
+  });
   whole &= files.size() <= limits::search_hits_max;
   files.resize(std::min(files.size(), limits::search_hits_max));
   std::vector<std::string> lines;

@@ -1,6 +1,7 @@
 // What of a long conversation the model sees.
 #include <troupe/middleware.hpp>
 
+#include "agents/agent_model.hpp"
 #include "agents/message_lists.hpp"
 
 #include <algorithm>
@@ -28,16 +29,18 @@ struct summarizer {
   summary_options options; // fractions are tokens by now
 };
 
-std::int64_t count(const summary_options& options, const value& messages, bool scaled) {
-  return options.token_counter
-           ? options.token_counter(messages)
-           : count_tokens_approximately(messages, {.use_usage_metadata_scaling = scaled});
+std::int64_t count(const summarizer& by, const value& messages, bool scaled) {
+  if (by.options.token_counter)
+    return by.options.token_counter(messages);
+  token_estimate how{.use_usage_metadata_scaling = scaled};
+  if (provider_of(*by.model) == "anthropic")
+    how.chars_per_token = 3.3; // as the reference counts for these models
+  return count_tokens_approximately(messages, how);
 }
 
 // As the same model counted its last call; 0 when another one answered.
 std::int64_t tokens_of_last_answer(const chat_model& model, const value& messages) {
-  auto name = model.name();
-  auto provider = value(name.substr(0, name.find(':')));
+  auto provider = value(provider_of(model));
   for (const auto& m : messages.items() | std::views::reverse)
     if (message_role(m) == "assistant") {
       auto total = message_member(m, "usage_metadata")["total_tokens"];
@@ -50,19 +53,21 @@ std::int64_t tokens_of_last_answer(const chat_model& model, const value& message
 bool is_long(const summarizer& by, const value& messages) {
   const auto& o = by.options;
   bool many = o.trigger_messages > 0 && messages.size() >= o.trigger_messages;
+  auto large = [&] {
+    return o.trigger_tokens > 0
+           && (tokens_of_last_answer(*by.model, messages) >= o.trigger_tokens
+               || count(by, messages, true) >= o.trigger_tokens);
+  };
   bool both = o.all_triggers && o.trigger_messages > 0 && o.trigger_tokens > 0;
-  if (o.trigger_tokens == 0 || many != both)
-    return many;
-  return tokens_of_last_answer(*by.model, messages) >= o.trigger_tokens
-         || count(o, messages, true) >= o.trigger_tokens;
+  return both ? many && large() : many || large();
 }
 
 // The first message of the longest end of the conversation that is within the budget.
-std::size_t first_within(const summary_options& options, const value& messages) {
+std::size_t first_within(const summarizer& by, const value& messages) {
   auto items = messages.items();
   auto fits = [&](std::size_t first) {
     auto rest = items.subspan(first);
-    return count(options, value::list({rest.begin(), rest.end()}), false) <= options.keep_tokens;
+    return count(by, value::list({rest.begin(), rest.end()}), false) <= by.options.keep_tokens;
   };
   std::size_t low = 0, high = items.empty() ? 0 : items.size() - 1;
   while (low < high)
@@ -81,9 +86,10 @@ bool calls_for(const value& message, const value& answer) {
 }
 
 // Where the part that is kept begins: calls stay with their answers.
-std::size_t cut_of(const summary_options& options, const value& messages) {
+std::size_t cut_of(const summarizer& by, const value& messages) {
+  const auto& options = by.options;
   auto kept = std::min(options.keep_messages, messages.size());
-  auto cut = options.keep_tokens > 0 ? first_within(options, messages) : messages.size() - kept;
+  auto cut = options.keep_tokens > 0 ? first_within(by, messages) : messages.size() - kept;
   if (cut == messages.size() || message_role(messages[cut]) != "tool")
     return cut;
   for (auto at = cut; at-- > 0;)
@@ -117,7 +123,7 @@ value summary_message(const std::string& summary) {
 coro<value> summarize(std::shared_ptr<const summarizer> by, value messages, context& ctx) {
   if (!is_long(*by, messages))
     co_return value{};
-  auto cut = cut_of(by->options, messages);
+  auto cut = cut_of(*by, messages);
   if (cut == 0)
     co_return value{};
   auto items = messages.items();

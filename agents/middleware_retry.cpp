@@ -2,6 +2,7 @@
 #include <troupe/chat_models.hpp>
 #include <troupe/middleware.hpp>
 
+#include "agents/agent_model.hpp"
 #include "agents/failure.hpp"
 #include "agents/json_text.hpp"
 #include "agents/tool_results.hpp"
@@ -147,11 +148,6 @@ bool is_for(const std::vector<std::string>& tools, const value& call) {
 }
 
 // ---- another model --------------------------------------------------------------------------
-
-std::string provider_of(const chat_model& model) {
-  auto name = model.name();
-  return name.substr(0, name.find(':'));
-}
 
 value without_cache_marks(const value& v) {
   if (v.is(value_kind::message))

@@ -1,6 +1,7 @@
 // Which tools a model is shown, and a tool of the agent's own: its list of things to do.
 #include <troupe/middleware.hpp>
 
+#include "agents/agent_model.hpp"
 #include "agents/failure.hpp"
 #include "agents/history.hpp"
 #include "agents/json_text.hpp"
@@ -111,8 +112,7 @@ coro<model_response> select(std::shared_ptr<const selector> by, model_call call,
 
 // The provider's own tool, or null for one that has none.
 value search_tool_of(const chat_model& model) {
-  auto name = model.name();
-  auto provider = name.substr(0, name.find(':'));
+  auto provider = provider_of(model);
   if (provider == "anthropic")
     return value::map(
       {{"type", "tool_search_tool_bm25_20251119"}, {"name", "tool_search_tool_bm25"}});

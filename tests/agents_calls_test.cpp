@@ -205,6 +205,44 @@ BOOST_AUTO_TEST_CASE(calls_may_be_checked_and_not_run) {
   BOOST_CHECK_THROW((validation_node{{adds, adds}}), error);
 }
 
+BOOST_AUTO_TEST_CASE(an_agent_ends_when_all_calls_of_an_answer_were_of_tools_that_end_it) {
+  auto count = std::make_shared<int>(0);
+  tool last{"last", "", [] { return "that is it"; }, {.return_direct = true}};
+  BOOST_TEST(heard(with_middleware(player({one_call("last", "1")}), {last}, {}))
+             == "user: hi\nassistant: \ntool: that is it\n");
+  auto both = ai_message("", {{.name = "last", .id = "1"}, {.name = "count", .id = "2"}});
+  BOOST_TEST(heard(with_middleware(player({both, "done"}), {last, counting(count)}, {}))
+             == "user: hi\nassistant: \ntool: that is it\ntool: 1\nassistant: done\n");
+}
+
+BOOST_AUTO_TEST_CASE(an_agent_stops_before_and_behind_the_nodes_one_names) {
+  auto stops = [](bool prebuilt, bool before) {
+    auto count = std::make_shared<int>(0);
+    std::vector<std::string> names{"tools"}, none;
+    auto model = player({one_call("count", "1"), "done"});
+    auto graph = prebuilt ? create_react_agent({.model = model,
+                                                .tools = {counting(count)},
+                                                .interrupt_before = before ? names : none,
+                                                .interrupt_after = before ? none : names})
+                          : create_agent({.model = model,
+                                          .tools = {counting(count)},
+                                          .interrupt_before = before ? names : none,
+                                          .interrupt_after = before ? none : names});
+    runtime rt{{.saver = make_memory_saver()}};
+    auto app = rt.load(graph);
+    auto paused = app.invoke(spoken("hi"), {.thread_id = "t"});
+    BOOST_TEST(paused.paused());
+    auto ran = *count;
+    auto out = app.invoke(run_input{nullptr}, {.thread_id = "t"});
+    BOOST_TEST(message_text(out.value()["messages"][3]) == "done");
+    return ran;
+  };
+  for (bool prebuilt : {false, true}) {
+    BOOST_TEST(stops(prebuilt, true) == 0);
+    BOOST_TEST(stops(prebuilt, false) == 1);
+  }
+}
+
 // ---- agents that are given tasks ------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(an_agent_gives_tasks_to_others_and_readers_see_whose_they_are) {
@@ -343,6 +381,21 @@ BOOST_AUTO_TEST_CASE(a_summary_may_need_all_of_its_triggers) {
   BOOST_TEST(summarized(4));
   options.trigger_messages = 5;
   BOOST_TEST(!summarized(4));
+}
+
+BOOST_AUTO_TEST_CASE(tokens_are_smaller_for_models_of_anthropic) {
+  auto summarized = [](const char* name) {
+    auto writer = player({"sum"}, {.name = name});
+    return heard(
+             with_middleware(player({"done"}), {},
+                             {summarization(writer, {.trigger_tokens = 115, .keep_messages = 1})}),
+             value{{"messages",
+                    value::list({human_message(std::string(400, 'x')), human_message("hi")})}})
+             .find("Here is a summary")
+           != std::string::npos;
+  };
+  BOOST_TEST(!summarized("openai:x")); // 400 / 4 and some
+  BOOST_TEST(summarized("anthropic:x"));
 }
 
 BOOST_AUTO_TEST_CASE(results_are_cleared_until_enough_is_saved_with_the_arguments_of_their_calls) {

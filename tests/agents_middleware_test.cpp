@@ -224,6 +224,24 @@ BOOST_AUTO_TEST_CASE(tool_calls_beyond_their_limit_are_answered_with_an_error) {
                 "assistant: Tool call limit reached: run limit exceeded (2/1 calls).\n");
 }
 
+BOOST_AUTO_TEST_CASE(a_thread_counts_the_tool_calls_that_ran_and_a_run_begins_anew) {
+  auto two = ai_message("", {{.name = "add", .args = value{{"a", 1}}, .id = "1"},
+                             {.name = "add", .args = value{{"a", 2}}, .id = "2"}});
+  runtime rt{{.saver = make_memory_saver()}};
+  auto app = rt.load(agent(scripted({two, "done", two, "done", two, "done"}),
+                           {tool_call_limit("add", {.thread = 2, .run = 1})}));
+  std::size_t ran[3] = {0, 0, 0};
+  for (auto& n : ran) {
+    auto out = app.invoke(value{{"messages", value::list({human_message("hi")})}},
+                          {.thread_id = "1"});
+    for (const auto& m : out.value()["messages"].items())
+      n += message_role(m) == "tool" && message_member(m, "status") != value("error");
+  }
+  BOOST_TEST(ran[0] == 1u);
+  BOOST_TEST(ran[1] == 2u);
+  BOOST_TEST(ran[2] == 2u);
+}
+
 // ---- failures -------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(another_model_is_asked_when_one_fails) {
@@ -294,6 +312,10 @@ BOOST_AUTO_TEST_CASE(a_person_decides_about_each_call) {
   BOOST_TEST(text.find("User rejected the tool call for `add` with reason: no!")
              != std::string::npos);
   BOOST_TEST(text.find("human says 42") != std::string::npos);
+  for (const auto& m : out.value()["messages"].items())
+    if (message_role(m) == "tool")
+      BOOST_TEST((message_member(m, "status") == value("error"))
+                 == (message_member(m, "tool_call_id") == value("3")));
   BOOST_TEST(text.find("tool: 2\n") != std::string::npos);
   BOOST_TEST(text.find("Executed instead: add with arguments {\"a\": 20}.\n\nTool response:\n21")
              != std::string::npos);

@@ -190,6 +190,12 @@ BOOST_AUTO_TEST_CASE(a_tool_that_was_called_beside_a_handoff_keeps_its_result) {
     BOOST_TEST(is_whole(heard->requests().at(0).messages));
   BOOST_TEST(told(out["messages"]).find("assistant supervisor:  [add]\ntool add: 3\n")
              != std::string::npos);
+  boss = speaks({asks_for({hand_to("one", "a"), add_1_2(), hand_to("two", "b")}), "final"});
+  out = outcome_of(create_supervisor({.agents = {member_of("one", {"1"}), member_of("two", {"2"})},
+                                      .model = boss,
+                                      .tools = {team_adder()}})
+                     .compile());
+  BOOST_TEST(told(boss->requests().back().messages).find("tool add: 3\n") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(an_agent_of_either_kind_runs_its_handoff_behind_its_other_tools) {
