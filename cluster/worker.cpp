@@ -50,13 +50,16 @@ result<void> check(const worker_options& options, const std::vector<compiled_gra
   if (options.name.size() > limits::worker_name_bytes_max)
     return wrong("a name longer than worker_name_bytes_max ("
                  + std::to_string(limits::worker_name_bytes_max) + ")");
+  if (options.name != readable(options.name))
+    return wrong("its name has control characters");
   if (options.labels.size() > limits::worker_labels_max)
     return wrong("more labels than worker_labels_max (" + std::to_string(limits::worker_labels_max)
                  + ")");
   for (const auto& label : options.labels)
-    if (label.empty() || label.size() > limits::worker_label_bytes_max)
+    if (label.empty() || label.size() > limits::worker_label_bytes_max || label != readable(label))
       return wrong("a label must have 1 to worker_label_bytes_max ("
-                   + std::to_string(limits::worker_label_bytes_max) + ") bytes");
+                   + std::to_string(limits::worker_label_bytes_max)
+                   + ") bytes, and no control characters");
   return {};
 }
 
@@ -73,6 +76,11 @@ public:
     auto& desk = setup.desk;
     for (const auto& graph : graphs)
       shelve(graph, setup.graphs, desk.graphs);
+    if (desk.graphs.size() > limits::worker_graphs_max)
+      throw error{errc::invalid_config, "start a worker: with those within them it has "
+                                          + std::to_string(desk.graphs.size())
+                                          + " graphs, more than worker_graphs_max ("
+                                          + std::to_string(limits::worker_graphs_max) + ")"};
     desk.name = options.name;
     desk.incarnation = new_incarnation();
     desk.labels = options.labels;

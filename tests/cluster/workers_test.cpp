@@ -280,6 +280,16 @@ BOOST_AUTO_TEST_CASE(bad_options_are_refused_with_what_is_wrong) {
   BOOST_CHECK_THROW((worker{{.join = {"10.0.0.7:1"}, .plain = true}, {outer_asking_graph()}}),
                     error);
   BOOST_CHECK_THROW((worker{{.labels = {""}, .plain = true}, {outer_asking_graph()}}), error);
+  BOOST_CHECK_THROW((worker{{.labels = {"a\nb"}, .plain = true}, {outer_asking_graph()}}), error);
+  BOOST_CHECK_THROW((worker{{.name = "a\nb", .plain = true}, {outer_asking_graph()}}), error);
+  std::vector<compiled_graph> many;
+  for (std::size_t i = 0; i <= limits::worker_graphs_max; ++i) {
+    state_graph<> g{pairs};
+    g.add_node("here", [] {});
+    g.add_edge(START, "here");
+    many.push_back(g.compile({.name = std::to_string(i)}));
+  }
+  BOOST_CHECK_THROW((worker{{.plain = true}, many}), error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
