@@ -162,10 +162,10 @@ bool has_worker(const value& status, const value& name) {
   return std::ranges::any_of(workers, [&name](const value& w) { return w["name"] == name; });
 }
 
-std::string addresses_in(const peer_answers& peers) {
+std::string addresses_in(const peer_answers& peers, const char* behind_silent = "") {
   std::string out;
   for (const auto& one : peers)
-    out += " " + one.at + (one.status ? "" : " (no answer)");
+    out += " " + one.at + (one.status ? "" : behind_silent);
   return out;
 }
 
@@ -177,8 +177,8 @@ result<std::string> find_worker(const peer_answers& peers, const std::string& na
   for (const auto& [at, status] : peers)
     if (status && (*status)["kind"] == value("home") && has_worker(*status, value(name)))
       return at;
-  return error{errc::worker_lost,
-               "drain worker `" + name + "`: none of these is it or has it:" + addresses_in(peers)};
+  return error{errc::worker_lost, "drain worker `" + name + "`: none of these is it or has it:"
+                                    + addresses_in(peers, " (no answer)")};
 }
 
 class linked_watch : public peer_watch {
