@@ -47,14 +47,13 @@ bool each_file(const folder_search& in, const std::string& path, std::size_t& lo
     return true; // not there, or gone meanwhile
   }
   for (const auto& name : names) {
-    if (in.stopped())
+    if (in.stopped() || ++looked_at > limits::search_files_max)
       return false;
     auto inner = below(path, name);
     auto what = look(in, inner);
     if (what.what == confined_folder::kind::folder && !each_file(in, inner, looked_at, f))
       return false;
-    if (what.what == confined_folder::kind::file
-        && (++looked_at > limits::search_files_max || !f({inner, what})))
+    if (what.what == confined_folder::kind::file && !f({inner, what}))
       return false;
   }
   return true;
