@@ -33,7 +33,7 @@ const byte_set& continuations() {
 }
 
 // The class that a letter behind a backslash stands for.
-std::optional<byte_set> class_of(char letter) {
+std::optional<byte_set> escape_class(char letter) {
   auto set = [letter]() -> std::optional<byte_set> {
     switch (letter | 0x20) {
       case 'd': return bytes_that([](unsigned char c) { return c >= '0' && c <= '9'; });
@@ -221,7 +221,7 @@ private:
 
   node escape() {
     char c = escaped();
-    if (auto set = class_of(c))
+    if (auto set = escape_class(c))
       return one_of(*set);
     if (c == 'b' || c == 'B')
       return edge(c == 'b' ? kind::word_edge : kind::no_word_edge);
@@ -233,7 +233,7 @@ private:
     char c = next();
     if (c == '\\') {
       c = escaped();
-      if (auto set = class_of(c)) {
+      if (auto set = escape_class(c)) {
         into |= *set;
         return std::nullopt;
       }
