@@ -24,12 +24,12 @@ bool leads_out(const std::string& path) {
   return path.find("..") != std::string::npos || path.starts_with('~');
 }
 
-std::string below(const std::string& folder, const std::string& name) {
+std::string path_below(const std::string& folder, const std::string& name) {
   return folder.empty() || folder.ends_with('/') ? folder + name : folder + '/' + name;
 }
 
 // What is there, also when it is gone meanwhile, or too deep.
-entry look(const folder_search& in, const std::string& path) {
+entry entry_at(const folder_search& in, const std::string& path) {
   try {
     return in.files.look(path);
   } catch (const node_error&) {
@@ -47,14 +47,13 @@ bool each_file(const folder_search& in, const std::string& path, std::size_t& lo
     return true; // not there, or gone meanwhile
   }
   for (const auto& name : names) {
-    if (in.stopped())
+    if (in.stopped() || ++looked_at > limits::search_files_max)
       return false;
-    auto inner = below(path, name);
-    auto what = look(in, inner);
+    auto inner = path_below(path, name);
+    auto what = entry_at(in, inner);
     if (what.what == confined_folder::kind::folder && !each_file(in, inner, looked_at, f))
       return false;
-    if (what.what == confined_folder::kind::file
-        && (++looked_at > limits::search_files_max || !f({inner, what})))
+    if (what.what == confined_folder::kind::file && !f({inner, what}))
       return false;
   }
   return true;
@@ -93,7 +92,7 @@ struct grep_run {
       return true;
     std::size_t count = 0;
     std::size_t number = 0;
-    for (auto line : lines_of(text)) {
+    for (auto line : whole_lines(text)) {
       ++number;
       if (!pattern.found_in(line.substr(0, looked_into_max)))
         continue;
@@ -115,7 +114,7 @@ struct grep_run {
   static constexpr std::size_t looked_into_max = 64 * limits::file_line_bytes_max; // of a line
 };
 
-std::string listed(const std::vector<std::string>& lines, bool whole, const char* nothing) {
+std::string hit_list(const std::vector<std::string>& lines, bool whole, const char* nothing) {
   std::string out;
   for (const auto& line : lines)
     out += (out.empty() ? "" : "\n") + line;
@@ -147,7 +146,7 @@ std::string glob_files(const folder_search& in, const std::string& pattern,
   std::vector<std::string> lines;
   for (const auto& file : files)
     lines.push_back(shown_path(file.path));
-  return listed(lines, whole, nothing);
+  return hit_list(lines, whole, nothing);
 }
 
 std::string grep_files(const folder_search& in, const grep_query& query) {
@@ -168,10 +167,10 @@ std::string grep_files(const folder_search& in, const grep_query& query) {
                     || include->fits(path.substr(path.rfind('/') + 1));
     return !included || run.look_into(file);
   });
-  return listed(run.hits, whole, nothing);
+  return hit_list(run.hits, whole, nothing);
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
+std::vector<std::string_view> whole_lines(std::string_view text) {
   std::vector<std::string_view> out;
   while (!text.empty()) {
     auto end = std::min(text.find('\n'), text.size());

@@ -14,7 +14,7 @@ namespace {
 
 using text_arg = std::optional<std::string>;
 
-[[noreturn]] void refuse(std::string why) {
+[[noreturn]] void refuse_file(std::string why) {
   throw node_error{"ToolError", std::move(why)};
 }
 
@@ -75,7 +75,7 @@ tool grep_tool(folder_ptr folder, const char* name) {
       else if (*mode == "count")
         query.output = grep_output::counts;
       else if (*mode && *mode != "files_with_matches")
-        refuse("output_mode is files_with_matches, content or count");
+        refuse_file("output_mode is files_with_matches, content or count");
       return grep_files(folder->search(runtime), query);
     },
     telling()};
@@ -104,10 +104,10 @@ std::string shown_line(std::size_t number, std::string_view line) {
 std::string show_file(const std::string& text, std::size_t offset, std::size_t count) {
   if (text.find('\0') != std::string::npos)
     return "a binary file of " + std::to_string(text.size()) + " bytes";
-  auto lines = lines_of(text);
+  auto lines = whole_lines(text);
   if (!lines.empty() && offset >= lines.size())
-    refuse("Line offset " + std::to_string(offset) + " exceeds the file's length ("
-           + std::to_string(lines.size()) + " lines)");
+    refuse_file("Line offset " + std::to_string(offset) + " exceeds the file's length ("
+                + std::to_string(lines.size()) + " lines)");
   auto last = std::min(lines.size(), offset + std::min(count, limits::file_lines_shown_max));
   std::string out;
   for (auto i = offset; i < last; ++i)
@@ -117,7 +117,7 @@ std::string show_file(const std::string& text, std::size_t offset, std::size_t c
   return out.empty() ? "The file is empty." : out;
 }
 
-std::size_t number_of(const std::optional<std::int64_t>& n, std::size_t otherwise) {
+std::size_t count_or(const std::optional<std::int64_t>& n, std::size_t otherwise) {
   return n && *n >= 0 ? static_cast<std::size_t>(*n) : otherwise;
 }
 
@@ -132,8 +132,8 @@ std::vector<tool> reading_tools(const folder_ptr& folder) {
      [folder](arg<"file_path", std::string> path,
               arg<"offset", std::optional<std::int64_t>, "Lines to leave out"> offset,
               arg<"limit", std::optional<std::int64_t>, "Lines to show"> count) {
-       return show_file(folder->files.read(*path), number_of(*offset, 0),
-                        number_of(*count, limits::file_lines_shown_max));
+       return show_file(folder->files.read(*path), count_or(*offset, 0),
+                        count_or(*count, limits::file_lines_shown_max));
      },
      telling()},
     glob_tool(folder, "glob"),
@@ -155,8 +155,9 @@ bool is_there(const shared_folder& in, const std::string& path) {
 std::string write_new(shared_folder& in, const std::string& path, const std::string& text) {
   std::lock_guard guard{in.editing};
   if (is_there(in, path))
-    refuse("Cannot write to " + path
-           + " because it already exists. Read and then make an edit, or write to a new path.");
+    refuse_file(
+      "Cannot write to " + path
+      + " because it already exists. Read and then make an edit, or write to a new path.");
   in.files.write(path, text);
   return "Updated file " + path;
 }
@@ -191,13 +192,14 @@ std::string edit(shared_folder& in, const edit_order& order) {
   auto text = in.files.read(order.path);
   auto found = order.old_text.empty() ? 0 : occurrences(text, order.old_text);
   if (found == 0)
-    refuse("String not found in file " + order.path + "; nothing was changed.");
+    refuse_file("String not found in file " + order.path + "; nothing was changed.");
   if (found > 1 && !order.everywhere)
-    refuse("The string stands in " + order.path + ' ' + std::to_string(found)
-           + " times. Give more of what is around it, or set replace_all. Nothing was changed.");
+    refuse_file(
+      "The string stands in " + order.path + ' ' + std::to_string(found)
+      + " times. Give more of what is around it, or set replace_all. Nothing was changed.");
   auto size = text.size() + found * order.new_text.size();
   if (size > limits::value_size_bytes_max)
-    refuse("The file would be too large; nothing was changed.");
+    refuse_file("The file would be too large; nothing was changed.");
   in.files.write(order.path, with_replaced(text, order.old_text, order.new_text));
   return "Successfully replaced " + std::to_string(found) + " instance(s) of the string in "
          + order.path;

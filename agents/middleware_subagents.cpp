@@ -13,7 +13,7 @@ namespace {
 
 using agents_by_name = std::map<std::string, compiled_graph, std::less<>>;
 
-std::string listed(const std::vector<subagent>& agents) {
+std::string agent_list(const std::vector<subagent>& agents) {
   std::string out;
   for (const auto& a : agents)
     out += "\n- " + a.name + ": " + a.description;
@@ -51,7 +51,7 @@ tool task_tool(const std::vector<subagent>& agents) {
     return give_task(known, std::move(args), runtime);
   };
   return {"task",
-          "Gives a task to another agent and says what it answers. Agents:" + listed(agents),
+          "Gives a task to another agent and says what it answers. Agents:" + agent_list(agents),
           task_schema(agents), std::move(body)};
 }
 
@@ -69,8 +69,8 @@ middleware subagents(std::vector<subagent> agents) {
   middleware out;
   out.name = "subagents";
   out.tools = {task_tool(agents)};
-  out.wrap_model_call = [section = task_prompt + listed(agents)](model_call call,
-                                                                 model_executor run) {
+  out.wrap_model_call = [section = task_prompt + agent_list(agents)](model_call call,
+                                                                     model_executor run) {
     call.system_message = with_section(call.system_message, section);
     return run(std::move(call));
   };

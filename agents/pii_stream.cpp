@@ -12,7 +12,7 @@ bool continues_character(char c) {
   return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
-value with_content(const value& part, value content) {
+value part_with_content(const value& part, value content) {
   return value::extension(value_kind::message, part.payload().with("content", std::move(content)));
 }
 
@@ -79,7 +79,7 @@ value pii_stream::cleaned(const value& content) {
 }
 
 void pii_stream::part(const value& part) {
-  auto shown = with_content(part, cleaned(message_member(part, "content")));
+  auto shown = part_with_content(part, cleaned(message_member(part, "content")));
   last_ = shown;
   if (is_last(shown))
     finish();

@@ -208,7 +208,7 @@ private:
 };
 
 // Reads what there is, or waits a little for it. False: there is nothing.
-bool read_some(output_lines& out, output_lines& err, std::chrono::milliseconds wait) {
+bool read_outputs(output_lines& out, output_lines& err, std::chrono::milliseconds wait) {
   pollfd what[2] = {{out.is_open() ? out.descriptor() : -1, POLLIN, 0},
                     {err.is_open() ? err.descriptor() : -1, POLLIN, 0}};
   if (::poll(what, 2, static_cast<int>(wait.count())) <= 0)
@@ -248,7 +248,7 @@ words command_line(const shell_place& in, const std::string& command) {
   return out;
 }
 
-words environment_of(const shell_place& in) {
+words shell_environment(const shell_place& in) {
   words out{"PATH=" + path_of_programs(), "HOME=" + in.path, "LANG=C.UTF-8", "TERM=dumb"};
   for (const auto& [name, text] : in.options.environment) {
     std::erase_if(out, [start = name + '='](const std::string& e) { return e.starts_with(start); });
@@ -264,7 +264,7 @@ struct command_end {
 
 command_end run_command(const shell_place& in, const std::string& command, printed& into,
                         const tool_runtime& runtime) {
-  shell_process child{command_line(in, command), environment_of(in), in.files.descriptor()};
+  shell_process child{command_line(in, command), shell_environment(in), in.files.descriptor()};
   output_lines out{child.out.read, "", into};
   output_lines err{child.err.read, "[stderr] ", into};
   auto began = shell_clock::now();
@@ -272,11 +272,12 @@ command_end run_command(const shell_place& in, const std::string& command, print
   auto late = [&] { return shell_clock::now() - began >= in.options.timeout; };
   while (!code && shell_clock::now() - began < in.options.timeout + grace
          && !runtime.info().stop_requested()) {
-    if (!read_some(out, err, patience) && !out.is_open() && !err.is_open())
+    if (!read_outputs(out, err, patience) && !out.is_open() && !err.is_open())
       ::poll(nullptr, 0, static_cast<int>(patience.count())); // it closed both and goes on
     code = child.exit_code();
   }
-  while ((out.is_open() || err.is_open()) && read_some(out, err, std::chrono::milliseconds{0})) {}
+  while ((out.is_open() || err.is_open()) && read_outputs(out, err, std::chrono::milliseconds{0})) {
+  }
   out.end();
   err.end();
   bool killed = !code && late();

@@ -21,7 +21,7 @@ value last_answer(const state_view& input, const std::string& messages_key, bool
   return last;
 }
 
-value refused(const value& message) {
+value refused_arguments(const value& message) {
   return value::extension(value_kind::message,
                           message.payload().with("additional_kwargs",
                                                  value::map({{"is_error", true}})));
@@ -53,10 +53,10 @@ node_output validation_node::operator()(const state_view& input) const {
     if (auto args = known->check(call["args"]))
       out.push_back(said(to_json(*args)));
     else
-      out.push_back(
-        refused(said(options_.format_error
-                       ? options_.format_error(args.error(), call)
-                       : args.error().text() + "\n\nRespond after fixing all validation errors.")));
+      out.push_back(refused_arguments(
+        said(options_.format_error
+               ? options_.format_error(args.error(), call)
+               : args.error().text() + "\n\nRespond after fixing all validation errors.")));
   }
   auto messages = value::list(std::move(out));
   node_output update;

@@ -181,6 +181,22 @@ BOOST_AUTO_TEST_CASE(a_search_shows_so_many_places_and_passes_over_large_files) 
   BOOST_TEST(said_by(small, "grep_search", {{"pattern", "hit"}}) == "No matches found");
 }
 
+BOOST_AUTO_TEST_CASE(a_search_looks_at_so_many_files) {
+  work_folder f;
+  auto folder = f.root() / "many";
+  std::filesystem::create_directory(folder);
+  auto add = [&folder](std::size_t i) { std::ofstream{folder / std::to_string(10'000'000 + i)}; };
+  for (std::size_t i = 0; i < limits::search_files_max; ++i)
+    add(i);
+  auto in = file_search(f.root());
+  auto last = [&in] {
+    return said_by(in, "glob_search", {{"pattern", "*19999"}, {"path", "many"}});
+  };
+  BOOST_TEST(last() == "/many/10019999");
+  add(limits::search_files_max);
+  BOOST_TEST(last().starts_with("/many/10019999\n… and more"));
+}
+
 // ---- files ----------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(files_are_listed_read_written_and_edited) {
@@ -207,6 +223,22 @@ BOOST_AUTO_TEST_CASE(files_are_listed_read_written_and_edited) {
   BOOST_TEST(f.content("new/x") == "aXbXc");
   BOOST_TEST(edit("X", true).find("replaced 2 instance(s)") != std::string::npos);
   BOOST_TEST(f.content("new/x") == "aXYbXYc");
+}
+
+BOOST_AUTO_TEST_CASE(so_much_of_a_file_is_shown_at_once) {
+  work_folder f;
+  auto in = filesystem(f.root());
+  auto read = [&](std::size_t lines, std::size_t bytes) {
+    std::string text;
+    for (std::size_t i = 0; i < lines; ++i)
+      text += std::string(bytes, 'x') + "\n";
+    f.put("large", text, 1);
+    return said_by(in, "read_file", {{"file_path", "large"}});
+  };
+  BOOST_TEST(read(limits::file_lines_shown_max, 1).ends_with("  2000\tx\n"));
+  BOOST_TEST(read(limits::file_lines_shown_max + 1, 1).ends_with("2000\tx\n… 2001 lines in all\n"));
+  BOOST_TEST(read(1, limits::file_line_bytes_max).ends_with("x\n"));
+  BOOST_TEST(read(1, limits::file_line_bytes_max + 1).ends_with("x […]\n"));
 }
 
 BOOST_AUTO_TEST_CASE(no_path_leads_out_of_an_agent_s_folder) {
