@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from cells import LEFT_OUT, all_cells
+from cells import LEFT_OUT, all_cells, patient
 from hosts import Certificates, why_not
 from trial import Trial
 
@@ -101,10 +101,13 @@ def main():
     options.add_argument("--first-seed", type=int, default=1)
     options.add_argument("--rounds", type=int, default=100, help="of a run; two steps each")
     options.add_argument("--minutes", type=float, help="a sample with fixed seeds, for so long")
+    options.add_argument("--patient", action="store_true",
+                         help="bounds in time for a machine that has other work")
     options.add_argument("--list", action="store_true")
     options = options.parse_args()
     wanted = options.cells or (SAMPLE if options.minutes else "")
-    cells = [c for c in all_cells() if re.search(wanted, c.name)]
+    cells = [patient(c) if options.patient else c
+             for c in all_cells() if re.search(wanted, c.name)]
     if options.list:
         say("\n".join(c.name for c in cells))
         return

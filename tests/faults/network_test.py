@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 from all import run_all
-from cells import all_cells
+from cells import all_cells, patient
 from hosts import why_not
 
 SKIPPED = 77
@@ -17,12 +17,6 @@ BEHIND_S = 2  # that a run goes on behind the trouble
 CELLS = ["kill_worker/many/there", "kill_home/many/here", "deaf_worker_5/many/there",
          "silence_5/one/there", "freeze_worker_1/many/there"]
 RESETS = "reset/many/there"  # by whoever dials
-
-
-def patient(cell):
-    """Other tests run beside it."""
-    bounds = dataclasses.replace(cell.bounds, detection_s=6, progress_s=10, returns_s=10)
-    return dataclasses.replace(cell, bounds=bounds)
 
 
 def main():
