@@ -154,14 +154,14 @@ void worker_actor::link_lost(link_number link, const error& why) {
 void worker_actor::run(desk_errands errands) {
   for (auto& [link, what] : errands.said)
     hub_.send(link, std::move(what));
-  for (auto link : errands.ended)
-    later_.push_back([this, link] { hub_.end(link); });
-  for (const auto& [home, why] : errands.over)
+  for (const auto& [home, why] : errands.over) // first: with a pause the link ends once
     if (auto link = links_.extract(home)) {
       auto pause = why.code() == errc::protocol_mismatch ? limits::link_retry_refused
                                                          : std::chrono::milliseconds{0};
       later_.push_back([this, link = link.mapped(), pause] { hub_.end(link, pause); });
     }
+  for (auto link : errands.ended)
+    later_.push_back([this, link] { hub_.end(link); });
   if (errands.drained)
     later_.push_back(setup_.drained);
 }
