@@ -91,7 +91,8 @@ void lent_thread::resume(caf::resumable* job) {
 
 // A thread that waits for something far away only takes the time of others.
 bool lent_thread::spin() {
-  if (++in_vain_ > spins_in_vain_max && in_vain_ % waits_a_spin != 0)
+  ++in_vain_;
+  if (in_vain_ > spins_in_vain_max && in_vain_ % waits_a_spin != 0)
     return false;
   auto until = std::chrono::steady_clock::now() + spin_time;
   while (std::chrono::steady_clock::now() < until)
