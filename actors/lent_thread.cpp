@@ -14,8 +14,6 @@ namespace {
 thread_local lent_thread* current_unit = nullptr;
 constexpr std::size_t messages_per_turn = 32;
 constexpr std::chrono::microseconds spin_time{30}; // before the thread sleeps: a wake-up costs more
-constexpr unsigned spins_in_vain_max = 4;          // in a row, then
-constexpr unsigned waits_a_spin = 16;              // it spins in one of so many waits, to see
 
 } // namespace
 
@@ -89,20 +87,6 @@ void lent_thread::resume(caf::resumable* job) {
   }
 }
 
-// A thread that waits for something far away only takes the time of others.
-bool lent_thread::spin() {
-  ++in_vain_;
-  if (in_vain_ > spins_in_vain_max && in_vain_ % waits_a_spin != 0)
-    return false;
-  auto until = std::chrono::steady_clock::now() + spin_time;
-  while (std::chrono::steady_clock::now() < until)
-    if (pushed_.load(std::memory_order_acquire)) {
-      in_vain_ = 0;
-      return true;
-    }
-  return false;
-}
-
 void lent_thread::step(const std::function<bool()>& done) {
   take_foreign();
   auto* outer = std::exchange(current_unit, this);
@@ -115,8 +99,10 @@ void lent_thread::step(const std::function<bool()>& done) {
   current_unit = outer;
   if (done())
     return;
-  if (spin())
-    return;
+  auto until = std::chrono::steady_clock::now() + spin_time;
+  while (std::chrono::steady_clock::now() < until)
+    if (pushed_.load(std::memory_order_acquire))
+      return;
   std::unique_lock lock{mutex_};
   asleep_ = true;
   wake_.wait(lock, [this] { return pushed_.load(std::memory_order_acquire); });

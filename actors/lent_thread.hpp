@@ -51,7 +51,6 @@ private:
   void step(const std::function<bool()>& done);
   void resume(caf::resumable* job);
   bool take_foreign();
-  bool spin();
 
   std::deque<caf::resumable*> queue_; // of the lending thread
   std::mutex mutex_;
@@ -61,7 +60,6 @@ private:
   bool lent_ = false;
   std::optional<logger_reference> logger_; // of the thread that is lent
   bool asleep_ = false;
-  unsigned in_vain_ = 0; // waits, since spinning paid
 };
 
 } // namespace troupe
