@@ -4,16 +4,9 @@ again: one long run, whose workers are killed in turns.
 
 Arguments: the folder of the programs (or --help). Needs network namespaces.
 """
-import argparse
-import os
-import pathlib
-import shutil
-import sys
-import tempfile
-
 from cells import Cell
 from history import FOREVER, Bounds, detections, first
-from hosts import Certificates, why_not
+from long_run import arguments, carry_out
 from trial import LOADS, Load, Trial
 
 LOADS["failover"] = Load(8, 4, 200)
@@ -56,30 +49,16 @@ class Failover(Trial):
         return super().figures(history, carried)
 
 
-def main():
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("bin", type=pathlib.Path)
-    options.add_argument("--kills", type=int, default=50)
-    options.add_argument("--seed", type=int, default=1)
-    options = options.parse_args()
-    if reason := why_not():
-        print(f"skipped: no network namespaces: {reason}")
-        sys.exit(77)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-failover-"))
-    programs = options.bin.resolve()
-    cell = Cell("failover", kill_in_turns(options.kills), "failover", False,
-                Bounds(reruns=2, losses=options.kills))
-    trial = Failover(cell, options.seed, programs, Certificates(programs, folder), folder / "run",
-                     rounds=7 * options.kills)
-    wrong, _ = trial.run()
+def report(trial, _):
     show("noticed", [took for _, took in detections(trial.seen) if took < FOREVER])
     show("first task under way again", list(taken_over(trial.seen)))
-    print(f"{len(wrong)} violations, load {os.getloadavg()[0]:.1f}")
-    for text in wrong:
-        print(f"  {text}")
-    if wrong:
-        sys.exit(f"see {folder}")
-    shutil.rmtree(folder)
+
+
+def main():
+    options = arguments(__doc__, kills=50)
+    cell = Cell("failover", kill_in_turns(options.kills), "failover", False,
+                Bounds(reruns=2, losses=options.kills))
+    carry_out(options, cell, Failover, 7 * options.kills, report)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import dataclasses
 
 GROUP_STEPS = 3
 FROZEN_SLACK_S = 0.05  # between a signal and the line that tells of it
+LATE_S = 0.5  # in which a process that stood still does what it was about to, on a busy machine
 FOREVER = float("inf")
 
 
@@ -168,14 +169,28 @@ def check_executions(history, bounds):
                 yield f"two at a time execute {key}: {one} and {next_}"
 
 
+def is_late(history, one, all_of_key):
+    """Whether its process was about to begin `one` when it was frozen, and had been given up when it
+    did: another had executed it meanwhile."""
+    for f in history.faults:
+        if f.kind == "freeze" and f.host == one.host and f.end <= one.begin <= f.end + LATE_S:
+            given_up = [x.when for x in history.losses if x.host == f.host and f.begin <= x.when <= f.end]
+            if given_up and any(e.pid != one.pid and given_up[0] <= e.begin <= f.end for e in all_of_key):
+                return True
+    return False
+
+
 def check_owners(history, bounds):
     """A group goes from one worker to the next, not back and forth."""
     if history.groups_here:
         return
-    groups = collections.defaultdict(list)
+    by_key = collections.defaultdict(list)
     for e in history.executions:
         if ".g" in e.key:
-            groups[e.key.rsplit(".", 1)[0]].append((e.begin, e.pid))
+            by_key[e.key].append(e)
+    groups = collections.defaultdict(list)
+    for key, all_ in by_key.items():
+        groups[key.rsplit(".", 1)[0]] += [(e.begin, e.pid) for e in all_ if not is_late(history, e, all_)]
     for group, begun in groups.items():
         owners = [pid for _, pid in sorted(begun)]
         changes = sum(a != b for a, b in zip(owners, owners[1:]))

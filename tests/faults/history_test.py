@@ -133,6 +133,31 @@ class HistoryTest(unittest.TestCase):
         last.host, last.pid = "b", ord("b")
         self.notices("changed its owner 2 times")
 
+    def frozen_instead_of_killed(self):
+        """b stands still before it could begin r1.g0.s1, and begins it when it goes on; c did so before."""
+        fault = self.history.faults[0]
+        late = next(e for e in self.history.executions if e.end == FOREVER)
+        c_did = next(e for e in self.of("r1.g0.s1") if e.host == "c")
+        fault.kind, fault.begin, fault.end = "freeze", late.begin - 0.05, c_did.end + 0.01
+        late.begin, late.end = fault.end + 0.1, fault.end + 0.11
+        return fault, late
+
+    def test_what_a_frozen_host_was_about_to_begin_makes_no_owner(self):
+        self.frozen_instead_of_killed()
+        self.assertEqual(check(self.history, BOUNDS), [])
+
+    def test_who_begins_long_after_it_was_frozen_is_an_owner(self):
+        fault, late = self.frozen_instead_of_killed()
+        late.begin, late.end = fault.end + 1, fault.end + 1.1
+        self.notices("changed its owner 2 times")
+
+    def test_who_goes_on_with_what_nobody_did_is_an_owner(self):
+        self.frozen_instead_of_killed()
+        for e in self.of("r1.g0.s1"):
+            if e.host == "c":
+                e.begin -= 2  # before b was given up
+        self.notices("changed its owner 2 times")
+
     def test_a_late_detection_is_noticed(self):
         self.history.losses[0].when += 1
         self.notices("was noticed after 3.5")
