@@ -1,219 +1,19 @@
-// One table says which fields a message has, for writing and for reading.
+// Writing and reading by the table of wire_fields.hpp.
 #include "cluster/wire.hpp"
 
+#include "cluster/wire_fields.hpp"
 #include "cluster/wire_reader.hpp"
 
 #include <troupe/limits.hpp>
 
 #include <msgpack/pack.hpp>
 
-#include <array>
-#include <charconv>
-#include <concepts>
 #include <limits>
 #include <utility>
 
 namespace troupe::cluster {
 
 namespace {
-
-using namespace std::string_view_literals;
-
-namespace most = troupe::limits;
-
-// ---- the table ----------------------------------------------------------------------------------
-
-// A number of the variant is a kind on the wire: a new message comes last.
-static_assert(std::variant_size_v<message> == 26);
-constexpr std::array names{
-  "hello"sv,        "welcome"sv,     "refusal"sv,       "heartbeat"sv,      "run_opened"sv,
-  "run_closed"sv,   "task_order"sv,  "task_stop"sv,     "task_outcome"sv,   "task_refused"sv,
-  "save_order"sv,   "save_answer"sv, "call_order"sv,    "call_answer"sv,    "task_part"sv,
-  "part_credit"sv,  "task_sign"sv,   "draining"sv,      "status_request"sv, "drain_request"sv,
-  "status_reply"sv, "task_drain"sv,  "task_withdraw"sv, "task_kept"sv,      "step_opened"sv,
-  "graph_refused"sv};
-static_assert(names.size() == std::variant_size_v<message>);
-
-/// A text that is for people: a longer one is cut.
-struct cut_text {
-  std::size_t bytes_max;
-};
-constexpr cut_text for_people{most::cluster_text_bytes_max};
-
-/// The id of a task: the 16 bytes of a UUID, or another text.
-struct id_text {
-  std::size_t bytes_max;
-};
-constexpr std::size_t uuid_bytes = 16, uuid_digits = 36;
-
-constexpr bool is_dash_before(std::size_t byte) {
-  return byte == 4 || byte == 6 || byte == 8 || byte == 10;
-}
-
-std::string uuid_text(std::span<const std::uint8_t> id) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string out;
-  out.reserve(uuid_digits);
-  for (std::size_t i = 0; i < id.size(); ++i) {
-    if (is_dash_before(i))
-      out += '-';
-    out += digits[id[i] >> 4U];
-    out += digits[id[i] & 0xfU];
-  }
-  return out;
-}
-
-/// None when the text is not what uuid_text() makes of them.
-std::optional<std::array<std::uint8_t, uuid_bytes>> uuid_in(std::string_view text) {
-  if (text.size() != uuid_digits)
-    return std::nullopt;
-  std::array<std::uint8_t, uuid_bytes> out{};
-  const char* at = text.data();
-  for (std::size_t i = 0; i < uuid_bytes; ++i, at += 2) {
-    at += is_dash_before(i) ? 1 : 0;
-    if (std::from_chars(at, at + 2, out[i], 16).ptr != at + 2)
-      return std::nullopt;
-  }
-  if (uuid_text(out) != text)
-    return std::nullopt;
-  return out;
-}
-
-/// M is Of or const Of: one function describes a message that is written and one that is read.
-template <class M, class Of>
-concept one = std::same_as<std::remove_const_t<M>, Of>;
-
-// Each calls `at(name of the field, field, its limit)`.
-
-void fields(auto& at, one<graph_offer> auto& m) {
-  at("name", m.name, most::node_name_bytes_max);
-  at("hash", m.hash, most::cluster_hash_bytes_max);
-}
-void fields(auto& at, one<hello> auto& m) {
-  at("protocol", m.protocol);
-  at("name", m.name, most::worker_name_bytes_max);
-  at("incarnation", m.incarnation, most::worker_name_bytes_max);
-  at("labels", m.labels, most::worker_labels_max);
-  at("capacity", m.capacity);
-  at("graphs", m.graphs, most::worker_graphs_max);
-}
-void fields(auto& at, one<welcome> auto& m) {
-  at("session", m.session);
-  at("home", m.home, most::worker_name_bytes_max);
-  at("lease", m.lease);
-  at("heartbeat", m.heartbeat);
-}
-void fields(auto& at, one<refusal> auto& m) {
-  at("code", m.code);
-  at("why", m.why, for_people);
-}
-void fields(auto& at, one<heartbeat> auto& m) {
-  at("number", m.number);
-  at("answers", m.answers);
-  at("foreign", m.foreign);
-  at("held", m.held);
-}
-void fields(auto& at, one<run_opened> auto& m) {
-  at("run", m.run);
-  at("graph", m.graph, most::cluster_hash_bytes_max);
-  at("facts", m.facts);
-}
-void fields(auto& at, one<run_closed> auto& m) {
-  at("run", m.run);
-}
-void fields(auto& at, one<graph_refused> auto& m) {
-  at("name", m.name, most::node_name_bytes_max);
-  at("hash", m.hash, most::cluster_hash_bytes_max);
-}
-void fields(auto& at, one<step_opened> auto& m) {
-  at("run", m.run);
-  at("facts", m.facts);
-}
-void fields(auto& at, one<task_order> auto& m) {
-  at("issue", m.issue);
-  at("run", m.run);
-  at("task_id", m.task_id, id_text{most::task_id_bytes_max});
-  at("node", m.node, most::node_name_bytes_max);
-  at("task", m.task);
-  at("again", m.again);
-  at("ahead", m.ahead);
-}
-void fields(auto& at, one<task_withdraw> auto& m) {
-  at("issue", m.issue);
-}
-void fields(auto& at, one<task_kept> auto& m) {
-  at("issue", m.issue);
-}
-void fields(auto& at, one<task_stop> auto& m) {
-  at("issue", m.issue);
-}
-void fields(auto& at, one<task_drain> auto& m) {
-  at("issue", m.issue);
-  at("why", m.why, for_people);
-}
-void fields(auto& at, one<task_outcome> auto& m) {
-  at("issue", m.issue);
-  at("outcome", m.outcome);
-  at("took_us", m.took_us);
-}
-void fields(auto& at, one<task_refused> auto& m) {
-  at("issue", m.issue);
-  at("code", m.code);
-  at("why", m.why, for_people);
-}
-void fields(auto& at, one<save_order> auto& m) {
-  at("issue", m.issue);
-  at("ticket", m.ticket);
-  at("durable", m.durable);
-  at("request", m.request);
-}
-void fields(auto& at, one<save_answer> auto& m) {
-  at("issue", m.issue);
-  at("ticket", m.ticket);
-  at("failure", m.failure);
-}
-void fields(auto& at, one<call_order> auto& m) {
-  at("issue", m.issue);
-  at("ticket", m.ticket);
-  at("call", m.call);
-}
-void fields(auto& at, one<call_answer> auto& m) {
-  at("issue", m.issue);
-  at("ticket", m.ticket);
-  at("failure", m.failure);
-  at("answer", m.answer);
-}
-void fields(auto& at, one<task_part> auto& m) {
-  at("issue", m.issue);
-  at("part", m.part);
-  at("from_body", m.from_body);
-}
-void fields(auto& at, one<part_credit> auto& m) {
-  at("issue", m.issue);
-  at("parts", m.parts);
-}
-void fields(auto& at, one<task_sign> auto& m) {
-  at("issue", m.issue);
-}
-void fields(auto& at, one<draining> auto& m) {
-  at("why", m.why, for_people);
-}
-void fields(auto&, one<status_request> auto&) {}
-void fields(auto& at, one<drain_request> auto& m) {
-  at("why", m.why, for_people);
-  at("patience", m.patience, most::worker_drain_max);
-  at("worker", m.worker, most::worker_name_bytes_max);
-}
-void fields(auto& at, one<status_reply> auto& m) {
-  at("json", m.json, most::cluster_status_bytes_max);
-}
-
-template <class M> std::size_t count_fields(const M& m) {
-  std::size_t n = 0;
-  auto count = [&n](auto&&...) { ++n; };
-  fields(count, m);
-  return n;
-}
 
 // ---- failures -----------------------------------------------------------------------------------
 
@@ -262,12 +62,12 @@ public:
   void begin(std::size_t messages) { array(messages); }
 
   template <class M> void append(std::size_t kind, const M& m) {
-    where_ = names[kind];
+    where_ = message_names[kind];
     array(1 + count_fields(m));
     pack_.pack_uint64(kind);
     fields(*this, m);
-    if (!flaw_ && sink_.out.size() > most::cluster_frame_bytes_max)
-      fail(too_large(sink_.out.size(), most::cluster_frame_bytes_max, "bytes"));
+    if (!flaw_ && sink_.out.size() > limits::cluster_frame_bytes_max)
+      fail(too_large(sink_.out.size(), limits::cluster_frame_bytes_max, "bytes"));
   }
 
   void operator()(const char* name, const auto& field, auto... bound) {
@@ -301,7 +101,7 @@ private:
   }
   template <class Rep, class Period>
   void put(std::chrono::duration<Rep, Period> time,
-           std::chrono::milliseconds time_max = most::worker_lease_max) {
+           std::chrono::milliseconds time_max = limits::worker_lease_max) {
     if (time.count() < 0 || time > time_max)
       return fail({errc::invalid_value, "the duration is negative or too long"});
     pack_.pack_uint64(static_cast<std::uint64_t>(time.count()));
@@ -326,8 +126,8 @@ private:
   }
 
   void put(const bytes& blob) {
-    if (blob.size() > most::cluster_frame_bytes_max)
-      return fail(too_large(blob.size(), most::cluster_frame_bytes_max, "bytes"));
+    if (blob.size() > limits::cluster_frame_bytes_max)
+      return fail(too_large(blob.size(), limits::cluster_frame_bytes_max, "bytes"));
     auto size = static_cast<std::uint32_t>(blob.size());
     pack_.pack_bin(size);
     pack_.pack_bin_body(reinterpret_cast<const char*>(blob.data()), size);
@@ -355,7 +155,7 @@ private:
   }
   void put_item(const std::string& text) {
     if (!flaw_)
-      put(text, most::worker_label_bytes_max);
+      put(text, limits::worker_label_bytes_max);
   }
   void put_item(const graph_offer& graph) {
     array(count_fields(graph));
@@ -422,7 +222,7 @@ private:
       fail(mismatch("of an unknown kind, " + std::to_string(kind)));
       return {};
     }
-    where_ = names[kind];
+    where_ = message_names[kind];
     return (this->*readings[kind])(size);
   }
 
@@ -470,7 +270,7 @@ private:
   }
   template <class Rep, class Period>
   void take(std::chrono::duration<Rep, Period>& out,
-            std::chrono::milliseconds time_max = most::worker_lease_max) {
+            std::chrono::milliseconds time_max = limits::worker_lease_max) {
     using duration = std::chrono::duration<Rep, Period>;
     auto most_of_it = duration{time_max}.count();
     out = duration{number(static_cast<std::uint64_t>(most_of_it))};
@@ -527,7 +327,7 @@ private:
     for (std::size_t i = 0; i < *count && !flaw_; ++i)
       take_item(out.emplace_back());
   }
-  void take_item(std::string& out) { take(out, most::worker_label_bytes_max); }
+  void take_item(std::string& out) { take(out, limits::worker_label_bytes_max); }
   void take_item(graph_offer& out) {
     if (in_.array() != count_fields(out))
       return fail(mismatch("a graph has a name and a hash"));
