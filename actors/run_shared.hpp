@@ -70,6 +70,11 @@ private:
   std::set<std::string> visited_;
 };
 
+/// The super-steps a run may take.
+inline std::uint32_t steps_max(const run_config& config) noexcept {
+  return config.recursion_limit.value_or(limits::recursion_limit_default);
+}
+
 /// Shared by the coordinator and the tasks of one run.
 struct run_shared {
   std::shared_ptr<const graph_plan> plan;

@@ -112,12 +112,12 @@ result<bytes> encode_run(const run_shared& run) {
   std::uint32_t modes = 0;
   for (unsigned m = 0; m <= static_cast<unsigned>(last_mode); ++m)
     modes |= run.wants(static_cast<stream_mode>(m)) ? 1U << m : 0U;
-  return to_bytes(value::list(
-    {value(config.thread_id), count(static_cast<std::uint64_t>(config.durability)),
-     count(config.recursion_limit), count(config.max_concurrency), value(config.subgraphs),
-     config.metadata, config.configurable, config.context, value(run.ns), run.parents,
-     run.addressed, run.answers, run.replay ? value(run.replay->before()) : value{},
-     value(run.store != nullptr), count(modes)}));
+  return to_bytes(
+    value::list({value(config.thread_id), count(static_cast<std::uint64_t>(config.durability)),
+                 count(steps_max(config)), count(config.max_concurrency), value(config.subgraphs),
+                 config.metadata, config.configurable, config.context, value(run.ns), run.parents,
+                 run.addressed, run.answers, run.replay ? value(run.replay->before()) : value{},
+                 value(run.store != nullptr), count(modes)}));
 }
 
 result<remote_run> decode_run(const bytes& facts, std::shared_ptr<const graph_plan> plan) {

@@ -108,7 +108,7 @@ result<void> undo(troupe::saver& store, const std::string& thread_id,
 } // namespace
 
 result<void> check_config(const run_config& config, bool stored) {
-  if (config.recursion_limit < 1)
+  if (config.recursion_limit == 0u)
     return error{errc::invalid_config, "recursion_limit must be at least 1"};
   if (stored && config.thread_id.empty())
     return error{errc::invalid_config,
@@ -168,6 +168,8 @@ result<std::shared_ptr<run_request>> app_core::check(const run_input& input,
   request->shared = std::make_shared<run_shared>();
   request->shared->plan = plan();
   request->shared->config = config;
+  if (!config.recursion_limit)
+    request->shared->config.recursion_limit = plan()->options.recursion_limit;
   if (config.control)
     request->shared->control = *config.control;
   auto& shared = *request->shared;

@@ -116,7 +116,8 @@ caf::result<run_finished> graph_actor::start(const start_run& order) {
     return finished(order.thread_id, input.error());
   run_config config;
   config.thread_id = order.thread_id;
-  config.recursion_limit = order.recursion_limit;
+  if (order.recursion_limit != 0)
+    config.recursion_limit = order.recursion_limit;
   if (order.durability > static_cast<std::uint8_t>(durability::exit))
     return finished(order.thread_id, error{errc::invalid_config, "start_run: no such durability"});
   config.durability = static_cast<durability>(order.durability);

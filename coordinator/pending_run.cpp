@@ -1,13 +1,22 @@
 // The end of a run.
 #include "coordinator/pending_run.hpp"
 
+#include <utility>
+
 namespace troupe {
 
 void pending_run::finish(nested_end how) {
   auto then = std::move(then_);
   auto* lender = lender_;
   {
-    std::lock_guard lock{mutex_};
+    std::unique_lock lock{mutex_};
+    while (!told_.empty()) { // ahead of `then`, behind which the runtime may be gone
+      auto told = std::exchange(told_, {});
+      lock.unlock();
+      for (const auto& tell : told)
+        tell(how.how);
+      lock.lock();
+    }
     outcome_ = std::move(how);
     if (then)
       then();
@@ -16,6 +25,17 @@ void pending_run::finish(nested_end how) {
   }
   if (lender)
     lender->poke();
+}
+
+void pending_run::when_done(std::function<void(const result<run_result>&)> then) {
+  {
+    std::lock_guard lock{mutex_};
+    if (!done()) {
+      told_.push_back(std::move(then));
+      return;
+    }
+  }
+  then(outcome_->how); // it stays as it is
 }
 
 result<run_result> pending_run::wait() {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace troupe {
 
@@ -35,6 +36,8 @@ public:
   bool done() const noexcept { return done_.load(std::memory_order_acquire); }
   /// Waits and gives the outcome; a copy, so that it may be asked again.
   result<run_result> wait();
+  /// Calls `then` once, when the run has ended, before anybody else knows; at once when it had.
+  void when_done(std::function<void(const result<run_result>&)> then);
   /// The outcome, which must be there.
   nested_end take();
 
@@ -57,6 +60,7 @@ private:
   std::shared_ptr<group_card> group_;
   lent_thread* lender_ = nullptr;
   std::function<void()> then_;
+  std::vector<std::function<void(const result<run_result>&)>> told_; // at the end
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   std::optional<nested_end> outcome_;

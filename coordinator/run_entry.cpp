@@ -130,7 +130,7 @@ result<void> run_loop::enter(run_request& request) {
     source_ = {};
     updated_ = std::nullopt;
   }
-  stop_ = step_ + config.recursion_limit + 1;
+  stop_ = step_ + steps_max(config) + 1;
 
   auto* cmd = std::get_if<command>(&request.input);
   bool input = std::holds_alternative<value>(request.input)

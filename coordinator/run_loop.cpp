@@ -41,7 +41,7 @@ void run_loop::tick() {
   plan_slots();
   emit_checkpoint();
   if (step_ > stop_)
-    return fail({errc::graph_recursion, describe_limit(shared_->config.recursion_limit)});
+    return fail({errc::graph_recursion, describe_limit(steps_max(shared_->config))});
   if (slots_.empty())
     return finish_normally();
   if (slots_.size() > limits::tasks_per_step_max)

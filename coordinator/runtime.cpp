@@ -115,6 +115,9 @@ result<run_result> run_handle::get() {
 bool run_handle::ready() const {
   return run_->done();
 }
+void run_handle::when_done(std::function<void(const result<run_result>&)> then) const {
+  run_->when_done(std::move(then));
+}
 run_control run_handle::control() const {
   return run_->control();
 }
@@ -290,6 +293,9 @@ result<void> basic_app::clear_cache(const std::vector<std::string>& nodes) const
 
 const compiled_graph& basic_app::graph() const noexcept {
   return core_->graph();
+}
+saver* basic_app::saver() const noexcept {
+  return core_->saver();
 }
 caf::actor basic_app::handle() const {
   return core_->handle();

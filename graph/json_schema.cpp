@@ -10,8 +10,9 @@ namespace {
 value message_schema() {
   return {{"title", "message"},
           {"type", "object"},
-          {"properties",
-           value{{"role", value{{"type", "string"}}}, {"content", value{}}, {"id", value{}}}},
+          {"properties", value::map({{"role", value{{"type", "string"}}},
+                                     {"content", value::map()},
+                                     {"id", value::map()}})},
           {"required", value::list({"role", "content"})}};
 }
 

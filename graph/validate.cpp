@@ -87,6 +87,8 @@ std::optional<error> find_mistake(const graph_spec& spec, const compile_options&
     return wrong;
   if (auto wrong = find_no_entrypoint(spec))
     return wrong;
+  if (options.recursion_limit == 0)
+    return error{errc::invalid_graph, "compile: recursion_limit must be at least 1"};
   if (auto wrong = find_unknown_route_target(spec))
     return wrong;
   if (auto wrong = find_unknown_target(spec))

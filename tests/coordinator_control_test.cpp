@@ -211,6 +211,34 @@ BOOST_AUTO_TEST_CASE(a_recursion_limit_counts_the_steps_of_each_graph_by_itself)
   BOOST_TEST((code("t3", 3) == errc::graph_recursion));
 }
 
+BOOST_AUTO_TEST_CASE(a_run_that_says_nothing_of_its_steps_has_those_of_its_graph) {
+  auto loop = [](compile_options options) {
+    state_graph<> g{log_only};
+    g.add_node("again", [] { return log("x"); });
+    g.add_edge(START, "again");
+    g.add_edge("again", "again");
+    return g.compile(std::move(options));
+  };
+  auto rounds = [](const compiled_graph& graph, const run_config& config) {
+    runtime rt{with_memory()};
+    auto app = rt.load(graph);
+    BOOST_TEST((code_of(app.try_invoke({}, config)) == errc::graph_recursion));
+    return app.get_state({.thread_id = config.thread_id}).values["log"].size();
+  };
+  BOOST_TEST(rounds(loop({}), {.thread_id = "t"}) == limits::recursion_limit_default);
+  BOOST_TEST(rounds(loop({.recursion_limit = 40}), {.thread_id = "t"}) == 40u);
+  BOOST_TEST(rounds(loop({.recursion_limit = 40}), {.thread_id = "t", .recursion_limit = 7}) == 7u);
+  state_graph<> outer{log_only};
+  outer.add_node("inner", loop({.recursion_limit = 40}));
+  outer.add_edge(START, "inner");
+  runtime rt{with_memory()};
+  auto app = rt.load(outer.compile({.recursion_limit = 5}));
+  auto how = app.try_invoke({}, {.thread_id = "t"});
+  BOOST_TEST((code_of(how) == errc::graph_recursion));
+  BOOST_TEST(how.error().message().find("Recursion limit of 5") != std::string::npos);
+  BOOST_CHECK_THROW(loop({.recursion_limit = 0}), error);
+}
+
 BOOST_AUTO_TEST_CASE(a_bound_on_concurrency_is_kept_and_changes_no_result) {
   counter now{0}, most{0};
   state_graph<> g{log_only};

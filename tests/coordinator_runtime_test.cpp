@@ -77,6 +77,60 @@ BOOST_AUTO_TEST_CASE(an_idle_graph_ends_with_no_actor_but_the_runtimes_own) {
   BOOST_TEST(left[0].kind == "saver");
 }
 
+BOOST_AUTO_TEST_CASE(who_asked_is_told_of_the_end_of_a_run_once) {
+  gate hold;
+  state_graph<> g{{{"log", append}}};
+  g.add_node("a",
+             [&hold] {
+               hold.pass();
+               return state_update{{"log", words({"a"})}};
+             },
+             {.lane = lane::blocking});
+  g.add_edge(START, "a");
+  runtime rt{with_memory()};
+  auto app = rt.load(g.compile());
+  BOOST_TEST(app.saver() == rt.saver().get());
+  auto run = app.start({}, {.thread_id = "t"});
+  hold.wait_for(1);
+  std::atomic<int> told = 0;
+  auto tell = [&told](const result<run_result>& how) {
+    BOOST_TEST(how.value().value()["log"].size() == 1u);
+    ++told;
+  };
+  run.when_done(tell);
+  run.when_done(tell);
+  BOOST_TEST(told == 0);
+  hold.open();
+  run.get().value();
+  BOOST_TEST(told == 2); // before anybody else knew
+  run.when_done(tell);
+  BOOST_TEST(told == 3);
+  std::optional<errc> failed;
+  app.start({}, {.thread_id = ""}).when_done([&](const result<run_result>& how) {
+    failed = how.error().code();
+  });
+  BOOST_TEST((failed == errc::invalid_config));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_ends_with_its_runtime_tells_so) {
+  gate hold;
+  std::optional<errc> how_ended;
+  {
+    state_graph<> g{{{"log", append}}};
+    g.add_node("a", [&hold] { hold.pass(); }, {.lane = lane::blocking});
+    g.add_edge(START, "a");
+    runtime rt{with_memory()};
+    rt.load(g.compile())
+      .start({}, {.thread_id = "t"})
+      .when_done([&](const result<run_result>& how) {
+        how_ended = how.error().code();
+        hold.open();
+      });
+    hold.wait_for(1);
+  }
+  BOOST_TEST((how_ended == errc::runtime_stopped));
+}
+
 BOOST_AUTO_TEST_CASE(a_thousand_runtimes_start_and_end_some_with_a_run_in_flight) {
   for (int i = 0; i < 1000; ++i) {
     auto hold = std::make_shared<gate>();

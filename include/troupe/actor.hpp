@@ -19,12 +19,13 @@ namespace troupe {
 
 /// Starts a run; sent to basic_app::handle(). The answer is run_finished.
 /// Shape:  `input` msgpack of the input value; empty for no input; `resume` msgpack of an answer,
-///         used instead of `input` when not empty. `durability` 0 sync, 1 async, 2 exit.
+///         used instead of `input` when not empty. `recursion_limit` 0: as the graph says.
+///         `durability` 0 sync, 1 async, 2 exit.
 struct start_run {
   std::string thread_id;
   std::vector<std::uint8_t> input;
   std::vector<std::uint8_t> resume;
-  std::uint32_t recursion_limit = limits::recursion_limit_default;
+  std::uint32_t recursion_limit = 0;
   std::uint8_t durability = 1;
 };
 

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -122,10 +123,11 @@ struct run_config {
   /// While a run waits for its turn, its control can cancel it; no time-out runs. A body must not
   /// wait for a run on its own thread: that one waits for the body's run.
   multitask_strategy multitask = multitask_strategy::take_over;
-  std::uint32_t recursion_limit = limits::recursion_limit_default; ///< super-steps, at least 1
-  std::uint32_t max_concurrency = 0;                               ///< tasks at once; 0: no bound
-  std::chrono::milliseconds step_timeout{0};                       ///< of one super-step; 0: none
-  std::chrono::milliseconds run_timeout{0};                        ///< of the whole run; 0: none
+  /// Super-steps, at least 1; unset: as the graph says (compile_options).
+  std::optional<std::uint32_t> recursion_limit = std::nullopt;
+  std::uint32_t max_concurrency = 0;              ///< tasks at once; 0: no bound
+  std::chrono::milliseconds step_timeout{0};      ///< of one super-step; 0: none
+  std::chrono::milliseconds run_timeout{0};       ///< of the whole run; 0: none
   std::vector<std::string> interrupt_before = {}; ///< over the compiled ones; {"*"}: all
   std::vector<std::string> interrupt_after = {};
   std::vector<std::string> output_keys = {}; ///< what a result shows; empty: the output schema
@@ -241,6 +243,12 @@ public:
   /// Waits for the end. Errors: as app::try_invoke.
   result<run_result> get();
   bool ready() const;
+  /// Calls `then` once, when the run has ended, with what get() gives.
+  /// Thread: one of the runtime's; this one, when it had ended before. `then` is short, does not
+  ///         throw, and does not wait for this run.
+  /// Errors: none.
+  /// Source: asyncio, Future.add_done_callback.
+  void when_done(std::function<void(const result<run_result>&)> then) const;
   run_control control() const;
   /// The live actors of this run. Order: the coordinator, then channels, then nodes, by name.
   std::vector<actor_info> actors() const;
@@ -443,6 +451,8 @@ public:
   result<void> clear_cache(const std::vector<std::string>& nodes = {}) const;
 
   const compiled_graph& graph() const noexcept;
+  /// Where its threads are kept: the graph's own saver, else the runtime's; null: nowhere.
+  troupe::saver* saver() const noexcept;
 
   /// The graph as an actor: answers start_run with run_finished (troupe/actor.hpp). It lives as
   /// long as the runtime.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <troupe/compiled_graph.hpp>
+#include <troupe/limits.hpp>
 #include <troupe/node_body.hpp>
 #include <troupe/placement.hpp>
 
@@ -75,6 +76,9 @@ struct compile_options {
   std::shared_ptr<troupe::saver> saver = nullptr;
   /// A map: in its tasks' metadata under the run's, over what a subgraph inherits; not stored.
   value metadata = {};
+  /// Super-steps of a run that says nothing of them (run_config); at least 1. A run within
+  /// another one has that one's.
+  std::uint32_t recursion_limit = limits::recursion_limit_default;
 };
 
 /// How many of the nodes before it a join waits for.

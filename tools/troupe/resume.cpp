@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include <iostream>
+#include <optional>
 
 namespace troupe::cli {
 
@@ -19,7 +20,7 @@ struct resume_flags {
   std::string graph, filter;
   std::string data = data_dir_default;
   std::string durability = "async";
-  std::uint32_t recursion_limit = limits::recursion_limit_default;
+  std::optional<std::uint32_t> recursion_limit = std::nullopt;
   bool alone = false, list = false;
   std::shared_ptr<home_flags> home;
 };
@@ -104,10 +105,11 @@ void add_resume(CLI::App& app, chosen_command& chosen) {
     ->type_name("MODE")
     ->check(CLI::IsMember({"sync", "async", "exit"}))
     ->capture_default_str();
-  command->add_option("--recursion-limit", o->recursion_limit, "Super-steps a run may take")
+  command
+    ->add_option("--recursion-limit", o->recursion_limit,
+                 "Super-steps a run may take; else as the graph says")
     ->type_name("N")
-    ->check(CLI::PositiveNumber)
-    ->capture_default_str();
+    ->check(CLI::PositiveNumber);
   o->home = add_home_flags(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object a line");
   command->footer(exit_codes_help);

@@ -27,7 +27,7 @@ struct options {
   std::string graph, input, thread, data, resume;
   std::string durability = "async";
   std::vector<std::string> stream = {"updates"};
-  std::uint32_t recursion_limit = limits::recursion_limit_default;
+  std::optional<std::uint32_t> recursion_limit = std::nullopt;
   bool has_input = false, has_resume = false, actors = false;
   std::shared_ptr<home_flags> home;
 };
@@ -241,10 +241,11 @@ void add_flags(CLI::App& command, options& o) {
   command.add_option("--resume", o.resume, "The answer to what the thread waits for")
     ->type_name("JSON")
     ->excludes(input);
-  command.add_option("--recursion-limit", o.recursion_limit, "Super-steps a run may take")
+  command
+    .add_option("--recursion-limit", o.recursion_limit,
+                "Super-steps a run may take; else as the graph says")
     ->type_name("N")
-    ->check(CLI::PositiveNumber)
-    ->capture_default_str();
+    ->check(CLI::PositiveNumber);
   command.add_flag("--actors", o.actors, "Print the live actors whenever they change");
 }
 
