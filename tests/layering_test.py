@@ -60,6 +60,7 @@ PURE = {  # what decides: files of coordinator/ that know neither CAF nor its ac
     "cluster/peer_names",
     "cluster/refusal_log",
     "cluster/wire",
+    "cluster/wire_fields",
     "cluster/wire_reader",
     "cluster/stream",
     "coordinator/thread_owners",

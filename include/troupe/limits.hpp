@@ -231,6 +231,26 @@ inline constexpr std::size_t shell_lines_default = 100;            // of what a 
 inline constexpr std::size_t shell_bytes_default = 64u << 10;      // likewise
 inline constexpr std::size_t shell_command_bytes_max = 64u << 10;  // the call is refused
 
+// Of computers that agents use. What a model asks for beyond is refused, and it is told so; unless
+// something else is said.
+inline constexpr std::size_t computer_screenshot_bytes_max = 3'500'000; // 5 MB as base64
+inline constexpr std::size_t computer_text_bytes_max = 4u << 10;        // typed by one action
+inline constexpr std::size_t computer_chords_max = 64;                  // pressed by one action
+inline constexpr std::size_t computer_chord_keys_max = 8;               // held at a time
+inline constexpr std::size_t computer_key_bytes_max = 32;               // of a name
+inline constexpr std::int64_t computer_scroll_max = 100;                // notches of one action
+inline constexpr std::chrono::milliseconds computer_wait_max{100'000};  // waited, or keys held
+inline constexpr std::size_t computer_actions_max = 64;                 // of one answer
+inline constexpr int computer_display_edge_max = 8192;                  // pixels; invalid_config
+inline constexpr std::size_t computer_instance_id_bytes_max = 256;      // invalid_value
+inline constexpr std::size_t computers_attached_max = 64; // by one agent; idle ones are let go
+// Before a screenshot shows what an action did.
+inline constexpr std::chrono::milliseconds computer_settle_default{2000};
+inline constexpr std::chrono::milliseconds computer_action_timeout{150'000}; // the action fails
+inline constexpr std::chrono::milliseconds computer_program_timeout{30'000}; // likewise
+inline constexpr std::size_t computer_screenshots_default = 10; // that a model is shown
+inline constexpr std::uint32_t computer_recursion_limit = 150;  // super-steps: some 50 actions
+
 // Of MCP servers. A message from one; its connection ends with McpError.
 inline constexpr std::size_t mcp_message_bytes_max = 16u << 20;
 inline constexpr std::size_t mcp_queue_bytes_max = 32u
@@ -242,6 +262,14 @@ inline constexpr std::size_t mcp_log_bytes_max = 4096; // of a line that it logs
 inline constexpr std::chrono::milliseconds mcp_connect_timeout{30'000}; // node_timeout
 inline constexpr std::chrono::milliseconds mcp_call_timeout{30'000};    // node_timeout
 inline constexpr std::chrono::milliseconds mcp_stop_wait{2000}; // before a server is made to stop
+// As an MCP server. Messages of clients, and answers to them, are bounded by mcp_message_bytes_max.
+inline constexpr std::size_t mcp_page_tools_max = 128;   // in one answer; more are on the next page
+inline constexpr std::size_t mcp_served_calls_max = 256; // of one client at a time; refused
+// Of a call; then it fails.
+inline constexpr std::chrono::milliseconds mcp_served_call_timeout{3'600'000};
+inline constexpr std::chrono::milliseconds mcp_drain_wait{10'000}; // for what runs at the end
+inline constexpr std::size_t mcp_sessions_max = 256; // over HTTP; the one idle for longest goes
+inline constexpr std::chrono::milliseconds mcp_session_idle{1'800'000}; // then it is forgotten
 
 // Of HTTP, as a client; node_failed where nothing else is said.
 inline constexpr std::size_t http_url_bytes_max = 8u << 10;       // invalid_value
@@ -255,6 +283,12 @@ inline constexpr long http_idle_connections_max = 256;
 inline constexpr std::chrono::seconds http_lookup_kept{60};              // addresses of a host name
 inline constexpr std::chrono::milliseconds http_connect_timeout{10'000}; // node_timeout
 inline constexpr std::chrono::milliseconds http_response_timeout{60'000}; // node_timeout
+// Of HTTP, as a server.
+inline constexpr std::size_t http_served_connections_max = 1024;       // at once; more wait
+inline constexpr std::size_t http_served_header_bytes_max = 32u << 10; // of a request; refused
+inline constexpr std::chrono::milliseconds http_served_read_timeout{60'000};  // a whole request's
+inline constexpr std::chrono::milliseconds http_served_write_timeout{30'000}; // while nobody reads
+inline constexpr std::chrono::milliseconds http_served_quiet_max{15'000}; // of a stream; it is told
 // Server-sent events.
 inline constexpr std::size_t sse_line_bytes_max = 16u << 20;  // node_failed
 inline constexpr std::size_t sse_event_bytes_max = 16u << 20; // node_failed
@@ -272,5 +306,18 @@ inline constexpr std::size_t model_answer_bytes_max = 64u << 20;       // node_f
 inline constexpr std::size_t model_blocks_max = 4096; // blocks and calls of an answer; node_failed
 inline constexpr std::size_t model_error_bytes_max = 1024; // of what a provider says; it is cut
 inline constexpr std::size_t model_fallbacks_max = 64;     // invalid_config
+
+// How often parts of a schema are looked at for one value; beyond, the value does not fit.
+inline constexpr std::size_t schema_check_steps_max = 4'000'000;
+
+// Of grammars that constrain what a model may say; invalid_value where nothing else is said.
+// Schemas in a schema, each time one is used, choices and required names.
+inline constexpr std::size_t grammar_schemas_max = 10'000;
+inline constexpr std::size_t grammar_depth_max = 64; // schemas within schemas
+inline constexpr std::size_t grammar_bytes_max = 1u << 20;
+// Characters of a text, or items of a list, that are counted; servers refuse much more. Larger
+// bounds count as this (at least) or none (at most).
+inline constexpr std::int64_t grammar_repeat_max = 1000;
+inline constexpr std::uint32_t grammar_calls_default = 8; // of one answer
 
 } // namespace troupe::limits

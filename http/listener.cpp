@@ -1,0 +1,151 @@
+// See listener.hpp.
+#include "http/listener_core.hpp"
+
+#include <csignal>
+#include <utility>
+
+namespace troupe {
+
+namespace asio = boost::asio;
+using tcp = asio::ip::tcp;
+using boost::system::error_code;
+
+// ---- the listener ---------------------------------------------------------------------------
+
+void http_listener::core::accept() {
+  acceptor.async_accept([this](error_code failed, tcp::socket socket) {
+    if (!acceptor.is_open())
+      return;
+    if (failed) { // no descriptors are left: some time later
+      retry.expires_after(std::chrono::milliseconds{100});
+      retry.async_wait([this](error_code stopped) {
+        if (!stopped)
+          accept();
+      });
+      return;
+    }
+    error_code ignored;
+    ignored = socket.set_option(tcp::no_delay{true}, ignored);
+    auto one = std::make_shared<http_connection>(shared_from_this(), std::move(socket));
+    open.insert(one);
+    one->read_head();
+    is_full = open.size() >= options.connections_max;
+    if (!is_full)
+      accept();
+  });
+}
+
+void http_listener::core::forget(const std::shared_ptr<http_connection>& gone) {
+  auto was_there = open.erase(gone) > 0;
+  if (std::exchange(is_full, false) && !drains)
+    accept();
+  if (was_there && drains && open.empty())
+    drained.set_value();
+}
+
+void http_listener::core::drain() {
+  if (std::exchange(drains, true))
+    return;
+  error_code ignored;
+  ignored = acceptor.close(ignored);
+  if (open.empty())
+    drained.set_value();
+  auto idle = open; // each takes itself out
+  for (const auto& one : idle)
+    if (one->asks())
+      one->close();
+}
+
+http_listener::http_listener(const http_listener_options& options, http_handler handler)
+  : core_{std::make_shared<core>(options, std::move(handler))} {
+  error_code failed;
+  auto address = asio::ip::make_address(options.address, failed);
+  auto wrong = [&](const std::string& why) {
+    return error{errc::invalid_config, "listen at `" + options.address + ':'
+                                         + std::to_string(options.port) + "`: " + why};
+  };
+  if (failed)
+    throw wrong("it is no address in numbers");
+  try {
+    tcp::endpoint at{address, options.port};
+    core_->acceptor.open(at.protocol());
+    core_->acceptor.set_option(tcp::acceptor::reuse_address{true});
+    core_->acceptor.bind(at);
+    core_->acceptor.listen();
+    core_->at = core_->acceptor.local_endpoint();
+  } catch (const boost::system::system_error& e) {
+    throw wrong(e.code().message());
+  }
+  core_->accept();
+  core_->thread = std::thread{[core = core_.get()] {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    core->io.run();
+  }};
+}
+
+http_listener::~http_listener() {
+  asio::post(core_->io, [core = core_.get()] {
+    error_code ignored;
+    ignored = core->acceptor.close(ignored);
+    core->retry.cancel();
+    auto open = core->open; // each takes itself out
+    for (const auto& one : open)
+      one->close();
+    core->io.stop();
+  });
+  core_->thread.join();
+  core_->open.clear();
+}
+
+bool http_listener::drain(std::chrono::milliseconds at_most) {
+  asio::post(core_->io, [core = core_.get()] { core->drain(); });
+  return core_->is_drained.wait_for(at_most) == std::future_status::ready;
+}
+
+std::uint16_t http_listener::port() const noexcept {
+  return core_->at.port();
+}
+bool is_loopback_address(const std::string& address) noexcept {
+  error_code failed;
+  auto read = asio::ip::make_address(address, failed);
+  return !failed && read.is_loopback();
+}
+
+// ---- handles --------------------------------------------------------------------------------
+
+struct http_responder::last_one {
+  http_connection::address to;
+
+  explicit last_one(http_connection::address a) : to{std::move(a)} {}
+  last_one(const last_one&) = delete;
+  last_one& operator=(const last_one&) = delete;
+  ~last_one() {
+    http_connection::post(to, [](http_connection& c) {
+      c.send({.status = 500});
+      c.end();
+    });
+  }
+};
+
+http_responder::http_responder(http_connection& to)
+  : held_{std::make_shared<last_one>(to.here())} {}
+
+void http_responder::send(http_whole answer) const {
+  http_connection::post(held_->to, [answer = std::move(answer)](auto& c) { c.send(answer); });
+}
+void http_responder::begin(http_headers headers, std::string quiet) const {
+  auto what = [headers = std::move(headers), quiet = std::move(quiet)](http_connection& c) {
+    c.begin(headers, quiet);
+  };
+  http_connection::post(held_->to, std::move(what));
+}
+void http_responder::piece(std::string bytes) const {
+  http_connection::post(held_->to, [bytes = std::move(bytes)](auto& c) { c.piece(bytes); });
+}
+void http_responder::end() const {
+  http_connection::post(held_->to, [](auto& c) { c.end(); });
+}
+
+} // namespace troupe
