@@ -2,6 +2,7 @@
 #include <troupe/schema_check.hpp>
 
 #include "agents/json_text.hpp"
+#include "agents/schema_parts.hpp"
 
 #include <troupe/limits.hpp>
 
@@ -49,15 +50,21 @@ std::string number_text(const value& v) {
 
 class checking {
 public:
-  checking(const value& root, std::vector<schema_violation>& out) : root_{root}, out_{out} {}
+  checking(const value& root, std::vector<schema_violation>& out, std::size_t& steps_left)
+    : root_{root},
+      out_{out},
+      steps_left_{steps_left} {}
 
   void check(const value& schema, const value& v, const std::string& path, std::size_t depth) {
+    if (steps_left_ == 0)
+      return;
+    --steps_left_;
     if (schema == value(false))
       return refuse(path, "No value is allowed");
     if (!schema.is_map() || depth > limits::value_depth_max)
       return;
     if (const auto& ref = schema["$ref"]; ref.is_string())
-      check(referred(ref.as_string()), v, path, depth + 1);
+      check(referred_schema(root_, ref.as_string()), v, path, depth + 1);
     if (!check_type(schema["type"], v, path))
       return; // the rest would only say it again
     check_choice(schema, v, path);
@@ -75,20 +82,8 @@ private:
 
   bool fits(const value& schema, const value& v, std::size_t depth) const {
     std::vector<schema_violation> found;
-    checking{root_, found}.check(schema, v, {}, depth + 1);
+    checking{root_, found, steps_left_}.check(schema, v, {}, depth + 1);
     return found.empty();
-  }
-
-  // "#/$defs/x": a part of the whole schema; null where there is none.
-  const value& referred(std::string_view ref) const {
-    const value* at = &root_;
-    while (true) {
-      auto slash = ref.find('/');
-      if (slash == std::string_view::npos)
-        return *at;
-      ref.remove_prefix(slash + 1);
-      at = &(*at)[ref.substr(0, ref.find('/'))];
-    }
   }
 
   bool check_type(const value& type, const value& v, const std::string& path) {
@@ -241,7 +236,17 @@ private:
 
   const value& root_;
   std::vector<schema_violation>& out_;
+  std::size_t& steps_left_;
 };
+
+std::vector<schema_violation> violations(const value& root, const value& part, const value& v) {
+  std::vector<schema_violation> out;
+  auto steps_left = limits::schema_check_steps_max;
+  checking{root, out, steps_left}.check(part, v, {}, 0);
+  if (steps_left == 0)
+    out = {{{}, "Input takes too long to check"}};
+  return out;
+}
 
 // ---- what is known --------------------------------------------------------------------------
 
@@ -306,10 +311,23 @@ void require_known(const value& schema, const std::string& at) {
 
 } // namespace
 
+const value& referred_schema(const value& root, std::string_view ref) noexcept {
+  const value* at = &root;
+  while (true) {
+    auto slash = ref.find('/');
+    if (slash == std::string_view::npos)
+      return *at;
+    ref.remove_prefix(slash + 1);
+    at = &(*at)[ref.substr(0, ref.find('/'))];
+  }
+}
+
+bool fits_schema(const value& root, const value& part, const value& v) {
+  return violations(root, part, v).empty();
+}
+
 std::vector<schema_violation> check_schema(const value& schema, const value& v) {
-  std::vector<schema_violation> out;
-  checking{schema, out}.check(schema, v, {}, 0);
-  return out;
+  return violations(schema, schema, v);
 }
 
 result<void> require_known_schema(const value& schema) {

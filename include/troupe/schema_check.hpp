@@ -21,7 +21,9 @@ struct schema_violation {
 ///         prefixItems, minItems, maxItems, uniqueItems, minLength, maxLength, minimum, maximum,
 ///         exclusiveMinimum, exclusiveMaximum, multipleOf, anyOf, oneOf, allOf, not, $ref to a part
 ///         of the same schema. An integer may be written 1.0. Lengths are characters.
-/// Errors: none; what is no schema says nothing.
+/// Errors: none; what is no schema says nothing. A value that takes more than
+///         limits::schema_check_steps_max looks at a part of the schema does not fit: choices that
+///         refer to themselves would take forever.
 /// Source: JSON Schema 2020-12; the texts are Pydantic's.
 std::vector<schema_violation> check_schema(const value& schema, const value& v);
 

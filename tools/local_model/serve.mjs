@@ -115,7 +115,15 @@ function functionsOf({tools, tool_choice: choice}) {
   return functions;
 }
 
-async function grammarOf({response_format: format}) {
+async function grammarOf({grammar, response_format: format}) {
+  if (grammar !== undefined && grammar !== null) {
+    if (typeof grammar !== "string") throw badRequest("grammar is no text");
+    if (format && format.type !== "text")
+      throw badRequest("grammar and response_format do not go together");
+    return llama.createGrammar({grammar}).catch(() => {
+      throw badRequest("grammar: it is no GBNF, or has no root");
+    });
+  }
   switch (format?.type) {
     case undefined:
     case "text":
@@ -154,7 +162,8 @@ async function readRequest(body) {
   const history = historyOf(body.messages);
   const functions = functionsOf(body);
   const grammar = await grammarOf(body);
-  if (grammar && functions) throw badRequest("tools and response_format do not go together here");
+  if (grammar && functions)
+    throw badRequest("tools go together with neither a grammar nor a response_format here");
   const prompt = promptTokens(history, functions);
   const room = contextTokens - prompt - 64; // some, for what the library adds
   if (room < 1)
@@ -348,5 +357,5 @@ console.log(`serving ${modelFile}
 at http://127.0.0.1:${port}/v1 until Ctrl-C. In another terminal:
 
   ${address} build/release/bin/troupe chat --model openai:${modelName}
-  ${address} TROUPE_MODEL=openai:${modelName} tools/run coder FOLDER "TASK"
+  ${address} TROUPE_MODEL=openai:${modelName} tools/run coder FOLDER "TASK" --tool-grammar llama.cpp
 `);
