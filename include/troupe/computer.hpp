@@ -1,0 +1,250 @@
+// Agents that use a computer as a person does: they look at its screen, move its mouse and type.
+//
+//     auto model = troupe::init_chat_model("anthropic:claude-opus-4-6");
+//     auto agent = troupe::create_cua({.model = model,
+//                                      .computer = troupe::x11_computers({.display = ":99"})});
+#pragma once
+
+#include <troupe/agent.hpp>
+#include <troupe/limits.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+// ---- a computer -----------------------------------------------------------------------------
+
+/// A place on a display, from its upper left corner.
+/// Units:  pixels as the model sees them, from 0.
+struct screen_point {
+  int x = 0;
+  int y = 0;
+  friend bool operator==(const screen_point&, const screen_point&) = default;
+};
+/// Units:  pixels, at least 1.
+struct screen_size {
+  int width = 0;
+  int height = 0;
+  friend bool operator==(const screen_size&, const screen_size&) = default;
+};
+/// The pixels from `from` to before `to`. Shape: never empty.
+struct screen_region {
+  screen_point from;
+  screen_point to;
+  friend bool operator==(const screen_region&, const screen_region&) = default;
+};
+
+enum class mouse_button : std::uint8_t { left, middle, right };
+enum class scroll_direction : std::uint8_t { up, down, left, right };
+/// Keys that are held together, by their X11 names: {"ctrl", "s"}, {"Return"}, {"/"}.
+/// Shape:  each a letter, digit or mark of ASCII, or letters, digits and `_`.
+using key_chord = std::vector<std::string>;
+
+/// A computer with a display, a mouse and a keyboard. What its members are given was checked:
+/// places are on the display, names of keys and texts are within the limits.
+/// Shape:  screenshots are PNG of the display's size; a zoomed region is PNG of any size.
+/// Units:  `notches` of the wheel; `times` 1 to 3.
+/// Blocks: as long as the computer takes; members run on the blocking lane.
+/// Thread: one member at a time, each on whatever thread.
+/// Errors: of the members: what they throw is told to the model, with status error; computer_lost
+///         is more than that.
+/// Source: troupe; the actions of Anthropic's computer use tool.
+class computer {
+public:
+  computer() = default;
+  computer(const computer&) = delete;
+  computer& operator=(const computer&) = delete;
+  virtual ~computer() = default;
+
+  virtual screen_size display() const = 0;
+  virtual std::string screenshot() = 0;
+  /// By default a computer can't.
+  virtual std::string zoom(const screen_region& region);
+  virtual screen_point cursor_position() = 0;
+  virtual void mouse_move(const screen_point& to) = 0;
+  /// `at` unset: where the mouse is. `held`: keys that are held meanwhile; may be empty.
+  virtual void click(mouse_button button, unsigned times, const std::optional<screen_point>& at,
+                     const key_chord& held) = 0;
+  /// The left button, where the mouse is.
+  virtual void mouse_down() = 0;
+  virtual void mouse_up() = 0;
+  /// With the left button held.
+  virtual void drag(const screen_point& from, const screen_point& to) = 0;
+  virtual void scroll(scroll_direction direction, unsigned notches,
+                      const std::optional<screen_point>& at, const key_chord& held) = 0;
+  virtual void type(const std::string& text) = 0;
+  virtual void key(const key_chord& keys) = 0;
+  virtual void hold_key(const key_chord& keys, std::chrono::milliseconds duration) = 0;
+};
+
+/// Thrown by a computer that is gone for good, or that can't be reached any more. The model is told
+/// so, and its next action gets another computer.
+class computer_lost : public node_error {
+public:
+  explicit computer_lost(std::string why) : node_error{"ComputerLostError", std::move(why)} {}
+};
+
+// ---- actions --------------------------------------------------------------------------------
+
+enum class computer_verb : std::uint8_t {
+  screenshot,
+  zoom,
+  cursor_position,
+  mouse_move,
+  click,
+  mouse_down,
+  mouse_up,
+  drag,
+  scroll,
+  type,
+  key,
+  hold_key,
+  wait,
+};
+
+/// What a model wants a computer to do.
+/// Shape:  what the verb has no use for has its default. `from`: where a drag begins. `chords` of
+///         `key` in their order; of others at most one.
+struct computer_action {
+  computer_verb verb = computer_verb::screenshot;
+  std::optional<screen_point> at = std::nullopt;
+  screen_point from = {};
+  screen_region region = {};
+  mouse_button button = mouse_button::left;
+  unsigned times = 1;
+  scroll_direction direction = scroll_direction::down;
+  unsigned notches = 0;
+  std::string text = {};
+  std::vector<key_chord> chords = {};
+  std::chrono::milliseconds duration{0};
+  friend bool operator==(const computer_action&, const computer_action&) = default;
+};
+
+/// The action in a call's arguments, in Anthropic's words: {action, coordinate?, …}. Members that
+/// an action has no use for are not looked at.
+/// Errors: node_failed of class ToolError, for the model: an action there is not (zoom: one that is
+///         not enabled), a member that is missing or of another type, a place beyond the display,
+///         what is more than a limit allows (limits::computer_…).
+/// Source: anthropic-quickstarts, computer_use_demo/tools/computer.py.
+result<computer_action> parse_computer_action(const value& args, const screen_size& display,
+                                              bool can_zoom);
+
+// ---- the agent ------------------------------------------------------------------------------
+
+/// A computer and what it is known by.
+/// Shape:  `id` of 1 to limits::computer_instance_id_bytes_max bytes; `stream_url`: where people
+///         can watch, or empty.
+struct computer_instance {
+  std::shared_ptr<troupe::computer> computer;
+  std::string id;
+  std::string stream_url = {};
+};
+/// Begins a computer when `instance_id` is empty; else finds the one of this id again: after a
+/// restart, in the thread's next run, or because too many were attached. The id comes from the
+/// state, which whoever may update the thread can change.
+/// Blocks: as long as that takes, on the blocking lane.
+/// Thread: several at once.
+/// Errors: what it throws for a new computer ends the run; for one of an id, it is lost.
+using computer_factory = std::function<computer_instance(const std::string& instance_id)>;
+
+/// Anthropic's versions of the tool; which a model knows is in its documentation.
+enum class computer_tool_version : std::uint8_t { computer_20250124, computer_20251124 };
+
+/// What an agent that uses a computer is made of.
+/// Shape:  `display`: the factory's computers have this size; it is what the model sees, and its
+///         coordinates are sent as they are. Anthropic's models take 1024x768 to 1280x800 best;
+///         images of more than 1568 pixels (newer ones: 2576) are made smaller on their side, and
+///         clicks miss.
+/// Source: langgraph_cua/graph.py, create_cua.
+struct cua_options {
+  chat_model_ptr model;
+  computer_factory computer;
+  screen_size display{1024, 768};
+  computer_tool_version version = computer_tool_version::computer_20251124;
+  bool enable_zoom = false; ///< computer_20251124 only
+  /// Told the id when a run ends well; the thread's next run begins another computer. Unset: the
+  /// thread keeps it, as with the reference. It may be told twice after a crash. A run that fails,
+  /// or is cut off, keeps its computer: the thread can go on with it.
+  std::function<void(const std::string& instance_id)> release = {};
+  /// Whether the result of an action shows the screen, and how long after the action.
+  bool screenshot_after_action = true;
+  std::chrono::milliseconds settle = limits::computer_settle_default;
+  /// Of those in the conversation the model is shown no more than these, the last ones. Older ones
+  /// go several at a time, so that what a provider has cached stays the same meanwhile.
+  std::size_t screenshots_max = limits::computer_screenshots_default;
+  /// Actions a person is asked about before they are done; unset: none. It is pure. The question
+  /// and its answer are those of human_in_the_loop, batched.
+  std::function<bool(const computer_action& action)> sensitive = {};
+  std::string prompt = {};
+  std::vector<tool> tools = {};                    ///< beside the computer
+  std::vector<troupe::middleware> middleware = {}; ///< behind the agent's own
+  std::chrono::milliseconds action_timeout = limits::computer_action_timeout; ///< of any tool call
+  std::string name = "computer_use_agent";
+  std::shared_ptr<troupe::saver> saver = nullptr;
+  /// Super-steps: a round of the model and an action are three.
+  std::uint32_t recursion_limit = limits::computer_recursion_limit;
+};
+
+/// The agent as a graph over `messages`, `instance_id` and `stream_url`: that of create_agent, with
+/// a tool `computer`.
+/// Shape:  the result of an action is a text and, if it shows the screen, an image. A model that is
+///         not Anthropic's gets the tool as a function with a schema, and needs to take images in
+///         results. OpenAI's computer_use_preview is a tool of its Responses API, which troupe does
+///         not speak.
+/// Order:  the computer begins with the first call of the tool, in a step of its own, so that its
+///         id is stored before anything is done with it. Actions of one answer are done one after
+///         the other, each in a step of its own: one whose result was stored is not done again
+///         after a restart. One that was cut off in the middle is.
+/// Owns:   a run's computer, from its first action until the run ends well; of idle ones at most
+///         limits::computers_attached_max. The thread keeps all screenshots, some 100 KB each and
+///         together at most limits::value_size_bytes_max; the middleware `summarization` helps.
+/// Errors: throws error{invalid_config} without a factory, for a display of no size or beyond
+///         limits::computer_display_edge_max, for zoom with the older tool; else as create_agent.
+///         Of a run: what the factory throws for a new computer; invalid_config when that has
+///         another display or an id of no use; what `release` throws. To the model: what a computer
+///         throws; a screenshot that is no PNG, of another size than the display's, or too large; a
+///         computer that is lost, or still busy with an action that was given up.
+/// Source: langgraph_cua/graph.py, create_cua; langgraph_cua/nodes.
+compiled_graph create_cua(cua_options options);
+/// The same to put around an agent of one's own.
+/// Shape:  of the options it looks at those of the computer.
+/// Order:  first in the list: then the computer begins when others have looked at the calls.
+/// Errors: as create_cua.
+/// Source: troupe.
+middleware computer_use(cua_options options);
+
+// ---- X11 ------------------------------------------------------------------------------------
+
+/// An X display as a computer.
+/// Shape:  `display` as in DISPLAY: ":99". `shown`: the size that the model is shown it in; unset:
+///         its own. Screenshots are scaled to it and coordinates from it; a zoomed region has the
+///         display's own pixels, as far as they fit. Screenshots don't show the mouse.
+/// Units:  `timeout` of each program it runs, besides the time that keys are held.
+struct x11_options {
+  std::string display;
+  std::optional<screen_size> shown = std::nullopt;
+  std::chrono::milliseconds timeout = limits::computer_program_timeout;
+};
+/// It runs xdotool (Debian: xdotool) and import (Debian: imagemagick), found on PATH, for each
+/// action; no shell, and no text of the model's is an option or a command to them. They see PATH
+/// and DISPLAY (XAUTHORITY, HOME) of the environment only.
+/// Blocks: some 10 ms an action, 200 ms a screenshot.
+/// Errors: throws error{invalid_config} for a display that is none, a program that is missing (with
+///         its package), a display that does not answer. Of the members: node_error of class
+///         ToolError with what the program said; computer_lost when the display is gone.
+/// Source: anthropic-quickstarts, computer_use_demo/tools/computer.py.
+std::shared_ptr<computer> make_x11_computer(x11_options options);
+/// A factory that gives this display, whose id is its name.
+/// Errors: of a call: as make_x11_computer; computer_lost for another id.
+/// Source: troupe.
+computer_factory x11_computers(x11_options options);
+
+} // namespace troupe
