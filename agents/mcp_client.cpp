@@ -4,6 +4,7 @@
 #include "agents/mcp_transport.hpp"
 
 #include <troupe/completion.hpp>
+#include <troupe/mcp_server.hpp>
 
 #include <atomic>
 #include <future>
@@ -90,6 +91,11 @@ result<mcp_client> mcp_client::connect(mcp_program program, mcp_options options)
 result<mcp_client> mcp_client::connect(mcp_endpoint endpoint, mcp_options options) {
   return begin(std::move(options),
                [&](const mcp_options& o) { return make_mcp_http(endpoint, o); });
+}
+
+result<mcp_client> mcp_client::connect(const mcp_server& server, mcp_options options) {
+  return begin(std::move(options),
+               [&](const mcp_options& o) { return make_mcp_in_process(server.service(), o); });
 }
 
 template <class Make> result<mcp_client> mcp_client::begin(mcp_options options, Make make) {

@@ -143,17 +143,15 @@ void mcp_http::begin(std::int64_t id, exchange one) {
 std::int64_t mcp_http::ask(std::string method, value params, std::chrono::milliseconds timeout,
                            mcp_session::answer then) {
   std::int64_t id = 0;
-  bool full = false;
+  std::optional<error> refused;
   {
     std::scoped_lock lock{mutex_};
-    full = session_.waiting() >= limits::mcp_calls_max;
-    if (!full)
+    refused = session_.refusal(options_.name);
+    if (!refused)
       id = session_.ask(method, then);
   }
-  if (full)
-    then(error{errc::overloaded, "ask an MCP server: " + options_.name + ": "
-                                   + std::to_string(limits::mcp_calls_max)
-                                   + " calls wait (mcp_calls_max)"});
+  if (refused)
+    then(*std::move(refused));
   else
     begin(id, {.text = mcp_request(id, method, params), .method = method, .timeout = timeout});
   return id;

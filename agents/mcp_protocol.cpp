@@ -3,6 +3,8 @@
 
 #include "agents/json_text.hpp"
 
+#include <troupe/limits.hpp>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -10,8 +12,6 @@
 
 namespace troupe {
 namespace {
-
-constexpr std::int64_t method_not_found = -32601;
 
 // Messages with these members, without those that are null.
 std::string rpc_text(std::vector<value::map_init> members) {
@@ -47,12 +47,25 @@ bool is_known_mcp_version(std::string_view version) noexcept {
   return std::ranges::find(known, version) != known.end();
 }
 
+std::string_view agreed_mcp_version(std::string_view offered) noexcept {
+  return is_known_mcp_version(offered) ? offered : mcp_version;
+}
+
 std::string mcp_request(std::int64_t id, std::string_view method, const value& params) {
   return rpc_text({{"id", id}, {"method", method}, {"params", params}});
 }
 
 std::string mcp_notification(std::string_view method, const value& params) {
   return rpc_text({{"method", method}, {"params", params}});
+}
+
+std::string mcp_answer(const value& id, const value& result) {
+  return rpc_text({{"id", id}, {"result", result}});
+}
+
+std::string mcp_refusal(const value& id, rpc_refused why, std::string_view message) {
+  auto said = value::map({{"code", static_cast<std::int64_t>(why)}, {"message", message}});
+  return rpc_text({{"id", id}, {"error", std::move(said)}});
 }
 
 value mcp_greeting() {
@@ -73,6 +86,14 @@ std::string mcp_cancellation(std::int64_t id) {
 error mcp_failure(std::string_view doing, std::string what) {
   return {errc::node_failed, "ask an MCP server: " + std::string{doing} + ": " + what, "McpError",
           std::move(what)};
+}
+
+std::optional<error> mcp_session::refusal(std::string_view server) const {
+  if (open_.size() < limits::mcp_calls_max)
+    return std::nullopt;
+  return error{errc::overloaded, "ask an MCP server: " + std::string{server} + ": "
+                                   + std::to_string(limits::mcp_calls_max)
+                                   + " calls wait (mcp_calls_max)"};
 }
 
 std::int64_t mcp_session::ask(std::string method, answer then) {
@@ -125,9 +146,8 @@ mcp_session::heard mcp_session::hear_request(const value& message) {
   if (!id.is_int() && !id.is_string())
     return {.log = "a request without an id"};
   if (message["method"] == value("ping"))
-    return {.reply = rpc_text({{"id", id}, {"result", value::map()}})};
-  auto no = value::map({{"code", method_not_found}, {"message", "Method not found"}});
-  return {.reply = rpc_text({{"id", id}, {"error", std::move(no)}})};
+    return {.reply = mcp_answer(id, value::map())};
+  return {.reply = mcp_refusal(id, rpc_refused::unknown_method, "Method not found")};
 }
 
 mcp_session::heard mcp_session::hear_notification(const value& message) {

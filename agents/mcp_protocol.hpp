@@ -15,13 +15,27 @@
 
 namespace troupe {
 
-/// The version that is offered.
+/// The newest version, which is offered.
 inline constexpr std::string_view mcp_version = "2025-11-25";
 bool is_known_mcp_version(std::string_view version) noexcept;
+/// The version that is spoken with a client that offers this one.
+std::string_view agreed_mcp_version(std::string_view offered) noexcept;
+
+/// What a request is refused with.
+enum class rpc_refused : std::int16_t {
+  no_json = -32700,
+  no_request = -32600,
+  unknown_method = -32601,
+  wrong_params = -32602,
+  by_server = -32000, ///< of those that JSON-RPC leaves to servers
+};
 
 /// JSON text without line breaks, and without troupe's `$` forms: maps print as they stand.
 std::string mcp_request(std::int64_t id, std::string_view method, const value& params);
 std::string mcp_notification(std::string_view method, const value& params);
+std::string mcp_answer(const value& id, const value& result);
+/// Without an id (null) it answers what none could be read from.
+std::string mcp_refusal(const value& id, rpc_refused why, std::string_view message);
 
 /// That nobody waits for this answer any more; empty for the first question, the greeting, which
 /// may not be cancelled.
@@ -44,6 +58,8 @@ public:
     std::string log = {};                ///< to be told; empty: nothing
   };
 
+  /// Why there may be no further question now: overloaded, of the server that is called so.
+  std::optional<error> refusal(std::string_view server) const;
   /// A new question. Its number, from 0.
   std::int64_t ask(std::string method, answer then);
   /// It waits no longer; nothing when it did not.

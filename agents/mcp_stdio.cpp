@@ -130,12 +130,7 @@ std::int64_t mcp_stdio::ask(std::string method, value params, std::chrono::milli
   std::int64_t id = 0;
   {
     std::scoped_lock lock{mutex_};
-    if (ended_)
-      refused = ended_;
-    else if (session_.waiting() >= limits::mcp_calls_max)
-      refused = error{errc::overloaded, "ask an MCP server: " + options_.name + ": "
-                                          + std::to_string(limits::mcp_calls_max)
-                                          + " calls wait (mcp_calls_max)"};
+    refused = ended_ ? ended_ : session_.refusal(options_.name);
     if (!refused) {
       id = session_.ask(method, then);
       auto at = stdio_clock::now() + std::min<std::chrono::milliseconds>(timeout, for_ever);

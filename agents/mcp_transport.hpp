@@ -12,6 +12,8 @@
 
 namespace troupe {
 
+class mcp_service; // agents/mcp_service.hpp
+
 /// A connection. Thread: any. Its end fails all questions that wait.
 class mcp_transport {
 public:
@@ -39,5 +41,7 @@ std::shared_ptr<mcp_transport> make_mcp_http(const mcp_endpoint& endpoint,
 /// Starts the program. Errors: throws error{invalid_config}.
 std::shared_ptr<mcp_transport> make_mcp_stdio(const mcp_program& program,
                                               const mcp_options& options);
+std::shared_ptr<mcp_transport> make_mcp_in_process(std::shared_ptr<const mcp_service> server,
+                                                   const mcp_options& options);
 
 } // namespace troupe

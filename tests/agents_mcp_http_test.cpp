@@ -59,7 +59,7 @@ value answer_to(const value& asked) {
 }
 
 // A server of this kind; `calls` says what comes for tools/call instead.
-responder mcp_server(mcp_delivery how = {}, responder calls = {}) {
+responder mcp_responder(mcp_delivery how = {}, responder calls = {}) {
   return [=](const seen_request& request) {
     if (!request.body.contains("id") || !request.body.contains("method"))
       return to_raw({.status = request.method == "DELETE" ? 405 : 202});
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_SUITE(agents_mcp_http)
 
 BOOST_AUTO_TEST_CASE(a_session_has_its_headers_from_the_greeting_to_its_end) {
   fake_provider provider;
-  provider.always(mcp_server());
+  provider.always(mcp_responder());
   {
     auto client = connected_to(provider);
     BOOST_TEST(client.server_info()["name"] == value("http"));
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_session_has_its_headers_from_the_greeting_to_its_end) {
 BOOST_AUTO_TEST_CASE(an_answer_may_come_as_an_event_behind_others_on_a_stream_that_stays_open) {
   fake_provider provider;
   auto complaints = std::make_shared<std::atomic<int>>(0);
-  provider.always(mcp_server(
+  provider.always(mcp_responder(
     {.stream = true,
      .before = ": hello\n\nid: 0\ndata:\n\nevent: other\ndata: {\"id\":0}\n\n"
                "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(an_answer_may_come_as_an_event_behind_others_on_a_stream_th
 
 BOOST_DATA_TEST_CASE(a_stream_in_pieces_of_any_size_is_read, data::make({1, 2, 3, 7}), bytes) {
   fake_provider provider;
-  provider.always(mcp_server({.stream = true, .chunk_bytes = static_cast<std::size_t>(bytes)}));
+  provider.always(mcp_responder({.stream = true, .chunk_bytes = static_cast<std::size_t>(bytes)}));
   auto client = connected_to(provider);
   BOOST_TEST(echoed(client, "grüß 🙂\n") == "grüß 🙂\n");
 }
@@ -176,7 +176,7 @@ const std::vector<fault_case> faults{
 BOOST_DATA_TEST_CASE(one_request_that_fails_fails_nothing_else, data::make(faults), c) {
   fake_provider provider;
   std::atomic<bool> healthy{true};
-  provider.always(mcp_server({}, [&](const seen_request& r) {
+  provider.always(mcp_responder({}, [&](const seen_request& r) {
     return healthy ? to_raw(reply_with(answer_to(r.body), {})) : c.fault(r);
   }));
   auto client = connected_to(provider, {.name = "s"});
@@ -189,7 +189,7 @@ BOOST_DATA_TEST_CASE(one_request_that_fails_fails_nothing_else, data::make(fault
 BOOST_AUTO_TEST_CASE(a_session_that_the_server_forgot_is_begun_anew) {
   fake_provider provider;
   std::size_t calls = 0; // of the server's thread
-  provider.always(mcp_server({}, [&](const seen_request& r) {
+  provider.always(mcp_responder({}, [&](const seen_request& r) {
     return ++calls == 1 ? fails(404)(r) : to_raw(reply_with(answer_to(r.body), {}));
   }));
   auto client = connected_to(provider);
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_session_that_the_server_forgot_is_begun_anew) {
 
 BOOST_AUTO_TEST_CASE(a_late_answer_fails_its_call_and_is_cancelled_at_the_server) {
   fake_provider provider;
-  provider.always(mcp_server({}, raw({wait_at{gate{}}})));
+  provider.always(mcp_responder({}, raw({wait_at{gate{}}})));
   auto client = connected_to(provider, {.call_timeout = milliseconds{1}});
   BOOST_TEST(echoed(client, "a").starts_with("node_timeout "));
   provider.wait_for_requests(4);

@@ -21,6 +21,8 @@
 
 namespace troupe {
 
+class mcp_server; // troupe/mcp_server.hpp
+
 /// A server that is a program, spoken to over its stdin and stdout.
 /// Shape:  `file` is looked up in PATH; no shell sees it or the arguments. Its environment is
 ///         `environment` and, of this process's, the variables named in `inherited`: nothing else,
@@ -83,6 +85,10 @@ public:
   /// Errors: as above; node_failed of class HTTPError where nobody answers; invalid_value for a URL
   ///         or header that is none.
   static result<mcp_client> connect(mcp_endpoint endpoint, mcp_options options = {});
+  /// To a server in this process, without a socket or a thread: what a call waits for is the run.
+  /// Owns:   the runtime of the server outlives the client.
+  /// Errors: as above.
+  static result<mcp_client> connect(const mcp_server& server, mcp_options options = {});
 
   /// Of the server, as it said: {name, version, …}, what it tells models, the protocol's version.
   const value& server_info() const noexcept;

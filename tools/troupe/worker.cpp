@@ -1,4 +1,5 @@
 // troupe worker: runs nodes and subgraphs for other processes.
+#include "tools/troupe/bodies_deadline.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/drain_flags.hpp"
 #include "tools/troupe/exit_codes.hpp"
@@ -11,12 +12,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include <condition_variable>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
-#include <mutex>
-#include <thread>
 
 namespace troupe::cli {
 
@@ -26,31 +23,6 @@ struct worker_flags {
   std::vector<std::string> graphs;
   worker_options worker;
   std::shared_ptr<double> drain_timeout;
-};
-
-/// A body that does not end, though it was told to, is no reason to stay: its task goes on
-/// elsewhere. Ends the process when it is not destroyed in time.
-class deadline {
-public:
-  deadline() = default;
-  deadline(const deadline&) = delete;
-  deadline& operator=(const deadline&) = delete;
-  ~deadline() = default;
-
-private:
-  static void wait(const std::stop_token& in_time) {
-    std::mutex mutex;
-    std::unique_lock lock{mutex};
-    std::condition_variable_any changed;
-    changed.wait_for(lock, in_time, bodies_patience, [] { return false; });
-    if (in_time.stop_requested())
-      return;
-    std::cerr << "what still runs here does not end, and is left" << std::endl;
-    std::_Exit(exit_done);
-  }
-
-  static constexpr std::chrono::seconds bodies_patience{1};
-  std::jthread thread_{wait};
 };
 
 int run_worker(worker_flags& o, const peer_flags& peers, bool json) {
@@ -70,7 +42,7 @@ int run_worker(worker_flags& o, const peer_flags& peers, bool json) {
     std::cout << "listening at port " << w->port() << std::endl;
   w->wait();
   signals.watch(std::nullopt); // the worker ends before they do
-  deadline in_time;
+  bodies_deadline in_time;
   w.reset();
   return exit_done;
 }

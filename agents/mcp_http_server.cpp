@@ -1,0 +1,166 @@
+// An MCP server over streamable HTTP.
+//
+// Invariants:
+//  - sessions belong to the listener's thread; answers of calls come on threads of the runtime.
+//  - a request has one answer: JSON when it comes at once, else an event of a stream.
+#include "agents/mcp_http_gate.hpp"
+#include "agents/mcp_protocol.hpp"
+
+#include <mutex>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+// An answer that may come before the request was looked at, or after.
+class http_turn {
+public:
+  http_turn(http_responder to, bool takes_events)
+    : to_{std::move(to)},
+      takes_events_{takes_events} {}
+
+  void answered(mcp_reply reply) {
+    {
+      std::scoped_lock lock{mutex_};
+      if (!is_waited_for_) {
+        at_once_ = std::move(reply);
+        return;
+      }
+    }
+    if (!takes_events_)
+      to_.send(whole(reply));
+    else if (!reply.text.empty())
+      to_.piece("event: message\ndata: " + reply.text + "\n\n");
+    to_.end();
+  }
+
+  /// The answer, if it is there by now; else it goes its own way.
+  std::optional<mcp_reply> look() {
+    std::scoped_lock lock{mutex_};
+    is_waited_for_ = !at_once_;
+    if (is_waited_for_ && takes_events_)
+      to_.begin({{"Content-Type", "text/event-stream"}, {"Cache-Control", "no-cache"}}, ": \n\n");
+    return std::move(at_once_);
+  }
+
+  static http_whole whole(const mcp_reply& reply) {
+    if (reply.text.empty())
+      return {.status = 202};
+    return {.status = reply.refused ? 400 : 200,
+            .headers = {{"Content-Type", "application/json"}},
+            .body = reply.text};
+  }
+
+private:
+  const http_responder to_;
+  const bool takes_events_;
+  std::mutex mutex_;
+  bool is_waited_for_ = false;
+  std::optional<mcp_reply> at_once_;
+};
+
+error not_listening(const std::string& why) {
+  return {errc::invalid_config, "serve MCP over HTTP: " + why};
+}
+
+} // namespace
+
+struct mcp_http_server::state {
+  state(const mcp_server& server, mcp_http_options o)
+    : options{std::move(o)},
+      is_loopback{is_loopback_address(options.address)},
+      service{server.service()},
+      sessions{options.sessions_max, options.session_idle},
+      listener{
+        {.address = options.address,
+         .port = options.port,
+         .body_bytes_max = limits::mcp_message_bytes_max},
+        {.screen =
+           [this](const http_asked& head) { return refused_by_head(options, is_loopback, head); },
+         .answer = [this](http_asked request,
+                          http_responder to) { answer(request, std::move(to)); }}} {}
+
+  void answer(const http_asked& request, http_responder to);
+  void greet(const http_asked& request, const http_responder& to);
+  void end(std::string_view id, const http_responder& to);
+
+  const mcp_http_options options;
+  const bool is_loopback;
+  const std::shared_ptr<const mcp_service> service;
+  mcp_http_sessions sessions;
+  http_listener listener; // the last: its thread uses all others
+};
+
+void mcp_http_server::state::answer(const http_asked& request, http_responder to) {
+  auto id = request.header("mcp-session-id");
+  if (request.method == "DELETE")
+    return end(id, to);
+  if (id.empty())
+    return greet(request, to);
+  auto session = sessions.find(id, mcp_http_sessions::clock::now());
+  if (!session)
+    return to.send(mcp_http_refusal(404, "Session not found"));
+  auto turn = std::make_shared<http_turn>(to, takes_events(request));
+  session->hear(request.body, [turn](mcp_reply reply) { turn->answered(std::move(reply)); });
+  if (auto reply = turn->look())
+    to.send(http_turn::whole(*reply));
+}
+
+// Who has no session may only begin one.
+void mcp_http_server::state::greet(const http_asked& request, const http_responder& to) {
+  auto client = std::make_shared<mcp_connection>(service);
+  mcp_reply reply;
+  client->hear(request.body, [&reply](mcp_reply r) { reply = std::move(r); });
+  if (!client->is_greeted()) {
+    auto no = mcp_http_refusal(400, "Bad Request: no Mcp-Session-Id, and no initialize");
+    if (!reply.text.empty())
+      no.body = std::move(reply.text);
+    return to.send(std::move(no));
+  }
+  auto id = sessions.add(std::move(client), mcp_http_sessions::clock::now());
+  if (!id)
+    return to.send(mcp_http_refusal(503, "Service Unavailable: too many sessions"));
+  auto answer = http_turn::whole(reply);
+  answer.headers.emplace_back("Mcp-Session-Id", *id);
+  to.send(std::move(answer));
+}
+
+void mcp_http_server::state::end(std::string_view id, const http_responder& to) {
+  if (id.empty())
+    return to.send(mcp_http_refusal(400, "Bad Request: no Mcp-Session-Id"));
+  auto gone = sessions.remove(id);
+  if (!gone)
+    return to.send(mcp_http_refusal(404, "Session not found"));
+  gone->close();
+  to.send({.status = 204});
+}
+
+mcp_http_server::mcp_http_server(const mcp_server& server, mcp_http_options options) {
+  if (!options.path.starts_with('/'))
+    throw not_listening("path: it does not begin with `/`: " + options.path);
+  if (options.sessions_max == 0)
+    throw not_listening("sessions_max: no sessions");
+  if (options.token.empty() && !is_loopback_address(options.address))
+    throw not_listening("a token is needed to listen beyond this host, at " + options.address);
+  state_ = std::make_shared<state>(server, std::move(options));
+}
+
+mcp_http_server::~mcp_http_server() = default;
+
+std::uint16_t mcp_http_server::port() const noexcept {
+  return state_->listener.port();
+}
+
+std::string mcp_http_server::url() const {
+  const auto& o = state_->options;
+  bool is_v6 = o.address.find(':') != o.address.npos;
+  return "http://" + (is_v6 ? '[' + o.address + ']' : o.address) + ':' + std::to_string(port())
+         + o.path;
+}
+
+bool mcp_http_server::drain(std::chrono::milliseconds at_most) {
+  return state_->listener.drain(at_most);
+}
+
+} // namespace troupe

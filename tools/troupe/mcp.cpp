@@ -1,0 +1,168 @@
+// troupe mcp: graphs as tools for the clients of others, over stdin and stdout, or HTTP.
+#include "cluster/peer_names.hpp"
+#include "tools/troupe/bodies_deadline.hpp"
+#include "tools/troupe/commands.hpp"
+#include "tools/troupe/exit_codes.hpp"
+#include "tools/troupe/graph_catalog.hpp"
+#include "tools/troupe/json_lines.hpp"
+#include "tools/troupe/stop_signals.hpp"
+
+#include <troupe/mcp_server.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <future>
+#include <iostream>
+#include <map>
+
+namespace troupe::cli {
+
+namespace {
+
+constexpr const char* token_variable = "TROUPE_MCP_TOKEN";
+
+struct mcp_flags {
+  std::vector<std::string> graphs, descriptions;
+  std::string data, listen, token_file;
+  std::optional<std::uint32_t> recursion_limit = std::nullopt;
+  double call_timeout = std::chrono::duration<double>{limits::mcp_served_call_timeout}.count();
+  mcp_http_options http;
+};
+
+// By the names of tools.
+std::map<std::string, std::string> descriptions_of(const mcp_flags& o) {
+  std::map<std::string, std::string> out;
+  for (const auto& g : builtin_graphs())
+    out[g.name] = g.what;
+  for (const auto& given : o.descriptions) {
+    auto at = given.find('=');
+    if (at == std::string::npos)
+      throw error{errc::invalid_config, "--description: NAME=TEXT is expected: " + given};
+    out[given.substr(0, at)] = given.substr(at + 1);
+  }
+  return out;
+}
+
+mcp_server server_of(const mcp_flags& o, runtime& rt) {
+  auto descriptions = descriptions_of(o);
+  mcp_offer offer;
+  for (const auto& name : o.graphs) {
+    auto app = rt.load(find_graph(name));
+    mcp_graph graph{.app = app, .description = descriptions[app.graph().name()]};
+    graph.config.recursion_limit = o.recursion_limit;
+    offer.graphs.push_back(std::move(graph));
+  }
+  using seconds = std::chrono::duration<double>;
+  auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(seconds{o.call_timeout});
+  return mcp_server{rt, std::move(offer), {.call_timeout = timeout}};
+}
+
+// No program that a graph starts sees it.
+std::string token_of(const mcp_flags& o) {
+  std::string token;
+  if (const char* given = std::getenv(token_variable))
+    token = given;
+  ::unsetenv(token_variable);
+  if (o.token_file.empty())
+    return token;
+  std::ifstream file{o.token_file};
+  if (!std::getline(file, token) || token.empty())
+    throw error{errc::invalid_config, "--token-file: no token is in " + o.token_file};
+  if (token.ends_with('\r'))
+    token.pop_back();
+  return token;
+}
+
+void serve_http(mcp_flags& o, const mcp_server& server, stop_signals& signals, bool json) {
+  auto at = cluster::to_endpoint(o.listen).value();
+  o.http.address = at.host == "localhost" ? "127.0.0.1" : at.host;
+  o.http.port = at.port;
+  o.http.token = token_of(o);
+  mcp_http_server http{server, o.http};
+  std::promise<void> told;
+  signals.watch([&told] { told.set_value(); },
+                "taking no more calls, and ending when those here did");
+  if (json)
+    print_line(json_line("mcp", {{"url", to_json(http.url())}}));
+  else
+    std::cout << "serving MCP at " << http.url() << std::endl;
+  told.get_future().wait();
+  http.drain();
+}
+
+int run_mcp(mcp_flags& o, bool json) {
+  stop_signals signals; // before anything that starts threads
+  std::optional<runtime> rt{std::in_place, runtime_options{.data_dir = o.data}};
+  std::optional<mcp_server> server{server_of(o, *rt)};
+  if (o.listen.empty()) {
+    std::stop_source stop;
+    signals.watch([&stop] { stop.request_stop(); },
+                  "taking no more calls, and ending when those here did");
+    serve_stdio(*server, {.stop = stop.get_token()}).value();
+  } else {
+    serve_http(o, *server, signals, json);
+  }
+  signals.watch(std::nullopt);
+  bodies_deadline in_time;
+  server.reset();
+  rt.reset();
+  return exit_done;
+}
+
+} // namespace
+
+void add_mcp(CLI::App& app, chosen_command& chosen) {
+  auto* command = app.add_subcommand(
+    "mcp", "Serve graphs as tools for MCP clients, over stdin and stdout or HTTP");
+  auto o = std::make_shared<mcp_flags>();
+  command->add_option("GRAPH", o->graphs, "Built-in graphs, or path/to/lib.so:name")->required();
+  command
+    ->add_option("--data", o->data,
+                 "Where threads are kept, so that a call can go on with one; else nowhere")
+    ->type_name("DIR");
+  command
+    ->add_option("--description", o->descriptions,
+                 "What models are told of a graph, by its name; repeat it")
+    ->type_name("NAME=TEXT")
+    ->allow_extra_args(false);
+  command
+    ->add_option("--recursion-limit", o->recursion_limit,
+                 "Super-steps a call may take; else as the graph says")
+    ->type_name("N")
+    ->check(CLI::PositiveNumber);
+  command->add_option("--call-timeout", o->call_timeout, "How long a call may take")
+    ->type_name("SECONDS")
+    ->check(CLI::Range(0.001, 1e6))
+    ->capture_default_str();
+  command->add_option("--listen", o->listen, "Serve over HTTP there, at /mcp; port 0: any")
+    ->type_name("HOST:PORT");
+  command
+    ->add_option("--token-file", o->token_file,
+                 std::string{"HTTP: the token that clients must have, in the first line; else "}
+                   + token_variable + "; beyond this host one is needed")
+    ->type_name("FILE");
+  command->add_option("--allow-host", o->http.hosts, "HTTP: another name of this host; repeat it")
+    ->type_name("NAME")
+    ->allow_extra_args(false);
+  command
+    ->add_option("--allow-origin", o->http.origins,
+                 "HTTP: whose pages may call, as https://app.example; repeat it")
+    ->type_name("ORIGIN")
+    ->allow_extra_args(false);
+  command->add_flag("--json", chosen.json, "HTTP: print one JSON object when it listens");
+  command->footer(
+    std::string{
+      "Without --listen it serves the program that started it, until its stdin ends. As an entry\n"
+      "of a client's configuration:\n"
+      "  {\"mcpServers\": {\"troupe\": {\"command\": \"troupe\", \"args\": [\"mcp\", "
+      "\"digest\"]}}}\n"
+      "Ctrl-C takes no more calls and waits for those that run, 10 s at most.\n"}
+    + exit_codes_help);
+  command->callback(
+    [o, &chosen] { chosen.run = [o, &chosen] { return run_mcp(*o, chosen.json); }; });
+}
+
+} // namespace troupe::cli
