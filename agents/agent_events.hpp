@@ -1,0 +1,50 @@
+// What the parts of a stream say of an agent, as events. Pure.
+#pragma once
+
+#include <troupe/agent_runner.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// What invocation::say writes to the `custom` stream. The mark is the runner's own, so that a
+/// tool's output can't pass for it.
+value said_part(const std::string& mark, const std::string& author, const value& message);
+
+/// Follows one run.
+/// Order:  a message is told when it is first reported, as said or in a node's update; once more
+///         only when it has changed.
+class event_reader {
+public:
+  event_reader(std::string agent, std::string mark)
+    : agent_{std::move(agent)},
+      mark_{std::move(mark)} {}
+
+  /// Which modes of a stream it reads.
+  static std::vector<stream_mode> modes();
+
+  /// The events of a part, without ids.
+  std::vector<agent_event> events_of(const stream_part& part);
+
+  /// How a run that ended, or waits, looks: its last events.
+  std::vector<agent_event> last_events(const run_result& how) const;
+  agent_event failed(const error& why) const;
+
+private:
+  using events = std::vector<agent_event>;
+  void task_begins(const stream_part& part);
+  void updated(const stream_part& part, events& out);
+  void written(const stream_part& part, const value& update, events& out);
+  void told(const value& message, const std::string& author, const stream_part& part, events& out);
+  void streamed(const stream_part& part, events& out) const;
+  const std::string& author_of(const std::vector<std::string>& ns) const;
+
+  std::string agent_;
+  std::string mark_;
+  std::map<std::string, value, std::less<>> known_; // messages by id
+  std::map<std::vector<std::string>, std::string> authors_;
+};
+
+} // namespace troupe

@@ -1,0 +1,102 @@
+// One invocation on its way: the run of a thread, and its parts as events.
+//
+// Invariants:
+//  - nothing is read or run before the first event is asked for.
+//  - of each invocation the last event is question, paused, finished or failed; an error comes
+//    behind `failed`, once.
+//  - what is under way in a session is in running_invocations, from before it reads the thread
+//    until its reader has heard of the end, or left.
+#pragma once
+
+#include "agents/agent_events.hpp"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <variant>
+
+namespace troupe {
+
+/// What a runner has under way, by thread. Any thread.
+class running_invocations {
+public:
+  /// Says that one begins; whether another one of its thread is on.
+  bool enter(const std::string& thread_id, const void* who, const run_control& control);
+  void leave(const std::string& thread_id, const void* who);
+  std::size_t cancel(const std::string& thread_id);
+
+private:
+  std::mutex mutex_;
+  std::multimap<std::string, std::pair<const void*, run_control>, std::less<>> running_;
+};
+
+/// What copies of a runner share.
+class runner_core {
+public:
+  runner_core(runtime& rt, session_agent_ptr agent, agent_runner_options options);
+
+  run_config config(const std::string& thread_id, const session_ref& session,
+                    const std::string& invocation_id, const value& context) const;
+  /// Of a session's newest checkpoint; empty where it does not say.
+  static std::string invocation_of(const state_snapshot& now);
+
+  session_agent_ptr agent;
+  agent_runner_options options;
+  std::string mark; // of said_part()
+  std::shared_ptr<troupe::saver> saver;
+  app<> graph;
+  mutable running_invocations running;
+};
+
+/// What an invocation begins or goes on with.
+struct new_message {
+  value message;
+};
+struct new_answers {
+  value answers;
+};
+struct go_on {};
+using invocation_input = std::variant<new_message, new_answers, go_on>;
+
+class event_source {
+public:
+  event_source(std::shared_ptr<const runner_core> core, session_ref session, invocation_input input,
+               invocation_options with)
+    : core_{std::move(core)},
+      session_{std::move(session)},
+      input_{std::move(input)},
+      with_{std::move(with)},
+      reader_{core_->agent->name(), core_->mark} {}
+  event_source(const event_source&) = delete;
+  event_source& operator=(const event_source&) = delete;
+  ~event_source() { leave(); }
+
+  result<std::optional<agent_event>> next();
+
+private:
+  void begin();
+  run_input make_input(const state_snapshot& now, bool busy);
+  void read_part();
+  void fail(error why);
+  void add(std::vector<agent_event> events);
+  void leave();
+
+  std::shared_ptr<const runner_core> core_;
+  session_ref session_;
+  invocation_input input_;
+  invocation_options with_;
+  event_reader reader_;
+  run_control control_;
+  std::string thread_id_; // once it begins
+  std::string run_;       // what events' ids begin with
+  std::string invocation_id_;
+  std::size_t told_ = 0;
+  std::optional<part_stream> parts_;
+  std::deque<agent_event> events_;
+  std::optional<error> failure_; // still to be told
+  bool begun_ = false;
+  bool ended_ = false;
+};
+
+} // namespace troupe
