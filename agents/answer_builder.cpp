@@ -105,18 +105,24 @@ void answer_builder::add_extra_text(const std::string& name, std::string_view pi
   give({{"additional_kwargs", value::map({{name, piece}})}});
 }
 
-void answer_builder::begin_call(std::int64_t index, std::string_view id, std::string_view name) {
+void answer_builder::set_extra(const std::string& name, value v) {
+  whole_extra_ = whole_extra_.with(name, std::move(v));
+}
+
+void answer_builder::begin_call(std::int64_t index, std::string_view id, std::string_view name,
+                                value extras) {
   has_content_ = true;
   if (blocks_.size() + calls_.size() >= limits::model_blocks_max)
     throw broken_answer("it has too many calls");
   auto& one = calls_[index];
   one.id = id;
   one.name = name;
-  give({{"tool_call_chunks", value::list({value::map({{"type", "tool_call_chunk"},
-                                                      {"name", name},
-                                                      {"args", ""},
-                                                      {"id", id},
-                                                      {"index", index}})})}});
+  auto piece = value::map(
+    {{"type", "tool_call_chunk"}, {"name", name}, {"args", ""}, {"id", id}, {"index", index}});
+  if (!extras.empty())
+    piece = piece.with("extras", extras);
+  one.extras = std::move(extras);
+  give({{"tool_call_chunks", value::list({std::move(piece)})}});
 }
 
 void answer_builder::add_arguments(std::int64_t index, std::string_view piece) {
@@ -158,17 +164,21 @@ value answer_builder::finish() {
   std::vector<value> bad;
   for (const auto& [index, one] : calls_) {
     auto read = call_of(one.id, one.name, one.arguments);
+    if (!one.extras.empty())
+      read.call = read.call.with("extras", one.extras);
     (read.valid ? good : bad).push_back(std::move(read.call));
   }
   if (!good.empty())
     whole.emplace_back("tool_calls", value::list(std::move(good)));
   if (!bad.empty())
     whole.emplace_back("invalid_tool_calls", value::list(std::move(bad)));
-  answer_members extra;
+  auto extra = whole_extra_;
   for (const auto& [name, text] : extra_)
-    extra.emplace_back(name, text);
+    extra = extra.with(name, text);
   if (!extra.empty())
-    whole.emplace_back("additional_kwargs", value::map(std::move(extra)));
+    whole.emplace_back("additional_kwargs", std::move(extra));
+  if (!whole_extra_.empty())
+    last.emplace_back("additional_kwargs", whole_extra_);
   for (auto* members : {&last, &whole}) {
     if (!usage_.is_null())
       members->emplace_back("usage", usage_);
@@ -200,6 +210,8 @@ value usage_value(const token_usage& usage) {
   put_count(read, "audio", usage.audio_input);
   put_count(read, "cache_read", usage.cache_read);
   put_count(read, "cache_creation", usage.cache_creation);
+  put_count(read, "ephemeral_5m_input_tokens", usage.cache_creation_5m);
+  put_count(read, "ephemeral_1h_input_tokens", usage.cache_creation_1h);
   answer_members written;
   put_count(written, "audio", usage.audio_output);
   put_count(written, "reasoning", usage.reasoning);

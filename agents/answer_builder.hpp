@@ -33,14 +33,19 @@ public:
   void set_signature(std::int64_t index, std::string_view signature);
   /// A block that comes as a whole.
   void add_block(std::int64_t index, value block);
-  /// A member of a block that comes behind its beginning.
+  /// A member of a block that comes behind its beginning, as a whole.
   void set_in_block(std::int64_t index, std::string_view name, value v);
   /// What a block gets besides text (citations): appended to its list `name`.
   void append_to_block(std::int64_t index, std::string_view name, value item);
   /// Text of models that think aloud in a field of its own (`additional_kwargs`).
   void add_extra_text(const std::string& name, std::string_view piece);
 
-  void begin_call(std::int64_t index, std::string_view id, std::string_view name);
+  /// What is no text, beside it; as a whole, in the last part.
+  void set_extra(const std::string& name, value v);
+
+  /// `extras`: what a provider says of a call besides, and wants to hear again.
+  void begin_call(std::int64_t index, std::string_view id, std::string_view name,
+                  value extras = value::map());
   void add_arguments(std::int64_t index, std::string_view piece);
 
   void set_usage(value usage) { usage_ = std::move(usage); }
@@ -63,6 +68,7 @@ private:
     std::string id;
     std::string name;
     std::string arguments;
+    value extras;
   };
 
   block& block_at(std::int64_t index, std::string_view type);
@@ -74,6 +80,7 @@ private:
   std::map<std::int64_t, block> blocks_;
   std::map<std::int64_t, call> calls_;
   std::map<std::string, std::string> extra_;
+  value whole_extra_ = value::map();
   value usage_;
   value metadata_ = value::map();
   std::vector<value> parts_;
@@ -90,13 +97,15 @@ struct read_call {
 read_call call_of(std::string_view id, std::string_view name, std::string_view arguments);
 
 /// A message's `usage`. Units: tokens; -1: not said. `input` has what was read from and written to
-/// a cache.
+/// a cache; what was written for a known time is not in `cache_creation`.
 struct token_usage {
   std::int64_t input = 0;
   std::int64_t output = 0;
   std::int64_t total = -1; ///< else the sum
   std::int64_t cache_read = -1;
   std::int64_t cache_creation = -1;
+  std::int64_t cache_creation_5m = -1;
+  std::int64_t cache_creation_1h = -1;
   std::int64_t reasoning = -1;
   std::int64_t audio_input = -1;
   std::int64_t audio_output = -1;

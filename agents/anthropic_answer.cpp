@@ -11,12 +11,22 @@ namespace troupe {
 namespace {
 
 token_usage usage_of(const value& given) {
+  auto or_none = [](std::int64_t count) { return std::max<std::int64_t>(count, 0); };
   token_usage out;
   out.cache_read = count_in(given["cache_read_input_tokens"], -1);
   out.cache_creation = count_in(given["cache_creation_input_tokens"], -1);
-  out.input = count_in(given["input_tokens"]) + std::max<std::int64_t>(out.cache_read, 0)
-              + std::max<std::int64_t>(out.cache_creation, 0);
+  const auto written = or_none(out.cache_creation);
+  const auto& timed = given["cache_creation"];
+  auto for_5m = count_in(timed["ephemeral_5m_input_tokens"], -1);
+  auto for_1h = count_in(timed["ephemeral_1h_input_tokens"], -1);
+  if (or_none(for_5m) + or_none(for_1h) == written) { // else a stream said more since
+    out.cache_creation_5m = for_5m;
+    out.cache_creation_1h = for_1h;
+    out.cache_creation = written > 0 ? 0 : out.cache_creation;
+  }
+  out.input = count_in(given["input_tokens"]) + or_none(out.cache_read) + written;
   out.output = count_in(given["output_tokens"]);
+  out.reasoning = count_in(given["output_tokens_details"]["thinking_tokens"], -1);
   return out;
 }
 
@@ -24,6 +34,22 @@ void describe(answer_builder& into, const value& message) {
   into.set_metadata("id", message["id"]);
   into.set_metadata("model_name", message["model"]);
   into.set_metadata("model_provider", "anthropic");
+}
+
+// How an answer ended, and what a next request may need: `from` is a message, or what comes at the
+// end of a streamed one.
+void describe_end(answer_builder& into, const value& from) {
+  for (const auto* name : {"stop_reason", "stop_sequence", "stop_details", "container",
+                           "context_management", "input_transformations"})
+    into.set_metadata(name, from[name]);
+}
+
+value extras_of(const value& call) {
+  auto out = value::map();
+  for (const auto* name : kept_of_calls)
+    if (!call[name].is_null())
+      out = out.with(name, call[name]);
+  return out;
 }
 
 // A block of a whole answer.
@@ -37,7 +63,7 @@ void add_whole_block(answer_builder& into, std::int64_t index, const value& bloc
     into.add_thinking(index, text_in(block["thinking"]));
     into.set_signature(index, text_in(block["signature"]));
   } else if (type == "tool_use") {
-    into.begin_call(index, text_in(block["id"]), text_in(block["name"]));
+    into.begin_call(index, text_in(block["id"]), text_in(block["name"]), extras_of(block));
     into.add_arguments(index, spaced_json(block["input"]));
   } else if (block.is_map()) {
     into.add_block(index, block);
@@ -60,7 +86,7 @@ public:
     auto type = text_in(data["type"]);
     if (type == "error")
       throw refused_by_event(data);
-    if (!begun_ && type != "message_start")
+    if (!begun_ && is_known(type) && type != "message_start")
       throw broken_answer("an event before message_start");
     if (type == "message_start")
       begin(data["message"]);
@@ -71,7 +97,7 @@ public:
     else if (type == "content_block_stop")
       end_input(inputs_.find(index_of(data)));
     else if (type == "message_delta")
-      describe_end(data);
+      end(data);
     else if (type == "message_stop")
       complete_ = true;
   }
@@ -90,6 +116,11 @@ public:
 private:
   using input_texts = std::map<std::int64_t, std::string>;
 
+  // Others may be added any day.
+  static bool is_known(std::string_view type) {
+    return type.empty() || type.starts_with("message_") || type.starts_with("content_block_");
+  }
+
   static std::int64_t index_of(const value& data) {
     const auto& index = data["index"];
     if (!index.is_int() || index.as_int() < 0)
@@ -106,7 +137,7 @@ private:
   void begin_block(std::int64_t index, const value& block) {
     auto type = text_in(block["type"]);
     if (type == "tool_use") {
-      builder_.begin_call(index, text_in(block["id"]), text_in(block["name"]));
+      builder_.begin_call(index, text_in(block["id"]), text_in(block["name"]), extras_of(block));
       calls_.insert(index);
       if (!block["input"].empty()) // else it comes in pieces
         builder_.add_arguments(index, spaced_json(block["input"]));
@@ -133,6 +164,10 @@ private:
       builder_.add_arguments(index, text_in(delta["partial_json"]));
     else if (type == "input_json_delta")
       inputs_[index] += text_in(delta["partial_json"]);
+    else if (type == "compaction_delta")
+      for (const auto* name : {"content", "encrypted_content"})
+        if (!delta[name].is_null())
+          builder_.set_in_block(index, name, delta[name]);
   }
 
   // What a tool of the provider's own was called with.
@@ -149,9 +184,9 @@ private:
     builder_.set_in_block(index, "input", *input);
   }
 
-  void describe_end(const value& data) {
-    builder_.set_metadata("stop_reason", data["delta"]["stop_reason"]);
-    builder_.set_metadata("stop_sequence", data["delta"]["stop_sequence"]);
+  void end(const value& data) {
+    describe_end(builder_, data["delta"]);
+    describe_end(builder_, data);
     count(data["usage"]);
   }
 
@@ -179,12 +214,14 @@ public:
   std::string url() const override {
     return options_.base_url + (options_.base_url.ends_with("/v1") ? "/messages" : "/v1/messages");
   }
-  http_headers headers(const std::string& key) const override {
+  http_headers headers(const std::string& key, const model_request& asked) const override {
     http_headers out{{"anthropic-version", options_.api_version}};
     if (!key.empty())
       out.emplace_back(options_.bearer_key ? "Authorization" : "x-api-key",
                        options_.bearer_key ? "Bearer " + key : key);
-    return out;
+    for (const auto* more : {&options_.headers, &asked.headers})
+      out.insert(out.end(), more->begin(), more->end());
+    return with_betas(std::move(out), asked.tools);
   }
   value request(const model_request& asked, bool stream) const override {
     return anthropic_request(model_, options_, asked, stream);
@@ -215,8 +252,7 @@ value anthropic_answer(const value& json, std::string message_id) {
   for (const auto& block : json["content"].items())
     add_whole_block(out, index++, block);
   describe(out, json);
-  out.set_metadata("stop_reason", json["stop_reason"]);
-  out.set_metadata("stop_sequence", json["stop_sequence"]);
+  describe_end(out, json);
   out.set_usage(usage_value(usage_of(json["usage"])));
   return out.finish();
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 namespace troupe {
 namespace {
@@ -110,6 +111,22 @@ value thought_to_send(const value& text, const value& signature) {
   return value::map({{"type", "thinking"}, {"thinking", text_in(text)}, {"signature", signature}});
 }
 
+value with_kept(value block, const value& from) {
+  for (const auto* name : kept_of_calls)
+    if (!from[name].is_null())
+      block = block.with(name, from[name]);
+  return block;
+}
+
+// A call of the provider's own tool, whose input other programs keep as it was streamed.
+value provider_call(const value& block) {
+  if (!block["partial_json"].is_string())
+    return block;
+  auto input = read_arguments(text_in(block["partial_json"]));
+  auto out = block.without("partial_json");
+  return block["input"].empty() && input && input->is_map() ? out.with("input", *input) : out;
+}
+
 value tool_result(const value& block);
 
 // A block as the API takes it; null: left out.
@@ -136,17 +153,19 @@ value block_to_send(const value& block) {
   if (is_block(block, "redacted_thinking"))
     return value::map({{"type", "redacted_thinking"}, {"data", block["data"]}});
   if (is_block(block, "tool_use"))
-    return with_cache_mark(
-      value::map({{"type", "tool_use"},
-                  {"id", allowed_id(block["id"])},
-                  {"name", block["name"]},
-                  {"input", block["input"].is_map() ? block["input"] : value::map()}}),
+    return with_kept(
+      with_cache_mark(
+        value::map({{"type", "tool_use"},
+                    {"id", allowed_id(block["id"])},
+                    {"name", block["name"]},
+                    {"input", block["input"].is_map() ? block["input"] : value::map()}}),
+        block),
       block);
   if (is_block(block, "tool_result"))
     return tool_result(block);
   if (is_block(block, "tool_call") || !block.is_map())
     return {};
-  return block.without("index");
+  return provider_call(block.without("index"));
 }
 
 std::vector<value> blocks_to_send(const value& content) {
@@ -181,22 +200,26 @@ value result_of_tool(const value& message) {
                      {"is_error", message_member(message, "status") == value("error")}});
 }
 
-// Calls that stand in no block of the content.
-void add_missing_calls(std::vector<value>& blocks, const value& message) {
-  auto stands = [&blocks](const value& id) {
-    return std::ranges::any_of(blocks, [&](const value& b) {
+// Calls that stand in no block of the content are added; those that do are called as the message
+// says now.
+void add_sent_calls(std::vector<value>& blocks, const value& message) {
+  auto put = [&blocks](const value& call, bool is_valid) {
+    auto id = allowed_id(call["id"]);
+    auto input = call["args"].is_map() ? call["args"] : value::map();
+    auto at = std::ranges::find_if(blocks, [&id](const value& b) {
       return is_block(b, "tool_use") && b["id"] == id;
     });
-  };
-  auto add = [&](const value& call, value input) {
-    if (auto id = allowed_id(call["id"]); !stands(id))
-      blocks.push_back(value::map(
-        {{"type", "tool_use"}, {"id", id}, {"name", call["name"]}, {"input", std::move(input)}}));
+    if (at == blocks.end())
+      blocks.push_back(with_kept(
+        value::map({{"type", "tool_use"}, {"id", id}, {"name", call["name"]}, {"input", input}}),
+        call["extras"]));
+    else if (is_valid)
+      *at = at->with("name", call["name"]).with("input", input);
   };
   for (const auto& call : message_tool_calls(message).items())
-    add(call, call["args"].is_map() ? call["args"] : value::map());
+    put(call, true);
   for (const auto& call : message_member(message, "invalid_tool_calls").items())
-    add(call, value::map());
+    put(call, false);
 }
 
 struct turn {
@@ -212,6 +235,14 @@ void strip_end(std::vector<value>& blocks) {
   blocks.back() = blocks.back().with("text", text);
 }
 
+// Whether another provider's model said it; some others serve Anthropic's.
+bool is_of_others(const value& message) {
+  constexpr std::array<std::string_view, 4> own{"anthropic", "bedrock", "bedrock_converse",
+                                                "google_vertexai"};
+  auto provider = text_in(message_member(message, "response_metadata")["model_provider"]);
+  return !provider.empty() && std::ranges::find(own, provider) == own.end();
+}
+
 class conversation_writer {
 public:
   void add(const value& message) {
@@ -222,18 +253,16 @@ public:
     auto role = message_role(message);
     if (role == "system")
       return add_system(message_member(message, "content"));
-    if (role == "assistant") {
-      turns_.push_back({role, blocks_to_send(message_member(message, "content"))});
-      return add_missing_calls(turns_.back().blocks, message);
-    }
+    if (role == "assistant")
+      return add_answer(message);
     auto blocks = role == "tool" ? std::vector<value>{}
                                  : blocks_to_send(message_member(message, "content"));
     if (role == "tool")
       blocks.push_back(result_of_tool(message));
     if (turns_.empty() || turns_.back().role != "user")
       turns_.push_back({"user", {}});
-    auto& into = turns_.back().blocks;
-    into.insert(into.end(), blocks.begin(), blocks.end());
+    for (auto& block : blocks)
+      turns_.back().blocks.push_back(with_toolset(std::move(block)));
   }
 
   value system() {
@@ -260,6 +289,25 @@ public:
   }
 
 private:
+  void add_answer(const value& message) {
+    auto blocks = blocks_to_send(message_member(message, "content"));
+    if (is_of_others(message)) // who could not check how it is signed
+      std::erase_if(blocks, [](const value& block) { return is_block(block, "thinking"); });
+    add_sent_calls(blocks, message);
+    for (const auto& block : blocks)
+      if (is_block(block, "tool_use") && block["toolset_name"].is_string())
+        toolsets_[text_in(block["id"])] = block["toolset_name"];
+    turns_.push_back({"assistant", std::move(blocks)});
+  }
+
+  // A result says of which toolset its call was.
+  value with_toolset(value block) const {
+    auto at = toolsets_.find(text_in(block["tool_use_id"]));
+    if (at == toolsets_.end() || !is_block(block, "tool_result") || block.contains("toolset_name"))
+      return block;
+    return block.with("toolset_name", at->second);
+  }
+
   void add_system(const value& content) {
     if (!system_.empty() && !turns_.empty())
       throw value_error("Received multiple non-consecutive system messages.");
@@ -269,6 +317,7 @@ private:
 
   std::vector<value> system_;
   std::vector<turn> turns_;
+  std::map<std::string, value> toolsets_; // by the ids of calls
 };
 
 // ---- tools --------------------------------------------------------------------------------------

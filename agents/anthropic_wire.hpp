@@ -3,7 +3,13 @@
 
 #include "agents/model_wire.hpp"
 
+#include <array>
+
 namespace troupe {
+
+/// What a call is sent back with besides its name and input: members of tool_use blocks, which are
+/// the `extras` of a message's call.
+inline constexpr std::array<const char*, 2> kept_of_calls{"caller", "toolset_name"};
 
 /// The body of a request.
 /// Shape:  the system messages before all others are `system`; what users and tools say in a row is
@@ -13,6 +19,10 @@ namespace troupe {
 /// Source: langchain_anthropic/chat_models.py, _format_messages; spec/agents.md G1, G5.
 value anthropic_request(std::string_view model, const chat_model_options& options,
                         const model_request& asked, bool stream);
+
+/// The headers, and one `anthropic-beta` of all that they and the types of these tools name.
+/// Source: langchain_anthropic/chat_models.py, _TOOL_TYPE_TO_BETA.
+http_headers with_betas(http_headers given, const value& tools);
 
 /// The message of a whole answer. Errors: throws model_error of the kind broken_answer.
 value anthropic_answer(const value& json, std::string message_id);

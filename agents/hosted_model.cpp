@@ -3,6 +3,7 @@
 #include "agents/hosted_model.hpp"
 
 #include "agents/json_text.hpp"
+#include "agents/message_lists.hpp"
 #include "http/client.hpp"
 #include "http/retry.hpp"
 
@@ -20,10 +21,6 @@ using model_clock = std::chrono::steady_clock;
 double drawn_chance() {
   thread_local std::minstd_rand random{std::random_device{}()};
   return std::uniform_real_distribution<double>{0.0, 1.0}(random);
-}
-
-std::string new_message_id() {
-  return std::string{message_member(with_message_id(ai_message("")), "id").as_string()};
 }
 
 bool is_event_stream(const http_head& head) {
@@ -71,11 +68,9 @@ http_request http_model::written(const model_request& asked, bool stream,
   out.method = "POST";
   out.url = wire_->url();
   out.proxy = options_.proxy;
-  out.headers = wire_->headers(key_);
+  out.headers = wire_->headers(key_, asked);
   out.headers.emplace_back("Content-Type", "application/json");
   out.headers.emplace_back("Accept", stream ? "text/event-stream" : "application/json");
-  for (const auto* more : {&options_.headers, &asked.headers})
-    out.headers.insert(out.headers.end(), more->begin(), more->end());
   out.body = spaced_json(wire_->request(asked, stream));
   out.body_bytes_max = limits::model_answer_bytes_max;
   auto left = std::chrono::ceil<milliseconds>(state.until - model_clock::now());
@@ -92,7 +87,7 @@ value http_model::read(const http_head& head, std::string_view body) const {
   auto json = read_plain_json(body);
   if (!json || !json->is_map())
     throw broken_answer("the answer is no JSON object");
-  return wire_->answer(*json, new_message_id());
+  return wire_->answer(*json, random_id());
 }
 
 std::optional<milliseconds> http_model::wait_before_next(const model_error& failed,
@@ -152,7 +147,7 @@ coro<value> http_model::ask_streamed(const model_request& asked, context& ctx, c
     }
     co_return read(head, body);
   }
-  auto reader = wire_->reader(asked, new_message_id());
+  auto reader = wire_->reader(asked, random_id());
   sse_decoder decoder;
   std::vector<sse_event> events;
   auto give_parts = [&] {

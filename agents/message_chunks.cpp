@@ -1,5 +1,6 @@
 // Parts of an answer, added up.
 #include "agents/json_text.hpp"
+#include "agents/message_lists.hpp"
 
 #include <troupe/messages.hpp>
 
@@ -113,19 +114,6 @@ value merge_content(const value& left, const value& right) {
   return value::list(std::move(out));
 }
 
-value add_usage(const value& left, const value& right) {
-  if (left.is_null() || right.is_null())
-    return left.is_null() ? right : left;
-  if (left.is_int() && right.is_int())
-    return left.as_int() + right.as_int();
-  if (!left.is_map() || !right.is_map())
-    return right;
-  auto out = left;
-  for (const auto& e : right.entries())
-    out = out.with(e.key(), add_usage(left[e.key()], e.val));
-  return out;
-}
-
 // The one a provider gave, else the first run's, else the first.
 value choose_id(const value& left, const value& right) {
   auto rank = [](const value& id) {
@@ -182,6 +170,8 @@ void read_calls(const value& parts, members& out) {
                  {"name", part["name"].is_null() ? value("") : part["name"]},
                  {"type", fits ? "tool_call" : "invalid_tool_call"},
                  {"args", fits ? args : part["args"]}};
+    if (!part["extras"].is_null())
+      call.emplace_back("extras", part["extras"]);
     if (!fits)
       call.emplace_back("error", nullptr);
     (fits ? good : bad).push_back(value::map(std::move(call)));

@@ -65,6 +65,10 @@ model_error refused(int class_status, reported_error said, model_error::facts kn
   return {code, std::move(said.message), type, std::move(known)};
 }
 
+bool is_failure_status(const value& v) {
+  return v.is_int() && v.as_int() >= 400 && v.as_int() < 600;
+}
+
 bool tells_of_overflow(const value& error, std::string_view message) {
   return error["code"] == value("context_length_exceeded")
          || message.find("prompt is too long") != message.npos
@@ -124,6 +128,12 @@ reported_error read_reported_error(const value& json) {
   reported_error out;
   out.kind = one_line(text_in(error["type"]));
   out.message = text_in(given.is_string() ? given : error["message"]);
+  if (const auto& detail = json["detail"]; out.message.empty() && !detail.is_null())
+    out.message = detail.is_string() ? text_in(detail) : to_json(detail);
+  out.request_id = one_line(text_in(json["request_id"]));
+  for (const auto* name : {"status_code", "code"})
+    if (const auto& status = error[name]; out.status == 0 && is_failure_status(status))
+      out.status = static_cast<int>(status.as_int());
   out.context_overflow = tells_of_overflow(error, out.message);
   return out;
 }
@@ -132,23 +142,27 @@ model_error refused_by_status(const http_head& head, std::string_view body,
                               std::chrono::system_clock::time_point now) {
   auto json = read_plain_json(body);
   auto said = json && json->is_map() ? read_reported_error(*json)
-                                     : reported_error{{}, std::string{body.substr(0, 4096)}, false};
+                                     : reported_error{.message = std::string{body.substr(0, 4096)}};
   model_error::facts known{.status = head.status,
                            .retry_after = retry_after(head, now),
                            .may_try_again = may_change(head)};
-  auto id = head.header("request-id");
-  known.request_id = one_line(id.empty() ? head.header("x-request-id") : id);
+  for (const auto* name : {"request-id", "x-request-id"})
+    if (known.request_id.empty())
+      known.request_id = one_line(head.header(name));
+  if (known.request_id.empty())
+    known.request_id = said.request_id;
   return refused(head.status, std::move(said), std::move(known));
 }
 
 model_error refused_by_event(const value& json) {
   auto said = read_reported_error(json);
   auto status = status_of_kind(said.kind);
+  if (status == 0)
+    status = said.status;
   if (said.message.empty())
     said.message = "An error occurred during streaming";
-  model_error::facts known{.status = 200,
-                           .request_id = one_line(text_in(json["request_id"])),
-                           .may_try_again = status == 429 || status >= 500};
+  model_error::facts known{
+    .status = 200, .request_id = said.request_id, .may_try_again = status == 429 || status >= 500};
   return refused(status, std::move(said), std::move(known));
 }
 

@@ -36,8 +36,10 @@ public:
 
 /// An error as a provider's JSON reports it.
 struct reported_error {
-  std::string kind;
-  std::string message;
+  std::string kind = {};
+  std::string message = {};
+  std::string request_id = {};
+  int status = 0; ///< as the JSON says it; 0: it does not
   bool context_overflow = false;
 };
 
@@ -49,7 +51,8 @@ public:
   virtual ~model_wire() = default;
 
   virtual std::string url() const = 0;
-  virtual http_headers headers(const std::string& key) const = 0;
+  /// Those of the options and of the request among them.
+  virtual http_headers headers(const std::string& key, const model_request& asked) const = 0;
   /// The body of a request.
   /// Errors: throws node_error of class ValueError for messages that the format can't express.
   virtual value request(const model_request& asked, bool stream) const = 0;
@@ -68,7 +71,7 @@ std::unique_ptr<model_wire> openai_wire(std::string model, chat_model_options op
 // ---- what both need ---------------------------------------------------------------------------
 
 /// The error in a body or event, in the form of either provider or of what is compatible with it:
-/// {"error": {…}}, {"error": "text"}, {"message": …}.
+/// {"error": {…}}, {"error": "text"}, {"message": …}, {"detail": …}.
 reported_error read_reported_error(const value& json);
 
 /// Failures as errors whose message is what was said and no more; told_error makes a sentence of

@@ -1,6 +1,7 @@
 // Answers of OpenAI's chat completions, and of servers that are compatible with them, more or less.
 #include "agents/answer_builder.hpp"
 #include "agents/json_text.hpp"
+#include "agents/openai_echo.hpp"
 #include "agents/openai_wire.hpp"
 
 #include <array>
@@ -30,7 +31,28 @@ void describe_answer(answer_builder& into, const value& json) {
   into.set_metadata("id", json["id"]);
   into.set_metadata("model_name", json["model"]);
   into.set_metadata("system_fingerprint", json["system_fingerprint"]);
+  into.set_metadata("service_tier", json["service_tier"]);
   into.set_metadata("model_provider", "openai");
+}
+
+// Texts, and Mistral's thoughts, which are lists of texts.
+void add_said_block(answer_builder& into, const value& block) {
+  if (block["type"] == value("text"))
+    into.add_text(0, text_in(block["text"]));
+  if (block["type"] == value("thinking"))
+    for (const auto& thought : block["thinking"].items())
+      if (auto text = text_in(thought["text"]); !text.empty())
+        into.add_extra_text("reasoning_content", text);
+}
+
+// Of the answers that were asked for the first one: with n > 1, events of all of them come mixed.
+// Null: there is none.
+const value& first_choice(const value& json) {
+  static const value none;
+  for (const auto& choice : json["choices"].items())
+    if (count_in(choice["index"]) == 0)
+      return choice;
+  return none;
 }
 
 // What is said in a message or in a piece of one, but calls.
@@ -45,8 +67,7 @@ void add_said(answer_builder& into, const value& said) {
   if (auto text = text_in(said["content"]); !text.empty())
     into.add_text(0, text);
   for (const auto& block : said["content"].items())
-    if (block["type"] == value("text"))
-      into.add_text(0, text_in(block["text"]));
+    add_said_block(into, block);
 }
 
 // How likely each word was: lists that come in pieces.
@@ -116,7 +137,9 @@ private:
 
 class openai_stream final : public answer_reader {
 public:
-  explicit openai_stream(answer_form form) : builder_{std::move(form)} {}
+  openai_stream(answer_form form, std::string endpoint)
+    : builder_{std::move(form)},
+      echo_{std::move(endpoint)} {}
 
   void take(const sse_event& event) override {
     if (event.data == "[DONE]") {
@@ -131,11 +154,10 @@ public:
       throw refused_by_event(data);
     if (!std::exchange(begun_, true))
       describe_answer(builder_, data);
-    if (data["usage"].is_map())
-      usage_ = data["usage"]; // the last one counts: some servers send them cumulated
-    const auto& choices = data["choices"];
-    if (choices.is_list() && !choices.empty())
-      go_on(choices[0]);
+    for (const auto* given : {&data["x_groq"]["usage"], &data["usage"]})
+      if (given->is_map())
+        usage_ = *given; // the last one counts: some servers send them cumulated
+    go_on(first_choice(data));
   }
 
   std::vector<value> take_parts() override { return builder_.take_parts(); }
@@ -146,6 +168,7 @@ public:
     if (!usage_.is_null())
       builder_.set_usage(usage_value(counted(usage_)));
     builder_.set_metadata("logprobs", likely_.whole());
+    echo_.keep_in(builder_);
     return builder_.finish();
   }
 
@@ -154,6 +177,7 @@ private:
     const auto& delta = choice["delta"];
     likely_.add(choice["logprobs"]);
     add_said(builder_, delta);
+    echo_.hear(delta);
     for (const auto& piece : delta["tool_calls"].items())
       add_call(piece);
     if (!choice["finish_reason"].is_null()) {
@@ -166,12 +190,14 @@ private:
     const auto& function = piece["function"];
     auto [number, is_new] = calls_.find(piece);
     if (is_new)
-      builder_.begin_call(number, text_in(piece["id"]), text_in(function["name"]));
+      builder_.begin_call(number, text_in(piece["id"]), text_in(function["name"]),
+                          call_extras(piece));
     if (auto arguments = arguments_in(function); !arguments.empty())
       builder_.add_arguments(number, arguments);
   }
 
   answer_builder builder_;
+  openai_echo echo_;
   call_finder calls_;
   likelihoods likely_;
   value usage_;
@@ -188,23 +214,29 @@ public:
       own_address_{own_address} {}
 
   std::string url() const override { return options_.base_url + "/chat/completions"; }
-  http_headers headers(const std::string& key) const override {
-    if (key.empty())
-      return {};
-    return {{"Authorization", "Bearer " + key}};
+  http_headers headers(const std::string& key, const model_request& asked) const override {
+    http_headers out;
+    if (!key.empty())
+      out.emplace_back("Authorization", "Bearer " + key);
+    for (const auto* more : {&options_.headers, &asked.headers})
+      out.insert(out.end(), more->begin(), more->end());
+    return out;
   }
   value request(const model_request& asked, bool stream) const override {
     return openai_request(model_, options_, asked, stream, own_address_);
   }
   value answer(const value& json, std::string message_id) const override {
-    return openai_answer(json, std::move(message_id));
+    return openai_answer(json, std::move(message_id), endpoint());
   }
   std::unique_ptr<answer_reader> reader(const model_request&,
                                         std::string message_id) const override {
-    return openai_reader(std::move(message_id));
+    return openai_reader(std::move(message_id), endpoint());
   }
 
 private:
+  // Of OpenAI's own there is nothing that it wants to hear again.
+  std::string endpoint() const { return own_address_ ? "" : endpoint_of(options_.base_url); }
+
   std::string model_;
   chat_model_options options_;
   bool own_address_;
@@ -212,31 +244,35 @@ private:
 
 } // namespace
 
-value openai_answer(const value& json, std::string message_id) {
+value openai_answer(const value& json, std::string message_id, std::string endpoint) {
   if (!json["error"].is_null())
     throw refused_by_event(json);
-  const auto& choices = json["choices"];
-  if (!choices.is_list() || choices.empty() || !choices[0]["message"].is_map())
+  const auto& choice = first_choice(json);
+  const auto& said = choice["message"];
+  if (!said.is_map())
     throw broken_answer("it has no choices");
-  const auto& said = choices[0]["message"];
   answer_builder out{{.id = std::move(message_id)}};
   add_said(out, said);
   std::int64_t number = 0;
   for (const auto& call : said["tool_calls"].items()) {
-    out.begin_call(number, text_in(call["id"]), text_in(call["function"]["name"]));
+    out.begin_call(number, text_in(call["id"]), text_in(call["function"]["name"]),
+                   call_extras(call));
     out.add_arguments(number++, arguments_in(call["function"]));
   }
   describe_answer(out, json);
-  out.set_metadata("finish_reason", choices[0]["finish_reason"]);
-  out.set_metadata("logprobs", choices[0]["logprobs"]);
+  out.set_metadata("finish_reason", choice["finish_reason"]);
+  out.set_metadata("logprobs", choice["logprobs"]);
   if (json["usage"].is_map())
     out.set_usage(usage_value(counted(json["usage"])));
+  openai_echo echo{std::move(endpoint)};
+  echo.hear(said);
+  echo.keep_in(out);
   return out.finish();
 }
 
-std::unique_ptr<answer_reader> openai_reader(std::string message_id) {
+std::unique_ptr<answer_reader> openai_reader(std::string message_id, std::string endpoint) {
   return std::make_unique<openai_stream>(
-    answer_form{.id = std::move(message_id), .gives_parts = true});
+    answer_form{.id = std::move(message_id), .gives_parts = true}, std::move(endpoint));
 }
 
 std::unique_ptr<model_wire> openai_wire(std::string model, chat_model_options options,

@@ -1,5 +1,6 @@
 // Requests of OpenAI's chat completions.
 #include "agents/json_text.hpp"
+#include "agents/openai_echo.hpp"
 #include "agents/openai_wire.hpp"
 
 #include <algorithm>
@@ -38,22 +39,18 @@ value sent_content(const value& content) {
   return value::list(std::move(out));
 }
 
-// Calls whose arguments are no JSON go back as they came.
-value invalid_calls_of(const value& messages, std::size_t& at) {
+// The next assistant's message from place `at`; null when there is none.
+value next_answer(const value& messages, std::size_t& at) {
   auto all = messages.items();
   while (at < all.size() && message_role(all[at]) != "assistant")
     ++at;
-  return at < all.size() ? message_member(all[at++], "invalid_tool_calls") : value{};
+  return at < all.size() ? all[at++] : value{};
 }
 
-value sent_message(const value& plain, const value& invalid) {
-  auto out = plain.with("content", sent_content(plain["content"]));
-  if (plain["role"] == value("tool"))
-    return out.without("name");
-  if (plain["role"] != value("assistant"))
-    return out;
+// Calls whose arguments are no JSON go back as they came.
+value sent_answer(value out, const value& message) {
   auto calls = out["tool_calls"].is_list() ? out["tool_calls"] : value::list();
-  for (const auto& call : invalid.items())
+  for (const auto& call : message_member(message, "invalid_tool_calls").items())
     calls = calls.append(value::map(
       {{"type", "function"},
        {"id", call["id"]},
@@ -64,19 +61,27 @@ value sent_message(const value& plain, const value& invalid) {
   return out["content"].empty() ? out.with("content", nullptr) : out;
 }
 
+value sent_message(const value& plain) {
+  auto out = plain.with("content", sent_content(plain["content"]));
+  return plain["role"] == value("tool") ? out.without("name") : out;
+}
+
 // Models that reason know system messages as a developer's: o1, o3-mini …
 bool knows_developers(std::string_view model) {
   return model.size() >= 2 && model[0] == 'o' && model[1] >= '0' && model[1] <= '9';
 }
 
-value sent_messages(std::string_view model, const value& messages) {
+value sent_messages(std::string_view model, const value& messages, std::string_view endpoint) {
   auto plain = messages_to_openai(messages);
   std::vector<value> out;
   std::size_t at = 0;
   bool developers = knows_developers(model);
   for (const auto& one : plain.items()) {
-    bool answer = one["role"] == value("assistant");
-    auto sent = sent_message(one, answer ? invalid_calls_of(messages, at) : value{});
+    auto sent = sent_message(one);
+    if (one["role"] == value("assistant")) {
+      auto message = next_answer(messages, at);
+      sent = with_echo(sent_answer(std::move(sent), message), message, endpoint);
+    }
     out.push_back(developers && sent["role"] == value("system") ? sent.with("role", "developer")
                                                                 : std::move(sent));
   }
@@ -135,8 +140,10 @@ value answer_format(const value& schema) {
 
 value openai_request(std::string_view model, const chat_model_options& options,
                      const model_request& asked, bool stream, bool own_address) {
-  body_members out{
-    {"model", model}, {"messages", sent_messages(model, asked.messages)}, {"stream", stream}};
+  auto endpoint = own_address ? std::string{} : endpoint_of(options.base_url);
+  body_members out{{"model", model},
+                   {"messages", sent_messages(model, asked.messages, endpoint)},
+                   {"stream", stream}};
   if (stream) // else a stream has no usage
     out.emplace_back("stream_options", value::map({{"include_usage", true}}));
   if (options.temperature)

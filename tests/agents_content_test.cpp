@@ -86,12 +86,37 @@ const std::vector<block_row> block_rows{
    R"({"type":"server_tool_use","id":"s","name":"web_search","input":{"query":"q"}})",
    R"({"type":"server_tool_call","id":"s","name":"web_search","args":{"query":"q"}})"},
   {"its result", R"({"type":"web_search_tool_result","tool_use_id":"s","content":[{"title":"t"}]})",
-   R"({"type":"server_tool_result","tool_call_id":"s","status":"success","output":[{"title":"t"}]})"},
+   R"({"type":"server_tool_result","tool_call_id":"s","status":"success","output":[{"title":"t"}],
+       "extras":{"block_type":"web_search_tool_result"}})"},
   {"its failure",
    R"({"type":"web_search_tool_result","tool_use_id":"s",
        "content":{"type":"web_search_tool_result_error","error_code":"max_uses_exceeded"}})",
    R"({"type":"server_tool_result","tool_call_id":"s","status":"error",
-       "output":{"type":"web_search_tool_result_error","error_code":"max_uses_exceeded"}})"},
+       "output":{"type":"web_search_tool_result_error","error_code":"max_uses_exceeded"},
+       "extras":{"block_type":"web_search_tool_result"}})"},
+  {"a call of a tool on a server",
+   R"({"type":"mcp_tool_use","id":"m","name":"ask","server_name":"wiki","input":{"q":1}})",
+   R"({"type":"server_tool_call","id":"m","name":"remote_mcp","args":{"q":1},
+       "extras":{"server_name":"wiki","tool_name":"ask"}})"},
+  {"a program that the provider runs, as it was streamed",
+   R"({"type":"server_tool_use","id":"s","name":"code_execution","input":{},"index":2,
+       "partial_json":"{\"code\": \"1\"}"})",
+   R"({"type":"server_tool_call","id":"s","name":"code_interpreter","args":{"code":"1"},"index":2})"},
+  {"an input that was cut off",
+   R"({"type":"server_tool_use","id":"s","name":"f","input":{},"partial_json":"{\"co"})",
+   R"({"type":"server_tool_call","id":"s","name":"f","args":{}})"},
+  {"a call with its caller",
+   R"({"type":"tool_use","id":"c","name":"f","input":{},"caller":{"type":"direct"}})",
+   R"({"type":"tool_call","id":"c","name":"f","args":{},"extras":{"caller":{"type":"direct"}}})"},
+  {"a text without sources", R"({"type":"text","text":"x","citations":[]})",
+   R"({"type":"text","text":"x"})"},
+  {"a source that names nothing",
+   R"({"type":"text","text":"x","citations":[
+       {"type":"web_search_result_location","cited_text":"y"}]})",
+   R"({"type":"text","text":"x","annotations":[{"type":"non_standard_annotation",
+       "value":{"type":"web_search_result_location","cited_text":"y"}}]})"},
+  {"what nobody knows, with its number", R"({"type":"compaction","content":"c","index":1})",
+   R"({"type":"non_standard","value":{"type":"compaction","content":"c"},"index":1})"},
   {"a text with its sources",
    R"({"type":"text","text":"x","citations":[
        {"type":"char_location","cited_text":"y","document_title":"D","start_char_index":1}]})",
@@ -147,6 +172,21 @@ BOOST_AUTO_TEST_CASE(an_answer_has_its_thoughts_first_and_calls_that_no_block_is
     {"type":"tool_call","id":"c1","name":"f","args":{}},
     {"type":"text","text":"so"},
     {"type":"tool_call","id":"c2","name":"g","args":{}}])"));
+}
+
+BOOST_AUTO_TEST_CASE(a_call_in_a_block_is_shown_as_the_message_says_now) {
+  auto content = value::list({tool_use_block({.name = "f", .args = value{{"a", 1}}, .id = "c"})});
+  auto answer = ai_message(content, {{.name = "f", .args = value{{"a", 2}}, .id = "c"}});
+  BOOST_TEST(shown_blocks(answer)
+             == normal(R"([{"type":"tool_call","id":"c","name":"f","args":{"a":2}}])"));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_provider_says_of_a_call_besides_comes_back_from_its_json) {
+  auto given = block_json(R"({"type":"ai","content":"","tool_calls":[{"name":"f","args":{},
+    "id":"c","type":"tool_call","extras":{"caller":{"type":"direct"}}}]})");
+  auto message = message_from_json(message_to_json(message_from_json(given)));
+  BOOST_TEST((message_tool_calls(message)[0] == given["tool_calls"][0]));
+  BOOST_TEST(shown_blocks(message) == to_json(given["tool_calls"]));
 }
 
 BOOST_AUTO_TEST_CASE(a_part_of_an_answer_shows_its_pieces_of_calls) {

@@ -97,6 +97,32 @@ BOOST_AUTO_TEST_CASE(a_request_has_headers_of_its_own_behind_the_model_s) {
   BOOST_TEST(seen[1].header_of("x-stainless-helper").empty());
 }
 
+BOOST_AUTO_TEST_CASE(tools_of_anthropic_s_bring_their_betas_each_once) {
+  fake_provider server;
+  server.always(says({.text = "hi"}));
+  auto options = options_at(server.url());
+  options.headers = {{"Anthropic-Beta", "files-api, computer-use-2025-11-24"}};
+  auto request = greeting();
+  request.headers = {{"anthropic-beta", "other"}};
+  auto of_type = [](const char* type) { return value{{"type", type}, {"name", type}}; };
+  request.tools =
+    value::list({of_type("memory_20250818"), of_type("computer_20251124"),
+                 of_type("tool_search_tool_bm25_20251119"),
+                 of_type("tool_search_tool_regex_20251119"), of_type("bash_20250124")});
+  call_model(*init_chat_model("anthropic:m", options), request);
+  auto seen = server.requests().at(0);
+  BOOST_TEST(seen.header_of("anthropic-beta")
+             == "files-api, computer-use-2025-11-24,other,context-management-2025-06-27,"
+                "advanced-tool-use-2025-11-20");
+  auto betas = std::ranges::count_if(seen.headers, [](const auto& header) {
+    return header.first.size() == std::string_view{"anthropic-beta"}.size()
+           && header.first.ends_with("eta");
+  });
+  BOOST_TEST(betas == 1);
+  call_model(*init_chat_model("openai:m", options_at(server.url())), greeting());
+  BOOST_TEST(server.requests().at(1).header_of("anthropic-beta").empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_header_that_would_be_more_than_one_is_refused_and_nothing_sent) {
   fake_provider server;
   auto model = init_chat_model("openai:m", options_at(server.url()));

@@ -492,6 +492,9 @@ BOOST_AUTO_TEST_CASE(a_context_that_is_too_long_is_known_by_its_code) {
                            R"({"error":{"message":"prompt is too long: 210000 tokens"}})"})
     BOOST_TEST(refused_by_status(head, body, {}).type() == "ContextOverflowError");
   BOOST_TEST(read_reported_error(from_json(R"({"error":"plain"})").value()).message == "plain");
+  BOOST_TEST(read_reported_error(from_json(R"({"detail":"plain"})").value()).message == "plain");
+  BOOST_TEST(read_reported_error(from_json(R"({"detail":[{"msg":"m"}]})").value()).message
+             == R"([{"msg":"m"}])");
   BOOST_TEST(
     read_reported_error(from_json(R"({"object":"error","message":"m","type":"x"})").value()).kind
     == "x");

@@ -150,7 +150,8 @@ BOOST_AUTO_TEST_CASE(a_tool_of_the_provider_s_own_keeps_its_input_result_and_sou
   BOOST_TEST((content[2]["citations"][0]["cited_text"] == value("161.5 metres")));
   BOOST_TEST(message_tool_calls(read.answer).empty()); // nobody here is to run it
   check_shape(message_member(read.answer, "usage"), R"({"input_tokens":9120,"output_tokens":77,
-    "total_tokens":9197,"input_token_details":{"cache_read":120,"cache_creation":0}})");
+    "total_tokens":9197,"input_token_details":{"cache_read":120,"cache_creation":0,
+    "ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0}})");
   auto asked = model_request{value::list({human_message("hi"), read.answer, human_message("so?")})};
   auto sent = anthropic_request("claude", {}, asked, false)["messages"][1]["content"];
   BOOST_TEST((sent[0] == content[0].without("index")));
@@ -200,13 +201,29 @@ BOOST_AUTO_TEST_CASE(an_error_in_a_stream_of_openai_is_typed) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(events_of_anthropic_that_nobody_knows_yet_are_let_pass) {
+  auto reader = anthropic_reader("m", false);
+  for (const auto* data :
+       {R"({"type":"future_event"})", R"({"type":"message_start","message":{}})",
+        R"({"type":"future_event","usage":{"input_tokens":9}})",
+        R"({"type":"content_block_delta","index":0,"delta":{"type":"future_delta"}})",
+        R"({"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"x"}})",
+        R"({"type":"message_stop"})"})
+    reader->take({"message", data, ""});
+  BOOST_TEST(reader->is_complete());
+  auto answer = reader->finish();
+  BOOST_TEST((message_member(answer, "content") == value("x")));
+  BOOST_TEST((message_member(answer, "usage")["input_tokens"] == value(0)));
+}
+
 // ---- whole answers --------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(what_the_cache_read_and_wrote_is_part_of_the_input) {
   auto answer = anthropic_answer(shape_json("anthropic_message.json"), "m1");
   BOOST_TEST((message_member(answer, "content") == value("Ulm lies on the Danube.")));
   check_shape(message_member(answer, "usage"), R"({"input_tokens":2009,"output_tokens":9,
-    "total_tokens":2018,"input_token_details":{"cache_read":1800,"cache_creation":188}})");
+    "total_tokens":2018,"input_token_details":{"cache_read":1800,"cache_creation":0,
+    "ephemeral_5m_input_tokens":188,"ephemeral_1h_input_tokens":0}})");
   BOOST_TEST(context_tokens(answer) == 2018);
   const auto& metadata = message_member(answer, "response_metadata");
   BOOST_TEST((metadata["stop_reason"] == value("end_turn")));
@@ -334,6 +351,27 @@ BOOST_DATA_TEST_CASE(refusals_become_errors_of_their_class,
       BOOST_TEST(failed.request_id() == id);
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(an_error_in_a_stream_may_say_its_status_as_a_number) {
+  for (const auto* text : {R"({"error":{"code":429,"message":"slow down"},"choices":[]})",
+                           R"({"error":{"status_code":429,"code":"x","message":"slow down"}})"}) {
+    auto reader = openai_reader("m");
+    BOOST_CHECK_EXCEPTION(reader->take({"", text, ""}), model_error, [](const model_error& e) {
+      return e.type() == "RateLimitError" && e.may_try_again();
+    });
+  }
+  BOOST_TEST(refused_by_event(read_plain_json(R"({"error":{"code":99999999999}})").value()).type()
+             == "APIStatusError");
+}
+
+BOOST_AUTO_TEST_CASE(a_request_s_id_stands_in_a_header_or_in_the_body) {
+  http_head head;
+  head.status = 404;
+  constexpr const char* body = R"({"error":{"message":"m"},"request_id":"r2"})";
+  BOOST_TEST(refused_by_status(head, body, {}).request_id() == "r2");
+  head.headers = {{"x-request-id", "r1"}};
+  BOOST_TEST(refused_by_status(head, body, {}).request_id() == "r1");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

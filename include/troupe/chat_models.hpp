@@ -61,7 +61,10 @@ struct chat_model_options {
 /// that was not made or broke, and a provider that is overloaded, unless a part was given to a
 /// reader. It ends with its node's attempt, and holds no thread.
 /// Shape:  known providers: anthropic (Messages API), openai (chat completions, also of vLLM,
-///         Ollama, llama.cpp …), echo. request.settings count more than the options'.
+///         Ollama, llama.cpp …), echo. request.settings count more than the options'. What an
+///         endpoint other than OpenAI's own wants to hear again (Gemini's signatures, thoughts
+///         before calls of tools, OpenRouter's reasoning_details) is kept in the message, and goes
+///         to that endpoint alone (response_metadata.sent_back).
 /// Errors: throws error{invalid_config}: an unknown provider, no model, an address that is not
 ///         http(s), a bound of 0, a key that is missing or has characters no key has (its variable
 ///         is named). Of a call: model_error.

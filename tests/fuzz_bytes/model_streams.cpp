@@ -44,7 +44,7 @@ void try_bytes(std::string_view bytes) {
   decoder.feed(bytes, events).value();
   try_reader(anthropic_reader("m", true), events);
   try_reader(anthropic_reader("m", false), events);
-  try_reader(openai_reader("m"), events);
+  try_reader(openai_reader("m", "host"), events);
 }
 
 std::vector<std::string> seeds() {
