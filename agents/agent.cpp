@@ -107,6 +107,30 @@ node_body wrapped(node_body body, hook_ending ending) {
   return out;
 }
 
+// ---- the tools ------------------------------------------------------------------------------
+
+coro<node_output> run_due(const tool_node& node, const tool_turns& turns, const state_view& input,
+                          context& ctx) {
+  // By field: some calls of an answer have run, and those that waited are left.
+  auto open = input.by_field() ? unanswered_calls(input["messages"]) : std::vector<value>{};
+  auto due = due_calls(open, turns);
+  auto seen = due.size() == open.size() ? input : state_view{input_of_calls(due)};
+  auto run = node(seen, ctx);
+  auto out = co_await run;
+  co_return out;
+}
+
+// The tool node; of calls that waited for their turn it runs those whose turn it is.
+struct due_calls_node {
+  using reads_graph_state = void;
+  tool_node node;
+  tool_turns turns;
+
+  coro<node_output> operator()(const state_view& input, context& ctx) const {
+    return run_due(node, turns, input, ctx);
+  }
+};
+
 // ---- the graph ------------------------------------------------------------------------------
 
 error refused(const char* of_class, std::string text) {
@@ -151,14 +175,14 @@ public:
       graph.context_schema(options_.context_schema.json, options_.context_schema.check);
     add_nodes(graph);
     add_edges(graph);
-    return graph.compile({.name = options_.name.empty() ? "agent" : options_.name,
-                          .interrupt_before = options_.interrupt_before,
-                          .interrupt_after = options_.interrupt_after,
-                          .checkpointer = options_.checkpointer,
-                          .saver = options_.saver,
-                          .metadata = options_.name.empty()
-                                        ? value{}
-                                        : value::map({{agent_name_mark, options_.name}})});
+    return graph.compile(
+      {.name = options_.name.empty() ? "agent" : options_.name,
+       .interrupt_before = options_.interrupt_before,
+       .interrupt_after = options_.interrupt_after,
+       .checkpointer = options_.checkpointer,
+       .saver = options_.saver,
+       .metadata = options_.name.empty() ? value{} : value::map({{agent_name_mark, options_.name}}),
+       .recursion_limit = options_.recursion_limit});
   }
 
 private:
@@ -194,6 +218,7 @@ private:
     where_.exit = after_agent_.empty() ? END : after_agent_.front().name;
     auto wrapper = composed<tool_call_request, tool_executor>(options_.middleware,
                                                               &middleware::wrap_tool_call);
+    turns_ = turns_of(options_.tools);
     has_tools_ = wrapper || std::ranges::any_of(options_.tools, &tool::runs_here);
     if (wrapper)
       options_.tool_node.wrap_tool_call = std::move(wrapper);
@@ -230,11 +255,11 @@ private:
 
   void add_nodes(state_graph<>& graph) {
     graph.add_node("model", model_node_of(options_));
-    // Handoffs wait for the other calls of their turn; the tools' route knows.
+    // Some calls wait for others of their answer; the tools' route knows.
     if (has_tools_)
-      graph.add_node("tools", tool_node{options_.tools, options_.tool_node},
-                     late_calls_answered(options_.tool_node, options_.tool_timeout,
-                                         handoffs().empty() ? where_.round : "tools"));
+      graph.add_node("tools", due_calls_node{tool_node{options_.tools, options_.tool_node}, turns_},
+                     late_calls_answered(options_.tool_node, options_.tool_timeout, turns_,
+                                         turns_.empty() ? where_.round : "tools"));
     add_chain(graph, before_agent_, where_.round);
     add_chain(graph, before_model_, "model");
     add_chain(graph, after_model_, std::nullopt);
@@ -249,30 +274,25 @@ private:
     std::vector<std::string> targets{where_.round, where_.exit};
     if (has_tools_)
       targets.emplace_back("tools");
-    auto handoffs = this->handoffs();
     graph.add_conditional_edges(
       ends_round,
-      [where = where_, tools = has_tools_, handoffs](const state_view& state) {
-        return after_round(where, tools, handoffs, state);
+      [where = where_, tools = has_tools_, turns = turns_](const state_view& state) {
+        return after_round(where, tools, turns, state);
       },
       targets);
     if (!has_tools_)
       return;
     std::vector<std::string> behind{where_.round, where_.exit};
-    if (!handoffs.empty())
+    if (!turns_.empty())
       behind.emplace_back("tools");
     auto direct = tools_that([](const tool& t) { return t.options().return_direct; });
     graph.add_conditional_edges(
       "tools",
-      [where = where_, direct, handoffs](const state_view& state) {
-        bool open = has_handoff(unanswered_calls(state["messages"]), handoffs);
-        return open ? "tools" : after_tools(where, direct, state);
+      [where = where_, direct, turns = turns_](const state_view& state) {
+        bool again = runs_tools_again(state["messages"], turns);
+        return again ? "tools" : after_tools(where, direct, state);
       },
       behind);
-  }
-
-  std::vector<std::string> handoffs() const {
-    return tools_that([](const tool& t) { return !t.options().handoff_to.empty(); });
   }
 
   template <class Is> std::vector<std::string> tools_that(Is is) const {
@@ -284,19 +304,18 @@ private:
   }
 
   static std::vector<destination> after_round(const agent_places& where, bool tools,
-                                              const std::vector<std::string>& handoffs,
-                                              const state_view& state) {
+                                              const tool_turns& turns, const state_view& state) {
     if (const auto& jump = state[jump_to]; jump.is_string())
       return {destination{where.target(jump.as_string())}};
     const auto& messages = state["messages"];
     auto open = unanswered_calls(messages);
     if (!open.empty() && tools) {
-      auto due = due_calls(open, handoffs);
-      if (has_handoff(due, handoffs))
+      auto due = due_calls(open, turns);
+      if (has_handoff(due, turns.handoffs))
         return {sent_together(due)};
       std::vector<destination> out;
       for (const auto& call : due)
-        out.emplace_back(send{"tools", value::list({call.with("type", "tool_call")})});
+        out.push_back(sent_together({call}));
       return out;
     }
     // All calls were answered by who stands behind the model: the model is to go on.
@@ -328,6 +347,7 @@ private:
 
   agent_options options_;
   agent_places where_;
+  tool_turns turns_;
   bool has_tools_ = false;
   std::vector<hook_node> before_agent_;
   std::vector<hook_node> before_model_;

@@ -17,6 +17,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace troupe {
 namespace {
@@ -78,17 +79,20 @@ std::string passing_name() {
 
 struct confined_folder::parts {
   open_descriptor root;
-  std::string shown_as;
-  bool private_files;
+  confined_folder_options options;
 
   std::string shown(const std::string& path) const {
-    if (shown_as.empty())
+    const auto& before = options.shown_as;
+    if (before.empty())
       return path.empty() ? "." : path;
-    return path.empty() || path.starts_with('/') ? shown_as + path : shown_as + '/' + path;
+    return path.empty() || path.starts_with('/') ? before + path : before + '/' + path;
   }
   std::string outside() const {
-    return " would escape " + (shown_as.empty() ? "the" : shown_as)
-           + (shown_as.empty() ? " folder" : " directory");
+    const auto& before = options.shown_as;
+    return " would escape " + (before.empty() ? "the folder" : before + " directory");
+  }
+  bool hides(const std::string& name) const {
+    return std::ranges::find(options.hidden, name) != options.hidden.end();
   }
   [[noreturn]] void fail(const char* what, const std::string& path) const {
     throw error{errc::storage_failed,
@@ -120,6 +124,8 @@ struct confined_folder::parts {
       if (out.size() > limits::value_depth_max)
         refuse_path("Path " + shown(path).substr(0, NAME_MAX) + "… is too deep");
     }
+    if (!out.empty() && hides(out.front()))
+      refuse_path("Path " + shown(path) + " is hidden");
     return out;
   }
 
@@ -135,7 +141,7 @@ struct confined_folder::parts {
       out.name = below[i];
       if (folders == way::made)
         (void)::mkdirat(out.folder.get(), out.here(),
-                        private_files ? private_folder_mode : open_folder_mode);
+                        options.private_files ? private_folder_mode : open_folder_mode);
       auto next = open_folder(out.folder.get(), below[i]);
       if (!next)
         refuse_folder(out, path, folders);
@@ -221,15 +227,18 @@ struct confined_folder::parts {
   }
 };
 
-confined_folder::confined_folder(const std::filesystem::path& folder, std::string shown_as,
-                                 bool private_files)
-  : parts_{std::make_unique<parts>(parts{open_descriptor{}, std::move(shown_as), private_files})} {
+confined_folder::confined_folder(const std::filesystem::path& folder,
+                                 confined_folder_options options)
+  : parts_{std::make_unique<parts>(parts{open_descriptor{}, std::move(options)})} {
+  for (const auto& name : parts_->options.hidden)
+    if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
+      throw error{errc::invalid_config, "a hidden name is one in the folder: `" + name + '`'};
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   parts_->root = open_descriptor{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (!parts_->root)
     throw error{errc::storage_failed, "open " + folder.string() + ": " + std::strerror(errno)};
-  if (private_files)
+  if (parts_->options.private_files)
     (void)::fchmod(parts_->root.get(), private_folder_mode);
 }
 
@@ -271,13 +280,13 @@ void confined_folder::write(const std::string& path, const std::string& text) co
   if (at.name.empty() || (old && !S_ISREG(parts_->kind_of(at, path).st_mode)))
     refuse_path("The path " + parts_->shown(path) + " is not a file.");
   auto other = passing_name();
-  open_descriptor file{::openat(at.folder.get(), other.c_str(),
-                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                                parts_->private_files ? private_file_mode : open_file_mode)};
+  open_descriptor file{
+    ::openat(at.folder.get(), other.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+             parts_->options.private_files ? private_file_mode : open_file_mode)};
   if (!file)
     parts_->fail("write", path);
   try {
-    if (old && !parts_->private_files)
+    if (old && !parts_->options.private_files)
       (void)::fchmod(file.get(), old->st_mode & 0777);
     parts_->fill(file.get(), text, path);
     if (::renameat(at.folder.get(), other.c_str(), at.folder.get(), at.name.c_str()) != 0)
@@ -323,7 +332,10 @@ std::vector<std::string> confined_folder::list(const std::string& path, bool hid
     parts_->refuse_link(at);
     parts_->fail("list", path);
   }
-  return parts_->names_in(folder.get(), hidden, path);
+  auto out = parts_->names_in(folder.get(), hidden, path);
+  if (parts_->names_of(path).empty())
+    std::erase_if(out, [this](const std::string& name) { return parts_->hides(name); });
+  return out;
 }
 
 std::string confined_folder::shown(const std::string& path) const {
@@ -332,6 +344,28 @@ std::string confined_folder::shown(const std::string& path) const {
 
 int confined_folder::descriptor() const noexcept {
   return parts_->root.get();
+}
+
+std::string readable_text(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    auto lead = static_cast<unsigned char>(text[i]);
+    std::size_t size = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    auto is_rest = [&](std::size_t k) {
+      auto byte = static_cast<unsigned char>(text[i + k]);
+      bool surrogate_or_overlong =
+        k == 1
+        && ((lead == 0xe0 && byte < 0xa0) || (lead == 0xed && byte > 0x9f)
+            || (lead == 0xf0 && byte < 0x90) || (lead == 0xf4 && byte > 0x8f));
+      return (byte & 0xc0) == 0x80 && !surrogate_or_overlong;
+    };
+    bool good = size > 0 && lead < 0xf5 && i + size <= text.size();
+    for (std::size_t k = 1; good && k < size; ++k)
+      good = is_rest(k);
+    out += good ? text.substr(i, size) : "\xef\xbf\xbd";
+    i += good ? size : 1;
+  }
+  return out;
 }
 
 } // namespace troupe

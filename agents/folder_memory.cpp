@@ -9,7 +9,7 @@ namespace {
 class files_in_folder final : public memory_files {
 public:
   explicit files_in_folder(const std::filesystem::path& folder)
-    : folder_{folder / "memories", "/memories", true} {}
+    : folder_{folder / "memories", {.shown_as = "/memories", .private_files = true}} {}
 
   entry look(const std::string& path) override {
     auto found = folder_.look(path);

@@ -180,26 +180,4 @@ std::vector<std::string_view> whole_lines(std::string_view text) {
   return out;
 }
 
-std::string readable_text(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    auto lead = static_cast<unsigned char>(text[i]);
-    std::size_t size = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    auto is_rest = [&](std::size_t k) {
-      auto byte = static_cast<unsigned char>(text[i + k]);
-      bool surrogate_or_overlong =
-        k == 1
-        && ((lead == 0xe0 && byte < 0xa0) || (lead == 0xed && byte > 0x9f)
-            || (lead == 0xf0 && byte < 0x90) || (lead == 0xf4 && byte > 0x8f));
-      return (byte & 0xc0) == 0x80 && !surrogate_or_overlong;
-    };
-    bool good = size > 0 && lead < 0xf5 && i + size <= text.size();
-    for (std::size_t k = 1; good && k < size; ++k)
-      good = is_rest(k);
-    out += good ? text.substr(i, size) : "\xef\xbf\xbd";
-    i += good ? size : 1;
-  }
-  return out;
-}
-
 } // namespace troupe

@@ -33,9 +33,6 @@ struct grep_query {
 };
 std::string grep_files(const folder_search& in, const grep_query& query);
 
-/// `text` with U+FFFD in place of what is no UTF-8: models are told nothing else.
-std::string readable_text(std::string_view text);
-
 std::vector<std::string_view> whole_lines(std::string_view text);
 
 } // namespace troupe

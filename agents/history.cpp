@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace troupe {
 namespace {
@@ -13,9 +14,9 @@ namespace {
 constexpr std::size_t calls_shown = 3;
 constexpr std::size_t message_id_shown = 24; // in an id of ours
 
-bool is_handoff(const value& call, const std::vector<std::string>& handoffs) {
+bool is_call_of(const value& call, const std::vector<std::string>& tools) {
   const auto& name = call["name"];
-  return name.is_string() && std::ranges::find(handoffs, name.as_string()) != handoffs.end();
+  return name.is_string() && std::ranges::find(tools, name.as_string()) != tools.end();
 }
 
 // Looks behind place `i` first, where answers stand.
@@ -91,6 +92,38 @@ std::vector<value> unanswered_calls(const value& messages) {
   return out;
 }
 
+value patched_tool_calls(const value& messages) {
+  auto all = messages.items();
+  std::vector<value> out, owed;
+  bool is_patched = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (message_role(all[i]) != "tool") { // behind the answers that there are
+      out.insert(out.end(), owed.begin(), owed.end());
+      owed.clear();
+    }
+    out.push_back(all[i]);
+    for (const auto& call : message_tool_calls(all[i]).items())
+      if (!is_answered_behind(all, i, call))
+        owed.push_back(tool_message("Cancelled by the user.", text_in(call["id"]),
+                                    text_in(call["name"]), "error"));
+    is_patched |= !owed.empty();
+  }
+  out.insert(out.end(), owed.begin(), owed.end());
+  return is_patched ? value::list(std::move(out)) : messages;
+}
+
+std::vector<value> patch_of_tool_calls(const value& messages) {
+  auto patched = patched_tool_calls(messages);
+  auto before = messages.items(), after = patched.items();
+  if (before.size() == after.size())
+    return {};
+  if (std::ranges::equal(before, after.first(before.size())))
+    return {after.begin() + std::ssize(before), after.end()};
+  std::vector<value> out{remove_message(REMOVE_ALL_MESSAGES)};
+  out.insert(out.end(), after.begin(), after.end());
+  return out;
+}
+
 bool is_answered_behind(std::span<const value> messages, std::size_t i, const value& call) {
   for (const auto& m : messages.subspan(i + 1)) {
     if (is_answer_to(m, call))
@@ -118,21 +151,51 @@ value with_distinct_calls(const value& answer) {
 }
 
 bool has_handoff(const std::vector<value>& calls, const std::vector<std::string>& handoffs) {
-  return std::ranges::any_of(calls, [&](const value& c) { return is_handoff(c, handoffs); });
+  return std::ranges::any_of(calls, [&](const value& c) { return is_call_of(c, handoffs); });
 }
 
-std::vector<value> due_calls(std::vector<value> open, const std::vector<std::string>& handoffs) {
-  auto stays = [&](const value& c) { return !is_handoff(c, handoffs); };
+bool runs_tools_again(const value& messages, const tool_turns& turns) {
+  auto open = unanswered_calls(messages);
+  if (open.empty() || has_handoff(open, turns.handoffs))
+    return !open.empty();
+  auto all = messages.items();
+  auto last = std::ranges::find_if(all.rbegin(), all.rend(),
+                                   [](const value& m) { return message_role(m) == "assistant"; });
+  return std::ranges::any_of(message_tool_calls(*last).items(),
+                             [&](const value& c) { return is_call_of(c, turns.one_at_a_time); });
+}
+
+tool_turns turns_of(const std::vector<tool>& tools) {
+  tool_turns out;
+  for (const auto& t : tools) {
+    if (t.runs_here() && !t.options().handoff_to.empty())
+      out.handoffs.push_back(t.name());
+    else if (t.runs_here() && t.options().one_at_a_time)
+      out.one_at_a_time.push_back(t.name());
+  }
+  return out;
+}
+
+std::vector<value> due_calls(std::vector<value> open, const tool_turns& turns) {
+  auto stays = [&](const value& c) { return !is_call_of(c, turns.handoffs); };
   if (std::ranges::any_of(open, stays))
-    std::erase_if(open, [&](const value& c) { return is_handoff(c, handoffs); });
+    std::erase_if(open, [&](const value& c) { return is_call_of(c, turns.handoffs); });
+  bool first = true;
+  std::erase_if(open, [&](const value& c) {
+    return is_call_of(c, turns.one_at_a_time) && !std::exchange(first, false);
+  });
   return open;
 }
 
-destination sent_together(const std::vector<value>& calls) {
+value input_of_calls(const std::vector<value>& calls) {
   std::vector<value> list;
   for (const auto& call : calls)
     list.push_back(call.with("type", "tool_call"));
-  return send{"tools", value::list(std::move(list))};
+  return value::list(std::move(list));
+}
+
+destination sent_together(const std::vector<value>& calls) {
+  return send{"tools", input_of_calls(calls)};
 }
 
 } // namespace troupe

@@ -3,6 +3,7 @@
 
 #include <troupe/control.hpp>
 #include <troupe/messages.hpp>
+#include <troupe/tool.hpp>
 
 #include <cstddef>
 #include <span>
@@ -23,6 +24,10 @@ bool is_answer_to(const value& message, const value& call);
 /// use the id of an earlier call again.
 std::vector<value> unanswered_calls(const value& messages);
 
+/// The update by which the messages become patched_tool_calls(messages); empty where no call is
+/// open. It goes before a new message, as a turn may have been given up or failed.
+std::vector<value> patch_of_tool_calls(const value& messages);
+
 /// Whether a tool's message answers this call of message `i`, before another message has a call of
 /// the same id.
 bool is_answered_behind(std::span<const value> messages, std::size_t i, const value& call);
@@ -31,12 +36,26 @@ bool is_answered_behind(std::span<const value> messages, std::size_t i, const va
 /// before it, could not be told apart from others. Shape: blocks of its content too.
 value with_distinct_calls(const value& answer);
 
+/// The tools whose calls have a turn.
+struct tool_turns {
+  std::vector<std::string> handoffs = {};      ///< they lead out of the agent
+  std::vector<std::string> one_at_a_time = {}; ///< as tool_options says
+  bool empty() const noexcept { return handoffs.empty() && one_at_a_time.empty(); }
+};
+tool_turns turns_of(const std::vector<tool>& tools);
+
 /// Of open calls those whose turn it is: what leads out of the agent waits for the others, whose
-/// results would be lost.
-std::vector<value> due_calls(std::vector<value> open, const std::vector<std::string>& handoffs);
+/// results would be lost; of those that run one at a time the first is due.
+std::vector<value> due_calls(std::vector<value> open, const tool_turns& turns);
 /// Whether some of these calls lead out of the agent.
 bool has_handoff(const std::vector<value>& calls, const std::vector<std::string>& handoffs);
-/// Calls as one task of the node `tools`, which reads the state when it runs.
+/// Behind a task that ran some calls: whether the tools are to run again, for those that waited.
+/// `messages` as that task sees them, without what ran beside it: then all say so, and it may be
+/// that nothing is left to run.
+bool runs_tools_again(const value& messages, const tool_turns& turns);
+/// Calls as the input of a tool node, which reads the state when it runs.
+value input_of_calls(const std::vector<value>& calls);
+/// Calls as one task of the node `tools`.
 destination sent_together(const std::vector<value>& calls);
 
 } // namespace troupe

@@ -80,7 +80,7 @@ std::vector<value> plain_calls(const value& calls) {
   auto holder =
     coerce_message(value::map({{"role", "assistant"}, {"content", ""}, {"tool_calls", calls}}));
   for (const auto& call : message_tool_calls(holder).items())
-    out.push_back(call.without("extras").with("type", "tool_call"));
+    out.push_back(call.with("type", "tool_call"));
   return out;
 }
 

@@ -156,6 +156,10 @@ bool names(const std::vector<std::string>& list, const value& text) {
   return text.is_string() && std::ranges::find(list, text.as_string()) != list.end();
 }
 
+std::string random_id() {
+  return message_member(with_message_id(ai_message("")), "id").as<std::string>();
+}
+
 std::string_view role_of_type(std::string_view type) noexcept {
   return type == "human" ? "user" : type == "ai" ? "assistant" : type;
 }
@@ -221,6 +225,19 @@ std::string get_buffer_string(const value& messages, buffer_format format) {
       out += '\n';
     out += format == buffer_format::xml ? as_xml(m) : as_line(m);
   }
+  return out;
+}
+
+value add_usage(const value& left, const value& right) {
+  if (left.is_null() || right.is_null())
+    return left.is_null() ? right : left;
+  if (left.is_int() && right.is_int())
+    return left.as_int() + right.as_int();
+  if (!left.is_map() || !right.is_map())
+    return right;
+  auto out = left;
+  for (const auto& e : right.entries())
+    out = out.with(e.key(), add_usage(left[e.key()], e.val));
   return out;
 }
 

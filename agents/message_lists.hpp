@@ -9,6 +9,10 @@
 
 namespace troupe {
 
+/// An id as messages get: 122 random bits as text.
+/// Errors: throws error{invalid_update} when the system gives none.
+std::string random_id();
+
 /// The role that a role or LangChain's class name stands for: "human" is "user".
 std::string_view role_of_type(std::string_view type) noexcept;
 
@@ -20,6 +24,9 @@ bool names(const std::vector<std::string>& list, const value& text);
 
 /// A system message, or none, with a section behind what it says.
 value with_section(const value& system, std::string_view section);
+
+/// Two counts of tokens as one, member by member; null is none.
+value add_usage(const value& left, const value& right);
 
 /// The messages without those of tools that answer no call before them.
 value without_orphans(const value& messages);

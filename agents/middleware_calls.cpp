@@ -1,6 +1,7 @@
 // Which tool calls may run, and who answers in a tool's place.
 #include <troupe/middleware.hpp>
 
+#include "agents/history.hpp"
 #include "agents/json_text.hpp"
 #include "agents/message_lists.hpp"
 #include "agents/tool_results.hpp"
@@ -77,6 +78,16 @@ middleware tool_policy(tool_policy_options options) {
   };
   out.wrap_tool_call = [policy](tool_call_request request, tool_executor run) {
     return run_allowed(policy, std::move(request), std::move(run));
+  };
+  return out;
+}
+
+middleware patch_tool_calls() {
+  middleware out;
+  out.name = "patch_tool_calls";
+  out.before_agent = [](const state_view& state) {
+    auto patch = patch_of_tool_calls(state["messages"]);
+    return patch.empty() ? value{} : value::map({{"messages", value::list(std::move(patch))}});
   };
   return out;
 }

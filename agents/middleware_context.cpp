@@ -2,6 +2,7 @@
 #include <troupe/middleware.hpp>
 
 #include "agents/agent_model.hpp"
+#include "agents/failure.hpp"
 #include "agents/message_lists.hpp"
 
 #include <algorithm>
@@ -100,17 +101,56 @@ std::size_t cut_of(const summarizer& by, const value& messages) {
   return cut;
 }
 
-std::string prompt_of(const summary_options& options, const value& older) {
+// The conversation that is summed up, as text; empty when nothing of it is.
+std::string history_of(const summary_options& options, const value& older) {
   auto trimmed = trim_messages(older, {.max_tokens = options.tokens_to_summarize,
                                        .allow_partial = true,
                                        .start_on = {"user"},
                                        .include_system = true});
-  if (trimmed.empty())
-    return {};
+  return trimmed.empty() ? std::string{} : get_buffer_string(trimmed, buffer_format::xml);
+}
+
+value prompt_of(const summary_options& options, const std::string& history) {
   auto prompt = options.prompt.empty() ? std::string{default_prompt} : options.prompt;
   if (auto at = prompt.find(placeholder); at != std::string::npos)
-    prompt.replace(at, placeholder.size(), get_buffer_string(trimmed, buffer_format::xml));
-  return prompt;
+    prompt.replace(at, placeholder.size(), history);
+  return value::list({human_message(prompt)});
+}
+
+// The place of a character, at `at` or before it.
+std::size_t character_at(std::string_view text, std::size_t at) {
+  while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80)
+    --at;
+  return at;
+}
+
+// Half of it, or what is 2/5 of the model's window if that is less: a quarter of that from its
+// beginning, the rest from its end.
+std::string without_middle(const std::string& history, const chat_model& model) {
+  constexpr std::size_t bytes_a_token = 3;
+  auto kept = history.size() / 2;
+  if (auto window = model.profile()["max_input_tokens"]; window.is_int() && window.as_int() > 0)
+    kept = std::min(kept, static_cast<std::size_t>(window.as_int()) * 2 / 5 * bytes_a_token);
+  auto head = character_at(history, kept / 4);
+  auto tail = character_at(history, history.size() - (kept - kept / 4));
+  return history.substr(0, head) + "\n[... middle of conversation omitted ...]\n"
+         + history.substr(tail);
+}
+
+// Asks once more with less when it was too much.
+coro<value> summary_of(const summarizer& by, std::string history, context& ctx) {
+  for (bool shortened = false;; shortened = true) {
+    try {
+      model_request request{prompt_of(by.options, history)};
+      auto asked = by.model->invoke(std::move(request), ctx); // not for readers of messages
+      auto answer = co_await asked;
+      co_return answer;
+    } catch (const std::exception& why) {
+      if (shortened || failure_of(why).type() != "ContextOverflowError")
+        throw;
+    }
+    history = without_middle(history, *by.model);
+  }
 }
 
 value summary_message(const std::string& summary) {
@@ -129,9 +169,8 @@ coro<value> summarize(std::shared_ptr<const summarizer> by, value messages, cont
   auto items = messages.items();
   auto older = value::list({items.begin(), items.begin() + static_cast<std::ptrdiff_t>(cut)});
   std::string summary = "Previous conversation was too long to summarize.";
-  if (auto prompt = prompt_of(by->options, older); !prompt.empty()) {
-    model_request request{value::list({human_message(prompt)})};
-    auto asked = by->model->invoke(std::move(request), ctx); // not for readers of messages
+  if (auto history = history_of(by->options, older); !history.empty()) {
+    auto asked = summary_of(*by, std::move(history), ctx);
     auto answer = co_await asked;
     summary = message_text(answer);
   }

@@ -24,8 +24,9 @@ struct shared_folder {
   std::size_t file_bytes_max;
   std::mutex editing; // from reading a file to its replacement
 
-  shared_folder(const std::filesystem::path& folder, std::size_t bytes_max)
-    : files{folder},
+  shared_folder(const std::filesystem::path& folder, std::size_t bytes_max,
+                std::vector<std::string> hidden = {})
+    : files{folder, {.hidden = std::move(hidden)}},
       file_bytes_max{bytes_max} {}
 
   folder_search search(const tool_runtime& runtime) const {
@@ -240,7 +241,8 @@ middleware file_search(const std::filesystem::path& folder, file_search_options 
 }
 
 middleware filesystem(const std::filesystem::path& folder, filesystem_options options) {
-  auto in = std::make_shared<shared_folder>(folder, options.file_bytes_max);
+  auto in = std::make_shared<shared_folder>(folder, options.file_bytes_max,
+                                            std::move(options.hidden));
   middleware out;
   out.name = "filesystem";
   out.tools = reading_tools(in);

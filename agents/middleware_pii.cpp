@@ -76,8 +76,10 @@ private:
   chat_model_ptr model_;
 };
 
-// What a tool gave, with its messages clean.
+// What a tool gave, and what readers are told of it, with its messages clean.
 coro<tool_output> clean_results(guard_ptr by, tool_call_request request, tool_executor run) {
+  pii_tool_events clean_events{by};
+  filtered_tool_events told{request.runtime(), clean_events};
   auto called = run(std::move(request));
   auto out = co_await called;
   const auto* message = out.is_list() ? nullptr : std::get_if<value>(&out.parts().front());

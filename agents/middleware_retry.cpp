@@ -5,6 +5,7 @@
 #include "agents/agent_model.hpp"
 #include "agents/failure.hpp"
 #include "agents/json_text.hpp"
+#include "agents/message_lists.hpp"
 #include "agents/tool_results.hpp"
 
 #include <algorithm>
@@ -144,7 +145,7 @@ coro<tool_output> tell_failure(std::shared_ptr<const tool_error_text> content,
 }
 
 bool is_for(const std::vector<std::string>& tools, const value& call) {
-  return tools.empty() || std::ranges::find(tools, text_in(call["name"])) != tools.end();
+  return tools.empty() || names(tools, call["name"]);
 }
 
 // ---- another model --------------------------------------------------------------------------

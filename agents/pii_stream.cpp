@@ -107,4 +107,55 @@ void pii_stream::finish() {
     tell(value::list(std::move(blocks)));
 }
 
+// ---- tools ----------------------------------------------------------------------------------
+
+namespace {
+
+value clean_texts(const pii_guard& by, const value& v) {
+  if (v.is_string()) {
+    auto text = by.clean(v.as_string());
+    return text ? value(*text) : v;
+  }
+  if (is_message(v)) {
+    auto message = by.clean_message(v);
+    return message ? *message : v;
+  }
+  if (v.is_list()) {
+    std::vector<value> items;
+    for (const auto& item : v.items())
+      items.push_back(clean_texts(by, item));
+    return value::list(std::move(items));
+  }
+  auto out = v;
+  for (const auto& e : v.entries())
+    out = out.with(e.key(), clean_texts(by, e.val));
+  return out;
+}
+
+} // namespace
+
+value pii_tool_events::cleaned(const value& v) const {
+  try {
+    return clean_texts(*by_, v);
+  } catch (const node_error&) { // it is to be blocked
+    return {};
+  }
+}
+
+void pii_tool_events::event(const value& event, const std::function<void(const value&)>& out) {
+  if (event["delta"].is_string()) {
+    last_piece_ = event;
+    if (auto shown = text_.take(*by_, event["delta"].as_string()); !shown.empty())
+      out(event.with("delta", shown));
+    return;
+  }
+  if (auto rest = text_.holds() ? text_.take(*by_, {}, true) : std::string{}; !rest.empty())
+    out(last_piece_.with("delta", rest));
+  text_ = {};
+  for (const auto* member : {"delta", "output", "message"})
+    if (event.contains(member))
+      return out(event.with(member, cleaned(event[member])));
+  out(event);
+}
+
 } // namespace troupe

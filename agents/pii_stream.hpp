@@ -1,7 +1,8 @@
-// Personal data in the parts of an answer, as they come.
+// Personal data in what readers are told as it comes: parts of an answer, output of a tool.
 #pragma once
 
 #include "agents/pii.hpp"
+#include "agents/tool_turn.hpp"
 
 #include <functional>
 #include <map>
@@ -42,6 +43,20 @@ private:
   pii_text text_;
   std::map<std::string, std::pair<value, pii_text>> blocks_; // by index; the first part of each
   value last_;
+};
+
+/// What one call says, cleaned: pieces of text as those of an answer, each other piece and the
+/// result by itself. With `block`, what has personal data in it is told as null.
+class pii_tool_events final : public tool_event_filter {
+public:
+  explicit pii_tool_events(std::shared_ptr<const pii_guard> by) : by_{std::move(by)} {}
+  void event(const value& event, const std::function<void(const value&)>& out) override;
+
+private:
+  value cleaned(const value& v) const;
+  std::shared_ptr<const pii_guard> by_;
+  pii_text text_;
+  value last_piece_; // whose text may be held
 };
 
 } // namespace troupe

@@ -27,10 +27,11 @@ bool has(const std::vector<std::string>& names, const value& name) {
 // What the nodes of one agent share.
 struct agent {
   react_agent_options options;
-  value tools;                       // definitions, for a model without tools of its own
-  std::vector<std::string> direct;   // tools with return_direct
-  std::vector<std::string> handoffs; // tools that lead out
-  std::string entry;                 // where each round begins
+  value tools;                            // definitions, for a model without tools of its own
+  std::vector<std::string> direct;        // tools with return_direct
+  std::vector<std::string> handoffs;      // tools that lead out
+  std::vector<std::string> one_at_a_time; // whose calls are one task
+  std::string entry;                      // where each round begins
   bool sends_calls() const noexcept { return options.version == "v2"; }
 };
 using agent_ptr = std::shared_ptr<const agent>;
@@ -127,8 +128,14 @@ std::vector<destination> sends_of(const agent& a, const std::vector<value>& call
     return {sent_together(calls)};
   auto seen = state.to_value();
   std::vector<destination> out;
+  std::vector<value> in_order;
   for (const auto& call : calls)
-    out.emplace_back(send{"tools", tool_call_with_context(call, seen)});
+    if (has(a.one_at_a_time, call["name"]))
+      in_order.push_back(call);
+    else
+      out.emplace_back(send{"tools", tool_call_with_context(call, seen)});
+  if (!in_order.empty())
+    out.push_back(sent_together(in_order));
   return out;
 }
 
@@ -142,7 +149,7 @@ std::vector<destination> after_model(const agent& a, const state_view& state) {
   if (calls.empty())
     return a.options.post_model_hook ? one(post_hook) : at_the_end(a);
   std::vector<value> all{calls.items().begin(), calls.items().end()};
-  auto due = due_calls(all, a.handoffs);
+  auto due = due_calls(all, {a.handoffs});
   if (!a.sends_calls())
     return due.size() == all.size() ? one("tools") : std::vector<destination>{sent_together(due)};
   if (a.options.post_model_hook)
@@ -154,7 +161,7 @@ std::vector<destination> after_hook(const agent& a, const state_view& state) {
   const auto& messages = state["messages"];
   auto open = unanswered_calls(messages);
   if (!open.empty())
-    return sends_of(a, due_calls(open, a.handoffs), state);
+    return sends_of(a, due_calls(open, {a.handoffs}), state);
   if (message_role(messages[messages.size() - 1]) == "tool")
     return one(a.entry);
   return at_the_end(a);
@@ -231,9 +238,10 @@ agent_ptr prepare(react_agent_options options) {
   for (const auto& t : options.tools) {
     if (t.runs_here() && t.options().return_direct)
       a->direct.push_back(t.name());
-    if (t.runs_here() && !t.options().handoff_to.empty())
-      a->handoffs.push_back(t.name());
   }
+  auto turns = turns_of(options.tools);
+  a->handoffs = std::move(turns.handoffs);
+  a->one_at_a_time = std::move(turns.one_at_a_time);
   a->entry = options.pre_model_hook ? pre_hook : "agent";
   a->options = std::move(options);
   return a;
@@ -305,6 +313,7 @@ private:
     // Handoffs wait for the other calls of their turn; the tools' route knows.
     graph_.add_node("tools", tool_node{a_->options.tools, a_->options.tool_node},
                     late_calls_answered(a_->options.tool_node, a_->options.tool_timeout,
+                                        {a_->handoffs},
                                         a_->handoffs.empty() ? a_->entry : "tools"));
   }
 

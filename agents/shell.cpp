@@ -1,132 +1,43 @@
 // Commands in a folder, bounded in time and in what they print.
 //
 // Invariants:
-//  - a command's processes are a group of their own, which is killed before its first process is
-//    reaped: nobody else can have its number by then.
 //  - `timeout` bounds a command also when this process is killed.
+#include "agents/child_process.hpp"
 #include "agents/folder_search.hpp"
 #include "agents/json_text.hpp"
-#include "agents/spawn_orders.hpp"
 
 #include <troupe/workspace.hpp>
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
-#include <cstring>
+#include <memory>
 #include <optional>
+#include <system_error>
 
 namespace troupe {
 namespace {
 
 using shell_clock = std::chrono::steady_clock;
-using words = std::vector<std::string>;
+using words = child_process::words;
 
 constexpr std::chrono::milliseconds patience{20}; // between looks at whether it is over
 constexpr std::chrono::seconds grace{3};          // `timeout` is to be first
 constexpr int timed_out_status = 124;             // of `timeout`
 
-[[noreturn]] void not_run(const char* what, int why) {
-  throw node_error{"ToolError",
-                   std::string{"The command was not run: "} + what + ": " + std::strerror(why)};
+// A program that is begun, or why the command was not run.
+std::unique_ptr<child_process> begun(words arguments, words environment, int folder) {
+  try {
+    return std::make_unique<child_process>(std::move(arguments), std::move(environment), folder);
+  } catch (const std::system_error& why) {
+    throw node_error{"ToolError", std::string{"The command was not run: "} + why.what()};
+  }
 }
-
-std::vector<char*> pointers(words& of) {
-  std::vector<char*> out;
-  for (auto& word : of)
-    out.push_back(word.data());
-  out.push_back(nullptr);
-  return out;
-}
-
-std::string path_of_programs() {
-  const char* path = std::getenv("PATH");
-  return path ? path : "/usr/bin:/bin";
-}
-
-// ---- a process ------------------------------------------------------------------------------
-
-class pipe_end {
-public:
-  explicit pipe_end(int fd = -1) noexcept : fd_{fd} {}
-  pipe_end(const pipe_end&) = delete;
-  pipe_end& operator=(const pipe_end&) = delete;
-  ~pipe_end() { close(); }
-  void close() {
-    if (fd_ >= 0)
-      ::close(fd_);
-    fd_ = -1;
-  }
-  void set(int fd) {
-    close();
-    fd_ = fd;
-  }
-  int get() const noexcept { return fd_; }
-  bool is_open() const noexcept { return fd_ >= 0; }
-
-private:
-  int fd_;
-};
-
-struct both_ends {
-  pipe_end read, write;
-  both_ends() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0)
-      not_run("make a pipe", errno);
-    read.set(ends[0]);
-    write.set(ends[1]);
-  }
-};
-
-class shell_process {
-public:
-  shell_process(words arguments, words environment, int folder) {
-    spawn_orders how;
-    ::posix_spawn_file_actions_addopen(&how.actions, 0, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&how.actions, out.write.get(), 1);
-    ::posix_spawn_file_actions_adddup2(&how.actions, err.write.get(), 2);
-    if (folder >= 0)
-      ::posix_spawn_file_actions_addfchdir_np(&how.actions, folder);
-    ::posix_spawn_file_actions_addclosefrom_np(&how.actions, 3);
-    auto argv = pointers(arguments);
-    auto envp = pointers(environment);
-    int failed = ::posix_spawnp(&id_, argv[0], &how.actions, &how.attributes, argv.data(),
-                                envp.data());
-    out.write.close();
-    err.write.close();
-    if (failed != 0)
-      not_run("start", failed);
-  }
-  shell_process(const shell_process&) = delete;
-  shell_process& operator=(const shell_process&) = delete;
-  ~shell_process() {
-    ::kill(-id_, SIGKILL);
-    ::waitpid(id_, nullptr, 0);
-  }
-
-  /// What a shell calls its exit code, once it is over. It is reaped later.
-  std::optional<int> exit_code() const {
-    siginfo_t how{};
-    if (::waitid(P_PID, static_cast<id_t>(id_), &how, WEXITED | WNOHANG | WNOWAIT) != 0
-        || how.si_pid == 0)
-      return std::nullopt;
-    return how.si_code == CLD_EXITED ? how.si_status : 128 + how.si_status;
-  }
-
-  both_ends out, err;
-
-private:
-  pid_t id_ = 0;
-};
 
 // ---- what it prints -------------------------------------------------------------------------
 
@@ -264,17 +175,17 @@ struct command_end {
 
 command_end run_command(const shell_place& in, const std::string& command, printed& into,
                         const tool_runtime& runtime) {
-  shell_process child{command_line(in, command), shell_environment(in), in.files.descriptor()};
-  output_lines out{child.out.read, "", into};
-  output_lines err{child.err.read, "[stderr] ", into};
+  auto child = begun(command_line(in, command), shell_environment(in), in.files.descriptor());
+  output_lines out{child->out.read, "", into};
+  output_lines err{child->err.read, "[stderr] ", into};
   auto began = shell_clock::now();
-  auto code = child.exit_code();
+  auto code = child->exit_code();
   auto late = [&] { return shell_clock::now() - began >= in.options.timeout; };
   while (!code && shell_clock::now() - began < in.options.timeout + grace
          && !runtime.info().stop_requested()) {
     if (!read_outputs(out, err, patience) && !out.is_open() && !err.is_open())
       ::poll(nullptr, 0, static_cast<int>(patience.count())); // it closed both and goes on
-    code = child.exit_code();
+    code = child->exit_code();
   }
   while ((out.is_open() || err.is_open()) && read_outputs(out, err, std::chrono::milliseconds{0})) {
   }
@@ -343,9 +254,6 @@ void require_bounds(const shell_options& options) {
                    + " seconds");
   if (options.lines_max == 0 || options.bytes_max == 0)
     throw no_shell("nothing of what a command prints would be shown");
-  for (const auto& name : options.hidden)
-    if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
-      throw no_shell("a hidden name is one in the folder: `" + name + '`');
 }
 
 } // namespace
@@ -353,12 +261,11 @@ void require_bounds(const shell_options& options) {
 bool has_shell_sandbox() {
   static const bool works = [] {
     try {
-      shell_process trial{{"bwrap", "--ro-bind", "/", "/", "--unshare-all", "true"},
-                          {"PATH=" + path_of_programs()},
-                          -1};
-      while (!trial.exit_code())
+      auto trial = begun({"bwrap", "--ro-bind", "/", "/", "--unshare-all", "true"},
+                         {"PATH=" + path_of_programs()}, -1);
+      while (!trial->exit_code())
         ::poll(nullptr, 0, 1);
-      return *trial.exit_code() == 0;
+      return *trial->exit_code() == 0;
     } catch (const node_error&) {
       return false;
     }
@@ -369,7 +276,7 @@ bool has_shell_sandbox() {
 tool shell_tool(const std::filesystem::path& folder, shell_options options) {
   require_bounds(options);
   bool sandboxed = sandboxed_by(options.sandbox);
-  confined_folder files{folder};
+  confined_folder files{folder, {.hidden = options.hidden}};
   auto in = std::make_shared<const shell_place>(shell_place{
     std::move(files), std::filesystem::canonical(folder).string(), std::move(options), sandboxed});
   auto name = in->options.name;

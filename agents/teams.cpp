@@ -2,6 +2,7 @@
 #include <troupe/teams.hpp>
 
 #include "agents/failure.hpp"
+#include "agents/message_lists.hpp"
 #include "agents/team_names.hpp"
 
 #include <algorithm>
@@ -132,7 +133,7 @@ value marked_as_back(const value& message) {
 // What says that the agent is done, for a model that saw it called.
 value back_messages(const member& m) {
   auto name = transfer_name("transfer_back_to_", m.supervisor);
-  auto id = message_member(with_message_id(ai_message("")), "id").as<std::string>();
+  auto id = random_id();
   auto call = ai_message("Transferring back to " + m.supervisor, {{.name = name, .id = id}});
   call = value::extension(value_kind::message, call.payload().with("name", m.graph.name()));
   auto answer = tool_message("Successfully transferred back to " + m.supervisor, id, name);

@@ -6,6 +6,7 @@
 #include <troupe/runtime.hpp>
 
 #include <cmath>
+#include <span>
 
 namespace troupe {
 
@@ -64,6 +65,28 @@ void refuse_argument(std::string_view name, const error& why) {
 
 } // namespace detail
 
+// ---- what readers are told ------------------------------------------------------------------
+
+namespace {
+
+void tell_behind(context& ctx, std::span<tool_event_filter* const> filters, const value& event) {
+  if (filters.empty())
+    return ctx.stream_tool_event(event);
+  filters.back()->event(event, [&ctx, outer = filters.first(filters.size() - 1)](const value& e) {
+    tell_behind(ctx, outer, e);
+  });
+}
+
+} // namespace
+
+void detail::tool_events::tell(const tool_runtime& runtime, const value& event) {
+  tell_behind(*runtime.ctx_, runtime.turn_->filters, event);
+}
+
+std::vector<tool_event_filter*>& detail::tool_events::filters(const tool_runtime& runtime) {
+  return runtime.turn_->filters;
+}
+
 // ---- what a tool can ask --------------------------------------------------------------------
 
 std::string tool_runtime::tool_call_id() const {
@@ -73,8 +96,9 @@ std::string tool_runtime::tool_call_id() const {
 
 void tool_runtime::emit_output_delta(const value& piece) {
   if (ctx_->is_streaming(stream_mode::tools))
-    ctx_->stream_tool_event(value::map(
-      {{"event", "tool-output-delta"}, {"tool_call_id", call_["id"]}, {"delta", piece}}));
+    detail::tool_events::tell(*this, value::map({{"event", "tool-output-delta"},
+                                                 {"tool_call_id", call_["id"]},
+                                                 {"delta", piece}}));
 }
 
 context& tool_runtime::task() {

@@ -115,9 +115,10 @@ value event_of(const char* name, const value& call) {
   return value::map({{"event", name}, {"tool_call_id", call["id"]}, {"tool_name", call["name"]}});
 }
 
-void tell(context& ctx, const value& call, const char* name, const char* member, const value& v) {
-  if (ctx.is_streaming(stream_mode::tools))
-    ctx.stream_tool_event(event_of(name, call).with(member, v));
+void tell(const tool_runtime& runtime, const value& call, const char* name, const char* member,
+          const value& v) {
+  if (runtime.info().is_streaming(stream_mode::tools))
+    detail::tool_events::tell(runtime, event_of(name, call).with(member, v));
 }
 
 value shown_result(const tool_output& out) {
@@ -175,28 +176,28 @@ tool_output unknown_tool(const running_calls& all, const value& call) {
 }
 
 // The arguments a tool is called with.
-value begin(const running_calls& all, const tool& t, const value& call) {
+value begin(const tool_runtime& runtime, const tool& t, const value& call) {
   auto args = t.check(call["args"]);
   if (!args)
     throw args.error();
-  tell(all.ctx, call, "tool-started", "input", *args);
+  tell(runtime, call, "tool-started", "input", *args);
   return std::move(*args);
 }
 
 tool_output end(const running_calls& all, const tool& t, const tool_output& given,
-                const value& call) {
+                const value& call, const tool_runtime& runtime) {
   require_output(t.options().output, given);
   auto out = as_output(all.results.checked(given, call));
-  tell(all.ctx, call, "tool-finished", "output", shown_result(out));
+  tell(runtime, call, "tool-finished", "output", shown_result(out));
   return out;
 }
 
 // In a handler: what was thrown as a message, if it is not to end the run.
 std::optional<tool_output> caught(const running_calls& all, const tool& t, const value& call,
-                                  const std::exception& thrown) {
+                                  const tool_runtime& runtime, const std::exception& thrown) {
   auto failure = failure_of(thrown);
   if (failure.code() != errc::graph_drained)
-    tell(all.ctx, call, "tool-error", "message", failure.text());
+    tell(runtime, call, "tool-error", "message", failure.text());
   return handled(all, &t, failure, call);
 }
 
@@ -211,10 +212,10 @@ tool_output execute_at_once(const running_calls& all, const tool* t, const value
     return unknown_tool(all, call);
   require_injected(*t, runtime, all.results.kind);
   try {
-    auto args = begin(all, *t, call);
-    return end(all, *t, t->body().plain(args, runtime), call);
+    auto args = begin(runtime, *t, call);
+    return end(all, *t, t->body().plain(args, runtime), call, runtime);
   } catch (const std::exception& thrown) {
-    if (auto out = caught(all, *t, call, thrown))
+    if (auto out = caught(all, *t, call, runtime, thrown))
       return *out;
     throw;
   }
@@ -230,12 +231,12 @@ coro<tool_output> execute(running_calls& all, tool_call_request request) {
   std::exception_ptr raised;
   std::optional<tool_output> out;
   try {
-    auto args = begin(all, *t, call);
+    auto args = begin(request.runtime(), *t, call);
     auto body = run_body(*t, std::move(args), request.runtime(), all.ctx);
     auto given = co_await body;
-    out = end(all, *t, given, call);
+    out = end(all, *t, given, call, request.runtime());
   } catch (const std::exception& thrown) {
-    out = caught(all, *t, call, thrown);
+    out = caught(all, *t, call, request.runtime(), thrown);
     if (!out)
       raised = std::current_exception();
   }
@@ -263,8 +264,10 @@ struct call_run {
   call_run& operator=(const call_run&) = delete;
 
   bool may_run_aside(const tool_node_options& options) const {
-    return options.wrap_tool_call
-           || (known && (known->body().coroutine || known->options().lane == lane::blocking));
+    bool in_turn = known && known->options().one_at_a_time;
+    return !in_turn
+           && (options.wrap_tool_call
+               || (known && (known->body().coroutine || known->options().lane == lane::blocking)));
   }
 };
 
@@ -391,19 +394,20 @@ coro<node_output> tool_node::operator()(const state_view& input, context& ctx) c
 }
 
 node_options late_calls_answered(const tool_node_options& options, std::chrono::milliseconds after,
-                                 std::string next) {
+                                 const tool_turns& turns, std::string next) {
   node_options out;
   if (after.count() == 0)
     return out;
   out.timeout = after;
-  out.on_error = [key = options.messages_key, after,
+  out.on_error = [key = options.messages_key, after, turns,
                   next = std::move(next)](const state_view& input, context& ctx) {
     const auto& why = ctx.failure()->failure;
     if (why.code() != errc::node_timeout)
       throw why;
     auto given = read_input(input, key, ctx);
     std::vector<value> messages;
-    for (const auto& call : given.calls)
+    auto due = given.kind == tool_input::calls ? given.calls : due_calls(given.calls, turns);
+    for (const auto& call : due)
       messages.push_back(failed_tool_message("Error: tool '" + text_in(call["name"])
                                                + "' was given up after "
                                                + std::to_string(after.count()) + " ms.",

@@ -1,6 +1,8 @@
 // From what tools gave back to what their node writes.
 #pragma once
 
+#include "agents/history.hpp"
+
 #include <troupe/state_graph.hpp>
 #include <troupe/tool_node.hpp>
 
@@ -38,10 +40,10 @@ private:
 ///         does not fit the schema (null: any does).
 void require_output(const value& schema, const tool_output& given);
 
-/// Of a tool node whose tasks have so much time (0: no end): then their calls are answered with an
-/// error, and the graph goes on with `next`.
+/// Of a tool node whose tasks have so much time (0: no end): then their calls, those whose turn it
+/// was, are answered with an error, and the graph goes on with `next`.
 node_options late_calls_answered(const tool_node_options& options, std::chrono::milliseconds after,
-                                 std::string next);
+                                 const tool_turns& turns, std::string next);
 
 /// The message that tells a model of a failed call.
 value failed_tool_message(std::string content, const value& call);

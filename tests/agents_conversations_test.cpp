@@ -176,6 +176,47 @@ BOOST_AUTO_TEST_CASE(every_call_must_have_an_answer_and_the_first_three_without_
   BOOST_TEST(refused({ai_message("no call")}) == "");
 }
 
+BOOST_AUTO_TEST_CASE(open_calls_are_patched_behind_the_answers_their_message_has) {
+  auto call = [](const char* id) { return tool_call{.name = "add", .id = id}; };
+  auto ids = [](const value& messages) {
+    std::string out;
+    for (const auto& m : messages.items())
+      out += m.payload().contains("tool_call_id")
+               ? ' ' + message_member(m, "tool_call_id").as<std::string>()
+                   + (message_member(m, "status") == value("error") ? "!" : "")
+               : ' ' + message_text(m);
+    return out;
+  };
+  auto asks = ai_message("asks", {call("1"), call("2"), call("3")});
+  BOOST_TEST(ids(patched_tool_calls(value::list(
+               {asks, tool_message("x", "2"), human_message("more"), ai_message("says")})))
+             == " asks 2 1! 3! more says");
+  BOOST_TEST(ids(patched_tool_calls(value::list({human_message("hi"), asks})))
+             == " hi asks 1! 2! 3!");
+  // The same id again, by another message: each call has an answer of its own.
+  auto again = ai_message("again", {call("1")});
+  BOOST_TEST(ids(patched_tool_calls(value::list({again, again, tool_message("x", "1")})))
+             == " again 1! again 1");
+  auto whole = talk();
+  BOOST_TEST(patched_tool_calls(whole) == whole);
+  BOOST_TEST(patched_tool_calls(value::list({})) == value::list({}));
+  require_answered_calls(patched_tool_calls(value::list({asks, human_message("more")})));
+}
+
+BOOST_AUTO_TEST_CASE(a_patch_appends_where_it_can) {
+  auto asks = ai_message("asks", {add_call}, "a");
+  BOOST_TEST(patch_of_tool_calls(talk()).empty());
+  auto behind = patch_of_tool_calls(value::list({asks}));
+  BOOST_REQUIRE(behind.size() == 1u);
+  BOOST_TEST(message_member(behind[0], "tool_call_id") == value("c1"));
+  auto anew = patch_of_tool_calls(value::list({asks, human_message("more", "m")}));
+  BOOST_REQUIRE(anew.size() == 4u);
+  BOOST_TEST(anew[0] == remove_message(REMOVE_ALL_MESSAGES));
+  BOOST_TEST(anew[1] == asks);
+  BOOST_TEST(message_text(anew[2]) == "Cancelled by the user.");
+  BOOST_TEST(message_text(anew[3]) == "more");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe

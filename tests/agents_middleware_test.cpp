@@ -364,6 +364,42 @@ BOOST_AUTO_TEST_CASE(a_long_conversation_is_summarized_and_calls_stay_with_their
   BOOST_CHECK_THROW(summarization(writer, {}), error);
 }
 
+BOOST_AUTO_TEST_CASE(a_summary_that_is_too_much_for_its_model_is_asked_for_once_more_with_less) {
+  auto too_much = [](const char* of_class) {
+    return scripted_model::function{[of_class](const value&) -> value {
+      throw node_error{of_class, "prompt is too long"};
+    }};
+  };
+  std::string middle;
+  for (int i = 0; i < 300; ++i)
+    middle += "ö" + std::to_string(i) + ' ';
+  auto heard =
+    value{{"messages", value::list({human_message("first words " + middle),
+                                    human_message("last words"), human_message("now")})}};
+  auto talk_with = [&](const std::shared_ptr<scripted_model>& writer) {
+    return talk(agent(scripted({"done"}),
+                      {summarization(writer, {.trigger_messages = 3, .keep_messages = 1})}),
+                heard);
+  };
+  auto writer = scripted({too_much("ContextOverflowError"), "short"});
+  BOOST_TEST(talk_with(writer)
+             == "user: Here is a summary of the conversation to date:\n\nshort\nuser: now\n"
+                "assistant: done\n");
+  auto asked = [&](std::size_t i) { return message_text(writer->requests()[i].messages[0]); };
+  BOOST_TEST(asked(0).find(middle) != std::string::npos);
+  auto mark = asked(1).find("\n[... middle of conversation omitted ...]\n");
+  BOOST_REQUIRE(mark != std::string::npos);
+  BOOST_TEST(asked(1).find("first words ö0") < mark);
+  BOOST_TEST(asked(1).find("last words") > mark);
+  BOOST_TEST(asked(0).size() - asked(1).size() > middle.size() / 3);
+  auto twice = scripted({too_much("ContextOverflowError"), too_much("ContextOverflowError"), "x"});
+  BOOST_TEST(talk_with(twice) == "ContextOverflowError");
+  BOOST_TEST(twice->requests().size() == 2u);
+  auto other = scripted({too_much("RateLimitError"), "x"});
+  BOOST_TEST(talk_with(other) == "RateLimitError");
+  BOOST_TEST(other->requests().size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(older_tool_results_are_cleared_for_the_model_and_kept_in_the_state) {
   auto model = scripted({call("1"), call("2"), "done"});
   auto out = talk(agent(model, {context_editing({.trigger_tokens = 0, .keep = 1})}));
@@ -434,6 +470,50 @@ BOOST_AUTO_TEST_CASE(personal_data_in_answers_and_results_is_hidden_in_the_state
                   asking("me@host.org"))
              == "PIIDetectionError");
   BOOST_CHECK_THROW(pii("shoe_size"), error);
+}
+
+BOOST_AUTO_TEST_CASE(personal_data_in_what_a_tool_says_is_hidden_from_readers) {
+  tool leaky{"add", "", [](arg<"a", std::int64_t> a, tool_runtime& runtime) {
+               runtime.emit_output_delta("mail ro");
+               runtime.emit_output_delta("ot@host.o");
+               runtime.emit_output_delta("rg at 10.0.0.1");
+               runtime.emit_output_delta(value{{"to", value::list({"a@b.org", 1})}});
+               if (*a > 5)
+                 throw node_error{"Boom", "no root@host.org"};
+               return "root@host.org";
+             }};
+  auto told_by = [&](pii_strategy strategy, std::int64_t a, bool results = true) {
+    pii_options options{.strategy = strategy, .tool_results = results};
+    auto ask = ai_message("", {{.name = "add", .args = value{{"a", a}}, .id = "1"}});
+    runtime rt;
+    auto app = rt.load(create_agent({.model = scripted({ask, "done"}),
+                                     .tools = {leaky},
+                                     .middleware = {pii("email", options), pii("ip", options)},
+                                     .tool_node = {.handle_tool_errors = true}}));
+    auto parts = app.stream(value{{"messages", value::list({human_message("hi")})}}, {},
+                            {stream_mode::tools});
+    std::string seen;
+    for (auto next = parts.try_next(); next && *next; next = parts.try_next()) {
+      const auto& e = (*next)->data;
+      if (e.contains("delta"))
+        seen += e["delta"].is_string() ? e["delta"].as<std::string>() : to_json(e["delta"]);
+      else if (e.contains("output"))
+        seen += " = " + (is_message(e["output"]) ? message_text(e["output"]) : "nothing");
+      else if (e.contains("message"))
+        seen += " ! " + to_json(e["message"]);
+    }
+    return seen;
+  };
+  using s = pii_strategy;
+  BOOST_TEST(told_by(s::redact, 1)
+             == "mail [REDACTED_EMAIL] at [REDACTED_IP]{\"to\":[\"[REDACTED_EMAIL]\",1]} = "
+                "[REDACTED_EMAIL]");
+  BOOST_TEST(told_by(s::redact, 6)
+             == "mail [REDACTED_EMAIL] at [REDACTED_IP]{\"to\":[\"[REDACTED_EMAIL]\",1]} ! \"no "
+                "[REDACTED_EMAIL]\"");
+  BOOST_TEST(told_by(s::block, 1) == "null = nothing");
+  BOOST_TEST(told_by(s::redact, 1, false)
+             == "mail root@host.org at 10.0.0.1{\"to\":[\"a@b.org\",1]} = root@host.org");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

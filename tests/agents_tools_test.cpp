@@ -1,14 +1,18 @@
 // Schemas, tools and the node that runs them.
 #include <troupe/limits.hpp>
+#include <troupe/react_agent.hpp>
 #include <troupe/runtime.hpp>
 #include <troupe/tool_node.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <latch>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace troupe {
@@ -117,6 +121,19 @@ const std::vector<schema_case> schema_cases{
 BOOST_DATA_TEST_CASE(a_value_is_checked_against_a_schema, data::make(schema_cases), c) {
   auto wrong = check_schema(json_of(c.schema), json_of(c.json));
   BOOST_TEST((wrong.empty() ? "" : wrong[0].path + ": " + wrong[0].message) == c.wrong);
+}
+
+BOOST_AUTO_TEST_CASE(a_schema_that_chooses_among_itself_is_given_up) {
+  for (const char* schema :
+       {R"({"anyOf":[{"$ref":"#"},{"$ref":"#"}]})", R"({"allOf":[{"$ref":"#"},{"$ref":"#"}]})",
+        R"({"not":{"oneOf":[{"$ref":"#"},{"$ref":"#"}]}})"}) {
+    auto found = check_schema(json_of(schema), 1);
+    BOOST_REQUIRE_EQUAL(found.size(), 1u);
+    BOOST_TEST(found[0].message == "Input takes too long to check");
+  }
+  // A list of many items is none of these.
+  auto schema = value{{"items", value{{"type", "integer"}}}};
+  BOOST_TEST(check_schema(schema, value::list(std::vector<value>(1'000'000, value(1)))).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_schema_with_a_keyword_that_would_be_passed_over_is_refused) {
@@ -340,7 +357,7 @@ BOOST_AUTO_TEST_CASE(a_wrapper_may_bring_a_tool_that_the_node_does_not_know) {
               == texts{"2"}));
 }
 
-// ---- events and routes ----------------------------------------------------------------------
+// ---- events ---------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(readers_of_tools_see_calls_begin_speak_and_end) {
   tool talk{"talk", "", [](arg<"x", int> x, tool_runtime& runtime) {
@@ -360,6 +377,59 @@ BOOST_AUTO_TEST_CASE(readers_of_tools_see_calls_begin_speak_and_end) {
   }
   BOOST_TEST(seen == "tool-started tool-output-delta tool-finished tool-started tool-error ");
 }
+
+// ---- one at a time --------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(calls_that_run_one_at_a_time_keep_their_order_and_others_run_beside_them) {
+  std::mutex mutex;
+  std::vector<std::int64_t> begun;
+  std::atomic<int> at_once{0};
+  std::atomic<int> most{0};
+  auto body = [&](arg<"x", std::int64_t> x) {
+    most = std::max(most.load(), ++at_once);
+    std::this_thread::yield();
+    {
+      std::lock_guard guard{mutex};
+      begun.push_back(*x);
+    }
+    --at_once;
+    return *x;
+  };
+  tool_options in_turn;
+  in_turn.one_at_a_time = true;
+  tool step{"step", "", body, in_turn};
+  std::latch both{2};
+  tool meet{"meet", "", [&both] {
+              both.arrive_and_wait();
+              return 0;
+            }};
+  std::vector<tool_call> list;
+  for (std::int64_t i = 0; i < 10; ++i)
+    list.push_back({.name = "step", .args = value{{"x", i}}, .id = std::to_string(i)});
+  list.push_back({.name = "meet", .id = "m1"});
+  list.push_back({.name = "meet", .id = "m2"});
+  auto in_order = [&] {
+    bool out = std::ranges::is_sorted(begun) && begun.size() == 10 && most == 1;
+    begun.clear();
+    return out;
+  };
+  BOOST_TEST(answers({step, meet}, list).size() == 12u);
+  BOOST_TEST(in_order());
+  for (const char* version : {"v1", "v2"}) {
+    runtime rt;
+    auto model = std::make_shared<scripted_model>(
+      std::vector<scripted_model::answer>{ai_message("", {list.begin(), list.begin() + 10}), "ok"});
+    react_agent_options options{.model = model, .tools = {step, meet}};
+    options.version = version;
+    auto out = rt.load(create_react_agent(options))
+                 .invoke(value{{"messages", value::list({human_message("hi")})}})
+                 .value();
+    BOOST_TEST(contents(out).size() == 10u);
+    BOOST_TEST(in_order(), version);
+  }
+}
+
+// ---- routes ---------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(the_route_leads_to_the_tools_when_the_last_message_calls) {
   auto where = [](const value& state) { return tools_condition{}(state_view{state}); };

@@ -1,6 +1,7 @@
 // Tools that work in a folder, and the patterns they look with.
 #include "agents/text_pattern.hpp"
 
+#include <troupe/confined_folder.hpp>
 #include <troupe/runtime.hpp>
 #include <troupe/workspace.hpp>
 
@@ -244,7 +245,8 @@ BOOST_AUTO_TEST_CASE(so_much_of_a_file_is_shown_at_once) {
 BOOST_AUTO_TEST_CASE(no_path_leads_out_of_an_agent_s_folder) {
   work_folder f;
   auto in = filesystem(f.root());
-  for (const char* path : {"../secret", "src/../../secret", "link", "up/secret", "", "src"}) {
+  for (const char* path : {"../secret", "src/../../secret", "/../secret", "link", "up/secret", "",
+                           ".", "src", "a.c/x"}) {
     for (const auto& [tool, args] :
          {std::pair{"read_file", value{{"file_path", path}}},
           std::pair{"write_file", value{{"file_path", path}, {"content", "theirs"}}},
@@ -259,6 +261,50 @@ BOOST_AUTO_TEST_CASE(no_path_leads_out_of_an_agent_s_folder) {
   std::string text;
   std::getline(secret, text);
   BOOST_TEST(text == "secret");
+}
+
+BOOST_AUTO_TEST_CASE(hidden_names_are_none_to_an_agent_s_tools) {
+  work_folder f;
+  f.put(".own/x", "secret\n", 1);
+  f.put("src/.own", "two\n", 1); // only names in the folder itself
+  auto in = filesystem(f.root(), {.hidden = {".own", "bin"}});
+  auto say = [&](const char* tool, const value& args) { return said_by(in, tool, args); };
+  BOOST_TEST(say("ls", value::map()) == ".hidden\na.c\nlink\nsrc/\nup");
+  BOOST_TEST(say("glob", {{"pattern", "*"}}) == "/a.c");
+  BOOST_TEST(say("glob", {{"pattern", "*"}, {"path", ".own"}}) == "No files found");
+  BOOST_TEST(say("grep", {{"pattern", "secret"}, {"path", "/.own"}}) == "No matches found");
+  for (const char* path : {".own/x", "/.own/x", "./.own", ".own/./x", "bin"}) {
+    BOOST_TEST(say("read_file", {{"file_path", path}}).ends_with(" is hidden"), path);
+    BOOST_TEST(say("write_file", {{"file_path", path}, {"content", "x"}}).ends_with(" is hidden"));
+    BOOST_TEST(
+      say("edit_file", {{"file_path", path}, {"old_string", "secret"}, {"new_string", "theirs"}})
+        .ends_with(" is hidden"));
+  }
+  BOOST_TEST(f.content(".own/x") == "secret\n");
+  BOOST_TEST(say("read_file", {{"file_path", "src/.own"}}) == "     1\ttwo\n");
+  for (const char* name : {"", ".", "..", "a/b"})
+    BOOST_CHECK_EXCEPTION(filesystem(f.root(), {.hidden = {name}}), error,
+                          [](const error& e) { return e.code() == errc::invalid_config; });
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_is_replaced_keeps_its_mode) {
+  work_folder f;
+  auto file = f.root() / "a.c";
+  ::chmod(file.c_str(), 0750);
+  said_by(filesystem(f.root()), "edit_file",
+          {{"file_path", "a.c"}, {"old_string", "two"}, {"new_string", "2"}});
+  struct stat what {};
+  ::stat(file.c_str(), &what);
+  BOOST_TEST((what.st_mode & 0777) == 0750U);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_utf_8_is_shown_as_such) {
+  BOOST_TEST(readable_text("a\xc3\xa4\xff"
+                           "b\xe2\x82")
+             == "a\xc3\xa4\xef\xbf\xbd"
+                "b\xef\xbf\xbd\xef\xbf\xbd");
+  BOOST_TEST(readable_text("\xed\xa0\x80\xf0\x9f\x98\x80")
+             == "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xf0\x9f\x98\x80");
 }
 
 BOOST_AUTO_TEST_CASE(an_agent_is_told_of_its_files_and_may_be_let_read_alone) {

@@ -11,10 +11,10 @@ namespace coder {
 namespace {
 
 constexpr const char* order =
-  "You work on the project in the current folder. Look before you change: read, glob and grep are "
-  "free, and `task` sends an explorer to find something out, who sees nothing of this "
-  "conversation. edit, write and shell ask the user; when he says no, do not try again another "
-  "way. Keep changes small, run what tests there are, and end with what you did and what is open. "
+  "You work on the project in the current folder. Look before you change: that is free, and `task` "
+  "sends an explorer to find something out, who sees nothing of this conversation. write_file, "
+  "edit_file and shell ask the user; when he says no, do not try again another way. Keep changes "
+  "small, run what tests there are, and end with what you did and what is open. "
   "Look into /memories with the memory tool first, and note there what helps next time.";
 
 constexpr const char* explorer_order =
@@ -22,7 +22,8 @@ constexpr const char* explorer_order =
   "sentences, with the paths and lines that matter.";
 
 constexpr std::int64_t summarize_at_tokens = 100'000;
-constexpr std::int64_t model_calls_max = 200; // of a run
+constexpr std::int64_t model_calls_max = 200;   // of a run
+constexpr std::size_t lines_printed_max = 2000; // by a command
 
 std::string set_in_environment(const char* name) {
   const char* text = std::getenv(name);
@@ -45,15 +46,9 @@ troupe::tool_errors told() {
     [](const troupe::error& why) -> std::optional<std::string> { return why.text(); }};
 }
 
-std::vector<troupe::tool> joined(std::vector<troupe::tool> some,
-                                 const std::vector<troupe::tool>& more) {
-  some.insert(some.end(), more.begin(), more.end());
-  return some;
-}
-
 } // namespace
 
-minds choose_minds(const std::string& name) {
+minds choose_minds(const std::string& name, const std::string& tool_grammar) {
   auto wanted = name.empty() ? model_of_environment() : name;
   if (wanted.empty())
     return {scripted_agent(), scripted_explorer(),
@@ -61,34 +56,39 @@ minds choose_minds(const std::string& name) {
             "list of the folder's files",
             true};
   auto model = troupe::init_chat_model(wanted);
+  if (!tool_grammar.empty())
+    model = troupe::with_tool_grammar(
+      model, {.member = tool_grammar == "vllm" ? "structured_outputs.grammar" : "grammar"});
   return {model, model, "model " + wanted};
 }
 
 troupe::shell_options shell_of_project() {
   return {.sandbox = troupe::shell_sandbox::if_there,
           .timeout = std::chrono::seconds{120},
-          .lines_max = lines_shown_max,
+          .lines_max = lines_printed_max,
           .hidden = {own_folder}};
 }
 
-troupe::compiled_graph build_coder(project_ptr p, const coder_options& options) {
+troupe::compiled_graph build_coder(const std::filesystem::path& folder,
+                                   const coder_options& options) {
+  auto looking = troupe::filesystem(folder, {.read_only = true, .hidden = {own_folder}});
   auto explorer = troupe::create_agent({.model = options.who.explorer,
-                                        .tools = reading_tools(p),
                                         .system_prompt = explorer_order,
+                                        .middleware = {looking},
                                         .tool_node = {.handle_tool_errors = told()},
                                         .name = "explorer"});
-  auto memory = troupe::memory_tool(troupe::make_folder_memory(p->folder / own_folder));
+  auto memory = troupe::memory_tool(troupe::make_folder_memory(folder / own_folder));
   auto task = troupe::agent_as_tool(explorer, "task", "Sends an explorer, who can only read");
-  auto tools = joined(reading_tools(p), writing_tools(p));
   return troupe::create_agent(
     {.model = options.who.agent,
-     .tools = joined(tools, {troupe::shell_tool(p->folder, options.shell), task, memory}),
+     .tools = {task, memory},
      .system_prompt = order,
-     .middleware = {troupe::todo_list(),
+     .middleware = {troupe::filesystem(folder, {.hidden = {own_folder}}),
+                    troupe::shell(folder, options.shell), troupe::todo_list(),
                     troupe::summarization(options.who.agent,
                                           {.trigger_tokens = summarize_at_tokens}),
                     troupe::model_call_limit({.run = model_calls_max}),
-                    ask_before({"edit", "write", "shell"})},
+                    ask_before({"write_file", "edit_file", "shell"})},
      .tool_node = {.handle_tool_errors = told()},
      .name = "coder"});
 }

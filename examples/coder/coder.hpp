@@ -1,11 +1,15 @@
 // A coding agent: its models, its tools, its graph.
 #pragma once
 
-#include "examples/coder/project.hpp"
+#include <troupe/troupe.hpp>
 
+#include <filesystem>
 #include <string>
 
 namespace coder {
+
+/// What the coder keeps in the project's folder: its threads and its memory. Closed to its tools.
+inline constexpr const char* own_folder = ".coder";
 
 /// Who thinks: the agent, and the explorer that it sends to look at things.
 struct minds {
@@ -15,9 +19,10 @@ struct minds {
   bool scripted = false;
 };
 /// The model of that name; without one, that of TROUPE_MODEL, OPENAI_BASE_URL (with OPENAI_MODEL)
-/// or ANTHROPIC_API_KEY; without any, a script (script.hpp).
+/// or ANTHROPIC_API_KEY; without any, a script (script.hpp). `tool_grammar`: the server that holds
+/// the model to its tools by a grammar, "llama.cpp" or "vllm"; empty: none.
 /// Errors: throws error{invalid_config}, as init_chat_model.
-minds choose_minds(const std::string& name);
+minds choose_minds(const std::string& name, const std::string& tool_grammar);
 
 struct coder_options {
   minds who;
@@ -25,7 +30,8 @@ struct coder_options {
 };
 /// How commands run in a project's folder: in a sandbox where there is one.
 troupe::shell_options shell_of_project();
-/// The agent as a graph. It keeps notes in the project's .coder/memories.
-troupe::compiled_graph build_coder(project_ptr p, const coder_options& options);
+/// The agent as a graph. It works in `folder`, and keeps notes in its .coder/memories.
+troupe::compiled_graph build_coder(const std::filesystem::path& folder,
+                                   const coder_options& options);
 
 } // namespace coder

@@ -1,7 +1,8 @@
 // A coding agent on the command line: it reads, searches, edits and runs commands in one folder,
 // and asks before it changes or runs anything.
 //
-//   coder FOLDER "TASK" [--thread T] [--model PROVIDER:MODEL] [--allow TOOL,…]
+//   coder FOLDER "TASK" [--thread T] [--model PROVIDER:MODEL] [--tool-grammar SERVER] [--allow
+//   TOOL,…]
 //
 // Kill it whenever you like: the same command goes on. What it keeps is in FOLDER/.coder.
 #include "examples/coder/coder.hpp"
@@ -21,7 +22,7 @@ namespace troupe {
 namespace {
 
 struct flags {
-  std::string folder, task, thread = "main", model;
+  std::string folder, task, thread = "main", model, tool_grammar;
   std::vector<std::string> allow;
   shell_options shell = coder::shell_of_project();
 };
@@ -31,12 +32,12 @@ constexpr std::uint32_t steps_max = 1000; // of a run
 
 // Where the coder keeps its own things. A project may have been made by a stranger: a link there
 // would lead out of it.
-std::filesystem::path own_folder_of(const coder::project& p) {
-  auto what = p.files.look(coder::own_folder).what;
-  auto path = p.folder / coder::own_folder;
-  if (what == confined_folder::kind::none)
+std::filesystem::path own_folder_of(const std::filesystem::path& project) {
+  auto path = project / coder::own_folder;
+  auto what = std::filesystem::symlink_status(path).type();
+  if (what == std::filesystem::file_type::not_found)
     std::filesystem::create_directory(path);
-  else if (what != confined_folder::kind::folder)
+  else if (what != std::filesystem::file_type::directory)
     throw error{errc::invalid_config, path.string() + " is no folder"};
   return path;
 }
@@ -46,15 +47,15 @@ public:
   session(const flags& f, cli::stop_signals& signals)
     : f_{f},
       signals_{signals},
-      project_{std::make_shared<coder::project>(f.folder)},
-      who_{coder::choose_minds(f.model)},
+      project_{std::filesystem::canonical(f.folder)},
+      who_{coder::choose_minds(f.model, f.tool_grammar)},
       sandbox_{f.shell.sandbox != shell_sandbox::none && has_shell_sandbox()},
-      rt_{{.data_dir = own_folder_of(*project_) / "data"}},
+      rt_{{.data_dir = own_folder_of(project_) / "data"}},
       app_{rt_.load(coder::build_coder(project_, {.who = who_, .shell = f.shell}))} {}
 
   int run() {
     say("coder: " + who_.what);
-    say(sandbox_ ? "coder: commands run in a sandbox: they write only " + project_->folder.string()
+    say(sandbox_ ? "coder: commands run in a sandbox: they write only " + project_.string()
                      + ", and have no network"
                  : "coder: commands are not in a sandbox: they run with your rights");
     auto now = app_.get_state({.thread_id = f_.thread});
@@ -154,7 +155,7 @@ private:
 
   const flags& f_;
   cli::stop_signals& signals_;
-  coder::project_ptr project_;
+  std::filesystem::path project_;
   coder::minds who_;
   bool sandbox_;
   runtime rt_;
@@ -177,10 +178,16 @@ int coder_main(int argc, char** argv) {
                 "Else TROUPE_MODEL, OPENAI_BASE_URL or ANTHROPIC_API_KEY say which; without any, a "
                 "script plays one")
     ->type_name("PROVIDER:MODEL");
-  app.add_option("--allow", f.allow, "Tools that need not ask, of edit, write and shell")
+  app
+    .add_option("--tool-grammar", f.tool_grammar,
+                "A local model may say only what is text or a call that fits: where its server is "
+                "one of these")
+    ->check(CLI::IsMember({"llama.cpp", "vllm"}))
+    ->type_name("SERVER");
+  app.add_option("--allow", f.allow, "Tools that need not ask, of write_file, edit_file and shell")
     ->type_name("TOOL")
     ->delimiter(',')
-    ->check(CLI::IsMember({"edit", "write", "shell"}));
+    ->check(CLI::IsMember({"write_file", "edit_file", "shell"}));
   auto seconds = f.shell.timeout.count();
   bool no_sandbox = false;
   app.add_option("--shell-seconds", seconds, "How long a command may take")

@@ -2,6 +2,7 @@
 #include "examples/coder/script.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 namespace coder {
 
@@ -42,20 +43,34 @@ value call(const value& messages, std::string says, const char* tool, value args
                               .id = tool + ("-" + std::to_string(messages.size()))}});
 }
 
-std::string list_of(const std::string& paths) {
-  std::string out = "# Files\n\n";
-  for (std::size_t at = 0; at < paths.size();) {
-    auto end = std::min(paths.find('\n', at), paths.size());
-    auto path = paths.substr(at, end - at);
-    if (path != "CODER.md" && !path.empty())
-      out += "- " + path + "\n";
-    at = end + 1;
-  }
+constexpr const char* own_file = "/CODER.md";
+
+std::vector<std::string> files_found(const turn& t) {
+  std::istringstream lines{result_of(t, "glob")};
+  std::vector<std::string> out;
+  for (std::string line; std::getline(lines, line);)
+    out.push_back(line);
+  std::ranges::sort(out);
   return out;
 }
 
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
+std::string list_of(const std::vector<std::string>& paths) {
+  std::string out = "# Files\n\n";
+  for (const auto& path : paths)
+    out += "- " + path.substr(1) + "\n";
+  return out;
+}
+
+value retitle(const value& messages, const char* from, const char* to) {
+  return call(messages, "", "edit_file",
+              {{"file_path", own_file}, {"old_string", from}, {"new_string", to}});
+}
+
+value list_files(const value& messages, const std::vector<std::string>& paths) {
+  if (std::ranges::find(paths, own_file) != paths.end())
+    return retitle(messages, "# What is here", "# Files");
+  return call(messages, "I write a list of the files.", "write_file",
+              {{"file_path", own_file}, {"content", list_of(paths)}});
 }
 
 value todos() {
@@ -71,16 +86,11 @@ value next_of_agent(const value& messages) {
     return value("You said no, so I stop here.");
   switch (t.said) {
     case 0: return call(messages, "I look around first.", "write_todos", todos());
-    case 1: return call(messages, "", "glob", {{"pattern", "*"}});
+    case 1: return call(messages, "", "glob", {{"pattern", "**/*"}});
     case 2:
-      return call(messages, "", "task",
-                  {{"task", "What is in " + first_line(result_of(t, "glob")) + "?"}});
-    case 3:
-      return call(messages, "I write a list of the files.", "write",
-                  {{"path", "CODER.md"}, {"text", list_of(result_of(t, "glob"))}});
-    case 4:
-      return call(messages, "", "edit",
-                  {{"path", "CODER.md"}, {"old", "# Files"}, {"new", "# What is here"}});
+      return call(messages, "", "task", {{"task", "What is in " + files_found(t).front() + "?"}});
+    case 3: return list_files(messages, files_found(t));
+    case 4: return retitle(messages, "# Files", "# What is here");
     case 5: {
       auto at = t.task.find("run: ");
       auto command = at == std::string::npos ? "wc -l CODER.md" : t.task.substr(at + 5);
@@ -91,18 +101,22 @@ value next_of_agent(const value& messages) {
                   {{"command", "create"},
                    {"path", "/memories/coder.md"},
                    {"file_text", "CODER.md lists the files.\n"}});
-    default: return value("CODER.md is written: " + first_line(result_of(t, "shell")));
+    default: {
+      auto printed = result_of(t, "shell");
+      return value("CODER.md is written: " + printed.substr(0, printed.find('\n')));
+    }
   }
 }
 
 value next_of_explorer(const value& messages) {
   auto t = turn_of(messages);
   if (t.said > 0) {
-    auto text = result_of(t, "read");
+    auto text = result_of(t, "read_file");
     return value(std::to_string(std::count(text.begin(), text.end(), '\n')) + " lines");
   }
   auto from = t.task.find("in ") + 3;
-  return call(messages, "", "read", {{"path", t.task.substr(from, t.task.size() - from - 1)}});
+  return call(messages, "", "read_file",
+              {{"file_path", t.task.substr(from, t.task.size() - from - 1)}});
 }
 
 troupe::chat_model_ptr scripted(value (*next)(const value&)) {

@@ -138,6 +138,8 @@ struct agent_options {
   std::vector<std::string> interrupt_after = {};
   checkpointing checkpointer = checkpointing::inherit;
   std::shared_ptr<troupe::saver> saver = nullptr;
+  /// Super-steps of a run that says nothing of them: as of compile_options.
+  std::uint32_t recursion_limit = limits::recursion_limit_default;
 };
 
 /// The agent as a graph over `messages`: nodes `model`, `tools`, and `NAME.before_model` … of the

@@ -6,9 +6,21 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
+
+/// How a folder is used.
+/// Shape:  `shown_as` stands before every path in texts; empty: nothing does. With `private_files`
+///         only the owner may read what is written; else a file that is replaced keeps its mode.
+///         `hidden`: names in the folder that are none to its user: no path may begin with one, and
+///         none is listed.
+struct confined_folder_options {
+  std::string shown_as = {};
+  bool private_files = false;
+  std::vector<std::string> hidden = {};
+};
 
 /// Files below one folder. Every file is reached from the folder's descriptor, a name at a time,
 /// never through a symbolic link: nothing between a check and its use can lead outside.
@@ -29,11 +41,10 @@ public:
     std::chrono::nanoseconds modified{0}; ///< when, since 1970
   };
 
-  /// `shown_as` stands before every path in texts; empty: nothing does. With `private_files` only
-  /// the owner may read what is written; else a file that is replaced keeps its mode.
-  /// Errors: throws error{storage_failed} when the folder can't be made or opened.
-  explicit confined_folder(const std::filesystem::path& folder, std::string shown_as = {},
-                           bool private_files = false);
+  /// Errors: throws error{storage_failed} when the folder can't be made or opened, and
+  ///         invalid_config for a hidden name that is none of one folder.
+  explicit confined_folder(const std::filesystem::path& folder,
+                           confined_folder_options options = {});
   confined_folder(confined_folder&&) noexcept;
   confined_folder& operator=(confined_folder&&) noexcept;
   ~confined_folder();
@@ -58,5 +69,10 @@ private:
   struct parts;
   std::unique_ptr<parts> parts_;
 };
+
+/// What a file, a name or a command's output says, for a model: with U+FFFD in place of each byte
+/// that is no part of UTF-8.
+/// Source: troupe.
+std::string readable_text(std::string_view text);
 
 } // namespace troupe

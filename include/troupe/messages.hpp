@@ -72,7 +72,8 @@ const value& message_member(const value& message, std::string_view name) noexcep
 /// The text of a message: its content, or that of its text blocks, one behind the other.
 /// Source: langchain_core/messages/base.py, BaseMessage.text.
 std::string message_text(const value& message);
-/// The calls of an assistant's message, a list of {name, args, id}; empty for any other value.
+/// The calls of an assistant's message, a list of {name, args, id}, with `extras` where a provider
+/// wants to hear again what it said of a call; empty for any other value.
 const value& message_tool_calls(const value& message) noexcept;
 
 // ---- JSON -----------------------------------------------------------------------------------
@@ -93,14 +94,15 @@ value message_from_json(const value& json);
 
 /// What a message holds as LangChain's standard blocks, whatever provider wrote it: a view.
 /// Shape:  a list of blocks: text, reasoning, image, audio, video, file, text-plain, tool_call,
-///         server_tool_call, server_tool_result …; OpenAI's, Anthropic's and LangChain's own older
-///         ones are translated, what they have besides is in `extras`; anything else is
-///         {type: non_standard, value}. Of an assistant's message first what it thought
-///         (additional_kwargs.reasoning_content), last the calls that no block is; of a part of an
-///         answer its pieces of calls. With response_metadata.output_version "v1": the content.
+///         server_tool_call, server_tool_result …; OpenAI's, Anthropic's, Google's, Bedrock's and
+///         LangChain's own older ones are translated, what they have besides is in `extras`;
+///         anything else is {type: non_standard, value}. Of an assistant's message first what it
+///         thought (additional_kwargs.reasoning_content), last the calls that no block is; calls
+///         are as the message has them, also where a block says otherwise; of a part of an answer
+///         its pieces of calls. With response_metadata.output_version "v1": the content.
 /// Errors: none.
-/// Source: langchain_core/messages/base.py, content_blocks; spec/agents.md A2. troupe: calls of
-///         Anthropic's answers are there too.
+/// Source: langchain_core/messages/base.py, content_blocks; block_translators; spec/agents.md A2.
+///         troupe: calls of Anthropic's answers are there too.
 value content_blocks(const value& message);
 
 /// A conversation in OpenAI's chat form, a list of maps {role, content …}.
@@ -198,6 +200,14 @@ value filter_messages(const value& messages, const message_filter& filter);
 /// Errors: as add_chunks.
 /// Source: langchain_core/messages/utils.py, merge_message_runs.
 value merge_message_runs(const value& messages, std::string_view separator = "\n");
+
+/// The conversation with an answer for each call that has none, behind those its message has: a
+/// tool's message of status "error" that says that the call was cancelled. A turn that is given up
+/// or fails leaves such calls, and providers refuse them.
+/// Shape:  the messages themselves where no call is open; those added have no ids.
+/// Errors: none.
+/// Source: deepagents/middleware/patch_tool_calls.py; troupe: one text, status "error".
+value patched_tool_calls(const value& messages);
 
 /// A conversation as text for a model to read: a line a message, "Human: …", or XML.
 /// Errors: none. Source: langchain_core/messages/utils.py, get_buffer_string.

@@ -92,6 +92,12 @@ struct tool_policy_options {
 };
 middleware tool_policy(tool_policy_options options);
 
+/// Before a run, answers the calls that one before it left open: patched_tool_calls. So a message
+/// that interrupts a run (multitask_strategy::interrupt), or comes after one that failed, finds a
+/// conversation that a model can go on with.
+/// Source: deepagents/middleware/patch_tool_calls.py, PatchToolCallsMiddleware.
+middleware patch_tool_calls();
+
 /// Lets `model` answer in place of these tools; for tests of agents whose tools cost or change
 /// something.
 /// Shape:  `tools`: names; empty: all. Arguments are not checked, and readers of the `messages`
@@ -151,7 +157,8 @@ struct summary_options {
   std::int64_t tokens_to_summarize = 4000; ///< of the older messages; the oldest are left out
 };
 /// Replaces the older part of a conversation by a summary that `model` makes, once it is long
-/// enough. Calls stay with their answers.
+/// enough. Calls stay with their answers. When that is too much for the model (its error is of
+/// class ContextOverflowError), it is asked once more, with the middle of that part cut out.
 /// Errors: throws error{invalid_config} without a trigger, for a bound that is no such number, and
 ///         for a fraction of a model whose profile does not say. Of a run: what the model throws.
 /// Source: langchain/agents/middleware/summarization.py; spec/agents.md E1.
@@ -215,7 +222,8 @@ enum class pii_strategy : std::uint8_t { redact, mask, hash, block };
 
 /// Where personal data is looked for. With `output`, also in what readers of the stream are told of
 /// an answer while it comes: the end of each text is kept back (limits::pii_held_bytes) until it
-/// is clear that nothing begins in it; with `block` they see nothing from there on.
+/// is clear that nothing begins in it; with `block` they see nothing from there on. With
+/// `tool_results`, likewise in what readers of the `tools` stream are told of a call.
 /// Shape:  `find` gives the places [begin, end) in a text, in order and apart; unset: by the type's
 ///         own rule.
 struct pii_options {

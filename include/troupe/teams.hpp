@@ -67,6 +67,22 @@ tool create_forward_message_tool(std::string supervisor_name = "supervisor");
 /// Source: troupe; langchain's multi-agent guide, "tool calling".
 tool agent_as_tool(compiled_graph agent, std::string name, std::string description);
 
+/// An agent as a model: whatever asks a model (ask_model, tool_runner, with_fallbacks, a node of
+/// another agent) asks the agent, as part of its own task.
+/// Shape:  `agent`: any graph over `messages`; it is given those of the request. Its last message
+///         is the answer, with the `usage` of all answers it gave on the way added up; what tools,
+///         and agents within, used besides is not in it. With a response_schema the answer is its
+///         `structured_response`. Settings and headers of the request are for a provider: they are
+///         not looked at. `name` empty: "graph:" and the graph's.
+/// Order:  it gives no parts, since only at its end it is known which message is the answer. Who
+///         reads the `messages` stream with subgraphs sees all that it says as it comes.
+/// Errors: throws error{invalid_graph} for a graph without an input `messages`. Of a call: what the
+///         agent fails with; ValueError for a request with tools, which a graph can't be given,
+///         and for one with a response_schema when it answers by none; invalid_value when its last
+///         message is no assistant's. Its questions are asked as those of the task.
+/// Source: troupe; adk-rust, GraphAgent; langgraph/pregel/remote.py, RemoteGraph as a Runnable.
+chat_model_ptr agent_as_model(compiled_graph agent, std::string name = {});
+
 // ---- names in messages ----------------------------------------------------------------------
 
 /// How a model is told who said what.

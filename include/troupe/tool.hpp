@@ -36,7 +36,8 @@ template <std::size_t N> struct fixed_text {
   constexpr std::string_view view() const { return {text, N - 1}; }
 };
 
-struct tool_turn; // agents/tool_turn.hpp
+struct tool_turn;   // agents/tool_turn.hpp
+struct tool_events; // agents/tool_turn.hpp
 
 } // namespace detail
 
@@ -98,7 +99,7 @@ private:
 class tool_runtime {
 public:
   tool_runtime(context& ctx, value state, value call, const std::vector<tool>& tools,
-               const detail::tool_turn& turn)
+               detail::tool_turn& turn)
     : ctx_{&ctx},
       state_(std::move(state)),
       call_(std::move(call)),
@@ -145,11 +146,12 @@ public:
   }
 
 private:
+  friend struct detail::tool_events;
   context* ctx_;
   value state_;
   value call_;
   const std::vector<tool>* tools_;
-  const detail::tool_turn* turn_;
+  detail::tool_turn* turn_;
 };
 
 /// What a tool gave back: content, a message, a command, or a list of messages and commands.
@@ -208,6 +210,9 @@ struct tool_options {
   /// The agent that its command leads to, out of the one that calls it (troupe/teams.hpp): it runs
   /// when the other calls of the answer have. Empty: it stays within.
   std::string handoff_to = {};
+  /// The calls of one answer run one after the other, in their order; in an agent (create_agent)
+  /// each in a step of its own, so that what was done is not done again after a crash.
+  bool one_at_a_time = false;
   /// Of a function that is no coroutine. On the blocking lane several calls run side by side; on
   /// the standard lane, for short ones, they run one after the other without changing the thread.
   troupe::lane lane = lane::blocking;

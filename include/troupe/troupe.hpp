@@ -3,11 +3,13 @@
 #pragma once
 
 #include <troupe/agent.hpp>
+#include <troupe/agent_runner.hpp>
 #include <troupe/channel.hpp>
 #include <troupe/chat_model.hpp>
 #include <troupe/chat_models.hpp>
 #include <troupe/compiled_graph.hpp>
 #include <troupe/completion.hpp>
+#include <troupe/computer.hpp>
 #include <troupe/confined_folder.hpp>
 #include <troupe/context.hpp>
 #include <troupe/control.hpp>
@@ -16,11 +18,13 @@
 #include <troupe/embeddings.hpp>
 #include <troupe/error.hpp>
 #include <troupe/functional.hpp>
+#include <troupe/grammar.hpp>
 #include <troupe/graph_library.hpp>
 #include <troupe/json_schema.hpp>
 #include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/mcp.hpp>
+#include <troupe/mcp_server.hpp>
 #include <troupe/memory_tool.hpp>
 #include <troupe/message.hpp>
 #include <troupe/messages.hpp>

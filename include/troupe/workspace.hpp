@@ -36,9 +36,11 @@ middleware file_search(const std::filesystem::path& folder, file_search_options 
 // ---- files ----------------------------------------------------------------------------------
 
 /// Units:  as file_search_options.
+/// Shape:  `hidden`: names in the folder that its tools neither show nor touch.
 struct filesystem_options {
   bool read_only = false; ///< without write_file and edit_file
   std::size_t file_bytes_max = limits::search_file_bytes_default;
+  std::vector<std::string> hidden = {};
 };
 /// Tools for the files below a folder, out of which no path leads, and how to use them: ls,
 /// read_file, glob, grep, write_file (a new file), edit_file (a text that stands there once, or
@@ -46,7 +48,8 @@ struct filesystem_options {
 /// Shape:  ls {path?}; read_file {file_path, offset?, limit?}: lines with their numbers, from
 ///         `offset` (0 is the first); glob and grep as of file_search; write_file {file_path,
 ///         content}; edit_file {file_path, old_string, new_string, replace_all?}.
-/// Errors: as file_search; what a tool refuses is a message to the model, with status error.
+/// Errors: as file_search, and invalid_config for a hidden name that is none of one folder; what a
+///         tool refuses is a message to the model, with status error.
 /// Source: deepagents/middleware/filesystem.py, FilesystemMiddleware.
 middleware filesystem(const std::filesystem::path& folder, filesystem_options options = {});
 

@@ -2,7 +2,9 @@
 // on with it.
 #include <troupe/troupe.hpp>
 
+#include <cstdio>
 #include <filesystem>
+#include <iostream>
 
 namespace {
 
@@ -96,6 +98,21 @@ TROUPE_GRAPH(broken) {
                                  throw troupe::node_error{"OutError", "the model is out"};
                                }),
                                .name = "broken"});
+}
+
+// Says on stdout what nobody should hear, and asks stdin.
+TROUPE_GRAPH(loud) {
+  troupe::state_graph<> g{{{"secret", troupe::last_value}, {"read", troupe::last_value}}};
+  g.add_node("shout", [](const troupe::state_view& s) -> value {
+    if (s["secret"] == value("fail"))
+      throw troupe::node_error{"OutError", "it is out"};
+    std::cout << "on cout" << std::endl;
+    std::printf("by printf\n");
+    std::fflush(stdout);
+    return {{"read", std::getchar()}};
+  });
+  g.add_edge(troupe::START, "shout");
+  return g.compile({.name = "loud"});
 }
 
 TROUPE_GRAPH(slow) {

@@ -6,10 +6,12 @@ import json
 import os
 import pathlib
 import pty
+import select
 import shutil
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -24,15 +26,17 @@ TROUPE = BIN / "troupe"
 class Terminal:
     """A program on a terminal of its own; what it printed is in `text`."""
 
-    def __init__(self, arguments, cwd):
+    def __init__(self, arguments, cwd, kind):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(cwd)
-            os.environ.update(NO_COLOR="1", TERM="dumb")
+            os.environ.update(NO_COLOR="1", TERM=kind)
             os.execv(arguments[0], [str(a) for a in arguments])
         self.text = ""
 
     def read(self):
+        if not select.select([self.fd], [], [], DEADLINE_S)[0]:
+            raise AssertionError(f"nothing more was printed: {self.text!r}")
         try:
             block = os.read(self.fd, 1 << 16)
         except OSError:  # the other side is gone
@@ -74,8 +78,8 @@ class ChatTest(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
 
-    def terminal(self, *arguments):
-        return Terminal(self.command(*arguments), self.folder)
+    def terminal(self, *arguments, kind="dumb"):
+        return Terminal(self.command(*arguments), self.folder, kind)
 
 
 class Pipe(ChatTest):
@@ -229,6 +233,46 @@ class Person(ChatTest):
         screen.wait_for("(once more ends)\n> ")
         screen.type("\3")
         self.assertEqual(screen.end(), STOPPED)
+
+    def editing_terminal(self):
+        screen = self.terminal("--thread", "t", kind="vt100")
+        screen.wait_for("Ctrl-D ends\n")
+        screen.wait_for("> ")
+        return screen
+
+    def test_a_line_is_edited_and_comes_back_by_arrow(self):
+        up, left = "\33[A", "\33[D"
+        screen = self.editing_terminal()
+        screen.type("grüß dih" + left + "c\n")
+        screen.wait_for("\ngrüß dich\n> ")
+        screen.type(up + "!\n")
+        screen.wait_for("\ngrüß dich!\n> ")
+        screen.type("\4")
+        self.assertEqual(screen.end(), DONE)
+        screen = self.editing_terminal()  # and in the next session
+        screen.type(up + up + "?\n")
+        screen.wait_for("\ngrüß dich?\n> ")
+        screen.type("\4")
+        self.assertEqual(screen.end(), DONE)
+
+    def test_ctrl_c_drops_the_line_and_the_terminal_is_left_as_it_was(self):
+        for last in ("\3", "\4"):
+            screen = self.editing_terminal()
+            screen.type("never said")
+            screen.wait_for("never said")
+            screen.type("\3")
+            screen.wait_for("(once more ends)\n")
+            screen.wait_for("> ")
+            modes = termios.tcgetattr(screen.fd)[3]
+            self.assertFalse(modes & termios.ICANON)
+            screen.type(last)
+            while screen.read():
+                pass
+            modes = termios.tcgetattr(screen.fd)[3]
+            self.assertEqual(modes & (termios.ICANON | termios.ECHO),
+                             termios.ICANON | termios.ECHO)
+            self.assertEqual(screen.end(), STOPPED if last == "\3" else DONE)
+        self.assertNotIn("never said", self.chat("", "--thread", "t").stdout)
 
     def test_a_failure_is_said_and_the_prompt_comes_back(self):
         screen = self.terminal(f"{PLUGIN}:broken")

@@ -43,7 +43,7 @@ class CoderTest(unittest.TestCase):
         done = self.coder("list the files", ["yes", "yes", "yes"])
         asked = [line.removeprefix("? ").split() for line in done.stdout.splitlines()]
         self.assertEqual([words[1] for words in asked if words[:1] == ["asks"]],
-                         ["write", "edit", "shell"])
+                         ["write_file", "edit_file", "shell"])
         self.assertEqual(self.listed(), "# What is here\n\n- a.c\n- src/b.c\n")
         self.assertTrue(done.stdout.endswith("CODER.md is written: 4 CODER.md\n"), done.stdout)
         self.assertIn("a script plays one. It does not understand the task", done.stderr)
@@ -53,11 +53,12 @@ class CoderTest(unittest.TestCase):
 
     def test_who_is_refused_stops(self):
         done = self.coder("list the files", ["no not now"])
-        self.assertIn("✗ write: The user said no: not now", done.stderr)
+        self.assertIn("✗ write_file: The user said no: not now", done.stderr)
         self.assertFalse((self.project / "CODER.md").exists())
 
     def test_an_edited_call_runs_in_place_of_the_other(self):
-        self.coder("list", ['edit {"path": "CODER.md", "text": "# Files\\nmine\\n"}', "yes", "yes"])
+        self.coder("list", ['edit {"file_path": "CODER.md", "content": "# Files\\nmine\\n"}', "yes",
+                             "yes"])
         self.assertEqual(self.listed(), "# What is here\nmine\n")
 
     def test_always_holds_for_the_thread(self):
@@ -66,12 +67,12 @@ class CoderTest(unittest.TestCase):
         self.assertEqual(done.stdout.count("asks  "), 1)
         self.assertIn("asks  shell", done.stdout)
         self.coder("another thread", [], "--thread", "t2", code=PAUSED)
-        self.coder("a third", [], "--thread", "t3", "--allow", "write,edit,shell")
+        self.coder("a third", [], "--thread", "t3", "--allow", "write_file,edit_file,shell")
 
     def test_it_waits_for_an_answer_and_the_same_command_asks_again(self):
         for _ in range(2):
             done = self.coder("list", [], code=PAUSED)
-            self.assertIn("asks  write", done.stdout)
+            self.assertIn("asks  write_file", done.stdout)
             self.assertIn("the same command asks again", done.stderr)
         self.coder("list", ["yes", "yes"], code=PAUSED)
         done = self.coder("list", ["yes"])
@@ -80,7 +81,7 @@ class CoderTest(unittest.TestCase):
     def test_killed_while_it_waits_it_goes_on(self):
         with Program([CODER, self.project, "list"], stdin=subprocess.PIPE,
                      env=ENVIRONMENT) as program:
-            self.assertTrue(program.wait_until(lambda: any("asks  write" in line
+            self.assertTrue(program.wait_until(lambda: any("asks  write_file" in line
                                                            for line in program.out.lines)))
             program.kill()
             program.process.stdin.close()
@@ -90,7 +91,7 @@ class CoderTest(unittest.TestCase):
 
     def test_killed_while_a_command_runs_it_asks_whether_to_run_it_again(self):
         task = "list, run: echo x >> runs; while [ ! -e go ]; do sleep 0.02; done; echo there"
-        with Program([CODER, self.project, task, "--allow", "write,edit"], stdin=subprocess.PIPE,
+        with Program([CODER, self.project, task, "--allow", "write_file,edit_file"], stdin=subprocess.PIPE,
                      env=ENVIRONMENT) as program:
             program.process.stdin.write(b"yes\n")
             program.process.stdin.flush()
@@ -108,7 +109,8 @@ class CoderTest(unittest.TestCase):
         self.assertEqual((self.project / "runs").read_text(), "x\nx\n")
 
     def shell(self, command, *flags):
-        return self.coder("run: " + command, [], "--allow", "write,edit,shell", *flags).stdout
+        return self.coder("run: " + command, [], "--allow", "write_file,edit_file,shell",
+                          *flags).stdout
 
     def test_commands_have_no_keys_and_end(self):
         for flags in [[], ["--no-sandbox"]]:
@@ -123,7 +125,7 @@ class CoderTest(unittest.TestCase):
         (self.folder / "outside").write_text("mine")
         outside = self.folder / "outside"
         done = self.coder(f"run: echo theirs > {outside}; true", [], "--allow",
-                          "write,edit,shell")
+                          "write_file,edit_file,shell")
         if "not in a sandbox" in done.stderr:
             self.assertEqual(outside.read_text(), "theirs\n")
         else:

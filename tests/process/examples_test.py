@@ -50,6 +50,36 @@ class ExamplesTest(unittest.TestCase):
     def test_ask(self):
         self.assertEqual(self.lines("ask"), ["What is a graph?"])
 
+    def test_host(self):
+        lines = self.lines("host")
+        self.in_order(lines,
+                      "ada asks the forecaster",
+                      '  tool_call forecaster: {"args":{"city":"Paris"},"id":"call-1","name":"weather",'
+                      '"type":"tool_call"}',
+                      "  tool_result forecaster: rain in Paris",
+                      "  message forecaster: Rain in Paris, take an umbrella.",
+                      "  finished forecaster: Rain in Paris, take an umbrella.",
+                      "bob asks the desk",
+                      "  question desk: Is this about the weather? yes or no",
+                      "bob answers",
+                      "  message forecaster: Rain in Paris, take an umbrella.",
+                      "ada asks the desk",
+                      "  message desk: Then nobody here can help you, ada.",
+                      "desk has a session of ada with 2 messages",
+                      "desk has a session of bob with 4 messages")
+
+    def test_computer(self):
+        self.assertEqual(self.lines("computer"), [
+            "Let me look.", '  {"action":"screenshot"}',
+            '  {"action":"left_click","coordinate":[32,24]}',
+            '  {"action":"type","text":"hello, world"}', '  {"action":"key","text":"Return"}',
+            "  the field says: hello, world", "I typed hello, world."])
+
+    def test_computer_refuses_a_display_that_is_none(self):
+        done = run([BIN / "computer", "--display", "nonsense"])
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("computer: use an X display: no display is named", done.stderr)
+
     def test_mcp(self):
         server = SOURCE / "tests/mcp/scripted_server.py"
         tool, *_, last = self.lines("mcp", "/usr/bin/python3", server, "good")
