@@ -7,6 +7,7 @@
 #include "tools/troupe/failure.hpp"
 #include "tools/troupe/graph_catalog.hpp"
 #include "tools/troupe/home_flags.hpp"
+#include "tools/troupe/line_editor.hpp"
 #include "tools/troupe/run_output.hpp"
 #include "tools/troupe/stop_signals.hpp"
 
@@ -24,7 +25,7 @@ struct chat_flags {
   std::string graph = "chat", thread, model;
   std::string data = data_dir_default;
   std::size_t history = 3; // turns
-  std::uint32_t recursion_limit = limits::recursion_limit_default;
+  std::optional<std::uint32_t> recursion_limit = std::nullopt;
   std::shared_ptr<home_flags> home;
 };
 
@@ -64,7 +65,7 @@ public:
           break;
         continue;
       }
-      auto line = read_line("> ");
+      auto line = read_line('>');
       if (!line)
         break;
       if (line->find_first_not_of(" \t\r") != std::string::npos)
@@ -86,6 +87,10 @@ private:
                 << '\n';
     if (talks_ && messages.is_list())
       show(messages);
+    if (editor_ && messages.is_list())
+      for (const auto& m : messages.items())
+        if (message_role(m) == "user")
+          editor_->remember(one_line(message_text(m)));
     if (!now.interrupts.empty())
       return wait_for(now.interrupts, now.next);
     if (!was_cut_off())
@@ -127,13 +132,26 @@ private:
 
   // -- lines
 
-  std::optional<std::string> read_line(const char* prompt) {
-    std::function<void()> again = [prompt] {
-      std::cout << "\n(once more ends)\n" << prompt << std::flush;
-    };
+  static constexpr const char* ends_next = "\n(once more ends)\n";
+
+  std::optional<std::string> read_line(char prompt) {
+    if (!editor_)
+      return plain_line(prompt);
+    signals_.watch([this] { editor_->begin_anew(ends_next); }, {},
+                   [this] { editor_->restore_terminal(); });
+    auto line = editor_->read(view_.out().has_colours()
+                                ? std::string{"\1\33[1m\1"} + prompt + "\1\33[0m\1 "
+                                : std::string{prompt, ' '});
+    signals_.watch(std::nullopt);
+    return line;
+  }
+
+  std::optional<std::string> plain_line(char prompt) {
+    auto shown = view_.out().paint(style::bold, prompt + std::string{" "});
     if (talks_) {
-      signals_.watch(again, {}); // before anybody sees that they may type
-      std::cout << view_.out().paint(style::bold, prompt) << std::flush;
+      // Before anybody sees that they may type.
+      signals_.watch([shown] { std::cout << ends_next << shown << std::flush; }, {});
+      std::cout << shown << std::flush;
     }
     std::string line;
     bool got = static_cast<bool>(std::getline(std::cin, line));
@@ -147,11 +165,8 @@ private:
 
   // What was said; calls that a cancelled or failed turn left open are answered before.
   run_input input_of(const std::string& line) const {
-    std::vector<value> said;
     auto state = app_.get_state({.thread_id = o_.thread}).values;
-    for (const auto& call : unanswered_calls(state["messages"]))
-      said.push_back(tool_message("Cancelled by the user.", call["id"].as<std::string>(),
-                                  call["name"].as<std::string>(), "error"));
+    auto said = patch_of_tool_calls(state["messages"]);
     said.push_back(human_message(line));
     return value::map({{"messages", value::list(std::move(said))}});
   }
@@ -287,7 +302,7 @@ private:
         std::cout << view_.out().paint(style::yellow, "asks") << "  " << harmless_text(question)
                   << '\n'
                   << std::flush;
-      auto line = read_line("? ");
+      auto line = read_line('?');
       if (!line)
         return std::nullopt;
       if (auto given = read(*line))
@@ -300,6 +315,8 @@ private:
   chat_flags o_;
   bool json_;
   bool talks_ = !json_ && isatty(STDIN_FILENO) == 1;
+  std::unique_ptr<line_editor> editor_ = // before there are threads: it sets the locale
+    talks_ && line_editor::works_here() ? std::make_unique<line_editor>() : nullptr;
   stop_signals& signals_;
   compiled_graph graph_;
   runtime rt_;
@@ -331,10 +348,11 @@ void add_chat(CLI::App& app, chosen_command& chosen) {
   command->add_option("--history", o->history, "Turns that are shown at the beginning")
     ->type_name("N")
     ->capture_default_str();
-  command->add_option("--recursion-limit", o->recursion_limit, "Super-steps a turn may take")
+  command
+    ->add_option("--recursion-limit", o->recursion_limit,
+                 "Super-steps a turn may take; else as the graph says")
     ->type_name("N")
-    ->check(CLI::PositiveNumber)
-    ->capture_default_str();
+    ->check(CLI::PositiveNumber);
   o->home = add_home_flags(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object a line");
   command->footer(

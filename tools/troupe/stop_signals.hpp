@@ -48,10 +48,12 @@ public:
   }
 
   /// What the first signal from now on does, and says, if anything; no `stop`: it ends the process.
-  void watch(std::function<void()> stop, std::string says) {
+  /// `before_end`: what is done before one ends the process. Both on a thread of ours.
+  void watch(std::function<void()> stop, std::string says, std::function<void()> before_end = {}) {
     std::lock_guard guard{mutex_};
     stop_ = std::move(stop);
     says_ = std::move(says);
+    before_end_ = std::move(before_end);
   }
   /// It drains this run; nullopt: none.
   void watch(std::optional<run_control> run) {
@@ -72,8 +74,11 @@ private:
 
   void on_signal(int signal) {
     std::lock_guard guard{mutex_};
-    if (!stop_ || signal == ends_)
+    if (!stop_ || signal == ends_) {
+      if (before_end_)
+        before_end_();
       _exit(exit_stopped);
+    }
     std::exchange(stop_, nullptr)();
     if (!says_.empty())
       std::cerr << '\n' << says_ << "; once more stops at once\n" << std::flush;
@@ -84,6 +89,7 @@ private:
   sigset_t before_{};
   std::mutex mutex_;
   std::function<void()> stop_;
+  std::function<void()> before_end_;
   std::string says_;
   std::atomic<bool> ending_{false};
   std::thread waiter_;

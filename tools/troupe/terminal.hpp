@@ -30,6 +30,7 @@ public:
   }
 
   bool is_tty() const noexcept { return is_tty_; }
+  bool has_colours() const noexcept { return colours_; }
 
   /// Units:  columns; 0 when it is no terminal.
   std::size_t width() const noexcept {
