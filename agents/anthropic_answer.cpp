@@ -99,7 +99,7 @@ public:
     else if (type == "message_delta")
       end(data);
     else if (type == "message_stop")
-      complete_ = true;
+      complete();
   }
 
   std::vector<value> take_parts() override { return builder_.take_parts(); }
@@ -107,8 +107,6 @@ public:
   bool is_complete() const override { return complete_; }
   bool is_over() const override { return complete_; }
   value finish() override {
-    while (!inputs_.empty())
-      end_input(inputs_.begin());
     builder_.set_usage(usage_value(usage_of(usage_)));
     return builder_.finish();
   }
@@ -182,6 +180,12 @@ private:
     if (!input || !input->is_map())
       throw broken_answer("the input of a block is no JSON object");
     builder_.set_in_block(index, "input", *input);
+  }
+
+  void complete() {
+    while (!inputs_.empty())
+      end_input(inputs_.begin());
+    complete_ = true;
   }
 
   void end(const value& data) {

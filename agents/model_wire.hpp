@@ -30,7 +30,7 @@ public:
   /// Whether the answer is whole, and whether there is nothing more to come.
   virtual bool is_complete() const = 0;
   virtual bool is_over() const = 0;
-  /// The message, whose last part is among the parts then.
+  /// The message, as far as it came, whose last part is among the parts then. Errors: none.
   virtual value finish() = 0;
 };
 

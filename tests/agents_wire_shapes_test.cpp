@@ -159,17 +159,20 @@ BOOST_AUTO_TEST_CASE(a_tool_of_the_provider_s_own_keeps_its_input_result_and_sou
 }
 
 BOOST_AUTO_TEST_CASE(an_input_of_a_provider_s_tool_that_is_no_json_is_a_broken_answer) {
-  auto reader = anthropic_reader("m", false);
-  reader->take({"", R"({"type":"message_start","message":{}})", ""});
-  reader->take({"", R"({"type":"content_block_start","index":0,"content_block":
-    {"type":"server_tool_use","id":"s","name":"f","input":{}}})",
-                ""});
-  reader->take({"", R"({"type":"content_block_delta","index":0,"delta":
-    {"type":"input_json_delta","partial_json":"{\"a"}})",
-                ""});
-  BOOST_CHECK_EXCEPTION(reader->take({"", R"({"type":"content_block_stop","index":0})", ""}),
-                        model_error,
-                        [](const model_error& e) { return e.kind() == "broken_answer"; });
+  for (const auto* end :
+       {R"({"type":"content_block_stop","index":0})", R"({"type":"message_stop"})"}) {
+    auto reader = anthropic_reader("m", false);
+    reader->take({"", R"({"type":"message_start","message":{}})", ""});
+    reader->take({"", R"({"type":"content_block_start","index":0,"content_block":
+      {"type":"server_tool_use","id":"s","name":"f","input":{}}})",
+                  ""});
+    reader->take({"", R"({"type":"content_block_delta","index":0,"delta":
+      {"type":"input_json_delta","partial_json":"{\"a"}})",
+                  ""});
+    BOOST_CHECK_EXCEPTION(reader->take({"", end, ""}), model_error,
+                          [](const model_error& e) { return e.kind() == "broken_answer"; });
+    BOOST_TEST(!reader->is_complete());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_text_of_openai_has_its_usage_behind_the_end_and_how_likely_it_was) {

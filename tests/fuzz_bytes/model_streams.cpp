@@ -65,6 +65,10 @@ std::vector<std::string> seeds() {
     "{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{"
     "\"output_tokens\":1}}\n\n"
     "event: x\ndata: {\"type\":\"message_stop\"}\n\n",
+    "data: {\"type\":\"message_start\",\"message\":{}}\n\n"
+    "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\","
+    "\"partial_json\":\"{|\"}}\n\n"
+    "data: {\"type\":\"message_stop\"}\n\n",
     "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":"
     "\"a\"}}\n\n",
     "data: {\"id\":\"a\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\",\"tool_calls\":[{"
