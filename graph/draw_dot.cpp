@@ -9,7 +9,7 @@ namespace drawing {
 namespace {
 
 // Within double quotes: Graphviz knows backslash escapes and, in labels, HTML's entities.
-std::string escaped(std::string_view text) {
+std::string dot_escaped(std::string_view text) {
   std::string out;
   for (char c : text) {
     if (c == '&') {
@@ -24,13 +24,13 @@ std::string escaped(std::string_view text) {
 }
 
 std::string dot_string(std::string_view text) {
-  return "\"" + escaped(text) + "\"";
+  return "\"" + dot_escaped(text) + "\"";
 }
 
-std::string label_of(const drawn_node& node) {
-  auto out = "\"" + escaped(node.name);
+std::string dot_label(const drawn_node& node) {
+  auto out = "\"" + dot_escaped(node.name);
   for (const auto& line : node.details)
-    out += "\\n" + escaped(line);
+    out += "\\n" + dot_escaped(line);
   return out + "\"";
 }
 
@@ -38,9 +38,9 @@ std::string cluster_of(const drawn_node& node) {
   return dot_string("cluster_" + node.id);
 }
 
-class writer {
+class dot_writer {
 public:
-  explicit writer(const draw_options& options)
+  explicit dot_writer(const draw_options& options)
     : options_{options},
       colors_{safe_colors(options.colors)} {}
 
@@ -70,7 +70,8 @@ private:
       if (node.inside)
         box(node, indent);
       else
-        out_ += indent + dot_string(node.id) + " [label=" + label_of(node) + look_of(node) + "];\n";
+        out_ += indent + dot_string(node.id) + " [label=" + dot_label(node) + look_of(node)
+                + "];\n";
     for (const auto& e : graph.edges)
       edge(graph, e, indent);
   }
@@ -78,7 +79,7 @@ private:
   // A title over the whole picture would be inherited: a cluster says its own label.
   void box(const drawn_node& node, const std::string& indent) {
     out_ += indent + "subgraph " + cluster_of(node) + " {\n";
-    out_ += indent + "  graph [label=" + label_of(node) + ", labelloc=t, style=\"rounded,filled\""
+    out_ += indent + "  graph [label=" + dot_label(node) + ", labelloc=t, style=\"rounded,filled\""
             + ", fillcolor=" + dot_string(colors_.box) + ", color=\"#b8b2dc\"];\n";
     content(*node.inside, indent + "  ");
     out_ += indent + "}\n";
@@ -129,7 +130,7 @@ private:
 } // namespace drawing
 
 std::string compiled_graph::draw_dot(const draw_options& options) const {
-  return drawing::writer{options}.write(*this);
+  return drawing::dot_writer{options}.write(*this);
 }
 
 } // namespace troupe

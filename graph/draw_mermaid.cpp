@@ -50,7 +50,7 @@ std::string mermaid_string(std::string_view text) {
   return out;
 }
 
-std::string label_of(const drawn_node& node) {
+std::string mermaid_label(const drawn_node& node) {
   auto out = "\"" + mermaid_string(node.name);
   for (const auto& line : node.details)
     out += "<br/>" + mermaid_string(line);
@@ -84,9 +84,9 @@ std::string frontmatter(const draw_options& options) {
 
 // ---- nodes and edges ------------------------------------------------------------------------
 
-class writer {
+class mermaid_writer {
 public:
-  explicit writer(const draw_options& options)
+  explicit mermaid_writer(const draw_options& options)
     : down_{options.direction == draw_direction::down},
       colors_{safe_colors(options.colors)} {
     out_ = frontmatter(options) + "flowchart " + (down_ ? "TD" : "LR") + "\n";
@@ -117,7 +117,7 @@ private:
 
   // Says the direction itself: without, Mermaid turns a block that no edge leads into.
   void box(const drawn_node& node, const std::string& indent) {
-    out_ += indent + "subgraph " + node.id + "[" + label_of(node) + "]\n";
+    out_ += indent + "subgraph " + node.id + "[" + mermaid_label(node) + "]\n";
     out_ += indent + "  direction " + (down_ ? "TB" : "LR") + "\n";
     content(*node.inside, indent + "  ");
     out_ += indent + "end\n";
@@ -126,10 +126,10 @@ private:
 
   static std::string shape_of(const drawn_node& node) {
     switch (node.shape) {
-      case node_shape::start: return "([" + label_of(node) + "]):::first";
-      case node_shape::end: return "([" + label_of(node) + "]):::last";
-      case node_shape::plain: return "[" + label_of(node) + "]";
-      case node_shape::graph: return "[[" + label_of(node) + "]]";
+      case node_shape::start: return "([" + mermaid_label(node) + "]):::first";
+      case node_shape::end: return "([" + mermaid_label(node) + "]):::last";
+      case node_shape::plain: return "[" + mermaid_label(node) + "]";
+      case node_shape::graph: return "[[" + mermaid_label(node) + "]]";
     }
     return {};
   }
@@ -163,7 +163,7 @@ private:
 } // namespace drawing
 
 std::string compiled_graph::draw_mermaid(const draw_options& options) const {
-  return drawing::writer{options}.write(drawing::make_drawn_graph(*this, options));
+  return drawing::mermaid_writer{options}.write(drawing::make_drawn_graph(*this, options));
 }
 
 } // namespace troupe

@@ -1,7 +1,7 @@
 // A drawn graph as an SVG document: sizes from inside out, then everything at its place.
 //
 // Invariants:
-//  - Every text that is not ours passes escaped(); it is printable before (draw_model.hpp).
+//  - Every text that is not ours passes xml_escaped(); it is printable before (draw_model.hpp).
 //  - No ids, style sheets or markers: several documents can stand in one page.
 #include "graph/draw_layout.hpp"
 #include "graph/draw_model.hpp"
@@ -41,7 +41,7 @@ constexpr std::string_view line = "#6b6785";
 
 // ---- text -----------------------------------------------------------------------------------
 
-std::string escaped(std::string_view text) {
+std::string xml_escaped(std::string_view text) {
   std::string out;
   for (char c : text)
     switch (c) {
@@ -158,7 +158,7 @@ private:
     out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\"" + attribute("width", width)
            + attribute("height", height) + attribute("viewBox", "0 0 " + size)
            + " role=\"img\" font-family=\"Helvetica, Arial, sans-serif\">\n<title>"
-           + escaped(title_.empty() ? printable(graph.name()) : title_) + "</title>\n"
+           + xml_escaped(title_.empty() ? printable(graph.name()) : title_) + "</title>\n"
            + "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
   }
 
@@ -182,7 +182,7 @@ private:
   // ---- nodes --------------------------------------------------------------------------------
 
   void node(const drawn_node& node, point at, extent size) {
-    out_ += "<g class=\"node\"" + attribute("data-node", escaped(node.path)) + ">";
+    out_ += "<g class=\"node\"" + attribute("data-node", xml_escaped(node.path)) + ">";
     tooltip(node.name);
     bool is_end = node.shape == node_shape::start || node.shape == node_shape::end;
     double radius = is_end ? size.height / 2 : 6;
@@ -197,7 +197,7 @@ private:
   }
 
   void box(const drawn_node& node, const placed_graph& inside, point at, extent size) {
-    out_ += "<g class=\"box\"" + attribute("data-node", escaped(node.path)) + ">";
+    out_ += "<g class=\"box\"" + attribute("data-node", xml_escaped(node.path)) + ">";
     tooltip(node.name);
     rectangle(at, size, 8, colors_.box, box_border);
     point head{at.x + box_padding, at.y + 20};
@@ -282,7 +282,7 @@ private:
   // The whole name where only its beginning is shown.
   void tooltip(const std::string& name) {
     if (cut(name) != name)
-      out_ += "<title>" + escaped(name) + "</title>";
+      out_ += "<title>" + xml_escaped(name) + "</title>";
   }
 
   static std::string place_of(point at, extent size) {
@@ -298,7 +298,7 @@ private:
 
   void text(point at, std::string_view words, double size, std::string_view more) {
     out_ += "<text" + attribute("x", at.x) + attribute("y", at.y) + attribute("font-size", size)
-            + attribute("fill", ink) + std::string{more} + ">" + escaped(words) + "</text>";
+            + attribute("fill", ink) + std::string{more} + ">" + xml_escaped(words) + "</text>";
   }
 
   bool rightwards_;

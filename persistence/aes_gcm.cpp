@@ -26,7 +26,7 @@ error failed(std::string_view doing) {
 }
 
 // Feeds text that is authenticated only (`out` null), or that is written to `out`.
-bool update(EVP_CIPHER_CTX* cipher, std::string_view text, char* out) {
+bool feed(EVP_CIPHER_CTX* cipher, std::string_view text, char* out) {
   while (!text.empty()) {
     auto piece = text.substr(0, piece_bytes_max);
     int written = 0;
@@ -68,8 +68,8 @@ bool aes_gcm::start(std::string_view nonce, const gcm_context& context, bool enc
   return EVP_CipherInit_ex(cipher_.get(), nullptr, nullptr, nullptr, bytes_of(nonce),
                            encrypts ? 1 : 0)
            == 1
-         && update(cipher_.get(), context.first, nullptr)
-         && update(cipher_.get(), context.second, nullptr);
+         && feed(cipher_.get(), context.first, nullptr)
+         && feed(cipher_.get(), context.second, nullptr);
 }
 
 result<void> aes_gcm::encrypt(std::string_view text, const gcm_context& context, std::string& out) {
@@ -85,7 +85,7 @@ result<void> aes_gcm::encrypt(std::string_view text, const gcm_context& context,
   auto begin = out.size();
   out.resize(begin + text.size() + gcm_tag_bytes);
   auto* tag = out.data() + begin + text.size();
-  if (!start(nonce, context, true) || !update(cipher_.get(), text, out.data() + begin)
+  if (!start(nonce, context, true) || !feed(cipher_.get(), text, out.data() + begin)
       || !finish(cipher_.get())
       || EVP_CIPHER_CTX_ctrl(cipher_.get(), EVP_CTRL_AEAD_GET_TAG, gcm_tag_bytes, tag) != 1)
     return failed("encrypt");
@@ -96,7 +96,7 @@ bool aes_gcm::decrypt_to(std::string_view bytes, const gcm_context& context, cha
   auto text = bytes.substr(gcm_nonce_bytes, bytes.size() - gcm_overhead_bytes);
   std::array<char, gcm_tag_bytes> tag; // OpenSSL wants it writable
   std::copy_n(bytes.end() - gcm_tag_bytes, gcm_tag_bytes, tag.begin());
-  return start(bytes.substr(0, gcm_nonce_bytes), context, false) && update(cipher_.get(), text, out)
+  return start(bytes.substr(0, gcm_nonce_bytes), context, false) && feed(cipher_.get(), text, out)
          && EVP_CIPHER_CTX_ctrl(cipher_.get(), EVP_CTRL_AEAD_SET_TAG, gcm_tag_bytes, tag.data())
               == 1
          && finish(cipher_.get());

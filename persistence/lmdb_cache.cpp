@@ -180,8 +180,8 @@ private:
   std::atomic<cache_time> last_now_ = cache_time::min();
 };
 
-result<std::shared_ptr<lmdb_cache>> find_or_open(const std::string& dir,
-                                                 const lmdb_cache_options& options) {
+result<std::shared_ptr<lmdb_cache>> cache_at(const std::string& dir,
+                                             const lmdb_cache_options& options) {
   auto found = open_objects<lmdb_cache>::of_this_process().find_or_open(dir, [&] {
     return lmdb_cache::open(dir, options);
   });
@@ -194,7 +194,7 @@ result<std::shared_ptr<lmdb_cache>> find_or_open(const std::string& dir,
 
 result<std::optional<bool>> rewrap_cache_key(const std::string& dir,
                                              std::shared_ptr<const keyring> keys) {
-  auto cache = find_or_open(dir, {.keyring = std::move(keys)});
+  auto cache = cache_at(dir, {.keyring = std::move(keys)});
   return cache ? (*cache)->rewrap_key() : cache.error();
 }
 
@@ -203,7 +203,7 @@ result<std::shared_ptr<node_cache>> open_lmdb_cache(const std::filesystem::path&
   auto path = make_data_directory(dir);
   if (!path)
     return path.error();
-  auto opened = find_or_open(*path, options);
+  auto opened = cache_at(*path, options);
   return opened ? result<std::shared_ptr<node_cache>>{std::move(*opened)} : opened.error();
 }
 

@@ -281,8 +281,8 @@ private:
   group_commit commits_; // the last member: its thread uses the others
 };
 
-result<std::shared_ptr<saver>> find_or_open(const std::string& path,
-                                            const lmdb_saver_options& options) {
+result<std::shared_ptr<saver>> saver_at(const std::string& path,
+                                        const lmdb_saver_options& options) {
   auto found = open_objects<saver>::of_this_process().find_or_open(
     path, [&]() -> result<std::unique_ptr<saver>> {
       auto opened = lmdb_saver::open(path, options);
@@ -300,7 +300,7 @@ result<std::shared_ptr<saver>> open_lmdb_saver(const std::filesystem::path& dir,
   auto path = make_data_directory(dir);
   if (!path)
     return path.error();
-  return find_or_open(*path, options);
+  return saver_at(*path, options);
 }
 
 result<std::unique_ptr<lmdb_env>> open_saver_file(std::filesystem::path file,
@@ -316,7 +316,7 @@ result<std::shared_ptr<file_saver>> open_existing_saver(const std::filesystem::p
     return lmdb_error(failed.value(), "open the data directory", dir);
   if (!std::filesystem::exists(path / saver_file_name, failed))
     return lmdb_error(failed ? failed.value() : ENOENT, "open the store", path / saver_file_name);
-  auto opened = find_or_open(path.string(), {.keyring = std::move(keys)});
+  auto opened = saver_at(path.string(), {.keyring = std::move(keys)});
   if (!opened)
     return opened.error();
   return std::static_pointer_cast<file_saver>(std::move(*opened));

@@ -154,8 +154,8 @@ private:
   bool reopen_first_ = false; // a commit failed
 };
 
-result<std::shared_ptr<lmdb_backend>> find_or_open(const std::string& dir,
-                                                   const lmdb_store_options& options) {
+result<std::shared_ptr<lmdb_backend>> backend_at(const std::string& dir,
+                                                 const lmdb_store_options& options) {
   auto found = open_objects<lmdb_backend>::of_this_process().find_or_open(dir, [&] {
     return lmdb_backend::open(dir, options);
   });
@@ -168,13 +168,13 @@ result<std::shared_ptr<lmdb_backend>> find_or_open(const std::string& dir,
 
 result<std::uint64_t> copy_store_file(const std::string& dir, const std::filesystem::path& to,
                                       bool compact) {
-  auto backend = find_or_open(dir, {});
+  auto backend = backend_at(dir, {});
   return backend ? (*backend)->env().copy_to(to, compact) : backend.error();
 }
 
 result<std::optional<bool>> rewrap_store_key(const std::string& dir,
                                              std::shared_ptr<const keyring> keys) {
-  auto backend = find_or_open(dir, {.keyring = std::move(keys)});
+  auto backend = backend_at(dir, {.keyring = std::move(keys)});
   return backend ? (*backend)->rewrap_key() : backend.error();
 }
 
@@ -185,7 +185,7 @@ result<std::shared_ptr<store>> open_lmdb_store(const std::filesystem::path& dir,
   auto path = make_data_directory(dir);
   if (!path)
     return path.error();
-  auto backend = find_or_open(*path, options);
+  auto backend = backend_at(*path, options);
   if (!backend)
     return backend.error();
   return std::shared_ptr<store>{
