@@ -135,8 +135,8 @@ bool says_something(const value& v) {
   return !v.is_null() && !((v.is_list() || v.is_map()) && v.empty());
 }
 
-constexpr std::array<std::string_view, 6> read_apart{"type",           "role",    "content",
-                                                     "usage_metadata", "example", "chunk"};
+constexpr std::array<std::string_view, 5> read_apart{"type", "role", "content", "usage_metadata",
+                                                     "chunk"};
 constexpr std::array<std::string_view, 3> of_answers{"tool_calls", "invalid_tool_calls",
                                                      "tool_call_chunks"};
 
@@ -148,6 +148,8 @@ bool is_further(const detail::map_entry& e, std::string_view role) {
     return !e.val.empty();
   if (e.key() == "status")
     return e.val != value("success");
+  if (e.key() == "example")
+    return e.val != value(false);
   return role != "assistant" || std::ranges::find(of_answers, e.key()) == of_answers.end();
 }
 

@@ -117,10 +117,13 @@ value::map_init plain_member(std::string_view key, const value& v, std::string_v
   return {std::string{key}, v};
 }
 
-// `role` and `type` name the role; a part is kept as a whole; null and no calls say nothing.
+// `role` and `type` name the role; a part is kept as a whole; null, no calls and no example say
+// nothing.
 bool is_kept(const detail::map_entry& e) {
   if (e.key() == "role" || e.key() == "type" || e.key() == "chunk")
     return false;
+  if (e.key() == "example")
+    return e.val != value(false);
   return e.key() == "content" || !(e.val.is_null() || (e.key() == "tool_calls" && e.val.empty()));
 }
 

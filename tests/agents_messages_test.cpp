@@ -62,6 +62,18 @@ BOOST_AUTO_TEST_CASE(envelopes_and_constructor_forms_are_read) {
   BOOST_TEST(message_from_json(parsed(R"({"role":"assistant","content":"hi"})")) == expected);
 }
 
+BOOST_AUTO_TEST_CASE(whether_a_message_is_an_example_is_kept_where_it_is_one) {
+  for (const auto* name : {"role", "type"}) {
+    auto read = [name](const std::string& is_one) {
+      return message_from_json(parsed(R"({")" + std::string{name}
+                                      + R"(":"human","content":"hi","example":)" + is_one + "}"));
+    };
+    BOOST_TEST(message_member(read("true"), "example") == value(true));
+    BOOST_TEST(message_member(read("false"), "example").is_null());
+    BOOST_TEST(message_from_json(message_to_json(read("true"))) == read("true"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(calls_that_only_openai_s_form_holds_are_read_and_broken_ones_are_invalid) {
   auto m = message_from_json(parsed(R"({"type":"ai","content":"","additional_kwargs":{"tool_calls":[
     {"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}},

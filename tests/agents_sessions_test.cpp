@@ -186,27 +186,8 @@ BOOST_AUTO_TEST_CASE(a_cancelled_invocation_ends_and_the_session_goes_on) {
   BOOST_TEST(texts_of(runner, ada) == "wait next ok ");
 }
 
-BOOST_AUTO_TEST_CASE(calls_that_a_cancelled_invocation_left_open_are_answered) {
-  gate held;
-  tool slow{"slow", "", [&held] {
-              held.pass();
-              return "slow";
-            }};
-  auto model = std::make_shared<scripted_model>(
-    std::vector<scripted_model::answer>{ai_message("", {{.name = "slow", .id = "c"}}), "second"});
-  runtime rt{{.saver = make_memory_saver()}};
-  agent_runner runner{rt, make_session_agent(create_react_agent(
-                            {.model = model, .tools = {slow}, .name = "helper"}))};
-  std::thread reader{[&] { end_of(runner.run(ada, "first")); }};
-  held.wait_for(1);
-  runner.cancel(ada);
-  reader.join();
-  held.open();
-  BOOST_TEST((end_of(runner.run(ada, "more")) == errc::ok));
-  BOOST_TEST(texts_of(runner, ada) == "first  Cancelled by the user. more second ");
-}
-
-// An agent whose tool waits, and is asked something else meanwhile; and when all have left.
+// An agent whose tool waits; what happens meanwhile ends its invocation, `behind` when all have
+// left.
 template <class Make>
 void interrupt_a_tool(
   Make make, const std::function<void(agent_runner&)>& meanwhile,
@@ -245,11 +226,22 @@ BOOST_AUTO_TEST_CASE(a_message_that_interrupts_a_tool_finds_its_call_answered) {
     });
 }
 
+compiled_graph helper_that_does_not_patch(chat_model_ptr model, const tool& slow) {
+  return create_react_agent({.model = std::move(model), .tools = {slow}, .name = "helper"});
+}
+
+BOOST_AUTO_TEST_CASE(calls_that_a_cancelled_invocation_left_open_are_answered) {
+  interrupt_a_tool(
+    helper_that_does_not_patch, [](agent_runner& runner) { runner.cancel(ada); },
+    [](agent_runner& runner) {
+      BOOST_TEST((end_of(runner.run(ada, "more")) == errc::ok));
+      BOOST_TEST(texts_of(runner, ada) == "first  Cancelled by the user. more second ");
+    });
+}
+
 BOOST_AUTO_TEST_CASE(an_agent_that_does_not_patch_fails_once) {
   interrupt_a_tool(
-    [](chat_model_ptr model, const tool& slow) {
-      return create_react_agent({.model = std::move(model), .tools = {slow}, .name = "helper"});
-    },
+    helper_that_does_not_patch,
     [](agent_runner& runner) {
       BOOST_TEST((end_of(runner.run(ada, "more")) == errc::node_failed));
     },

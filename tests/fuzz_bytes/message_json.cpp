@@ -51,6 +51,7 @@ std::vector<std::string> seeds() {
     R"({"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"t","arguments":"{\"a\":1}"}}]})",
     R"({"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}]})",
     R"({"role":"tool","content":"3","tool_call_id":"c"})",
+    R"({"role":"human","content":"hi","example":false})",
     R"({"role":"user","content":"x","tool_calls":[],"more":[]})",
     R"({"type":"AIMessageChunk","content":[{"type":"thinking","thinking":"a","signature":"b"},{"type":"document","source":{"type":"text","data":"x"}}],"tool_calls":[{"name":"t","args":{},"id":"c"}],"chunk_position":"last"})",
     R"({"type":"remove","id":"x","content":""})",
