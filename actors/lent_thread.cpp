@@ -1,6 +1,8 @@
 // Running actors on a thread that a caller lends.
 #include "actors/lent_thread.hpp"
 
+#include "actors/strand.hpp"
+
 #include <caf/actor_system.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
 
@@ -12,7 +14,6 @@ namespace {
 
 // The unit whose run_until is active on this thread; the innermost, when runs nest.
 thread_local lent_thread* current_unit = nullptr;
-constexpr std::size_t messages_per_turn = 32;
 constexpr std::chrono::microseconds spin_time{30}; // before the thread sleeps: a wake-up costs more
 
 } // namespace

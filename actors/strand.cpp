@@ -11,7 +11,6 @@ namespace troupe {
 namespace {
 
 constexpr int jobs_per_turn = 64; // then others get the thread
-constexpr std::size_t messages_per_turn = 32;
 
 } // namespace
 

@@ -10,10 +10,14 @@
 #include <caf/fwd.hpp>
 #include <caf/resumable.hpp>
 
+#include <cstddef>
 #include <deque>
 #include <mutex>
 
 namespace troupe {
+
+/// What an actor takes of its mail before others get the thread.
+inline constexpr std::size_t messages_per_turn = 32;
 
 class strand : public caf::execution_unit, public caf::resumable {
 public:

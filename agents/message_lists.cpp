@@ -9,13 +9,6 @@
 namespace troupe {
 namespace {
 
-value with_members(const value& message, std::vector<value::map_init> changed) {
-  auto members = message.payload();
-  for (auto& [name, v] : changed)
-    members = members.with(name, std::move(v));
-  return value::extension(value_kind::message, std::move(members));
-}
-
 // ---- filter ---------------------------------------------------------------------------------
 
 template <class Drop> value remaining(const value& list, Drop drop) {
@@ -40,7 +33,7 @@ std::optional<value> without_calls(const value& message, const std::vector<std::
     content = remaining(content, [&](const value& block) {
       return block["type"] == value("tool_use") && is_one(block);
     });
-  return with_members(message, {{"tool_calls", left}, {"content", content}});
+  return with_member(with_member(message, "tool_calls", left), "content", content);
 }
 
 bool excluded(const value& m, const message_filter& filter) {
@@ -71,11 +64,10 @@ value joined_pair(const value& left, const value& right, std::string_view separa
   auto text = message_member(left, "content");
   const auto& more = message_member(later, "content");
   if (text.is_string() && more.is_string() && !text.empty() && !more.empty())
-    later = with_members(later,
-                         {{"content", value(std::string{separator} + more.as<std::string>())}});
+    later = with_member(later, "content", value(std::string{separator} + more.as<std::string>()));
   auto out = add_chunks(left, later);
-  return with_members(out, {{"id", message_member(left, "id")},
-                            {"response_metadata", message_member(left, "response_metadata")}});
+  return with_member(with_member(out, "id", message_member(left, "id")), "response_metadata",
+                     message_member(left, "response_metadata"));
 }
 
 value without_nulls(const value& message) {
@@ -178,6 +170,10 @@ value with_section(const value& system, std::string_view section) {
   return value::extension(
     value_kind::message,
     system.payload().with("content", blocks.append(text_block("\n\n" + std::string{section}))));
+}
+
+value with_member(const value& message, std::string_view name, value v) {
+  return value::extension(value_kind::message, message.payload().with(name, std::move(v)));
 }
 
 value without_orphans(const value& messages) {

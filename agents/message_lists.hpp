@@ -22,6 +22,9 @@ bool is_of_type(const value& message, const std::vector<std::string>& types);
 /// Whether a text is one of these. What is no text is none of them.
 bool names(const std::vector<std::string>& list, const value& text);
 
+/// The message with another member, or another value of one.
+value with_member(const value& message, std::string_view name, value v);
+
 /// A system message, or none, with a section behind what it says.
 value with_section(const value& system, std::string_view section);
 

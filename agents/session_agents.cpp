@@ -4,6 +4,7 @@
 #include "agents/agent_events.hpp"
 #include "agents/failure.hpp"
 #include "agents/json_text.hpp"
+#include "agents/message_lists.hpp"
 #include "agents/team_names.hpp"
 
 #include <troupe/state_graph.hpp>
@@ -15,10 +16,6 @@ namespace troupe {
 // ---- an invocation --------------------------------------------------------------------------
 
 namespace {
-
-value with_member(const value& message, const char* name, value v) {
-  return value::extension(value_kind::message, message.payload().with(name, std::move(v)));
-}
 
 bool has_text(const value& message, const char* name) {
   return message_member(message, name).is_string() && !message_member(message, name).empty();

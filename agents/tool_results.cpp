@@ -3,6 +3,7 @@
 
 #include "agents/failure.hpp"
 #include "agents/json_text.hpp"
+#include "agents/message_lists.hpp"
 
 #include <troupe/limits.hpp>
 #include <troupe/schema_check.hpp>
@@ -68,10 +69,6 @@ void require_bounded(const value& message, const value& call) {
 
 bool is_tool_message(const value& v) {
   return message_role(v) == "tool";
-}
-
-value with_member(const value& message, std::string_view name, const value& v) {
-  return value::extension(value_kind::message, message.payload().with(name, v));
 }
 
 // ---- commands -------------------------------------------------------------------------------

@@ -76,10 +76,6 @@ result<void> check_context(const graph_plan& plan, const value& context) {
   }
 }
 
-error stopped() {
-  return {errc::runtime_stopped, "start a run: the runtime is stopping"};
-}
-
 // What a run depends on that finds a thread as another one left it. A new input needs the newest
 // checkpoint only: its nodes, and what is read within them, come when its own first one is stored.
 thread_reading reading_of(const run_request& request) {
@@ -266,7 +262,7 @@ result<run_result> app_core::invoke(const run_input& input, const run_config& co
     unit.give_back();
     runtime_.units().release(unit);
     give_group(std::move(group));
-    return stopped();
+    return runtime_is_stopping();
   }
   (*request)->shared->home = &unit;
   (*request)->shared->sink = printing(config.print_mode, nullptr);
@@ -325,7 +321,7 @@ result<std::shared_ptr<pending_run>> app_core::start(const std::shared_ptr<run_r
   if (!*begins)
     start_later(request, completion, std::move(then));
   else if (!launch(request, completion, std::move(then)))
-    return stopped();
+    return runtime_is_stopping();
   return completion;
 }
 
@@ -374,7 +370,7 @@ void app_core::start_later(std::shared_ptr<run_request> request,
     if (come && self->launch(request, completion, then))
       return;
     completion->on_end(then);
-    completion->finish({not_begun(*request, come ? stopped() : come.error())});
+    completion->finish({not_begun(*request, come ? runtime_is_stopping() : come.error())});
   });
 }
 

@@ -5,14 +5,6 @@
 
 namespace troupe {
 
-namespace {
-
-error stopped() {
-  return {errc::runtime_stopped, "start a run: the runtime is stopping"};
-}
-
-} // namespace
-
 run_source::run_source(std::shared_ptr<app_core> app, const run_input& input,
                        const run_config& config, const stream_options& options)
   : app_{std::move(app)},
@@ -46,7 +38,7 @@ void run_source::begin(std::shared_ptr<run_request> request) {
   group_ = app_->take_group(unit_);
   completion_->of_group(group_.card->group);
   if (!runtime.enter(*completion_, group_)) {
-    failure_ = stopped();
+    failure_ = runtime_is_stopping();
     unit_->give_back();
     runtime.units().release(*std::exchange(unit_, nullptr));
     app_->give_group(std::move(group_));

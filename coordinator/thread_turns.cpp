@@ -12,10 +12,6 @@ bool is_urgent(multitask_strategy how) noexcept {
   return how == multitask_strategy::interrupt || how == multitask_strategy::rollback;
 }
 
-error stopping() {
-  return {errc::runtime_stopped, "start a run: the runtime is stopping"};
-}
-
 error is_busy(const std::string& thread_id) {
   return {errc::conflict, "start a run on thread `" + thread_id
                             + "`: another run is on (multitask_strategy::reject): come back when "
@@ -28,6 +24,10 @@ error too_many(const std::string& thread_id) {
 }
 
 } // namespace
+
+error runtime_is_stopping() {
+  return {errc::runtime_stopped, "start a run: the runtime is stopping"};
+}
 
 // Claims end other turns when they go, and so take the lock: they go behind it.
 struct thread_turns::afterwards {
@@ -69,7 +69,7 @@ result<bool> thread_turns::begin(const std::string& thread_id, const claim_ptr& 
   {
     std::lock_guard lock{mutex_};
     if (closed_)
-      return stopping();
+      return runtime_is_stopping();
     auto& at = line_of(thread_id);
     earlier = at.on.lock();
     bool free = (!earlier || earlier->over()) && at.waiting.empty();
@@ -100,7 +100,7 @@ void thread_turns::wait(const std::string& thread_id, claim_ptr claim, multitask
     std::lock_guard lock{mutex_};
     auto& at = line_of(thread_id);
     if (closed_) {
-      later.tell.emplace_back(std::move(then), stopping());
+      later.tell.emplace_back(std::move(then), runtime_is_stopping());
     } else if (at.waiting.size() >= limits::queued_runs_max) {
       later.tell.emplace_back(std::move(then), too_many(thread_id));
     } else {
@@ -209,7 +209,7 @@ void thread_turns::close() {
     for (auto& [thread_id, at] : lines_) {
       for (auto& w : at.waiting) {
         later.let_go.push_back(std::move(w.claim));
-        later.tell.emplace_back(std::move(w.then), stopping());
+        later.tell.emplace_back(std::move(w.then), runtime_is_stopping());
       }
       at.waiting.clear();
     }

@@ -21,6 +21,9 @@ namespace troupe {
 
 using claim_ptr = std::shared_ptr<held_claim>;
 
+/// Why a run is not begun any more.
+error runtime_is_stopping();
+
 /// Any thread. Owned by a shared_ptr: turns may end behind it.
 class thread_turns : public std::enable_shared_from_this<thread_turns> {
 public:

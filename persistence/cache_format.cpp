@@ -23,15 +23,13 @@ store_key area_key(cache_area area) {
 }
 
 // Times as numbers that sort alike.
-constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
-
 std::uint64_t time_number(cache_time at) {
   auto nanos = std::chrono::duration_cast<std::chrono::nanoseconds>(at.time_since_epoch());
-  return static_cast<std::uint64_t>(nanos.count()) ^ sign_bit;
+  return sorting_number(nanos.count());
 }
 
 cache_time number_time(std::uint64_t n) {
-  std::chrono::nanoseconds nanos{static_cast<std::int64_t>(n ^ sign_bit)};
+  std::chrono::nanoseconds nanos{signed_number(n)};
   return cache_time{std::chrono::duration_cast<cache_time::duration>(nanos)};
 }
 

@@ -15,7 +15,7 @@ error bad_reply(std::string_view what) {
   return {errc::node_failed, text.append(what), "EmbeddingsError"};
 }
 
-result<std::vector<float>> read_vector(const value& list) {
+result<std::vector<float>> read_embedding(const value& list) {
   if (!list.is_list() || list.empty() || list.size() > limits::store_vector_dims_max)
     return bad_reply("an `embedding` is no list of 1 to "
                      + std::to_string(limits::store_vector_dims_max) + " numbers");
@@ -58,7 +58,7 @@ result<std::vector<std::vector<float>>> read_embeddings(std::string_view reply, 
     auto& place = vectors[static_cast<std::size_t>(index.as_int())];
     if (!place.empty())
       return bad_reply("two vectors have one `index`");
-    auto vector = read_vector(item["embedding"]);
+    auto vector = read_embedding(item["embedding"]);
     if (!vector)
       return vector.error();
     place = std::move(*vector);

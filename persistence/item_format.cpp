@@ -37,8 +37,6 @@ void append_name(store_key& key, std::string_view name) {
   key.append({reinterpret_cast<const char*>(hash.digest), sizeof(hash.digest)});
 }
 
-constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
-
 error damaged_item(std::string_view what) {
   std::string text{"read a store's "};
   return {errc::checkpoint_corrupt, text.append(what).append(" record: it does not fit")};
@@ -111,7 +109,7 @@ store_key item_ends_prefix() {
 
 store_key item_end_key(std::int64_t end, std::uint64_t number) {
   auto key = item_ends_prefix();
-  key.append_number(static_cast<std::uint64_t>(end) ^ sign_bit);
+  key.append_number(sorting_number(end));
   key.append_number(number);
   return key;
 }
@@ -138,7 +136,7 @@ std::optional<item_end> read_item_end_key(std::string_view key) {
   auto number = end ? take_number(rest) : std::nullopt;
   if (!number || !rest.empty())
     return std::nullopt;
-  return item_end{static_cast<std::int64_t>(*end ^ sign_bit), *number};
+  return item_end{signed_number(*end), *number};
 }
 
 std::optional<std::uint64_t> read_vector_key(std::string_view key) {

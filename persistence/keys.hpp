@@ -54,6 +54,14 @@ private:
   std::size_t size_ = 0;
 };
 
+/// A number that sorts among others like it as `n` does, and back.
+constexpr std::uint64_t sorting_number(std::int64_t n) noexcept {
+  return static_cast<std::uint64_t>(n) ^ std::uint64_t{1} << 63;
+}
+constexpr std::int64_t signed_number(std::uint64_t sorting) noexcept {
+  return static_cast<std::int64_t>(sorting ^ std::uint64_t{1} << 63);
+}
+
 store_key meta_key();
 store_key thread_key(std::string_view thread_id);
 /// What all keys of a thread's or namespace's chain begin with.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t vectors_fetched_max = 10'000;
 
-error corrupt(std::string_view what) {
+error corrupt_store(std::string_view what) {
   return {errc::checkpoint_corrupt, "read the store: " + std::string{what} + " does not fit"};
 }
 
@@ -35,7 +35,7 @@ result<stored_item> read_item(postgres_rows& rows, std::size_t row) {
   auto space = namespace_of_bytes(rows.bytes(row, path_column));
   auto val = from_msgpack(rows.bytes(row, value_column));
   if (!space || !val || !val->is_map())
-    return corrupt("an item");
+    return corrupt_store("an item");
   stored_item item{.number = static_cast<std::uint64_t>(rows.number(row, item_number_column)),
                    .space = std::move(*space),
                    .key = rows.string(row, key_column),
@@ -45,7 +45,7 @@ result<stored_item> read_item(postgres_rows& rows, std::size_t row) {
                    .ttl = store_ttl{rows.number(row, ttl_column)},
                    .end = rows.number(row, end_column)};
   if (!rows.well_formed() || !times_fit(item))
-    return corrupt("an item");
+    return corrupt_store("an item");
   return item;
 }
 
@@ -90,7 +90,7 @@ public:
       if (!item)
         return item.error();
       if (place < 1 || static_cast<std::size_t>(place) > found.size())
-        return corrupt("a row's place");
+        return corrupt_store("a row's place");
       found[static_cast<std::size_t>(place) - 1] = std::move(*item);
     }
     return found;
@@ -113,7 +113,7 @@ public:
     if (!rows)
       return rows.error();
     return rows->size() == 1 ? static_cast<std::uint64_t>(rows->number(0, 0))
-                             : result<std::uint64_t>{corrupt("its state")};
+                             : result<std::uint64_t>{corrupt_store("its state")};
   }
 
   result<void> each(const store_namespace& prefix, const take_item& take) override {
@@ -154,7 +154,7 @@ public:
     for (std::size_t row = 0; row < rows->size(); ++row) {
       auto space = namespace_of_bytes(rows->bytes(row, 0));
       if (!space)
-        return corrupt("a namespace");
+        return corrupt_store("a namespace");
       found.push_back(std::move(*space));
     }
     return found;
@@ -239,7 +239,7 @@ public:
     if (!rows)
       return rows.error();
     if (rows->size() != 1)
-      return corrupt("its state");
+      return corrupt_store("its state");
     last_ = rows->number(0, 0);
     return {};
   }

@@ -15,8 +15,8 @@ namespace troupe {
 
 namespace {
 
-constexpr std::size_t request_overhead_bytes = 512; // the checkpoint's own row, ids, messages
-constexpr int lock_rounds_max = 4; // a thread that others make and delete all the time
+constexpr std::size_t row_overhead_bytes = 512; // the checkpoint's own row, ids, messages
+constexpr int lock_rounds_max = 4;              // a thread that others make and delete all the time
 
 std::int64_t signed_bits(std::uint64_t n) {
   return std::bit_cast<std::int64_t>(n);
@@ -157,7 +157,7 @@ write_outcome postgres_writer::write(const commit_job& job) {
   auto written = job.delete_thread ? erase(thread) : store(request, thread);
   if (!written)
     return {.answer = written.error(), .transaction_stands = false};
-  return {.answer = {}, .bytes = encoded_.size() + request_overhead_bytes};
+  return {.answer = {}, .bytes = encoded_.size() + row_overhead_bytes};
 }
 
 // ---- threads and numbers ------------------------------------------------------------------------
