@@ -9,11 +9,9 @@
 #include <algorithm>
 #include <future>
 
-namespace troupe {
+namespace troupe::cluster {
 
 namespace {
-
-using namespace cluster;
 
 using peer_answers = std::vector<peer_answer>;
 
@@ -27,12 +25,12 @@ struct ask_peers {
 
 } // namespace
 
-} // namespace troupe
+} // namespace troupe::cluster
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::ask_tick)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::ask_peers)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::ask_tick)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::ask_peers)
 
-namespace troupe {
+namespace troupe::cluster {
 
 namespace {
 
@@ -234,8 +232,8 @@ private:
 
 } // namespace
 
-result<std::unique_ptr<peer_watch>> cluster::peer_watch::open(const std::vector<std::string>& peers,
-                                                              const peer_access& access) {
+result<std::unique_ptr<peer_watch>> peer_watch::open(const std::vector<std::string>& peers,
+                                                     const peer_access& access) {
   auto to = to_endpoints(peers);
   if (!to)
     return to.error();
@@ -247,8 +245,12 @@ result<std::unique_ptr<peer_watch>> cluster::peer_watch::open(const std::vector<
   return std::unique_ptr<peer_watch>{new linked_watch{std::move(*front), std::move(*to)}};
 }
 
+} // namespace troupe::cluster
+
+namespace troupe {
+
 result<value> peer_status(const std::string& at, const peer_access& access) {
-  auto watch = peer_watch::open({at}, access);
+  auto watch = cluster::peer_watch::open({at}, access);
   if (!watch)
     return watch.error();
   return (*watch)->ask(access.patience).front().status;
@@ -256,7 +258,7 @@ result<value> peer_status(const std::string& at, const peer_access& access) {
 
 result<value> drain_worker(const std::string& at, const std::string& why, const peer_access& access,
                            std::chrono::milliseconds patience) {
-  auto watch = peer_watch::open({at}, access);
+  auto watch = cluster::peer_watch::open({at}, access);
   if (!watch)
     return watch.error();
   return (*watch)->drain({why, patience}, access.patience);

@@ -20,15 +20,14 @@ namespace troupe {
 
 namespace {
 
-using namespace cluster;
-
 std::string host_name() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "worker";
 }
 
 // The graphs, and those within them: a home may run one of these itself, and place its nodes.
-void shelve(const compiled_graph& graph, graph_shelf& shelf, std::vector<graph_offer>& offers) {
+void shelve(const compiled_graph& graph, cluster::graph_shelf& shelf,
+            std::vector<cluster::graph_offer>& offers) {
   auto hash = graph_hash(*graph.plan());
   if (shelf.emplace(hash, graph.plan()).second)
     offers.push_back({graph.name(), std::move(hash)});
@@ -50,13 +49,14 @@ result<void> check(const worker_options& options, const std::vector<compiled_gra
   if (options.name.size() > limits::worker_name_bytes_max)
     return wrong("a name longer than worker_name_bytes_max ("
                  + std::to_string(limits::worker_name_bytes_max) + ")");
-  if (options.name != readable(options.name))
+  if (options.name != cluster::readable(options.name))
     return wrong("its name has control characters");
   if (options.labels.size() > limits::worker_labels_max)
     return wrong("more labels than worker_labels_max (" + std::to_string(limits::worker_labels_max)
                  + ")");
   for (const auto& label : options.labels)
-    if (label.empty() || label.size() > limits::worker_label_bytes_max || label != readable(label))
+    if (label.empty() || label.size() > limits::worker_label_bytes_max
+        || label != cluster::readable(label))
       return wrong("a label must have 1 to worker_label_bytes_max ("
                    + std::to_string(limits::worker_label_bytes_max)
                    + ") bytes, and no control characters");
@@ -70,9 +70,9 @@ public:
   impl(worker_options options, const std::vector<compiled_graph>& graphs)
     : runtime_{nullptr, {.worker_threads = options.threads}},
       guests_{runtime_} {
-    auto links = make_front(options.tls, options.plain);
+    auto links = cluster::make_front(options.tls, options.plain);
     links_ = std::move(links).value();
-    worker_setup setup;
+    cluster::worker_setup setup;
     auto& desk = setup.desk;
     for (const auto& graph : graphs)
       shelve(graph, setup.graphs, desk.graphs);
@@ -82,13 +82,13 @@ public:
                                           + " graphs, more than worker_graphs_max ("
                                           + std::to_string(limits::worker_graphs_max) + ")"};
     desk.name = options.name;
-    desk.incarnation = new_incarnation();
+    desk.incarnation = cluster::new_incarnation();
     desk.labels = options.labels;
     auto cores = std::max(1U, std::thread::hardware_concurrency());
     desk.capacity = options.capacity != 0 ? options.capacity : 4 * cores;
     setup.guests = &guests_;
-    setup.join = to_endpoints(options.join).value();
-    may_reach(links_, setup.join).value();
+    setup.join = cluster::to_endpoints(options.join).value();
+    cluster::may_reach(links_, setup.join).value();
     setup.drained = [this] { set_drained(); };
     begin(std::move(setup), options.listen);
   }
@@ -124,14 +124,14 @@ private:
 
   // A worker without a name is called after its port, which is known once there is a door; and the
   // actor behind the door knows its name from the first word on.
-  void begin(worker_setup setup, const std::string& listen) {
+  void begin(cluster::worker_setup setup, const std::string& listen) {
     logger_reference reference;
     if (setup.desk.name.empty())
       setup.desk.name = host_name() + "-" + setup.desk.incarnation.substr(0, 8);
-    actor_ = links_.system->spawn<worker_actor>(std::move(setup));
+    actor_ = links_.system->spawn<cluster::worker_actor>(std::move(setup));
     if (listen.empty())
       return;
-    auto port = open_front(links_, actor_, listen);
+    auto port = cluster::open_front(links_, actor_, listen);
     if (!port) {
       end();
       throw port.error();
@@ -154,8 +154,8 @@ private:
   }
 
   runtime_core runtime_;
-  guest_tasks guests_;
-  link_front links_;
+  cluster::guest_tasks guests_;
+  cluster::link_front links_;
   caf::actor actor_;
   std::uint16_t port_ = 0;
   std::mutex mutex_;

@@ -12,9 +12,9 @@
 
 namespace troupe {
 
-namespace {
+namespace cluster {
 
-using namespace cluster;
+namespace {
 
 class linked_workers : public worker_pool, public task_placer {
 public:
@@ -69,26 +69,28 @@ private:
 
 } // namespace
 
+} // namespace cluster
+
 result<std::shared_ptr<worker_pool>> connect_workers(worker_pool_options options) {
-  dispatcher_options how;
-  how.incarnation = new_incarnation();
+  cluster::dispatcher_options how;
+  how.incarnation = cluster::new_incarnation();
   how.terms = {options.heartbeat, options.lease};
-  if (auto fits = check_terms(how.terms); !fits)
+  if (auto fits = cluster::check_terms(how.terms); !fits)
     return fits.error();
-  auto workers = to_endpoints(options.workers);
+  auto workers = cluster::to_endpoints(options.workers);
   if (!workers)
     return workers.error();
-  workers_file more{options.workers_file};
+  cluster::workers_file more{options.workers_file};
   auto listed = more.read();
   if (!listed)
     return listed.error();
-  auto links = make_front(options.tls, options.plain);
+  auto links = cluster::make_front(options.tls, options.plain);
   if (!links)
     return links.error();
-  if (auto may = may_reach(*links, *workers); !may)
+  if (auto may = cluster::may_reach(*links, *workers); !may)
     return may.error();
-  auto pool = std::make_shared<linked_workers>(std::move(*links), std::move(how),
-                                               std::move(*workers), std::move(more), *listed);
+  auto pool = std::make_shared<cluster::linked_workers>(
+    std::move(*links), std::move(how), std::move(*workers), std::move(more), *listed);
   if (!options.listen.empty())
     if (auto listens = pool->listen(options.listen); !listens)
       return listens.error();

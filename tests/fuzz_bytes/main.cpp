@@ -51,6 +51,10 @@ void troupe::fuzz_bytes::require(bool kept, const char* promise) {
   std::abort();
 }
 
+void troupe::fuzz_bytes::allow_memory(std::size_t bytes) {
+  allowed_bytes += bytes;
+}
+
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   for (int i = 1; i < *argc; ++i)
     if (std::filesystem::is_directory((*argv)[i])) {

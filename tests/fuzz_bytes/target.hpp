@@ -1,6 +1,7 @@
 // A fuzz target is a file that defines the two functions below; main.cpp joins it to libFuzzer.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,5 +16,8 @@ std::vector<std::string> seeds();
 
 /// Ends the process when a promise is broken; libFuzzer then keeps the input.
 void require(bool kept, const char* promise);
+
+/// For the rest of this input, `bytes` more may be in use than what all targets may have.
+void allow_memory(std::size_t bytes);
 
 } // namespace troupe::fuzz_bytes
