@@ -187,8 +187,15 @@ private:
   }
 
   [[noreturn]] void fail(const troupe::error& why) {
-    auto message = cli::text_of(why) + "; go on with: " + command_line("");
+    auto message = cli::text_of(why) + "; " + advice();
     throw troupe::error{why.code(), message, why.type()};
+  }
+
+  std::string advice() {
+    auto now = app_.try_get_state({.thread_id = options_.thread});
+    if (now && now->config.checkpoint_id.empty())
+      return "nothing of it is stored: run the same command again";
+    return "go on with: " + command_line("");
   }
 
   std::string command_line(const std::string& more) const {

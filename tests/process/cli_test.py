@@ -38,6 +38,9 @@ class CliTest(unittest.TestCase):
         return self.troupe(command, graph, "--data", self.data, "--thread", thread, *more,
                            **options)
 
+    def begun(self, graph, thread, *more, **options):
+        return self.kept("run", graph, thread, "--input", "{}", *more, **options)
+
     def ok(self, done, code=DONE):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout
@@ -144,7 +147,7 @@ class Run(CliTest):
             self.assertEqual(json_lines(self.ok(done))[-1]["output"]["count"], 3)
 
     def test_several_streams_at_once(self):
-        self.ok(self.kept("run", "ask", "t"), PAUSED)
+        self.ok(self.begun("ask", "t"), PAUSED)
         done = self.kept("run", "ask", "t", "--json", "--resume", '"Ada"',
                          "--stream", "values,updates,custom")
         parts = json_lines(self.ok(done))
@@ -168,11 +171,11 @@ class Run(CliTest):
         self.assertEqual([t["thread"] for t in threads], [thread])
 
     def test_a_finished_thread_runs_on_from_its_state(self):
-        self.ok(self.kept("run", "hello", "t"))
-        self.assertIn('"count": 4', self.ok(self.kept("run", "hello", "t")))
+        self.ok(self.begun("hello", "t"))
+        self.assertIn('"count": 4', self.ok(self.begun("hello", "t")))
 
     def test_a_paused_run_is_answered_by_another_process(self):
-        first = self.kept("run", "ask", "t", "--json")
+        first = self.begun("ask", "t", "--json")
         result = json_lines(self.ok(first, PAUSED))[-1]
         self.assertEqual(result["status"], "paused")
         self.assertEqual(result["interrupts"][0]["value"], {"question": "What is your name?"})
@@ -182,12 +185,12 @@ class Run(CliTest):
         self.assertIn("Hello, Ada!", self.ok(self.kept("run", "ask", "t", "--resume", '"Ada"')))
 
     def test_a_question_is_answered_by_id(self):
-        result = json_lines(self.kept("run", "ask", "t", "--json").stdout)[-1]
+        result = json_lines(self.begun("ask", "t", "--json").stdout)[-1]
         answer = json.dumps({result["interrupts"][0]["id"]: "Ada"})
         self.assertIn("Hello, Ada!", self.ok(self.kept("run", "ask", "t", "--resume", answer)))
 
     def test_state_and_history_show_what_is_kept(self):
-        self.ok(self.kept("run", "ask", "t"), PAUSED)
+        self.ok(self.begun("ask", "t"), PAUSED)
         state = json_lines(self.ok(self.kept("state", "ask", "t", "--json")))[0]
         self.assertEqual(state["next"], ["ask"])
         self.assertEqual(state["interrupts"][0]["value"]["question"], "What is your name?")
@@ -202,7 +205,7 @@ class Run(CliTest):
         self.assertEqual(len(self.ok(self.kept("history", "ask", "t", "--limit", "1")).splitlines()), 1)
 
     def test_diff_shows_what_changed_between_two_checkpoints(self):
-        self.ok(self.kept("run", "loop", "t"))
+        self.ok(self.begun("loop", "t"))
         text = self.ok(self.kept("diff", "loop", "t"))
         for line in ["- /count 9", "+ /count 10", "- next: step"]:
             self.assertIn(line, text)
@@ -220,8 +223,8 @@ class Store(CliTest):
 
     def setUp(self):
         super().setUp()
-        self.ok(self.kept("run", "loop", "t"))
-        self.ok(self.kept("run", "ask", "asks"), PAUSED)
+        self.ok(self.begun("loop", "t"))
+        self.ok(self.begun("ask", "asks"), PAUSED)
 
     def store(self, command, *arguments, data=None, **options):
         return self.troupe("store", command, *arguments, "--data", data or self.data, **options)
@@ -407,19 +410,19 @@ class BadInput(CliTest):
         return file
 
     def test_threads_nobody_knows(self):
-        self.ok(self.kept("run", "hello", "t"))
+        self.ok(self.begun("hello", "t"))
         for command in ["state", "history"]:
             self.refused(self.kept(command, "hello", "other"), USAGE, "other", "troupe threads")
         self.refused(self.kept("run", "hello", "other", "--resume", "1"), USAGE, "other")
         self.refused(self.kept("state", "hello", "t", "--checkpoint", "nope"), USAGE)
-        self.refused(self.kept("run", "hello", "x" * 401), USAGE, "400")
+        self.refused(self.begun("hello", "x" * 401), USAGE, "400")
 
     def test_a_resume_with_nothing_to_resume(self):
         self.refused(self.troupe("run", "ask", "--resume", "1"), USAGE, "nothing to resume")
-        self.ok(self.kept("run", "hello", "t"))
+        self.ok(self.begun("hello", "t"))
         before = self.ok(self.kept("history", "hello", "t", "--json"))
         self.refused(self.kept("run", "hello", "t", "--resume", "1"), USAGE, "nothing to resume")
-        self.ok(self.kept("run", "ask", "t2"), PAUSED)
+        self.ok(self.begun("ask", "t2"), PAUSED)
         answer = json.dumps({"0" * 32: "Ada"})
         self.refused(self.kept("run", "ask", "t2", "--resume", answer), USAGE, "0" * 32)
         self.assertEqual(self.ok(self.kept("history", "hello", "t", "--json")), before)
@@ -441,7 +444,7 @@ class Keys(CliTest):
                            **self.with_keys(*keys))
 
     def test_an_encrypted_thread_needs_its_key_and_its_key_is_rotated(self):
-        self.ok(self.kept("run", "hello", "t", **self.with_keys("k1")))
+        self.ok(self.begun("hello", "t", **self.with_keys("k1")))
         self.assertNotIn(b"branch:to:", (self.data / "troupe.mdb").read_bytes())
         self.refused(self.kept("state", "hello", "t"), STORAGE, "`k1`", "TROUPE_STORE_KEY_FILE")
         self.refused(self.troupe("threads", "--data", self.data), STORAGE, "`k1`")
@@ -458,14 +461,14 @@ class Keys(CliTest):
         file.write_text("k1 " + "1" * 64 + "\n")
         environment = {"env": {**os.environ, "TROUPE_STORE_KEY_FILE": str(file)}}
         file.chmod(0o640)
-        self.refused(self.kept("run", "hello", "t", **environment), USAGE, str(file), "chmod 600")
+        self.refused(self.begun("hello", "t", **environment), USAGE, str(file), "chmod 600")
         file.chmod(0o600)
-        self.ok(self.kept("run", "hello", "t", **environment))
+        self.ok(self.begun("hello", "t", **environment))
         self.ok(self.troupe("store", "rotate-keys", "--data", self.data, **environment))
 
     def test_rotating_without_keys_or_a_store_is_refused(self):
         self.refused(self.rotate("k1"), STORAGE, str(self.data))
-        self.ok(self.kept("run", "hello", "t"))
+        self.ok(self.begun("hello", "t"))
         done = self.troupe("store", "rotate-keys", "--data", self.data)
         self.refused(done, USAGE, "TROUPE_STORE_KEY_FILE")
         self.refused(self.rotate(), USAGE, "TROUPE_STORE_KEYS")
@@ -510,18 +513,18 @@ class BadDataDirectory(CliTest):
         self.data.chmod(0o755)
 
     def test_no_store_at_all(self):
-        self.ok(self.kept("run", "hello", "t"))
+        self.ok(self.begun("hello", "t"))
         file = self.data / "troupe.mdb"
         file.write_bytes(b"\xa5" * file.stat().st_size)
         self.refuses_data("troupe.mdb")
 
     def test_cut_short(self):
-        self.ok(self.kept("run", "hello", "t"))
+        self.ok(self.begun("hello", "t"))
         os.truncate(self.data / "troupe.mdb", 8192)
         self.refuses_data(commands=["state"])
 
     def test_damaged_records(self):
-        self.ok(self.kept("run", "hello", "t"))
+        self.ok(self.begun("hello", "t"))
         self.assertIn("0 damaged", self.ok(self.troupe("store", "check", "--data", self.data)))
         self.assertGreater(store_damage.flip_checkpoints(self.data / "troupe.mdb"), 0)
         checked = self.troupe("store", "check", "--data", self.data)
@@ -530,21 +533,21 @@ class BadDataDirectory(CliTest):
         self.refuses_data("checksum", commands=["state", "run"])
 
     def test_a_newer_format(self):
-        self.ok(self.kept("run", "hello", "t"))
+        self.ok(self.begun("hello", "t"))
         self.assertGreater(store_damage.make_newer(self.data / "troupe.mdb"), 0)
         before = (self.data / "troupe.mdb").read_bytes()
         self.refuses_data("newer")
         self.assertEqual((self.data / "troupe.mdb").read_bytes(), before)
 
     def test_locked(self):
-        self.ok(self.kept("run", "hello", "t"))
+        self.ok(self.begun("hello", "t"))
         with (self.data / "troupe.mdb-lock").open("r+b") as file:
             fcntl.lockf(file, fcntl.LOCK_EX)
             self.refuses_data(str(self.data), commands=["threads", "run"], timeout=30)
         self.ok(self.kept("state", "hello", "t"))
 
     def test_full(self):
-        self.ok(self.kept("run", "hello", "t"))
+        self.ok(self.begun("hello", "t"))
 
         def small_files_only():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -554,7 +557,7 @@ class BadDataDirectory(CliTest):
         done = self.kept("run", "ask", "t2", "--input", "@in.json", preexec_fn=small_files_only)
         self.refused(done, STORAGE)
         self.assertIn('"count": 3', self.ok(self.kept("state", "hello", "t")))
-        self.assertIn('"count": 4', self.ok(self.kept("run", "hello", "t")))
+        self.assertIn('"count": 4', self.ok(self.begun("hello", "t")))
 
     def test_a_failure_is_a_json_line_too(self):
         done = self.troupe("threads", "--data", self.data, "--json")

@@ -247,7 +247,7 @@ class SqliteImport(unittest.TestCase):
 
     def test_a_thread_that_waits_for_an_answer_goes_on(self):
         kept = self.folder / "kept"
-        self.ok(self.troupe("run", "ask", "--thread", "asks", data=kept), PAUSED)
+        self.ok(self.troupe("run", "ask", "--thread", "asks", "--input", "{}", data=kept), PAUSED)
         lines = json_lines(self.ok(self.troupe("store", "export", data=kept)))
         tags = {}
 

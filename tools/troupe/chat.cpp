@@ -23,7 +23,7 @@ namespace {
 
 struct chat_flags {
   std::string graph = "chat", thread, model;
-  std::string data = data_dir_default;
+  std::shared_ptr<kept_place> place;
   std::size_t history = 3; // turns
   std::optional<std::uint32_t> recursion_limit = std::nullopt;
   std::shared_ptr<home_flags> home;
@@ -44,6 +44,14 @@ compiled_graph graph_of(const chat_flags& o) {
                                       + known + "; troupe run runs it"};
 }
 
+runtime_options options_of(const chat_flags& o) {
+  o.place->read_environment();
+  o.place->use_default();
+  auto out = o.place->options();
+  out.workers = o.home->workers();
+  return out;
+}
+
 class conversation {
 public:
   conversation(chat_flags o, bool json, stop_signals& signals)
@@ -51,7 +59,7 @@ public:
       json_{json},
       signals_{signals},
       graph_{graph_of(o_)},
-      rt_{{.data_dir = o_.data, .workers = o_.home->workers()}},
+      rt_{options_of(o_)},
       app_{rt_.load(graph_)} {
     if (o_.thread.empty())
       o_.thread = new_thread_id("chat");
@@ -82,7 +90,8 @@ private:
     auto now = app_.get_state({.thread_id = o_.thread});
     const auto& messages = now.values["messages"];
     if (talks_)
-      std::cerr << view_.out().paint(style::faint, "thread " + o_.thread + ", kept in " + o_.data
+      std::cerr << view_.out().paint(style::faint, "thread " + o_.thread + ", kept in "
+                                                     + o_.place->text()
                                                      + "; Ctrl-C stops an answer, Ctrl-D ends")
                 << '\n';
     if (talks_ && messages.is_list())
@@ -121,8 +130,8 @@ private:
     if (talks_)
       std::cout << '\n' << std::flush;
     if (waits_)
-      note("the question waits; it is asked again by: troupe chat " + shell_word(o_.graph)
-           + " --data " + shell_word(o_.data) + " --thread " + shell_word(o_.thread));
+      note("the question waits; it is asked again by: troupe chat " + shell_word(o_.graph) + " "
+           + o_.place->flags() + " --thread " + shell_word(o_.thread));
   }
 
   void note(const std::string& text) const {
@@ -337,10 +346,9 @@ void add_chat(CLI::App& app, chosen_command& chosen) {
   command->add_option("GRAPH", o->graph, "A built-in graph, or path/to/lib.so:name")
     ->capture_default_str();
   command->add_option("--thread", o->thread, "The conversation to go on with; else a new one")
-    ->type_name("ID");
-  command->add_option("--data", o->data, "Where conversations are kept")
-    ->type_name("DIR")
-    ->capture_default_str();
+    ->type_name("ID")
+    ->check(thread_name);
+  o->place = add_kept_place(*command);
   command
     ->add_option("--model", o->model,
                  "Of the built-in graph chat; else TROUPE_MODEL, else it echoes")

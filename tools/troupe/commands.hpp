@@ -2,6 +2,8 @@
 // one to run.
 #pragma once
 
+#include "tools/troupe/kept_place.hpp"
+
 #include <troupe/runtime.hpp>
 
 #include <filesystem>
@@ -15,8 +17,6 @@ class App;
 
 namespace troupe::cli {
 
-inline constexpr const char* data_dir_default = ".troupe";
-
 struct chosen_command {
   std::function<int()> run; ///< gives an exit code; throws troupe::error
   bool json = false;
@@ -27,6 +27,7 @@ void add_resume(CLI::App& app, chosen_command& chosen);
 void add_chat(CLI::App& app, chosen_command& chosen);
 void add_threads(CLI::App& app, chosen_command& chosen);
 void add_state(CLI::App& app, chosen_command& chosen);
+void add_update(CLI::App& app, chosen_command& chosen);
 void add_history(CLI::App& app, chosen_command& chosen);
 void add_diff(CLI::App& app, chosen_command& chosen);
 void add_graphs(CLI::App& app, chosen_command& chosen);
@@ -50,8 +51,9 @@ std::shared_ptr<std::string> add_data_dir(CLI::App& command);
 /// Errors: throws error{storage_failed}.
 void expect_data_dir(const std::filesystem::path& dir);
 
-/// What to say of a thread that has no checkpoint.
-error unknown_thread(const std::string& thread, const std::string& data_dir);
+/// What to report of a checkpoint that `thread` does not have, or of a thread that is not there.
+error unknown_checkpoint(const app<>& app, const std::string& thread, const std::string& checkpoint,
+                         const kept_place& place);
 
 /// A snapshot as one JSON object of type "state".
 std::string json_line(const state_snapshot& snapshot);

@@ -16,17 +16,15 @@ namespace troupe::cli {
 namespace {
 
 struct diff_flags {
-  std::string graph, thread, from, to, data = data_dir_default;
+  std::string graph, thread, from, to;
+  std::shared_ptr<kept_place> place;
 };
 
 state_snapshot read(const app<>& app, const diff_flags& o, const std::string& checkpoint) {
   auto found = app.get_state({.thread_id = o.thread, .checkpoint_id = checkpoint});
   if (!found.created_at.empty())
     return found;
-  if (checkpoint.empty())
-    throw unknown_thread(o.thread, o.data);
-  throw error{errc::checkpoint_missing,
-              "thread " + o.thread + " has no checkpoint " + checkpoint + "; history lists them"};
+  throw unknown_checkpoint(app, o.thread, checkpoint, *o.place);
 }
 
 value to_value(const value_change& c) {
@@ -70,8 +68,10 @@ void print_text(const state_snapshot& a, const state_snapshot& b, const state_di
 
 int show_diff(const diff_flags& o, bool json) {
   auto graph = find_graph(o.graph);
-  expect_data_dir(o.data);
-  runtime rt{{.data_dir = o.data}};
+  o.place->read_environment();
+  o.place->use_default();
+  o.place->expect_there();
+  runtime rt{o.place->options()};
   auto app = rt.load(graph);
   auto b = read(app, o, o.to);
   auto from = o.from.empty() ? b.parent_id : o.from;
@@ -94,9 +94,7 @@ void add_diff(CLI::App& app, chosen_command& chosen) {
     ->type_name("ID");
   command->add_option("--to", o->to, "The later checkpoint; the newest when left out")
     ->type_name("ID");
-  command->add_option("--data", o->data, "Where threads are kept")
-    ->type_name("DIR")
-    ->capture_default_str();
+  o->place = add_kept_place(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object");
   command->callback(
     [&chosen, o] { chosen.run = [&chosen, o] { return show_diff(*o, chosen.json); }; });

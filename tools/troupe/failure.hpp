@@ -16,6 +16,12 @@ inline std::string text_of(const error& why) {
   return one_line(why.message().substr(0, why.message().find("\nFor troubleshooting, visit: ")));
 }
 
+/// An error that ends the program with an exit code other than that of its errc.
+struct failure {
+  error why;
+  exit_code code;
+};
+
 inline exit_code report_failure(const std::string& program, const error& why, bool json) {
   terminal out{STDERR_FILENO};
   auto text = out.paint(style::red, program) + ": " + text_of(why);
@@ -32,6 +38,9 @@ template <class Action>
 int run_reporting(const std::string& program, const bool& json, Action action) {
   try {
     return action();
+  } catch (const failure& how) {
+    report_failure(program, how.why, json);
+    return how.code;
   } catch (const error& why) {
     return report_failure(program, why, json);
   } catch (const std::bad_alloc&) {

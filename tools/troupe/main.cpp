@@ -24,6 +24,7 @@ int troupe_main(int argc, char** argv, cli::chosen_command& chosen) {
   cli::add_threads(app, chosen);
   cli::add_state(app, chosen);
   cli::add_history(app, chosen);
+  cli::add_update(app, chosen);
   cli::add_diff(app, chosen);
   cli::add_graphs(app, chosen);
   cli::add_draw(app, chosen);

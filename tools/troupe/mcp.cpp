@@ -26,7 +26,8 @@ constexpr const char* token_variable = "TROUPE_MCP_TOKEN";
 
 struct mcp_flags {
   std::vector<std::string> graphs, descriptions;
-  std::string data, listen, token_file;
+  std::string listen, token_file;
+  std::shared_ptr<kept_place> place;
   std::optional<std::uint32_t> recursion_limit = std::nullopt;
   double call_timeout = std::chrono::duration<double>{limits::mcp_served_call_timeout}.count();
   mcp_http_options http;
@@ -95,7 +96,8 @@ void serve_http(mcp_flags& o, const mcp_server& server, stop_signals& signals, b
 
 int run_mcp(mcp_flags& o, bool json) {
   stop_signals signals; // before anything that starts threads
-  std::optional<runtime> rt{std::in_place, runtime_options{.data_dir = o.data}};
+  o.place->read_environment();
+  std::optional<runtime> rt{std::in_place, o.place->options()};
   std::optional<mcp_server> server{server_of(o, *rt)};
   if (o.listen.empty()) {
     std::stop_source stop;
@@ -119,10 +121,8 @@ void add_mcp(CLI::App& app, chosen_command& chosen) {
     "mcp", "Serve graphs as tools for MCP clients, over stdin and stdout or HTTP");
   auto o = std::make_shared<mcp_flags>();
   command->add_option("GRAPH", o->graphs, "Built-in graphs, or path/to/lib.so:name")->required();
-  command
-    ->add_option("--data", o->data,
-                 "Where threads are kept, so that a call can go on with one; else nowhere")
-    ->type_name("DIR");
+  o->place = add_kept_place(*command, "Where threads are kept, so that a call can resume one; "
+                                      "nowhere when left out");
   command
     ->add_option("--description", o->descriptions,
                  "What models are told of a graph, by its name; repeat it")

@@ -5,6 +5,7 @@
 #include "tools/troupe/graph_catalog.hpp"
 #include "tools/troupe/home_flags.hpp"
 #include "tools/troupe/json_lines.hpp"
+#include "tools/troupe/run_plan.hpp"
 #include "tools/troupe/stop_signals.hpp"
 
 #include <CLI/CLI.hpp>
@@ -18,7 +19,7 @@ namespace {
 
 struct resume_flags {
   std::string graph, filter;
-  std::string data = data_dir_default;
+  std::shared_ptr<kept_place> place;
   std::string durability = "async";
   std::optional<std::uint32_t> recursion_limit = std::nullopt;
   bool alone = false, list = false;
@@ -55,14 +56,18 @@ int report(const std::string& thread, const result<run_result>& how, bool json) 
   }
   bool drained = how.error().code() == errc::graph_drained;
   say(thread, drained ? "stopped" : "failed: " + text_of(how.error()), json);
-  return exit_code_of(how.error().code());
+  return exit_code_of_run(how.error().code());
 }
 
 int run(const resume_flags& o, bool json, stop_signals& signals) {
   auto graph = find_graph(o.graph);
   auto query = query_of(o); // before anything is opened
-  expect_data_dir(o.data);
-  runtime rt{{.data_dir = o.data, .workers = o.home->workers()}};
+  o.place->read_environment();
+  o.place->use_default();
+  o.place->expect_there();
+  auto options = o.place->options();
+  options.workers = o.home->workers();
+  runtime rt{std::move(options)};
   auto app = rt.load(graph);
   if (o.list) {
     for (const auto& thread : app.unfinished(query))
@@ -93,9 +98,7 @@ void add_resume(CLI::App& app, chosen_command& chosen) {
               "with those that wait for an answer, or failed");
   auto o = std::make_shared<resume_flags>();
   command->add_option("GRAPH", o->graph, "A built-in graph, or path/to/lib.so:name")->required();
-  command->add_option("--data", o->data, "Where threads are kept")
-    ->type_name("DIR")
-    ->capture_default_str();
+  o->place = add_kept_place(*command);
   command->add_flag("--list", o->list, "Only name them");
   command->add_option("--filter", o->filter, "Metadata that their newest checkpoint must have")
     ->type_name("JSON");

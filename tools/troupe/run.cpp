@@ -1,182 +1,231 @@
-// troupe run: runs a graph, or goes on with a thread of it.
+// troupe run: runs a graph, or resumes a thread of it.
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/exit_codes.hpp"
 #include "tools/troupe/failure.hpp"
 #include "tools/troupe/graph_catalog.hpp"
-#include "tools/troupe/home_flags.hpp"
 #include "tools/troupe/json_lines.hpp"
+#include "tools/troupe/run_flags.hpp"
 #include "tools/troupe/run_output.hpp"
+#include "tools/troupe/run_plan.hpp"
 #include "tools/troupe/stop_signals.hpp"
 #include "tools/troupe/terminal.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstdio>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 namespace troupe::cli {
 
 namespace {
 
-struct options {
-  std::string graph, input, thread, data, resume;
-  std::string durability = "async";
-  std::vector<std::string> stream = {"updates"};
-  std::optional<std::uint32_t> recursion_limit = std::nullopt;
-  bool has_input = false, has_resume = false, actors = false;
-  std::shared_ptr<home_flags> home;
-};
-
-// The text of FILE, or of standard input for `-`.
-std::string read_text(const std::string& file) {
-  auto fail = [&file] {
-    throw error{errc::invalid_value,
-                "--input: can't read " + file + ": " + std::generic_category().message(errno)};
-  };
-  auto close = [](std::FILE* f) { f != stdin ? std::fclose(f) : 0; };
-  std::unique_ptr<std::FILE, decltype(close)> in{
-    file == "-" ? stdin : std::fopen(file.c_str(), "rb"), close};
-  if (!in)
-    fail();
-  std::string out;
-  std::array<char, 65536> block;
-  for (std::size_t got = 1; got > 0 && out.size() <= limits::json_size_bytes_max;) {
-    got = std::fread(block.data(), 1, block.size(), in.get());
-    out.append(block.data(), got);
-  }
-  if (std::ferror(in.get()))
-    fail();
-  return out;
-}
-
-value parse_flag(const std::string& flag, const std::string& text) {
-  auto parsed = from_json(text);
-  if (!parsed)
-    throw error{parsed.error().code(), flag + ": " + parsed.error().message()};
-  return *parsed;
-}
-
 class graph_run {
 public:
-  graph_run(options o, bool json, stop_signals& signals)
-    : options_{std::move(o)},
-      output_{json, options_.actors},
+  graph_run(run_flags o, bool json, stop_signals& signals)
+    : o_{std::move(o)},
+      output_{json, o_.actors},
       signals_{signals},
-      graph_{find_graph(options_.graph)} {
-    if (!options_.thread.empty() && options_.data.empty())
-      options_.data = data_dir_default;
-    if (!options_.data.empty() && options_.thread.empty())
-      options_.thread = new_thread_id(graph_.name());
+      graph_{find_graph(o_.graph)} {
+    o_.place->read_environment();
+    if (o_.has_thread)
+      o_.place->use_default();
+    if (is_kept() && !o_.has_thread)
+      o_.thread = new_thread_id(graph_.name());
   }
 
   int run() {
-    auto given = given_input(); // before anything is opened: a typo changes nothing
-    if (options_.has_resume && options_.data.empty())
+    config_ = o_.config(); // before anything is opened: a typo changes nothing
+    auto given = given_input();
+    if (o_.has_resume && !is_kept())
       throw error{errc::no_saver, "--resume: nothing to resume without a kept --thread"};
-    runtime rt{{.data_dir = options_.data, .workers = options_.home->workers()}};
+    auto place = o_.place->options();
+    place.workers = o_.home->workers();
+    runtime rt{std::move(place)};
     auto app = rt.load(graph_);
-    if (!options_.data.empty())
-      output_.note("thread " + options_.thread + ", kept in " + options_.data);
-    auto input = choose_input(app, std::move(given));
-    return input ? advance(app, *input) : exit_paused;
+    if (!is_kept())
+      return advance(app, given ? *given : run_input{});
+    auto now = look(app);
+    if (!o_.checkpoint.empty() && stage_of(now) == thread_stage::fresh)
+      throw unknown_checkpoint(app, o_.thread, o_.checkpoint, *o_.place);
+    return make(next_move(stage_of(now), wishes()), app, now, std::move(given));
   }
 
 private:
-  std::optional<run_input> given_input() const {
-    if (options_.has_resume)
-      return command{.resume = parse_flag("--resume", options_.resume)};
-    if (!options_.has_input)
+  bool is_kept() const { return o_.place->is_somewhere(); }
+
+  run_wishes wishes() const {
+    return {.has_input = o_.has_input,
+            .has_answer = o_.has_resume,
+            .once = o_.once,
+            .travels = !o_.checkpoint.empty(),
+            .is_named = o_.has_thread};
+  }
+
+  std::optional<run_input> given_input() {
+    if (o_.has_resume)
+      return command{.resume = o_.answer()};
+    if (!o_.has_input)
       return std::nullopt;
-    bool is_file = options_.input.starts_with('@');
-    auto input = parse_flag("--input",
-                            is_file ? read_text(options_.input.substr(1)) : options_.input);
-    check_channels(input);
-    return run_input(std::move(input));
+    input_ = o_.input_for(graph_);
+    return run_input(input_);
   }
 
-  // A run would drop what the graph does not know; at a keyboard that is a typo.
-  void check_channels(const value& input) const {
-    auto known = graph_.inputs();
-    for (const auto& e : input.entries()) {
-      if (std::find(known.begin(), known.end(), e.key()) != known.end())
-        continue;
-      std::string list;
-      for (const auto& name : known)
-        list += (list.empty() ? "`" : ", `") + name + "`";
-      throw error{errc::invalid_value, "--input: graph " + graph_.name() + " has no channel `"
-                                         + std::string{e.key()} + "` to write; it has " + list};
+  state_snapshot look(const app<>& app) const {
+    return app.get_state({.thread_id = o_.thread, .checkpoint_id = o_.checkpoint});
+  }
+
+  int make(run_move move, const app<>& app, const state_snapshot& now,
+           std::optional<run_input> given) {
+    auto note_place = [&] {
+      output_.note("thread " + one_line(o_.thread) + ", kept in " + o_.place->text());
+    };
+    had_input_ = false;
+    before_ = newest(app);
+    switch (move) {
+      case run_move::refuse_fresh: throw nothing_stored();
+      case run_move::refuse_answer:
+        throw error{errc::unknown_interrupt,
+                    "--resume: nothing to resume: thread " + o_.thread + " waits for no answer"};
+      case run_move::show_result: return note_place(), show_result(app, now);
+      case run_move::show_question: return note_place(), show_question(app, now);
+      case run_move::resume:
+        note_place();
+        if (o_.once)
+          note_input(app, "resumes");
+        return advance(app, nullptr);
+      case run_move::answer: return note_place(), advance(app, *given);
+      case run_move::begin_over:
+        note_place();
+        output_.note("the thread had not finished: it starts over with this input (without "
+                     "--input, or with --once, it resumes)");
+        [[fallthrough]];
+      case run_move::begin:
+        if (move == run_move::begin)
+          note_place();
+        had_input_ = true;
+        return advance(app, given ? *given : run_input{});
     }
+    return exit_failed;
   }
 
-  // Without an input: goes on where the thread stopped, or starts with an empty one. Nothing when
-  // the thread waits for an answer.
-  std::optional<run_input> choose_input(const app<>& app, std::optional<run_input> given) const {
-    if (options_.data.empty() || options_.has_input)
-      return given ? given : run_input{};
-    auto now = app.get_state({.thread_id = options_.thread});
-    if (options_.has_resume) {
-      if (now.created_at.empty())
-        throw unknown_thread(options_.thread, options_.data);
-      if (now.interrupts.empty())
-        throw error{errc::unknown_interrupt, "--resume: nothing to resume: thread "
-                                               + options_.thread + " waits for no answer"};
-      return given;
-    }
-    if (!now.interrupts.empty()) {
-      run_result waiting;
-      waiting.output = now.values;
-      waiting.questions = now.interrupts;
-      waiting.next = now.next;
-      paused(waiting);
-      return std::nullopt;
-    }
-    // Not `next`: a kill can fall between a step's last task and its checkpoint.
-    return now.tasks.empty() ? run_input() : run_input(nullptr);
+  // What has an exit code of its own is what a supervisor needs to know.
+  failure nothing_stored() const {
+    if (o_.has_resume)
+      return {o_.place->unknown_thread(o_.thread), exit_usage};
+    return {{errc::missing_key, "nothing is stored of thread `" + one_line(o_.thread) + "` in "
+                                  + o_.place->text() + ": --input JSON starts it; "
+                                  + o_.place->threads_command() + " lists those there are"},
+            exit_nothing_stored};
   }
 
-  run_config config(const run_control& control) const {
-    return {.thread_id = options_.thread,
-            .durability = parse_durability(options_.durability).value(),
-            .recursion_limit = options_.recursion_limit,
-            .control = control};
+  int show_result(const app<>& app, const state_snapshot& now) {
+    output_.note("thread `" + one_line(o_.thread) + "` is finished; --input JSON "
+                 + (o_.once ? "without --once " : "") + "starts it again");
+    if (o_.once)
+      note_input(app, "is finished");
+    run_result done;
+    done.output = shown(now.values);
+    done.checkpoint_id = now.config.checkpoint_id;
+    output_.result(o_.thread, done);
+    return exit_done;
   }
 
-  std::vector<stream_mode> modes() const {
-    std::vector<stream_mode> out;
-    for (const auto& name : options_.stream)
-      out.push_back(parse_stream_mode(name).value());
+  // Those channels that a run of this graph gives.
+  value shown(const value& state) const {
+    auto members = graph_.output_jsonschema()["properties"];
+    if (!state.is_map() || !members.is_map())
+      return state;
+    auto out = value::map();
+    for (const auto& e : state.entries())
+      if (members.contains(e.key()))
+        out = out.with(std::string{e.key()}, e.val);
     return out;
+  }
+
+  int show_question(const app<>& app, const state_snapshot& now) {
+    if (o_.once)
+      note_input(app, "waits");
+    run_result waiting;
+    waiting.output = now.values;
+    waiting.questions = now.interrupts;
+    waiting.next = now.next;
+    waiting.stopped = true;
+    return paused(waiting);
+  }
+
+  // The input was given for a fresh thread only.
+  void note_input(const app<>& app, const std::string& stage) const {
+    auto begun = app.try_get_state_history(
+      {.thread_id = o_.thread}, {.filter = value::map({{"source", "input"}}), .limit = 1});
+    bool differs = false;
+    if (begun)
+      for (const auto& s : *begun)
+        for (const auto& t : s.tasks)
+          differs |= t.name == START && t.result && t.result->is_map() && *t.result != input_;
+    if (differs)
+      output_.note("the thread was started with another input than this one, which is ignored: "
+                   + to_json(input_));
+    else if (stage == "resumes")
+      output_.note("the thread had not finished: it resumes, and --input is not used again");
   }
 
   int advance(const app<>& app, const run_input& input) {
     run_control control;
+    auto config = config_;
+    config.thread_id = o_.thread;
+    config.control = control;
     signals_.watch(control);
-    auto parts = app.stream(input, config(control), modes());
+    auto parts = app.stream(input, config, modes());
     auto next = parts.try_next();
     for (; next && *next; next = parts.try_next())
       output_.part(**next, parts);
     signals_.watch(std::nullopt);
     if (!next)
-      fail(next.error());
+      fail(app, next.error());
     return finished(parts.outcome());
   }
 
-  [[noreturn]] void fail(const error& why) const {
-    auto text = text_of(why);
-    if (why.code() == errc::graph_recursion)
-      text += "; raise --recursion-limit, or look for a loop without end";
-    if (can_go_on(why.code()))
-      text += "; go on with: " + command_line();
-    throw error{why.code(), text, why.type()};
+  std::vector<stream_mode> modes() const {
+    std::vector<stream_mode> out;
+    for (const auto& name : o_.stream)
+      out.push_back(parse_stream_mode(name).value());
+    return out;
   }
 
-  bool can_go_on(errc code) const {
-    return !options_.data.empty() && exit_code_of(code) != exit_usage;
+  // Of the thread's newest checkpoint; nothing where it can't be read.
+  std::optional<state_snapshot> newest(const app<>& app) const {
+    auto now = app.try_get_state({.thread_id = o_.thread});
+    return now ? std::optional{std::move(*now)} : std::nullopt;
+  }
+
+  [[noreturn]] void fail(const app<>& app, const error& why) const {
+    auto text = text_of(why);
+    auto add = [&text](const std::string& what) {
+      text += (text.ends_with('.') ? " " : "; ") + what;
+    };
+    auto code = exit_code_of_run(why.code());
+    if (o_.has_resume && code == exit_usage)
+      text = "--resume: " + text;
+    if (why.code() == errc::graph_recursion)
+      add("raise --recursion-limit, or look for a loop without end");
+    if (is_kept())
+      switch (advice_for(app, why)) {
+        case advice::none: break;
+        case advice::resume: add("go on with: " + command_line()); break;
+        case advice::answer: add("go on with: " + command_line() + " --resume JSON"); break;
+        case advice::same_again:
+          add("nothing of this run is stored: run the same command again");
+          break;
+      }
+    throw failure{{why.code(), text, why.type()}, code};
+  }
+
+  advice advice_for(const app<>& app, const error& why) const {
+    auto after = newest(app);
+    if (!after || !before_)
+      return advice::none;
+    return advice_after(why.code(), stage_of(*after), had_input_,
+                        after->config.checkpoint_id != before_->config.checkpoint_id);
   }
 
   int finished(const run_result* run) {
@@ -184,13 +233,13 @@ private:
       throw error{errc::node_failed, "the run ended without a result"};
     if (run->paused())
       return paused(*run);
-    output_.result(options_.thread, *run);
+    output_.result(o_.thread, *run);
     return exit_done;
   }
 
   int paused(const run_result& run) const {
-    output_.result(options_.thread, run);
-    if (options_.data.empty())
+    output_.result(o_.thread, run);
+    if (!is_kept())
       output_.note("paused, and nothing is kept: run it with --data to be able to go on");
     else if (run.interrupts().empty())
       output_.note("stopped before " + run.next.front() + "; go on with: " + command_line());
@@ -200,67 +249,41 @@ private:
   }
 
   std::string command_line() const {
-    return "troupe run " + shell_word(options_.graph) + " --data " + shell_word(options_.data)
-           + " --thread " + shell_word(options_.thread);
+    return "troupe run " + shell_word(o_.graph) + " " + o_.place->flags() + " --thread "
+           + shell_word(o_.thread);
   }
 
-  options options_;
+  run_flags o_;
   run_output output_;
   stop_signals& signals_;
   compiled_graph graph_;
+  run_config config_;
+  value input_;
+  bool had_input_ = true;
+  std::optional<state_snapshot> before_;
 };
-
-std::string known_mode(const std::string& name) {
-  auto mode = parse_stream_mode(name);
-  return mode ? "" : mode.error().message();
-}
-
-void add_flags(CLI::App& command, options& o) {
-  command.add_option("GRAPH", o.graph, "A built-in graph, or path/to/lib.so:name")->required();
-  auto* input = command.add_option("--input", o.input,
-                                   "The input, @FILE, or @- for standard input; "
-                                   "without one a kept thread goes on");
-  input->type_name("JSON|@FILE");
-  command.add_option("--thread", o.thread, "The thread to keep the run on, or to go on with")
-    ->type_name("ID");
-  command
-    .add_option("--data", o.data,
-                std::string{"Where threads are kept; "} + data_dir_default
-                  + " when only --thread is given, nowhere without both")
-    ->type_name("DIR");
-  command.add_option("--durability", o.durability, "When progress is stored: sync, async or exit")
-    ->type_name("MODE")
-    ->check(CLI::IsMember({"sync", "async", "exit"}))
-    ->capture_default_str();
-  command
-    .add_option("--stream", o.stream, "What to print: values, updates, custom; several with commas")
-    ->type_name("MODES")
-    ->delimiter(',')
-    ->allow_extra_args(false)
-    ->check(known_mode);
-  command.add_option("--resume", o.resume, "The answer to what the thread waits for")
-    ->type_name("JSON")
-    ->excludes(input);
-  command
-    .add_option("--recursion-limit", o.recursion_limit,
-                "Super-steps a run may take; else as the graph says")
-    ->type_name("N")
-    ->check(CLI::PositiveNumber);
-  command.add_flag("--actors", o.actors, "Print the live actors whenever they change");
-}
 
 } // namespace
 
+error unknown_checkpoint(const app<>& app, const std::string& thread, const std::string& checkpoint,
+                         const kept_place& place) {
+  if (app.get_state({.thread_id = thread}).created_at.empty())
+    return place.unknown_thread(thread);
+  return {errc::checkpoint_missing, "thread " + one_line(thread) + " has no checkpoint "
+                                      + one_line(checkpoint) + "; history lists them"};
+}
+
 void add_run(CLI::App& app, chosen_command& chosen) {
-  auto* run = app.add_subcommand("run", "Run a graph, or go on with a thread");
-  auto o = std::make_shared<options>();
-  add_flags(*run, *o);
-  o->home = add_home_flags(*run);
+  auto* run = app.add_subcommand("run", "Run a graph, or resume a thread");
+  auto o = add_run_flags(*run);
   run->add_flag("--json", chosen.json, "Print one JSON object a line");
-  run->footer(exit_codes_help);
+  run->footer(std::string{"A supervisor repeats one command until it ends with 0: troupe run GRAPH "
+                          "--thread T --input JSON --once\n"}
+              + exit_codes_help);
   run->callback([run, o, &chosen] {
     o->has_input = run->count("--input") > 0;
     o->has_resume = run->count("--resume") > 0;
+    o->has_thread = run->count("--thread") > 0;
     chosen.run = [o, &chosen] {
       stop_signals signals;
       return graph_run{*o, chosen.json, signals}.run();

@@ -13,7 +13,8 @@ namespace troupe::cli {
 namespace {
 
 struct state_flags {
-  std::string graph, thread, checkpoint, data = data_dir_default;
+  std::string graph, thread, checkpoint;
+  std::shared_ptr<kept_place> place;
   std::size_t limit = 0;
 };
 
@@ -64,8 +65,10 @@ void print_snapshot(const state_snapshot& s) {
 // Lends an app, which must not outlive its runtime.
 template <class Read> int with_app(const state_flags& o, Read read) {
   auto graph = find_graph(o.graph);
-  expect_data_dir(o.data);
-  runtime rt{{.data_dir = o.data}};
+  o.place->read_environment();
+  o.place->use_default();
+  o.place->expect_there();
+  runtime rt{o.place->options()};
   return read(rt.load(graph));
 }
 
@@ -73,7 +76,7 @@ int show_state(const state_flags& o, bool json) {
   return with_app(o, [&](const app<>& app) {
     auto now = app.get_state({.thread_id = o.thread, .checkpoint_id = o.checkpoint});
     if (now.config.checkpoint_id.empty() || now.created_at.empty())
-      throw unknown_thread(o.thread, o.data);
+      throw unknown_checkpoint(app, o.thread, o.checkpoint, *o.place);
     if (json)
       print_line(json_line(now));
     else
@@ -89,7 +92,7 @@ int show_history(const state_flags& o, bool json) {
       how.limit = o.limit;
     auto history = app.get_state_history({.thread_id = o.thread}, how);
     if (history.empty())
-      throw unknown_thread(o.thread, o.data);
+      throw o.place->unknown_thread(o.thread);
     for (const auto& s : history)
       if (json)
         print_line(json_line(s));
@@ -104,9 +107,7 @@ std::shared_ptr<state_flags> add_options(CLI::App& command, chosen_command& chos
   auto o = std::make_shared<state_flags>();
   command.add_option("GRAPH", o->graph, "The graph the thread belongs to")->required();
   command.add_option("--thread", o->thread, "The thread")->type_name("ID")->required();
-  command.add_option("--data", o->data, "Where threads are kept")
-    ->type_name("DIR")
-    ->capture_default_str();
+  o->place = add_kept_place(command);
   command.add_flag("--json", chosen.json, "Print one JSON object a line");
   return o;
 }

@@ -151,7 +151,7 @@ int export_lines(const std::string& data_dir, std::vector<std::string> threads,
     known.insert(std::move(thread.thread_id));
   for (const auto& thread : threads)
     if (!known.contains(thread))
-      throw unknown_thread(thread, data_dir);
+      throw kept_place{.data = data_dir, .postgres = {}}.unknown_thread(thread);
   if (threads.empty())
     threads.assign(known.begin(), known.end());
   std::ofstream opened;

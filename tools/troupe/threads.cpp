@@ -23,9 +23,11 @@ std::string line_of(const thread_info& t) {
                               {"bytes", std::to_string(t.bytes)}});
 }
 
-int list_threads(const std::string& data_dir, bool json) {
-  expect_data_dir(data_dir);
-  auto threads = open_saver(data_dir)->threads().value();
+int list_threads(kept_place& place, bool json) {
+  place.read_environment();
+  place.use_default();
+  place.expect_there();
+  auto threads = place.open_saver()->threads().value();
   terminal out{STDOUT_FILENO};
   std::size_t width = 0;
   for (const auto& t : threads)
@@ -42,7 +44,7 @@ int list_threads(const std::string& data_dir, bool json) {
               << "\n";
   }
   if (threads.empty() && !json)
-    std::cerr << "no threads in " << data_dir << "\n";
+    std::cerr << "no threads in " << place.text() << "\n";
   return 0;
 }
 
@@ -68,11 +70,6 @@ void expect_data_dir(const std::filesystem::path& dir) {
     fail(why ? why.message() : "no threads were ever kept in this directory");
 }
 
-error unknown_thread(const std::string& thread, const std::string& data_dir) {
-  return {errc::missing_key, "unknown thread: " + thread + ": troupe threads --data "
-                               + shell_word(data_dir) + " lists those there are"};
-}
-
 std::shared_ptr<std::string> add_data_dir(CLI::App& command) {
   auto data_dir = std::make_shared<std::string>(data_dir_default);
   command.add_option("--data", *data_dir, "Where threads are kept")
@@ -83,10 +80,10 @@ std::shared_ptr<std::string> add_data_dir(CLI::App& command) {
 
 void add_threads(CLI::App& app, chosen_command& chosen) {
   auto* command = app.add_subcommand("threads", "List the threads kept in a data directory");
-  auto data_dir = add_data_dir(*command);
+  auto place = add_kept_place(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object a line");
-  command->callback([&chosen, data_dir] {
-    chosen.run = [&chosen, data_dir] { return list_threads(*data_dir, chosen.json); };
+  command->callback([&chosen, place] {
+    chosen.run = [&chosen, place] { return list_threads(*place, chosen.json); };
   });
 }
 

@@ -1,0 +1,246 @@
+// See run_flags.hpp.
+#include "tools/troupe/run_flags.hpp"
+
+#include "graph/graph_plan.hpp"
+#include "tools/troupe/terminal.hpp"
+
+#include <troupe/schema_check.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+namespace troupe::cli {
+
+namespace {
+
+error wrong_flag(const std::string& flag, const std::string& what) {
+  return {errc::invalid_value, flag + ": " + what};
+}
+
+// The text of FILE, or of standard input for `-`.
+std::string read_text(const std::string& flag, const std::string& file) {
+  auto fail = [&] {
+    throw wrong_flag(flag, "can't read " + file + ": " + std::generic_category().message(errno));
+  };
+  auto close = [](std::FILE* f) { f != stdin ? std::fclose(f) : 0; };
+  std::unique_ptr<std::FILE, decltype(close)> in{
+    file == "-" ? stdin : std::fopen(file.c_str(), "rb"), close};
+  if (!in)
+    fail();
+  std::string out;
+  std::array<char, 65536> block;
+  for (std::size_t got = 1; got > 0 && out.size() <= limits::json_size_bytes_max;) {
+    got = std::fread(block.data(), 1, block.size(), in.get());
+    out.append(block.data(), got);
+  }
+  if (std::ferror(in.get()))
+    fail();
+  return out;
+}
+
+value map_of(const std::string& flag, const std::string& text) {
+  auto out = parse_text_flag(flag, text);
+  if (!out.is_map())
+    throw wrong_flag(flag, "a JSON object is expected: " + one_line(text));
+  return out;
+}
+
+// KEY=VALUE, where VALUE is JSON or a text, or a JSON object of several.
+value configurable_of(const std::vector<std::string>& given) {
+  auto out = value::map();
+  for (const auto& text : given) {
+    if (text.starts_with('{')) {
+      auto members = map_of("--configurable", text);
+      for (const auto& e : members.entries())
+        out = out.with(std::string{e.key()}, e.val);
+      continue;
+    }
+    auto at = text.find('=');
+    if (at == std::string::npos || at == 0)
+      throw wrong_flag("--configurable", "KEY=VALUE or a JSON object is expected: " + text);
+    auto json = from_json(text.substr(at + 1));
+    out = out.with(text.substr(0, at), json ? *json : value(text.substr(at + 1)));
+  }
+  return out;
+}
+
+bool is_plain(const value& schema) {
+  constexpr std::array plain{"string", "integer", "number", "boolean"};
+  return std::ranges::any_of(plain, [&](const char* t) { return schema["type"] == value(t); });
+}
+
+std::string known_mode(const std::string& name) {
+  auto mode = parse_stream_mode(name);
+  return mode ? "" : mode.error().message();
+}
+
+// No bound that is shown is 300 digits long.
+std::string positive_number(const std::string& text) {
+  bool digits = !text.empty() && text.size() <= 9
+                && text.find_first_not_of("0123456789") == std::string::npos;
+  return digits && text.find_first_not_of('0') != std::string::npos
+           ? ""
+           : "a number from 1 to 999999999 is expected: " + one_line(text);
+}
+
+std::string stream_modes_text() {
+  std::string out;
+  for (int i = 0; i <= static_cast<int>(stream_mode::tools); ++i)
+    out += (out.empty() ? "" : ", ") + std::string{to_string(static_cast<stream_mode>(i))};
+  return out;
+}
+
+// Fails for a member that is none of `known`, and for a plain member of another kind.
+void check_members(const std::string& flag, const compiled_graph& graph, const value& input,
+                   const std::vector<std::string>& known) {
+  const auto& plan = *graph.plan();
+  if (!input.is_map())
+    throw wrong_flag(flag,
+                     "a JSON object of channels is expected, got " + one_line(to_json(input)));
+  // A run would drop what the graph does not know; at a keyboard that is a typo.
+  auto members = graph.input_jsonschema()["properties"];
+  for (const auto& e : input.entries()) {
+    std::string name{e.key()};
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      std::string list;
+      for (const auto& k : known)
+        list += (list.empty() ? "`" : ", `") + k + "`";
+      throw wrong_flag(flag, "graph " + graph.name() + " has no channel `" + name
+                               + "` to write; it has " + list);
+    }
+    // A reducer may take updates of another kind than its channel's.
+    auto channel = plan.find_channel(name);
+    const auto& schema = members[name];
+    if (channel == no_index || plan.channel(channel).spec.kind != channel_kind::last_value
+        || !is_plain(schema))
+      continue;
+    if (auto wrong = check_schema(schema, e.val); !wrong.empty())
+      throw wrong_flag(flag,
+                       "channel `" + name + "` of graph " + graph.name() + ": " + wrong[0].message);
+  }
+}
+
+} // namespace
+
+value parse_flag(const std::string& flag, const std::string& text) {
+  auto parsed = from_json(text);
+  if (parsed)
+    return *parsed;
+  auto why = flag + ": " + parsed.error().message();
+  bool is_word = !text.empty() && text.find_first_of("{}[]\"'\\,:") == std::string::npos
+                 && std::ranges::all_of(text, [](unsigned char c) { return c >= ' ' && c < 0x7f; });
+  if (is_word)
+    why += "; a text is given in quotes of its own: " + flag + ' '
+           + shell_word(to_json(value(text)));
+  throw error{parsed.error().code(), why};
+}
+
+value parse_text_flag(const std::string& flag, const std::string& text) {
+  bool is_file = text.starts_with('@');
+  return parse_flag(flag, is_file ? read_text(flag, text.substr(1)) : text);
+}
+
+void check_input(const std::string& flag, const compiled_graph& graph, const value& input) {
+  if (!graph.plan()->single && !graph.plan()->functional) // else it is one bare value
+    check_members(flag, graph, input, graph.inputs());
+}
+
+void check_update(const std::string& flag, const compiled_graph& graph, const value& update) {
+  std::vector<std::string> known;
+  for (const auto& c : graph.plan()->channels)
+    if (c.state)
+      known.push_back(c.name);
+  check_members(flag, graph, update, known);
+}
+
+value run_flags::answer() const {
+  return parse_flag("--resume", resume);
+}
+
+value run_flags::input_for(const compiled_graph& to) const {
+  auto out = parse_text_flag("--input", input);
+  check_input("--input", to, out);
+  return out;
+}
+
+run_config run_flags::config() const {
+  run_config out{.thread_id = thread,
+                 .checkpoint_id = checkpoint,
+                 .durability = parse_durability(durability).value(),
+                 .recursion_limit = recursion_limit};
+  if (!metadata.empty())
+    out.metadata = map_of("--metadata", metadata);
+  if (!configurable.empty())
+    out.configurable = configurable_of(configurable);
+  if (!context.empty())
+    out.context = parse_text_flag("--context", context);
+  return out;
+}
+
+std::shared_ptr<run_flags> add_run_flags(CLI::App& command) {
+  auto out = std::make_shared<run_flags>();
+  auto& o = *out;
+  command.add_option("GRAPH", o.graph, "A built-in graph, or path/to/lib.so:name")->required();
+  auto* input = command.add_option(
+    "--input", o.input,
+    "The input, @FILE, or @- for standard input. It starts the thread, also one that had not "
+    "finished. Without it, a thread that had not finished resumes, and no other is started");
+  input->type_name("JSON|@FILE");
+  auto* once = command.add_flag(
+    "--once", o.once,
+    "For commands that are repeated: the input starts a thread of which nothing is stored; one "
+    "that had not finished resumes, and of a finished one the result is printed");
+  once->needs(input);
+  auto* thread = command.add_option("--thread", o.thread, "The thread to keep the run on");
+  thread->type_name("ID")->check(thread_name);
+  once->needs(thread);
+  o.place = add_kept_place(command, std::string{"Where threads are kept; "} + data_dir_default
+                                      + " when only --thread is given, nowhere without both");
+  command.add_option("--durability", o.durability, "When progress is stored: sync, async or exit")
+    ->type_name("MODE")
+    ->check(CLI::IsMember({"sync", "async", "exit"}))
+    ->capture_default_str();
+  command
+    .add_option("--stream", o.stream,
+                "What to print: " + stream_modes_text() + "; several with commas")
+    ->type_name("MODES")
+    ->delimiter(',')
+    ->allow_extra_args(false)
+    ->check(known_mode);
+  auto* resume = command.add_option("--resume", o.resume,
+                                    "The answer to the question the thread waits for");
+  resume->type_name("JSON")->excludes(input);
+  command
+    .add_option("--checkpoint", o.checkpoint,
+                "Runs again from this checkpoint of --thread, as another branch; history lists "
+                "them")
+    ->type_name("ID")
+    ->needs(thread)
+    ->excludes(once);
+  command
+    .add_option("--context", o.context, "What bodies read as the run's context; it is not stored")
+    ->type_name("JSON|@FILE");
+  command
+    .add_option("--configurable", o.configurable,
+                "What bodies read as the run's configurable values; repeat it")
+    ->type_name("KEY=VALUE|JSON")
+    ->allow_extra_args(false);
+  command.add_option("--metadata", o.metadata, "Stored with each checkpoint of the run")
+    ->type_name("JSON");
+  command
+    .add_option("--recursion-limit", o.recursion_limit,
+                "Super-steps a run may take; else as the graph says")
+    ->type_name("N")
+    ->check(positive_number);
+  command.add_flag("--actors", o.actors, "Print the live actors whenever they change");
+  o.home = add_home_flags(command);
+  return out;
+}
+
+} // namespace troupe::cli
