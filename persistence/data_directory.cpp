@@ -16,18 +16,25 @@ error directory_error(int code, const std::filesystem::path& dir) {
 
 } // namespace
 
-result<std::string> make_data_directory(const std::filesystem::path& dir) {
-  if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST)
-    return directory_error(errno, dir);
+result<std::string> find_data_directory(const std::filesystem::path& dir) {
   std::error_code failed;
   auto path = std::filesystem::canonical(dir, failed);
   if (failed)
     return directory_error(failed.value(), dir);
   if (!std::filesystem::is_directory(path, failed))
     return directory_error(ENOTDIR, dir);
-  if (auto synced = sync_directory(path.parent_path()); !synced)
-    return synced.error();
   return path.string();
+}
+
+result<std::string> make_data_directory(const std::filesystem::path& dir) {
+  if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST)
+    return directory_error(errno, dir);
+  auto path = find_data_directory(dir);
+  if (!path)
+    return path;
+  if (auto synced = sync_directory(std::filesystem::path{*path}.parent_path()); !synced)
+    return synced.error();
+  return path;
 }
 
 } // namespace troupe

@@ -18,6 +18,9 @@ namespace troupe {
 /// parents. Errors: storage_failed, which names it.
 result<std::string> make_data_directory(const std::filesystem::path& dir);
 
+/// The canonical path of a data directory that exists. Errors: storage_failed, which names it.
+result<std::string> find_data_directory(const std::filesystem::path& dir);
+
 /// What this process has open of one kind, by data directory. An entry stays until the object is
 /// gone altogether: LMDB must not open a file a second time before it closed it.
 /// Thread: any.

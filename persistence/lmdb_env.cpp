@@ -42,7 +42,8 @@ meaning meaning_of(int rc) {
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND: return {errc::checkpoint_corrupt, "it is damaged: restore a copy"};
     case EACCES:
-    case EPERM: return {errc::storage_failed, "make the directory and its files writable"};
+    case EPERM:
+      return {errc::storage_failed, "let this user read and write the directory and its files"};
     case EROFS: return {errc::storage_failed, "choose a directory that can be written"};
     case ENOENT:
     case ENOTDIR:
@@ -69,11 +70,13 @@ std::optional<off_t> missing_end(MDB_env* env, int fd) {
 
 // Makes the file as long as its pages say. A file cut short by damage would otherwise end the
 // process when it is read (SIGBUS). Alone, so that nobody else makes it longer meanwhile.
-int cover_pages(MDB_env* env) {
+int cover_pages(MDB_env* env, lmdb_access access) {
   int fd = -1;
   mdb_env_get_fd(env, &fd);
   if (!missing_end(env, fd))
     return 0;
+  if (access == lmdb_access::read_only)
+    return MDB_CORRUPTED;
   MDB_txn* alone = nullptr;
   if (auto rc = mdb_txn_begin(env, nullptr, 0, &alone); rc != 0)
     return rc;
@@ -83,7 +86,31 @@ int cover_pages(MDB_env* env) {
   return rc;
 }
 
+bool is_writable(const std::filesystem::path& path) {
+  return ::access(path.c_str(), W_OK) == 0;
+}
+
+// LMDB's flags for an access. A reader that may not write to the lock file goes without one.
+unsigned flags_of(lmdb_access access, const std::filesystem::path& file) {
+  if (access == lmdb_access::read_write)
+    return mutated(mutation::no_sync) ? MDB_NOSYNC : 0;
+  auto lock_file = file;
+  lock_file += "-lock";
+  auto has_lock_file = std::filesystem::exists(lock_file);
+  auto may_lock = is_writable(has_lock_file ? lock_file : file.parent_path());
+  return MDB_RDONLY | (may_lock ? 0 : MDB_NOLOCK);
+}
+
 } // namespace
+
+lmdb_access possible_access(const std::filesystem::path& file) {
+  auto is_refused = [](const std::filesystem::path& path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored) && !is_writable(path);
+  };
+  return is_refused(file) || is_refused(file.parent_path()) ? lmdb_access::read_only
+                                                            : lmdb_access::read_write;
+}
 
 error lmdb_error(int rc, std::string_view doing, const std::filesystem::path& file) {
   auto [code, advice] = meaning_of(rc);
@@ -231,8 +258,12 @@ result<bool> lmdb_cursor::seek_before(std::string_view key) {
 
 result<std::unique_ptr<lmdb_env>> lmdb_env::open(std::filesystem::path file,
                                                  std::size_t map_size_bytes,
-                                                 const lmdb_trees& trees) {
-  std::unique_ptr<lmdb_env> env{new lmdb_env{std::move(file), map_size_bytes, trees}};
+                                                 const lmdb_trees& trees, lmdb_access access) {
+  std::unique_ptr<lmdb_env> env{new lmdb_env{std::move(file), map_size_bytes, trees, access}};
+  if (access == lmdb_access::read_only) {
+    auto opened = env->open_file();
+    return opened ? result<std::unique_ptr<lmdb_env>>{std::move(env)} : opened.error();
+  }
   if (auto rc = make_lmdb_file(env->file_, map_size_bytes); rc != 0)
     return env->failure(rc, "open the store");
   if (auto opened = env->open_file(); !opened)
@@ -249,9 +280,10 @@ lmdb_env::~lmdb_env() {
 }
 
 result<void> lmdb_env::open_file() {
-  const unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | (mutated(mutation::no_sync) ? MDB_NOSYNC : 0);
-  if (auto failed = make_lmdb_file_ready(file_); failed != 0)
-    return failure(failed, "open the store");
+  const unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | flags_of(access_, file_);
+  if (access_ == lmdb_access::read_write)
+    if (auto failed = make_lmdb_file_ready(file_); failed != 0)
+      return failure(failed, "open the store");
   MDB_env* env = nullptr;
   auto rc = mdb_env_create(&env);
   if (rc == 0)
@@ -265,7 +297,7 @@ result<void> lmdb_env::open_file() {
     rc = mdb_env_open(env, file_.c_str(), flags, 0600);
   crash_point("open.after");
   if (rc == 0)
-    rc = cover_pages(env);
+    rc = cover_pages(env, access_);
   MDB_txn* txn = nullptr;
   if (rc == 0)
     rc = mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn);
@@ -329,6 +361,13 @@ result<void> lmdb_env::sort_into_trees(lmdb_txn& txn) {
   if (rc != MDB_NOTFOUND)
     return failure(rc, "bring the store to a newer format");
   return {};
+}
+
+result<lmdb_txn> lmdb_env::begin_write() {
+  if (access_ == lmdb_access::read_only)
+    return error{errc::storage_failed,
+                 "write to the store: it was opened for reading alone: " + file_.string()};
+  return begin(0);
 }
 
 result<lmdb_txn> lmdb_env::begin(unsigned flags) {

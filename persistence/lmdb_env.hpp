@@ -44,6 +44,14 @@ struct lmdb_trees {
   static constexpr std::size_t names_max = 3;
 };
 
+/// What an environment may do with its file. With `read_only` nothing is written: not to the file,
+/// and to its lock file only where this user may, which is how other processes learn of the reader.
+/// Where the user may not, the caller must know that nobody writes to the file meanwhile.
+enum class lmdb_access { read_write, read_only };
+
+/// read_only where the file or its directory exists and this user may not write to it.
+lmdb_access possible_access(const std::filesystem::path& file);
+
 /// A transaction, aborted at its end unless committed. Must not outlive its environment.
 class lmdb_txn {
 public:
@@ -127,10 +135,13 @@ public:
   /// Opens the file, makes it when it is missing (mode 0600) and clears slots of dead readers. The
   /// file is whole, and it and its name are on the disk, before anything is stored in it.
   /// Units:  `map_size_bytes` the most the file may grow to; address space, not memory.
-  /// Errors: storage_failed, checkpoint_corrupt (no LMDB file), storage_locked.
+  /// With `read_only` the file must exist, and begin_write() and resize() fail.
+  /// Errors: storage_failed, checkpoint_corrupt (no LMDB file; read_only: a file cut short),
+  ///         storage_locked.
   static result<std::unique_ptr<lmdb_env>> open(std::filesystem::path file,
                                                 std::size_t map_size_bytes,
-                                                const lmdb_trees& trees = {});
+                                                const lmdb_trees& trees = {},
+                                                lmdb_access access = lmdb_access::read_write);
   lmdb_env(const lmdb_env&) = delete;
   lmdb_env& operator=(const lmdb_env&) = delete;
   ~lmdb_env();
@@ -138,7 +149,7 @@ public:
   /// Blocks: a write transaction on other processes' write transactions.
   /// Errors: storage_failed.
   result<lmdb_txn> begin_read() { return begin(MDB_RDONLY); }
-  result<lmdb_txn> begin_write() { return begin(0); }
+  result<lmdb_txn> begin_write();
 
   /// Makes the trees that are missing, within a write transaction.
   result<void> make_trees(lmdb_txn& txn);
@@ -174,15 +185,18 @@ public:
   result<std::uint64_t> copy_to(const std::filesystem::path& file, bool compact);
 
   const std::filesystem::path& file() const noexcept { return file_; }
+  lmdb_access access() const noexcept { return access_; }
   std::size_t map_size_bytes() const noexcept { return map_size_bytes_; }
 
 private:
   friend class lmdb_txn;
   friend class lmdb_cursor;
-  lmdb_env(std::filesystem::path file, std::size_t map_size_bytes, const lmdb_trees& trees)
+  lmdb_env(std::filesystem::path file, std::size_t map_size_bytes, const lmdb_trees& trees,
+           lmdb_access access)
     : file_{std::move(file)},
       map_size_bytes_{map_size_bytes},
-      trees_{trees} {}
+      trees_{trees},
+      access_{access} {}
 
   std::size_t tree_of(std::string_view key) const {
     return trees_.tree_of ? trees_.tree_of(key) : 0;
@@ -199,6 +213,7 @@ private:
   std::filesystem::path file_;
   std::size_t map_size_bytes_;
   lmdb_trees trees_;
+  lmdb_access access_;
   std::shared_mutex resize_mutex_;
   MDB_env* env_ = nullptr;
   static constexpr MDB_dbi no_tree = ~MDB_dbi{0}; // not made yet

@@ -1,6 +1,8 @@
 // The files of a data directory: what the tools of data_dir.hpp need of a saver and a store.
 #pragma once
 
+#include "persistence/lmdb_env.hpp"
+
 #include <troupe/keyring.hpp>
 #include <troupe/saver.hpp>
 
@@ -11,8 +13,6 @@
 #include <string_view>
 
 namespace troupe {
-
-class lmdb_env;
 
 // The files of a data directory. The cache's is missed by nobody.
 inline constexpr std::string_view saver_file_name = "troupe.mdb";
@@ -41,9 +41,10 @@ public:
 
 /// A saver's file, as lmdb_env::open.
 result<std::unique_ptr<lmdb_env>> open_saver_file(std::filesystem::path file,
-                                                  std::size_t map_size_bytes);
+                                                  std::size_t map_size_bytes,
+                                                  lmdb_access access = lmdb_access::read_write);
 
-/// The saver of a data directory that holds one.
+/// The saver of a data directory that holds one, for reading alone where this user may not write.
 /// Errors: storage_failed when there is none; as open_lmdb_saver.
 result<std::shared_ptr<file_saver>> open_existing_saver(const std::filesystem::path& dir,
                                                         std::shared_ptr<const keyring> keys = {});

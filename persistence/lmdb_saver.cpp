@@ -27,11 +27,12 @@ public:
                                                   const lmdb_saver_options& options) {
     auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     auto map_size = (options.map_size_bytes_max + page - 1) / page * page;
-    auto env = open_saver_file(dir / saver_file_name, map_size);
+    auto access = options.read_only ? lmdb_access::read_only : lmdb_access::read_write;
+    auto env = open_saver_file(dir / saver_file_name, map_size, access);
     if (!env)
       return env.error();
     lmdb_writer writer{**env, nullptr, options.compress_bytes_min};
-    if (auto ready = writer.prepare(); !ready)
+    if (auto ready = options.read_only ? writer.check_format() : writer.prepare(); !ready)
       return ready.error();
     try {
       return std::unique_ptr<file_saver>{new lmdb_saver{std::move(*env), options}};
@@ -87,6 +88,8 @@ public:
   }
 
   result<std::shared_ptr<void>> announce(std::uint32_t mark) override {
+    if (env_->access() == lmdb_access::read_only)
+      return std::shared_ptr<void>{}; // it takes nothing over, so that nobody has to know of it
     return marks_.announce(mark);
   }
 
@@ -122,7 +125,7 @@ public:
         return ok.error();
     for (const auto& id : thread_ids)
       if (auto ok = prune(
-            id, [&keep](auto& thread) { mark_kept(thread, keep); }, all);
+            id, [&keep](auto& thread) { mark_kept(thread, keep); }, all, keep.dry_run);
           !ok)
         return ok.error();
     return all;
@@ -217,8 +220,9 @@ private:
 
   using find_removal = std::function<result<removal>(thread_records&, std::uint64_t thread)>;
 
-  // Finds what is to go, removes it in pieces, and says how much it was.
-  result<std::size_t> remove(const std::string& thread_id, const find_removal& find) {
+  // Finds what is to go, removes it in pieces unless it is a dry run, and gives how much it was.
+  result<std::size_t> remove(const std::string& thread_id, const find_removal& find,
+                             bool dry_run = false) {
     removal found;
     {
       commits_.flush(thread_id);
@@ -235,6 +239,8 @@ private:
       found = std::move(*all);
     }
     auto counted = found.counted;
+    if (dry_run)
+      return counted;
     for (const auto& piece : cut_to_pieces(std::move(found)))
       if (auto ok = upkeep(
             thread_id, [&] { return writer_.ended(troupe::remove(writer_, thread_id, piece)); });
@@ -243,13 +249,15 @@ private:
     return counted;
   }
 
-  result<void> prune(const std::string& thread_id, const retention_rule& mark, prune_report& all) {
-    auto checkpoints = remove(thread_id, [&mark](auto& records, auto thread) {
+  result<void> prune(const std::string& thread_id, const retention_rule& mark, prune_report& all,
+                     bool dry_run = false) {
+    auto find = [&mark](auto& records, auto thread) {
       return find_checkpoints_to_remove(records, thread, mark);
-    });
+    };
+    auto checkpoints = remove(thread_id, find, dry_run);
     if (!checkpoints)
       return checkpoints.error();
-    auto values = remove(thread_id, find_values_to_remove);
+    auto values = dry_run ? result<std::size_t>{0} : remove(thread_id, find_values_to_remove);
     if (!values)
       return values.error();
     all += {*checkpoints, *values};
@@ -288,6 +296,10 @@ result<std::shared_ptr<saver>> saver_at(const std::string& path,
       auto opened = lmdb_saver::open(path, options);
       return opened ? result<std::unique_ptr<saver>>{std::move(*opened)} : opened.error();
     });
+  if (found && !options.read_only
+      && static_cast<lmdb_saver&>(**found).env().access() == lmdb_access::read_only)
+    return error{errc::invalid_config,
+                 "open the store: this process has it open for reading alone: " + path};
   if (found && !serves_keys(static_cast<const lmdb_saver&>(**found).keys(), options.keyring.get()))
     return open_with_other_keys("store", path);
   return found;
@@ -297,26 +309,30 @@ result<std::shared_ptr<saver>> saver_at(const std::string& path,
 
 result<std::shared_ptr<saver>> open_lmdb_saver(const std::filesystem::path& dir,
                                                lmdb_saver_options options) {
-  auto path = make_data_directory(dir);
+  auto path = options.read_only ? find_data_directory(dir) : make_data_directory(dir);
   if (!path)
     return path.error();
   return saver_at(*path, options);
 }
 
 result<std::unique_ptr<lmdb_env>> open_saver_file(std::filesystem::path file,
-                                                  std::size_t map_size_bytes) {
-  return lmdb_env::open(std::move(file), map_size_bytes, {tree_names, tree_of});
+                                                  std::size_t map_size_bytes, lmdb_access access) {
+  return lmdb_env::open(std::move(file), map_size_bytes, {tree_names, tree_of}, access);
 }
 
 result<std::shared_ptr<file_saver>> open_existing_saver(const std::filesystem::path& dir,
                                                         std::shared_ptr<const keyring> keys) {
+  auto path = find_data_directory(dir);
+  if (!path)
+    return path.error();
+  auto file = std::filesystem::path{*path} / saver_file_name;
   std::error_code failed;
-  auto path = std::filesystem::canonical(dir, failed);
-  if (failed)
-    return lmdb_error(failed.value(), "open the data directory", dir);
-  if (!std::filesystem::exists(path / saver_file_name, failed))
-    return lmdb_error(failed ? failed.value() : ENOENT, "open the store", path / saver_file_name);
-  auto opened = saver_at(path.string(), {.keyring = std::move(keys)});
+  if (!std::filesystem::exists(file, failed))
+    return lmdb_error(failed ? failed.value() : ENOENT, "open the store", file);
+  lmdb_saver_options options;
+  options.keyring = std::move(keys);
+  options.read_only = possible_access(file) == lmdb_access::read_only;
+  auto opened = saver_at(*path, options);
   if (!opened)
     return opened.error();
   return std::static_pointer_cast<file_saver>(std::move(*opened));

@@ -168,6 +168,11 @@ result<std::shared_ptr<lmdb_backend>> backend_at(const std::string& dir,
 
 result<std::uint64_t> copy_store_file(const std::string& dir, const std::filesystem::path& to,
                                       bool compact) {
+  auto file = std::filesystem::path{dir} / store_file_name;
+  if (possible_access(file) == lmdb_access::read_only) {
+    auto env = lmdb_env::open(file, limits::store_map_bytes_min, {}, lmdb_access::read_only);
+    return env ? (*env)->copy_to(to, compact) : env.error();
+  }
   auto backend = backend_at(dir, {});
   return backend ? (*backend)->env().copy_to(to, compact) : backend.error();
 }

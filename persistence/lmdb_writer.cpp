@@ -38,6 +38,21 @@ result<void> lmdb_writer::prepare() {
   return ready;
 }
 
+result<void> lmdb_writer::check_format() {
+  auto txn = env_.begin_read();
+  if (!txn)
+    return txn.error();
+  txn_.emplace(std::move(*txn));
+  auto checked = load_meta();
+  if (checked && format_ < store_format)
+    checked = error{errc::storage_failed,
+                    "open the store for reading alone: its format " + std::to_string(format_)
+                      + " is older than " + std::to_string(store_format)
+                      + ": open it once for writing, which converts it: " + env_.file().string()};
+  abort();
+  return checked;
+}
+
 // Format 1 had all in one tree.
 result<void> lmdb_writer::upgrade() {
   if (auto sorted = env_.sort_into_trees(*txn_); !sorted)

@@ -31,6 +31,10 @@ public:
   /// Errors: checkpoint_corrupt, format_too_new, storage_full, storage_failed.
   result<void> prepare();
 
+  /// Checks, without writing, that the file is a store of this format.
+  /// Errors: checkpoint_corrupt, format_too_new; storage_failed for an older format.
+  result<void> check_format();
+
   result<void> begin() override;
   write_outcome write(const commit_job& job) override;
   result<void> commit() override;

@@ -85,7 +85,8 @@ std::size_t remove_unused_values(stored_namespace& ns) {
   return std::erase_if(ns.values, [&used](const auto& e) { return !used.contains(e.first); });
 }
 
-prune_report prune(stored_thread& thread, const std::function<void(thread_summary&)>& mark) {
+prune_report prune(stored_thread& thread, const std::function<void(thread_summary&)>& mark,
+                   bool dry_run = false) {
   auto all = summarize(thread);
   mark(all);
   // It has no error: `stores` has none.
@@ -93,13 +94,17 @@ prune_report prune(stored_thread& thread, const std::function<void(thread_summar
     return stores(thread.namespaces.at(at.ns), cp.id, channel);
   }));
   prune_report report;
+  for (const auto& at : all)
+    report.checkpoints += static_cast<std::size_t>(
+      std::ranges::count(at.checkpoints, false, [](const auto& cp) -> bool { return cp.stays; }));
+  if (dry_run)
+    return report;
   for (const auto& at : all) {
     auto& ns = thread.namespaces.at(at.ns);
     for (const auto& cp : at.checkpoints)
       if (!cp.stays) {
         ns.checkpoints.erase(cp.id);
         ns.writes.erase(cp.id);
-        ++report.checkpoints;
       }
     report.values += remove_unused_values(ns);
     if (ns.checkpoints.empty() && ns.writes.empty())
@@ -208,7 +213,8 @@ public:
     prune_report all;
     for (const auto& id : thread_ids)
       if (auto thread = threads_.find(id); thread != threads_.end())
-        all += troupe::prune(thread->second, [&keep](auto& of) { mark_kept(of, keep); });
+        all += troupe::prune(
+          thread->second, [&keep](auto& of) { mark_kept(of, keep); }, keep.dry_run);
     return all;
   }
 

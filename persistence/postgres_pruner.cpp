@@ -28,11 +28,13 @@ public:
       sql_{sql},
       thread_id_{thread_id} {}
 
-  result<prune_report> prune(const postgres_rule& mark) {
+  result<prune_report> prune(const postgres_rule& mark, bool dry_run) {
     auto found = decide(mark);
     if (!found)
       return found.error();
     const auto& [chains, ids] = *found;
+    if (dry_run)
+      return prune_report{ids.size(), 0};
     for (std::size_t begin = 0; begin < ids.size(); begin += limits::postgres_pruned_max) {
       auto size = std::min(limits::postgres_pruned_max, ids.size() - begin);
       if (auto ok = remove(std::span{chains}.subspan(begin, size),
@@ -179,8 +181,9 @@ private:
 } // namespace
 
 result<prune_report> prune_thread(postgres_connection& on, const postgres_statements& sql,
-                                  const std::string& thread_id, const postgres_rule& mark) {
-  return pruner{on, sql, thread_id}.prune(mark);
+                                  const std::string& thread_id, const postgres_rule& mark,
+                                  bool dry_run) {
+  return pruner{on, sql, thread_id}.prune(mark, dry_run);
 }
 
 result<std::vector<std::string>> threads_of_runs(postgres_connection& on,

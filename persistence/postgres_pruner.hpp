@@ -16,10 +16,11 @@ using postgres_rule = std::function<void(thread_summary&)>;
 
 /// Decides once, then removes in transactions of limits::postgres_pruned_max checkpoints, children
 /// before their parents, so that what is there can be read at any time. Each holds the thread's
-/// row, as the writer does.
+/// row, as the writer does. A dry run only decides, and counts checkpoints.
 /// Errors: as saver::prune.
 result<prune_report> prune_thread(postgres_connection& on, const postgres_statements& sql,
-                                  const std::string& thread_id, const postgres_rule& mark);
+                                  const std::string& thread_id, const postgres_rule& mark,
+                                  bool dry_run = false);
 
 /// The threads in which one of these runs made a checkpoint.
 result<std::vector<std::string>> threads_of_runs(postgres_connection& on,

@@ -78,7 +78,8 @@ public:
     for (const auto& id : thread_ids)
       if (auto ok = check_thread_id(id); !ok)
         return ok.error();
-    return prune(thread_ids, [&keep](auto& thread) { mark_kept(thread, keep); });
+    return prune(
+      thread_ids, [&keep](auto& thread) { mark_kept(thread, keep); }, keep.dry_run);
   }
 
   result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids) override {
@@ -119,13 +120,13 @@ public:
   }
 
 private:
-  result<prune_report> prune(const std::vector<std::string>& thread_ids,
-                             const postgres_rule& mark) {
+  result<prune_report> prune(const std::vector<std::string>& thread_ids, const postgres_rule& mark,
+                             bool dry_run = false) {
     prune_report all;
     for (const auto& id : thread_ids) {
       commits_.flush(id);
-      auto pruned =
-        pool_.with([&](postgres_connection& on) { return prune_thread(on, sql_, id, mark); });
+      auto pruned = pool_.with(
+        [&](postgres_connection& on) { return prune_thread(on, sql_, id, mark, dry_run); });
       if (!pruned)
         return pruned.error();
       all += *pruned;

@@ -117,6 +117,24 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(each_rule_names_what_it_keeps, backend, backends) 
              == (texts{"8", "7", "6"}));
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_dry_run_counts_what_would_go_and_removes_nothing, backend,
+                              backends) {
+  backend on;
+  auto& s = *on.saver;
+  put_line(s, {}, 7);
+  put_line(s, {.ns = "child:1"}, 3);
+  auto before = all_of(s, "t");
+  auto counted = s.prune({"t", "no such thread"}, {.keep_latest = 2, .dry_run = true}).value();
+  auto after = all_of(s, "t");
+  BOOST_REQUIRE(after.size() == before.size());
+  for (std::size_t i = 0; i < before.size(); ++i)
+    require_equal(after[i], before[i]);
+  auto removed = s.prune({"t"}, {.keep_latest = 2}).value();
+  BOOST_TEST(counted.checkpoints == removed.checkpoints);
+  BOOST_TEST(counted.values == 0u);
+  BOOST_TEST(removed.checkpoints > 0u);
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(what_a_removed_step_called_goes_with_it, backend, backends) {
   backend on;
   auto& s = *on.saver;

@@ -195,9 +195,10 @@ struct retention {
   std::uint64_t keep_every = 0; // those whose step is a multiple of it
   bool keep_forks = false;      // those with two children or more, and the newest of each branch
   std::optional<std::string> created_before = std::nullopt;
+  bool dry_run = false; // counts the checkpoints that would go, and removes nothing
 };
 
-/// What was removed.
+/// What was removed. Of a dry run `values` is 0: only removing checkpoints shows which are unused.
 struct prune_report {
   std::size_t checkpoints = 0;
   std::size_t values = 0; // of channels, in no checkpoint any more
@@ -355,13 +356,18 @@ struct lmdb_saver_options {
   std::shared_ptr<const troupe::keyring> keyring = nullptr;
   /// Payloads of at least so many bytes are compressed (zstd); SIZE_MAX: none is.
   std::size_t compress_bytes_min = limits::compress_bytes_min;
+  /// Opens a directory that exists, and changes nothing in it: for snapshots, backups and users who
+  /// may not write there. Each call that stores something fails with storage_failed. Other
+  /// processes may write meanwhile only if this user may write to the lock file `troupe.mdb-lock`.
+  bool read_only = false;
 };
 
 /// The saver in the data directory `dir`, made when missing (mode 0700). One writer thread with
 /// group commit. One saver a directory and process; several processes may share a directory.
-/// Errors: storage_failed (missing parent, not a directory, not writable), storage_locked,
-///         checkpoint_corrupt (no LMDB file), format_too_new; invalid_config when this process has
-///         it open without these keys. A thread whose key is not in the ring is found out when it
+/// Errors: storage_failed (missing parent, not a directory, not writable; with `read_only`: a
+///         missing file, a file of an older format), storage_locked, checkpoint_corrupt (no LMDB
+///         file), format_too_new; invalid_config when this process has it open without these keys,
+///         or for reading alone. A thread whose key is not in the ring is found out when it
 ///         is read or written: key_missing.
 /// Source: troupe; persistence/FORMAT.md.
 result<std::shared_ptr<saver>> open_lmdb_saver(const std::filesystem::path& dir,

@@ -260,7 +260,12 @@ class Store(CliTest):
         self.assertEqual([(s["checkpoint_id"], s["values"]) for s in self.history()],
                          [(s["checkpoint_id"], s["values"]) for s in before[:3]])
         self.assertIn("0 damaged", self.ok(self.store("check")))
-        self.ok(self.store("prune"))
+        self.refused(self.store("prune"), USAGE, "--keep-latest", "--dry-run")
+        counted = json_lines(self.ok(self.store("prune", "--thread", "t", "--keep-latest", "1",
+                                                "--dry-run", "--json")))[0]
+        self.assertEqual((counted["checkpoints"], counted["dry_run"]), (2, True))
+        self.assertEqual(len(self.history()), 3)
+        self.ok(self.store("prune", "--keep-latest", "1"))
         self.assertIn("Hello, Ada!", self.ok(self.kept("run", "ask", "asks", "--resume", '"Ada"')))
         self.assertEqual(len(self.history()), 1)
         self.ok(self.store("prune", "--keep-latest", "1", "--older-than", "1"))
@@ -291,8 +296,8 @@ class Store(CliTest):
         self.refused(self.store("export", "--thread", "nobody"), USAGE, "nobody")
 
     def test_a_directory_without_threads_is_left_alone(self):
-        for command in ["check", "stats", "prune", "export"]:
-            self.refused(self.store(command, data=self.folder / "none"), STORAGE, "none")
+        for command in [["check"], ["stats"], ["prune", "--keep-latest", "1"], ["export"]]:
+            self.refused(self.store(*command, data=self.folder / "none"), STORAGE, "none")
         self.assertFalse((self.folder / "none").exists())
 
 

@@ -44,6 +44,10 @@ void add_rotate_keys(CLI::App& store, chosen_command& chosen);
 /// Errors: throws error (invalid_config and storage codes).
 std::shared_ptr<saver> open_saver(const std::filesystem::path& dir);
 
+/// The same for commands that only look: it works, too, where this user may not write.
+/// Errors: as open_saver, and expect_data_dir.
+std::shared_ptr<saver> open_saver_to_look(const std::filesystem::path& dir);
+
 /// The flag --data of a command.
 std::shared_ptr<std::string> add_data_dir(CLI::App& command);
 

@@ -68,10 +68,7 @@ void print_text(const state_snapshot& a, const state_snapshot& b, const state_di
 
 int show_diff(const diff_flags& o, bool json) {
   auto graph = find_graph(o.graph);
-  o.place->read_environment();
-  o.place->use_default();
-  o.place->expect_there();
-  runtime rt{o.place->options()};
+  runtime rt{{.saver = o.place->saver_to_look()}};
   auto app = rt.load(graph);
   auto b = read(app, o, o.to);
   auto from = o.from.empty() ? b.parent_id : o.from;

@@ -76,8 +76,10 @@ runtime_options kept_place::options() const {
   return out;
 }
 
-std::shared_ptr<saver> kept_place::open_saver() const {
-  return postgres.empty() ? cli::open_saver(data)
+std::shared_ptr<saver> kept_place::saver_to_look() {
+  read_environment();
+  use_default();
+  return postgres.empty() ? open_saver_to_look(data)
                           : open_postgres_saver({.conninfo = postgres}).value();
 }
 

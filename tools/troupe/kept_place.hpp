@@ -36,9 +36,10 @@ struct kept_place {
   /// The saver, and the store for long-term memory, of a runtime.
   /// Errors: throws error, as open_postgres_saver.
   runtime_options options() const;
-  /// The saver alone, with the keys that the environment names.
-  /// Errors: throws error (invalid_config and storage codes).
-  std::shared_ptr<saver> open_saver() const;
+  /// The saver alone, for a command that only looks: of the default directory where no place was
+  /// given, with the keys that the environment names. It works where this user may not write.
+  /// Errors: throws error (invalid_config and storage codes), as expect_there.
+  std::shared_ptr<saver> saver_to_look();
   /// Fails unless threads are kept there: a command that only looks makes nothing.
   /// Errors: throws error{storage_failed}.
   void expect_there() const;

@@ -65,10 +65,7 @@ void print_snapshot(const state_snapshot& s) {
 // Lends an app, which must not outlive its runtime.
 template <class Read> int with_app(const state_flags& o, Read read) {
   auto graph = find_graph(o.graph);
-  o.place->read_environment();
-  o.place->use_default();
-  o.place->expect_there();
-  runtime rt{o.place->options()};
+  runtime rt{{.saver = o.place->saver_to_look()}};
   return read(rt.load(graph));
 }
 

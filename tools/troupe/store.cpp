@@ -139,6 +139,7 @@ std::string timestamp_before(double days) {
 }
 
 struct prune_flags {
+  const CLI::App* command = nullptr;
   std::shared_ptr<std::string> data_dir;
   std::vector<std::string> threads;
   retention keep;
@@ -146,9 +147,20 @@ struct prune_flags {
   bool json = false;
 };
 
+// What is removed is gone for good, so at least one rule has to be given.
+void expect_rule(const CLI::App& command) {
+  for (const auto* rule : {"--keep-latest", "--keep-every", "--keep-forks", "--older-than"})
+    if (command.count(rule) > 0)
+      return;
+  throw CLI::ValidationError{"store prune",
+                             "a rule is missing: give --keep-latest, --keep-every, --keep-forks or "
+                             "--older-than. Try it first with --dry-run"};
+}
+
 int prune(prune_flags& flags) {
   expect_data_dir(*flags.data_dir);
-  auto saver = open_saver(*flags.data_dir);
+  auto saver = flags.keep.dry_run ? open_saver_to_look(*flags.data_dir)
+                                  : open_saver(*flags.data_dir);
   if (flags.older_than_days > 0)
     flags.keep.created_before = timestamp_before(flags.older_than_days);
   if (flags.threads.empty())
@@ -158,7 +170,11 @@ int prune(prune_flags& flags) {
   if (flags.json)
     print_line(json_line("prune", {{"threads", std::to_string(flags.threads.size())},
                                    {"checkpoints", std::to_string(report.checkpoints)},
-                                   {"values", std::to_string(report.values)}}));
+                                   {"values", std::to_string(report.values)},
+                                   {"dry_run", flags.keep.dry_run ? "true" : "false"}}));
+  else if (flags.keep.dry_run)
+    std::cout << "would remove " << report.checkpoints << " checkpoints of " << flags.threads.size()
+              << " threads\n";
   else
     std::cout << "removed " << report.checkpoints << " checkpoints and " << report.values
               << " values of " << flags.threads.size() << " threads\n";
@@ -167,8 +183,9 @@ int prune(prune_flags& flags) {
 
 void add_prune(CLI::App& store, chosen_command& chosen) {
   auto* command = store.add_subcommand(
-    "prune", "Remove old checkpoints: all that no flag names are removed, for good");
+    "prune", "Remove old checkpoints: all that no rule keeps are removed, for good");
   auto flags = std::make_shared<prune_flags>();
+  flags->command = command;
   flags->data_dir = add_data_dir(*command);
   command->add_option("--thread", flags->threads, "Only this thread; may be given more than once")
     ->type_name("ID");
@@ -184,8 +201,11 @@ void add_prune(CLI::App& store, chosen_command& chosen) {
   command->add_option("--older-than", flags->older_than_days, "Remove only what is older")
     ->type_name("DAYS")
     ->check(CLI::NonNegativeNumber);
+  command->add_flag("--dry-run", flags->keep.dry_run,
+                    "Count what would be removed, and remove nothing");
   command->add_flag("--json", chosen.json, "Print one JSON object");
   command->callback([&chosen, flags] {
+    expect_rule(*flags->command);
     chosen.run = [&chosen, flags] {
       flags->json = chosen.json;
       return prune(*flags);

@@ -144,8 +144,7 @@ void export_thread(saver& from, const std::string& thread_id, std::ostream& out)
 
 int export_lines(const std::string& data_dir, std::vector<std::string> threads,
                  const std::string& file) {
-  expect_data_dir(data_dir);
-  auto from = open_saver(data_dir);
+  auto from = open_saver_to_look(data_dir);
   std::set<std::string> known;
   for (auto& thread : from->threads().value())
     known.insert(std::move(thread.thread_id));

@@ -7,6 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <iostream>
 #include <system_error>
@@ -24,10 +26,7 @@ std::string line_of(const thread_info& t) {
 }
 
 int list_threads(kept_place& place, bool json) {
-  place.read_environment();
-  place.use_default();
-  place.expect_there();
-  auto threads = place.open_saver()->threads().value();
+  auto threads = place.saver_to_look()->threads().value();
   terminal out{STDOUT_FILENO};
   std::size_t width = 0;
   for (const auto& t : threads)
@@ -48,10 +47,22 @@ int list_threads(kept_place& place, bool json) {
   return 0;
 }
 
+bool may_write(const std::filesystem::path& path) {
+  return ::access(path.c_str(), W_OK) == 0;
+}
+
 } // namespace
 
 std::shared_ptr<saver> open_saver(const std::filesystem::path& dir) {
   return open_lmdb_saver(dir, {.keyring = keyring::from_environment().value()}).value();
+}
+
+std::shared_ptr<saver> open_saver_to_look(const std::filesystem::path& dir) {
+  expect_data_dir(dir);
+  lmdb_saver_options options;
+  options.keyring = keyring::from_environment().value();
+  options.read_only = !may_write(dir) || !may_write(dir / "troupe.mdb");
+  return open_lmdb_saver(dir, options).value();
 }
 
 void expect_data_dir(const std::filesystem::path& dir) {
