@@ -125,9 +125,10 @@ void desk::take_other_graph(session& s, const graph_refused& what) {
 }
 
 void desk::take(session& s, message what, instant now) {
-  if (auto* beat = std::get_if<heartbeat>(&what))
-    s.lease->heard(*beat, now);
-  else if (auto* order = std::get_if<task_order>(&what))
+  if (auto* answer = std::get_if<heartbeat>(&what)) {
+    if (s.lease->heard(*answer, now))
+      beat(s, now);
+  } else if (auto* order = std::get_if<task_order>(&what))
     take_order(s, std::move(*order), now);
   else if (auto* asked = std::get_if<task_withdraw>(&what))
     withdraw(s, asked->issue);

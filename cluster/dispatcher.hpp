@@ -118,6 +118,7 @@ private:
     session_number session = 0;
     nanoseconds heard{0};        // of waking_
     nanoseconds acknowledged{0}; // likewise: when it said last that it hears this home
+    nanoseconds renewed{0};      // likewise: when its hello or heartbeat was answered last
     heartbeat_log beats;
     std::set<issue_number> issues;        // it has not answered
     std::set<issue_number> ahead;         // of those: may wait there, and were not asked for
@@ -223,6 +224,7 @@ private:
   void ask_for_more(const worker& to);
   bool ask_for_one(line& at);
   void share_out(const line& at);
+  void share_out_of(const worker& w);
   void take_kept(worker& w, issue_number number);
 
   // workers (dispatcher_workers.cpp)
@@ -244,6 +246,7 @@ private:
   // what workers say (dispatcher_answers.cpp)
   issue* issue_of(worker& w, issue_number number);
   issue answered(worker& w, issue_number number, instant now);
+  bool may_renew(const worker& w, instant now) const;
   std::string why_lost(const worker& w, instant now) const;
   void take_heartbeat(worker& w, const heartbeat& what, instant now);
   void take_outcome(worker& w, task_outcome what, instant now);

@@ -104,6 +104,14 @@ void dispatcher::share_out(const line& at) {
       ask_for_more(*workers_.at(view->name));
 }
 
+/// What waits at the worker may be asked for again, or for the first time.
+void dispatcher::share_out_of(const worker& w) {
+  if (w.ahead.empty())
+    return;
+  for (const auto* l : w.lines)
+    share_out(*l);
+}
+
 void dispatcher::take_kept(worker& w, issue_number number) {
   auto* out = issue_of(w, number);
   if (!out)

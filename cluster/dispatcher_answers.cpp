@@ -38,12 +38,21 @@ dispatcher::issue dispatcher::answered(worker& w, issue_number number, instant n
 void dispatcher::take_heartbeat(worker& w, const heartbeat& what, instant now) {
   if (w.beats.heard(what, now))
     w.acknowledged = waking_.at(now);
-  host_.send(w.link, w.beats.next(now, 0));
+  if (may_renew(w, now)) {
+    w.renewed = waking_.at(now);
+    host_.send(w.link, w.beats.next(now, 0));
+  }
   bool news = what.foreign > 0 && w.view.foreign == 0;
   w.view.foreign = what.foreign;
-  if (news && !w.ahead.empty()) // they may be waiting behind those
-    for (const auto* l : w.lines)
-      share_out(*l);
+  if (news) // its orders may be waiting after those
+    share_out_of(w);
+}
+
+/// Whether its heartbeat is answered. An answer renews the worker's lease whenever it arrives: so
+/// nobody may be given up sooner than a lease after the last one, and one that hears nothing gets
+/// no more of them.
+bool dispatcher::may_renew(const worker& w, instant now) const {
+  return !w.beats.is_unanswered() || waking_.at(now) - w.acknowledged < options_.terms.heartbeat;
 }
 
 void dispatcher::take_outcome(worker& w, task_outcome what, instant now) {

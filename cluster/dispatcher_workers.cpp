@@ -148,7 +148,7 @@ void dispatcher::add_worker(link_number link, hello what, instant now) {
   w.incarnation = std::move(what.incarnation);
   w.link = link;
   w.session = ++last_session_;
-  w.heard = w.acknowledged = waking_.at(now);
+  w.heard = w.acknowledged = w.renewed = waking_.at(now);
   links_[link] = &w;
   using std::chrono::milliseconds;
   host_.send(
@@ -204,15 +204,14 @@ void dispatcher::stop_offering(worker& w, instant now) {
   w.lines.clear();
 }
 
-/// Why its lease is over; empty: it is not. One that is heard, but hears nothing, stops by itself,
-/// and can't say so.
+/// Why its lease is over; empty: it is not. A worker that is heard, but hears nothing, stops by
+/// itself, and can't report it.
 std::string dispatcher::why_lost(const worker& w, instant now) const {
-  auto since = [&](nanoseconds when) { return waking_.at(now) - when; };
-  if (since(w.heard) >= options_.terms.lease)
-    return "nothing was heard of it for the lease";
-  if (since(w.acknowledged) >= options_.terms.lease)
-    return "nothing was heard of it for the lease that answers this home";
-  return {};
+  auto is_over = [&](nanoseconds since) { return waking_.at(now) - since >= options_.terms.lease; };
+  if (!is_over(w.renewed))
+    return {};
+  return is_over(w.heard) ? "nothing was heard of it for the lease"
+                          : "nothing was heard of it for the lease that answers this home";
 }
 
 /// Ends the session. What the worker had is handed out again, in the order in which it got it.
@@ -304,6 +303,7 @@ void dispatcher::link_restored(link_number link, instant now) {
     return;
   at->second->view.reachable = true;
   serve(*at->second, now);
+  share_out_of(*at->second); // nobody could ask for it
 }
 
 } // namespace troupe::cluster

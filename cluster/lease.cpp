@@ -110,9 +110,12 @@ heartbeat held_lease::next_heartbeat(instant now, std::uint32_t foreign) {
   return log_.next(now, foreign);
 }
 
-void held_lease::heard(const heartbeat& what, instant now) {
-  if (auto sent = log_.heard(what, now))
-    renewed_ = std::max(renewed_, *sent);
+bool held_lease::heard(const heartbeat& what, instant now) {
+  auto sent = log_.heard(what, now);
+  if (!sent)
+    return false;
+  renewed_ = std::max(renewed_, *sent);
+  return now - *sent >= terms_.heartbeat && due_ - now <= terms_.heartbeat / 2;
 }
 
 } // namespace troupe::cluster

@@ -3,7 +3,9 @@
 //
 // Invariants:
 //  - A worker's own lease counts from when it sent the last heartbeat that the home answered, the
-//    home's from when it heard anything: so the worker's is over first, whatever the network does.
+//    home's from when it answered one: so the worker's is over first, whatever the network does.
+//  - A home answers a worker that tells it that its answers arrive. To one that hears nothing it
+//    sends no more of them after a heartbeat: else an answer that is late renews what was given up.
 //  - Time in which the home itself stood still speaks against nobody.
 //  - Only steady clocks: a wall clock that jumps changes nothing.
 #pragma once
@@ -64,6 +66,8 @@ public:
   /// One of the other side. Gives when the heartbeat that it answers was sent, if that is news.
   std::optional<instant> heard(const heartbeat& what, instant now);
 
+  /// Whether something was sent that the other side has not answered.
+  bool is_unanswered() const noexcept { return answered_ < number_; }
   const round_trips& times() const noexcept { return times_; }
 
 private:
@@ -106,7 +110,9 @@ public:
 
   bool heartbeat_due(instant now) const noexcept { return now >= due_; }
   heartbeat next_heartbeat(instant now, std::uint32_t foreign);
-  void heard(const heartbeat& what, instant now);
+  /// Whether the next heartbeat should leave at once: this answer was slow, and a home answers only
+  /// who tells it that its answers arrive.
+  bool heard(const heartbeat& what, instant now);
 
   bool over(instant now) const noexcept { return now - renewed_ >= own_lease(terms_); }
   nanoseconds left(instant now) const noexcept { return own_lease(terms_) - (now - renewed_); }

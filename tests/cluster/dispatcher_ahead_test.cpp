@@ -147,6 +147,16 @@ BOOST_AUTO_TEST_CASE(behind_the_tasks_of_others_it_may_wait_all_the_same) {
   BOOST_TEST(asked(1) == (issues{4, 3}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(what_waits_out_of_reach_is_asked_for_when_its_worker_is_back) {
+  join(1, "a", 1);
+  submit_many(2);
+  machine.link_broken(1, now);
+  join(2, "b", 1);
+  BOOST_TEST(asked(1).empty());
+  machine.link_restored(1, now);
+  BOOST_TEST(asked(1) == (issues{2}), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(nobody_asks_for_what_the_free_worker_could_not_take) {
   join(1, "a", 1, {"gpu"});
   submit({.label = "gpu"});

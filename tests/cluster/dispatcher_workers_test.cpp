@@ -319,6 +319,38 @@ BOOST_AUTO_TEST_CASE(a_worker_that_speaks_but_hears_nothing_is_lost_with_its_lea
   BOOST_TEST(taken.count(task) == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_worker_is_given_up_a_lease_after_the_last_answer_it_could_still_hear) {
+  join(1, "a", 1);
+  wait(2s, {1});
+  deaf.insert(1);
+  auto answered = now;
+  for (auto answers = all<heartbeat>(1).size(); reported(event_kind::worker_lost) == 0;) {
+    wait(250ms, {1});
+    if (auto all_now = all<heartbeat>(1).size(); all_now > std::exchange(answers, all_now))
+      answered = now;
+  }
+  BOOST_TEST((now - answered >= limits::worker_lease_default));
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_that_was_deaf_for_a_while_is_answered_again) {
+  join(1, "a", 1);
+  wait(1s, {1});
+  deaf.insert(1);
+  wait(1500ms, {1});
+  auto answers = all<heartbeat>(1).size();
+  deaf.clear();
+  wait(10s, {1});
+  BOOST_TEST(all<heartbeat>(1).size() == answers + 40);
+  BOOST_TEST(reported(event_kind::worker_lost) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_first_heartbeat_is_answered_however_long_the_way) {
+  present(1, who("a", 1));
+  now += 2s;
+  machine.heard(1, heartbeat{.number = 1}, now);
+  BOOST_TEST(last<heartbeat>(1).answers == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_home_that_stood_still_does_not_take_a_worker_for_deaf) {
   join(1, "a", 1);
   wait(1s, {1});

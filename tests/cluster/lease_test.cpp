@@ -62,6 +62,16 @@ BOOST_AUTO_TEST_CASE(answers_to_heartbeats_that_were_never_sent_are_ignored) {
   BOOST_TEST(lease.over(3s));
 }
 
+BOOST_AUTO_TEST_CASE(after_a_slow_answer_the_next_heartbeat_leaves_at_once) {
+  held_lease lease{{}, 0s};
+  auto first = lease.next_heartbeat(0s, 0);
+  auto second = lease.next_heartbeat(500ms, 0);
+  BOOST_TEST(!lease.heard({.number = 1, .answers = first.number}, 700ms)); // one has just left
+  BOOST_TEST(lease.heard({.number = 2, .answers = second.number}, 1'100ms));
+  auto third = lease.next_heartbeat(1'100ms, 0);
+  BOOST_TEST(!lease.heard({.number = 3, .answers = third.number}, 1'200ms));
+}
+
 BOOST_AUTO_TEST_CASE(a_heartbeat_is_due_once_an_interval) {
   held_lease lease{terms, 1s};
   BOOST_TEST(lease.heartbeat_due(1s));
