@@ -225,6 +225,7 @@ private:
   bool ask_for_one(line& at);
   void share_out(const line& at);
   void share_out_of(const worker& w);
+  void share_out_after(const worker& asked, const line& at);
   void take_kept(worker& w, issue_number number);
 
   // workers (dispatcher_workers.cpp)

@@ -112,6 +112,13 @@ void dispatcher::share_out_of(const worker& w) {
     share_out(*l);
 }
 
+/// An order of the line that the worker was asked for is answered. Those that could take the line
+/// may have room again; and of the worker somebody else may ask for an order of another line.
+void dispatcher::share_out_after(const worker& asked, const line& at) {
+  share_out(at);
+  share_out_of(asked);
+}
+
 void dispatcher::take_kept(worker& w, issue_number number) {
   auto* out = issue_of(w, number);
   if (!out)
@@ -121,7 +128,7 @@ void dispatcher::take_kept(worker& w, issue_number number) {
     return;
   }
   no_longer_asked(*out);
-  share_out(*tasks_.at(out->task).at);
+  share_out_after(w, *tasks_.at(out->task).at);
 }
 
 } // namespace troupe::cluster

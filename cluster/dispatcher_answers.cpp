@@ -52,7 +52,8 @@ void dispatcher::take_heartbeat(worker& w, const heartbeat& what, instant now) {
 /// nobody may be given up sooner than a lease after the last one, and one that hears nothing gets
 /// no more of them.
 bool dispatcher::may_renew(const worker& w, instant now) const {
-  return !w.beats.is_unanswered() || waking_.at(now) - w.acknowledged < options_.terms.heartbeat;
+  return !w.beats.is_unanswered()
+         || waking_.at(now) - w.acknowledged < tick_interval(options_.terms);
 }
 
 void dispatcher::take_outcome(worker& w, task_outcome what, instant now) {
@@ -69,7 +70,7 @@ void dispatcher::take_outcome(worker& w, task_outcome what, instant now) {
     tasks_.at(was.task).taken = true;
     host_.take(was.task, std::move(what.outcome), w.view.name);
     if (asked)
-      share_out(l);
+      share_out_after(w, l);
   }
   serve(w, now);
 }
@@ -100,7 +101,7 @@ void dispatcher::take_refusal(worker& w, const task_refused& what, instant now) 
     }
     place_waiting(l, now);
     if (asked)
-      share_out(l);
+      share_out_after(w, l);
   }
   serve(w, now);
 }

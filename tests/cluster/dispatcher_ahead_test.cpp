@@ -147,6 +147,19 @@ BOOST_AUTO_TEST_CASE(behind_the_tasks_of_others_it_may_wait_all_the_same) {
   BOOST_TEST(asked(1) == (issues{4, 3}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(after_an_answer_somebody_else_may_ask_the_same_worker) {
+  join(1, "a", 2, {"left", "right"});
+  submit_many(2);
+  submit({.label = "left"});
+  submit({.label = "right"});
+  outcome(1, 1); // it has begun one of the two that waited
+  join(2, "b", 1, {"left"});
+  join(3, "c", 1, {"right"});
+  BOOST_TEST(asked(1) == (issues{3}), boost::test_tools::per_element());
+  keep(1, 3);
+  BOOST_TEST(asked(1) == (issues{3, 4}), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(what_waits_out_of_reach_is_asked_for_when_its_worker_is_back) {
   join(1, "a", 1);
   submit_many(2);
