@@ -143,7 +143,8 @@ run_control::run_control() : state_{std::make_shared<state>()} {}
 
 void run_control::request_drain(std::string reason) {
   std::lock_guard lock{state_->mutex};
-  if (!state_->drain.exchange(true))
+  bool first = !state_->drain.exchange(true);
+  if (std::exchange(state_->leaves, false) || first)
     state_->reason = std::move(reason);
 }
 
@@ -157,6 +158,19 @@ void run_control::cancel() {
 void control_hooks::add(run_control& control, const void* run, std::function<void()> on_cancel) {
   std::lock_guard lock{control.state_->mutex};
   control.state_->on_cancel.emplace(run, std::move(on_cancel));
+}
+
+void control_hooks::leave(run_control& control, std::string reason) {
+  std::lock_guard lock{control.state_->mutex};
+  if (control.state_->drain.exchange(true))
+    return;
+  control.state_->leaves = true;
+  control.state_->reason = std::move(reason);
+}
+
+bool control_hooks::leaves(const run_control& control) {
+  std::lock_guard lock{control.state_->mutex};
+  return control.state_->leaves;
 }
 
 void control_hooks::remove(run_control& control, const void* run) {

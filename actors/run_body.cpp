@@ -60,6 +60,16 @@ template <class F> void guarded(detail::task_scope& task, F&& run) {
   }
 }
 
+// Right before the body, since nothing tells a process that it stood still.
+bool may_begin(detail::task_scope& task) {
+  if (!task.run->gate || task.run->gate->may_begin())
+    return true;
+  fail(task, {errc::cancelled, "node `" + task.node->name
+                                 + "`: not begun: the lease of its worker is over, and the task "
+                                   "runs elsewhere"});
+  return false;
+}
+
 // A command that a graph within the body sent to this graph counts as what the body returned.
 template <class F> void mapped(detail::task_scope& task, context& ctx, F&& output) {
   guarded(task, [&] {
@@ -98,6 +108,8 @@ error pool_refused(const detail::task_scope& task) {
 void run_body(detail::task_scope& task) {
   task.began = std::chrono::steady_clock::now();
   context ctx{task};
+  if (!may_begin(task))
+    return;
   mapped(task, ctx, [&]() -> node_output {
     if (task.node->body.plain)
       return task.node->body.plain(task.input, ctx);
@@ -110,6 +122,8 @@ void run_body(detail::task_scope& task) {
 
 void start_body(detail::task_scope& task, context& ctx, std::optional<coro<node_output>>& body) {
   task.began = std::chrono::steady_clock::now();
+  if (!may_begin(task))
+    return;
   guarded(task, [&] {
     body.emplace(task.node->body.coroutine(task.input, ctx));
     body->start();

@@ -29,6 +29,7 @@ struct run_control::state {
   std::atomic<bool> cancel{false};
   mutable std::mutex mutex;
   std::string reason;
+  bool leaves = false; // the drain is that of the process: the run resumes in another one
   std::map<const void*, std::function<void()>> on_cancel; // one a run it controls; short, no throw
 };
 
@@ -36,6 +37,17 @@ struct run_control::state {
 struct control_hooks {
   static void add(run_control& control, const void* run, std::function<void()> on_cancel);
   static void remove(run_control& control, const void* run);
+  /// Drains the run where it is; it resumes elsewhere. A drain of the run itself comes first.
+  static void leave(run_control& control, std::string reason);
+  static bool leaves(const run_control& control);
+};
+
+/// Whether bodies of a run may begin: on a worker while its lease lasts.
+class begin_gate {
+public:
+  virtual ~begin_gate() = default;
+  /// Asked right before each body. Any thread. Never true again after it was false.
+  virtual bool may_begin() noexcept = 0;
 };
 
 /// Where the parts of a run go. emit() is called by the coordinator, emit_custom() by bodies on
@@ -87,6 +99,7 @@ struct run_shared {
   std::shared_ptr<call_port> calls;    // takes the tasks bodies start
   troupe::store* memory = nullptr;     // the runtime's store
   node_cache* cache = nullptr;
+  std::shared_ptr<begin_gate> gate; // null: bodies may always begin
 
   // -- its place
   std::shared_ptr<run_shared> above; // the run it is part of; null for a root

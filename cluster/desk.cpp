@@ -183,6 +183,8 @@ void desk::welcomed(session& s, const welcome& what, instant now) {
 }
 
 void desk::end_session(session& s, const error& why, bool again) {
+  if (s.lease)
+    s.lease->end()->close();
   for (auto [issue, number] : s.tasks) {
     auto& t = tasks_.at(number);
     t.of = nullptr;
@@ -257,6 +259,11 @@ desk::task desk::take_out(local_task number, instant now) {
   t.of->tasks.erase(t.issue);
   if (auto r = t.of->runs.find(t.run); r != t.of->runs.end())
     r->second.tasks.erase(number);
+  if (t.of->lease->end()->is_closed()) {
+    lease_over(*t.of);
+    t.of = nullptr;
+    ++counts_.late;
+  }
   return t;
 }
 
@@ -298,6 +305,8 @@ void desk::say(local_task number, message what) {
   auto at = tasks_.find(number);
   if (at == tasks_.end() || !at->second.of || at->second.stopped)
     return;
+  if (auto& s = *at->second.of; s.lease->end()->is_closed())
+    return lease_over(s);
   set_issue(what, at->second.issue);
   host_.send(at->second.of->link, std::move(what));
 }

@@ -7,6 +7,7 @@
 //  - A task belongs to one session. When that is over, in whatever way, the task is told to stop,
 //    and nothing it does afterwards is said to anybody.
 //  - The desk presents itself to a home only after all it did for that home was told to stop.
+//  - What was not begun since the lease was over is said to nobody: the session ends before.
 //  - An order is begun at most once, and answered once. One that waits is begun in the order in
 //    which its home gave it, when a place is free, or answered as not begun.
 //  - Orders wait only while there is no place, or the last one is kept for somebody else.
@@ -43,7 +44,9 @@ public:
   virtual void session_over(home_number home, const error& why) = 0;
   /// What the tasks of a run share; and that no more of them come: those that run were told to
   /// stop.
-  virtual void open_run(local_run run, home_number home, run_opened what) = 0;
+  /// `until`: bodies of its tasks begin only while that is not over.
+  virtual void open_run(local_run run, home_number home, run_opened what,
+                        std::shared_ptr<lease_end> until) = 0;
   virtual void close_run(local_run run) = 0;
   /// Runs a task → finished or gone. `step`: what it shares with others of its step.
   virtual void begin(local_task task, local_run run, task_order what, const bytes& step) = 0;

@@ -147,7 +147,7 @@ void desk::open_run(session& s, run_opened what) {
   r.known = hashes_.count(what.graph) > 0;
   r.graph = what.graph;
   if (r.known)
-    host_.open_run(r.local, s.home, std::move(what));
+    host_.open_run(r.local, s.home, std::move(what), s.lease->end());
 }
 
 void desk::open_step(session& s, step_opened what) {

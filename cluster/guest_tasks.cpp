@@ -63,7 +63,6 @@ struct guest_shared : run_shared {
   const issue_number issue;
   const std::shared_ptr<guest_listener> listener;
   std::atomic<bool> stopped{false};
-  std::atomic<bool> drained{false}; // by the worker, not by the run itself
   std::shared_ptr<task_link> link;
   remote_store long_term;
   std::shared_ptr<remote_saver> checkpoints;
@@ -175,9 +174,10 @@ bool may_run_graphs(const plan_node& node) {
   return node.body.graph || node.body.coroutine || node.lane == lane::blocking;
 }
 
-message outcome_of(detail::task_scope& task, bool drained) {
+message outcome_of(detail::task_scope& task) {
   auto issue = task.epoch;
-  if (drained && task.failure && task.failure->code() == errc::graph_drained)
+  bool left = task.failure && task.failure->code() == errc::graph_drained;
+  if (left && control_hooks::leaves(task.run->control))
     return task_refused{issue, errc::overloaded, task.failure->message()};
   auto encoded = encode_outcome(task);
   if (!encoded) {
@@ -251,7 +251,7 @@ public:
 
   /// What became of a task that was taken.
   static message end_of(const guest& gone, detail::task_scope& task) {
-    auto out = outcome_of(task, gone.shared->drained);
+    auto out = outcome_of(task);
     gone.shared->link->close({errc::cancelled, "node `" + task.node->name + "`: it ended"});
     return out;
   }
@@ -280,7 +280,8 @@ guest_tasks::~guest_tasks() {
 }
 
 result<void> guest_tasks::start(const guest_run& run, const task_order& order, const bytes& step,
-                                const std::shared_ptr<guest_listener>& listener, bool at_its_end) {
+                                const std::shared_ptr<guest_listener>& listener,
+                                std::shared_ptr<begin_gate> gate, bool at_its_end) {
   auto shared = std::make_shared<guest_shared>(order.issue, listener);
   const auto& link = shared->link;
   auto decoded = decode_task(order, step, *run, shared);
@@ -290,6 +291,7 @@ result<void> guest_tasks::start(const guest_run& run, const task_order& order, c
   if (run->modes != 0)
     shared->sink = std::make_shared<remote_sink>(run->modes, link);
   shared->graphs = &runtime_;
+  shared->gate = std::move(gate);
   shared->memory = &shared->long_term;
   shared->cache = runtime_.cache().get();
   if (run->stored && may_run_graphs(*task->node)) {
@@ -356,8 +358,9 @@ void guest_tasks::drain(issue_number issue, const std::string& why, bool give_ba
   if (!found || !found->task->node->body.graph)
     return;
   if (give_back)
-    found->shared->drained = true;
-  found->shared->control.request_drain(why);
+    control_hooks::leave(found->shared->control, why);
+  else
+    found->shared->control.request_drain(why);
 }
 
 void guest_tasks::answered(save_answer answer) {

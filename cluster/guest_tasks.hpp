@@ -43,12 +43,12 @@ public:
   /// Stops all tasks and waits until their actors are gone.
   ~guest_tasks();
 
-  /// Runs a task. `at_its_end`: the caller is a listener's ended(), and this is the task that its
-  /// thread is free for.
-  /// Shape:  `order.issue` is unique here, whatever home it is from.
-  /// Errors: as decode_task: it was not begun.
+  /// Runs a task. `gate`: asked before each of its bodies. `at_its_end`: the caller is a listener's
+  /// ended(), and this is the task that its thread is free for. Shape:  `order.issue` is unique
+  /// here, whatever home it is from. Errors: as decode_task: it was not begun.
   result<void> start(const guest_run& run, const task_order& order, const bytes& step,
-                     const std::shared_ptr<guest_listener>& listener, bool at_its_end = false);
+                     const std::shared_ptr<guest_listener>& listener,
+                     std::shared_ptr<begin_gate> gate, bool at_its_end = false);
 
   /// The home waits for it no more: it is told to end, and nothing of it is sent from here on but
   /// that it is gone.

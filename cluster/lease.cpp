@@ -103,7 +103,24 @@ nanoseconds waking_time::at(instant now) const noexcept {
   return passed_ + std::clamp(now - last_, nanoseconds{0}, longest_);
 }
 
-held_lease::held_lease(const lease_terms& terms, instant asked) : terms_{terms}, renewed_{asked} {}
+void lease_end::renew(instant when) noexcept {
+  auto known = when_.load();
+  while (known != closed && known < when.count()
+         && !when_.compare_exchange_weak(known, when.count())) {}
+}
+
+bool lease_end::is_over(instant now) noexcept {
+  auto known = when_.load();
+  while (now.count() >= known)
+    if (known == closed || when_.compare_exchange_weak(known, closed))
+      return true;
+  return false;
+}
+
+held_lease::held_lease(const lease_terms& terms, instant asked)
+  : terms_{terms},
+    renewed_{asked},
+    end_{std::make_shared<lease_end>(asked + own_lease(terms))} {}
 
 heartbeat held_lease::next_heartbeat(instant now, std::uint32_t foreign) {
   due_ = now + terms_.heartbeat;
@@ -115,6 +132,7 @@ bool held_lease::heard(const heartbeat& what, instant now) {
   if (!sent)
     return false;
   renewed_ = std::max(renewed_, *sent);
+  end_->renew(renewed_ + own_lease(terms_));
   return now - *sent >= terms_.heartbeat && due_ - now <= terms_.heartbeat / 2;
 }
 

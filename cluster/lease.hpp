@@ -5,7 +5,7 @@
 //  - A worker's own lease counts from when it sent the last heartbeat that the home answered, the
 //    home's from when it answered one: so the worker's is over first, whatever the network does.
 //  - A home answers a worker that tells it that its answers arrive. To one that hears nothing it
-//    sends no more of them after a heartbeat: else an answer that is late renews what was given up.
+//    sends no more of them: else an answer that is late renews what was given up.
 //  - Time in which the home itself stood still speaks against nobody.
 //  - Only steady clocks: a wall clock that jumps changes nothing.
 #pragma once
@@ -15,8 +15,10 @@
 #include <troupe/limits.hpp>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 namespace troupe::cluster {
@@ -102,6 +104,22 @@ private:
   std::uint64_t late_ticks_ = 0;
 };
 
+/// When a worker's lease is over, for threads on which bodies are about to begin. Any thread.
+/// Shape: once it was found over it is closed, and never renewed.
+class lease_end {
+public:
+  explicit lease_end(instant when) : when_{when.count()} {}
+
+  void renew(instant when) noexcept;
+  bool is_over(instant now) noexcept;
+  void close() noexcept { when_ = closed; }
+  bool is_closed() const noexcept { return when_ == closed; }
+
+private:
+  static constexpr instant::rep closed = instant::min().count();
+  std::atomic<instant::rep> when_;
+};
+
 /// The worker's side of a lease.
 class held_lease {
 public:
@@ -114,7 +132,11 @@ public:
   /// who tells it that its answers arrive.
   bool heard(const heartbeat& what, instant now);
 
-  bool over(instant now) const noexcept { return now - renewed_ >= own_lease(terms_); }
+  bool over(instant now) const noexcept {
+    return end_->is_closed() || now - renewed_ >= own_lease(terms_);
+  }
+  /// The same for others. Shape: never null.
+  const std::shared_ptr<lease_end>& end() const noexcept { return end_; }
   nanoseconds left(instant now) const noexcept { return own_lease(terms_) - (now - renewed_); }
   const lease_terms& terms() const noexcept { return terms_; }
   const round_trips& times() const noexcept { return log_.times(); }
@@ -122,6 +144,7 @@ public:
 private:
   lease_terms terms_;
   instant renewed_;
+  std::shared_ptr<lease_end> end_;
   instant due_ = instant::min();
   heartbeat_log log_;
 };

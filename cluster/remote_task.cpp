@@ -297,13 +297,14 @@ result<stream_part> decode_part(const bytes& data) {
 
 result<bytes> encode_outcome(detail::task_scope& task) {
   const auto& control = task.run->control;
+  bool drains = control.drain_requested() && !control_hooks::leaves(control); // the run, everywhere
   auto failure = task.failure ? to_value(*task.failure) : value{};
   return to_bytes(value::list(
     {count(static_cast<std::uint64_t>(task.status)), of_writes(task.writes), of_writes(task.early),
      std::move(failure), list_of(task.questions, [](const interrupt& q) { return value::of(q); }),
      task.upward ? of_command(*task.upward) : value{}, count(task.asked), count(task.answered),
      value::list(task.answers), value(task.run->answer_waits()),
-     control.drain_requested() ? value(control.reason()) : value{}, value(task.took.count())}));
+     drains ? value(control.reason()) : value{}, value(task.took.count())}));
 }
 
 result<bool> take_outcome(detail::task_scope& task, const bytes& data) {

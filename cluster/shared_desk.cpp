@@ -2,10 +2,28 @@
 #include "cluster/shared_desk.hpp"
 
 #include "actors/log.hpp"
+#include "actors/run_shared.hpp"
 
 #include <algorithm>
 
 namespace troupe::cluster {
+
+namespace {
+
+// Between its answer and the first instruction of a body a process may still be stopped.
+class lease_gate : public begin_gate {
+public:
+  lease_gate(std::shared_ptr<lease_end> until, std::shared_ptr<const shared_desk::owner> clock)
+    : until_{std::move(until)},
+      clock_{std::move(clock)} {}
+  bool may_begin() noexcept override { return !until_->is_over(clock_->now()); }
+
+private:
+  const std::shared_ptr<lease_end> until_;
+  const std::shared_ptr<const shared_desk::owner> clock_;
+};
+
+} // namespace
 
 shared_desk::shared_desk(desk_options options, graph_shelf graphs, guest_tasks& guests,
                          std::unique_ptr<owner> of)
@@ -124,15 +142,16 @@ void shared_desk::session_over(home_number home, const error& why) {
   errands_.over.emplace_back(home, why);
 }
 
-void shared_desk::open_run(local_run run, home_number, run_opened what) {
+void shared_desk::open_run(local_run run, home_number, run_opened what,
+                           std::shared_ptr<lease_end> until) {
   auto plan = graphs_.find(what.graph);
   if (plan == graphs_.end())
     return; // the desk refuses its tasks
   auto read = decode_run(what.facts, plan->second);
-  if (read)
-    runs_.insert_or_assign(run, guest_run{std::make_shared<const remote_run>(std::move(*read))});
-  else
-    runs_.insert_or_assign(run, read.error());
+  auto opened = read ? result<guest_run>{std::make_shared<const remote_run>(std::move(*read))}
+                     : result<guest_run>{read.error()};
+  runs_.insert_or_assign(run, open_run_of_home{std::move(opened), std::make_shared<lease_gate>(
+                                                                    std::move(until), owner_)});
 }
 
 void shared_desk::close_run(local_run run) {
@@ -145,12 +164,13 @@ void shared_desk::begin(local_task task, local_run run, task_order what, const b
     not_begun_.emplace_back(task, "run a task: its run is not known");
     return;
   }
-  if (!known->second) {
-    not_begun_.emplace_back(task, known->second.error().message());
+  const auto& [opened, gate] = known->second;
+  if (!opened) {
+    not_begun_.emplace_back(task, opened.error().message());
     return;
   }
   what.issue = task;
-  auto begun = guests_.start(*known->second, what, step, shared_from_this(),
+  auto begun = guests_.start(*opened, what, step, shared_from_this(), gate,
                              std::exchange(thread_is_free_, false));
   if (!begun)
     not_begun_.emplace_back(task, begun.error().message());

@@ -77,7 +77,8 @@ private:
   void send(link_number link, message what) override;
   void end_link(link_number link) override;
   void session_over(home_number home, const error& why) override;
-  void open_run(local_run run, home_number home, run_opened what) override;
+  void open_run(local_run run, home_number home, run_opened what,
+                std::shared_ptr<lease_end> until) override;
   void close_run(local_run run) override;
   void begin(local_task task, local_run run, task_order what, const bytes& step) override;
   void stop(local_task task) override;
@@ -96,8 +97,12 @@ private:
   desk desk_;
   graph_shelf graphs_;
   guest_tasks& guests_;
-  std::unique_ptr<owner> owner_;
-  std::unordered_map<local_run, result<guest_run>> runs_;
+  std::shared_ptr<owner> owner_; // bodies that are about to begin ask it for the time, too
+  struct open_run_of_home {
+    result<guest_run> run;
+    std::shared_ptr<begin_gate> gate;
+  };
+  std::unordered_map<local_run, open_run_of_home> runs_;
   std::vector<std::pair<local_task, std::string>> not_begun_; // and why
   desk_errands errands_;
   bool only_outcomes_ = true; // are among them

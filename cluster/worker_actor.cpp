@@ -2,6 +2,7 @@
 #include "cluster/worker_actor.hpp"
 
 #include "actors/log.hpp"
+#include "cluster/lease_clock.hpp"
 #include "cluster/link_front.hpp"
 #include "cluster/status_value.hpp"
 
@@ -11,15 +12,11 @@ namespace troupe::cluster {
 
 namespace {
 
-instant steady_now() {
-  return std::chrono::steady_clock::now().time_since_epoch();
-}
-
 /// The actor, for threads that have something for it.
 class actor_of_desk : public shared_desk::owner {
 public:
   explicit actor_of_desk(caf::actor who) : who_{std::move(who)} {}
-  instant now() const override { return steady_now(); }
+  instant now() const override { return lease_now(); }
 
   void hurry(nanoseconds after) override {
     if (after.count() == 0)
@@ -65,7 +62,7 @@ caf::behavior worker_actor::make_behavior() {
       finish_turn();
     },
     [this](const drain_worker& order) {
-      speak([&order](desk& d) { d.drain(order.why, order.patience, steady_now()); });
+      speak([&order](desk& d) { d.drain(order.why, order.patience, lease_now()); });
       finish_turn();
     },
     [this](caf::flush_atom) { flush(); },
@@ -84,10 +81,10 @@ void worker_actor::on_exit() {
 
 void worker_actor::tick() {
   speak([this](desk& d) {
-    d.tick(steady_now());
+    d.tick(lease_now());
     delayed_send(this, d.tick_interval(), worker_tick{});
   });
-  hub_.tick(steady_now());
+  hub_.tick(std::chrono::steady_clock::now().time_since_epoch());
   setup_.guests->send_signs();
 }
 
@@ -121,17 +118,17 @@ void worker_actor::link_made(link_number link, const endpoint* to) {
     home = ++last_home_;
   }
   links_[home] = link;
-  speak([&](desk& d) { d.link_made(home, link, steady_now()); });
+  speak([&](desk& d) { d.link_made(home, link, lease_now()); });
 }
 
 void worker_actor::heard(link_number link, message what) {
   bool asks = std::holds_alternative<status_request>(what);
   if (asks || std::holds_alternative<drain_request>(what)) // of whoever has a certificate
     speak([&](const desk& d) {
-      hub_.send(link, reply_with(system(), to_value(d.status(steady_now()))));
+      hub_.send(link, reply_with(system(), to_value(d.status(lease_now()))));
     });
   if (!asks)
-    speak([&](desk& d) { d.heard(link, std::move(what), steady_now()); });
+    speak([&](desk& d) { d.heard(link, std::move(what), lease_now()); });
 }
 
 void worker_actor::link_broken(link_number link) {
@@ -139,7 +136,7 @@ void worker_actor::link_broken(link_number link) {
 }
 
 void worker_actor::link_restored(link_number link) {
-  speak([&](desk& d) { d.link_restored(link, steady_now()); });
+  speak([&](desk& d) { d.link_restored(link, lease_now()); });
 }
 
 void worker_actor::link_lost(link_number link, const error& why) {

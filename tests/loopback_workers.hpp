@@ -105,7 +105,7 @@ public:
       auto run = cluster::decode_run(facts, plan);
       auto begun = run
                      ? guests_->start(std::make_shared<const cluster::remote_run>(std::move(*run)),
-                                      order, step, way_home_)
+                                      order, step, way_home_, nullptr)
                      : result<void>{run.error()};
       if (!begun)
         placed->fail(begun.error());

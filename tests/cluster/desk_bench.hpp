@@ -27,6 +27,7 @@ struct desk_bench : desk_host, sent_messages {
   std::vector<local_task> stopped, asked_back;
   std::vector<std::pair<local_task, message>> passed;
   std::vector<cluster_event> events;
+  std::shared_ptr<lease_end> until; // of the run that was opened last
   int drains_ended = 0;
   instant now = 1000s;
   desk machine{*this,
@@ -41,7 +42,10 @@ struct desk_bench : desk_host, sent_messages {
   void session_over(home_number home, const error& why) override {
     over.emplace_back(home, why.code());
   }
-  void open_run(local_run run, home_number, run_opened) override { opened.push_back(run); }
+  void open_run(local_run run, home_number, run_opened, std::shared_ptr<lease_end> end) override {
+    opened.push_back(run);
+    until = std::move(end);
+  }
   void close_run(local_run run) override { closed.push_back(run); }
   void begin(local_task task, local_run, task_order what, const bytes& step) override {
     begun[task] = std::move(what);

@@ -125,6 +125,31 @@ BOOST_AUTO_TEST_CASE(a_stopped_task_keeps_its_place_until_its_body_ended) {
   BOOST_TEST(begun.size() == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(nothing_is_said_of_a_task_that_was_not_begun_since_the_lease_was_over) {
+  work_for(1, 1);
+  auto one = begin_one(1, 1), other = begin_one(1, 2);
+  auto said = sent[1].size();
+  BOOST_TEST(until->is_over(now + 2s)); // found by a step of one, on its thread
+  machine.say(other, save_order{});
+  BOOST_TEST(sent[1].size() == said);
+  BOOST_TEST_REQUIRE(over.size() == 1u);
+  machine.finished(one, {9}, now + 2s); // that it failed
+  machine.gone(other, "it was stopped", now + 2s);
+  BOOST_TEST(sent[1].size() == said);
+  BOOST_TEST(status().busy == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(an_outcome_ends_a_session_whose_lease_a_body_found_over) {
+  work_for(1, 1);
+  auto one = begin_one(1, 1);
+  auto said = sent[1].size();
+  BOOST_TEST(until->is_over(now + 2s));
+  machine.finished(one, {9}, now + 2s);
+  BOOST_TEST(sent[1].size() == said);
+  BOOST_TEST(over.size() == 1u);
+  BOOST_TEST(stopped.empty()); // it had ended
+}
+
 BOOST_AUTO_TEST_CASE(the_outcome_of_a_stopped_task_is_not_sent) {
   work_for(0, 1);
   auto task = begin_one(1, 1);

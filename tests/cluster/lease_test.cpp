@@ -62,6 +62,22 @@ BOOST_AUTO_TEST_CASE(answers_to_heartbeats_that_were_never_sent_are_ignored) {
   BOOST_TEST(lease.over(3s));
 }
 
+BOOST_AUTO_TEST_CASE(a_lease_that_a_body_found_over_is_never_renewed) {
+  held_lease lease{terms, 1s};
+  auto end = lease.end();
+  auto beat = lease.next_heartbeat(1s, 0);
+  lease.heard({.number = 1, .answers = beat.number}, 1100ms);
+  beat = lease.next_heartbeat(2s, 0);
+  BOOST_TEST(!end->is_over(2900ms));
+  lease.heard({.number = 2, .answers = beat.number}, 2900ms); // a short while before it was over
+  BOOST_TEST(!end->is_over(3900ms));
+  beat = lease.next_heartbeat(3900ms, 0);
+  BOOST_TEST(end->is_over(4s)); // on a thread that looked first
+  lease.heard({.number = 3, .answers = beat.number}, 3999ms);
+  BOOST_TEST(lease.over(3999ms));
+  BOOST_TEST(end->is_over(1s));
+}
+
 BOOST_AUTO_TEST_CASE(after_a_slow_answer_the_next_heartbeat_leaves_at_once) {
   held_lease lease{{}, 0s};
   auto first = lease.next_heartbeat(0s, 0);

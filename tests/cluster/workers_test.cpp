@@ -234,6 +234,53 @@ BOOST_AUTO_TEST_CASE(a_graph_of_a_worker_that_drains_goes_on_elsewhere_at_its_ne
   std::filesystem::remove(file);
 }
 
+namespace {
+
+// A graph on a worker that drains while its only step runs, and a step at home after it.
+result<run_result> drained_in_its_last_step(bool asks_itself) {
+  gate held;
+  state_graph<> in{pairs};
+  in.add_node("one",
+              [&held, asks_itself](context& ctx) {
+                held.pass();
+                if (asks_itself)
+                  ctx.request_drain("its own wish");
+                return value{{"x", 7}};
+              },
+              {.lane = lane::blocking});
+  in.add_edge(START, "one");
+  state_graph<> g{pairs};
+  g.add_node("in", in.compile({.name = "in"}), {.placement = on_worker{}});
+  g.add_node("next", [](const state_view& s) { return value{{"x", s["x"].as_int() + 1}}; });
+  g.add_edge(START, "in");
+  g.add_edge("in", "next");
+  auto graph = g.compile({.name = "out"});
+  worker first{{.name = "one", .plain = true}, {graph}};
+  runtime rt{{.saver = make_memory_saver(), .workers = pool_of({at(first)})}};
+  auto run = rt.load(graph).start(value{{"x", 1}}, {.thread_id = "t"});
+  held.wait_for(1);
+  first.drain("for a test");
+  held.open();
+  auto out = run.get();
+  first.wait();
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_graph_that_ends_while_its_worker_drains_drains_nobody_else) {
+  auto out = drained_in_its_last_step(false);
+  BOOST_TEST_REQUIRE(out.has_value());
+  BOOST_TEST(out->output["x"].as_int() == 8);
+}
+
+BOOST_AUTO_TEST_CASE(a_body_may_drain_its_run_from_a_worker_that_drains) {
+  auto out = drained_in_its_last_step(true);
+  BOOST_TEST_REQUIRE(!out.has_value());
+  BOOST_TEST((out.error().code() == errc::graph_drained));
+  BOOST_TEST(out.error().message().find("its own wish") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_task_that_does_not_end_in_the_time_to_drain_goes_elsewhere) {
   auto held = std::make_shared<gate>(); // the body goes on behind the test
   auto graph = [held](bool waits) {

@@ -83,8 +83,9 @@ void sim_home::take_run(std::size_t r) {
   auto& run = in_.runs[r];
   run.home = index_;
   run.home_life = on.life();
+  run.claim = in_.new_claim();
   drop_run(r); // it may have had it before, and not know that it had lost it
-  runs_[r] = machine->open_run(run.planned.graph, {});
+  runs_[r] = machine->open_run(run.planned.graph, bytes_of(run.claim));
   for (auto task : run.tasks)
     if (!in_.tasks[task].ended())
       on.after(in_.tasks[task].planned.submitted, [this, task] { submit(task); });

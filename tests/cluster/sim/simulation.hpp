@@ -6,9 +6,8 @@
 //  - nothing that was said about an older issue counts, or by a worker that was not given it
 //  - no worker runs more tasks than its capacity, no home gives it more than that and what may wait
 //  - what was answered as not begun is not begun
-//  - no second copy of a task is begun while a first one runs, unless its worker is or was frozen
-//  or
-//    belongs to another life of the home
+//  - no second copy of a task is begun while a first one runs, unless its worker is or was frozen,
+//    or its run was taken by somebody else, or again, meanwhile
 //  - who was never disturbed is never lost
 //  - while a task waits, nobody who could take it has room; queues are bounded. One that waits at a
 //    worker goes where there is room within a second
@@ -41,8 +40,7 @@ struct truth {
     std::size_t worker;
     std::uint64_t worker_life;
     local_task number;
-    std::size_t home;
-    std::uint64_t home_life;
+    std::uint64_t claim; // see stored_run
   };
   std::vector<copy> copies; // that were begun, and neither ended nor were told to stop
 
@@ -54,6 +52,7 @@ struct stored_run {
   run_plan planned;
   std::size_t home = 0;        // whose claim it is
   std::uint64_t home_life = 0; // and in which life; 0: it has not begun
+  std::uint64_t claim = 0;     // another one each time somebody takes it, never used again
   std::vector<std::size_t> tasks;
 };
 
@@ -128,7 +127,8 @@ public:
   void send(link_number link, message what) override;
   void end_link(link_number link) override;
   void session_over(home_number home, const error& why) override;
-  void open_run(local_run run, home_number home, run_opened what) override;
+  void open_run(local_run run, home_number home, run_opened what,
+                std::shared_ptr<lease_end> until) override;
   void close_run(local_run run) override;
   void begin(local_task task, local_run run, task_order what, const bytes& step) override;
   void stop(local_task task) override;
@@ -161,8 +161,9 @@ private:
   std::set<std::pair<local_run, issue_number>> begun_;
   struct opened {
     std::size_t home;
-    std::uint64_t home_life;
     link_number link;
+    std::uint64_t claim;
+    std::shared_ptr<lease_end> until;
   };
   std::unordered_map<local_run, opened> open_runs_;
   std::set<std::size_t> looking_; // for these homes
@@ -202,6 +203,7 @@ public:
   wire* wire_beside(const wire& w);
   wire* wire_between(std::size_t worker, std::size_t home); // as the worker sees it
   void break_wire(wire& w);
+  std::uint64_t new_claim() { return ++last_claim_; }
 
   const plan drawn;
   const breakage broken;
@@ -225,6 +227,7 @@ private:
 
   bool trace_;
   link_number last_link_ = 0;
+  std::uint64_t last_claim_ = 0;
   std::vector<way> ways_up_, ways_down_;
 };
 

@@ -154,9 +154,11 @@ void sim_worker::session_over(home_number home, const error&) {
   look_for(home);
 }
 
-void sim_worker::open_run(local_run run, home_number home, run_opened) {
+void sim_worker::open_run(local_run run, home_number home, run_opened what,
+                          std::shared_ptr<lease_end> until) {
   const auto& w = *in_.wire_between(index_, home);
-  open_runs_[run] = {home, w.home_life, w.number};
+  auto& opened = open_runs_[run] = {home, w.number, 0, std::move(until)};
+  std::memcpy(&opened.claim, what.facts.data(), sizeof opened.claim);
 }
 
 void sim_worker::close_run(local_run run) {
@@ -177,23 +179,19 @@ void sim_worker::begin(local_task number, local_run run, task_order what, const 
   if (bodies_.size() > in_.drawn.workers[index_].capacity)
     in_.broke("a worker has more tasks than its capacity");
   auto& t = in_.tasks[task];
-  auto [home, home_life, link] = open_runs_.at(run);
+  auto [home, link, claim, until] = open_runs_.at(run);
   in_.begun.emplace(link, what.issue);
   if (in_.refused.count({link, what.issue}) > 0)
     in_.broke("an order was begun that had been refused");
   for (const auto& c : t.copies) {
     const auto& there = in_.workers[c.worker]->on;
-    bool excused = there.frozen() || in_.time.now() - there.thawed() < 500ms || c.home != home
-                   || c.home_life != home_life;
+    bool excused = there.frozen() || in_.time.now() - there.thawed() < 500ms || c.claim != claim;
     if (!excused)
       in_.broke("task " + std::to_string(task) + " was begun on worker " + std::to_string(index_)
                 + " while it ran on worker " + std::to_string(c.worker));
   }
-  t.copies.push_back({.worker = index_,
-                      .worker_life = on.life(),
-                      .number = number,
-                      .home = home,
-                      .home_life = home_life});
+  t.copies.push_back(
+    {.worker = index_, .worker_life = on.life(), .number = number, .claim = claim});
   if (t.planned.poison && !in_.healed())
     in_.time.after(20ms, [this, life = on.life()] {
       if (on.life() != life || !on.alive() || in_.healed())
