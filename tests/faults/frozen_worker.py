@@ -1,0 +1,68 @@
+"""A worker that stood still begins nothing that another one has done: three workers with groups of
+many steps, one is stopped for longer than its lease, and goes on.
+
+    python3 -B tests/faults/frozen_worker.py BIN [TIMES]
+
+A step counts as stale when it begins in one process after it ended in another one.
+"""
+import pathlib
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "process"))
+from noted_steps import Noted, begun_stale  # noqa: E402
+from programs import programs_folder  # noqa: E402
+
+WORKERS, CAPACITY = 3, 12
+GROUPS, STEPS, STEP_MS = 12, [150], 20
+STANDS_S = 4
+
+
+def wait_for(home, condition, seconds):
+    """The home reports nothing while it runs: what its workers noted is looked at."""
+    end = time.monotonic() + seconds
+    while home.process.poll() is None and time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def freeze_once(bin_):
+    folder = tempfile.mkdtemp(prefix="troupe-frozen-")
+    cluster = Noted(bin_, folder, WORKERS, CAPACITY)
+    try:
+        with cluster.start_home(GROUPS, STEPS, STEP_MS) as home:
+            frozen = cluster.workers[0]
+            if not wait_for(home, lambda: any(n.pid == frozen.process.pid and n.step > 5
+                                              for n in cluster.noted()), 30):
+                return f"the worker got nothing: {home.err.lines[-3:]}", []
+            frozen.signal(signal.SIGSTOP)
+            wait_for(home, lambda: False, STANDS_S)
+            frozen.signal(signal.SIGCONT)
+            code = home.end()
+            return (f"the home ended with {code}: {home.err.lines[-3:]}" if code else ""), \
+                begun_stale(cluster.noted())
+    finally:
+        cluster.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    bin_ = programs_folder(sys.argv[1])
+    times = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    failed = stale = 0
+    for i in range(times):
+        why, begun = freeze_once(bin_)
+        failed += bool(why)
+        stale += bool(begun)
+        print(f"{i}: {why or 'done'}, {len(begun)} stale: {begun[:2]}", flush=True)
+    print(f"{times} freezes: {stale} with stale begins, {failed} runs failed")
+    return 1 if stale or failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""Homes and workers of the graph of noted_graphs.cpp, and what its steps noted."""
+import collections
+import json
+import pathlib
+import socket
+
+from programs import Program, json_lines
+
+Step = collections.namedtuple("Step", "what group step pid ns")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Noted:
+    """Workers with fixed addresses, and a home of theirs."""
+
+    def __init__(self, bin_, folder, workers, capacity):
+        self.troupe = pathlib.Path(bin_) / "troupe"
+        self.graph = f"{pathlib.Path(bin_).parent / 'lib' / 'libnoted_graphs.so'}:noted"
+        self.notes = pathlib.Path(folder) / "notes.txt"
+        self.capacity = capacity
+        self.at = [f"127.0.0.1:{free_port()}" for _ in range(workers)]
+        self.workers = [self.start_worker(i) for i in range(workers)]
+
+    def start_worker(self, i):
+        worker = Program([self.troupe, "worker", self.graph, "--plain", "--json", "--name", f"w{i}",
+                          "--listen", self.at[i], "--capacity", str(self.capacity)])
+        if not worker.wait_until(lambda: worker.out.lines):
+            raise AssertionError(f"worker {i} does not listen: {worker.err.lines}")
+        return worker
+
+    def start_home(self, groups, steps, ms):
+        state = {"notes": str(self.notes), "groups": groups, "steps": steps, "ms": ms}
+        where = [flag for at in self.at for flag in ("--worker", at)]
+        return Program([self.troupe, "run", self.graph, "--input", json.dumps(state), "--plain", "--json",
+                        "--recursion-limit", "1000", "--data", self.notes.parent / "data", "--thread", "t",
+                        *where])
+
+    def noted(self):
+        if not self.notes.exists():
+            return []
+        words = [line.split() for line in self.notes.read_text().splitlines()]
+        return [Step(w[0], *map(int, w[1:])) for w in words if len(w) == 5]
+
+    def close(self):
+        for worker in self.workers:
+            worker.__exit__()
+
+
+def begun_again(notes):
+    """Steps that were begun more than once."""
+    begun = collections.Counter((n.group, n.step) for n in notes if n.what == "B")
+    return sorted(step for step, times in begun.items() if times > 1)
+
+
+def begun_stale(notes):
+    """Begins of steps that another process had ended before."""
+    ended = {}
+    for n in sorted(notes, key=lambda n: n.ns):
+        if n.what == "E":
+            ended.setdefault((n.group, n.step), n)
+    return [n for n in notes if n.what == "B" and (n.group, n.step) in ended
+            and ended[n.group, n.step].pid != n.pid and ended[n.group, n.step].ns < n.ns]

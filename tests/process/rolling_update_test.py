@@ -1,0 +1,60 @@
+"""A rolling update: one worker after the other drains, ends, and is started again, while a home has
+work for all of them. No run ends, and no step runs twice.
+
+Arguments: the folder of the programs, and the source folder; ROLLING_UPDATES=20 makes twenty.
+"""
+import os
+import pathlib
+import shutil
+import signal
+import sys
+import tempfile
+import unittest
+
+from noted_steps import Noted, begun_again
+from programs import programs_folder, run
+
+TIMES = int(os.environ.get("ROLLING_UPDATES", "1"))
+WORKERS = 3
+GROUPS, STEPS, STEP_MS = 180, [1, 1, 6], 10
+BIN = programs_folder(sys.argv[1])
+
+
+class RollingUpdate(unittest.TestCase):
+    def update(self, by_signal):
+        folder = tempfile.mkdtemp(prefix="troupe-rolling-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cluster = Noted(BIN, folder, WORKERS, capacity=2)
+        self.addCleanup(cluster.close)
+        home = cluster.start_home(GROUPS, STEPS, STEP_MS)
+        self.addCleanup(home.__exit__)
+        home.wait_until(cluster.noted, seconds=0.2)
+        updated = 0
+        while home.process.poll() is None and updated < 3 * WORKERS:
+            which = updated % WORKERS
+            worker = cluster.workers[which]
+            if by_signal:
+                worker.signal(signal.SIGTERM)
+            else:
+                drained = run([cluster.troupe, "cluster", "drain", "--plain", cluster.at[which]])
+                self.assertEqual(drained.returncode, 0, drained.stderr)
+            self.assertEqual(worker.end(), 0, worker.err.lines)
+            worker.__exit__()
+            cluster.workers[which] = cluster.start_worker(which)
+            updated += 1
+        self.assertEqual(home.end(), 0, home.err.lines)
+        notes = cluster.noted()
+        self.assertEqual(begun_again(notes), [])
+        self.assertEqual(len(notes), 2 * GROUPS // len(STEPS) * sum(STEPS))
+        return updated
+
+    def test_no_run_ends_and_no_step_runs_twice(self):
+        for i in range(TIMES):
+            with self.subTest(update=i):
+                updated = self.update(by_signal=i % 2 == 1)
+                if TIMES > 1:
+                    print(f"{i}: {updated} workers were updated", flush=True)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=1)
