@@ -9,7 +9,7 @@ import dataclasses
 
 GROUP_STEPS = 3
 FROZEN_SLACK_S = 0.05  # between a signal and the line that tells of it
-LATE_S = 0.5  # in which a process that stood still does what it was about to, on a busy machine
+LATE_S = 0.1  # in which a process that stood still begins a body that had asked its lease, on a busy machine
 FOREVER = float("inf")
 
 
