@@ -3,7 +3,8 @@ many steps, one is stopped for longer than its lease, and goes on.
 
     python3 -B tests/faults/frozen_worker.py BIN [TIMES]
 
-A step counts as stale when it begins in one process after it ended in another one.
+A step counts as stale when it begins in the process that was stopped after it ended in another one. What
+ended there and was not stored before the stop, another worker rightly does again.
 """
 import pathlib
 import shutil
@@ -18,6 +19,7 @@ from programs import programs_folder  # noqa: E402
 
 WORKERS, CAPACITY = 3, 12
 GROUPS, STEPS, STEP_MS = 12, [150], 20
+FIRST_STEPS = 5  # it has done so many of a group
 STANDS_S = 4
 
 
@@ -36,16 +38,16 @@ def freeze_once(bin_):
     cluster = Noted(bin_, folder, WORKERS, CAPACITY)
     try:
         with cluster.start_home(GROUPS, STEPS, STEP_MS) as home:
-            frozen = cluster.workers[0]
-            if not wait_for(home, lambda: any(n.pid == frozen.process.pid and n.step > 5
-                                              for n in cluster.noted()), 30):
-                return f"the worker got nothing: {home.err.lines[-3:]}", []
+            if not wait_for(home, lambda: any(n.step > FIRST_STEPS for n in cluster.noted()), 30):
+                return f"no worker got anything: {home.err.lines[-3:]}", []
+            busy = max(n.pid for n in cluster.noted() if n.step > FIRST_STEPS)
+            frozen = next(w for w in cluster.workers if w.process.pid == busy)
             frozen.signal(signal.SIGSTOP)
             wait_for(home, lambda: False, STANDS_S)
             frozen.signal(signal.SIGCONT)
             code = home.end()
             return (f"the home ended with {code}: {home.err.lines[-3:]}" if code else ""), \
-                begun_stale(cluster.noted())
+                begun_stale(cluster.noted(), busy)
     finally:
         cluster.close()
         shutil.rmtree(folder, ignore_errors=True)

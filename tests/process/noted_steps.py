@@ -57,11 +57,11 @@ def begun_again(notes):
     return sorted(step for step, times in begun.items() if times > 1)
 
 
-def begun_stale(notes):
-    """Begins of steps that another process had ended before."""
+def begun_stale(notes, pid):
+    """Begins in this process of steps that another one had ended before."""
     ended = {}
     for n in sorted(notes, key=lambda n: n.ns):
-        if n.what == "E":
+        if n.what == "E" and n.pid != pid:
             ended.setdefault((n.group, n.step), n)
-    return [n for n in notes if n.what == "B" and (n.group, n.step) in ended
-            and ended[n.group, n.step].pid != n.pid and ended[n.group, n.step].ns < n.ns]
+    return [n for n in notes if n.what == "B" and n.pid == pid and (n.group, n.step) in ended
+            and ended[n.group, n.step].ns < n.ns]

@@ -4,8 +4,6 @@ work for all of them. No run ends, and no step runs twice.
 Arguments: the folder of the programs, and the source folder; ROLLING_UPDATES=20 makes twenty.
 """
 import os
-import pathlib
-import shutil
 import signal
 import sys
 import tempfile
@@ -22,12 +20,15 @@ BIN = programs_folder(sys.argv[1])
 
 class RollingUpdate(unittest.TestCase):
     def update(self, by_signal):
-        folder = tempfile.mkdtemp(prefix="troupe-rolling-")
-        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        cluster = Noted(BIN, folder, WORKERS, capacity=2)
-        self.addCleanup(cluster.close)
-        home = cluster.start_home(GROUPS, STEPS, STEP_MS)
-        self.addCleanup(home.__exit__)
+        with tempfile.TemporaryDirectory(prefix="troupe-rolling-") as folder:
+            cluster = Noted(BIN, folder, WORKERS, capacity=2)
+            try:
+                with cluster.start_home(GROUPS, STEPS, STEP_MS) as home:
+                    return self.update_workers(cluster, home, by_signal)
+            finally:
+                cluster.close()
+
+    def update_workers(self, cluster, home, by_signal):
         home.wait_until(cluster.noted, seconds=0.2)
         updated = 0
         while home.process.poll() is None and updated < 3 * WORKERS:
