@@ -3,6 +3,7 @@
 
 #include "agents/failure.hpp"
 #include "agents/history.hpp"
+#include "agents/malformed_calls.hpp"
 #include "agents/structured_tools.hpp"
 #include "agents/wrappers.hpp"
 
@@ -10,16 +11,6 @@
 
 namespace troupe {
 namespace {
-
-std::string text_or(const value& v, const char* otherwise) {
-  return v.is_string() && !v.empty() ? v.as<std::string>() : otherwise;
-}
-
-value not_executed(const value& call, const char* why) {
-  return tool_message("Tool call " + text_or(call["name"], "unknown") + " with id "
-                        + text_or(call["id"], "unknown") + " could not be executed - " + why,
-                      text_or(call["id"], ""), text_or(call["name"], ""), "error");
-}
 
 // What the model node needs of the agent.
 struct model_node {
@@ -31,6 +22,7 @@ struct model_node {
   std::string name;
   model_wrapper wrap;
   std::vector<std::string> known_tools;
+  std::size_t malformed_max = 0;
   bool wraps_tools = false;
 };
 using model_node_ptr = std::shared_ptr<const model_node>;
@@ -105,14 +97,22 @@ coro<node_output> run_model(model_node_ptr node, state_view state, context& ctx)
   auto answer = with_distinct_calls(response.answer);
   if (!node->name.empty())
     answer = value::extension(value_kind::message, answer.payload().with("name", node->name));
-  std::vector<value> written;
+  std::vector<value> written, refused;
+  if (node->malformed_max > 0)
+    refused = malformed_call_errors(answer);
+  bool is_lost = !refused.empty() && is_malformed(answer);
+  if (auto count = malformed_in_a_row(messages) + 1; is_lost && count >= node->malformed_max)
+    throw malformed_too_often(answer, count);
   if (repaired) {
     written.push_back(remove_message(REMOVE_ALL_MESSAGES));
     written.insert(written.end(), repaired->items().begin(), repaired->items().end());
   }
   written.push_back(answer);
+  written.insert(written.end(), refused.begin(), refused.end());
   state_update update;
-  if (!node->format.schema.is_null()) {
+  if (is_lost && !node->format.schema.is_null()) {
+    update.set("structured_response", value{});
+  } else if (!node->format.schema.is_null()) {
     auto data = read_data(*node, messages, answer);
     written.insert(written.end(), data.messages.begin(), data.messages.end());
     update.set("structured_response", data.data);
@@ -126,28 +126,6 @@ coro<node_output> run_model(model_node_ptr node, state_view state, context& ctx)
 }
 
 } // namespace
-
-std::optional<value> repaired_history(const value& messages) {
-  auto all = messages.items();
-  std::vector<value> out;
-  bool changed = false;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    out.push_back(all[i]);
-    auto answer_open = [&](const value& calls, const char* why) {
-      for (const auto& call : calls.items())
-        if (call["id"].is_string() && !is_answered_behind(all, i, call)) {
-          out.push_back(with_message_id(not_executed(call, why)));
-          changed = true;
-        }
-    };
-    answer_open(message_member(all[i], "invalid_tool_calls"),
-                "arguments were malformed or truncated.");
-    answer_open(message_tool_calls(all[i]), "it was never run.");
-  }
-  if (!changed)
-    return std::nullopt;
-  return value::list(std::move(out));
-}
 
 std::string provider_of(const chat_model& model) {
   auto name = model.name();
@@ -171,6 +149,7 @@ node_body model_node_of(const agent_options& options) {
   node->name = options.name;
   node->wrap = composed<model_call, model_executor>(options.middleware,
                                                     &middleware::wrap_model_call);
+  node->malformed_max = options.malformed_answers_max;
   for (const auto& t : options.tools)
     node->known_tools.push_back(t.name());
   node->wraps_tools = static_cast<bool>(options.tool_node.wrap_tool_call);

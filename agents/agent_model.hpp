@@ -9,10 +9,6 @@ namespace troupe {
 /// structured answer.
 node_body model_node_of(const agent_options& options);
 
-/// The messages with an error behind each answer's calls that nobody answered, or that could not be
-/// read; nothing when all is well.
-std::optional<value> repaired_history(const value& messages);
-
 /// What stands before the colon of a model's name.
 std::string provider_of(const chat_model& model);
 

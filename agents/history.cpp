@@ -137,9 +137,15 @@ bool is_answered_behind(std::span<const value> messages, std::size_t i, const va
 
 value with_distinct_calls(const value& answer) {
   call_ids ids{text_in(message_member(answer, "id"))};
-  auto calls = ids.distinct(message_tool_calls(answer), [](const value&) { return true; });
-  if (!ids.changed)
-    return answer;
+  auto is_any = [](const value&) { return true; };
+  auto calls = ids.distinct(message_tool_calls(answer), is_any);
+  bool same_calls = !std::exchange(ids.changed, false);
+  const auto& given = message_member(answer, "invalid_tool_calls");
+  auto unread = given.is_list() ? ids.distinct(given, is_any) : given;
+  auto members = ids.changed ? answer.payload().with("invalid_tool_calls", unread)
+                             : answer.payload();
+  if (same_calls)
+    return ids.changed ? value::extension(value_kind::message, std::move(members)) : answer;
   call_ids of_blocks{text_in(message_member(answer, "id"))};
   const auto& content = message_member(answer, "content");
   auto blocks = content.is_list() ? of_blocks.distinct(
@@ -147,7 +153,7 @@ value with_distinct_calls(const value& answer) {
                                   : content;
   return value::extension(
     value_kind::message,
-    answer.payload().with("tool_calls", std::move(calls)).with("content", std::move(blocks)));
+    members.with("tool_calls", std::move(calls)).with("content", std::move(blocks)));
 }
 
 bool has_handoff(const std::vector<value>& calls, const std::vector<std::string>& handoffs) {

@@ -33,7 +33,8 @@ std::vector<value> patch_of_tool_calls(const value& messages);
 bool is_answered_behind(std::span<const value> messages, std::size_t i, const value& call);
 
 /// The answer with an id for each call of its own: a call without one, or with that of a call
-/// before it, could not be told apart from others. Shape: blocks of its content too.
+/// before it, could not be told apart from others. Shape: blocks of its content too, and calls that
+/// could not be read.
 value with_distinct_calls(const value& answer);
 
 /// The tools whose calls have a turn.

@@ -1,12 +1,15 @@
 // The prebuilt agent.
 //
 // Invariants:
-//  - nothing is written to `messages` but answers of the model and of tools.
+//  - nothing is written to `messages` but answers of the model and of tools, and errors in the
+//  place
+//    of tools' answers.
 //  - no call of the history goes to a model unanswered.
 #include <troupe/react_agent.hpp>
 
 #include "agents/failure.hpp"
 #include "agents/history.hpp"
+#include "agents/malformed_calls.hpp"
 #include "agents/tool_results.hpp"
 
 #include <algorithm>
@@ -56,6 +59,12 @@ state_view model_state(const state_view& state) {
   return state_view{state.to_value().without(model_input).with("messages", told)};
 }
 
+// The state with an answer to each call that could not be read; `messages` itself stays as it is.
+state_view sendable_state(const state_view& state) {
+  auto repaired = with_malformed_answered(state["messages"]);
+  return repaired ? state_view{state.to_value().with("messages", *repaired)} : state;
+}
+
 value with_name(const value& answer, const std::string& name) {
   if (name.empty())
     return message_member(answer, "name").is_null()
@@ -76,6 +85,31 @@ value apology(const value& answer) {
   return ai_message(sorry, {}, id.is_string() ? id.as_string() : std::string_view{});
 }
 
+// The answer, and in front of it those whose calls could not be read, with what the model was told
+// of them.
+coro<std::vector<value>> ask_until_readable(const agent& a, chat_model& model,
+                                            model_request request, context& ctx) {
+  std::vector<value> out;
+  for (std::size_t count = 1;; ++count) {
+    auto asked = request;
+    auto call = ask_model(model, std::move(asked), ctx);
+    auto said = co_await call;
+    auto answer = with_distinct_calls(said);
+    if (needs_more_steps(a, answer, ctx.remaining_steps()))
+      answer = apology(answer);
+    out.push_back(with_name(answer, a.options.name));
+    if (a.options.malformed_answers_max == 0)
+      co_return out;
+    auto refused = malformed_call_errors(answer);
+    out.insert(out.end(), refused.begin(), refused.end());
+    if (refused.empty() || !is_malformed(answer))
+      co_return out;
+    if (count >= a.options.malformed_answers_max)
+      throw malformed_too_often(answer, count);
+    request.messages = request.messages.append(answer).append_all(refused);
+  }
+}
+
 coro<node_output> call_model(agent_ptr a, state_view given, context& ctx) {
   auto state = model_state(given);
   const auto& messages = state["messages"];
@@ -83,18 +117,14 @@ coro<node_output> call_model(agent_ptr a, state_view given, context& ctx) {
     throw value_error("Expected input to call_model to have 'messages' key, but got "
                       + to_json(given.to_value()));
   require_answered_calls(messages);
-  model_request request{a->options.prompt.messages(state, ctx)};
+  model_request request{a->options.prompt.messages(sendable_state(state), ctx)};
   request.tools = a->tools;
   auto choice = model_of(*a, given, ctx);
   auto model = co_await choice;
-  auto call = ask_model(*model, std::move(request), ctx);
-  auto said = co_await call;
-  auto answer = with_distinct_calls(said);
-  if (needs_more_steps(*a, answer, ctx.remaining_steps()))
-    answer = apology(answer);
+  auto asked = ask_until_readable(*a, *model, std::move(request), ctx);
+  auto answers = co_await asked;
   node_output out;
-  out.parts.emplace_back(
-    state_update{}.set("messages", value::list({with_name(answer, a->options.name)})));
+  out.parts.emplace_back(state_update{}.set("messages", value::list(std::move(answers))));
   co_return out;
 }
 
@@ -144,8 +174,10 @@ std::vector<destination> at_the_end(const agent& a) {
 }
 
 std::vector<destination> after_model(const agent& a, const state_view& state) {
-  const auto& messages = state["messages"];
-  const auto& calls = message_tool_calls(messages[messages.size() - 1]);
+  auto messages = state["messages"].items();
+  auto said = std::ranges::find_if( // after it there may be errors of calls that could not be read
+    messages.rbegin(), messages.rend(), [](const value& m) { return message_role(m) != "tool"; });
+  const auto& calls = message_tool_calls(said == messages.rend() ? messages.back() : *said);
   if (calls.empty())
     return a.options.post_model_hook ? one(post_hook) : at_the_end(a);
   std::vector<value> all{calls.items().begin(), calls.items().end()};
@@ -171,9 +203,17 @@ std::vector<destination> after_tools(const agent& a, const state_view& state) {
   if (has_handoff(unanswered_calls(state["messages"]), a.handoffs))
     return one("tools");
   auto messages = state["messages"].items();
-  auto at = messages.rbegin();
-  for (; at != messages.rend() && message_role(*at) == "tool"; ++at)
-    if (has(a.direct, message_member(*at, "name")))
+  auto at = std::ranges::find_if(messages.rbegin(), messages.rend(),
+                                 [](const value& m) { return message_role(m) != "tool"; });
+  auto has_run = [&](const value& m) { // a call that could not be read has not
+    if (at == messages.rend())
+      return true;
+    const auto& unread = message_member(*at, "invalid_tool_calls");
+    return std::ranges::none_of(unread.items(),
+                                [&m](const value& call) { return is_answer_to(m, call); });
+  };
+  for (auto m = messages.rbegin(); m != at; ++m)
+    if (has(a.direct, message_member(*m, "name")) && has_run(*m))
       return one(END);
   if (at != messages.rend())
     for (const auto& call : message_tool_calls(*at).items())

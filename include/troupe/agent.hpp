@@ -132,6 +132,9 @@ struct agent_options {
   /// Of each call. It is then answered with an error, and the agent goes on; a function that does
   /// not return holds its thread until it does (tool_runtime::info().stop_requested()). 0: no end.
   std::chrono::milliseconds tool_timeout{0};
+  /// Answers in a row whose calls could all not be read; after each but the last the model is told
+  /// why, and asked again. 0: such an answer ends the run, as in the reference.
+  std::size_t malformed_answers_max = limits::malformed_answers_default;
   agent_context context_schema = {};
   std::string name = {}; ///< of the graph, its messages, and in metadata: `lc_agent_name`
   std::vector<std::string> interrupt_before = {};
@@ -151,7 +154,8 @@ struct agent_options {
 ///         for a missing model or an unknown jump), also for two tools or schemas of one name. Of a
 ///         run: what models, tools and hooks throw; ValueError for a tool that only the request
 ///         knows and no wrapper could run; StructuredOutputValidationError for a last answer that
-///         is not the data asked for. A call of the history without an answer, or one that could
+///         is not the data asked for; MalformedToolCallError after malformed_answers_max answers in a
+///         row whose calls could not be read. A call of the history without an answer, or one that could
 ///         not be read, is answered with an error before the model sees it.
 /// Source: langchain/agents/factory.py, create_agent; spec/agents.md D.
 compiled_graph create_agent(agent_options options);

@@ -84,6 +84,10 @@ struct agent_context {
   }
 };
 
+namespace limits {
+inline constexpr std::size_t malformed_answers_default = 3; // in a row; MalformedToolCallError
+} // namespace limits
+
 /// What an agent is made of.
 /// Shape:  `tools`: those of the model's provider are bound, and not run here. `version` "v2" runs
 ///         each tool call as a task of its own, so that a question pauses one call alone; "v1" runs
@@ -106,6 +110,9 @@ struct react_agent_options {
   /// Of each call ("v1": of all calls of an answer). They are then answered with an error, and the
   /// agent goes on; a function that does not return holds its thread until it does. 0: no end.
   std::chrono::milliseconds tool_timeout{0};
+  /// Answers in a row whose calls could all not be read; after each but the last the model is told
+  /// why, and asked again. 0: such an answer ends the run, as in the reference.
+  std::size_t malformed_answers_max = limits::malformed_answers_default;
   agent_context context_schema = {};
   std::vector<std::string> interrupt_before = {};
   std::vector<std::string> interrupt_after = {};
@@ -118,8 +125,11 @@ struct react_agent_options {
 ///         [generate_structured_response]. It ends behind a tool with `return_direct`.
 /// Errors: throws error{invalid_graph}, of class ValueError, for a version there is not, a model
 ///         whose bound tools are others, or a state without a key it needs. Of a run: ValueError
-///         when a call in the history has no answer; what model and tools throw. When the steps
-///         that are left are too few for another call, it says so and ends.
+///         when a call in the history has no answer; MalformedToolCallError after
+///         malformed_answers_max answers in a row whose calls could not be read; what model and
+///         tools throw. A call of the history that could not be read is answered with an error
+///         before the model sees it. When the steps that are left are too few for another call, it
+///         says so and ends.
 /// Source: langgraph/prebuilt/chat_agent_executor.py, create_react_agent; spec/agents.md C.
 compiled_graph create_react_agent(react_agent_options options);
 
