@@ -120,7 +120,7 @@ coro<value> http_model::invoke(model_request request, context& ctx) {
     }
     auto wait = wait_before_next(*failed, attempt, state);
     if (!wait || ctx.stop_requested())
-      throw told_error(name_, *failed, {key_, request.messages});
+      throw told_error(name_, *failed, {key_, request.messages}, wire_->url());
     auto pause = ctx.sleep_for(*wait);
     co_await pause;
   }
@@ -157,6 +157,15 @@ coro<value> http_model::ask_streamed(const model_request& asked, context& ctx, c
     }
   };
   bool has_begun = false;
+  auto take = [&](std::string_view piece) {
+    events.clear();
+    if (auto ok = decoder.feed(piece, events); !ok)
+      throw broken_answer(ok.error().message());
+    for (const auto& event : events) {
+      reader->take(event);
+      give_parts();
+    }
+  };
   while (!reader->is_over()) {
     std::string piece;
     try {
@@ -168,12 +177,14 @@ coro<value> http_model::ask_streamed(const model_request& asked, context& ctx, c
     }
     if (piece.empty())
       break;
-    events.clear();
-    if (auto ok = decoder.feed(piece, events); !ok)
-      throw broken_answer(ok.error().message());
-    for (const auto& event : events) {
-      reader->take(event);
-      give_parts();
+    try {
+      take(piece);
+    } catch (const model_error& e) {
+      if (e.kind() != broken_answer({}).kind() || reader->has_content())
+        throw;
+      auto known = e.known(); // nothing was read: another attempt may read more
+      known.may_try_again = true;
+      throw model_error{e.code(), e.message(), e.type(), std::move(known)};
     }
     if (!has_begun && reader->has_content()) {
       has_begun = true;

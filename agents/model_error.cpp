@@ -120,6 +120,33 @@ std::string shown(std::string_view text, const hidden_texts& hidden) {
   return one_line(text);
 }
 
+// Scheme, host and path: no name, password or query, which may be keys.
+std::string address_shown(std::string_view url, std::string_view key) {
+  url = url.substr(0, url.find_first_of("?#"));
+  auto begin = url.find("://");
+  begin = begin == url.npos ? 0 : begin + 3;
+  auto at = url.substr(0, url.find('/', begin)).rfind('@');
+  auto out = std::string{url.substr(0, begin)}
+             + std::string{url.substr(at == url.npos ? begin : at + 1)};
+  return shows_key(out, key) ? std::string{} : out;
+}
+
+std::string seconds_shown(std::chrono::milliseconds wait) {
+  if (wait < std::chrono::seconds{1})
+    return std::to_string(wait.count()) + " ms";
+  return std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count()) + " s";
+}
+
+// How long the provider wants not to be asked, for those who read that nobody asks it again.
+std::string wait_shown(const model_error::facts& known) {
+  if (!known.retry_after)
+    return {};
+  auto out = "; the provider asks to wait " + seconds_shown(*known.retry_after);
+  if (*known.retry_after > limits::model_retry_after)
+    out += ", longer than the " + seconds_shown(limits::model_retry_after) + " that a call waits";
+  return out;
+}
+
 } // namespace
 
 reported_error read_reported_error(const value& json) {
@@ -185,7 +212,8 @@ model_error broken_answer(std::string_view what) {
   return {errc::node_failed, std::string{what}, "APIResponseError", {.kind = "broken_answer"}};
 }
 
-model_error told_error(std::string_view model, const model_error& raw, const hidden_texts& hidden) {
+model_error told_error(std::string_view model, const model_error& raw, const hidden_texts& hidden,
+                       std::string_view url) {
   auto known = raw.known();
   for (auto* word : {&known.kind, &known.request_id})
     if (shows_key(*word, hidden.key))
@@ -196,8 +224,12 @@ model_error told_error(std::string_view model, const model_error& raw, const hid
   text += known.kind;
   if (auto said = shown(raw.message(), hidden); !said.empty())
     text += ": " + said;
+  auto from = known.status == 0 ? std::string{} : address_shown(url, hidden.key);
   if (!known.request_id.empty())
-    text += " (request " + known.request_id + ")";
+    from += (from.empty() ? "request " : ", request ") + known.request_id;
+  if (!from.empty())
+    text += " (" + from + ")";
+  text += wait_shown(known);
   return {raw.code(), std::move(text), raw.type(), std::move(known)};
 }
 

@@ -89,8 +89,10 @@ struct hidden_texts {
   const value& messages;
 };
 /// The error as it is thrown: model, status, kind, what was said (one line of printable characters,
-/// cut to limits::model_error_bytes_max, and nothing of what is hidden), and the request's id.
-model_error told_error(std::string_view model, const model_error& raw, const hidden_texts& hidden);
+/// cut to limits::model_error_bytes_max, and nothing of what is hidden), where it came from without
+/// query and password, the request's id, and how long the provider asks to wait.
+model_error told_error(std::string_view model, const model_error& raw, const hidden_texts& hidden,
+                       std::string_view url = {});
 
 /// A JSON Schema, closed: objects that say nothing of other members allow none, as providers want
 /// it.

@@ -246,7 +246,8 @@ BOOST_AUTO_TEST_CASE(attempts_end_with_the_last_error_and_its_facts) {
   BOOST_TEST((got.failure->retry_after() == 1ms));
   BOOST_TEST((got.failure->code() == errc::overloaded));
   BOOST_TEST(got.failure->message()
-             == "ask model `anthropic:m`: status 429, rate_limit_error: slow down (request req_7)");
+             == "ask model `anthropic:m`: status 429, rate_limit_error: slow down (" + server.url()
+                  + "/v1/messages, request req_7); the provider asks to wait 1 ms");
 }
 
 BOOST_AUTO_TEST_CASE(a_server_decides_itself_whether_and_when_it_is_asked_again) {

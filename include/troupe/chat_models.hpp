@@ -45,10 +45,11 @@ struct chat_model_options {
   bool bearer_key = false;
   std::string api_version = "2023-06-01"; ///< Anthropic
   std::chrono::milliseconds connect_timeout = limits::http_connect_timeout;
-  /// Of a streamed answer: to its first words, and between two pieces of it.
+  /// Of a streamed answer: to its first words, and between two pieces of it. An answer that nobody
+  /// reads in parts comes whole when it is made: `timeout` alone bounds such a call.
   std::chrono::milliseconds first_token_timeout = limits::model_first_token_timeout;
   std::chrono::milliseconds idle_timeout = limits::model_idle_timeout;
-  /// Of a call with all its attempts.
+  /// Of a call with all its attempts, streamed or not.
   std::chrono::milliseconds timeout = limits::model_timeout;
   unsigned attempts_max = limits::model_attempts_default;
   std::chrono::milliseconds retry_first = limits::model_retry_first;
@@ -58,9 +59,10 @@ struct chat_model_options {
 
 /// A model by "provider:model"; as the form without options, with these. An answer is streamed
 /// where somebody reads its parts. A call is tried again after 408, 409, 429, 5xx, a connection
-/// that was not made or broke, and a provider that is overloaded, unless a part was given to a
-/// reader. It ends with its node's attempt, and holds no thread.
-/// Shape:  known providers: anthropic (Messages API), openai (chat completions, also of vLLM,
+/// that was not made or broke, a stream that begins with what cannot be read, and a provider that
+/// is overloaded, unless a part was given to a reader. It ends with its node's attempt, and holds
+/// no thread. Shape:  known providers: anthropic (Messages API), openai (chat completions, also of
+/// vLLM,
 ///         Ollama, llama.cpp …), echo. request.settings count more than the options'. What an
 ///         endpoint other than OpenAI's own wants to hear again (Gemini's signatures, thoughts
 ///         before calls of tools, OpenRouter's reasoning_details) is kept in the message, and goes

@@ -1,0 +1,101 @@
+// What the caller of an agent learns of its model's failure.
+#include "agents/model_wire.hpp"
+#include "tests/provider/fake_provider.hpp"
+
+#include <troupe/agent.hpp>
+#include <troupe/chat_models.hpp>
+#include <troupe/react_agent.hpp>
+#include <troupe/runtime.hpp>
+#include <troupe/state_graph.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fails;
+using test::fake_provider;
+using test::says;
+
+chat_model_ptr model_of(const fake_provider& server, unsigned attempts = 1) {
+  return init_chat_model("openai:m", {.base_url = server.url() + "/v1",
+                                      .api_key_variable = "TROUPE_TEST_NO_SUCH_KEY",
+                                      .attempts_max = attempts,
+                                      .retry_first = 1ms,
+                                      .retry_max = 2ms});
+}
+
+compiled_graph agent_of(const std::string& kind, const fake_provider& server) {
+  if (kind == "react")
+    return create_react_agent({.model = model_of(server)});
+  return create_agent({.model = model_of(server), .name = "support"});
+}
+
+const value hi{{"messages", value::list({human_message("hi")})}};
+
+void refuse(fake_provider& server) {
+  server.always(fails(429, "slow down", {{"x-request-id", "req_7"}, {"Retry-After", "600"}}));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(agents_model_failures)
+
+BOOST_AUTO_TEST_CASE(giving_up_reports_where_and_how_long_the_provider_asks_to_wait) {
+  fake_provider server;
+  refuse(server);
+  runtime rt;
+  auto failed = rt.load(agent_of("agent", server)).try_invoke(hi);
+  BOOST_REQUIRE(!failed);
+  BOOST_TEST(failed.error().message()
+             == "ask model `openai:m`: status 429, rate_limit_exceeded: slow down (" + server.url()
+                  + "/v1/chat/completions, request req_7); the provider asks to wait 600 s, longer "
+                    "than the 120 s that a call waits");
+}
+
+BOOST_AUTO_TEST_CASE(an_address_is_shown_without_name_password_and_query) {
+  auto messages = value::list();
+  hidden_texts hidden{"", messages};
+  model_error raw{errc::invalid_value, "no", "NotFoundError", {.status = 404}};
+  BOOST_TEST(told_error("openai:m", raw, hidden, "https://me:word@host:8/a/b?key=x#y").message()
+             == "ask model `openai:m`: status 404: no (https://host:8/a/b)");
+  hidden_texts with_key{"sk-1234567", messages};
+  BOOST_TEST(told_error("openai:m", raw, with_key, "https://host/sk-1234567/v1").message()
+             == "ask model `openai:m`: status 404: no");
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_begins_with_what_is_not_json_is_tried_again) {
+  fake_provider server;
+  test::http_reply broken{.headers = {{"Content-Type", "text/event-stream"}}, .chunked = true};
+  broken.body.emplace_back(test::send_bytes{"data: {\"half\": \n\n"});
+  server.then(test::replies(broken));
+  server.then(says({.text = "hello"}));
+  runtime rt;
+  auto app = rt.load(create_react_agent({.model = model_of(server, 3)}));
+  auto parts = app.stream(hi, {}, {stream_mode::messages});
+  std::string text;
+  while (auto part = parts.next())
+    text += message_text(part->data[0]);
+  BOOST_TEST(text == "hello");
+  BOOST_TEST(server.requests().size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_fails_is_named_with_its_graph) {
+  state_graph<> g{{{"n", last_value}}};
+  g.add_node("n", [](const state_view&) -> value { throw std::runtime_error{"it is out"}; });
+  g.add_edge(START, "n");
+  runtime rt;
+  auto failed = rt.load(g.compile({.name = "shop"})).try_invoke(value{{"n", 1}});
+  BOOST_REQUIRE(!failed);
+  BOOST_TEST(failed.error().message()
+             == "node `n` of graph `shop` failed: std::runtime_error: it is out");
+  BOOST_TEST(failed.error().text() == "it is out");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe
