@@ -19,7 +19,10 @@ std::string type_name(const std::type_info& type) {
 }
 
 error node_failure(const detail::task_scope& task, const std::string& type, const char* what) {
-  return error{errc::node_failed, "node `" + task.node->name + "` failed: " + type + ": " + what,
+  const auto& graph = task.run->plan->options.name;
+  return error{errc::node_failed,
+               "node `" + task.node->name + (graph.empty() ? "`" : "` of graph `" + graph + '`')
+                 + " failed: " + type + ": " + what,
                type, what};
 }
 
