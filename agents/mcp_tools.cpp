@@ -78,6 +78,8 @@ result<void> add_mcp_page(const value& page, const std::string& prefix,
     if (out.size() >= limits::mcp_tools_max)
       return error{errc::invalid_value, "list an MCP server's tools: more than "
                                           + std::to_string(limits::mcp_tools_max)};
+    if (t["execution"]["taskSupport"] == value("required"))
+      continue; // it runs as a task of that server alone: each call as ours would be refused
     auto name = text_in(t["name"]);
     if (name.empty())
       return mcp_failure("tools/list", "a tool without a name");

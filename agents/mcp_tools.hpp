@@ -19,6 +19,8 @@ struct mcp_definition {
 
 /// Adds the tools of a page of `tools/list` to `out`.
 /// Shape:  `prefix` stands before names for models; what they refuse in a name becomes `_`.
+///         Tools that run as tasks of the server alone (execution.taskSupport `required`) are left
+///         out: every plain call of one is refused.
 /// Errors: node_failed of class McpError for what is no such page; invalid_value for more than
 ///         limits::mcp_tools_max tools, and for two of one name.
 result<void> add_mcp_page(const value& page, const std::string& prefix,

@@ -108,6 +108,16 @@ BOOST_AUTO_TEST_SUITE(agents_mcp)
 
 // ---- messages -------------------------------------------------------------------------------
 
+BOOST_AUTO_TEST_CASE(tools_that_run_as_tasks_alone_are_not_offered) {
+  auto page = from_json(R"({"tools": [{"name": "plain"},
+    {"name": "both", "execution": {"taskSupport": "optional"}},
+    {"name": "task", "execution": {"taskSupport": "required"}}]})");
+  std::vector<mcp_definition> out;
+  BOOST_REQUIRE(add_mcp_page(page.value(), "", out));
+  BOOST_TEST(out.size() == 2u);
+  BOOST_TEST(out[1].name == "both");
+}
+
 BOOST_AUTO_TEST_CASE(what_is_asked_is_one_line_and_keeps_dollar_members) {
   auto args = value::map({{"$bytes", "x\ny"}});
   BOOST_TEST(
