@@ -124,3 +124,14 @@ TROUPE_GRAPH(slow) {
                            });
   return troupe::create_agent({.model = speaker(waiter_says), .tools = {wait}, .name = "slow"});
 }
+
+// An answer that its token limit cut.
+TROUPE_GRAPH(cut) {
+  auto says = [](const value&) {
+    auto half = troupe::ai_message("half an");
+    auto about = value::map({{"finish_reason", "length"}});
+    return value::extension(troupe::value_kind::message,
+                            half.payload().with("response_metadata", about));
+  };
+  return troupe::create_agent({.model = speaker(says), .name = "cut"});
+}

@@ -17,7 +17,7 @@ import unittest
 
 from programs import DEADLINE_S, json_lines, programs_folder, run
 
-DONE, USAGE, PAUSED, STORAGE, STOPPED = 0, 2, 3, 5, 130
+DONE, USAGE, PAUSED, STORAGE, NOT_WHOLE, STOPPED = 0, 2, 3, 5, 7, 130
 BIN = programs_folder(sys.argv[1])
 PLUGIN = BIN.parent / "lib" / "libchat_graphs.so"
 TROUPE = BIN / "troupe"
@@ -102,6 +102,19 @@ class Pipe(ChatTest):
         self.assertIn("← lookup: found hi", done.stderr)
         self.assertIn('asks  "send" {"to":"hi"}: yes, no', done.stdout)
         self.assertIn("it is asked again by", done.stderr)
+
+    def test_an_answer_that_was_cut_is_told_of(self):
+        done = self.chat("hi\n", f"{PLUGIN}:cut", code=NOT_WHOLE)
+        self.assertEqual(done.stdout, "half an\n")
+        self.assertIn("the answer was cut at its token limit (length)", done.stderr)
+        self.assertEqual(self.chat("hi\n", f"{PLUGIN}:cut", "--json", code=NOT_WHOLE).stderr, "")
+
+    def test_flags_of_the_model_are_for_the_built_in_graph(self):
+        flags = ["--max-tokens", "5", "--model-seconds", "9", "--model-attempts", "1",
+                 "--first-token-seconds", "3"]
+        self.assertEqual(self.chat("hi\n", *flags).stdout, "hi\n")
+        refused = self.chat("hi\n", f"{PLUGIN}:cut", *flags, code=USAGE)
+        self.assertIn("brings models of its own", refused.stderr)
 
     def test_a_question_is_answered_by_the_next_line(self):
         clerk = f"{PLUGIN}:clerk"

@@ -72,6 +72,11 @@ class Stdio(McpTest):
         self.assertEqual(answers[4]["error"], {"code": -32602, "message": "Unknown tool: nobody"})
         self.assertEqual(said, "")
 
+    def test_the_chat_takes_the_input_that_troupe_graphs_shows(self):
+        shown = {g["name"]: g["input"] for g in json_lines(run([TROUPE, "graphs", "--json"]).stdout)}
+        answers, _ = self.said(["chat"], call(1, "chat", **shown["chat"]))
+        self.assertFalse(answers[1]["result"]["isError"], answers)
+
     def test_a_question_waits_on_disk_for_another_process(self):
         flags = ["ask", "--data", "data"]
         answers, _ = self.said(flags, call(1, "ask", thread_id="t"))

@@ -1,5 +1,6 @@
 // troupe chat: a conversation with a graph over `messages`, on a terminal or through a pipe.
 #include "agents/history.hpp"
+#include "tools/troupe/answer_end.hpp"
 #include "tools/troupe/chat_answers.hpp"
 #include "tools/troupe/chat_view.hpp"
 #include "tools/troupe/commands.hpp"
@@ -27,13 +28,33 @@ struct chat_flags {
   std::size_t history = 3; // turns
   std::optional<std::uint32_t> recursion_limit = std::nullopt;
   std::shared_ptr<home_flags> home;
+  std::optional<std::int64_t> max_tokens = std::nullopt;
+  std::optional<unsigned> attempts = std::nullopt;
+  std::optional<std::int64_t> model_seconds = std::nullopt, first_token_seconds = std::nullopt;
+
+  bool sets_model() const noexcept {
+    return !model.empty() || max_tokens || attempts || model_seconds || first_token_seconds;
+  }
 };
 
+chat_model_options model_options(const chat_flags& o) {
+  chat_model_options out{.max_tokens = o.max_tokens};
+  if (o.attempts)
+    out.attempts_max = *o.attempts;
+  if (o.model_seconds)
+    out.timeout = std::chrono::seconds{*o.model_seconds};
+  if (o.first_token_seconds)
+    out.first_token_timeout = std::chrono::seconds{*o.first_token_seconds};
+  return out;
+}
+
 compiled_graph graph_of(const chat_flags& o) {
-  if (!o.model.empty() && o.graph != "chat")
-    throw error{errc::invalid_config, "--model: it is for the built-in graph chat; " + o.graph
-                                        + " brings models of its own"};
-  auto graph = o.model.empty() ? find_graph(o.graph) : chat_graph(o.model);
+  if (o.sets_model() && o.graph != "chat")
+    throw error{errc::invalid_config,
+                std::string{o.model.empty() ? "flags of the model" : "--model"}
+                  + ": they are for the built-in graph chat; " + o.graph
+                  + " brings models of its own"};
+  auto graph = o.sets_model() ? chat_graph(o.model, model_options(o)) : find_graph(o.graph);
   auto keys = graph.inputs();
   if (std::ranges::find(keys, "messages") != keys.end())
     return graph;
@@ -80,7 +101,9 @@ public:
         turn(input_of(*line));
     }
     end();
-    return failed_ ? *failed_ : waits_ ? exit_paused : exit_done;
+    if (failed_ || waits_)
+      return failed_.value_or(exit_paused);
+    return not_whole_ && !talks_ ? exit_not_whole : exit_done;
   }
 
 private:
@@ -198,7 +221,12 @@ private:
     if (json_)
       output_.result(o_.thread, how);
     if (how.paused())
-      wait_for(how.interrupts(), how.next);
+      return wait_for(how.interrupts(), how.next);
+    if (auto why = why_last_not_whole(how.value()["messages"]); !why.empty()) {
+      not_whole_ = true;
+      if (!json_)
+        view_.detail("  ! " + harmless_text(why));
+    }
   }
 
   run_config config(const run_control& control) const {
@@ -336,6 +364,7 @@ private:
   std::vector<interrupt> questions_;
   std::string stopped_before_;
   std::optional<int> failed_;
+  bool not_whole_ = false; // an answer
 };
 
 } // namespace
@@ -353,6 +382,24 @@ void add_chat(CLI::App& app, chosen_command& chosen) {
     ->add_option("--model", o->model,
                  "Of the built-in graph chat; else TROUPE_MODEL, else it echoes")
     ->type_name("PROVIDER:MODEL");
+  command->add_option("--max-tokens", o->max_tokens, "Of an answer of the built-in graph's model")
+    ->type_name("N")
+    ->check(CLI::PositiveNumber);
+  command
+    ->add_option("--model-attempts", o->attempts,
+                 "Attempts of that model's calls, with the first; else 3")
+    ->type_name("N")
+    ->check(CLI::PositiveNumber);
+  command
+    ->add_option("--model-seconds", o->model_seconds,
+                 "Of a call of that model with all its attempts; else 600")
+    ->type_name("N")
+    ->check(CLI::Range(1, 86'400));
+  command
+    ->add_option("--first-token-seconds", o->first_token_seconds,
+                 "To the first words of its answer; else 300")
+    ->type_name("N")
+    ->check(CLI::Range(1, 86'400));
   command->add_option("--history", o->history, "Turns that are shown at the beginning")
     ->type_name("N")
     ->capture_default_str();

@@ -75,8 +75,7 @@ compiled_graph build_loop() {
 }
 
 compiled_graph build_chat() {
-  const char* model = std::getenv("TROUPE_MODEL");
-  return chat_graph(model && *model ? model : "echo");
+  return chat_graph({});
 }
 
 constexpr builtin_graph graphs[] = {
@@ -88,7 +87,7 @@ constexpr builtin_graph graphs[] = {
    R"({"sources": ["README.md"], "out": "digest.md"})",
    []() -> compiled_graph { return digest::build(); }},
   {"chat", "answers with the model that TROUPE_MODEL names, or echoes; talk with troupe chat",
-   R"({"messages": [["user", "Hello"]]})", build_chat},
+   R"({"messages": [{"role": "user", "content": "Hello"}]})", build_chat},
 };
 
 std::string builtin_names() {
@@ -104,8 +103,10 @@ std::span<const builtin_graph> builtin_graphs() noexcept {
   return graphs;
 }
 
-compiled_graph chat_graph(const std::string& model) {
-  return create_agent({.model = init_chat_model(model), .name = "chat"});
+compiled_graph chat_graph(const std::string& model, chat_model_options options) {
+  const char* set = std::getenv("TROUPE_MODEL");
+  auto name = !model.empty() ? model : set && *set ? std::string{set} : std::string{"echo"};
+  return create_agent({.model = init_chat_model(name, std::move(options)), .name = "chat"});
 }
 
 compiled_graph find_graph(const std::string& name) {
