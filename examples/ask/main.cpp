@@ -1,9 +1,11 @@
-// A question to a model, its answer word by word: `ask`, or `ask MODEL QUESTION`, where MODEL is
-// anthropic:NAME, openai:NAME (the key is in ANTHROPIC_API_KEY or OPENAI_API_KEY; OPENAI_BASE_URL
-// may be a local server's), or echo, which needs no network.
+// A question to a model, its answer word by word: `ask`, or `ask MODEL QUESTION [OTHER…]`, where a
+// MODEL is anthropic:NAME, openai:NAME (the key is in ANTHROPIC_API_KEY or OPENAI_API_KEY;
+// OPENAI_BASE_URL may be a local server's), or echo, which needs no network. When a model fails,
+// the next of the others is asked; the failure of the last one ends the program with code 1.
 #include <troupe/troupe.hpp>
 
 #include <iostream>
+#include <vector>
 
 int main(int argc, char** argv) try {
   const std::string name = argc > 1 ? argv[1] : "echo";
@@ -12,7 +14,10 @@ int main(int argc, char** argv) try {
   auto model = troupe::init_chat_model(name, {.max_tokens = 1000});
   auto limiter = std::make_shared<troupe::rate_limiter>(2.0, 5.0); // two a second, five at once
   model = troupe::with_rate_limit(model, limiter);
-  model = troupe::with_fallbacks(model, {troupe::init_chat_model("echo")});
+  std::vector<troupe::chat_model_ptr> others;
+  for (int i = 3; i < argc; ++i)
+    others.push_back(troupe::init_chat_model(argv[i]));
+  model = troupe::with_fallbacks(model, others);
 
   troupe::runtime rt;
   auto agent = rt.load(troupe::create_react_agent({.model = model, .prompt = "You are brief."}));

@@ -54,12 +54,12 @@ minds choose_minds(const std::string& name, const std::string& tool_grammar) {
     return {scripted_agent(), scripted_explorer(),
             "no model: a script plays one. It does not understand the task, it writes CODER.md, a "
             "list of the folder's files",
-            true};
+            "a script", true};
   auto model = troupe::init_chat_model(wanted);
   if (!tool_grammar.empty())
     model = troupe::with_tool_grammar(
       model, {.member = tool_grammar == "vllm" ? "structured_outputs.grammar" : "grammar"});
-  return {model, model, "model " + wanted};
+  return {model, model, "model " + wanted, wanted};
 }
 
 troupe::shell_options shell_of_project() {

@@ -16,6 +16,7 @@ struct minds {
   troupe::chat_model_ptr agent;
   troupe::chat_model_ptr explorer;
   std::string what; ///< for people
+  std::string name; ///< of the model; "a script" without one
   bool scripted = false;
 };
 /// The model of that name; without one, that of TROUPE_MODEL, OPENAI_BASE_URL (with OPENAI_MODEL)

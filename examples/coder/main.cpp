@@ -6,6 +6,7 @@
 //
 // Kill it whenever you like: the same command goes on. What it keeps is in FOLDER/.coder.
 #include "examples/coder/coder.hpp"
+#include "tools/troupe/answer_end.hpp"
 #include "tools/troupe/chat_answers.hpp"
 #include "tools/troupe/chat_view.hpp"
 #include "tools/troupe/exit_codes.hpp"
@@ -28,7 +29,8 @@ struct flags {
 };
 
 constexpr const char* how_to_answer = "yes, no [WHY], always, or edit {\"ARGUMENT\": …}";
-constexpr std::uint32_t steps_max = 1000; // of a run
+constexpr std::uint32_t steps_max = 1000;         // of a run
+constexpr const char* model_mark = "coder_model"; // in the metadata of its checkpoints
 
 // Where the coder keeps its own things. A project may have been made by a stranger: a link there
 // would lead out of it.
@@ -59,6 +61,9 @@ public:
                      + ", and have no network"
                  : "coder: commands are not in a sandbox: they run with your rights");
     auto now = app_.get_state({.thread_id = f_.thread});
+    if (const auto& before = now.metadata[model_mark]; before.is_string() && before != who_.name)
+      say("coder: thread " + f_.thread + " was with " + before.as<std::string>()
+          + "; from now on it is with " + who_.name);
     if (!now.interrupts.empty())
       questions_ = now.interrupts;
     else if (!now.tasks.empty())
@@ -72,7 +77,7 @@ public:
         turn(command{.resume = *answers});
       else
         return paused();
-    return cli::exit_done;
+    return is_whole_ ? cli::exit_done : cli::exit_not_whole;
   }
 
 private:
@@ -107,6 +112,7 @@ private:
                               .durability = durability::sync,
                               .recursion_limit = steps_max,
                               .subgraphs = true,
+                              .metadata = value::map({{model_mark, who_.name}}),
                               .control = control},
                              cli::chat_view::modes());
     auto next = parts.try_next();
@@ -116,7 +122,12 @@ private:
     view_.end_line();
     if (!next)
       throw next.error();
-    questions_ = parts.outcome()->interrupts();
+    const auto& how = *parts.outcome();
+    questions_ = how.interrupts();
+    auto why = how.paused() ? std::string{} : cli::why_last_not_whole(how.value()["messages"]);
+    is_whole_ = why.empty();
+    if (!is_whole_)
+      say("  ! " + cli::harmless_text(why));
   }
 
   // What the person says to each call that waits; nothing at the end of the input.
@@ -162,6 +173,7 @@ private:
   app<> app_;
   cli::chat_view view_;
   std::vector<interrupt> questions_;
+  bool is_whole_ = true; // the last answer
 };
 
 int coder_main(int argc, char** argv) {

@@ -2,6 +2,7 @@
 
 Arguments: the folder of the programs, and the source folder.
 """
+import os
 import pathlib
 import shutil
 import sys
@@ -49,6 +50,13 @@ class ExamplesTest(unittest.TestCase):
 
     def test_ask(self):
         self.assertEqual(self.lines("ask"), ["What is a graph?"])
+
+    def test_ask_fails_where_its_model_does(self):
+        nobody = dict(os.environ, OPENAI_BASE_URL="http://127.0.0.1:9/v1")
+        for others, code, words in [([], 1, ""), (["echo"], 0, "why?\n")]:
+            done = run([BIN / "ask", "openai:m", "why?", *others], env=nobody)
+            self.assertEqual((done.returncode, done.stdout.strip("\n")), (code, words.strip("\n")))
+            self.assertEqual("openai:m" in done.stderr, code == 1)
 
     def test_host(self):
         lines = self.lines("host")
