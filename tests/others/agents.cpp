@@ -1,0 +1,81 @@
+// An agent, or a client of an MCP server, for tests with the tools of others.
+//
+//   others_agents react|agent MODEL QUESTION [stream]     its messages, a line each
+//   others_agents mcp TOOL JSON PROGRAM [ARGUMENT…]       or, in place of the program, a URL
+//
+// The agent has one tool, add {a, b}. What fails is told on stderr, with what is known of it.
+#include <troupe/troupe.hpp>
+
+#include <chrono>
+#include <iostream>
+
+namespace {
+
+using namespace std::chrono_literals;
+using troupe::value;
+
+int talk(const std::string& kind, const std::string& name, const std::string& question,
+         bool is_streamed) {
+  auto model = troupe::init_chat_model(name, {.retry_first = 10ms, .retry_max = 20ms});
+  troupe::tool add{"add", "Adds two numbers",
+                   [](troupe::arg<"a", std::int64_t> a, troupe::arg<"b", std::int64_t> b) {
+                     return *a + *b;
+                   }};
+  auto graph = kind == "react"
+                 ? troupe::create_react_agent({.model = model, .tools = {add}, .name = "sums"})
+                 : troupe::create_agent({.model = model, .tools = {add}, .name = "sums"});
+  troupe::runtime rt;
+  auto app = rt.load(graph);
+  value input{{"messages", value::list({troupe::human_message(question)})}};
+  auto modes = is_streamed ? std::vector{troupe::stream_mode::messages}
+                           : std::vector{troupe::stream_mode::values};
+  auto parts = app.stream(input, {}, modes);
+  while (auto part = parts.next()) {}
+  for (const auto& m : parts.outcome()->value()["messages"].items()) {
+    std::cout << troupe::message_role(m) << ": " << troupe::message_text(m);
+    for (const auto& call : troupe::message_tool_calls(m).items())
+      std::cout << " [" << to_json(call["name"]) << ' ' << to_json(call["args"]) << ']';
+    std::cout << '\n';
+  }
+  return 0;
+}
+
+int call_tool(const std::string& tool, const std::string& arguments,
+              std::vector<std::string> server) {
+  bool is_url = server.at(0).starts_with("http");
+  auto connected = is_url ? troupe::mcp_client::connect(troupe::mcp_endpoint{.url = server[0]})
+                          : troupe::mcp_client::connect(troupe::mcp_program{
+                            .file = server[0], .arguments = {server.begin() + 1, server.end()}});
+  auto& client = connected.value();
+  auto tools = client.tools().value();
+  std::cout << "protocol " << client.protocol_version() << '\n';
+  for (const auto& t : tools)
+    std::cout << "tool " << t.name() << '\n';
+  // As an agent calls it.
+  auto called = troupe::ai_message(
+    "", {{.name = tool, .args = troupe::from_json(arguments).value(), .id = "1"}});
+  auto model = std::make_shared<troupe::scripted_model>(
+    std::vector<troupe::scripted_model::answer>{called, "done"});
+  troupe::runtime rt;
+  auto app = rt.load(troupe::create_agent({.model = model, .tools = tools}));
+  auto out = app.invoke(value{{"messages", value::list({troupe::human_message("go")})}});
+  const auto& result = out.value()["messages"][2];
+  std::cout << "result " << to_json(troupe::message_member(result, "status")) << ' '
+            << troupe::message_text(result) << '\n';
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) try {
+  std::vector<std::string> words{argv + 1, argv + argc};
+  if (words.size() > 3 && words[0] == "mcp")
+    return call_tool(words[1], words[2], {words.begin() + 3, words.end()});
+  if (words.size() > 2)
+    return talk(words[0], words[1], words[2], words.size() > 3);
+  std::cerr << "usage: others_agents react|agent MODEL QUESTION [stream]\n";
+  return 2;
+} catch (const troupe::error& e) {
+  std::cerr << "error " << to_string(e.code()) << ' ' << e.type() << ": " << e.what() << '\n';
+  return 1;
+}

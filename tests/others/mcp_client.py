@@ -1,0 +1,90 @@
+"""Our MCP client against server-everything and server-filesystem."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+import installed
+from programs import run
+from providers import READY_S, free_port
+
+
+class Client(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-others-client-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def call(self, tool, arguments, *server, code=0):
+        done = run([installed.bin_folder / "others_agents", "mcp", tool, arguments, *server],
+                   cwd=self.folder)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+
+class Everything(Client):
+    def server(self):
+        return [*installed.node_script("server-everything", "dist/index.js"), "stdio"]
+
+    def test_its_tools_are_listed_and_called(self):
+        out = self.call("echo", '{"message": "from afar"}', *self.server()).stdout
+        self.assertIn("tool echo\n", out)
+        self.assertIn('result "success" Echo: from afar', out)
+        out = self.call("get-sum", '{"a": 2, "b": 40}', *self.server()).stdout
+        self.assertIn("42", out)
+
+    def test_wrong_arguments_are_told_to_the_model(self):
+        out = self.call("get-sum", '{"a": "x"}', *self.server()).stdout
+        self.assertIn('result "error"', out)
+
+    def test_tools_that_only_run_as_tasks_are_not_offered(self):  # D11
+        out = self.call("echo", '{"message": "x"}', *self.server()).stdout
+        self.assertNotIn("tool simulate-research-query\n", out)
+
+    def test_over_http_its_tools_are_listed_and_called(self):
+        port = free_port()
+        server = subprocess.Popen(
+            [*installed.node_script("server-everything", "dist/index.js"), "streamableHttp"],
+            env=os.environ | {"PORT": str(port)}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        url = f"http://127.0.0.1:{port}/mcp"
+        end = time.monotonic() + READY_S
+        while time.monotonic() < end:
+            try:
+                urllib.request.urlopen(url, timeout=READY_S)
+                break
+            except urllib.error.HTTPError:
+                break  # it answers
+            except OSError:
+                self.assertIsNone(server.poll(), "it does not serve")
+                time.sleep(0.05)  # until its port is open: it tells nobody
+        out = self.call("echo", '{"message": "from afar"}', url).stdout
+        self.assertIn('result "success" Echo: from afar', out)
+
+
+class Filesystem(Client):
+    def server(self):
+        return [*installed.node_script("server-filesystem", "dist/index.js"), str(self.folder)]
+
+    def test_files_are_written_and_read(self):
+        path = self.folder / "a.txt"
+        out = self.call("write_file", f'{{"path": "{path}", "content": "hello"}}', *self.server()).stdout
+        self.assertIn('result "success"', out)
+        self.assertEqual(path.read_text(), "hello")
+        out = self.call("read_text_file", f'{{"path": "{path}"}}', *self.server()).stdout
+        self.assertIn('result "success" hello', out)
+
+    def test_what_it_refuses_is_told_to_the_model(self):
+        out = self.call("read_text_file", '{"path": "/etc/hostname"}', *self.server()).stdout
+        self.assertIn('result "error"', out)
+        self.assertIn("Access denied", out)
+
+    def test_a_program_that_ends_at_once_is_told_of(self):
+        failed = self.call("x", "{}", "false", code=1)
+        self.assertIn("error", failed.stderr)
