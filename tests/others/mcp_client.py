@@ -33,7 +33,7 @@ class Everything(Client):
     def test_its_tools_are_listed_and_called(self):
         out = self.call("echo", '{"message": "from afar"}', *self.server()).stdout
         self.assertIn("tool echo\n", out)
-        self.assertIn('result "success" Echo: from afar', out)
+        self.assertIn('result null Echo: from afar', out)
         out = self.call("get-sum", '{"a": 2, "b": 40}', *self.server()).stdout
         self.assertIn("42", out)
 
@@ -65,7 +65,7 @@ class Everything(Client):
                 self.assertIsNone(server.poll(), "it does not serve")
                 time.sleep(0.05)  # until its port is open: it tells nobody
         out = self.call("echo", '{"message": "from afar"}', url).stdout
-        self.assertIn('result "success" Echo: from afar', out)
+        self.assertIn('result null Echo: from afar', out)
 
 
 class Filesystem(Client):
@@ -75,10 +75,10 @@ class Filesystem(Client):
     def test_files_are_written_and_read(self):
         path = self.folder / "a.txt"
         out = self.call("write_file", f'{{"path": "{path}", "content": "hello"}}', *self.server()).stdout
-        self.assertIn('result "success"', out)
+        self.assertIn('result null', out)
         self.assertEqual(path.read_text(), "hello")
         out = self.call("read_text_file", f'{{"path": "{path}"}}', *self.server()).stdout
-        self.assertIn('result "success" hello', out)
+        self.assertIn('result null hello', out)
 
     def test_what_it_refuses_is_told_to_the_model(self):
         out = self.call("read_text_file", '{"path": "/etc/hostname"}', *self.server()).stdout
