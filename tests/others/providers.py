@@ -13,7 +13,7 @@ import urllib.request
 import installed
 from programs import run
 
-DONE, FAILED, USAGE, NOT_WHOLE = 0, 1, 2, 6
+DONE, FAILED, USAGE, NOT_WHOLE = 0, 1, 2, 7
 KEY = "sk-others-0123456789"
 READY_S = 30
 FORMATS = ("openai", "anthropic")
