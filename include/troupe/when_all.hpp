@@ -22,14 +22,14 @@ struct branch_join {
 class branch {
 public:
   struct promise_type {
-    branch_join* join = nullptr;
+    branch_join* ends = nullptr;
 
     struct final_awaiter {
       bool await_ready() const noexcept { return false; }
       std::coroutine_handle<>
       await_suspend(std::coroutine_handle<promise_type> done) const noexcept {
-        auto* join = done.promise().join;
-        return --join->left == 0 && join->waiting ? join->waiting : std::noop_coroutine();
+        auto* all = done.promise().ends;
+        return --all->left == 0 && all->waiting ? all->waiting : std::noop_coroutine();
       }
       void await_resume() const noexcept {}
     };
@@ -52,7 +52,7 @@ public:
   }
 
   void start(branch_join& join) {
-    handle_.promise().join = &join;
+    handle_.promise().ends = &join;
     handle_.resume();
   }
 
