@@ -74,8 +74,7 @@ void require_answered_calls(const value& messages) {
     + spaced_json(value::list(std::move(open)))
     + ".\n\nEvery tool call (LLM requesting to call a tool) in the message history MUST have a "
       "corresponding ToolMessage (result of a tool invocation to return to the LLM) - this is "
-      "required by most LLM providers.\nFor troubleshooting, visit: "
-      "https://docs.langchain.com/oss/python/langgraph/errors/INVALID_CHAT_HISTORY");
+      "required by most LLM providers.");
 }
 
 std::vector<value> unanswered_calls(const value& messages) {

@@ -103,10 +103,11 @@ node_error unanswered(const command& given, const value& call, bool state) {
     + "', got: " + shown
     + ". Every tool call (LLM requesting to call a tool) in the message history MUST have a "
       "corresponding ToolMessage. You can fix it by modifying the tool to return "
-    + (state ? "`Command(update={\"messages\": [ToolMessage(\"Success\", "
-               "tool_call_id=tool_call_id), ...]}, ...)`."
-             : "`Command(update=[ToolMessage(\"Success\", tool_call_id=tool_call_id), ...], "
-               "...)`."));
+    + (state
+         ? "`command{.update = {{\"messages\", value::list({tool_message(\"Success\", call_id), "
+           "…})}}}`."
+         : "`command{.update = state_update{value::list({tool_message(\"Success\", call_id), "
+           "…})}}`."));
 }
 
 bool sends_to_parent(const command& c) {
