@@ -26,6 +26,18 @@ error node_failure(const detail::task_scope& task, const std::string& type, cons
                type, what};
 }
 
+// An error that a body threw says what was wrong, not where. One of a graph within it, of a route
+// or of an update says so already.
+error placed(const detail::task_scope& task, const error& err) {
+  bool bare = err.code() == errc::invalid_value || err.code() == errc::invalid_update
+              || err.code() == errc::missing_key;
+  const auto& text = err.message();
+  bool named = text.starts_with("node `") || text.starts_with("route `");
+  if (!bare || named || task.node->name == START)
+    return err;
+  return {err.code(), "node `" + task.node->name + "`: " + text, err.type(), err.text()};
+}
+
 void fail(detail::task_scope& task, error err) {
   task.status = task_status::failed;
   task.failure = std::move(err);
@@ -53,11 +65,12 @@ template <class F> void guarded(detail::task_scope& task, F&& run) {
   } catch (upward_command& c) {
     leave_upward(task, std::move(c.what));
   } catch (const error& err) {
-    fail(task, err);
+    fail(task, placed(task, err));
   } catch (const node_error& err) {
     fail(task, node_failure(task, err.type(), err.what()));
   } catch (const std::exception& err) {
-    fail(task, node_failure(task, type_name(typeid(err)), err.what()));
+    fail(task,
+         node_failure(task, type_name(typeid(err)), err.what()).with_base(reference_base(err)));
   } catch (...) {
     fail(task, node_failure(task, "unknown exception", "no std::exception"));
   }

@@ -23,8 +23,10 @@ error failure_of(const std::exception& thrown) {
   if (const auto* e = dynamic_cast<const error*>(&thrown))
     return *e;
   const auto* named = dynamic_cast<const node_error*>(&thrown);
-  return {errc::node_failed, thrown.what(), named ? named->type() : class_name(thrown),
-          thrown.what()};
+  if (named)
+    return {errc::node_failed, thrown.what(), named->type(), thrown.what()};
+  return error{errc::node_failed, thrown.what(), class_name(thrown), thrown.what()}.with_base(
+    reference_base(thrown));
 }
 
 bool ends_the_run(const error& failure) noexcept {

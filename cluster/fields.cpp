@@ -64,15 +64,17 @@ result<std::vector<std::uint8_t>> to_bytes(const value& v) {
 
 value to_value(const error& e) {
   return value::list({value(static_cast<std::int64_t>(e.code())), value(e.message()),
-                      value(e.type()), value(e.text())});
+                      value(e.type()), value(e.text()), value(e.base())});
 }
 
 error to_error(const value& v) {
-  fields in{v, 4, "an error"};
+  fields in{v, 5, "an error"};
   auto code = in.upto(0xff);
   auto message = in.text();
   auto type = in.text();
-  return {static_cast<errc>(code), std::move(message), std::move(type), in.text()};
+  auto text = in.text();
+  return error{static_cast<errc>(code), std::move(message), std::move(type), std::move(text)}
+    .with_base(in.text());
 }
 
 } // namespace troupe::cluster

@@ -39,7 +39,7 @@
 namespace troupe::cluster {
 
 /// Changes whenever processes built before can't be understood any more.
-inline constexpr std::uint32_t protocol_version = 3;
+inline constexpr std::uint32_t protocol_version = 4;
 
 using issue_number = std::uint64_t;   // of a home, never used again; 0: none
 using session_number = std::uint64_t; // likewise

@@ -1,7 +1,42 @@
 // Names of error codes, ours and the reference's.
 #include <troupe/error.hpp>
 
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <typeinfo>
+#include <variant>
+
 namespace troupe {
+
+namespace {
+
+template <class... Es> bool is_a(const std::exception& thrown) noexcept {
+  return (... || (dynamic_cast<const Es*>(&thrown) != nullptr));
+}
+
+bool lost_connection(const std::error_code& code) noexcept {
+  return code == std::errc::connection_refused || code == std::errc::connection_reset
+         || code == std::errc::connection_aborted || code == std::errc::broken_pipe;
+}
+
+} // namespace
+
+std::string_view reference_base(const std::exception& thrown) noexcept {
+  if (const auto* e = dynamic_cast<const std::system_error*>(&thrown))
+    return lost_connection(e->code()) ? "ConnectionError" : "OSError";
+  if (is_a<std::range_error, std::overflow_error, std::underflow_error>(thrown))
+    return "ArithmeticError";
+  if (is_a<std::runtime_error>(thrown))
+    return "RuntimeError";
+  if (is_a<std::out_of_range>(thrown))
+    return "IndexError";
+  if (is_a<std::logic_error, std::bad_optional_access, std::bad_variant_access>(thrown))
+    return "ValueError";
+  if (is_a<std::bad_cast, std::bad_typeid>(thrown))
+    return "TypeError";
+  return {};
+}
 
 std::string_view to_string(errc code) noexcept {
   switch (code) {

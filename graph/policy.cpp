@@ -9,7 +9,8 @@ namespace troupe {
 
 namespace {
 
-// The classes the reference does not retry, and what C++ throws in their place.
+// The classes the reference does not retry, and the standard ones that count as these (error::base)
+// for an error whose base is not known.
 constexpr std::array<std::string_view, 38> final_classes{
   "ValueError",          "UnicodeError",        "UnicodeDecodeError", "UnicodeEncodeError",
   "ValidationError",     "JSONDecodeError",     "TypeError",          "ArithmeticError",
@@ -33,13 +34,16 @@ bool of_task(errc code) {
 bool default_retry_on(const error& err) {
   if (!of_task(err.code()))
     return false;
-  auto name = reference_name(err);
+  auto name = err.base().empty() ? reference_name(err) : err.base();
   return std::find(final_classes.begin(), final_classes.end(), name) == final_classes.end();
 }
 
 retry_filter::retry_filter(std::vector<std::string> classes)
   : fits_{[classes = std::move(classes)](const error& err) {
-      return std::find(classes.begin(), classes.end(), reference_name(err)) != classes.end();
+      auto has = [&classes](const std::string& name) {
+        return !name.empty() && std::find(classes.begin(), classes.end(), name) != classes.end();
+      };
+      return has(reference_name(err)) || has(err.base());
     }} {}
 
 } // namespace troupe

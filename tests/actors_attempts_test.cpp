@@ -178,6 +178,55 @@ BOOST_AUTO_TEST_CASE(by_default_what_the_caller_or_the_store_did_wrong_is_not_tr
     BOOST_TEST(!again(code), to_string(code));
 }
 
+struct out_of_stock : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+struct busy : std::exception {};
+
+// How often a node that throws `thrown` runs.
+template <class E> int attempts_at(E thrown, const retry_filter& retry_on = {}) {
+  state_graph<> g{schema{{"n", last_value}}};
+  int attempts = 0;
+  auto policy = at_once(2);
+  policy.retry_on = retry_on;
+  g.add_node("n",
+             [&attempts, thrown](const state_view&) -> value {
+               ++attempts;
+               throw thrown;
+             },
+             {.retry = policy});
+  g.add_edge(START, "n");
+  runtime rt;
+  (void)rt.load(g.compile()).try_invoke({});
+  return attempts;
+}
+
+BOOST_AUTO_TEST_CASE(by_default_an_exception_counts_as_the_standard_class_it_is_derived_from) {
+  auto system_error = [](std::errc code) { return std::system_error{make_error_code(code)}; };
+  BOOST_TEST(attempts_at(std::runtime_error{"x"}) == 1);
+  BOOST_TEST(attempts_at(out_of_stock{"x"}) == 1);
+  BOOST_TEST(attempts_at(std::invalid_argument{"x"}) == 1);
+  BOOST_TEST(attempts_at(std::underflow_error{"x"}) == 1);
+  BOOST_TEST(attempts_at(std::ios_base::failure{"x"}) == 1);
+  BOOST_TEST(attempts_at(system_error(std::errc::permission_denied)) == 1);
+  BOOST_TEST(attempts_at(std::bad_optional_access{}) == 1);
+  BOOST_TEST(attempts_at(system_error(std::errc::connection_refused)) == 2);
+  BOOST_TEST(attempts_at(busy{}) == 2);
+  BOOST_TEST(attempts_at(std::bad_alloc{}) == 2);
+  BOOST_TEST(attempts_at(5) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_class_of_the_reference_in_retry_on_stands_for_those_derived_from_it) {
+  BOOST_TEST(attempts_at(out_of_stock{"x"}, {"RuntimeError"}) == 2);
+  BOOST_TEST(attempts_at(out_of_stock{"x"}, {"ValueError"}) == 1);
+  BOOST_TEST(attempts_at(std::runtime_error{"x"}, {"std::runtime_error"}) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(retry_on_takes_a_lambda_in_designated_initialisers) {
+  node_options options{.retry = {.max_attempts = 2, .retry_on = [](const error&) { return true; }}};
+  BOOST_TEST(options.retry.retry_on(error{errc::node_failed, "x", "ValueError"}));
+}
+
 BOOST_AUTO_TEST_CASE(a_run_that_is_to_stop_is_not_tried_again_whatever_the_policy_is_for) {
   auto policy = at_once();
   policy.retry_on = retry_filter{[](const error&) { return true; }};

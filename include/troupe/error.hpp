@@ -1,6 +1,12 @@
 // What can go wrong, by who must act, and how a function says so.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "troupe needs C++20: compile with -std=c++20 or newer"
+#elif !defined(__cpp_exceptions)
+#error "troupe needs exceptions: compile without -fno-exceptions"
+#endif
+
 #include <cstdint>
 #include <exception>
 #include <string>
@@ -82,8 +88,17 @@ public:
   /// else empty.
   const std::string& type() const noexcept { return type_; }
 
-  /// Of node_failed what the thrown exception said by itself; of other codes the message.
+  /// The message without the place where it happened: of node_failed what the thrown exception
+  /// says by itself, of an error that a node's body threw that error's message.
   const std::string& text() const noexcept { return text_.empty() ? message_ : text_; }
+
+  /// Of node_failed the reference's class that the thrown exception counts as by inheritance
+  /// (reference_base), e.g. "RuntimeError"; else empty. Retry policies look at it.
+  const std::string& base() const noexcept { return base_; }
+  error&& with_base(std::string_view base) && {
+    base_ = base;
+    return std::move(*this);
+  }
 
   friend bool operator==(const error& a, const error& b) {
     return a.code_ == b.code_ && a.message_ == b.message_ && a.type_ == b.type_;
@@ -94,12 +109,25 @@ private:
   std::string message_;
   std::string type_;
   std::string text_;
+  std::string base_;
 };
 
 /// The class the reference raises for this failure, e.g. "InvalidUpdateError", "ValueError":
 /// `err.type()` when there is one.
 /// Source: langgraph/errors.py and spec/engine.md section 14.
 std::string reference_name(const error& err);
+
+/// The reference's class that an exception counts as because of the standard class it is derived
+/// from; empty for any other exception.
+/// Shape:  std::system_error, std::filesystem::filesystem_error, std::ios_base::failure: OSError,
+///         and ConnectionError when the code is a refused, reset, aborted or broken connection;
+///         std::range_error, overflow_error, underflow_error: ArithmeticError; any other
+///         std::runtime_error: RuntimeError; std::out_of_range: IndexError; any other
+///         std::logic_error: ValueError; std::bad_cast, bad_typeid: TypeError;
+///         std::bad_optional_access, bad_variant_access: ValueError.
+/// Errors: none.
+/// Source: troupe.
+std::string_view reference_base(const std::exception& thrown) noexcept;
 
 /// What a node body throws to fail with a class name of its own choosing. Any other exception
 /// fails the node too, under the name of its C++ type.

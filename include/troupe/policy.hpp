@@ -10,27 +10,47 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace troupe {
 
-/// What the reference retries where a policy does not say: connection errors, time-outs of a node,
-/// and every class it does not know; not ValueError, TypeError, ArithmeticError, ImportError,
-/// LookupError, KeyError, IndexError, NameError, SyntaxError, RuntimeError, ReferenceError,
-/// StopIteration, OSError, and their C++ counterparts (std::logic_error, std::runtime_error …).
-/// Source: langgraph/_internal/_retry.py, default_retry_on; spec/engine.md section 10.1.
+/// Whether an error is worth another attempt where a policy does not say. It goes by what the
+/// thrown exception is, so a class of your own counts as the standard class it is derived from
+/// (reference_base).
+/// Shape:  retried: lost connections (node_error "ConnectionError"; std::system_error with the code
+///         of a refused, reset, aborted or broken connection), time-outs of a node, lost workers,
+///         every class that is derived from std::exception alone (std::bad_alloc, your own), and
+///         what is no std::exception.
+///         Not retried: whatever is derived from std::runtime_error or std::logic_error, so also
+///         std::system_error with another code, std::filesystem::filesystem_error and
+///         std::ios_base::failure; std::bad_cast, bad_optional_access, bad_variant_access; a
+///         node_error of one of the reference's classes ValueError, TypeError, ArithmeticError,
+///         ImportError, LookupError, KeyError, IndexError, NameError, SyntaxError, RuntimeError,
+///         ReferenceError, StopIteration, OSError; values of the wrong type; failures of the store.
+///         std::runtime_error is C++'s general failure: to retry it, say so,
+///         `.retry_on = {"RuntimeError"}` or `.retry_on = [](const troupe::error&) { return true;
+///         }`.
+/// Errors: none.
+/// Source: langgraph/_internal/_retry.py, default_retry_on.
 bool default_retry_on(const error& err);
 
-/// Which errors a policy is for: error classes by name (as reference_name() gives them; an empty
-/// list fits none), a predicate, or, when nothing is said, default_retry_on.
+/// Which errors a policy is for: error classes by name (as reference_name() gives them, or as
+/// error::base() does, which stands for all classes derived from it; an empty list fits none), a
+/// predicate, or, when nothing is said, default_retry_on.
+/// Errors: none.
+/// Source: langgraph/types.py, RetryPolicy.retry_on.
 class retry_filter {
 public:
   retry_filter() = default;
   retry_filter(std::vector<std::string> classes);
   retry_filter(std::initializer_list<const char*> classes)
     : retry_filter{std::vector<std::string>(classes.begin(), classes.end())} {}
-  retry_filter(std::function<bool(const error&)> predicate) : fits_{std::move(predicate)} {}
+  template <class F>
+  requires(std::is_invocable_r_v<bool, F&, const error&> && !std::is_same_v<F, retry_filter>)
+    retry_filter(F predicate)
+    : fits_{std::move(predicate)} {}
 
   bool operator()(const error& err) const { return fits_ ? fits_(err) : default_retry_on(err); }
 
@@ -56,7 +76,8 @@ struct retry_policy {
   bool given() const noexcept { return max_attempts > 0 || !otherwise.empty(); }
 };
 
-/// No policy: what is said elsewhere holds, or nothing is tried again. (One attempt is a policy.)
+/// No policy: node_defaults hold; without those a failed task is not tried again. To switch retries
+/// off for one node, give it a policy of max_attempts = 1.
 inline const retry_policy no_retry_policy{.max_attempts = 0};
 
 /// How long one attempt at a task may take. 0: no bound.
