@@ -1,16 +1,13 @@
 // From what a body returned to the writes of its task.
 #include "actors/task_scope.hpp"
 #include "channels/message_forms.hpp"
+#include "channels/typed_write.hpp"
 
 #include <algorithm>
 
 namespace troupe {
 
 namespace {
-
-constexpr const char* bad_return =
-  "\nFor troubleshooting, visit: "
-  "https://docs.langchain.com/oss/python/langgraph/errors/INVALID_GRAPH_NODE_RETURN_VALUE";
 
 // Whether a command that a body of this graph returned is for one further out. A name that no
 // graph around it has means this graph, as in the reference.
@@ -103,12 +100,33 @@ private:
     writes_.reserve(first + update.entries().size() + node_.writes.size());
     for (const auto& [name, v] : update.entries()) {
       if (must_be_map && name == names::root)
-        throw error{errc::invalid_update, "Expected dict, got " + to_json(v) + bad_return};
-      if (auto c = plan_.find_channel(name); may_write(c))
+        throw no_update(v);
+      if (auto c = plan_.find_channel(name); may_write(c)) {
+        if (auto why = find_misfit(plan_.channels[c].spec, v))
+          throw misfit(name, *why);
         writes_.push_back({c, v, {}});
+      }
     }
     if (is_start() && writes_.size() - first > 1)
       order_input(first);
+  }
+
+  std::string writer() const { return is_start() ? "the input" : "node `" + node_.name + "`"; }
+
+  error misfit(std::string_view name, const std::string& why) const {
+    return {is_start() ? errc::invalid_value : errc::invalid_update,
+            writer() + ": channel `" + std::string{name} + "`: " + why, "TypeError"};
+  }
+
+  error no_update(const value& v) const {
+    return {errc::invalid_update,
+            is_start()
+              ? "the input is " + to_json(v)
+                  + ": this graph takes a map of channels, {{\"channel\", value}, …}, or a "
+                    "struct with TROUPE_STATE (Expected dict)"
+              : writer() + " returned " + to_json(v)
+                  + ": a body returns nothing, an update (a map, state_update or set(…)), a "
+                    "command, a send, or a list of these (Expected dict)"};
   }
 
   // A map has no order of its own: the one it was given in, or else the schema's.

@@ -81,18 +81,11 @@ result<channel_cell> load_channel(const channel_spec& spec, std::string_view nam
 }
 
 error refused_second_overwrite() {
-  return {errc::invalid_update,
-          with_concurrent_update_help("Can receive only one Overwrite value per super-step.")};
+  return {errc::invalid_update, "Can receive only one Overwrite value per super-step."};
 }
 
 error refused_update(std::string_view name, std::string_view text) {
   return {errc::invalid_update, "At key '" + std::string{name} + "': " + std::string{text}};
-}
-
-std::string with_concurrent_update_help(std::string_view text) {
-  return std::string{text}
-         + "\nFor troubleshooting, visit: https://docs.langchain.com/oss/python/langgraph/errors/"
-           "INVALID_CONCURRENT_GRAPH_UPDATE";
 }
 
 } // namespace troupe

@@ -69,10 +69,6 @@ inline bool clear(channel_cell& cell) {
 /// invalid_update with `text` behind the channel's name.
 error refused_update(std::string_view name, std::string_view text);
 
-/// `text` with the reference's pointer to its page on concurrent updates.
-/// Source: langgraph/errors.py, create_error_message, INVALID_CONCURRENT_GRAPH_UPDATE.
-std::string with_concurrent_update_help(std::string_view text);
-
 /// invalid_update for a second overwrite in one step.
 error refused_second_overwrite();
 

@@ -10,9 +10,9 @@ result<bool> update(const channel_spec&, std::string_view name, channel_cell& ce
   if (writes.empty())
     return false;
   if (writes.size() > 1)
-    return refused_update(name, with_concurrent_update_help(
-                                  "Can receive only one value per step. Use an Annotated key to "
-                                  "handle multiple values."));
+    return refused_update(name, "Can receive only one value per step. Several nodes wrote it: give "
+                                "the channel a reducer, as in ("
+                                  + std::string{name} + ", troupe::append)");
   set_to_last(cell, writes);
   return true;
 }

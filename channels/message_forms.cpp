@@ -17,9 +17,7 @@ namespace troupe {
 namespace {
 
 error no_message(std::string text) {
-  return refused_message(std::move(text)
-                         + "\nFor troubleshooting, visit: https://docs.langchain.com/oss/python/"
-                           "langchain/errors/MESSAGE_COERCION_FAILURE ");
+  return refused_message(std::move(text));
 }
 
 // ---- roles and ids --------------------------------------------------------------------------
@@ -159,8 +157,19 @@ value whole_message(const value& message) {
   return has_calls ? out : with_whole_calls(std::move(out), message["tool_call_chunks"]);
 }
 
+// `{{"user", "a"}, {"assistant", "b"}}` in braces is a map, which has no order.
+bool lists_roles(const value& given) {
+  return given.size() > 1 && std::ranges::all_of(given.entries(), [](const auto& e) {
+           return !find_role(e.key()).empty();
+         });
+}
+
 value from_members(const value& given) {
   const auto& name = given[given["role"].is_null() ? "type" : "role"];
+  if (lists_roles(given))
+    throw no_message("several messages in braces are a map in C++: write troupe::value::list({"
+                     "value::list({\"user\", \"hi\"}), …}), or human_message(…): "
+                     + to_json(given));
   if (name.is_null() || !given.contains("content"))
     throw no_message("Message dict must contain 'role' and 'content' keys, got " + to_json(given));
   auto role = role_of(name);

@@ -114,16 +114,16 @@ value merge_by_id(const value& old, std::span<const value> update) {
 
 // ---- the reducer ----------------------------------------------------------------------------
 
-error refused_null(const value& current) {
-  bool received_left = !current.is_null() && !(current.is_list() && current.empty());
-  return refused_message(std::string{"Must specify non-null arguments for both 'left' and 'right'. "
-                                     "Only received: '"}
-                         + (received_left ? "left" : "right") + "'.");
+error refused_null(const value& update) {
+  return refused_message(update.is_null()
+                           ? "add messages: the update is null: write a message or a list of them"
+                           : "add messages: the channel holds null: let it start at an empty list, "
+                             "value::list()");
 }
 
 value add(const value& current, const value& update) {
   if (current.is_null() || update.is_null())
-    throw refused_null(current);
+    throw refused_null(update);
   auto old = settled(current);
   if (update.is_list() && update.empty())
     return old;

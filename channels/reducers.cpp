@@ -175,6 +175,22 @@ channel_spec reduce(std::string name, std::function<value(const value&, const va
   };
 }
 
+bool takes_its_own_kind(const channel_spec& spec) noexcept {
+  switch (spec.kind) {
+    case channel_kind::last_value:
+    case channel_kind::last_value_after_finish:
+    case channel_kind::any_value:
+    case channel_kind::ephemeral:
+    case channel_kind::untracked: return true;
+    case channel_kind::binary_operator:
+    case channel_kind::delta: {
+      auto* op = spec.op ? spec.op->function : nullptr;
+      return op == sum_of || op == append_to || op == merge_of || op == product_of;
+    }
+    default: return false;
+  }
+}
+
 channel_spec starting_at(const channel_spec& spec, value initial) {
   if (spec.kind == channel_kind::delta && spec.batch) {
     auto changed = *spec.batch;

@@ -108,8 +108,7 @@ result<void> check_config(const run_config& config, bool stored) {
     return error{errc::invalid_config, "recursion_limit must be at least 1"};
   if (stored && config.thread_id.empty())
     return error{errc::invalid_config,
-                 "Checkpointer requires one or more of the following 'configurable' keys: "
-                 "thread_id, checkpoint_ns, checkpoint_id"};
+                 "the runtime keeps threads, and the run names none: set run_config::thread_id"};
   if (config.thread_id.size() > limits::thread_id_bytes_max)
     return error{errc::invalid_config, "thread_id: " + std::to_string(config.thread_id.size())
                                          + " bytes, at most thread_id_bytes_max ("

@@ -5,6 +5,7 @@
 #include "coordinator/checkpoint_metadata.hpp"
 #include "coordinator/delta_book.hpp"
 #include "coordinator/delta_values.hpp"
+#include "coordinator/given_values.hpp"
 #include "coordinator/message_writes.hpp"
 #include "coordinator/outside_writers.hpp"
 #include "coordinator/state_access.hpp"
@@ -110,6 +111,13 @@ private:
   result<void> give_input(const outside_update& update) {
     if (!update.values)
       return refuse("Received no input writes for " + std::string{names::start});
+    if (auto checked = check_given(*plan_, *update.values,
+                                   {.what = "update_state as input",
+                                    .code = errc::invalid_update,
+                                    .input = true,
+                                    .strict = config_.strict_input});
+        !checked)
+      return checked;
     const task_write_list writes{{plan_->start, whole_value(*update.values), {}}};
     const std::vector<applied_task> tasks{{applied_task::kind::input, no_index, &writes}};
     if (auto done = apply(tasks); !done)
@@ -169,6 +177,9 @@ private:
     auto nodes = acting_nodes(state_, updates);
     if (!nodes)
       return nodes.error();
+    for (std::size_t i = 0; i < nodes->size(); ++i)
+      if (auto checked = check_update((*nodes)[i], updates[i].values); !checked)
+        return checked;
     auto ids = task_ids(*nodes);
     repeats_ = base_.saved
                && std::ranges::any_of(base_.saved->pending_writes, [&ids](const auto& w) {
@@ -203,6 +214,19 @@ private:
   }
 
   // -- parts of them
+
+  // Before writers run, so that the message names the call and not only the node.
+  result<void> check_update(node_index node, const std::optional<state_update>& values) const {
+    if (!values)
+      return {};
+    auto what = "update_state as node `" + plan_->nodes[node].name + "`";
+    for (const auto& [name, v] : values->entries())
+      if (name == names::root && !plan_->single)
+        return refuse(what + ": a map of channels is expected: it is " + to_json(v));
+    return check_given(
+      *plan_, *values,
+      {.what = what, .code = errc::invalid_update, .strict = config_.strict_input});
+  }
 
   // Behind all ids of the namespace that are known, by whatever clock they were made.
   std::string next_id(std::int64_t step) {

@@ -2,6 +2,7 @@
 // Source: langgraph/pregel/_loop.py, _first; spec/engine.md section 8.2, since-1.2.11.md B8.2.
 #include "coordinator/run_loop.hpp"
 
+#include "coordinator/given_values.hpp"
 #include "coordinator/message_writes.hpp"
 #include "graph/checkpoint_ns.hpp"
 #include "graph/crash_point.hpp"
@@ -182,9 +183,15 @@ result<void> run_loop::enter(run_request& request) {
     return applied;
   if (resuming)
     return resume_thread();
-  if (auto* v = std::get_if<value>(&request.input))
-    return start_with(*v);
+  const given_as as_input{
+    .what = "the input", .input = true, .strict = config.strict_input && !nested()};
+  if (auto* v = std::get_if<value>(&request.input)) {
+    auto checked = check_given(plan(), *v, as_input);
+    return checked ? start_with(*v) : checked;
+  }
   if (auto* u = std::get_if<state_update>(&request.input)) {
+    if (auto checked = check_given(plan(), *u, as_input); !checked)
+      return checked;
     for (const auto& [name, v] : u->entries())
       input_order_.push_back(name);
     return start_with(u->to_value());
@@ -212,7 +219,9 @@ void run_loop::go_on_here() {
 
 result<void> run_loop::check_answer(const value& answer) {
   if (!stored_)
-    return error{errc::ambiguous_resume, "Cannot use Command(resume=...) without checkpointer"};
+    return error{errc::ambiguous_resume,
+                 "resume: the runtime has no saver, so no question waits for an answer: set "
+                 "runtime_options::saver or data_dir, and run_config::thread_id"};
   auto waiting = pending_.waiting();
   if (is_answer_map(answer)) {
     if (!strict_)
@@ -228,15 +237,22 @@ result<void> run_loop::check_answer(const value& answer) {
   }
   if (waiting.size() > 1)
     return error{strict_ ? errc::unknown_interrupt : errc::ambiguous_resume,
-                 "When there are multiple pending interrupts, you must specify the interrupt id "
-                 "when resuming. Docs: https://docs.langchain.com/oss/python/langgraph/"
-                 "interrupts#handling-multiple-interrupts."};
+                 "resume: " + std::to_string(waiting.size())
+                   + " questions wait: answer them by id, command{.resume = {{id, answer}, …}}. "
+                     "When there are multiple pending interrupts, you must specify the interrupt "
+                     "id when resuming."};
   return {};
 }
 
 result<void> run_loop::take_command(const command& c) {
   if (c.graph == command::PARENT && !nested())
     return error{errc::invalid_update, "There is no parent graph"};
+  if (c.update)
+    if (auto checked = check_given(plan(), *c.update,
+                                   {.what = "the command's update",
+                                    .strict = shared_->config.strict_input && !nested()});
+        !checked)
+      return checked;
   bool answers_by_id = false;
   if (c.resume) {
     if (auto fits = check_answer(*c.resume); !fits)

@@ -13,9 +13,8 @@ namespace {
 
 std::string describe_limit(std::uint32_t limit) {
   return "Recursion limit of " + std::to_string(limit)
-         + " reached without hitting a stop condition. You can increase the limit by setting the "
-           "`recursion_limit` config key.\nFor troubleshooting, visit: "
-           "https://docs.langchain.com/oss/python/langgraph/errors/GRAPH_RECURSION_LIMIT";
+         + " reached without hitting a stop condition: look for a loop without an end, or set "
+           "run_config::recursion_limit or compile_options::recursion_limit";
 }
 
 error read_error(const value& stored) {

@@ -232,8 +232,7 @@ basic_app::try_get_state_history(const run_config& config, const history_options
   return out;
 }
 
-result<checkpoint_ref> basic_app::try_update_state(const run_config& config,
-                                                   std::optional<state_update> values,
+result<checkpoint_ref> basic_app::try_update_state(const run_config& config, optional_update values,
                                                    std::string as_node) const {
   outside_update update{std::move(values), std::move(as_node)};
   return try_bulk_update_state(config, {{std::move(update)}});

@@ -73,7 +73,7 @@ void check_node_name(const graph_spec& spec, const std::string& name) {
     throw refused("Node " + in_quotes(name) + " is reserved.");
   for (char c : {'|', ':'})
     if (name.find(c) != std::string::npos)
-      throw refused("'" + std::string{c}
+      throw refused("add node " + in_quotes(name) + ": '" + std::string{c}
                     + "' is a reserved character and is not allowed in the node names.");
   if (names::reserved(name))
     throw refused("Node name '" + name + "' is reserved");

@@ -43,10 +43,6 @@ struct channel_probe {
   channel_cell cell;
 };
 
-inline const std::string concurrent_update_help =
-  "\nFor troubleshooting, visit: https://docs.langchain.com/oss/python/langgraph/errors/"
-  "INVALID_CONCURRENT_GRAPH_UPDATE";
-
 inline std::ostream& operator<<(std::ostream& out, errc code) {
   return out << to_string(code);
 }

@@ -221,8 +221,7 @@ BOOST_AUTO_TEST_CASE(two_writes_to_a_last_value_channel_are_refused) {
   BOOST_REQUIRE(!refused);
   BOOST_CHECK(refused.error().code() == errc::invalid_update);
   BOOST_TEST(refused.error().message().starts_with(
-    "At key 'x': Can receive only one value per step. Use an Annotated key to handle multiple "
-    "values."));
+    "At key 'x': Can receive only one value per step. Several nodes wrote it: "));
 }
 
 BOOST_AUTO_TEST_CASE(begin_changes_control_channels_and_tells_what_the_others_must_hear) {

@@ -270,7 +270,8 @@ BOOST_AUTO_TEST_CASE(values_that_are_no_map_are_refused) {
   chain_thread t;
   auto refused = t.update(state_update{value(5)}, "a");
   BOOST_REQUIRE(!refused);
-  BOOST_TEST(refused.error().message().starts_with("Expected dict, got 5"));
+  BOOST_TEST(refused.error().message()
+             == "update_state as node `a`: a map of channels is expected: it is 5");
 }
 
 BOOST_AUTO_TEST_CASE(the_update_of_an_older_checkpoint_makes_a_branch_and_leaves_it_as_it_was) {

@@ -74,6 +74,103 @@ BOOST_AUTO_TEST_CASE(typed_state_starts_reducers_at_the_defaults_of_its_members)
   BOOST_TEST(!channels[3].second.op->initial.has_value()); // starts with its first write
 }
 
+// ---- where reducers start -------------------------------------------------------------------
+
+struct null_members {
+  value messages, list, map, number;
+  std::optional<int> maybe;
+  value from_ten = 10;
+  TROUPE_STATE(null_members, (messages, add_messages), (list, append), (map, merge), (number, sum),
+               (maybe, sum), (from_ten, sum))
+};
+
+BOOST_AUTO_TEST_CASE(a_member_that_is_null_starts_where_its_reducer_does) {
+  auto channels = schema_of<null_members>().channels;
+  auto initial = [&channels](std::size_t i) { return channels[i].second.op->initial.value(); };
+  BOOST_TEST(initial(0) == value::list());
+  BOOST_TEST(initial(1) == value::list());
+  BOOST_TEST(initial(2) == value::map());
+  BOOST_TEST(initial(3) == value(0));
+  BOOST_TEST(initial(4) == value(0));
+  BOOST_TEST(initial(5) == value(10));
+}
+
+struct extremes {
+  int best = -5;
+  std::vector<std::string> words;
+  TROUPE_STATE(extremes, (best, reduce("best", [](int a, int b) { return std::max(a, b); })),
+               (words, reduce("add", [](std::vector<std::string> all, const std::string& one) {
+                  all.push_back(one);
+                  return all;
+                })))
+};
+
+BOOST_AUTO_TEST_CASE(a_reducer_of_types_starts_at_the_member_and_names_what_does_not_fit) {
+  auto channels = schema_of<extremes>().channels;
+  const auto& best = *channels[0].second.op;
+  BOOST_TEST(best.initial.value() == value(-5));
+  BOOST_TEST(best(value(-5), value(3)) == value(3));
+  BOOST_TEST(message_of([&] { best(value(1), value("x")); })
+             == "the write: read a value: wanted integer: it is string");
+  const auto& words = *channels[1].second.op;
+  BOOST_TEST(words(*words.initial, value("a")) == value::list({"a"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_struct_within_a_function_is_a_state) {
+  struct local {
+    int n = 3;
+    TROUPE_STATE(local, n)
+  };
+  BOOST_TEST(schema_of<local>().channels.size() == 1u);
+  BOOST_TEST(value::of(local{}) == (value{{"n", 3}}));
+}
+
+struct derived : one_member {
+  int own = 1;
+  TROUPE_STATE(derived, done, (own, sum))
+};
+
+BOOST_AUTO_TEST_CASE(a_declaration_may_name_inherited_members) {
+  auto changed = update<derived>{}.set(&derived::done, true).set(&derived::own, 2);
+  BOOST_TEST(changed.to_value() == (value{{"done", true}, {"own", 2}}));
+  BOOST_TEST(read_state<derived>(state_view{changed.to_value()}).done);
+}
+
+// ---- what fits ------------------------------------------------------------------------------
+
+bool fits(const schema& channels, std::size_t i, const value& v) {
+  const auto* check = channels.channels[i].second.check;
+  return !check || check->fits(v);
+}
+
+BOOST_AUTO_TEST_CASE(a_member_says_what_may_be_written_to_it) {
+  auto s = schema_of<review>();
+  BOOST_TEST(fits(s, 0, value::list({"a"})));
+  BOOST_TEST(!fits(s, 0, value::list({"a", 1})));
+  BOOST_TEST(!fits(s, 0, "a"));
+  BOOST_TEST(fits(s, 1, 3));
+  BOOST_TEST(fits(s, 1, nullptr)); // the default
+  BOOST_TEST(!fits(s, 1, 3.5));
+  BOOST_TEST(fits(s, 2, "anything")); // maximum: it may never become the value
+  BOOST_TEST(!fits(s, 3, 1));
+  BOOST_TEST(fits(s, 4, "ed"));
+  BOOST_TEST(!fits(s, 4, 5));
+  auto inner = schema_of<nested>();
+  BOOST_TEST(fits(inner, 0, value{{"words", 1}}));
+  BOOST_TEST(!fits(inner, 0, value{{"words", "one"}}));
+  BOOST_TEST(!fits(inner, 0, "no map"));
+  BOOST_TEST(!fits(inner, 1, value::list({value{{"done", 1}}})));
+}
+
+BOOST_AUTO_TEST_CASE(of_a_long_list_only_the_end_is_looked_at) {
+  std::vector<value> items(limits::typed_elements_checked_max, value("a"));
+  items.insert(items.begin(), value(1));
+  auto s = schema_of<review>();
+  BOOST_TEST(fits(s, 0, value::list(items)));
+  items.erase(items.begin() + 1);
+  BOOST_TEST(!fits(s, 0, value::list(items)));
+}
+
 struct long_lists {
   std::vector<std::string> all;
   std::int64_t sum_of = 5;
@@ -118,14 +215,15 @@ BOOST_AUTO_TEST_CASE(value_that_does_not_fit_names_the_member) {
   auto failing = [] { read_state<review>(state_view{value::map({{"words", "three"}})}); };
   BOOST_CHECK_EXCEPTION(failing(), error,
                         [](const error& e) { return e.code() == errc::invalid_value; });
-  BOOST_TEST(message_of(failing).starts_with("read state: words: "));
+  BOOST_TEST(message_of(failing).starts_with("read state review: `words`: "));
 }
 
 BOOST_AUTO_TEST_CASE(value_that_does_not_fit_names_every_level) {
   auto failing = [] {
     read_state<nested>(state_view{value::map({{"inner", value::map({{"tags", 1}})}})});
   };
-  BOOST_TEST(message_of(failing).starts_with("read state: inner: read state: tags: "));
+  BOOST_TEST(
+    message_of(failing).starts_with("read state nested: `inner`: read state review: `tags`: "));
 }
 
 BOOST_AUTO_TEST_CASE(typed_state_goes_to_a_value_and_back) {

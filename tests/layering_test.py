@@ -42,6 +42,7 @@ PURE = {  # what decides: files of coordinator/ that know neither CAF nor its ac
     "coordinator/delta_book",
     "coordinator/delta_values",
     "coordinator/exit_writes",
+    "coordinator/given_values",
     "coordinator/message_writes",
     "coordinator/run_calls",
     "coordinator/run_deltas",

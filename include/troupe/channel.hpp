@@ -1,7 +1,9 @@
 // Declaring a state channel: its kind and, for reducers, how writes fold into its value.
 #pragma once
 
+#include <troupe/callable.hpp>
 #include <troupe/value.hpp>
+#include <troupe/value_fit.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -36,8 +38,8 @@ enum class channel_kind : std::uint8_t {
 };
 
 /// How a binary_operator channel folds: `op(current, update)`.
-/// Shape:  `initial` is the value before the first write; null-less (nullopt) means "the first
-///         write is the value". `op` may throw troupe::error{invalid_update}.
+/// Shape:  `initial` is the value before the first write; nullopt: there is no initial value,
+///         the first write becomes the value. `op` may throw troupe::error{invalid_update}.
 /// Thread: `op` is called from one thread at a time for a channel, from many for a graph.
 /// Source: langgraph/channels/binop.py.
 struct reducer {
@@ -78,6 +80,7 @@ struct channel_spec {
   std::int64_t snapshot_frequency = 0;             // delta: updates between two stored values
   std::size_t keep_last = 0; // a list channel keeps this many of its last elements; 0: all
   std::shared_ptr<const value> json = {}; // JSON Schema of its value; null: what the kind says
+  const value_check* check = nullptr;     // what a write must be; null: whatever the channel takes
 
   bool managed() const noexcept { return kind >= channel_kind::remaining_steps; }
 
@@ -102,11 +105,65 @@ inline const channel_spec is_last_step{.kind = channel_kind::is_last_step};
 
 /// A binary_operator channel of a reducer of your own.
 /// Shape:  see `reducer`.
+/// Errors: throws error{invalid_graph} when `op` is empty.
+/// Source: langgraph/channels/binop.py.
 channel_spec reduce(std::string name, std::function<value(const value&, const value&)> op,
                     std::optional<value> initial = std::nullopt);
 
+namespace detail {
+
+template <class F>
+concept value_reducer = std::is_invocable_r_v<value, F&, const value&, const value&>;
+template <class F>
+concept typed_reducer = !value_reducer<F> && plain_callable<F> && requires {
+  requires std::tuple_size_v<typename callable_args<std::decay_t<F>>::args>
+  == 2;
+};
+template <class T> T read_operand(const value& v, const char* which) {
+  try {
+    return value_traits<T>::from(v);
+  } catch (const error& e) {
+    throw error{errc::invalid_update, std::string{which} + ": " + e.message(), "TypeError"};
+  }
+}
+
+} // namespace detail
+
+/// The same of a function over C++ types: `T(T current, U update)`, where T and U are any types
+/// that a value can become.
+///     TROUPE_STATE(st, (best, troupe::reduce("best", [](int a, int b) { return std::max(a, b);
+///     })))
+/// Shape:  starts at `initial`, else at T{}; in a typed state at the member's own default.
+/// Errors: of a step: invalid_update, of class TypeError, for a write that is not a U.
+/// Source: troupe.
+template <class F>
+requires(!detail::value_reducer<F>) channel_spec
+  reduce(std::string name, F op, std::optional<value> initial = std::nullopt) {
+  static_assert(detail::typed_reducer<F>,
+                "troupe::reduce wants a function of two values or of two C++ types, "
+                "T(T current, U update), without `auto` parameters");
+  if constexpr (detail::typed_reducer<F>) {
+    using args = typename detail::callable_args<std::decay_t<F>>::args;
+    using current_type = std::decay_t<std::tuple_element_t<0, args>>;
+    using update_type = std::decay_t<std::tuple_element_t<1, args>>;
+    if (!initial)
+      initial = value_traits<current_type>::to(current_type{});
+    return reduce(std::move(name),
+                  std::function<value(const value&, const value&)>{
+                    [op = std::move(op)](const value& current, const value& update) mutable {
+                      return value_traits<current_type>::to(
+                        op(detail::read_operand<current_type>(current, "the value so far"),
+                           detail::read_operand<update_type>(update, "the write")));
+                    }},
+                  std::move(initial));
+  } else {
+    return {};
+  }
+}
+
 /// The built-in reducers. Each is a binary_operator channel; `sum` starts at 0 (a typed state
-/// starts it at the member's own default: 0, 0.0 or ""), `append` at [], `merge` at {}.
+/// starts it at the member's own default: 0, 0.0 or ""), `append` at [], `merge` at {}. A member
+/// that is null by default (`value messages;`, an empty std::optional) starts where these do.
 /// `sum` adds numbers and joins strings and lists; `append` joins lists; `merge` unites maps, the
 /// right one wins; `multiply`, `minimum`, `maximum` want numbers (minimum and maximum also strings)
 /// and start with their first write.
@@ -126,6 +183,12 @@ extern const channel_spec maximum;
 ///         not there, and for what is no message.
 /// Source: langgraph/graph/message.py, add_messages.
 extern const channel_spec add_messages;
+
+/// Whether every write to the channel, but an overwrite, is of the kind of its value: it keeps what
+/// is written, or folds it with sum, append, merge or multiply.
+/// Errors: none.
+/// Source: troupe.
+bool takes_its_own_kind(const channel_spec& spec) noexcept;
 
 /// `spec` starting at another value; for binary_operator and delta channels only.
 channel_spec starting_at(const channel_spec& spec, value initial);

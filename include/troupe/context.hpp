@@ -119,7 +119,10 @@ public:
   /// the body runs again from its first line when the run is resumed with an answer. Questions of
   /// a body are answered in the order of the calls.
   /// Shape:  any value; null can't be an answer. `response_schema`: a JSON Schema for the
-  ///         reader, not checked.
+  ///         reader, not checked. An answer is stored before the body reads it: when it is not what
+  ///         the body can use and the body throws, the run finds the same answer when it is
+  ///         resumed. Use interrupt_as<T>, or refuse_answer: then the question waits for another
+  ///         answer.
   /// Source: langgraph/types.py, interrupt; spec/since-1.2.11.md B11.1.
   value interrupt(const value& question, const value& response_schema = {});
 

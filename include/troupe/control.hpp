@@ -92,6 +92,18 @@ private:
   std::vector<destination> list_;
 };
 
+/// An update, or nothing: std::optional<state_update> that also takes the update in braces,
+/// `{{"n", 5}, {"done", true}}`.
+/// Errors: none.
+/// Source: troupe.
+class optional_update : public std::optional<state_update> {
+public:
+  using std::optional<state_update>::optional;
+  optional_update(std::optional<state_update> update) : optional{std::move(update)} {}
+  optional_update(std::initializer_list<state_update::entry> entries)
+    : optional{std::in_place, entries} {}
+};
+
 /// From a node: write `update` and go to `goto_`, besides the node's edges. As a run's input:
 /// answer a question (`resume`), write and go. `graph` is empty (this graph), PARENT, or the name
 /// (compile_options::name) of a graph further out, where the update and goto_ are carried out as if
@@ -101,7 +113,7 @@ private:
 struct command {
   static constexpr const char* PARENT = "__parent__";
 
-  std::optional<state_update> update = std::nullopt;
+  optional_update update = std::nullopt;
   destinations goto_ = {};
   std::optional<value> resume = std::nullopt;
   std::string graph = {};

@@ -307,6 +307,11 @@ inline constexpr std::size_t model_blocks_max = 4096; // blocks and calls of an 
 inline constexpr std::size_t model_error_bytes_max = 1024; // of what a provider says; it is cut
 inline constexpr std::size_t model_fallbacks_max = 64;     // invalid_config
 
+// Elements of a written list, its last ones, whose type is checked against a typed state's member.
+inline constexpr std::size_t typed_elements_checked_max = 256;
+// Members of a TROUPE_STATE declaration. More do not compile: group them in structs of their own.
+inline constexpr std::size_t state_members_max = 128;
+
 // How often parts of a schema are looked at for one value; beyond, the value does not fit.
 inline constexpr std::size_t schema_check_steps_max = 4'000'000;
 

@@ -1,6 +1,7 @@
 // What a node's body may look like, and how the engine calls it.
 #pragma once
 
+#include <troupe/callable.hpp>
 #include <troupe/context.hpp>
 #include <troupe/state.hpp>
 
@@ -40,28 +41,6 @@ struct node_body {
 using route_body = std::function<std::vector<destination>(const state_view&, context&)>;
 
 namespace detail {
-
-// The first parameter of a callable that has exactly one operator().
-template <class F> struct callable_args {};
-template <class F>
-requires requires {
-  &F::operator();
-}
-struct callable_args<F> : callable_args<decltype(&F::operator())> {};
-template <class R, class... A> struct callable_args<R (*)(A...)> { using args = std::tuple<A...>; };
-template <class C, class R, class... A>
-struct callable_args<R (C::*)(A...)> : callable_args<R (*)(A...)> {};
-template <class C, class R, class... A>
-struct callable_args<R (C::*)(A...) const> : callable_args<R (*)(A...)> {};
-template <class C, class R, class... A>
-struct callable_args<R (C::*)(A...) noexcept> : callable_args<R (*)(A...)> {};
-template <class C, class R, class... A>
-struct callable_args<R (C::*)(A...) const noexcept> : callable_args<R (*)(A...)> {};
-
-template <class F>
-concept plain_callable = requires {
-  typename callable_args<std::decay_t<F>>::args;
-};
 
 /// What a body or route reads: decided by its first parameter; nothing (void) when it takes none.
 template <class F, class S, bool = plain_callable<F>> struct reads_of {

@@ -71,7 +71,8 @@ struct agent_response {
       prompt{std::move(with_prompt)} {}
 };
 
-/// What the context of an agent's runs (run_config::context) must be: anything, or a C.
+/// What the context of an agent's runs (run_config::context) must be: anything, or a C, as
+/// graph_builder::context_schema has it.
 ///     .context_schema = troupe::agent_context::of<user>()
 /// Errors: of a run: invalid_config that names the member.
 /// Source: langgraph/prebuilt/chat_agent_executor.py, context_schema.
@@ -80,7 +81,7 @@ struct agent_context {
   std::function<void(const value&)> check = {};
 
   template <class C> static agent_context of() {
-    return {json_schema<C>(), [](const value& context) { (void)context.as<C>(); }};
+    return {json_schema<C>(), [](const value& context) { detail::check_is_a<C>(context); }};
   }
 };
 

@@ -30,6 +30,9 @@ public:
   /// As a map; START writes its channels in the order of the update.
   run_input(state_update u) : rep_{std::move(u)} {}
   run_input(command c) : rep_{std::move(c)} {}
+  /// Writes every member of `s`, also those that only have their default: on a kept thread that
+  /// resets what it does not mention, and a reducer folds it in once more. To write some members
+  /// only: `run_input(set(&S::text, "x"))` or `{{"text", "x"}}`.
   template <typed_state S> run_input(const S& s) : rep_{value::of(s)} {}
 
   const std::variant<std::monostate, value, state_update, command>& get() const noexcept {

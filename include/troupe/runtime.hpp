@@ -54,7 +54,8 @@ enum class multitask_strategy : std::uint8_t {
 };
 
 /// What a stream carries.
-/// Source: langgraph/types.py, StreamMode; spec/streaming.md.
+/// Shape:  of the parts: see stream_part.
+/// Source: langgraph/types.py, StreamMode.
 enum class stream_mode : std::uint8_t {
   values,      ///< the state after each step
   updates,     ///< what each task wrote, when it finished
@@ -136,10 +137,13 @@ struct run_config {
   /// Parts of these modes are also written to the standard output, a line of JSON each, streamed or
   /// not. For a look at what a graph does: {stream_mode::updates, stream_mode::values}.
   std::vector<stream_mode> print_mode = {};
-  bool strict_resume = true; ///< refuse answers that answer nothing
-  value metadata = {};       ///< a map; stored with each checkpoint
-  value configurable = {};   ///< a map; its scalars are stored with each checkpoint
-  value context = {};        ///< anything; bodies read it, it is not stored
+  bool strict_resume = true; ///< fail if a resume value matches no pending interrupt
+  /// Refuse an input, or an update from outside, that names a channel the graph does not have; else
+  /// such keys are dropped without a word, as in the reference. Not handed on to subgraphs.
+  bool strict_input = false;
+  value metadata = {};     ///< a map; stored with each checkpoint
+  value configurable = {}; ///< a map; its scalars are stored with each checkpoint
+  value context = {};      ///< anything; bodies read it, it is not stored
   std::optional<run_control> control = std::nullopt;
   std::shared_ptr<lifecycle_callbacks> callbacks = nullptr;
 };
@@ -173,10 +177,36 @@ public:
 };
 
 /// One part of a stream.
-/// Shape:  `data` as spec/streaming.md says; `ns` the namespaces from the root to the graph the
-///         part comes from, empty for the root. Interrupts and messages are extension values.
+/// Shape:  `ns`: the namespaces from the root to the graph the part comes from, empty for the root.
+///         `data` by mode; interrupts, messages and errors are extension values (value_kind):
+///         values: the map {channel: value} of the channels that have a value, after each step that
+///           wrote one; of a task that asked: the state before the step, with the list
+///           `__interrupt__`. With run_config::output_key that channel's bare value.
+///         updates: {node: update}, when a task finished. `update` is the map of what it wrote; a
+///           list of one-member maps when it wrote a channel twice; null when it wrote none; of a
+///           task of a workflow what it returned. From the cache, or done before the run was
+///           resumed: also {"__metadata__": {"cached": true}}. Of a task that asked:
+///           {"__interrupt__": [interrupt, …]}; of a breakpoint {"__interrupt__": []}.
+///         custom: what the body gave to context::write.
+///         checkpoints: {config, parent_config, values, metadata, next, tasks}. The configs are
+///           {"configurable": {thread_id, checkpoint_ns, checkpoint_id}}, `parent_config` null
+///           without a parent; `next` a list of node names; `tasks` a list of maps {id, name,
+///           state} with `error`, or `interrupts` and, once finished, `result`.
+///         tasks: when a task starts {id, name, input, triggers} and, unless empty, `metadata`;
+///           when it ends {id, name, error, result, interrupts} and, if it ran there, `worker`.
+///           `error` and `result` are null when there is none; of a channel that was written
+///           several times `result` has {"$writes": [value, …]}.
+///         debug: {type, step, timestamp, payload}: `type` is "checkpoint", "task" or
+///           "task_result", `payload` the data of the part of mode checkpoints or tasks.
+///         messages: the list [message, metadata]. The message is whole, or a piece of one with
+///           "chunk": true; `metadata` is the task's, with langgraph_step, langgraph_node,
+///           langgraph_triggers (a list) and langgraph_checkpoint_ns.
+///         tools: {event, tool_call_id, tool_name}: `event` is "tool-started" (with `input`),
+///           "tool-output-delta", "tool-finished" (with `output`) or "tool-error" (with
+///           `message`).
 /// Units:  `seq` grows with every part of the thread, from run to run (of a run without a thread:
-///         from 1), so that a reader can go on from any number (basic_app::follow).
+///         from 1), so that a reader can resume after any number (basic_app::follow).
+/// Source: langgraph/pregel/main.py, stream; langgraph/pregel/debug.py.
 struct stream_part {
   stream_mode mode = stream_mode::updates;
   std::vector<std::string> ns;
@@ -325,8 +355,8 @@ private:
 
 /// An update from outside for one node. Source: langgraph/types.py, StateUpdate.
 struct outside_update {
-  std::optional<state_update> values = std::nullopt; ///< nullopt: null
-  std::string as_node = {};                          ///< empty: inferred
+  optional_update values = std::nullopt; ///< nullopt: null
+  std::string as_node = {};              ///< empty: inferred
 };
 
 /// Which of the threads whose run was cut off are meant.
@@ -355,7 +385,9 @@ public:
   explicit basic_app(std::shared_ptr<app_core> core) : core_{std::move(core)} {}
 
   /// Runs until the graph ends or pauses; lends the calling thread to the run.
-  /// Errors: those of the nodes (node_failed …), invalid_update, graph_recursion, empty_input,
+  /// Errors: those of the nodes (node_failed …), invalid_value (an input that does not fit the
+  ///         members of a typed state, or, with run_config::strict_input, names an unknown channel;
+  ///         nothing is stored then), invalid_update, graph_recursion, empty_input,
   ///         invalid_config, unknown_interrupt, ambiguous_resume, graph_drained, storage codes;
   ///         of a run that had to wait (run_config::multitask) also overloaded.
   ///         What was stored before a failure stays, finished tasks of the failed step included.
@@ -418,9 +450,11 @@ public:
   result<std::vector<state_snapshot>>
   try_get_state_history(const run_config& config, const history_options& options = {}) const;
   /// Writes as if a node had; gives where the new checkpoint is.
-  /// Errors: also invalid_update (unknown or ambiguous node).
-  result<checkpoint_ref> try_update_state(const run_config& config,
-                                          std::optional<state_update> values,
+  /// Errors: also invalid_update (unknown or ambiguous node; a value that does not fit the member
+  /// of
+  ///         a typed state; with run_config::strict_input an unknown channel). Nothing is stored
+  ///         then.
+  result<checkpoint_ref> try_update_state(const run_config& config, optional_update values,
                                           std::string as_node = {}) const;
   result<checkpoint_ref> try_bulk_update_state(
     const run_config& config, const std::vector<std::vector<outside_update>>& supersteps) const;
@@ -433,7 +467,7 @@ public:
                                                 const history_options& options = {}) const {
     return try_get_state_history(config, options).value();
   }
-  checkpoint_ref update_state(const run_config& config, std::optional<state_update> values,
+  checkpoint_ref update_state(const run_config& config, optional_update values,
                               std::string as_node = {}) const {
     return try_update_state(config, std::move(values), std::move(as_node)).value();
   }

@@ -5,6 +5,7 @@
 #include <troupe/control.hpp>
 #include <troupe/json_schema.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -53,12 +54,47 @@ template <class S, class T> struct state_field {
 };
 
 namespace detail {
-template <class S, class T> state_field<S, T> make_field(std::string_view name, T S::*member) {
-  return {name, member, std::nullopt};
+// `member` may be one of a base of S.
+template <class S, class B, class T>
+state_field<S, T> make_field(std::string_view name, T B::*member) {
+  return {name, static_cast<T S::*>(member), std::nullopt};
 }
-template <class S, class T>
-state_field<S, T> make_field(std::string_view name, T S::*member, channel_spec spec) {
-  return {name, member, std::move(spec)};
+template <class S, class B, class T>
+state_field<S, T> make_field(std::string_view name, T B::*member, channel_spec spec) {
+  return {name, static_cast<T S::*>(member), std::move(spec)};
+}
+
+// The elements of a list of macro arguments, as text: commas outside brackets and texts part them.
+consteval std::size_t count_arguments(std::string_view list) {
+  std::size_t count = 1, depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    char c = list[i];
+    if (quoted && c == '\\')
+      ++i;
+    else if (c == '"')
+      quoted = !quoted;
+    else if (quoted)
+      continue;
+    else if (c == '(' || c == '[' || c == '{')
+      ++depth;
+    else if (c == ')' || c == ']' || c == '}')
+      --depth;
+    else if (c == ',' && depth == 0)
+      ++count;
+  }
+  return count;
+}
+
+/// How a write to a member of type T is checked: where the channel takes a T (or, a topic, elements
+/// of one) and nothing else. Null: a reducer of your own, or of messages, takes what it takes.
+template <class T> const value_check* write_check(const channel_spec& spec) {
+  if constexpr (std::is_same_v<T, value>)
+    return nullptr;
+  else if (spec.kind == channel_kind::topic)
+    return &topic_check_of<T>;
+  else
+    return takes_its_own_kind(spec) ? &check_of<T> : nullptr;
 }
 } // namespace detail
 
@@ -73,7 +109,10 @@ template <typed_state S, class F> void for_each_field(F&& f) {
 }
 
 /// The channels a typed state declares, in the order of its declaration. A reducer's initial
-/// value is the member's value in a default-constructed S.
+/// value is the member's value in a default-constructed S, unless that is null: then it is the
+/// reducer's own.
+/// Errors: none.
+/// Source: langgraph/graph/state.py, _get_channels.
 template <typed_state S> schema schema_of() {
   schema out;
   S defaults{};
@@ -82,7 +121,9 @@ template <typed_state S> schema schema_of() {
     auto spec = field.spec.value_or(last_value);
     if ((spec.kind == channel_kind::binary_operator && spec.op->initial)
         || spec.kind == channel_kind::delta)
-      spec = starting_at(spec, value::of(defaults.*(field.member)));
+      if (auto initial = value_traits<T>::to(defaults.*(field.member)); !initial.is_null())
+        spec = starting_at(spec, std::move(initial));
+    spec.check = detail::write_check<T>(spec);
     if (auto json = json_schema<T>(); !json.empty())
       spec.json = std::make_shared<const value>(std::move(json));
     out.channels.emplace_back(std::string{field.name}, std::move(spec));
@@ -91,7 +132,7 @@ template <typed_state S> schema schema_of() {
 }
 
 /// The struct a node reads. Members whose channel has no value keep their default.
-/// Errors: throws error{invalid_value} that names the member.
+/// Errors: throws error{invalid_value} that names the struct and the member.
 template <typed_state S> S read_state(const state_view& view) {
   S out{};
   for_each_field<S>([&](const auto& field) {
@@ -100,7 +141,8 @@ template <typed_state S> S read_state(const state_view& view) {
       try {
         out.*(field.member) = value_traits<T>::from(v);
       } catch (const error& e) {
-        throw error{e.code(), "read state: " + std::string{field.name} + ": " + e.message()};
+        throw error{e.code(), std::string{"read state "} + S::troupe_name() + ": `"
+                                + std::string{field.name} + "`: " + e.message()};
       }
     }
   });
@@ -116,7 +158,52 @@ template <typed_state S> struct value_traits<S> {
     return value::map(std::move(out));
   }
   static S from(const value& v) { return read_state<S>(state_view{v}); }
+  static bool fits(const value& v) {
+    bool all = v.is_map();
+    for_each_field<S>([&](const auto& field) {
+      using T = typename std::remove_cvref_t<decltype(field)>::type;
+      if (const auto& member = v[field.name]; all && !member.is_null())
+        all = detail::fits<T>(member);
+    });
+    return all;
+  }
 };
+
+namespace detail {
+
+/// The members of a map that must be a whole S: those that are not optional must be there, and no
+/// other may be.
+template <typed_state S> void check_members(const value& v) {
+  if (!v.is_null() && !v.is_map())
+    throw error{errc::invalid_value, std::string{"a map is expected, with the members of "}
+                                       + S::troupe_name() + ": it is "
+                                       + std::string{to_string(v.kind())}};
+  std::vector<std::string_view> known;
+  for_each_field<S>([&](const auto& field) {
+    using T = typename std::remove_cvref_t<decltype(field)>::type;
+    known.push_back(field.name);
+    if constexpr (!is_optional<T>::value && !std::is_same_v<T, value>)
+      if (v[field.name].is_null())
+        throw error{errc::invalid_value, "member `" + std::string{field.name}
+                                           + "` is missing: give it, or declare it as "
+                                             "std::optional"};
+    if constexpr (typed_state<T>)
+      check_members<T>(v[field.name]);
+  });
+  for (const auto& e : v.entries())
+    if (std::ranges::find(known, e.key()) == known.end())
+      throw error{errc::invalid_value,
+                  std::string{S::troupe_name()} + " has no member `" + std::string{e.key()} + "`"};
+}
+
+/// Reads a value as a C, to see whether it is one. Errors: throws error{invalid_value}.
+template <class C> void check_is_a(const value& v) {
+  if constexpr (typed_state<C>)
+    check_members<C>(v);
+  (void)value_traits<C>::from(v);
+}
+
+} // namespace detail
 
 template <typed_state S> struct json_schema_traits<S> {
   static value make() {
@@ -129,7 +216,7 @@ template <typed_state S> struct json_schema_traits<S> {
         required.emplace_back(std::string{field.name});
       members.emplace_back(std::string{field.name}, std::move(schema));
     });
-    return {{"title", S::troupe_name},
+    return {{"title", S::troupe_name()},
             {"type", "object"},
             {"properties", value::map(std::move(members))},
             {"required", value::list(std::move(required))}};
@@ -150,9 +237,18 @@ public:
     write(member, std::forward<X>(x));
     return *this;
   }
+  /// A member that S inherits: `update<S>{}.set(&S::member, x)`.
+  template <class B, class T, class X = T>
+  requires(!std::is_same_v<B, S> && std::is_base_of_v<B, S>) update set(T B::*member, X&& x) && {
+    write(static_cast<T S::*>(member), std::forward<X>(x));
+    return std::move(*this);
+  }
 
 private:
   template <class T, class X> void write(T S::*member, X&& x) {
+    static_assert(typed_state<S>,
+                  "the struct of this member has no TROUPE_STATE declaration: give it one, or, for "
+                  "an inherited member, write update<S>{}.set(&S::member, x)");
     std::string_view name;
     for_each_field<S>([&](const auto& field) {
       if constexpr (
@@ -163,8 +259,8 @@ private:
           name = field.name;
     });
     if (name.empty())
-      throw error{errc::invalid_update,
-                  "set a member: it is no part of the TROUPE_STATE declaration"};
+      throw error{errc::invalid_update, std::string{"set a member of "} + S::troupe_name()
+                                          + ": its TROUPE_STATE declaration does not name it"};
     if constexpr (std::is_same_v<std::remove_cvref_t<X>, value>)
       state_update::set(std::string{name}, std::forward<X>(x)); // overwrite(…), or a raw value
     else if constexpr (std::is_convertible_v<X, T>)
@@ -182,11 +278,19 @@ template <class S, class T, class X = T> update<S> set(T S::*member, X&& x) {
 } // namespace troupe
 
 // TROUPE_STATE(type, member | (member, channel_spec), …): makes `type` a typed state. It stands
-// inside the struct, behind the members.
+// inside the struct, after the members, also in a struct within a function. It may name inherited
+// members, and at most limits::state_members_max of all. A struct that inherits a declaration and
+// has none of its own is not a typed state of its own members: give it one.
 #define TROUPE_STATE(type, ...)                                                                    \
-  [[maybe_unused]] static constexpr auto troupe_name = #type;                                      \
+  [[maybe_unused]] static constexpr const char* troupe_name() {                                    \
+    return #type;                                                                                  \
+  }                                                                                                \
   static const auto& troupe_fields() {                                                             \
     using troupe_self = type;                                                                      \
+    static_assert(::troupe::detail::count_arguments(#__VA_ARGS__)                                  \
+                    <= ::troupe::limits::state_members_max,                                        \
+                  "TROUPE_STATE takes at most 128 members (limits::state_members_max): group "     \
+                  "some of them in a struct of their own");                                        \
     static const auto fields =                                                                     \
       std::make_tuple(TROUPE_DETAIL_EXPAND(TROUPE_DETAIL_FIELDS(__VA_ARGS__)));                    \
     return fields;                                                                                 \
@@ -194,6 +298,9 @@ template <class S, class T, class X = T> update<S> set(T S::*member, X&& x) {
 
 #define TROUPE_DETAIL_PARENS ()
 #define TROUPE_DETAIL_EXPAND(...)                                                                  \
+  TROUPE_DETAIL_EXPAND4(                                                                           \
+    TROUPE_DETAIL_EXPAND4(TROUPE_DETAIL_EXPAND4(TROUPE_DETAIL_EXPAND4(__VA_ARGS__))))
+#define TROUPE_DETAIL_EXPAND4(...)                                                                 \
   TROUPE_DETAIL_EXPAND3(TROUPE_DETAIL_EXPAND3(TROUPE_DETAIL_EXPAND3(__VA_ARGS__)))
 #define TROUPE_DETAIL_EXPAND3(...)                                                                 \
   TROUPE_DETAIL_EXPAND2(TROUPE_DETAIL_EXPAND2(TROUPE_DETAIL_EXPAND2(__VA_ARGS__)))
@@ -209,6 +316,7 @@ template <class S, class T, class X = T> update<S> set(T S::*member, X&& x) {
 #define TROUPE_DETAIL_PROBE(...) ~, ~
 #define TROUPE_DETAIL_PICK(...) TROUPE_DETAIL_THIRD(__VA_ARGS__, ~)
 #define TROUPE_DETAIL_THIRD(a, b, c, ...) c
-#define TROUPE_DETAIL_PLAIN(x) ::troupe::detail::make_field(#x, &troupe_self::x)
+#define TROUPE_DETAIL_PLAIN(x) ::troupe::detail::make_field<troupe_self>(#x, &troupe_self::x)
 #define TROUPE_DETAIL_WITH_SPEC(x) TROUPE_DETAIL_WITH_SPEC2 x
-#define TROUPE_DETAIL_WITH_SPEC2(x, spec) ::troupe::detail::make_field(#x, &troupe_self::x, spec)
+#define TROUPE_DETAIL_WITH_SPEC2(x, spec)                                                          \
+  ::troupe::detail::make_field<troupe_self>(#x, &troupe_self::x, spec)

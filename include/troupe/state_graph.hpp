@@ -31,7 +31,7 @@ struct node_options {
   cache_policy cache = no_cache_policy; ///< has an effect when the runtime has a cache
   any_body on_error = {}; ///< runs when the last attempt failed, in the node's place and lane
   /// Input schema: keys of the graph's channels, or further, private channels with a kind of
-  /// their own. nullopt: the graph's input to this node is the whole state.
+  /// their own. nullopt: the node reads the whole state.
   std::optional<schema> input = std::nullopt;
   value metadata = {};
   bool graph_state = false; ///< a task that is sent something else can read context::graph_state()
@@ -131,11 +131,16 @@ public:
   graph_builder& input_schema(const schema& channels);
   graph_builder& output_schema(const schema& channels);
 
-  /// What the context of a run (run_config::context) must be: a C. A run is refused otherwise.
+  /// Declares the type of run_config::context. A run whose context is not a C is refused before
+  /// anything runs or is stored.
+  /// Shape:  of a struct with TROUPE_STATE: a map that has every member that is not std::optional
+  ///         (also those with a default; as context_jsonschema()'s `required`) or a `value`, and no
+  ///         other. Without a context: refused, unless nothing is required.
   /// Errors: of such a run: invalid_config that names the member.
   /// Source: langgraph/graph/state.py, StateGraph(context_schema).
   template <class C> graph_builder& context_schema() {
-    return context_schema(json_schema<C>(), [](const value& context) { (void)context.as<C>(); });
+    return context_schema(json_schema<C>(),
+                          [](const value& context) { detail::check_is_a<C>(context); });
   }
   graph_builder& context_schema(value json, std::function<void(const value&)> check);
 
@@ -176,21 +181,34 @@ protected:
   std::shared_ptr<graph_spec> spec_;
 };
 
+namespace detail {
+template <class S> schema declared_schema() { // without a further error where S is no typed state
+  if constexpr (typed_state<S>)
+    return schema_of<S>();
+  else
+    return {};
+}
+} // namespace detail
+
 /// A graph over the state S (TROUPE_STATE), or over a schema made at run time (`state_graph<>`).
 /// Use: add nodes and edges, then compile. One thread at a time.
 /// Source: langgraph/graph/state.py, StateGraph.
 template <class S = void> class state_graph : public graph_builder {
+  static_assert(std::is_void_v<S> || typed_state<S>,
+                "the state of a graph is a struct with a TROUPE_STATE declaration: "
+                "TROUPE_STATE(type, members…) inside it, after the members");
   using default_input = std::conditional_t<std::is_void_v<S>, state_view, S>;
 
 public:
-  state_graph() requires(!std::is_void_v<S>) : graph_builder{schema_of<S>()} {}
+  state_graph() requires(!std::is_void_v<S>) : graph_builder{detail::declared_schema<S>()} {}
   explicit state_graph(schema state) requires std::is_void_v<S> : graph_builder{std::move(state)} {}
 
   /// A node. Its body takes, in this order, what it needs of: the state (`const S&`, another
   /// typed state, whose members then are the node's input schema, `const state_view&`, or
   /// `const value&`) and `context&`. It returns nothing, an update (`set(…)`, state_update, a map
   /// value, null for none), a command, a list of those, an std::optional or std::variant of them,
-  /// or a coro of any of these.
+  /// or a coro of any of these. A body that returns an S writes every member, also those it did not
+  /// touch: a list under a reducer doubles. Return set(…) of what has changed instead.
   /// Errors: invalid_graph: a name that is taken, empty, reserved, or contains `|` or `:`.
   template <class F>
   requires(!std::is_base_of_v<compiled_graph, F> && !std::is_same_v<node_body, F>) void add_node(

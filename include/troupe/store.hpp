@@ -142,7 +142,8 @@ public:
   /// The item under a key, or nothing, as in a namespace that cannot be.
   result<std::optional<store_item>> get(const store_namespace& space, const std::string& key,
                                         std::optional<bool> refresh_ttl = std::nullopt);
-  /// Stores a value; the value of a key that is there is replaced.
+  /// Stores a value; the value of a key that is there is replaced. The result must be looked at: a
+  /// memory that was not stored is lost. `put(…).value()` throws the error.
   /// Errors: invalid_value: of class InvalidNamespaceError for a bad namespace, else for a value
   ///         that is no map (null removes nothing), too deep or too large, a key that is too long,
   ///         a `ttl` of 0 or less, a path that is none.

@@ -230,9 +230,6 @@ struct tool_options {
 
 namespace detail {
 
-template <class T> struct is_optional : std::false_type {};
-template <class T> struct is_optional<std::optional<T>> : std::true_type {};
-
 const value& injected_value(const tool_runtime& runtime, std::string_view field);
 [[noreturn]] void refuse_argument(std::string_view name, const error& why);
 template <class T> T read_argument(const value& args, std::string_view name) {

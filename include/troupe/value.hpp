@@ -350,11 +350,31 @@ result<value> from_msgpack(std::string_view data);
 
 // ---- conversions ----------------------------------------------------------------------------
 
-/// How T becomes a value and back. Specialise it for a type of your own, or give the type a
-/// TROUPE_STATE declaration.
+namespace detail {
+template <class T> inline constexpr bool has_no_value_traits = false;
+} // namespace detail
+
+/// How T becomes a value and back. Known are value, bool, integers, floating point, std::string,
+/// std::optional, std::vector, maps with std::string keys, message, and structs with a TROUPE_STATE
+/// declaration. Specialise it for another type: an enum, a time point, a variant.
+///     template <> struct troupe::value_traits<mood> {
+///       static value to(mood m) { return static_cast<int>(m); }
+///       static mood from(const value& v) { return static_cast<mood>(v.as_int()); }
+///     };
 /// Shape:  `static value to(const T&)` and `static T from(const value&)`, which throws
-///         error{invalid_value} when it does not fit.
-template <class T> struct value_traits;
+///         error{invalid_value} when it does not fit. Optional: `static bool fits(const value&)`,
+///         whether from() would take it: then a wrong write is refused where it is made (without
+///         it from() is tried, unless the value is a list, a map, bytes or an extension).
+/// Errors: those of from().
+/// Source: troupe.
+template <class T> struct value_traits {
+  static_assert(
+    detail::has_no_value_traits<T>,
+    "troupe can't keep this type in a state: specialise troupe::value_traits<T> for it, "
+    "or give the struct a TROUPE_STATE declaration");
+  static value to(const T& x);
+  static T from(const value& v);
+};
 
 template <> struct value_traits<value> {
   static value to(const value& v) { return v; }

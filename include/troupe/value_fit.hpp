@@ -1,0 +1,133 @@
+// Whether a value can be read as a C++ type, without reading it.
+#pragma once
+
+#include <troupe/limits.hpp>
+#include <troupe/value.hpp>
+
+#include <concepts>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+/// What a write to a channel of a typed state must be. Both are set.
+/// Shape:  `fits`: whether the value can be read as the type; `why`: what is wrong with one that
+///         can't, as "wanted integer: it is string".
+struct value_check {
+  bool (*fits)(const value&);
+  std::string (*why)(const value&);
+};
+
+namespace detail {
+
+/// A type whose value_traits say by themselves what fits.
+template <class T>
+concept says_what_fits = requires(const value& v) {
+  { value_traits<T>::fits(v) } -> std::same_as<bool>;
+};
+
+// A small value is read, to see; of a large one of a type unknown here nothing is said.
+template <class T> bool can_be_read(const value& v) {
+  if (v.is_list() || v.is_map() || v.is_bytes() || v.kind() >= value_kind::message)
+    return true;
+  try {
+    (void)value_traits<T>::from(v);
+    return true;
+  } catch (const error&) {
+    return false;
+  }
+}
+
+template <class T> struct is_vector : std::false_type {};
+template <class T> struct is_vector<std::vector<T>> : std::true_type {};
+template <class T> struct is_optional : std::false_type {};
+template <class T> struct is_optional<std::optional<T>> : std::true_type {};
+template <class T>
+concept string_map = std::is_same_v<typename T::key_type, std::string> && requires {
+  typename T::mapped_type;
+};
+
+template <class T> bool fits(const value& v);
+
+// Of a long list only the end is looked at, where what is new stands: the cost of a write must not
+// grow with what was there before.
+template <class T> bool elements_fit(const value& v) {
+  auto items = v.items();
+  if (items.size() > limits::typed_elements_checked_max)
+    items = items.last(limits::typed_elements_checked_max);
+  for (const auto& item : items)
+    if (!fits<T>(item))
+      return false;
+  return true;
+}
+
+template <class T> bool members_fit(const value& v) {
+  for (const auto& e : v.entries())
+    if (!fits<T>(e.val))
+      return false;
+  return true;
+}
+
+template <class T> bool fits(const value& v) {
+  if constexpr (std::is_same_v<T, value>)
+    return true;
+  else if constexpr (says_what_fits<T>)
+    return value_traits<T>::fits(v);
+  else if constexpr (std::is_same_v<T, bool>)
+    return v.is_bool();
+  else if constexpr (std::is_integral_v<T>)
+    return v.is_int() && std::in_range<T>(v.as_int());
+  else if constexpr (std::is_floating_point_v<T>)
+    return v.is_number();
+  else if constexpr (std::is_same_v<T, std::string>)
+    return v.is_string();
+  else if constexpr (is_optional<T>::value)
+    return v.is_null() || fits<typename T::value_type>(v);
+  else if constexpr (is_vector<T>::value)
+    return v.is_list() && elements_fit<typename T::value_type>(v);
+  else if constexpr (string_map<T>)
+    return v.is_map() && members_fit<typename T::mapped_type>(v);
+  else
+    return can_be_read<T>(v);
+}
+
+/// What keeps a value that does not fit from being read as a T.
+template <class T> std::string why_unfit(const value& v) {
+  try {
+    (void)value_traits<T>::from(v);
+  } catch (const error& e) {
+    return e.message();
+  }
+  return "it is " + std::string{to_string(v.kind())};
+}
+
+/// Null stands for the default of a member, so it fits every one.
+template <class T>
+inline constexpr value_check check_of{
+  [](const value& v) { return v.is_null() || fits<T>(v); },
+  [](const value& v) { return why_unfit<T>(v); },
+};
+
+/// Of a topic, which takes a list of elements or one element.
+template <class T> bool fits_topic(const value& v) {
+  if constexpr (is_vector<T>::value)
+    return v.is_null() || (v.is_list() ? fits<T>(v) : fits<typename T::value_type>(v));
+  else
+    return true;
+}
+template <class T>
+inline constexpr value_check topic_check_of{
+  [](const value& v) { return fits_topic<T>(v); },
+  [](const value& v) {
+    if constexpr (is_vector<T>::value)
+      return v.is_list() ? why_unfit<T>(v) : why_unfit<typename T::value_type>(v);
+    else
+      return why_unfit<T>(v);
+  },
+};
+
+} // namespace detail
+
+} // namespace troupe
