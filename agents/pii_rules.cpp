@@ -27,27 +27,47 @@ bool is_one_of(char c, std::string_view set) {
   return set.find(c) != std::string_view::npos;
 }
 
+// Whether a word begins or ends at this place: what a regular expression calls `\b`.
+bool is_word_edge(std::string_view text, std::size_t at) {
+  bool before = at > 0 && is_word(text[at - 1]);
+  bool after = at < text.size() && is_word(text[at]);
+  return before != after;
+}
+
 // ---- finding --------------------------------------------------------------------------------
+
+// Where the domain of an email address ends that begins here: behind its last label of two letters
+// or more. 0: it is not a domain.
+std::size_t end_of_domain(std::string_view text, std::size_t begin) {
+  auto is_domain = [](char c) { return is_digit(c) || is_letter(c) || c == '.' || c == '-'; };
+  auto end = begin;
+  while (end < text.size() && is_domain(text[end]))
+    ++end;
+  for (auto at = end; at > begin + 1; --at) {
+    if (text[at - 1] != '.')
+      continue;
+    auto stop = at;
+    while (stop < end && is_letter(text[stop]))
+      ++stop;
+    if (stop - at >= 2 && is_word_edge(text, stop))
+      return stop;
+  }
+  return 0;
+}
 
 pii_places find_emails(std::string_view text) {
   auto is_local = [](char c) { return is_word(c) || is_one_of(c, ".%+-"); };
-  auto is_domain = [](char c) { return is_digit(c) || is_letter(c) || c == '.' || c == '-'; };
   pii_places out;
-  std::size_t free = 0; // what was found ends here
+  std::size_t free = 0; // what was found, or can't be part of an address, ends here
   for (auto at = text.find('@'); at != std::string_view::npos; at = text.find('@', at + 1)) {
     auto begin = at;
     while (begin > free && is_local(text[begin - 1]))
       --begin;
-    auto end = at + 1;
-    while (end < text.size() && is_domain(text[end]))
-      ++end;
-    while (end > at + 1 && !is_letter(text[end - 1]))
-      --end;
-    auto domain = text.substr(at + 1, end - at - 1);
-    auto dot = domain.rfind('.');
-    bool has_label = dot != std::string_view::npos && dot > 0 && domain.size() - dot > 2
-                     && std::ranges::all_of(domain.substr(dot + 1), is_letter);
-    if (begin < at && has_label) {
+    while (begin < at && !is_word_edge(text, begin))
+      ++begin;
+    auto end = begin < at ? end_of_domain(text, at + 1) : 0;
+    free = at + 1;
+    if (end > 0) {
       out.emplace_back(begin, end);
       free = end;
     }
@@ -66,7 +86,7 @@ bool fits_luhn(std::string_view digits) {
   return sum % 10 == 0;
 }
 
-// Sixteen digits, in groups of four with blanks or dashes between, or without.
+// Sixteen digits, in groups of four with a blank or a dash between, or without.
 pii_places find_cards(std::string_view text) {
   constexpr std::size_t card_digits = 16;
   pii_places out;
@@ -76,8 +96,8 @@ pii_places find_cards(std::string_view text) {
     std::string digits;
     auto end = i;
     while (end < text.size() && digits.size() < card_digits) {
-      bool between = !digits.empty() && digits.size() % 4 == 0 && is_one_of(text[end], " -")
-                     && is_digit(text[end - 1]);
+      bool between = !digits.empty() && digits.size() % 4 == 0
+                     && is_one_of(text[end], " -\t\r\n\f\v") && is_digit(text[end - 1]);
       if (is_digit(text[end]))
         digits += text[end];
       else if (!between)
@@ -93,30 +113,38 @@ pii_places find_cards(std::string_view text) {
   return out;
 }
 
+// The end of what looks like an IPv4 address and begins here; 0: nothing does. `valid`: its numbers
+// are those of one. A number with a leading zero is not, as it may be octal.
+std::size_t end_of_ip(std::string_view text, std::size_t begin, bool& valid) {
+  valid = true;
+  auto end = begin;
+  for (int part = 1;; ++part) {
+    int number = 0;
+    auto first = end;
+    while (end < text.size() && is_digit(text[end]) && end - first < 3)
+      number = number * 10 + (text[end++] - '0');
+    if (end == first)
+      return 0;
+    valid &= number <= 255 && (end - first == 1 || text[first] != '0');
+    if (part == 4)
+      return is_word_edge(text, end) ? end : 0;
+    if (end == text.size() || text[end++] != '.')
+      return 0;
+  }
+}
+
 pii_places find_ips(std::string_view text) {
   pii_places out;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!is_digit(text[i]) || (i > 0 && (is_word(text[i - 1]) || text[i - 1] == '.')))
+    if (!is_digit(text[i]) || !is_word_edge(text, i))
       continue;
-    int parts = 0;
-    auto end = i;
-    while (true) {
-      int number = 0;
-      auto begin = end;
-      while (end < text.size() && is_digit(text[end]) && end - begin < 3)
-        number = number * 10 + (text[end++] - '0');
-      if (end == begin || number > 255)
-        break;
-      ++parts;
-      if (parts == 4 || end == text.size() || text[end] != '.')
-        break;
-      ++end;
-    }
-    bool ends = end == text.size() || !is_word(text[end]);
-    if (parts == 4 && ends) {
+    bool valid = false;
+    auto end = end_of_ip(text, i, valid);
+    if (end == 0)
+      continue;
+    if (valid)
       out.emplace_back(i, end);
-      i = end;
-    }
+    i = end - 1;
   }
   return out;
 }
@@ -125,13 +153,10 @@ pii_places find_macs(std::string_view text) {
   constexpr std::size_t mac_size = 17; // six pairs and what stands between
   pii_places out;
   for (std::size_t i = 0; i + mac_size <= text.size(); ++i) {
-    if (i > 0 && is_word(text[i - 1]))
-      continue;
-    char between = text[i + 2];
-    bool fits = between == ':' || between == '-';
+    bool fits = is_word_edge(text, i) && is_word_edge(text, i + mac_size);
     for (std::size_t k = 0; fits && k < mac_size; ++k)
-      fits = k % 3 == 2 ? text[i + k] == between : is_hex(text[i + k]);
-    if (fits && (i + mac_size == text.size() || !is_word(text[i + mac_size]))) {
+      fits = k % 3 == 2 ? is_one_of(text[i + k], ":-") : is_hex(text[i + k]);
+    if (fits) {
       out.emplace_back(i, i + mac_size);
       i += mac_size - 1;
     }
@@ -139,23 +164,107 @@ pii_places find_macs(std::string_view text) {
   return out;
 }
 
-pii_places find_urls(std::string_view text) {
+constexpr std::string_view white = " \t\r\n\f\v";
+
+// Without the punctuation of the sentence around it.
+std::size_t without_punctuation(std::string_view text, std::size_t begin, std::size_t end) {
+  while (end > begin && is_one_of(text[end - 1], ".,;:!?)"))
+    --end;
+  return end;
+}
+
+// With http:// or https:// before them.
+pii_places find_full_urls(std::string_view text) {
+  auto is_part = [](char c) { return !is_one_of(c, white) && !is_one_of(c, "<>\"{}|\\^`[]"); };
   pii_places out;
   for (auto at = text.find("://"); at != std::string_view::npos; at = text.find("://", at + 3)) {
-    auto begin = at;
-    while (begin > 0 && is_letter(text[begin - 1]))
-      --begin;
-    auto scheme = text.substr(begin, at - begin);
-    if (scheme != "http" && scheme != "https")
+    auto before = text.substr(0, at);
+    auto scheme = before.ends_with("https") ? 5U : before.ends_with("http") ? 4U : 0U;
+    auto host = at + 3;
+    bool within = !out.empty() && at < out.back().second;
+    if (scheme == 0 || within || host == text.size() || is_one_of(text[host], "/?#"))
       continue;
-    auto end = at + 3;
-    while (end < text.size() && !is_one_of(text[end], " \t\r\n<>\"{}|\\^`[]"))
+    auto end = host;
+    while (end < text.size() && is_part(text[end]))
       ++end;
-    while (end > at + 3 && is_one_of(text[end - 1], ".,;:!?)"))
-      --end;
-    if (end > at + 3)
-      out.emplace_back(begin, end);
+    end = without_punctuation(text, host, end);
+    if (end > host)
+      out.emplace_back(at - scheme, end);
   }
+  return out;
+}
+
+// The end of a label of a host's name; 0: none begins here.
+std::size_t end_of_label(std::string_view text, std::size_t begin) {
+  constexpr std::size_t label_max = 63;
+  auto is_label = [](char c) { return is_digit(c) || is_letter(c) || c == '-'; };
+  auto end = begin;
+  while (end < text.size() && is_label(text[end]) && end - begin <= label_max)
+    ++end;
+  while (end > begin && text[end - 1] == '-')
+    --end;
+  return end == begin || text[begin] == '-' || end - begin > label_max ? 0 : end;
+}
+
+// The end of a name of two labels or more; 0: none begins here.
+std::size_t end_of_host(std::string_view text, std::size_t begin) {
+  auto end = end_of_label(text, begin);
+  int labels = end > 0 ? 1 : 0;
+  while (labels > 0 && end < text.size() && text[end] == '.') {
+    auto next = end_of_label(text, end + 1);
+    if (next == 0)
+      break;
+    end = next;
+    ++labels;
+  }
+  return labels > 1 ? end : 0;
+}
+
+std::size_t end_of_port(std::string_view text, std::size_t host_end) {
+  auto end = host_end;
+  if (end + 1 >= text.size() || text[end] != ':' || !is_digit(text[end + 1]))
+    return host_end;
+  for (++end; end < text.size() && is_digit(text[end]);)
+    ++end;
+  return end;
+}
+
+// Without a scheme: those that begin with www. or have a path. A bare name may be prose.
+pii_places find_bare_urls(std::string_view text) {
+  pii_places out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!(is_digit(text[i]) || is_letter(text[i])) || !is_word_edge(text, i))
+      continue;
+    auto host = end_of_host(text, i);
+    if (host == 0)
+      continue;
+    auto end = end_of_port(text, host);
+    bool has_path = end < text.size() && text[end] == '/';
+    if (!has_path && !text.substr(i).starts_with("www.")) {
+      i = host - 1;
+      continue;
+    }
+    if (end < text.size() && is_one_of(text[end], "/?#"))
+      while (end < text.size() && !is_one_of(text[end], white))
+        ++end;
+    end = without_punctuation(text, host, end);
+    out.emplace_back(i, end);
+    i = end - 1;
+  }
+  return out;
+}
+
+pii_places find_urls(std::string_view text) {
+  auto out = find_full_urls(text);
+  auto bare = find_bare_urls(text);
+  std::erase_if(bare, [at = out.begin(), &out](const auto& place) mutable {
+    while (at != out.end() && at->second <= place.first)
+      ++at;
+    return at != out.end() && at->first < place.second;
+  });
+  auto full = static_cast<std::ptrdiff_t>(out.size());
+  out.insert(out.end(), bare.begin(), bare.end());
+  std::inplace_merge(out.begin(), out.begin() + full, out.end());
   return out;
 }
 
@@ -184,16 +293,20 @@ std::string masked(const std::string& type, std::string_view text) {
            + std::string{text.substr(text.rfind('.'))};
   if (type == "ip")
     return "*.*.*" + std::string{text.substr(text.rfind('.'))};
-  if (type == "mac_address")
-    return "**:**:**:**:**:" + std::string{text.substr(text.size() - 2)};
+  if (type == "mac_address") {
+    std::string out;
+    for (int pair = 0; pair < 5; ++pair)
+      out += text.find(':') == std::string_view::npos ? "**-" : "**:";
+    return out + std::string{text.substr(text.size() - 2)};
+  }
   if (type == "url")
     return "[MASKED_URL]";
   auto end = std::string{text.substr(text.size() - std::min<std::size_t>(4, text.size()))};
   if (type == "credit_card") {
-    char between = is_digit(text[4]) ? '\0' : text[4];
-    if (between == '\0')
-      return "************" + end;
-    std::string group = std::string{"****"} + between;
+    std::string group = "****";
+    for (char between : {'-', ' '})
+      if (group.size() == 4 && text.find(between) != std::string_view::npos)
+        group += between;
     return group + group + group + end;
   }
   return text.size() > 4 ? "****" + end : "****";
