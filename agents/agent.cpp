@@ -159,7 +159,7 @@ public:
   compiled_graph build() {
     collect();
     schema state{{"messages", add_messages}};
-    if (!options_.response_format.schema.is_null())
+    if (has_structured_response(options_))
       state.channels.emplace_back("structured_response", last_value);
     for (const auto& m : options_.middleware)
       add_channels(state, m.state);
@@ -285,12 +285,13 @@ private:
     std::vector<std::string> behind{where_.round, where_.exit};
     if (!turns_.empty())
       behind.emplace_back("tools");
+    auto known = tools_that([](const tool&) { return true; });
     auto direct = tools_that([](const tool& t) { return t.options().return_direct; });
     graph.add_conditional_edges(
       "tools",
-      [where = where_, direct, turns = turns_](const state_view& state) {
+      [where = where_, known, direct, turns = turns_](const state_view& state) {
         bool again = runs_tools_again(state["messages"], turns);
-        return again ? "tools" : after_tools(where, direct, state);
+        return again ? "tools" : after_tools(where, known, direct, state);
       },
       behind);
   }
@@ -327,21 +328,17 @@ private:
   // The last answer of the model had the data, if any was asked for.
   static bool has_data(const state_view& state) { return !state["structured_response"].is_null(); }
 
-  // It ends when all calls of the last answer were of tools whose results end it, or one had the
-  // data.
-  static std::string after_tools(const agent_places& where, const std::vector<std::string>& direct,
-                                 const state_view& state) {
+  // It ends when all tools that ran for the last answer were those whose results end it, or one had
+  // the data.
+  static std::string after_tools(const agent_places& where, const std::vector<std::string>& known,
+                                 const std::vector<std::string>& direct, const state_view& state) {
     if (has_data(state))
       return where.exit;
-    auto all = state["messages"].items();
-    auto last = std::ranges::find_if(all.rbegin(), all.rend(),
-                                     [](const value& m) { return message_role(m) == "assistant"; });
-    if (last == all.rend() || direct.empty())
-      return where.round;
-    bool all_direct =
-      std::ranges::all_of(message_tool_calls(*last).items(), [&direct](const value& call) {
-        return call["name"].is_string() && contains(direct, call["name"].as_string());
-      });
+    auto ran = tools_that_ran(state["messages"]);
+    std::erase_if(ran, [&known](const std::string& name) { return !contains(known, name); });
+    bool all_direct = !ran.empty() && std::ranges::all_of(ran, [&direct](const std::string& name) {
+      return contains(direct, name);
+    });
     return all_direct ? where.exit : where.round;
   }
 

@@ -24,6 +24,7 @@ struct model_node {
   std::vector<std::string> known_tools;
   std::size_t malformed_max = 0;
   bool wraps_tools = false;
+  bool keeps_data = false; // as `structured_response`
 };
 using model_node_ptr = std::shared_ptr<const model_node>;
 
@@ -55,12 +56,48 @@ bool asks_by_tool(const response_format& format, const chat_model& model) {
   return format.strategy == structured_strategy::tool;
 }
 
+// The tools of a schema that a request asks for: a wrapper may have put another one in its place.
+std::optional<structured_tools> tools_of(const model_node& node, const value& schema) {
+  if (node.answer_tools && schema == node.format.schema)
+    return node.answer_tools;
+  auto format = node.format;
+  format.schema = schema;
+  if (schema.is_null() || format.strategy == structured_strategy::provider)
+    return std::nullopt;
+  return structured_tools{format};
+}
+
+void read_data(const model_node& node, const value& schema,
+               const std::optional<structured_tools>& tools, const value& before,
+               model_response& response) {
+  if (schema.is_null())
+    return;
+  if (!message_tool_calls(response.answer).empty()) {
+    auto read = tools ? tools->read(before, response.answer) : structured_tools::reading{};
+    response.structured_response = std::move(read.data);
+    response.tool_messages = std::move(read.messages);
+    return;
+  }
+  if (node.format.strategy == structured_strategy::tool)
+    throw node_error{"StructuredOutputValidationError",
+                     "The model answered with text, and called for no tool that takes the data."};
+  response.structured_response = structured_answer(response.answer, schema);
+}
+
+// Whether the model is told what was wrong with its calls, and asked again.
+bool is_lost(const model_node& node, const value& answer) {
+  return node.malformed_max > 0 && is_malformed(answer) && !malformed_call_errors(answer).empty();
+}
+
+// Asks the model, and reads the data in its answer: wrappers see that, and how it fails.
 coro<model_response> ask(const model_node& node, model_call call) {
   require_known_tools(node, call.request.tools);
   auto request = std::move(call.request);
-  if (!request.response_schema.is_null() && asks_by_tool(node.format, *call.model)) {
+  auto schema = request.response_schema;
+  auto tools = tools_of(node, schema);
+  if (!schema.is_null() && asks_by_tool(node.format, *call.model)) {
     request.response_schema = {};
-    request.tools = request.tools.append_all(node.answer_tools->definitions());
+    request.tools = request.tools.append_all(tools->definitions());
     request.tool_choice = "any";
   }
   if (!call.system_message.is_null())
@@ -70,18 +107,10 @@ coro<model_response> ask(const model_node& node, model_call call) {
     model = put_around(model);
   auto asked = ask_model(*model, std::move(request), call.ctx());
   auto answer = co_await asked;
-  co_return model_response{std::move(answer)};
-}
-
-structured_tools::reading read_data(const model_node& node, const value& before,
-                                    const value& answer) {
-  if (!message_tool_calls(answer).empty())
-    return node.answer_tools ? node.answer_tools->read(before, answer)
-                             : structured_tools::reading{};
-  if (node.format.strategy == structured_strategy::tool)
-    throw node_error{"StructuredOutputValidationError",
-                     "The model answered with text, and called for no tool that takes the data."};
-  return {structured_answer(answer, node.format.schema), {}};
+  model_response out{with_distinct_calls(answer)};
+  if (!is_lost(node, out.answer))
+    read_data(node, schema, tools, call.state["messages"], out);
+  co_return out;
 }
 
 coro<node_output> run_model(model_node_ptr node, state_view state, context& ctx) {
@@ -100,8 +129,8 @@ coro<node_output> run_model(model_node_ptr node, state_view state, context& ctx)
   std::vector<value> written, refused;
   if (node->malformed_max > 0)
     refused = malformed_call_errors(answer);
-  bool is_lost = !refused.empty() && is_malformed(answer);
-  if (auto count = malformed_in_a_row(messages) + 1; is_lost && count >= node->malformed_max)
+  if (auto count = malformed_in_a_row(messages) + 1;
+      is_lost(*node, answer) && count >= node->malformed_max)
     throw malformed_too_often(answer, count);
   if (repaired) {
     written.push_back(remove_message(REMOVE_ALL_MESSAGES));
@@ -109,14 +138,13 @@ coro<node_output> run_model(model_node_ptr node, state_view state, context& ctx)
   }
   written.push_back(answer);
   written.insert(written.end(), refused.begin(), refused.end());
+  written.insert(written.end(), response.tool_messages.begin(), response.tool_messages.end());
   state_update update;
-  if (is_lost && !node->format.schema.is_null()) {
-    update.set("structured_response", value{});
-  } else if (!node->format.schema.is_null()) {
-    auto data = read_data(*node, messages, answer);
-    written.insert(written.end(), data.messages.begin(), data.messages.end());
-    update.set("structured_response", data.data);
-  }
+  // Without data it is reset, so that data of an earlier turn does not end this one.
+  if (node->keeps_data
+      && (!node->format.schema.is_null() || !response.structured_response.is_null()
+          || !state["structured_response"].is_null()))
+    update.set("structured_response", response.structured_response);
   update.set("messages", value::list(std::move(written)));
   node_output out;
   out.parts.emplace_back(std::move(update));
@@ -126,6 +154,13 @@ coro<node_output> run_model(model_node_ptr node, state_view state, context& ctx)
 }
 
 } // namespace
+
+bool has_structured_response(const agent_options& options) {
+  return !options.response_format.schema.is_null()
+         || std::ranges::any_of(options.middleware, [](const middleware& m) {
+              return static_cast<bool>(m.wrap_model_call);
+            });
+}
 
 std::string provider_of(const chat_model& model) {
   auto name = model.name();
@@ -152,6 +187,7 @@ node_body model_node_of(const agent_options& options) {
   node->malformed_max = options.malformed_answers_max;
   for (const auto& t : options.tools)
     node->known_tools.push_back(t.name());
+  node->keeps_data = has_structured_response(options);
   node->wraps_tools = static_cast<bool>(options.tool_node.wrap_tool_call);
   node_body out;
   out.coroutine = [node = model_node_ptr{std::move(node)}](const state_view& state, context& ctx) {

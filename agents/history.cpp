@@ -91,6 +91,23 @@ std::vector<value> unanswered_calls(const value& messages) {
   return out;
 }
 
+std::vector<std::string> tools_that_ran(const value& messages) {
+  auto all = messages.items();
+  auto last = std::ranges::find_if(all.rbegin(), all.rend(),
+                                   [](const value& m) { return message_role(m) == "assistant"; });
+  std::vector<std::string> out;
+  if (last == all.rend())
+    return out;
+  auto after = std::span<const value>{last.base(), all.end()};
+  for (const auto& call : message_tool_calls(*last).items()) {
+    auto answer = std::ranges::find_if(after,
+                                       [&](const value& m) { return is_answer_to(m, call); });
+    auto name = answer == after.end() ? std::string{} : text_in(message_member(*answer, "name"));
+    out.push_back(name.empty() ? text_in(call["name"]) : name);
+  }
+  return out;
+}
+
 value patched_tool_calls(const value& messages) {
   auto all = messages.items();
   std::vector<value> out, owed;

@@ -24,6 +24,10 @@ bool is_answer_to(const value& message, const value& call);
 /// use the id of an earlier call again.
 std::vector<value> unanswered_calls(const value& messages);
 
+/// The tools that ran for the calls of the last assistant's message: the name in the message that
+/// answers a call, as a wrapper may have run another tool, else the name in the call.
+std::vector<std::string> tools_that_ran(const value& messages);
+
 /// The update by which the messages become patched_tool_calls(messages); empty where no call is
 /// open. It goes before a new message, as a turn may have been given up or failed.
 std::vector<value> patch_of_tool_calls(const value& messages);

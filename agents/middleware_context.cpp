@@ -3,6 +3,7 @@
 
 #include "agents/agent_model.hpp"
 #include "agents/failure.hpp"
+#include "agents/json_text.hpp"
 #include "agents/message_lists.hpp"
 
 #include <algorithm>
@@ -44,7 +45,7 @@ std::int64_t tokens_of_last_answer(const chat_model& model, const value& message
   auto provider = value(provider_of(model));
   for (const auto& m : messages.items() | std::views::reverse)
     if (message_role(m) == "assistant") {
-      auto total = message_member(m, "usage_metadata")["total_tokens"];
+      auto total = message_member(m, "usage")["total_tokens"];
       bool same = message_member(m, "response_metadata")["model_provider"] == provider;
       return same && total.is_int() ? total.as_int() : 0;
     }
@@ -202,18 +203,32 @@ void set_tokens(const chat_model& model, double fraction, std::int64_t& tokens) 
 
 // ---- clearing -------------------------------------------------------------------------------
 
-value cleared(const value& message, const clear_options& options) {
-  auto metadata = message_member(message, "response_metadata");
-  metadata = (metadata.is_map() ? metadata : value::map())
-               .with("context_editing",
-                     value::map({{"cleared", true}, {"strategy", "clear_tool_uses"}}));
-  return value::extension(value_kind::message, message.payload()
-                                                 .with("content", options.placeholder)
-                                                 .with("response_metadata", metadata)
-                                                 .without("artifact"));
+value with_note(const value& message, const value& note) {
+  const auto& metadata = message_member(message, "response_metadata");
+  return value::extension(
+    value_kind::message,
+    message.payload().with(
+      "response_metadata",
+      (metadata.is_map() ? metadata : value::map()).with("context_editing", note)));
 }
 
-// The message with no arguments in this call.
+value cleared(const value& message, const clear_options& options) {
+  auto noted = with_note(message, value::map({{"cleared", true}, {"strategy", "clear_tool_uses"}}));
+  return value::extension(value_kind::message,
+                          noted.payload().with("content", options.placeholder).without("artifact"));
+}
+
+// The ids that a message notes of calls without arguments, and this one; in order.
+value cleared_inputs(const value& note, const value& call_id) {
+  const auto& before = note["cleared_tool_inputs"];
+  std::vector<value> ids(before.items().begin(), before.items().end());
+  if (std::ranges::find(ids, call_id) == ids.end())
+    ids.push_back(call_id);
+  std::ranges::sort(ids, {}, [](const value& id) { return text_in(id); });
+  return value::list(std::move(ids));
+}
+
+// The message with no arguments in this call, and a note of that.
 value without_arguments(const value& message, const value& call_id) {
   std::vector<value> calls;
   for (const auto& call : message_tool_calls(message).items())
@@ -227,35 +242,57 @@ value without_arguments(const value& message, const value& call_id) {
   auto payload = message.payload().with("tool_calls", value::list(std::move(calls)));
   if (content.is_list())
     payload = payload.with("content", value::list(std::move(blocks)));
-  return value::extension(value_kind::message, std::move(payload));
+  auto note = message_member(message, "response_metadata")["context_editing"];
+  note = (note.is_map() ? note : value::map())
+           .with("cleared_tool_inputs", cleared_inputs(note, call_id));
+  return with_note(value::extension(value_kind::message, std::move(payload)), note);
 }
 
 // The places of results that may go, the oldest first: all but the last few.
-std::vector<std::size_t> clearable(const std::vector<value>& messages,
-                                   const clear_options& options) {
+std::vector<std::size_t> older_results(const std::vector<value>& messages, std::size_t keep) {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < messages.size(); ++i)
-    if (message_role(messages[i]) == "tool"
-        && !names(options.exclude_tools, message_member(messages[i], "name")))
+    if (message_role(messages[i]) == "tool")
       out.push_back(i);
-  out.resize(out.size() - std::min(options.keep, out.size()));
+  out.resize(out.size() - std::min(keep, out.size()));
   return out;
+}
+
+// The call that a result answers, in the last answer before it; null: there is none.
+value call_of(const value& answer, const value& result) {
+  for (const auto& call : message_tool_calls(answer).items())
+    if (call["id"] == message_member(result, "tool_call_id"))
+      return call;
+  return {};
+}
+
+bool may_go(const value& result, const value& call, const clear_options& options) {
+  if (call.is_null())
+    return false;
+  const auto& named = message_member(result, "name");
+  return !names(options.exclude_tools, text_in(named).empty() ? call["name"] : named);
 }
 
 value with_cleared_results(const value& messages, const clear_options& options) {
   std::vector<value> out(messages.items().begin(), messages.items().end());
   auto tokens = [](const value& m) { return count_tokens_approximately(value::list({m})); };
   std::int64_t saved = 0;
-  for (auto i : clearable(out, options)) {
+  for (auto i : older_results(out, options.keep)) {
     if (options.clear_at_least > 0 && saved >= options.clear_at_least)
       break;
+    auto answer = std::find_if(out.rend() - static_cast<std::ptrdiff_t>(i), out.rend(),
+                               [](const value& m) { return message_role(m) == "assistant"; });
+    auto call = answer == out.rend() ? value{} : call_of(*answer, out[i]);
+    if (!may_go(out[i], call, options))
+      continue;
     saved += tokens(out[i]);
     out[i] = cleared(out[i], options);
     saved -= tokens(out[i]);
-    auto calls = std::find_if(out.rend() - static_cast<std::ptrdiff_t>(i), out.rend(),
-                              [](const value& m) { return message_role(m) == "assistant"; });
-    if (options.clear_tool_inputs && calls != out.rend())
-      *calls = without_arguments(*calls, message_member(out[i], "tool_call_id"));
+    if (options.clear_tool_inputs) {
+      saved += tokens(*answer);
+      *answer = without_arguments(*answer, call["id"]);
+      saved -= tokens(*answer);
+    }
   }
   return value::list(std::move(out));
 }

@@ -12,6 +12,7 @@ namespace troupe {
 namespace {
 
 constexpr const char* validation_error = "StructuredOutputValidationError";
+constexpr const char* multiple_error = "MultipleStructuredOutputsError";
 
 std::string title_of(const value& schema, std::string otherwise) {
   const auto& title = schema["title"];
@@ -105,7 +106,7 @@ structured_tools::reading structured_tools::read(const value& before, const valu
     why = several(calls);
   }
   if (failures_in(before) + 1 >= attempts_max_)
-    throw node_error{validation_error, why};
+    throw node_error{calls.size() == 1 ? validation_error : multiple_error, why};
   reading out;
   for (const auto& call : calls)
     out.messages.push_back(answer_to(call, "Error: " + why + "\n Please fix your mistakes."));

@@ -26,7 +26,8 @@ public:
   };
   /// What this answer to the conversation `before` says; nothing for one without such a call.
   /// Errors: throws node_error of class StructuredOutputValidationError when the last of
-  ///         response_format::attempts_max answers fits no better.
+  ///         response_format::attempts_max answers fits no better; of class
+  ///         MultipleStructuredOutputsError when that one has several such calls.
   reading read(const value& before, const value& answer) const;
 
 private:

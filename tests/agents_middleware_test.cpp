@@ -408,6 +408,52 @@ BOOST_AUTO_TEST_CASE(older_tool_results_are_cleared_for_the_model_and_kept_in_th
   BOOST_TEST(out == "user: hi\nassistant: \ntool: 2\nassistant: \ntool: 2\nassistant: done\n");
 }
 
+BOOST_AUTO_TEST_CASE(results_of_excluded_tools_count_among_those_that_are_kept) {
+  auto history =
+    value::list({human_message("hi"), call("1"), tool_message("r1", "1", "add"), call("2"),
+                 tool_message("r2", "2", "add"), ai_message("", {{.name = "search", .id = "3"}}),
+                 tool_message("r3", "3", "search"), human_message("on")});
+  auto shown = [&](const value& messages, clear_options options) {
+    options.trigger_tokens = 0;
+    auto model = scripted({"done"});
+    talk(agent(model, {context_editing(std::move(options))}), value{{"messages", messages}});
+    return model->requests()[0].messages;
+  };
+  auto results = [](const value& messages) {
+    std::string out;
+    for (const auto& m : messages.items())
+      if (message_role(m) == "tool")
+        out += message_text(m) + ' ';
+    return out;
+  };
+  BOOST_TEST(results(shown(history, {.keep = 1, .exclude_tools = {"search"}}))
+             == "[cleared] [cleared] r3 ");
+  BOOST_TEST(results(shown(history, {.keep = 0, .exclude_tools = {"search"}}))
+             == "[cleared] [cleared] r3 ");
+  // Without a name in the message, that in the call counts.
+  auto unnamed = value::list({human_message("hi"), ai_message("", {{.name = "search", .id = "3"}}),
+                              tool_message("r3", "3"), human_message("on")});
+  BOOST_TEST(results(shown(unnamed, {.keep = 0, .exclude_tools = {"search"}})) == "r3 ");
+  // A result without a call stays.
+  auto orphan = value::list(
+    {human_message("hi"), ai_message("a"), tool_message("r", "9", "add"), human_message("on")});
+  BOOST_TEST(results(shown(orphan, {.keep = 0})) == "r ");
+}
+
+BOOST_AUTO_TEST_CASE(cleared_arguments_are_noted_in_their_message) {
+  auto two = ai_message("", {{.name = "add", .args = value{{"a", 1}}, .id = "2"},
+                             {.name = "add", .args = value{{"a", 2}}, .id = "1"}});
+  auto history = value::list({human_message("hi"), two, tool_message("r2", "2", "add"),
+                              tool_message("r1", "1", "add"), human_message("on")});
+  auto model = scripted({"done"});
+  talk(agent(model, {context_editing({.trigger_tokens = 0, .keep = 0, .clear_tool_inputs = true})}),
+       value{{"messages", history}});
+  const auto& cleared = model->requests()[0].messages[1];
+  BOOST_TEST(message_tool_calls(cleared)[0]["args"] == value::map());
+  BOOST_TEST(message_member(cleared, "response_metadata")["context_editing"]["cleared_tool_inputs"]
+             == value::list({"1", "2"}));
+}
+
 BOOST_AUTO_TEST_CASE(a_model_chooses_the_tools_that_are_shown) {
   tool other{"other", "", [] { return 1; }};
   tool third{"third", "", [] { return 1; }};

@@ -1,4 +1,6 @@
 // Answers that are data, and what agents do about a conversation's length and its tool calls.
+#include "agents/anthropic_wire.hpp"
+
 #include <troupe/chat_models.hpp>
 #include <troupe/middleware.hpp>
 #include <troupe/runtime.hpp>
@@ -64,10 +66,12 @@ std::string structured_talk(const value& messages) {
 // What a model knows of itself.
 class profiled_model final : public chat_model {
 public:
-  profiled_model(std::shared_ptr<scripted_model> model, value profile)
+  profiled_model(std::shared_ptr<scripted_model> model, value profile,
+                 std::string name = "scripted:small")
     : model_{std::move(model)},
-      profile_(std::move(profile)) {}
-  std::string name() const override { return "scripted:small"; }
+      profile_(std::move(profile)),
+      name_{std::move(name)} {}
+  std::string name() const override { return name_; }
   value profile() const override { return profile_; }
   coro<value> invoke(model_request request, context& ctx) override {
     return model_->invoke(std::move(request), ctx);
@@ -76,6 +80,7 @@ public:
 private:
   std::shared_ptr<scripted_model> model_;
   value profile_;
+  std::string name_;
 };
 
 } // namespace
@@ -141,6 +146,88 @@ BOOST_AUTO_TEST_CASE(of_several_structured_calls_none_is_taken) {
   for (std::size_t i : {2U, 3U})
     BOOST_TEST(message_text(out["messages"][i]).find("(Weather, Weather) when only one is expected")
                != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(several_structured_calls_in_the_last_attempt_are_an_error_of_their_own) {
+  structured_script twice(9, calling({answering(1, "c1"), answering(2, "c2")}));
+  auto failed = answer_of(
+    {.model = structured_model(twice), .response_format = {weather, structured_strategy::tool}});
+  BOOST_TEST(reference_name(failed.error()) == "MultipleStructuredOutputsError");
+}
+
+BOOST_AUTO_TEST_CASE(a_wrapper_sees_that_data_does_not_fit_and_may_ask_again) {
+  for (auto how : {structured_strategy::provider, structured_strategy::tool}) {
+    bool by_tool = how == structured_strategy::tool;
+    middleware retry;
+    retry.name = "retry";
+    auto seen = std::make_shared<std::string>();
+    retry.wrap_model_call = [seen](model_call c, model_executor next) -> coro<model_response> {
+      for (int attempt = 0;; ++attempt) {
+        try {
+          auto again = c;
+          auto asked = next(std::move(again));
+          auto response = co_await asked;
+          co_return response;
+        } catch (const node_error& e) {
+          *seen += e.type() + ' ';
+          if (attempt == 2)
+            throw;
+        }
+      }
+    };
+    auto wrong = by_tool ? scripted_model::answer{calling({answering("warm", "c1")})} : "no JSON";
+    auto right = by_tool ? scripted_model::answer{calling({answering(7, "c2")})}
+                         : R"({"degrees":7})";
+    response_format format{weather, how};
+    format.attempts_max = 1;
+    auto out = answer_of({.model = structured_model({wrong, right}),
+                          .middleware = {retry},
+                          .response_format = format});
+    BOOST_REQUIRE(out.has_value());
+    BOOST_TEST(*seen == "StructuredOutputValidationError ");
+    BOOST_TEST(out->output["structured_response"]["degrees"] == value(7));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(data_that_a_wrapper_gives_is_kept_without_a_response_format) {
+  middleware gives;
+  gives.name = "gives";
+  gives.wrap_model_call = [](model_call c, model_executor next) -> coro<model_response> {
+    auto asked = next(std::move(c));
+    auto response = co_await asked;
+    if (message_text(response.answer) == "data")
+      response.structured_response = value{{"degrees", 5}};
+    co_return response;
+  };
+  std::atomic<int> ran = 0;
+  auto model = structured_model(
+    {"data", calling({{.name = "add", .args = value{{"a", 1}}, .id = "c2"}}), "done"});
+  runtime rt{{.saver = make_memory_saver()}};
+  auto app =
+    rt.load(create_agent({.model = model, .tools = {counting_adder(&ran)}, .middleware = {gives}}));
+  auto out = app.invoke(structured_question(), {.thread_id = "t"}).output;
+  BOOST_TEST(out["structured_response"] == (value{{"degrees", 5}}));
+  // It does not end the next turn.
+  out = app.invoke(structured_question(), {.thread_id = "t"}).output;
+  BOOST_TEST(out["structured_response"].is_null());
+  BOOST_TEST(model->requests().size() == 3u);
+  BOOST_TEST(ran == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_wrapper_may_ask_for_other_data_in_one_call) {
+  auto rain = value::map({{"title", "Rain"}, {"type", "object"}});
+  middleware asks;
+  asks.name = "asks";
+  asks.wrap_model_call = [rain](model_call c, model_executor next) {
+    c.request.response_schema = rain;
+    return next(std::move(c));
+  };
+  auto model = structured_model({calling({{.name = "Rain", .args = value{{"mm", 3}}, .id = "c"}})});
+  auto out = answer_of({.model = model,
+                        .middleware = {asks},
+                        .response_format = {weather, structured_strategy::tool}});
+  BOOST_REQUIRE(out.has_value());
+  BOOST_TEST(out->output["structured_response"] == (value{{"mm", 3}}));
 }
 
 BOOST_AUTO_TEST_CASE(tools_of_the_same_answer_still_run_and_the_model_is_not_asked_again) {
@@ -251,28 +338,25 @@ BOOST_AUTO_TEST_CASE(a_fraction_needs_a_model_that_says_what_it_can_read) {
 }
 
 BOOST_AUTO_TEST_CASE(the_tokens_that_the_model_counted_itself_count) {
-  auto conversation = [](const char* provider) {
-    auto answer = ai_message("short");
-    return value{
-      {"messages",
-       value::list({human_message("q"),
-                    value::extension(value_kind::message,
-                                     answer.payload()
-                                       .with("usage_metadata", value::map({{"total_tokens", 900}}))
-                                       .with("response_metadata",
-                                             value::map({{"model_provider", provider}}))),
-                    human_message("go on")})}};
-  };
-  for (const char* provider : {"scripted", "other"}) {
-    auto by = std::make_shared<profiled_model>(structured_model({"In short."}), value::map());
+  // An answer as the wire to Anthropic stores it.
+  auto short_answer = anthropic_answer(from_json(R"({"type":"message","role":"assistant",
+    "model":"m","content":[{"type":"text","text":"short"}],"stop_reason":"end_turn",
+    "usage":{"input_tokens":890,"output_tokens":10}})")
+                                         .value(),
+                                       "a");
+  auto conversation =
+    value{{"messages", value::list({human_message("q"), short_answer, human_message("go on")})}};
+  for (const char* provider : {"anthropic", "other"}) {
+    auto by = std::make_shared<profiled_model>(structured_model({"In short."}), value::map(),
+                                               std::string{provider} + ":small");
     runtime rt;
     auto app = rt.load(create_agent(
       {.model = structured_model({"done"}),
        .middleware = {summarization(by, {.trigger_tokens = 800,
                                          .keep_messages = 1,
                                          .token_counter = [](const value&) { return 0; }})}}));
-    auto out = app.invoke(conversation(provider)).output["messages"];
-    BOOST_TEST(out.size() == (std::string_view{provider} == "scripted" ? 3u : 4u));
+    auto out = app.invoke(conversation).output["messages"];
+    BOOST_TEST(out.size() == (std::string_view{provider} == "anthropic" ? 3u : 4u));
   }
 }
 

@@ -40,6 +40,11 @@ private:
 };
 
 /// What a call of the model gave: its answer, and writes that go along with it.
+/// Shape:  `structured_response`: the data of the answer, null: none. A wrapper may give it also
+///         where the agent has no response_format. `tool_messages` answer the calls for tools that
+///         stand for a schema: with data, or with why it does not fit.
+/// Errors: of a model_executor: what the model throws, and what response_format says of an answer
+///         that does not fit. A wrapper may catch that and ask again.
 /// Source: langchain/agents/middleware/types.py, ModelResponse, ExtendedModelResponse.
 class model_response {
 public:
@@ -49,6 +54,8 @@ public:
 
   value answer; ///< an assistant's message
   state_update update;
+  value structured_response = {};
+  std::vector<value> tool_messages = {};
 };
 
 /// Makes a call of the model; what a wrapper is given, to use as often as it likes.
@@ -148,15 +155,21 @@ struct agent_options {
 /// The agent as a graph over `messages`: nodes `model`, `tools`, and `NAME.before_model` … of the
 /// middleware.
 /// Order:  each tool call is a task of its own, whose tool reads the state when it runs. It ends
-///         when an answer calls for no tool, or when all calls of an answer were of tools with
-///         return_direct.
+///         when an answer calls for no tool, or when all tools that ran for an answer have
+///         return_direct: after a reviewer's edit, the tool that ran counts.
 /// Errors: throws error{invalid_graph} (of class AssertionError for two of one name, ValueError
 ///         for a missing model or an unknown jump), also for two tools or schemas of one name. Of a
 ///         run: what models, tools and hooks throw; ValueError for a tool that only the request
 ///         knows and no wrapper could run; StructuredOutputValidationError for a last answer that
+<<<<<<< HEAD
 ///         is not the data asked for; MalformedToolCallError after malformed_answers_max answers in a
 ///         row whose calls could not be read. A call of the history without an answer, or one that could
 ///         not be read, is answered with an error before the model sees it.
+=======
+///         is not the data asked for, MultipleStructuredOutputsError for one with several. A call
+///         of the history without an answer, or one that could not be read, is answered with an
+///         error before the model sees it.
+>>>>>>> 9806720 (agents: wrappers see the data of an answer, and how it fails)
 /// Source: langchain/agents/factory.py, create_agent; spec/agents.md D.
 compiled_graph create_agent(agent_options options);
 
