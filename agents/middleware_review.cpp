@@ -10,7 +10,9 @@
 namespace troupe {
 namespace {
 
+// Calls as a reviewer edited them: {id of the call: {name, args, message_id}}.
 constexpr const char* edited_calls = "hitl_edited_tool_calls";
+constexpr const char* edited_in = "message_id";
 
 using reviews = std::vector<std::pair<std::string, review>>;
 
@@ -47,14 +49,56 @@ value question_of(const reviews& all, const std::vector<value>& calls) {
                      {"review_configs", value::list(std::move(configs))}});
 }
 
+// The member that a decision of this type lacks, as a description; empty: it has all.
+std::string missing_in(const value& decision, std::string_view type) {
+  const auto& action = decision["edited_action"];
+  if (type == "edit" && !(action["name"].is_string() && action["args"].is_map()))
+    return "`edited_action`, an object with `name` (text) and `args` (object)";
+  if (type == "respond" && !decision["message"].is_string())
+    return "`message`, a text";
+  if (type == "reject" && !decision["message"].is_null() && !decision["message"].is_string())
+    return "`message` as a text, or no `message` at all";
+  return {};
+}
+
 // Why a decision can't be followed; empty: it can.
 std::string objection(const review& r, const value& call, const value& decision) {
   auto type = text_in(decision["type"]);
-  if (std::ranges::find(r.decisions, type) != r.decisions.end())
-    return {};
-  return "Unexpected human decision: " + spaced_json(decision) + ". Decision type '" + type
-         + "' is not allowed for tool '" + text_in(call["name"]) + "'. Expected one of "
-         + spaced_json(value::of(r.decisions)) + " based on the tool's configuration.";
+  auto unexpected = [&] { return "Unexpected human decision: " + spaced_json(decision) + ". "; };
+  if (std::ranges::find(r.decisions, type) == r.decisions.end())
+    return unexpected() + "Decision type '" + type + "' is not allowed for tool '"
+           + text_in(call["name"]) + "'. Expected one of " + spaced_json(value::of(r.decisions))
+           + " based on the tool's configuration.";
+  auto missing = missing_in(decision, type);
+  return missing.empty()
+           ? std::string{}
+           : unexpected() + "A decision of type '" + type + "' needs " + missing + ".";
+}
+
+// The same for the answer to a question about several calls.
+std::string objection(const reviews& all, const std::vector<value>& calls, const value& answer) {
+  const auto& decisions = answer["decisions"];
+  if (!decisions.is_list())
+    return "Unexpected answer: " + spaced_json(answer)
+           + ". Expected {\"decisions\": [...]} with one decision for each of the "
+           + std::to_string(calls.size()) + " tool calls, in their order.";
+  if (decisions.size() != calls.size())
+    return "Number of human decisions (" + std::to_string(decisions.size())
+           + ") does not match number of hanging tool calls (" + std::to_string(calls.size())
+           + ").";
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    if (auto why = objection(*review_of(all, calls[i]), calls[i], decisions[i]); !why.empty())
+      return why;
+  return {};
+}
+
+// The question stays open, and its next answer is read as if this one had not been given.
+[[noreturn]] void refuse(context& ctx, const std::string& why) {
+  try {
+    ctx.refuse_answer(why);
+  } catch (const error& e) {
+    throw error{e.code(), e.message(), "ValueError", why};
+  }
 }
 
 std::string rejection(const value& call, const value& decision) {
@@ -79,48 +123,58 @@ value message_of(const value& call, const value& decision) {
   return {};
 }
 
+// The id of the answer that made the calls: an edit holds for the calls of that answer alone, as a
+// later one may use their ids again.
+value id_of_last_answer(const value& messages) {
+  auto all = messages.items();
+  auto last = std::ranges::find_if(all.rbegin(), all.rend(),
+                                   [](const value& m) { return message_role(m) == "assistant"; });
+  return last == all.rend() ? value{} : message_member(*last, "id");
+}
+
 // What the decisions say of each call.
 struct verdicts {
-  std::vector<value> messages;
+  value answer_id;
+  std::vector<value> messages = {};
   value edited = value::map();
 
   void add(const value& call, const value& decision) {
     if (auto message = message_of(call, decision); !message.is_null())
       messages.push_back(std::move(message));
     else if (text_in(decision["type"]) == "edit")
-      edited = edited.with(text_in(call["id"]), decision["edited_action"]);
+      edited = edited.with(text_in(call["id"]),
+                           decision["edited_action"].with(edited_in, answer_id));
   }
 
+  // Edits of earlier answers go.
   value update(const value& edited_before) && {
     auto out = value::map();
     if (!messages.empty())
       out = out.with("messages", value::list(std::move(messages)));
-    if (edited.empty())
-      return out;
-    auto all = edited_before.is_map() ? edited_before : value::map();
-    for (const auto& e : edited.entries())
-      all = all.with(e.key(), e.val);
-    return out.with(edited_calls, all);
+    return edited.empty() && edited_before.empty() ? out : out.with(edited_calls, edited);
   }
 };
 
 value ask_person(const reviews& all, const state_view& state, context& ctx) {
   auto calls = reviewed_calls(all, state);
-  if (calls.empty())
+  if (calls.empty() && state[edited_calls].empty())
     return {};
-  auto answer = ctx.interrupt(question_of(all, calls));
-  const auto& decisions = answer["decisions"];
-  if (decisions.size() != calls.size())
-    throw value_error("Number of human decisions (" + std::to_string(decisions.size())
-                      + ") does not match number of hanging tool calls ("
-                      + std::to_string(calls.size()) + ").");
-  verdicts out;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (auto why = objection(*review_of(all, calls[i]), calls[i], decisions[i]); !why.empty())
-      throw value_error(why);
-    out.add(calls[i], decisions[i]);
+  verdicts out{id_of_last_answer(state["messages"])};
+  if (!calls.empty()) {
+    auto answer = ctx.interrupt(question_of(all, calls));
+    if (auto why = objection(all, calls, answer); !why.empty())
+      refuse(ctx, why);
+    for (std::size_t i = 0; i < calls.size(); ++i)
+      out.add(calls[i], answer["decisions"][i]);
   }
   return std::move(out).update(state[edited_calls]);
+}
+
+// What a reviewer put in place of this call; null: nothing.
+value edit_of(const tool_call_request& request) {
+  const auto& action = request.state()[edited_calls][text_in(request.call()["id"])];
+  bool same = action[edited_in] == id_of_last_answer(request.state()["messages"]);
+  return same ? action : value{};
 }
 
 // ---- edited calls ---------------------------------------------------------------------------
@@ -248,7 +302,7 @@ coro<tool_output> ask_about_call(std::shared_ptr<const call_reviews> by, tool_ca
   if (edit && why.empty() && action["name"] != call["name"])
     why = "An edit of this call stays one of tool '" + text_in(call["name"]) + "'.";
   if (!why.empty())
-    request.runtime().task().refuse_answer(why);
+    refuse(request.runtime().task(), why);
   if (auto message = message_of(call, decision); !message.is_null())
     co_return tool_output{std::move(message)};
   auto called = action.is_null()
@@ -279,7 +333,7 @@ middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools, 
     return ask_person(all, state, ctx);
   };
   out.wrap_tool_call = [edit_notice](tool_call_request request, tool_executor run) {
-    auto action = request.state()[edited_calls][text_in(request.call()["id"])];
+    auto action = edit_of(request);
     if (action.is_null())
       return run(std::move(request));
     return run_edited(std::move(request), std::move(run), std::move(action), edit_notice);

@@ -128,14 +128,21 @@ enum class review_mode : std::uint8_t {
 ///         decision, by the question's id where there are several. A decision is {type: "approve"},
 ///         {type: "edit", edited_action: {name, args}}, {type: "reject", message} or {type:
 ///         "respond", message}. An edited call runs in place of the original one, and its result
-///         says so, unless `edit_notice` is false; per call it stays one of the same tool.
-/// Errors: of a run: ValueError for another number of decisions, one that is not allowed, or an
-///         edit to a tool there is not. Per call: invalid_resume, and the question waits on.
+///         says so, unless `edit_notice` is false; per call it stays one of the same tool. A
+///         decision holds for that call alone: a later call with the same id is reviewed again.
+/// Errors: of a run: invalid_resume (of class ValueError) for another number of decisions, one that
+///         is not allowed, or one that lacks a member. The question then stays open with the same
+///         id, and the next answer or a new input resumes the thread. node_failed of class
+///         ValueError, in the tools' task, for an edit to an unknown tool.
 /// Source: langchain/agents/middleware/human_in_the_loop.py; spec/agents.md E2.
 middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools,
                              review_mode mode = review_mode::batched, bool edit_notice = true);
 
 // ---- what the model sees --------------------------------------------------------------------
+// Three parts keep a conversation within what a model can read; agents/README.md compares them.
+// `summarization` replaces older messages in the state for good. `context_editing` shows the model a
+// placeholder for older tool results, and the state keeps them. `compaction_control`
+// (troupe/tool_runner.hpp) is for the loop without a graph.
 
 /// When a conversation is summarized (any of the triggers, or with `all_triggers` all that are
 /// given), and what is kept of it as it is.
@@ -165,7 +172,10 @@ struct summary_options {
 middleware summarization(chat_model_ptr model, summary_options options);
 
 /// Units:  tokens. `clear_at_least`: once so many are saved the rest stays; 0: all go.
-/// Shape:  `clear_tool_inputs`: the arguments of their calls become empty too.
+/// Shape:  `keep` counts the last results of all tools. Those of `exclude_tools` stay in any case;
+///         the name is the result's, else its call's. A result without a call in the answer before
+///         it stays too. `clear_tool_inputs`: the arguments of their calls become empty too; the
+///         answer notes their ids in response_metadata.context_editing.cleared_tool_inputs.
 /// Source: langchain/agents/middleware/context_editing.py; spec/agents.md E11.
 struct clear_options {
   std::int64_t trigger_tokens = 100'000;

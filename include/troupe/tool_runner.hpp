@@ -15,6 +15,7 @@ namespace troupe {
 /// When and how a conversation is compacted.
 /// Units:  `context_token_threshold` in tokens of the last answer's usage (context_tokens).
 /// Shape:  `model` null: the runner's; `summary_prompt` empty: one with five sections.
+/// For agents that are graphs: `summarization` and `context_editing` (troupe/middleware.hpp).
 /// Source: anthropic/lib/tools/_beta_compaction_control.py; spec/agents.md H2.
 struct compaction_control {
   bool enabled = false;
