@@ -34,7 +34,7 @@ value context::interrupt(const value& question, const value& response_schema) {
     auto answer = task.run->take_answer();
     if (!answer)
       throw node_interrupted{
-        {{interrupt_id(task.ns, task.answers.size()), question, response_schema}}};
+        {}, {{interrupt_id(task.ns, task.answers.size()), question, response_schema}}};
     task.answers.push_back(std::move(*answer));
   }
   task.answered = asked + 1;

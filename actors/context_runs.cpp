@@ -124,7 +124,7 @@ void await_task(task_scope& scope, std::shared_ptr<task_call> call, std::corouti
 value take_task(task_scope& scope, task_call& call) {
   scope.sign_of_life();
   if (call.paused)
-    throw node_interrupted{call.questions};
+    throw node_interrupted{{}, call.questions};
   if (call.failure)
     throw *call.failure;
   return call.returned;

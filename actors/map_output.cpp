@@ -53,7 +53,7 @@ private:
   task_write_list map_function(const node_output& output) {
     for (const auto& part : output.parts) {
       if (auto* c = std::get_if<command>(&part); c && goes_up(task_, *c))
-        throw upward_command{*c};
+        throw upward_command{{}, *c};
       if (auto* u = std::get_if<state_update>(&part))
         for (const auto& [name, v] : u->entries()) {
           auto c = task_.call ? no_index : plan_.find_channel(name);
@@ -149,7 +149,7 @@ private:
       go(destination{*s});
     } else if (auto* c = std::get_if<command>(&part)) {
       if (goes_up(task_, *c))
-        throw upward_command{*c};
+        throw upward_command{{}, *c};
       for (const auto& d : c->goto_.list())
         go(d);
     }

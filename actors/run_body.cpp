@@ -152,11 +152,11 @@ void finish_body(detail::task_scope& task, coro<node_output>& body, context& ctx
 
 const run_result& result_of(nested_end& end) {
   if (end.upward)
-    throw upward_command{std::move(*end.upward)};
+    throw upward_command{{}, std::move(*end.upward)};
   if (!end.how)
     throw end.how.error();
   if (end.how->paused())
-    throw node_interrupted{end.how->questions};
+    throw node_interrupted{{}, end.how->questions};
   return *end.how;
 }
 

@@ -6,6 +6,7 @@
 #include "channels/channel.hpp"
 #include "graph/task_write.hpp"
 
+#include <troupe/body_exit.hpp>
 #include <troupe/context.hpp>
 
 #include <chrono>
@@ -136,12 +137,12 @@ task_ptr next_attempt(const detail::task_scope& failed);
 /// Leaves a body whose question has no answer yet, or a graph or task within it. Not a
 /// std::exception, so that a body's own `catch (const std::exception&)` lets it pass. Caught by
 /// run_body alone.
-struct node_interrupted {
+struct node_interrupted : detail::body_exit {
   std::vector<interrupt> questions;
 };
 
 /// Leaves a body with a command for a graph further out. As above.
-struct upward_command {
+struct upward_command : detail::body_exit {
   command what;
 };
 

@@ -9,10 +9,10 @@
 namespace troupe {
 namespace {
 
-std::string class_name(const std::exception& thrown) {
+std::string class_name(const std::type_info& of) {
   int status = 0;
-  char* text = abi::__cxa_demangle(typeid(thrown).name(), nullptr, nullptr, &status);
-  std::string out = status == 0 ? text : typeid(thrown).name();
+  char* text = abi::__cxa_demangle(of.name(), nullptr, nullptr, &status);
+  std::string out = status == 0 ? text : of.name();
   std::free(text);
   return out;
 }
@@ -25,8 +25,13 @@ error failure_of(const std::exception& thrown) {
   const auto* named = dynamic_cast<const node_error*>(&thrown);
   if (named)
     return {errc::node_failed, thrown.what(), named->type(), thrown.what()};
-  return error{errc::node_failed, thrown.what(), class_name(thrown), thrown.what()}.with_base(
+  return error{errc::node_failed, thrown.what(), class_name(typeid(thrown)), thrown.what()}.with_base(
     reference_base(thrown));
+}
+
+std::string class_in_flight() {
+  const auto* type = abi::__cxa_current_exception_type();
+  return type ? class_name(*type) : "unknown";
 }
 
 bool ends_the_run(const error& failure) noexcept {

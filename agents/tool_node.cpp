@@ -83,14 +83,16 @@ value visible_state(const value& state, tool_input kind, const std::string& mess
 }
 
 void require_injected(const tool& t, const tool_runtime& runtime, tool_input kind) {
+  const auto& needed = t.options().needs.fields;
   std::string fields;
-  for (const auto& field : t.options().needs.fields)
+  for (const auto& field : needed)
     fields += (fields.empty() ? "" : ", ") + field.name;
-  if (kind == tool_input::messages && !fields.empty())
+  bool messages_alone = needed.size() == 1 && runtime.state().contains(needed.front().name);
+  if (kind == tool_input::messages && !needed.empty() && !messages_alone)
     throw value_error("Invalid input to ToolNode. Tool " + t.name()
-                      + " requires graph state dict as input. State should contain fields {"
-                      + fields + "}.");
-  for (const auto& field : t.options().needs.fields)
+                      + " requires graph state dict as input. State should contain fields " + fields
+                      + ".");
+  for (const auto& field : needed)
     if (!field.optional && !runtime.state().contains(field.name))
       throw node_error{"KeyError", field.name};
   if (t.options().needs.store && !runtime.store())
@@ -100,13 +102,40 @@ void require_injected(const tool& t, const tool_runtime& runtime, tool_input kin
 
 // ---- one call -------------------------------------------------------------------------------
 
+// In a handler of all that is thrown: raises what is not a std::exception as a failure of its
+// class. What the runtime throws for its own ends stays as it is.
+[[noreturn]] void raise_as_exception() {
+  try {
+    throw;
+  } catch (const std::exception&) {
+    throw;
+  } catch (const detail::body_exit&) {
+    throw;
+  } catch (...) {
+    throw node_error{class_in_flight(), "a tool threw what is not a std::exception"};
+  }
+}
+
+tool_output run_plain(const tool& t, const value& args, tool_runtime& runtime) {
+  try {
+    return t.body().plain(args, runtime);
+  } catch (...) {
+    raise_as_exception();
+  }
+}
+
 coro<tool_output> run_body(const tool& t, value args, tool_runtime& runtime, context& ctx) {
   if (t.body().coroutine) {
-    auto body = t.body().coroutine(std::move(args), runtime);
-    auto out = co_await body;
-    co_return out;
+    std::optional<tool_output> out;
+    try {
+      auto body = t.body().coroutine(std::move(args), runtime);
+      out = co_await body;
+    } catch (...) {
+      raise_as_exception();
+    }
+    co_return std::move(*out);
   }
-  auto job = ctx.blocking([&t, &args, &runtime] { return t.body().plain(args, runtime); });
+  auto job = ctx.blocking([&t, &args, &runtime] { return run_plain(t, args, runtime); });
   auto out = co_await job;
   co_return out;
 }
@@ -213,7 +242,7 @@ tool_output execute_at_once(const running_calls& all, const tool* t, const value
   require_injected(*t, runtime, all.results.kind);
   try {
     auto args = begin(runtime, *t, call);
-    return end(all, *t, t->body().plain(args, runtime), call, runtime);
+    return end(all, *t, run_plain(*t, args, runtime), call, runtime);
   } catch (const std::exception& thrown) {
     if (auto out = caught(all, *t, call, runtime, thrown))
       return *out;

@@ -218,7 +218,7 @@ std::vector<tool_output::part> tool_results::sorted(const tool_output& given,
       const auto* v = std::get_if<value>(&part);
       return v && answers_call(*v, call);
     });
-    if (auto n = answers + static_cast<std::size_t>(direct); n != 1 && !exempt)
+    if (auto n = answers + static_cast<std::size_t>(direct); n != 1)
       throw value_error("Tool " + text_in(call["name"]) + " returned a list with "
                         + std::to_string(n) + " messages bound to tool_call_id '"
                         + text_in(call["id"]) + "'; expected exactly one terminating ToolMessage.");

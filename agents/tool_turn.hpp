@@ -1,6 +1,7 @@
 // A call among those that run side by side: whose turn it is, and who hears what it says.
 #pragma once
 
+#include <troupe/body_exit.hpp>
 #include <troupe/tool.hpp>
 
 #include <functional>
@@ -47,8 +48,7 @@ private:
   std::vector<tool_event_filter*>& filters_;
 };
 
-/// Leaves a call that must wait for its turn. Not a std::exception, so that a tool's own
-/// `catch (const std::exception&)` lets it pass.
-struct out_of_turn {};
+/// Leaves a call that must wait for its turn.
+struct out_of_turn : detail::body_exit {};
 
 } // namespace troupe

@@ -293,6 +293,110 @@ BOOST_AUTO_TEST_CASE(a_policy_says_which_errors_become_messages) {
   }
 }
 
+struct class_row {
+  const char* thrown;
+  const char* caught_by;
+  bool fits;
+};
+std::ostream& operator<<(std::ostream& out, const class_row& r) {
+  return out << r.thrown << " by " << r.caught_by;
+}
+const class_row class_rows[] = {
+  {"KeyError", "LookupError", true},
+  {"IndexError", "LookupError", true},
+  {"ZeroDivisionError", "ArithmeticError", true},
+  {"OverflowError", "ArithmeticError", true},
+  {"ConnectionError", "OSError", true},
+  {"ConnectionRefusedError", "OSError", true},
+  {"TimeoutError", "OSError", true},
+  {"FileNotFoundError", "OSError", true},
+  {"UnicodeDecodeError", "ValueError", true},
+  {"NotImplementedError", "RuntimeError", true},
+  {"ModuleNotFoundError", "ImportError", true},
+  {"GraphRecursionError", "RuntimeError", true},
+  {"ToolInvocationError", "ToolException", true},
+  {"KeyError", "Exception", true},
+  {"Own", "Exception", true},
+  {"LookupError", "KeyError", false},
+  {"KeyError", "ValueError", false},
+  {"Own", "RuntimeError", false},
+  {"ConnectionError", "IOError", true},
+  {"std::out_of_range", "std::logic_error", true},
+};
+BOOST_DATA_TEST_CASE(a_class_stands_for_those_derived_from_it, class_rows, row) {
+  tool fails{"fail", "", [row]() -> int { throw node_error{row.thrown, "no"}; }};
+  auto out = run({fails}, calls({{.name = "fail", .id = "1"}}),
+                 {.handle_tool_errors = tool_errors{std::vector<std::string>{row.caught_by}}});
+  BOOST_TEST(out.has_value() == row.fits);
+}
+
+BOOST_AUTO_TEST_CASE(arguments_that_do_not_fit_have_one_text_under_every_policy) {
+  const std::vector<tool_call> call{{.name = "add", .args = value{{"a", "x"}}, .id = "1"}};
+  auto told = answers({adder()}, call);
+  for (const tool_errors& errors : {tool_errors{true}, tool_errors{"ToolException", "x"}})
+    BOOST_TEST((answers({adder()}, call, {.handle_tool_errors = errors}) == told));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_a_std_exception_is_an_error_like_any_other) {
+  for (auto where : {lane::standard, lane::blocking}) {
+    tool fails{"fail", "", []() -> int { throw 42; }, {.lane = where}};
+    tool hangs{"fail", "", []() -> coro<int> {
+                 throw 42;
+                 co_return 1;
+               }};
+    for (const auto& t : {fails, hangs}) {
+      const std::vector<tool_call> call{{.name = "fail", .id = "1"}};
+      BOOST_TEST((answers({t}, call, {.handle_tool_errors = true})
+                  == texts{"Error: int('a tool threw what is not a std::exception')\n Please fix "
+                           "your mistakes."}));
+      BOOST_TEST(!run({t}, calls(call)).has_value());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_tool_that_wants_the_messages_alone_gets_a_list_that_is_the_input) {
+  auto graph = [](const tool& t) {
+    state_graph<> g{{{"__root__", add_messages}}};
+    g.add_node("tools", tool_node{{t}});
+    g.add_edge(START, "tools");
+    return g.compile();
+  };
+  auto ask = [&](const tool& t) {
+    runtime rt;
+    return rt.load(graph(t)).try_invoke(
+      value::list({ai_message("", {{.name = t.name(), .id = "1"}})}));
+  };
+  tool counts{"counts", "", [](injected_state<"messages"> m) { return m->size(); }};
+  auto out = ask(counts);
+  BOOST_REQUIRE(out.has_value());
+  BOOST_TEST(message_text(out->value()[1]) == "1");
+  tool wants{"wants", "", [](injected_state<"messages"> m, injected_state<"n", int> n) {
+               return static_cast<int>(m->size()) + *n;
+             }};
+  auto refused = ask(wants);
+  BOOST_REQUIRE(!refused);
+  BOOST_TEST(refused.error().text()
+             == "Invalid input to ToolNode. Tool wants requires graph state dict as input. State "
+                "should contain fields messages, n.");
+}
+
+BOOST_AUTO_TEST_CASE(a_list_that_removes_all_messages_answers_its_call_too) {
+  for (bool answers_it : {false, true}) {
+    tool clears{"clears", "", [answers_it](injected_tool_call_id id) {
+                  std::vector<tool_output::part> parts{
+                    command{.update = state_update{}.set(
+                              "messages", value::list({remove_message(REMOVE_ALL_MESSAGES)}))}};
+                  if (answers_it)
+                    parts.emplace_back(tool_message("cleared", *id));
+                  return tool_output{std::move(parts)};
+                }};
+    auto out = run({clears}, calls({{.name = "clears", .id = "1"}}));
+    BOOST_TEST(out.has_value() == answers_it);
+    if (!out)
+      BOOST_TEST(out.error().text().find("returned a list with 0 messages") != std::string::npos);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_tool_s_own_answer_to_an_error_comes_first) {
   tool own{"fail",
            "",

@@ -124,13 +124,13 @@ struct react_agent_options {
 /// The agent as a graph, over `messages`.
 /// Order:  START, [pre_model_hook], agent, [post_model_hook], tools and again; at the end
 ///         [generate_structured_response]. It ends behind a tool with `return_direct`.
-/// Errors: throws error{invalid_graph}, of class ValueError, for a version there is not, a model
-///         whose bound tools are others, or a state without a key it needs. Of a run: ValueError
-///         when a call in the history has no answer; MalformedToolCallError after
-///         malformed_answers_max answers in a row whose calls could not be read; what model and
-///         tools throw. A call of the history that could not be read is answered with an error
-///         before the model sees it. When the steps that are left are too few for another call, it
-///         says so and ends.
+/// Errors: throws error{invalid_graph}, of class ValueError, for a version there is not, or a
+///         model whose bound tools are others. `messages` and `remaining_steps` are added to a
+///         `state` that lacks them. Of a run: ValueError when a call in the history has no answer;
+///         MalformedToolCallError after malformed_answers_max answers in a row whose calls could
+///         not be read; what model and tools throw. A call of the history that could not be read
+///         is answered with an error before the model sees it. When the steps that are left are
+///         too few for another call, it says so and ends.
 /// Source: langgraph/prebuilt/chat_agent_executor.py, create_react_agent; spec/agents.md C.
 compiled_graph create_react_agent(react_agent_options options);
 
