@@ -107,8 +107,8 @@ result<void> check_config(const run_config& config, bool stored) {
   if (config.recursion_limit == 0u)
     return error{errc::invalid_config, "recursion_limit must be at least 1"};
   if (stored && config.thread_id.empty())
-    return error{errc::invalid_config,
-                 "the runtime keeps threads, and the run names none: set run_config::thread_id"};
+    return error{errc::invalid_config, "thread_id is missing: the runtime has a saver, which keeps "
+                                       "each conversation by its id: set run_config::thread_id"};
   if (config.thread_id.size() > limits::thread_id_bytes_max)
     return error{errc::invalid_config, "thread_id: " + std::to_string(config.thread_id.size())
                                          + " bytes, at most thread_id_bytes_max ("
