@@ -83,6 +83,26 @@ TROUPE_GRAPH(clerk_by_call) {
     {troupe::human_in_the_loop({{"send", only_approve}}, troupe::review_mode::per_call)});
 }
 
+// Sends two letters in one answer, which may be approved or rejected.
+TROUPE_GRAPH(careful) {
+  auto says = [](const value& messages) {
+    auto last = last_of(messages);
+    auto words = last_words_of_user(messages);
+    if (words == "hello" || troupe::message_role(last) == "tool")
+      return value("so: " + troupe::message_text(last));
+    return troupe::ai_message("", {{.name = "send", .args = value{{"to", words}}, .id = "1"},
+                                   {.name = "send", .args = value{{"to", "Eve"}}, .id = "2"}});
+  };
+  auto send = troupe::tool("send", "Sends",
+                           [](troupe::arg<"to", std::string> to) { return "sent to " + *to; });
+  troupe::review how;
+  how.decisions = {"approve", "reject"};
+  return troupe::create_agent({.model = speaker(says),
+                               .tools = {send},
+                               .middleware = {troupe::human_in_the_loop({{"send", how}})},
+                               .name = "careful"});
+}
+
 TROUPE_GRAPH(asker) {
   troupe::state_graph<> g{{{"messages", troupe::add_messages}}};
   g.add_node("ask", [](troupe::context& ctx) -> value {

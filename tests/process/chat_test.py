@@ -127,6 +127,19 @@ class Pipe(ChatTest):
         refused = self.chat("hi\nperhaps\n", clerk, code=USAGE)
         self.assertIn("no such answer: perhaps", refused.stderr)
 
+    def test_a_wrong_answer_through_a_pipe_leaves_the_question_open(self):
+        careful = f"{PLUGIN}:careful"
+        refused = self.chat("Ada\nyes\nedit {}\n", careful, "--thread", "t", code=USAGE)
+        self.assertIn("no such answer: edit {}", refused.stderr)
+        self.assertIn("yes, no [WHY]", refused.stderr)
+        self.chat('{"decisions":[{"type":"edit"}]}\n', careful, "--thread", "t", code=1)
+        done = self.chat('{"decisions":[{"type":"approve"},{"type":"reject"}]}\n', careful,
+                         "--thread", "t")
+        self.assertIn("User rejected the tool call for `send` with id 2", done.stdout)
+        self.chat("Ada\n", careful, "--thread", "u", code=PAUSED)
+        self.assertTrue(self.chat("/leave\nhello\n", careful, "--thread", "u").stdout
+                        .endswith("so: hello\n"))
+
     def test_a_question_that_waits_is_asked_again_by_the_next_call(self):
         clerk = f"{PLUGIN}:clerk"
         self.chat("hi\n", clerk, "--thread", "t", code=PAUSED)
@@ -218,18 +231,51 @@ class Person(ChatTest):
         screen.type("\4")
         self.assertEqual(screen.end(), DONE)
 
-    def test_an_answer_that_the_graph_refuses_leaves_the_question_open(self):
+    def test_only_decisions_that_are_allowed_are_offered_and_taken(self):
         screen = self.terminal(f"{PLUGIN}:clerk_by_call")
         screen.wait_for("> ")
         screen.type("hi\n")
-        screen.wait_for('asks  "send" {"to":"hi"}: yes, no')
-        screen.wait_for("? ")
-        screen.type("no\n")  # it may only be approved
-        screen.wait_for("the answer to its question does not fit")
-        screen.wait_for('asks  "send"')
+        screen.wait_for('asks  "send" {"to":"hi"}: yes; or /leave\n')
+        for line in ["no", "respond it is there", 'edit {"to": "Eve"}', '{"to": "Eve"}',
+                     '{"type": "reject"}']:
+            screen.wait_for("? ")
+            screen.type(line + "\n")
+            screen.wait_for('asks  "send"')
         screen.wait_for("? ")
         screen.type("yes\n")
         screen.wait_for("done: sent to hi\n> ")
+        screen.type("\4")
+        self.assertEqual(screen.end(), DONE)
+
+    def test_an_answer_that_the_graph_refuses_leaves_the_question_open(self):
+        screen = self.terminal(f"{PLUGIN}:careful")
+        screen.wait_for("> ")
+        screen.type("Ada\n")
+        screen.wait_for('asks  "send" {"to":"Ada"}: yes, no [WHY]; or /leave\n')
+        screen.wait_for("? ")
+        screen.type('edit {"to": "x@y"}\n')
+        screen.wait_for('asks  "send" {"to":"Ada"}')
+        screen.wait_for("? ")
+        screen.type('{"decisions": [{"type": "approve"}]}\n')  # there are two calls
+        screen.wait_for("does not match number of hanging tool calls (2)")
+        for to in ["Ada", "Eve"]:
+            screen.wait_for(f'asks  "send" {{"to":"{to}"}}')
+            screen.wait_for("? ")
+            screen.type("yes\n")
+        screen.wait_for("so: sent to Eve\n> ")
+        screen.type("\4")
+        self.assertEqual(screen.end(), DONE)
+
+    def test_a_question_can_be_left_for_another_message(self):
+        screen = self.terminal(f"{PLUGIN}:careful")
+        screen.wait_for("> ")
+        screen.type("Ada\n")
+        screen.wait_for("? ")
+        screen.type("/leave\n")
+        screen.wait_for("the question stays open")
+        screen.wait_for("> ")
+        screen.type("hello\n")
+        screen.wait_for("so: hello\n> ")
         screen.type("\4")
         self.assertEqual(screen.end(), DONE)
 

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <iostream>
 #include <optional>
+#include <utility>
 
 namespace troupe::cli {
 
@@ -279,11 +280,11 @@ private:
       return go_on();
     auto answers = value::map();
     for (const auto& q : questions_) {
-      auto given = asks_for_review(q.value)   ? review(q.value)
-                   : asks_about_call(q.value) ? decide(q.value)
+      auto given = asks_for_review(q.value)   ? review(q)
+                   : asks_about_call(q.value) ? decide(q.value, allowed_decisions(q, 0))
                                               : ask(q);
       if (!given)
-        return false;
+        return leaves_question();
       answers = answers.with(q.id, *given);
     }
     turn(command{.resume = answers});
@@ -299,7 +300,7 @@ private:
                                                          : std::nullopt;
                           });
     if (!line)
-      return false;
+      return leaves_question();
     if (*line == value(true))
       turn(run_input{nullptr});
     else
@@ -314,18 +315,36 @@ private:
     return ask_until(text, [](const std::string& line) { return plain_answer_of(line); });
   }
 
-  // About a call {name, args …}.
-  std::optional<value> decide(const value& request) {
-    return ask_until(to_json(request["name"]) + ' ' + to_json(request["args"]) + ": " + review_help,
-                     [&request](const std::string& line) { return decision_of(request, line); });
+  // No answer was given: the end of the input, or the question stays open and a message follows.
+  bool leaves_question() {
+    if (!std::exchange(leaves_, false))
+      return false;
+    waits_ = false;
+    note("the question stays open; the next line is a message, which gives the question up");
+    return true;
   }
 
-  std::optional<value> review(const value& question) {
+  // About a call {name, args …}.
+  std::optional<value> decide(const value& request, const std::vector<std::string>& allowed,
+                              bool all_at_once = false) {
+    return ask_until(to_json(request["name"]) + ' ' + to_json(request["args"]) + ": "
+                       + help_of(allowed),
+                     [&](const std::string& line) -> std::optional<value> {
+                       if (auto all = all_at_once ? all_decisions_of(line) : std::nullopt)
+                         return all;
+                       auto decision = decision_of(request, line);
+                       bool fits = decision && allows(allowed, (*decision)["type"]);
+                       return fits ? decision : std::nullopt;
+                     });
+  }
+
+  std::optional<value> review(const interrupt& question) {
     std::vector<value> decisions;
-    for (const auto& request : question["action_requests"].items()) {
-      auto decision = decide(request);
-      if (!decision)
-        return std::nullopt;
+    for (const auto& request : question.value["action_requests"].items()) {
+      auto i = decisions.size();
+      auto decision = decide(request, allowed_decisions(question, i), i == 0);
+      if (!decision || (*decision)["decisions"].is_list())
+        return decision; // all in one
       decisions.push_back(*decision);
     }
     return value::map({{"decisions", value::list(std::move(decisions))}});
@@ -341,10 +360,15 @@ private:
       auto line = read_line('?');
       if (!line)
         return std::nullopt;
+      if (*line == leave_word) {
+        leaves_ = true;
+        return std::nullopt;
+      }
       if (auto given = read(*line))
         return given;
       if (!talks_)
-        throw error{errc::invalid_value, "answer a question: no such answer: " + *line};
+        throw error{errc::invalid_value,
+                    "answer a question: no such answer: " + *line + "; it is: " + question};
     }
   }
 
@@ -360,6 +384,7 @@ private:
   chat_view view_;
   run_output output_{json_, false};
   bool waits_ = false;
+  bool leaves_ = false; // the question that was asked last, without an answer
   std::vector<interrupt> questions_;
   std::string stopped_before_;
   std::optional<int> failed_;
@@ -414,7 +439,11 @@ void add_chat(CLI::App& app, chosen_command& chosen) {
                 "it, Ctrl-D ends.\nThrough a pipe, lines go in and answers come out; what tools "
                 "do is said on stderr.\nA question is answered by the next line: JSON or text; "
                 "of a tool that waits for approval:\n"}
-    + review_help + ".\n" + exit_codes_help);
+    + review_help
+    + ".\nOnly what the question allows is taken. /leave leaves a question open: the next line is "
+      "a "
+      "message.\n"
+    + exit_codes_help);
   command->callback([o, &chosen] {
     chosen.run = [o, &chosen] {
       stop_signals signals{SIGTERM}; // before anything that starts threads
