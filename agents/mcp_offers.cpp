@@ -224,8 +224,10 @@ result<mcp_graph_call> read_graph_call(const mcp_graph_tool& called, const value
       return wrong_argument("resume: without the thread_id of what waits");
     if (!given.empty())
       return wrong_argument("resume: with other arguments besides thread_id");
-    const auto& resume = arguments[resume_argument];
-    out.input = resume.is_null() ? run_input{nullptr} : run_input{command{.resume = resume}};
+    out.resumes = true;
+    out.answer = arguments[resume_argument];
+    out.input = out.answer.is_null() ? run_input{nullptr}
+                                     : run_input{command{.resume = out.answer}};
     return out;
   }
   auto known = input_properties(called);
@@ -237,6 +239,26 @@ result<mcp_graph_call> read_graph_call(const mcp_graph_tool& called, const value
     return wrong_argument((wrong[0].path.empty() ? "" : wrong[0].path + ": ") + wrong[0].message);
   out.input = run_input{std::move(input)};
   return out;
+}
+
+result<run_input> resuming_input(const mcp_graph_call& call, const state_snapshot& now) {
+  auto thread = "thread_id `" + call.thread_id + '`';
+  if (now.created_at.empty())
+    return error{errc::missing_key, "resume: nothing is stored of " + thread
+                                      + ": call it without `resume` to start it"};
+  if (now.interrupts.empty() && (now.tasks.empty() || !call.answer.is_null()))
+    return error{errc::unknown_interrupt,
+                 "resume: " + thread + " waits for "
+                   + (now.tasks.empty() ? "nothing: its last call is finished, or its question was "
+                                          "answered by another call"
+                                        : "no answer: `resume`: null resumes it")};
+  auto is_id = [&now](const auto& e) {
+    return std::ranges::any_of(now.interrupts, [&e](const auto& q) { return q.id == e.key(); });
+  };
+  if (call.answer.is_null() || now.interrupts.size() != 1
+      || (call.answer.is_map() && std::ranges::any_of(call.answer.entries(), is_id)))
+    return call.input;
+  return run_input{command{.resume = value::map({{now.interrupts[0].id, call.answer}})}};
 }
 
 value mcp_result_of_output(const mcp_graph_tool& called, const value& output) {

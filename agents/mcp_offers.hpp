@@ -36,9 +36,16 @@ mcp_graph_tool mcp_graph_tool_of(const compiled_graph& graph, const std::string&
 struct mcp_graph_call {
   std::string thread_id; ///< empty: none was named
   run_input input;
+  bool resumes = false; ///< `resume` was given: `input` is its answer, or nothing
+  value answer;         ///< null: resume without one
 };
 /// Errors: invalid_value that names the argument.
 result<mcp_graph_call> read_graph_call(const mcp_graph_tool& called, const value& arguments);
+
+/// How a thread is resumed that was looked at. An answer names its question, so that of two answers
+/// at once one fails.
+/// Errors: missing_key: nothing is stored of the thread; unknown_interrupt: it waits for nothing.
+result<run_input> resuming_input(const mcp_graph_call& call, const state_snapshot& now);
 
 /// The result of a call whose run has ended.
 value mcp_result_of_output(const mcp_graph_tool& called, const value& output);

@@ -41,6 +41,21 @@ compiled_graph graph_that_forgets(const std::vector<saver*>& savers) {
   return g.compile({.name = "mcp_forget", .checkpointer = checkpointing::none});
 }
 
+// What graph_that_looks() has read.
+state_snapshot looked_at(const value& seen) {
+  state_snapshot out;
+  out.created_at = seen["created_at"].as<std::string>();
+  for (const auto& id : seen["interrupts"].items())
+    out.interrupts.push_back({id.as<std::string>(), {}, {}});
+  out.tasks.resize(static_cast<std::size_t>(seen["tasks"].as_int()));
+  return out;
+}
+
+error lost_its_thread(const std::string& thread, const error& why) {
+  return {why.code(), "another call is on thread_id `" + thread
+                        + "`, and this one has done nothing more: " + why.text()};
+}
+
 // What is shown of a run must not end the thread that carried it.
 template <class Show> value shown_or_failure(Show show) {
   try {
@@ -102,8 +117,10 @@ mcp_service::mcp_service(runtime& rt, mcp_offer offer, mcp_server_options option
     throw not_offered("two tools of one name: " + *twice);
   if (!tools.empty())
     tools_ = rt.load(graph_of_tools(std::move(tools)));
-  if (std::ranges::any_of(savers, [](const auto* s) { return s != nullptr; }))
+  if (std::ranges::any_of(savers, [](const auto* s) { return s != nullptr; })) {
     forgets_ = rt.load(graph_that_forgets(savers));
+    looks_ = rt.load(graph_that_looks());
+  }
   listing_ = std::move(listing);
 }
 
@@ -146,7 +163,54 @@ void mcp_service::begin_graph(std::size_t which, const value& arguments, run_con
   config.thread_id = is_named ? call->thread_id : mine.app.saver() ? random_id() : "";
   if (!is_named)
     config.durability = durability::exit;
-  auto run = mine.app.start(call->input, config);
+  if (call->resumes)
+    return begin_resuming(which, std::move(*call), std::move(config), std::move(then));
+  begin_run(which, call->input, config, is_named, std::move(then));
+}
+
+// As graph_that_forgets. A run of it keeps this alive.
+compiled_graph mcp_service::graph_that_looks() const {
+  state_graph<> g{{{"thread_id", last_value},
+                   {"graph", last_value},
+                   {"interrupts", last_value},
+                   {"tasks", last_value},
+                   {"created_at", last_value}}};
+  g.add_node("look",
+             [this](const state_view& s) -> value {
+               auto which = static_cast<std::size_t>(s["graph"].as_int());
+               auto now = graphs_.at(which).mine.app.get_state(
+                 {.thread_id = s["thread_id"].as<std::string>()});
+               std::vector<value> ids;
+               for (const auto& q : now.interrupts)
+                 ids.emplace_back(q.id);
+               return value::map({{"interrupts", value::list(std::move(ids))},
+                                  {"tasks", static_cast<std::int64_t>(now.tasks.size())},
+                                  {"created_at", now.created_at}});
+             },
+             {.lane = lane::blocking});
+  g.add_edge(START, "look");
+  return g.compile({.name = "mcp_look", .checkpointer = checkpointing::none});
+}
+
+// An answer waits for no other run of the thread: the first one counts.
+void mcp_service::begin_resuming(std::size_t which, mcp_graph_call call, run_config config,
+                                 std::function<void(const value&)> then) const {
+  auto look = looks_->start(
+    value::map({{"thread_id", config.thread_id}, {"graph", static_cast<std::int64_t>(which)}}));
+  config.multitask = multitask_strategy::reject;
+  look.when_done([kept = shared_from_this(), which, call = std::move(call),
+                  config = std::move(config),
+                  then = std::move(then)](const result<run_result>& how) {
+    auto input = how ? resuming_input(call, looked_at(how->value())) : how.error();
+    if (!input)
+      return then(mcp_result_of_failure(input.error()));
+    kept->begin_run(which, *input, config, true, then);
+  });
+}
+
+void mcp_service::begin_run(std::size_t which, const run_input& input, const run_config& config,
+                            bool is_named, std::function<void(const value&)> then) const {
+  auto run = graphs_[which].mine.app.start(input, config);
   run.when_done([kept = shared_from_this(), which, is_named, thread = config.thread_id,
                  then = std::move(then)](const result<run_result>& how) {
     then(shown_or_failure([&] { return kept->result_of_graph(which, how, thread); }));
@@ -159,6 +223,8 @@ void mcp_service::begin_graph(std::size_t which, const value& arguments, run_con
 value mcp_service::result_of_graph(std::size_t which, const result<run_result>& run,
                                    const std::string& thread) const {
   const auto& shown = graphs_[which].shown;
+  if (!run && run.error().code() == errc::conflict)
+    return mcp_result_of_failure(lost_its_thread(thread, run.error()));
   if (!run)
     return mcp_result_of_failure(run.error());
   if (run->paused())

@@ -38,6 +38,11 @@ private:
                   std::function<void(const value&)> then) const;
   void begin_graph(std::size_t which, const value& arguments, run_config config,
                    std::function<void(const value&)> then) const;
+  void begin_resuming(std::size_t which, mcp_graph_call call, run_config config,
+                      std::function<void(const value&)> then) const;
+  void begin_run(std::size_t which, const run_input& input, const run_config& config, bool is_named,
+                 std::function<void(const value&)> then) const;
+  compiled_graph graph_that_looks() const;
   value result_of_graph(std::size_t which, const result<run_result>& run,
                         const std::string& thread) const;
   void forget(std::size_t which, const std::string& thread) const;
@@ -47,6 +52,7 @@ private:
   std::optional<basic_app> tools_; // a graph that runs one call
   std::vector<offered_graph> graphs_;
   std::optional<basic_app> forgets_; // a graph that deletes a thread
+  std::optional<basic_app> looks_;   // a graph that reads how far a thread has come
 };
 
 } // namespace troupe

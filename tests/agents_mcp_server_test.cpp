@@ -315,6 +315,56 @@ BOOST_AUTO_TEST_CASE(a_thread_that_nobody_named_waits_for_its_answer_too) {
   BOOST_TEST(resumed["structuredContent"]["topic"] == value("tea: no"));
 }
 
+BOOST_AUTO_TEST_CASE(a_thread_that_waits_for_nothing_is_not_resumed) {
+  runtime rt{with_saver()};
+  mcp_server server{rt, {.graphs = {{.app = rt.load(asking_graph())}}}};
+  auto client = client_of(server);
+  auto thread = value::map({{"thread_id", "t"}});
+  for (const auto& resume : {value{}, value("yes")})
+    BOOST_TEST(answer_of(client, "asking", thread.with("resume", resume))
+               == "error Error: resume: nothing is stored of thread_id `t`: call it without "
+                  "`resume` to start it");
+  BOOST_TEST(
+    answer_of(client, "asking", thread.with("topic", "cake")).starts_with("error The run waits"));
+  BOOST_TEST(
+    answer_of(client, "asking", thread.with("resume", value{})).starts_with("error The run waits"));
+  BOOST_TEST(answer_of(client, "asking", thread.with("resume", "yes"))
+             == R"({"count": 0, "topic": "cake: yes"})");
+  for (const auto& resume : {value{}, value("no")})
+    BOOST_TEST(answer_of(client, "asking", thread.with("resume", resume))
+               == "error Error: resume: thread_id `t` waits for nothing: its last call is "
+                  "finished, or its question was answered by another call");
+  BOOST_TEST(rt.saver()->threads().value().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(of_two_answers_at_once_the_first_one_counts) {
+  std::promise<void> answered, go_on;
+  auto may_go_on = go_on.get_future().share();
+  state_graph<> g{{{"name", last_value}}};
+  g.add_node("ask",
+             [&](context& ctx) -> value {
+               auto name = ctx.interrupt("name?");
+               answered.set_value();
+               may_go_on.wait();
+               return {{"name", name}};
+             },
+             {.lane = lane::blocking});
+  g.add_edge(START, "ask");
+  runtime rt{with_saver()};
+  mcp_server server{rt, {.graphs = {{.app = rt.load(g.compile())}}}};
+  auto client = client_of(server);
+  auto thread = value::map({{"thread_id", "t"}});
+  answer_of(client, "graph", thread);
+  auto first = std::async(std::launch::async, [&] {
+    return answer_of(client_of(server), "graph", thread.with("resume", "Ada"));
+  });
+  answered.get_future().wait();
+  BOOST_TEST(answer_of(client, "graph", thread.with("resume", "Eve"))
+               .starts_with("error Error: another call is on thread_id `t`"));
+  go_on.set_value();
+  BOOST_TEST(first.get() == R"({"name": "Ada"})");
+}
+
 BOOST_AUTO_TEST_CASE(several_questions_are_answered_by_id_and_a_breakpoint_by_null) {
   runtime rt{with_saver()};
   state_graph<> g{{{"log", append}}};

@@ -84,6 +84,13 @@ class Stdio(McpTest):
         answers, _ = self.said(flags, call(1, "ask", thread_id="t", resume="Ada"))
         self.assertEqual(answers[1]["result"]["structuredContent"]["text"], "Hello, Ada!")
 
+    def test_no_description_has_advice_for_the_command_line(self):
+        graphs = ["hello", "ask", "loop", "digest", "chat"]
+        answers, _ = self.said(graphs, request(1, "tools/list"))
+        for tool in answers[1]["result"]["tools"]:
+            for word in ["--", "troupe", "TROUPE"]:
+                self.assertNotIn(word, tool["description"])
+
     def test_only_the_protocol_is_on_stdout_and_no_argument_is_logged(self):
         answers, said = self.said([f"{PLUGIN}:loud"], call(1, "loud", secret="hush"))
         self.assertEqual(answers[1]["result"]["structuredContent"], {"read": -1, "secret": "hush"})

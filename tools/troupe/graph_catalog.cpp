@@ -79,14 +79,15 @@ compiled_graph build_chat() {
 }
 
 constexpr builtin_graph graphs[] = {
-  {"hello", "counts to three; on a kept thread it counts on", "{}", build_hello},
-  {"ask", "asks for a name and greets it; answer with --resume '\"Ada\"'", "{}", build_ask},
-  {"loop", "counts up with a pause in each step, to try Ctrl-C or kill and go on",
+  {"hello", "counts to three; on a kept thread it counts on", "", "{}", build_hello},
+  {"ask", "asks for a name and greets it", "answer with --resume '\"Ada\"'", "{}", build_ask},
+  {"loop", "counts up with a pause in each step", "to try Ctrl-C, or kill, and resume",
    R"({"until": 20, "delay_ms": 100})", build_loop},
-  {"digest", "reads files, drafts a report, asks, and writes it",
+  {"digest", "reads files, drafts a report, asks, and writes it", "",
    R"({"sources": ["README.md"], "out": "digest.md"})",
    []() -> compiled_graph { return digest::build(); }},
-  {"chat", "answers with the model that TROUPE_MODEL names, or echoes; talk with troupe chat",
+  {"chat", "answers a conversation with a model",
+   "TROUPE_MODEL names the model, else it echoes; talk with troupe chat",
    R"({"messages": [{"role": "user", "content": "Hello"}]})", build_chat},
 };
 

@@ -11,8 +11,9 @@ namespace troupe::cli {
 
 struct builtin_graph {
   const char* name;
-  const char* what;  ///< what it does, in a line
-  const char* input; ///< an input to try, as JSON
+  const char* what;   ///< what it does, in a line; MCP clients are shown it, too
+  const char* advice; ///< for the command line; may be empty
+  const char* input;  ///< an input to try, as JSON
   compiled_graph (*build)();
 };
 
