@@ -523,6 +523,12 @@ class BadDataDirectory(CliTest):
         file.write_bytes(b"\xa5" * file.stat().st_size)
         self.refuses_data("troupe.mdb")
 
+    def test_cut_to_nothing(self):
+        self.ok(self.begun("hello", "t"))
+        os.truncate(self.data / "troupe.mdb", 0)
+        self.refuses_data("troupe.mdb is empty", commands=["threads", "state"])
+        self.refused(self.troupe("resume", "hello", "--data", self.data), STORAGE, "is empty")
+
     def test_cut_short(self):
         self.ok(self.begun("hello", "t"))
         os.truncate(self.data / "troupe.mdb", 8192)

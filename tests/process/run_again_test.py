@@ -199,6 +199,24 @@ class Flags(RunTest):
         self.assertIn("--thread t --resume JSON", done.stderr)
         self.run_graph(graph, "t", "--resume", "7")
 
+    def test_a_library_lists_its_graphs(self):
+        lines = json_lines(self.troupe("graphs", GRAPHS, "--json").stdout)
+        self.assertEqual([line["name"] for line in lines],
+                         [f"{GRAPHS}:{n}" for n in ["asks_number", "pay", "reads_context", "wrong_type"]])
+        self.assertIn("write, read", self.troupe("graphs", GRAPHS).stdout)
+        (self.folder / "text.so").write_text("no library")
+        self.assertIn("text.so", self.troupe("graphs", "./text.so", code=USAGE).stderr)
+
+    def test_commands_and_texts_that_are_wrong_are_explained(self):
+        self.assertIn("did you mean threads?", self.troupe("thraeds", code=USAGE).stderr)
+        self.assertIn("commands are run,", self.troupe("frobnicate", code=USAGE).stderr)
+        (self.folder / "latin1.json").write_bytes(b'{"count": "\xe4"}')
+        done = self.troupe("run", "hello", "--input", "@latin1.json", code=USAGE)
+        self.assertIn("--input: JSON is UTF-8, and byte 12 is not", done.stderr)
+        done = self.run_graph("loop", "t", "--input", '{"until": 9}', "--recursion-limit", "2",
+                              code=FAILED)
+        self.assertNotIn(".;", done.stderr)
+
     def test_odd_flags_are_explained(self):
         for arguments, words in [
                 (["run", "hello", "--recursion-limit", "0"], ["--recursion-limit", "from 1"]),

@@ -201,7 +201,9 @@ private:
   [[noreturn]] void fail(const app<>& app, const error& why) const {
     auto text = text_of(why);
     auto add = [&text](const std::string& what) {
-      text += (text.ends_with('.') ? " " : "; ") + what;
+      if (text.ends_with('.'))
+        text.pop_back();
+      text += "; " + what;
     };
     auto code = exit_code_of_run(why.code());
     if (o_.has_resume && code == exit_usage)

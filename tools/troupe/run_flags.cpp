@@ -12,6 +12,8 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -68,6 +70,25 @@ value configurable_of(const std::vector<std::string>& given) {
     out = out.with(text.substr(0, at), json ? *json : value(text.substr(at + 1)));
   }
   return out;
+}
+
+// Where a text stops being UTF-8.
+std::optional<std::size_t> first_not_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    auto c = static_cast<unsigned char>(text[i]);
+    std::size_t size = c < 0x80                ? 1
+                       : c >= 0xc2 && c < 0xe0 ? 2
+                       : c >= 0xe0 && c < 0xf0 ? 3
+                       : c >= 0xf0 && c < 0xf5 ? 4
+                                               : 0;
+    auto rest = text.substr(i, size);
+    if (size == 0 || rest.size() < size || !std::ranges::all_of(rest.substr(1), [](char b) {
+          return (static_cast<unsigned char>(b) & 0xc0) == 0x80;
+        }))
+      return i;
+    i += size;
+  }
+  return std::nullopt;
 }
 
 bool is_plain(const value& schema) {
@@ -132,6 +153,8 @@ value parse_flag(const std::string& flag, const std::string& text) {
   auto parsed = from_json(text);
   if (parsed)
     return *parsed;
+  if (auto at = first_not_utf8(text))
+    throw wrong_flag(flag, "JSON is UTF-8, and byte " + std::to_string(*at + 1) + " is not");
   auto why = flag + ": " + parsed.error().message();
   bool is_word = !text.empty() && text.find_first_of("{}[]\"'\\,:") == std::string::npos
                  && std::ranges::all_of(text, [](unsigned char c) { return c >= ' ' && c < 0x7f; });
