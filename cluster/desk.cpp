@@ -8,6 +8,7 @@ namespace troupe::cluster {
 
 namespace {
 
+using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
 /// The terms of a home, as far as they can be used. What it said is checked before it is converted.
@@ -36,12 +37,12 @@ void set_issue(message& what, issue_number issue) {
 
 desk::desk(desk_host& host, desk_options options) : host_{host}, options_{std::move(options)} {
   for (const auto& graph : options_.graphs)
-    hashes_.insert(graph.hash);
+    builds_.emplace(graph.hash, graph.build);
 }
 
 void desk::link_made(home_number home, link_number link, instant now) {
   if (auto old = sessions_.find(home); old != sessions_.end())
-    end_session(old->second, {errc::worker_lost, "there is a new link to the home"}, false);
+    end_session(old->second, {errc::worker_lost, "there is a new link to the home"}, false, now);
   if (drained_by_) {
     host_.end_link(link);
     return;
@@ -51,12 +52,16 @@ void desk::link_made(home_number home, link_number link, instant now) {
   s.link = link;
   s.asked = now;
   links_[link] = &s;
+  auto terms = options_.terms.value_or(lease_terms{.heartbeat = {}, .lease = {}});
   host_.send(link, hello{.protocol = protocol_version,
                          .name = options_.name,
                          .incarnation = options_.incarnation,
                          .labels = options_.labels,
                          .capacity = options_.capacity,
-                         .graphs = options_.graphs});
+                         .graphs = options_.graphs,
+                         .other_builds = options_.other_builds,
+                         .lease = duration_cast<milliseconds>(terms.lease),
+                         .heartbeat = duration_cast<milliseconds>(terms.heartbeat)});
 }
 
 void desk::link_broken(link_number link) {
@@ -96,7 +101,7 @@ void desk::heard(link_number link, message what, instant now) {
     return;
   }
   if (s.lease->over(now)) // this process stood still: the home gave it up
-    lease_over(s);
+    lease_over(s, now);
   else
     take(s, std::move(what), now);
   begin_waiting(now);
@@ -110,18 +115,24 @@ void desk::take_refusal(session& s, const refusal& no, instant now) {
                                    refusal_log::time_point{now});
         !said.empty())
       host_.report({event_kind::hello_refused, "a home", said});
-  end_session(s, why, true);
+  end_session(s, why, true, now);
 }
 
 /// Only what can be, and once: the log is not the home's.
 void desk::take_other_graph(session& s, const graph_refused& what) {
   auto is_it = [&what](const graph_offer& graph) { return graph.name == what.name; };
-  if (std::ranges::none_of(options_.graphs, is_it) || hashes_.contains(what.hash))
+  auto own = std::ranges::find_if(options_.graphs, is_it);
+  auto same = builds_.find(what.hash);
+  bool is_other_build = same != builds_.end() && same->second != what.build;
+  if (own == options_.graphs.end() || (same != builds_.end() && !is_other_build))
     return misbehaved(s, "it refused a graph that this worker does not have, or has as it has it");
   if (s.other_graphs.insert(what.name).second)
     host_.report({event_kind::graph_refused, s.incarnation,
-                  "it has another graph `" + what.name + "` (" + readable(what.hash)
-                    + ") than this worker, and gives it no tasks of it"});
+                  "it gives this worker no tasks of graph `" + own->name + "`, since it has "
+                    + (is_other_build ? "another build of it" : "another graph of that name")
+                    + ": the home's: " + build_text(what.hash, what.build, what.version)
+                    + "; this worker's: " + build_text(own->hash, own->build, own->version)
+                    + (is_other_build ? other_builds_remedy : "")});
 }
 
 void desk::take(session& s, message what, instant now) {
@@ -168,7 +179,7 @@ void desk::welcomed(session& s, const welcome& what, instant now) {
                  "work for a home: its lease, heartbeat or incarnation is none: a lease of "
                    + std::to_string(what.lease.count()) + " ms, a heartbeat of "
                    + std::to_string(what.heartbeat.count()) + " ms"},
-                true);
+                true, now);
     return;
   }
   s.lease.emplace(*terms, s.asked);
@@ -177,19 +188,21 @@ void desk::welcomed(session& s, const welcome& what, instant now) {
   ++counts_.sessions;
   host_.report({event_kind::session_begun, s.incarnation, "session " + std::to_string(s.number)});
   if (s.lease->over(now)) // the hello was on its way for long
-    lease_over(s);
+    lease_over(s, now);
   else
     beat(s, now); // the home waits for a word
 }
 
-void desk::end_session(session& s, const error& why, bool again) {
+void desk::end_session(session& s, const error& why, bool again, instant now, event_kind how) {
   if (s.lease)
     s.lease->end()->close();
   for (auto [issue, number] : s.tasks) {
     auto& t = tasks_.at(number);
     t.of = nullptr;
+    t.left = now;
     stop(number, t);
   }
+  auto dropped = s.tasks.size() + s.waiting.size();
   while (!s.waiting.empty())
     take_waiting(s, s.waiting.begin()->first);
   for (const auto& [number, r] : s.runs)
@@ -202,7 +215,9 @@ void desk::end_session(session& s, const error& why, bool again) {
   host_.end_link(s.link);
   sessions_.erase(home);
   if (was_open)
-    host_.report({event_kind::session_ended, peer, why.message()});
+    host_.report(
+      {how, peer,
+       why.message() + (dropped > 0 ? "; " + count_of(dropped, "task") + " dropped" : "")});
   if (again && !drained_by_)
     host_.session_over(home, why);
 }
@@ -217,17 +232,17 @@ void desk::tick(instant now) {
       beat(s, now);
   }
   for (auto* s : over)
-    lease_over(*s);
+    lease_over(*s, now);
   begin_waiting(now); // a place may have been kept for long enough
   if (drained_by_ && now >= *drained_by_)
-    take_back();
+    take_back(now);
 }
 
-void desk::lease_over(session& s) {
+void desk::lease_over(session& s, instant now) {
   counts_.leases_over += s.lease ? 1 : 0;
   const auto* what = s.lease ? "the home did not answer within the lease"
                              : "the home did not answer the hello";
-  end_session(s, {errc::worker_lost, what}, true);
+  end_session(s, {errc::worker_lost, what}, true, now, event_kind::home_lost);
 }
 
 void desk::beat(session& s, instant now) {
@@ -279,7 +294,7 @@ void desk::finished(local_task number, bytes outcome, instant now) {
                                         .took_us = static_cast<std::uint64_t>(took.count())});
   }
   begin_waiting(now);
-  end_when_empty();
+  end_when_empty(now);
 }
 
 void desk::gone(local_task number, const std::string& why, instant now) {
@@ -287,7 +302,7 @@ void desk::gone(local_task number, const std::string& why, instant now) {
   if (t.of)
     refuse_order(*t.of, t.issue, t.stopped ? errc::cancelled : errc::node_lost, why);
   begin_waiting(now);
-  end_when_empty();
+  end_when_empty(now);
 }
 
 void desk::given_back(local_task number, instant now) {
@@ -298,7 +313,7 @@ void desk::given_back(local_task number, instant now) {
                  "the worker drains: it goes on elsewhere");
   }
   begin_waiting(now);
-  end_when_empty();
+  end_when_empty(now);
 }
 
 void desk::say(local_task number, message what) {
@@ -331,37 +346,38 @@ void desk::drain(const std::string& why, nanoseconds patience, instant now) {
         host_.give_back(number);
   }
   for (auto* s : unanswered)
-    end_session(*s, {errc::runtime_stopped, "the worker drains"}, false);
-  end_when_empty();
+    end_session(*s, {errc::runtime_stopped, "the worker drains"}, false, now);
+  end_when_empty(now);
 }
 
 /// Time is up: what is left is told to stop, and goes on elsewhere. The desk waits for no body.
-void desk::take_back() {
+void desk::take_back(instant now) {
   if (over_)
     return;
   for (auto& [home, s] : sessions_)
     for (auto [issue, number] : std::exchange(s.tasks, {})) {
       auto& t = tasks_.at(number);
       t.of = nullptr;
+      t.left = now;
       refuse_order(s, issue, t.stopped ? errc::cancelled : errc::overloaded,
                    "the worker drains, and its time is up: it goes on elsewhere");
       stop(number, t);
       ++counts_.given_back;
     }
-  end();
+  end(now);
 }
 
-void desk::end_when_empty() {
+void desk::end_when_empty(instant now) {
   if (drained_by_ && !over_ && tasks_.empty())
-    end();
+    end(now);
 }
 
-void desk::end() {
+void desk::end(instant now) {
   over_ = true;
   auto left = tasks_.size();
   while (!sessions_.empty())
-    end_session(sessions_.begin()->second, {errc::runtime_stopped, "the worker has drained"},
-                false);
+    end_session(sessions_.begin()->second, {errc::runtime_stopped, "the worker has drained"}, false,
+                now);
   host_.report({event_kind::drained, options_.name,
                 left == 0 ? "no task is left" : std::to_string(left) + " were taken back"});
   host_.drained();
@@ -383,13 +399,21 @@ desk_status desk::status(instant now) const {
   desk_status out{.name = options_.name,
                   .incarnation = options_.incarnation,
                   .labels = options_.labels,
+                  .graphs = options_.graphs,
                   .capacity = options_.capacity,
                   .busy = static_cast<std::uint32_t>(tasks_.size()),
                   .waiting = waiting_,
                   .draining = drained_by_.has_value(),
                   .sessions = {},
+                  .left = 0,
+                  .left_for = {},
                   .counts = counts_,
                   .running = running_};
+  for (const auto& [number, t] : tasks_)
+    if (!t.of) {
+      ++out.left;
+      out.left_for = std::max(out.left_for, now - t.left);
+    }
   for (const auto& [home, s] : sessions_)
     if (s.lease) // else it is not known whether that is a home, or somebody who asks for this
       out.sessions.push_back({.home = home,

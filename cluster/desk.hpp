@@ -15,6 +15,7 @@
 #pragma once
 
 #include "cluster/lease.hpp"
+#include "cluster/placement.hpp"
 #include "cluster/refusal_log.hpp"
 #include "cluster/status.hpp"
 
@@ -68,6 +69,8 @@ struct desk_options {
   std::vector<std::string> labels;
   std::uint32_t capacity = 1;
   std::vector<graph_offer> graphs;
+  bool other_builds = false;             // see hello
+  std::optional<lease_terms> terms = {}; // that it asks for; none: those of each home
 };
 
 class desk {
@@ -142,6 +145,7 @@ private:
     run_number run = 0;
     bool stopped = false;
     instant begun{0};
+    instant left{0}; // since when its session is over
   };
 
   void welcomed(session& s, const welcome& what, instant now);
@@ -155,6 +159,7 @@ private:
   void begin_waiting(instant now);
   void withdraw(session& s, issue_number issue);
   void refuse_order(session& s, issue_number issue, errc code, std::string why);
+  bool is_known(const std::string& graph, const std::string& build) const;
   void open_run(session& s, run_opened what);
   void open_step(session& s, step_opened what);
   void close_run(session& s, run_number number);
@@ -163,18 +168,19 @@ private:
   void take_other_graph(session& s, const graph_refused& what);
   void stop(local_task number, task& t);
   void hand_on(session& s, issue_number number, message what);
-  void end_session(session& s, const error& why, bool again);
+  void end_session(session& s, const error& why, bool again, instant now,
+                   event_kind how = event_kind::session_ended);
   void beat(session& s, instant now);
-  void lease_over(session& s);
+  void lease_over(session& s, instant now);
   task take_out(local_task number, instant now);
-  void take_back();
-  void end_when_empty();
-  void end();
+  void take_back(instant now);
+  void end_when_empty(instant now);
+  void end(instant now);
   void misbehaved(session& s, const std::string& what);
 
   desk_host& host_;
   desk_options options_;
-  std::set<std::string> hashes_; // of its graphs
+  std::map<std::string, std::string> builds_; // of its graphs, by hash
   std::map<home_number, session> sessions_;
   std::unordered_map<link_number, session*> links_;
   std::unordered_map<local_task, task> tasks_;

@@ -26,7 +26,7 @@ void desk::take_order(session& s, task_order what, instant now) {
   }
   if (!at->second.known) {
     refuse_order(s, what.issue, errc::unknown_graph,
-                 "the worker has no graph " + readable(at->second.graph));
+                 "the worker has no graph " + readable(at->second.graph) + " of the home's build");
     return;
   }
   if (s.waiting.empty() && has_place_for(s, now)) {
@@ -135,6 +135,11 @@ void desk::refuse_order(session& s, issue_number issue, errc code, std::string w
   host_.send(s.link, task_refused{.issue = issue, .code = code, .why = std::move(why)});
 }
 
+bool desk::is_known(const std::string& graph, const std::string& build) const {
+  auto own = builds_.find(graph);
+  return own != builds_.end() && (options_.other_builds || own->second == build);
+}
+
 void desk::open_run(session& s, run_opened what) {
   if (s.runs.count(what.run) > 0) {
     misbehaved(s, "it opened a run twice");
@@ -144,7 +149,7 @@ void desk::open_run(session& s, run_opened what) {
     return; // its orders are refused
   auto& r = s.runs[what.run];
   r.local = ++last_run_;
-  r.known = hashes_.count(what.graph) > 0;
+  r.known = is_known(what.graph, what.build);
   r.graph = what.graph;
   if (r.known)
     host_.open_run(r.local, s.home, std::move(what), s.lease->end());

@@ -23,7 +23,7 @@ bool dispatcher::key_order::operator()(const line_key& a, const line_key& b) con
   const auto& ga = std::get<graph_offer>(a);
   const auto& gb = std::get<graph_offer>(b);
   auto rest = [](const line_key& k, const graph_offer& g) {
-    return std::tie(g.name, g.hash, std::get<1>(k), std::get<2>(k), std::get<3>(k));
+    return std::tie(g.name, g.hash, g.build, std::get<1>(k), std::get<2>(k), std::get<3>(k));
   };
   return rest(a, ga) < rest(b, gb);
 }
@@ -172,7 +172,9 @@ void dispatcher::tell_run(worker& w, const task& t) {
   auto [told, is_new] = w.runs.try_emplace(t.run);
   if (is_new) {
     const auto& r = runs_.at(t.run);
-    host_.send(w.link, run_opened{.run = t.run, .graph = r.graph.hash, .facts = r.facts});
+    host_.send(
+      w.link,
+      run_opened{.run = t.run, .graph = r.graph.hash, .facts = r.facts, .build = r.graph.build});
   }
   if (std::exchange(told->second, t.step) != t.step)
     host_.send(w.link, step_opened{.run = t.run, .facts = *t.step});
@@ -380,7 +382,8 @@ dispatcher_status dispatcher::status(instant now) const {
                            .foreign = w->view.foreign,
                            .draining = w->view.draining,
                            .reachable = w->view.reachable && w->view.heeds,
-                           .lease_left = options_.terms.lease - (waking_.at(now) - w->renewed),
+                           .terms = w->terms,
+                           .lease_left = w->terms.lease - (waking_.at(now) - w->renewed),
                            .times = w->beats.times(),
                            .orders = w->orders,
                            .outcomes = w->outcomes,

@@ -52,6 +52,7 @@ public:
 struct dispatcher_options {
   std::string incarnation; // of this home: another one each time it starts
   lease_terms terms = {};
+  bool other_builds = false; // see hello
   std::size_t queue_tasks_max = limits::cluster_queue_tasks_max;
   std::size_t queue_bytes_max = limits::cluster_queue_bytes_max;
   std::uint32_t reissues_max = limits::task_reissues_max;
@@ -98,6 +99,8 @@ public:
   void heard(link_number link, message what, instant now);
   void link_broken(link_number link, instant now);
   void link_restored(link_number link, instant now);
+  /// The home ends: its workers are told.
+  void end();
   /// Once each tick_interval.
   void tick(instant now);
 
@@ -119,6 +122,7 @@ private:
     nanoseconds heard{0};        // of waking_
     nanoseconds acknowledged{0}; // likewise: when it said last that it hears this home
     nanoseconds renewed{0};      // likewise: when its hello or heartbeat was answered last
+    lease_terms terms;           // that hold between it and this home
     heartbeat_log beats;
     std::set<issue_number> issues;        // it has not answered
     std::set<issue_number> ahead;         // of those: may wait there, and were not asked for
@@ -233,9 +237,11 @@ private:
   void refuse(link_number link, const hello& what, errc code, const std::string& why, instant now);
   bool make_way(link_number link, const hello& what, instant now);
   void add_worker(link_number link, hello what, instant now);
+  std::string back_after(const worker& w, instant now) const;
   void answers_welcome(worker& w, instant now);
   void join_lines(worker& w);
   void join_line(worker& w, line& at);
+  void tell_other_graph(const worker& w, const graph_offer& own, bool is_other_build);
   void remove_worker(worker& w, event_kind kind, const std::string& why, instant now);
   void stop_offering(worker& w, instant now);
   void note_gone(const worker& w, instant now);

@@ -109,7 +109,9 @@ void dispatcher::take_refusal(worker& w, const task_refused& what, instant now) 
 /// It has the graph no more, whatever it said.
 void dispatcher::refused_graph(worker& w, const line& at, instant now) {
   auto graph = at.graph;
-  std::erase(w.view.graphs, graph);
+  std::erase_if(w.view.graphs, [&graph](const graph_offer& g) {
+    return g.name == graph.name && g.hash == graph.hash;
+  });
   for (auto* l : w.lines)
     if (l->graph == graph) {
       std::erase(l->able, &w.view);

@@ -38,6 +38,9 @@ std::string flaw_of(const hello& what) {
   if (what.graphs.size() > limits::worker_graphs_max)
     return "it has more graphs than worker_graphs_max (" + std::to_string(limits::worker_graphs_max)
            + ")";
+  if (auto terms = asked_terms(what.heartbeat, what.lease))
+    if (auto fits = check_terms(*terms); !fits)
+      return "its lease: " + fits.error().message();
   for (const auto& graph : what.graphs)
     if (graph.name.size() > limits::node_name_bytes_max || !is_hash(graph.hash))
       return "the name of a graph is too long (node_name_bytes_max), or its hash is not 32 hex "
@@ -144,6 +147,8 @@ void dispatcher::add_worker(link_number link, hello what, instant now) {
   w.view.capacity = w.capacity = what.capacity;
   w.view.ahead = ahead_at(w);
   w.view.heeds = false;
+  w.view.any_build = options_.other_builds && what.other_builds;
+  w.terms = agreed(options_.terms, asked_terms(what.heartbeat, what.lease));
   normalise(w.view);
   w.incarnation = std::move(what.incarnation);
   w.link = link;
@@ -151,19 +156,29 @@ void dispatcher::add_worker(link_number link, hello what, instant now) {
   w.heard = w.acknowledged = w.renewed = waking_.at(now);
   links_[link] = &w;
   using std::chrono::milliseconds;
-  host_.send(
-    link, welcome{.session = w.session,
-                  .home = options_.incarnation,
-                  .lease = std::chrono::duration_cast<milliseconds>(options_.terms.lease),
-                  .heartbeat = std::chrono::duration_cast<milliseconds>(options_.terms.heartbeat)});
+  host_.send(link,
+             welcome{.session = w.session,
+                     .home = options_.incarnation,
+                     .lease = std::chrono::duration_cast<milliseconds>(w.terms.lease),
+                     .heartbeat = std::chrono::duration_cast<milliseconds>(w.terms.heartbeat)});
   join_lines(w);
+}
+
+/// For how long it was gone; empty: it was not here before.
+std::string dispatcher::back_after(const worker& w, instant now) const {
+  auto gone = std::ranges::find(gone_.rbegin(), gone_.rend(), w.view.name,
+                                [](const gone_worker& g) { return g.view.name; });
+  if (gone == gone_.rend())
+    return {};
+  auto time = std::chrono::duration_cast<std::chrono::milliseconds>(now - gone->when);
+  return ", back after " + std::to_string(time.count()) + " ms";
 }
 
 void dispatcher::answers_welcome(worker& w, instant now) {
   w.view.heeds = true;
-  host_.report(
-    {event_kind::worker_joined, w.view.name,
-     "capacity " + std::to_string(w.capacity) + ", session " + std::to_string(w.session)});
+  host_.report({event_kind::worker_joined, w.view.name,
+                "capacity " + std::to_string(w.capacity) + ", session " + std::to_string(w.session)
+                  + back_after(w, now)});
   serve(w, now);
 }
 
@@ -172,19 +187,31 @@ void dispatcher::join_lines(worker& w) {
     join_line(w, *l);
 }
 
-/// Another version of a graph is said once, on both sides.
+/// Another graph of a name, or another build of it, is logged once, on both sides.
 void dispatcher::join_line(worker& w, line& at) {
   auto how = fitness_of(w.view, at.wanted());
   if (how == fitness::fits) {
     at.told_nobody = false;
     at.able.push_back(&w.view);
     w.lines.push_back(&at);
-  } else if (how == fitness::other_graph && w.other_graphs.insert(at.graph.hash).second) {
-    host_.report({event_kind::graph_refused, w.view.name,
-                  "it has another graph `" + at.graph.name + "` than this home (" + at.graph.hash
-                    + "), and gets no tasks of it"});
-    host_.send(w.link, graph_refused{at.graph.name, at.graph.hash});
+  } else if ((how == fitness::other_graph || how == fitness::other_build)
+             && w.other_graphs.insert(at.graph.hash + at.graph.build).second) {
+    tell_other_graph(w, at.graph, how == fitness::other_build);
   }
+}
+
+void dispatcher::tell_other_graph(const worker& w, const graph_offer& own, bool is_other_build) {
+  const auto& graphs = w.view.graphs;
+  auto its = std::ranges::find_if(graphs, [&](const graph_offer& g) {
+    return g.name == own.name && (!is_other_build || g.hash == own.hash);
+  });
+  host_.report({event_kind::graph_refused, w.view.name,
+                "it gets no tasks of graph `" + own.name + "`, since it has "
+                  + (is_other_build ? "another build of it" : "another graph of that name")
+                  + ": the worker's: " + build_text(its->hash, its->build, its->version)
+                  + "; this home's: " + build_text(own.hash, own.build, own.version)
+                  + (is_other_build ? other_builds_remedy : "")});
+  host_.send(w.link, graph_refused{own.name, own.hash, own.build, own.version});
 }
 
 void dispatcher::note_gone(const worker& w, instant now) {
@@ -207,11 +234,13 @@ void dispatcher::stop_offering(worker& w, instant now) {
 /// Why its lease is over; empty: it is not. A worker that is heard, but hears nothing, stops by
 /// itself, and can't report it.
 std::string dispatcher::why_lost(const worker& w, instant now) const {
-  auto is_over = [&](nanoseconds since) { return waking_.at(now) - since >= options_.terms.lease; };
+  auto is_over = [&](nanoseconds since) { return waking_.at(now) - since >= w.terms.lease; };
   if (!is_over(w.renewed))
     return {};
-  return is_over(w.heard) ? "nothing was heard of it for the lease"
-                          : "nothing was heard of it for the lease that answers this home";
+  auto lease = std::chrono::duration_cast<std::chrono::milliseconds>(w.terms.lease);
+  auto of_lease = " of " + std::to_string(lease.count()) + " ms";
+  return "nothing was heard of it for the lease" + of_lease
+         + (is_over(w.heard) ? "" : " that answers this home");
 }
 
 /// Ends the session. What the worker had is handed out again, in the order in which it got it.
@@ -225,8 +254,7 @@ void dispatcher::remove_worker(worker& w, event_kind kind, const std::string& wh
   counts_.workers_lost += was_here && kind == event_kind::worker_lost ? 1 : 0;
   host_.send(gone->link, refusal{.code = errc::worker_lost, .why = why});
   host_.end_link(gone->link);
-  if (was_here)
-    host_.report({kind, gone->view.name, why});
+  auto again = counts_.reissued, given_up = counts_.failed;
   std::vector<line*> touched;
   for (auto number : gone->issues) {
     no_longer_ahead(number, issues_.at(number));
@@ -238,10 +266,21 @@ void dispatcher::remove_worker(worker& w, event_kind kind, const std::string& wh
     if (std::find(touched.begin(), touched.end(), l) == touched.end())
       touched.push_back(l);
   }
+  again = counts_.reissued - again;
+  given_up = counts_.failed - given_up;
+  if (was_here)
+    host_.report({kind, gone->view.name,
+                  why + "; " + count_of(again, "task") + " handed out again"
+                    + (given_up > 0 ? ", " + count_of(given_up, "task") + " given up" : "")});
   for (auto* l : touched) {
     place_waiting(*l, now);
     share_out(*l);
   }
+}
+
+void dispatcher::end() {
+  for (auto& [name, w] : workers_)
+    host_.send(w->link, refusal{.code = errc::runtime_stopped, .why = "the home has ended"});
 }
 
 void dispatcher::drain_worker(worker& w, const std::string& why, instant now) {

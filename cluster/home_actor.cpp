@@ -5,7 +5,6 @@
 #include "cluster/link_front.hpp"
 #include "cluster/remote_task.hpp"
 #include "cluster/status_value.hpp"
-#include "graph/graph_hash.hpp"
 
 #include <caf/send.hpp>
 
@@ -53,6 +52,7 @@ caf::behavior home_actor::make_behavior() {
       finish_turn();
     },
     [this](caf::flush_atom) { flush(); },
+    [this](const say_goodbye&) { return goodbye(); },
     [this](const clock_tick&) {
       tick();
       finish_turn();
@@ -80,10 +80,10 @@ result<run_number> home_actor::run_of(const placed_task& task) {
     return facts.error();
   if (known != runs_.end())
     dispatcher_.close_run(known->second.number); // another one stood at this address
-  auto& hash = hashes_[run->plan];
-  if (hash.empty())
-    hash = graph_hash(*run->plan);
-  auto number = dispatcher_.open_run({run->plan->options.name, hash}, std::move(*facts));
+  auto& offer = offers_[run->plan];
+  if (offer.hash.empty())
+    offer = offer_of(*run->plan);
+  auto number = dispatcher_.open_run(offer, std::move(*facts));
   runs_.insert_or_assign(run.get(), open_run{run, number});
   return number;
 }
@@ -174,6 +174,20 @@ void home_actor::close_old_runs() {
   });
 }
 
+/// The answer comes when the workers have all that was sent to them.
+caf::response_promise home_actor::goodbye() {
+  dispatcher_.end();
+  flush();
+  goodbye_ = make_response_promise();
+  answer_goodbye();
+  return goodbye_;
+}
+
+void home_actor::answer_goodbye() {
+  if (goodbye_.pending() && hub_.is_quiet())
+    goodbye_.deliver(caf::unit);
+}
+
 void home_actor::finish_turn() {
   while (!later_.empty())
     for (auto& job : std::exchange(later_, {}))
@@ -188,6 +202,7 @@ void home_actor::finish_turn() {
 void home_actor::flush() {
   unsent_ = 0;
   hub_.flush();
+  answer_goodbye();
 }
 
 // -- links
@@ -226,6 +241,8 @@ void home_actor::link_lost(link_number link, const error& why) {
 // -- what the dispatcher wants
 
 void home_actor::send(link_number link, message what) {
+  if (const auto* yes = std::get_if<welcome>(&what))
+    hub_.may_be_quiet(link, yes->lease);
   hub_.send(link, std::move(what));
 }
 
@@ -269,7 +286,8 @@ void home_actor::pass_on(task_number number, message what) {
 }
 
 void home_actor::report(cluster_event what) {
-  log_info("cluster: " + what.peer + ": " + what.text);
+  auto text = "cluster: " + what.peer + ": " + what.text;
+  is_trouble(what.kind) ? log_warning(text) : log_info(text);
 }
 
 } // namespace troupe::cluster

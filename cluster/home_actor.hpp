@@ -9,6 +9,7 @@
 
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/event_based_actor.hpp>
+#include <caf/response_promise.hpp>
 
 #include <functional>
 #include <memory>
@@ -30,6 +31,10 @@ struct answer_worker {
   message what;
 };
 struct clock_tick {};
+/// The home ends: its workers are told.
+struct say_goodbye {};
+/// For so long at most it waits for them.
+inline constexpr std::chrono::milliseconds home_goodbye_max{300};
 
 class home_actor : public caf::event_based_actor, private link_user, private dispatcher_host {
 public:
@@ -74,6 +79,8 @@ private:
   /// leaves, behind what the mailbox has by now.
   void finish_turn();
   void flush();
+  caf::response_promise goodbye();
+  void answer_goodbye();
   std::function<void(message)> answering();
   static instant now();
 
@@ -87,10 +94,11 @@ private:
   std::unordered_map<task_number, const run_shared*> groups_; // those that were not told to drain
   std::unordered_map<const placed_task*, task_number> numbers_;
   std::unordered_map<const run_shared*, open_run> runs_;
-  std::unordered_map<std::shared_ptr<const graph_plan>, std::string> hashes_;
+  std::unordered_map<std::shared_ptr<const graph_plan>, graph_offer> offers_;
   std::vector<std::function<void()>> later_;
   refusal_log lost_; // links
-  int unsent_ = 0;   // turns, since something left
+  caf::response_promise goodbye_;
+  int unsent_ = 0; // turns, since something left
 };
 
 } // namespace troupe::cluster
@@ -99,3 +107,4 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::place_task)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::forget_task)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::answer_worker)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::clock_tick)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::say_goodbye)

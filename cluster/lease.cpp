@@ -8,7 +8,8 @@ namespace troupe::cluster {
 
 namespace {
 
-constexpr int late_ticks_factor = 3; // a tick that comes after so many intervals is late
+constexpr int heartbeats_unasked = 5; // in a lease, where only that was asked for
+constexpr int late_ticks_factor = 3;  // a tick that comes after so many intervals is late
 
 std::string milliseconds_of(nanoseconds time) {
   return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count())
@@ -38,6 +39,17 @@ result<void> check_terms(const lease_terms& terms) {
     return unfit(terms, "a lease takes at most " + std::to_string(limits::lease_heartbeats_max)
                           + " heartbeats (lease_heartbeats_max)");
   return {};
+}
+
+std::optional<lease_terms> asked_terms(nanoseconds heartbeat, nanoseconds lease) noexcept {
+  if (lease.count() == 0)
+    return std::nullopt;
+  return lease_terms{.heartbeat = heartbeat.count() == 0 ? lease / heartbeats_unasked : heartbeat,
+                     .lease = lease};
+}
+
+lease_terms agreed(const lease_terms& home, const std::optional<lease_terms>& worker) noexcept {
+  return worker && worker->lease > home.lease ? *worker : home;
 }
 
 nanoseconds own_lease(const lease_terms& terms) noexcept {

@@ -38,6 +38,14 @@ struct lease_terms {
 ///         or more than limits::lease_heartbeats_max.
 result<void> check_terms(const lease_terms& terms);
 
+/// The terms of a side as its options say them. `heartbeat` 0: a fifth of the lease; `lease` 0:
+/// none are asked for.
+std::optional<lease_terms> asked_terms(nanoseconds heartbeat, nanoseconds lease) noexcept;
+
+/// What holds between a home and a worker that asks for terms of its own: those of the side with
+/// the longer lease, which knows of longer silences. Of two equal leases those of the home.
+lease_terms agreed(const lease_terms& home, const std::optional<lease_terms>& worker) noexcept;
+
 /// How long a worker goes on without an answer of its home.
 nanoseconds own_lease(const lease_terms& terms) noexcept;
 

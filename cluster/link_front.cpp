@@ -3,6 +3,8 @@
 
 #include "actors/logger_reference.hpp"
 #include "cluster/link_system.hpp"
+#include "graph/code_build.hpp"
+#include "graph/graph_hash.hpp"
 #include "graph/task_id.hpp"
 
 namespace troupe::cluster {
@@ -55,6 +57,13 @@ result<std::vector<endpoint>> to_endpoints(const std::vector<std::string>& texts
     out.push_back(std::move(*one));
   }
   return out;
+}
+
+graph_offer offer_of(const graph_plan& plan) {
+  return {.name = plan.options.name,
+          .hash = graph_hash(plan),
+          .build = graph_build(plan),
+          .version = plan.options.version};
 }
 
 status_reply reply_with(const caf::actor_system& system, const value& status) {

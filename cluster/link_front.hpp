@@ -37,6 +37,10 @@ result<void> may_reach(const link_front& front, const std::vector<endpoint>& pee
 /// Errors: invalid_config for one that is none.
 result<std::vector<endpoint>> to_endpoints(const std::vector<std::string>& texts);
 
+/// A graph as homes and workers compare it.
+/// Cost:   as large as the graph.
+graph_offer offer_of(const graph_plan& plan);
+
 /// What answers a status_request: the status, and the days that the certificate in use has left.
 status_reply reply_with(const caf::actor_system& system, const value& status);
 

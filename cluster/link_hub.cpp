@@ -330,7 +330,7 @@ void link_hub::tick(instant now) {
   for (auto& [number, l] : links_)
     if (l->up && !l->over.is_open() && now > l->opens_until)
       silent.push_back(l);
-    else if (!place_of(*l) && now > l->heard + quiet_max_)
+    else if (!place_of(*l) && now > l->heard + std::max(quiet_max_, l->quiet_max))
       quiet.push_back(l);
   for (auto& l : silent)
     lose(l, {errc::worker_lost, "link: the other side does not answer"});
@@ -358,6 +358,16 @@ void link_hub::close() {
   places_.clear();
 }
 
+bool link_hub::is_quiet() const noexcept {
+  auto all_empty = [](const auto& lanes) {
+    return std::ranges::all_of(lanes, [](const auto& lane) { return lane.empty(); });
+  };
+  return std::ranges::all_of(links_, [&](const auto& entry) {
+    const live& l = *entry.second;
+    return !l.up || (all_empty(l.queued) && all_empty(l.frames) && l.over.is_quiet());
+  });
+}
+
 // -- what goes
 
 void link_hub::send(link_number link, message what) {
@@ -369,6 +379,11 @@ void link_hub::send(link_number link, message what) {
     l.pause = pause_behind(*no);
   l.queued[static_cast<std::size_t>(lane_of(what))].push_back(std::move(what));
   dirty_.push_back(link);
+}
+
+void link_hub::may_be_quiet(link_number link, nanoseconds time) {
+  if (auto found = links_.find(link); found != links_.end())
+    found->second->quiet_max = time;
 }
 
 void link_hub::flush() {

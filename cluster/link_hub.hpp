@@ -74,6 +74,8 @@ public:
   std::string failure_of(const endpoint& peer) const { return names_.failure(peer.host); }
 
   void send(link_number link, message what);
+  /// The link's peer is known: it may be silent for so long, if that is longer than `quiet_max`.
+  void may_be_quiet(link_number link, nanoseconds time);
   /// Ends a stream, behind what was sent. A peer that is kept gets another one, after `pause`.
   void end(link_number link, nanoseconds pause = {});
 
@@ -88,6 +90,8 @@ public:
   /// Lets all go, when the actor ends: handles to one another would keep both in memory.
   void close();
 
+  /// Whether the peers of all links that are up have what was sent.
+  bool is_quiet() const noexcept;
   std::size_t links() const noexcept { return links_.size(); }
 
 private:
@@ -101,8 +105,9 @@ private:
     std::array<std::deque<bytes>, 2> frames;    // that the stream did not take yet
     bool up = false;
     bool ending = false;
-    bool was_open = false;  // it is no news then that it is
-    bool broken = false;    // since it was open
+    bool was_open = false; // it is no news then that it is
+    bool broken = false;   // since it was open
+    nanoseconds quiet_max{0};
     nanoseconds pause{0};   // behind its end: one side refused the other
     instant opens_until{0}; // else the peer does not know the stream
     instant heard{0};       // when something came

@@ -48,7 +48,8 @@ result<std::unique_ptr<caf::actor_system_config>> make_link_config(const link_op
                                  : "no TLS files: certificate, key and CA are needed");
   std::shared_ptr<tls_context> context;
   if (options.tls) {
-    auto opened = open_tls_context(*options.tls, now, options.handshake_timeout);
+    auto opened = open_tls_context(*options.tls, now,
+                                   {options.handshake_timeout, options.first_word_timeout});
     if (!opened)
       return opened.error();
     context = std::move(*opened);

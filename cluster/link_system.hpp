@@ -22,6 +22,7 @@ struct link_options {
   bool plain = false;   // without TLS, and then without other hosts
   unsigned threads = 2; // of the scheduler
   std::chrono::milliseconds handshake_timeout = limits::cluster_handshake_timeout;
+  std::chrono::milliseconds first_word_timeout = limits::link_quiet_max; // after the handshake
   std::chrono::milliseconds look_every = limits::certificate_look_interval;
 };
 

@@ -49,7 +49,9 @@ using bytes = std::vector<std::uint8_t>;
 /// A graph, or one nested in it, that a process has.
 struct graph_offer {
   std::string name;
-  std::string hash; // 32 hex digits
+  std::string hash;         // of its structure; 32 hex digits
+  std::string build = {};   // of its code; see graph/code_build.hpp
+  std::string version = {}; // compile_options::version, for people: `hash` knows it
   friend bool operator==(const graph_offer&, const graph_offer&) = default;
 };
 
@@ -61,6 +63,9 @@ struct hello {
   std::vector<std::string> labels;
   std::uint32_t capacity = 0; // tasks at a time, over all homes
   std::vector<graph_offer> graphs;
+  bool other_builds = false;              // it takes tasks of graphs whose build is another one
+  std::chrono::milliseconds lease{0};     // that it asks for; 0: that of the home
+  std::chrono::milliseconds heartbeat{0}; // with that lease
 };
 
 /// The home takes the worker: a session begins.
@@ -90,18 +95,21 @@ struct heartbeat {
 
 /// What the tasks of one run share. Comes before the first task of the run on this link.
 struct run_opened {
-  std::uint64_t run = 0; // of the home, never used again
-  std::string graph;     // hash of the graph the tasks are nodes of
-  bytes facts = {};      // see remote_task.hpp
+  std::uint64_t run = 0;  // of the home, never used again
+  std::string graph;      // hash of the graph the tasks are nodes of
+  bytes facts = {};       // see remote_task.hpp
+  std::string build = {}; // of that graph
 };
 struct run_closed {
   std::uint64_t run = 0;
 };
-/// The worker's graph of this name is another one, so it gets no tasks of it. Said once in a
-/// session and graph.
+/// The worker's graph of this name is another one, or of another build, so it gets no tasks of it.
+/// Said once in a session and graph. The members are those of the home's graph.
 struct graph_refused {
   std::string name;
-  std::string hash; // of the home's
+  std::string hash;
+  std::string build = {};
+  std::string version = {};
 };
 /// What the tasks of one step share: of all orders of the run from here to the next one.
 struct step_opened {

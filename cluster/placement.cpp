@@ -1,6 +1,8 @@
 // Who fits, who is picked, and why nobody does.
 #include "cluster/placement.hpp"
 
+#include "cluster/status.hpp"
+
 #include <algorithm>
 #include <tuple>
 
@@ -14,10 +16,9 @@ bool has_label(const worker_view& worker, const std::string& label) noexcept {
   return label.empty() || std::binary_search(worker.labels.begin(), worker.labels.end(), label);
 }
 
-bool has_graph_called(const worker_view& worker, const std::string& name) noexcept {
-  auto at = std::lower_bound(worker.graphs.begin(), worker.graphs.end(), name,
-                             [](const graph_offer& g, const std::string& n) { return g.name < n; });
-  return at != worker.graphs.end() && at->name == name;
+bool has_build(const worker_view& worker, const graph_offer& graph) noexcept {
+  auto [first, last] = std::equal_range(worker.graphs.begin(), worker.graphs.end(), graph, before);
+  return std::any_of(first, last, [&](const graph_offer& g) { return g.build == graph.build; });
 }
 
 std::uint64_t load(const worker_view& worker) noexcept {
@@ -40,6 +41,7 @@ std::string reason(const worker_view& worker, const place_request& request) {
     case fitness::no_label: return name + "has no such label";
     case fitness::no_graph: return name + "has no such graph";
     case fitness::other_graph: return name + "has another graph of that name";
+    case fitness::other_build: return name + "has another build of that graph (allow_other_builds)";
     case fitness::fits: break;
   }
   return name + "could take it";
@@ -56,11 +58,25 @@ void normalise(worker_view& worker) {
   std::sort(worker.graphs.begin(), worker.graphs.end(), before);
 }
 
+const graph_offer* graph_called(const worker_view& worker, const std::string& name) noexcept {
+  auto at = std::lower_bound(worker.graphs.begin(), worker.graphs.end(), name,
+                             [](const graph_offer& g, const std::string& n) { return g.name < n; });
+  return at != worker.graphs.end() && at->name == name ? &*at : nullptr;
+}
+
+std::string build_text(const std::string& hash, const std::string& build,
+                       const std::string& version) {
+  return (version.empty() ? std::string{} : "version " + readable(version) + ", ") + "build "
+         + (build.empty() ? "unknown" : readable(build)) + ", structure " + readable(hash);
+}
+
 fitness fitness_of(const worker_view& worker, const place_request& request) noexcept {
   if (!has_label(worker, request.where.label))
     return fitness::no_label;
   if (!std::binary_search(worker.graphs.begin(), worker.graphs.end(), request.graph, before))
-    return has_graph_called(worker, request.graph.name) ? fitness::other_graph : fitness::no_graph;
+    return graph_called(worker, request.graph.name) ? fitness::other_graph : fitness::no_graph;
+  if (!worker.any_build && !has_build(worker, request.graph))
+    return fitness::other_build;
   return worker.draining ? fitness::draining : fitness::fits;
 }
 

@@ -24,8 +24,9 @@ struct worker_view {
   std::uint32_t foreign = 0;   // of other homes, as far as is known
   issue_number last_given = 0; // the newest of its orders
   bool draining = false;
-  bool reachable = true; // its link is up
-  bool heeds = true;     // it has said something since it was welcomed
+  bool reachable = true;  // its link is up
+  bool heeds = true;      // it has said something since it was welcomed
+  bool any_build = false; // both sides allow that its code of a graph is another build
 
   std::size_t ahead_bytes = 0; // of orders that were given ahead and are not answered
 
@@ -44,13 +45,25 @@ void normalise(worker_view& worker);
 /// Orders by name, then hash.
 bool before(const graph_offer& a, const graph_offer& b) noexcept;
 
+/// The first of the worker's graphs of that name; null: none has it.
+const graph_offer* graph_called(const worker_view& worker, const std::string& name) noexcept;
+
+/// A graph's version, build and structure as a log shows them.
+std::string build_text(const std::string& hash, const std::string& build,
+                       const std::string& version);
+
+/// What helps against another build.
+inline constexpr const char* other_builds_remedy =
+  "; run the same build on both, or start both with --allow-other-builds "
+  "(worker_pool_options::allow_other_builds, worker_options::allow_other_builds)";
+
 struct place_request {
   const on_worker& where;
   const graph_offer& graph;
 };
 
 /// Whether a worker could take a task if it had room, or why never.
-enum class fitness : std::uint8_t { fits, draining, no_label, no_graph, other_graph };
+enum class fitness : std::uint8_t { fits, draining, no_label, no_graph, other_graph, other_build };
 
 fitness fitness_of(const worker_view& worker, const place_request& request) noexcept;
 

@@ -200,7 +200,8 @@ void shared_desk::pass_on(local_task task, message what) {
 }
 
 void shared_desk::report(cluster_event what) {
-  log_info("cluster: " + what.peer + ": " + what.text);
+  auto text = "cluster: " + what.peer + ": " + what.text;
+  is_trouble(what.kind) ? log_warning(text) : log_info(text);
 }
 
 void shared_desk::drained() {

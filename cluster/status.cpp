@@ -12,6 +12,10 @@ constexpr std::size_t readable_bytes_max = 300;
 
 } // namespace
 
+std::string count_of(std::size_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string{noun} + (count == 1 ? "" : "s");
+}
+
 std::string readable(std::string_view text) {
   std::string out{text.substr(0, readable_bytes_max)};
   std::replace_if(

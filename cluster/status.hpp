@@ -25,6 +25,7 @@ enum class event_kind : std::uint8_t {
   session_begun, // of a worker
   session_ended,
   drained,
+  home_lost,    // by a worker: it was silent for the lease
   nobody_there, // tasks wait for a worker that could take them; said once, until one comes
 };
 
@@ -34,6 +35,16 @@ struct cluster_event {
   std::string peer;
   std::string text;
 };
+
+/// Whether an operator should look at it; the others are news.
+constexpr bool is_trouble(event_kind kind) noexcept {
+  return kind == event_kind::worker_lost || kind == event_kind::home_lost
+         || kind == event_kind::hello_refused || kind == event_kind::graph_refused
+         || kind == event_kind::misbehaviour || kind == event_kind::nobody_there;
+}
+
+/// `3 tasks`, `1 task`.
+std::string count_of(std::size_t count, std::string_view noun);
 
 /// A text of somebody else as it may stand in a log or an error: of bounded length, and without
 /// control characters.
@@ -68,6 +79,7 @@ struct worker_status {
   std::uint32_t foreign = 0;
   bool draining = false;
   bool reachable = true; // its link is up, and it has answered its welcome
+  lease_terms terms;
   nanoseconds lease_left{0};
   round_trips times;
   std::uint64_t orders = 0, outcomes = 0, refused = 0;
@@ -128,11 +140,14 @@ struct desk_status {
   std::string name;
   std::string incarnation;
   std::vector<std::string> labels;
+  std::vector<graph_offer> graphs;
   std::uint32_t capacity = 0;
   std::uint32_t busy = 0;  // stopped tasks that are not gone included
   std::size_t waiting = 0; // orders
   bool draining = false;
   std::vector<session_status> sessions;
+  std::size_t left = 0;    // tasks whose bodies run, and whose homes are gone
+  nanoseconds left_for{0}; // the longest of them
   desk_counts counts;
   latencies running; // from when a task was begun to its end
 };

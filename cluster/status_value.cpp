@@ -31,7 +31,10 @@ value of(const latencies& took) {
 }
 
 value of(const graph_offer& graph) {
-  return {{"name", value(graph.name)}, {"hash", value(graph.hash)}};
+  return {{"name", value(graph.name)},
+          {"hash", value(graph.hash)},
+          {"build", value(graph.build)},
+          {"version", value(graph.version)}};
 }
 
 value of(const worker_status& w) {
@@ -47,6 +50,8 @@ value of(const worker_status& w) {
           {"foreign", number(w.foreign)},
           {"draining", value(w.draining)},
           {"reachable", value(w.reachable)},
+          {"lease_ms", ms(w.terms.lease)},
+          {"heartbeat_ms", ms(w.terms.heartbeat)},
           {"lease_left_ms", ms(w.lease_left)},
           {"round_trip", of(w.times)},
           {"orders", number(w.orders)},
@@ -75,11 +80,14 @@ value to_value(const desk_status& d) {
           {"name", value(d.name)},
           {"incarnation", value(d.incarnation)},
           {"labels", list_of(d.labels)},
+          {"graphs", list_of(d.graphs, [](const graph_offer& g) { return of(g); })},
           {"capacity", number(d.capacity)},
           {"running", number(d.busy)},
           {"waiting", number(d.waiting)},
           {"draining", value(d.draining)},
           {"homes", list_of(d.sessions, [](const session_status& s) { return of(s); })},
+          {"left", number(d.left)},
+          {"left_for_ms", ms(d.left_for)},
           {"begun", number(d.counts.begun)},
           {"outcomes", number(d.counts.outcomes)},
           {"given_back", number(d.counts.given_back)},

@@ -88,6 +88,7 @@ public:
     : net::stream{backend, fd},
       policy_{std::move(session)} {}
   void handle_event(net::operation op) override { handle_event_impl(op, policy_); }
+  tls_session& session() { return *policy_.session; }
 
 private:
   tls_policy policy_; // gone before the base closes the socket
@@ -101,6 +102,9 @@ public:
 
   void configure_read(caf::io::receive_policy::config config) override {
     if (config.second > limits::cluster_basp_bytes_max) {
+      stream_.session().note_garbage("it sends a message of " + std::to_string(config.second)
+                                     + " bytes, more than cluster_basp_bytes_max ("
+                                     + std::to_string(limits::cluster_basp_bytes_max) + ")");
       ::shutdown(stream_.fd(), SHUT_RDWR); // no honest peer sends that much at once
       config = caf::io::receive_policy::at_most(1);
     }
@@ -327,12 +331,8 @@ private:
     do {
       for (const auto& text : context_->look(std::chrono::system_clock::now()))
         log_warning("cluster: " + text);
-      auto now = std::chrono::steady_clock::now();
-      if (context_->handshakes().end_late(now) > 0)
-        if (auto text = context_->refusals().note("silent", "a peer: it is silent in the handshake",
-                                                  now);
-            !text.empty())
-          log_warning("cluster: no link with " + text);
+      for (const auto& text : context_->end_late(std::chrono::steady_clock::now()))
+        log_warning("cluster: " + text);
       ended.wait_for(lock, over, look_every_, [] { return false; });
     } while (!over.stop_requested());
   }

@@ -6,7 +6,8 @@
 //
 // Here files are read when they were replaced, and used when they are all right; connections keep
 // what they began with. Of connections whose handshake is not done there are at most
-// limits::cluster_handshakes_max; another one closes the oldest, and time the others. A BASP
+// limits::cluster_handshakes_max; another one closes the oldest, and time the others. Likewise of
+// those that were accepted and have said nothing since: limits::cluster_mute_links_max. A BASP
 // message past limits::cluster_basp_bytes_max closes its connection before anything is allocated
 // for it.
 //
@@ -29,11 +30,16 @@ namespace troupe::cluster {
 /// What all TLS connections of a process share.
 class tls_context;
 
+/// How long accepted connections may take.
+struct tls_patience {
+  std::chrono::milliseconds handshake = limits::cluster_handshake_timeout;
+  std::chrono::milliseconds first_word = limits::link_quiet_max; // after the handshake
+};
+
 /// Reads and checks the files.
 /// Errors: those of check_tls_files().
-result<std::shared_ptr<tls_context>>
-open_tls_context(const tls_files& files, wall_time now,
-                 std::chrono::milliseconds handshake_timeout = limits::cluster_handshake_timeout);
+result<std::shared_ptr<tls_context>> open_tls_context(const tls_files& files, wall_time now,
+                                                      const tls_patience& patience = {});
 
 /// Adds links to a system to be, behind its middleman, in the place of CAF's TLS part. Each
 /// `look_every`, the files and the handshakes are looked at. Without a context links are plain.

@@ -139,21 +139,22 @@ result<tls_context::ready> tls_context::read(const tls_files& files, wall_time n
 }
 
 result<std::shared_ptr<tls_context>> open_tls_context(const tls_files& files, wall_time now,
-                                                      std::chrono::milliseconds handshake_timeout) {
+                                                      const tls_patience& patience) {
   auto first = tls_context::read(files, now);
   if (!first)
     return first.error();
-  return std::make_shared<tls_context>(files, std::move(*first), handshake_timeout);
+  return std::make_shared<tls_context>(files, std::move(*first), patience);
 }
 
 // What was replaced since it was read is seen at the first looks: the marks are older than the
 // reading.
-tls_context::tls_context(tls_files files, ready first, std::chrono::milliseconds handshake_timeout)
+tls_context::tls_context(tls_files files, ready first, const tls_patience& patience)
   : files_{std::move(files)},
     ready_{std::move(first)},
     known_{marks_of(files_)},
     seen_{known_},
-    handshakes_{handshake_timeout} {}
+    handshakes_{patience.handshake, limits::cluster_handshakes_max},
+    mutes_{patience.first_word, limits::cluster_mute_links_max} {}
 
 ssl_context tls_context::current() const {
   std::lock_guard lock{mutex_};
@@ -212,21 +213,39 @@ void tls_context::take_replaced(wall_time now, std::vector<std::string>& news) {
   ready_ = std::move(*taken);
 }
 
-void open_handshakes::begin(int fd, time_point now) {
+std::vector<std::string> tls_context::end_late(std::chrono::steady_clock::time_point now) {
+  std::vector<std::string> news;
+  auto note = [&](std::size_t ended, const char* reason, const std::string& text) {
+    if (ended == 0)
+      return;
+    if (auto out = refusals_.note(reason, text, now); !out.empty())
+      news.push_back("no link with " + out);
+  };
+  note(handshakes_.end_late(now), "silent", "a peer: it is silent in the handshake");
+  auto mute = mutes_.end_late(now);
+  note(mute, "mute",
+       std::to_string(mute)
+         + " peers: they have a certificate, and say nothing for link_quiet_max");
+  return news;
+}
+
+bool patience_list::begin(int fd, time_point now) {
   std::lock_guard lock{mutex_};
-  if (all_.size() == limits::cluster_handshakes_max) {
+  bool is_full = all_.size() == count_max_;
+  if (is_full) {
     ::shutdown(all_.front().fd, SHUT_RDWR); // its owner closes it
     all_.pop_front();
   }
   all_.push_back({fd, now});
+  return is_full;
 }
 
-void open_handshakes::end(int fd) {
+void patience_list::end(int fd) {
   std::lock_guard lock{mutex_};
   all_.remove_if([fd](const entry& one) { return one.fd == fd; });
 }
 
-std::size_t open_handshakes::end_late(time_point now) {
+std::size_t patience_list::end_late(time_point now) {
   std::lock_guard lock{mutex_};
   std::size_t ended = 0;
   for (; !all_.empty() && now - all_.front().since > time_max_; ++ended) {
@@ -281,6 +300,7 @@ tls_session::tls_session(std::shared_ptr<tls_context> context, SSL* ssl, int fd,
 
 tls_session::~tls_session() {
   context_->handshakes().end(fd_);
+  context_->mutes().end(fd_);
   if (to_)
     context_->dialled().end(to_->place, fd_);
   SSL_free(ssl_);
@@ -306,12 +326,48 @@ tls_session::step tls_session::handshake() {
   if (got != step::done)
     return got;
   is_open_ = true;
-  context_->handshakes().end(fd_);
+  opened();
   use_large_records();
   if (write_early())
     return step::done;
   look_for_refusal();
   return step::failed;
+}
+
+void tls_session::opened() {
+  context_->handshakes().end(fd_);
+  auto now = std::chrono::steady_clock::now();
+  if (to_ || !context_->mutes().begin(fd_, now))
+    return;
+  if (auto text =
+        context_->refusals().note("many mute",
+                                  peer_of(fd_)
+                                    + " or the peer that has been silent for longest: more than "
+                                      "cluster_mute_links_max ("
+                                    + std::to_string(limits::cluster_mute_links_max)
+                                    + ") links have a certificate, and say nothing",
+                                  now);
+      !text.empty())
+    log_warning("cluster: no link with " + text);
+}
+
+/// False: it is not a peer.
+bool tls_session::heard(std::span<const char> bytes) {
+  if (to_ || words_.now() == first_words::state::spoken)
+    return true;
+  auto state = words_.take(bytes);
+  if (state == first_words::state::spoken)
+    context_->mutes().end(fd_);
+  else if (state == first_words::state::wrong)
+    note_garbage(words_.flaw());
+  return state != first_words::state::wrong;
+}
+
+void tls_session::note_garbage(const std::string& flaw) {
+  if (auto text = context_->refusals().note("garbage", peer_of(fd_) + ": " + flaw,
+                                            std::chrono::steady_clock::now());
+      !text.empty())
+    log_warning("cluster: no link with " + text);
 }
 
 // Not while OpenSSL has a buffer of the old size.
@@ -341,7 +397,8 @@ tls_session::state tls_session::read(std::size_t& taken, void* to, std::size_t s
   if (got == step::failed && !was_heard_) // in TLS 1.3 a dialer hears only here that it is refused
     note_flaw();
   was_heard_ |= taken > 0;
-  return got == step::failed ? state::failure : state::success;
+  bool is_peer = taken == 0 || heard({static_cast<const char*>(to), taken});
+  return got == step::failed || !is_peer ? state::failure : state::success;
 }
 
 // Why a connection that takes nothing more was closed may have come before that.

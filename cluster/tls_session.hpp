@@ -1,6 +1,7 @@
 // One end of a TLS connection, over a socket that does not block.
 #pragma once
 
+#include "cluster/first_words.hpp"
 #include "cluster/refusal_log.hpp"
 #include "cluster/tls_links.hpp"
 
@@ -15,14 +16,17 @@
 
 namespace troupe::cluster {
 
-/// The sockets whose handshakes are not done, the oldest first. Threads may share it.
-class open_handshakes {
+/// Sockets that have to do something in time, the oldest first: their handshakes, or say a first
+/// word. Threads may share it.
+class patience_list {
 public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  explicit open_handshakes(std::chrono::milliseconds time_max) : time_max_{time_max} {}
-  /// Shuts the oldest one down when there are too many.
-  void begin(int fd, time_point now);
+  patience_list(std::chrono::milliseconds time_max, std::size_t count_max)
+    : time_max_{time_max},
+      count_max_{count_max} {}
+  /// Shuts the oldest one down when there are too many. Result: whether it did.
+  bool begin(int fd, time_point now);
   /// Also for one that is not there. Comes before the socket is closed, so that a number that is
   /// used again is never shut down.
   void end(int fd);
@@ -35,6 +39,7 @@ private:
     time_point since;
   };
   std::chrono::milliseconds time_max_;
+  std::size_t count_max_;
   std::mutex mutex_;
   std::list<entry> all_;
 };
@@ -65,14 +70,18 @@ public:
   };
   static result<ready> read(const tls_files& files, wall_time now);
 
-  tls_context(tls_files files, ready first, std::chrono::milliseconds handshake_timeout);
+  tls_context(tls_files files, ready first, const tls_patience& patience);
   tls_context(const tls_context&) = delete;
   tls_context& operator=(const tls_context&) = delete;
 
   ssl_context current() const;
   /// When the certificate ends.
   wall_time until() const;
-  open_handshakes& handshakes() noexcept { return handshakes_; }
+  patience_list& handshakes() noexcept { return handshakes_; }
+  /// Accepted connections whose handshakes are done, and on which nothing was said yet.
+  patience_list& mutes() noexcept { return mutes_; }
+  /// Shuts down what takes too long. Gives what an operator should know.
+  std::vector<std::string> end_late(std::chrono::steady_clock::time_point now);
   dialled_sockets& dialled() noexcept { return dialled_; }
   refusal_log& refusals() noexcept { return refusals_; }
 
@@ -96,7 +105,7 @@ private:
   marks known_; // in use, or refused
   marks seen_;  // at the last look
   std::optional<wall_time> warned_;
-  open_handshakes handshakes_;
+  patience_list handshakes_, mutes_;
   dialled_sockets dialled_;
   refusal_log refusals_;
 };
@@ -121,6 +130,8 @@ public:
   state read(std::size_t& taken, void* to, std::size_t size);
   state write(std::size_t& taken, const void* from, std::size_t size);
   bool has_more_than(std::size_t size) const;
+  /// Of an accepted connection: what is wrong with what it sends is logged.
+  void note_garbage(const std::string& flaw);
 
 private:
   tls_session(std::shared_ptr<tls_context> context, SSL* ssl, int fd,
@@ -131,6 +142,8 @@ private:
   step step_of(int returned) const;
   void use_large_records();
   bool write_early();
+  void opened();
+  bool heard(std::span<const char> bytes);
   void note_flaw();
   void look_for_refusal();
 
@@ -138,6 +151,7 @@ private:
   SSL* ssl_;
   int fd_;
   std::shared_ptr<dialled_peer> to_;
+  first_words words_;    // of an accepted connection
   bool is_open_ = false; // the handshake is done
   bool has_large_records_ = false;
   bool was_heard_ = false; // the peer has said something behind it: it trusts this process

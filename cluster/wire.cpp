@@ -330,7 +330,7 @@ private:
   void take_item(std::string& out) { take(out, limits::worker_label_bytes_max); }
   void take_item(graph_offer& out) {
     if (in_.array() != count_fields(out))
-      return fail(mismatch("a graph has a name and a hash"));
+      return fail(mismatch("a graph has a name, a hash, a build and a version"));
     fields(*this, out);
   }
 

@@ -35,6 +35,7 @@ struct cut_text {
   std::size_t bytes_max;
 };
 inline constexpr cut_text for_people{limits::cluster_text_bytes_max};
+inline constexpr cut_text cut_version{limits::graph_version_bytes_max};
 
 /// The id of a task: the 16 bytes of a UUID, or another text.
 struct id_text {
@@ -84,6 +85,8 @@ concept one = std::same_as<std::remove_const_t<M>, Of>;
 void fields(auto& at, one<graph_offer> auto& m) {
   at("name", m.name, limits::node_name_bytes_max);
   at("hash", m.hash, limits::cluster_hash_bytes_max);
+  at("build", m.build, limits::graph_build_bytes_max);
+  at("version", m.version, cut_version);
 }
 void fields(auto& at, one<hello> auto& m) {
   at("protocol", m.protocol);
@@ -92,6 +95,9 @@ void fields(auto& at, one<hello> auto& m) {
   at("labels", m.labels, limits::worker_labels_max);
   at("capacity", m.capacity);
   at("graphs", m.graphs, limits::worker_graphs_max);
+  at("other_builds", m.other_builds);
+  at("lease", m.lease);
+  at("heartbeat", m.heartbeat);
 }
 void fields(auto& at, one<welcome> auto& m) {
   at("session", m.session);
@@ -113,6 +119,7 @@ void fields(auto& at, one<run_opened> auto& m) {
   at("run", m.run);
   at("graph", m.graph, limits::cluster_hash_bytes_max);
   at("facts", m.facts);
+  at("build", m.build, limits::graph_build_bytes_max);
 }
 void fields(auto& at, one<run_closed> auto& m) {
   at("run", m.run);
@@ -120,6 +127,8 @@ void fields(auto& at, one<run_closed> auto& m) {
 void fields(auto& at, one<graph_refused> auto& m) {
   at("name", m.name, limits::node_name_bytes_max);
   at("hash", m.hash, limits::cluster_hash_bytes_max);
+  at("build", m.build, limits::graph_build_bytes_max);
+  at("version", m.version, cut_version);
 }
 void fields(auto& at, one<step_opened> auto& m) {
   at("run", m.run);

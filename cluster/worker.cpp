@@ -5,7 +5,6 @@
 #include "cluster/link_front.hpp"
 #include "cluster/worker_actor.hpp"
 #include "coordinator/runtime_core.hpp"
-#include "graph/graph_hash.hpp"
 
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
@@ -28,9 +27,9 @@ std::string host_name() {
 // The graphs, and those within them: a home may run one of these itself, and place its nodes.
 void shelve(const compiled_graph& graph, cluster::graph_shelf& shelf,
             std::vector<cluster::graph_offer>& offers) {
-  auto hash = graph_hash(*graph.plan());
-  if (shelf.emplace(hash, graph.plan()).second)
-    offers.push_back({graph.name(), std::move(hash)});
+  auto offer = cluster::offer_of(*graph.plan());
+  if (shelf.emplace(offer.hash, graph.plan()).second)
+    offers.push_back(std::move(offer));
   for (const auto& [node, inner] : graph.subgraphs())
     shelve(inner, shelf, offers);
 }
@@ -60,6 +59,11 @@ result<void> check(const worker_options& options, const std::vector<compiled_gra
       return wrong("a label must have 1 to worker_label_bytes_max ("
                    + std::to_string(limits::worker_label_bytes_max)
                    + ") bytes, and no control characters");
+  if (auto terms = cluster::asked_terms(options.heartbeat, options.lease))
+    if (auto fits = cluster::check_terms(*terms); !fits)
+      return wrong(fits.error().message());
+  if (options.lease.count() == 0 && options.heartbeat.count() != 0)
+    return wrong("its heartbeat belongs to a lease of its own: set worker_options::lease, too");
   return {};
 }
 
@@ -84,6 +88,8 @@ public:
     desk.name = options.name;
     desk.incarnation = cluster::new_incarnation();
     desk.labels = options.labels;
+    desk.other_builds = options.allow_other_builds;
+    desk.terms = cluster::asked_terms(options.heartbeat, options.lease);
     auto cores = std::max(1U, std::thread::hardware_concurrency());
     desk.capacity = options.capacity != 0 ? options.capacity : 4 * cores;
     setup.guests = &guests_;

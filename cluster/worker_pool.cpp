@@ -8,6 +8,7 @@
 #include "cluster/workers_file.hpp"
 
 #include <caf/actor_system.hpp>
+#include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
 namespace troupe {
@@ -28,6 +29,11 @@ public:
   linked_workers(const linked_workers&) = delete;
   linked_workers& operator=(const linked_workers&) = delete;
   ~linked_workers() override {
+    {
+      caf::scoped_actor self{*links_.system, true};
+      self->request(home_, home_goodbye_max, say_goodbye{})
+        .receive([] {}, [](const caf::error&) {});
+    }
     caf::anon_send_exit(home_, caf::exit_reason::user_shutdown);
     home_ = nullptr;
   }
@@ -75,6 +81,7 @@ result<std::shared_ptr<worker_pool>> connect_workers(worker_pool_options options
   cluster::dispatcher_options how;
   how.incarnation = cluster::new_incarnation();
   how.terms = {options.heartbeat, options.lease};
+  how.other_builds = options.allow_other_builds;
   if (auto fits = cluster::check_terms(how.terms); !fits)
     return fits.error();
   auto workers = cluster::to_endpoints(options.workers);

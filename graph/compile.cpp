@@ -4,6 +4,7 @@
 //  - Every step is linear in what was added, look-ups by name aside.
 //  - Channels of the plan stand in the order of spec/engine.md section 4.1; node 0 is START, the
 //    node at place i of the builder is node i + 1.
+#include "graph/code_build.hpp"
 #include "graph/graph_plan.hpp"
 #include "graph/graph_spec.hpp"
 #include "graph/names.hpp"
@@ -48,6 +49,7 @@ public:
     : spec_{spec},
       plan_{std::make_shared<graph_plan>()} {
     plan_->options = std::move(options);
+    plan_->exporter = exporting_object::current();
   }
 
   result<std::shared_ptr<const graph_plan>> run() {

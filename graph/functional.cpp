@@ -1,6 +1,7 @@
 // Workflows: a task as a node without edges, an entrypoint as a plan of one node.
 #include <troupe/functional.hpp>
 
+#include "graph/code_build.hpp"
 #include "graph/graph_plan.hpp"
 #include "graph/names.hpp"
 
@@ -56,6 +57,7 @@ result<compiled_graph> make_entrypoint(std::string name, node_body body,
     return *bad;
   auto plan = std::make_shared<graph_plan>();
   plan->functional = plan->single = true;
+  plan->exporter = exporting_object::current();
   plan->options.name = name;
   plan->options.checkpointer = options.checkpointer;
   plan->options.saver = std::move(options.saver);

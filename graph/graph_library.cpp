@@ -1,6 +1,8 @@
 // Loading a graph from a shared library.
 #include <troupe/graph_library.hpp>
 
+#include "graph/code_build.hpp"
+
 #include <dlfcn.h>
 
 #include <memory>
@@ -66,6 +68,7 @@ result<compiled_graph> build(graph_function make, const std::string& name) {
                    why);
   };
   try {
+    exporting_object by{reinterpret_cast<const void*>(make)};
     std::unique_ptr<compiled_graph> graph{static_cast<compiled_graph*>(make())};
     if (!graph || !graph->plan())
       return failed("it gave no graph");

@@ -88,6 +88,7 @@ public:
   bool single = false;                    // the whole state, or what is shown, is one channel
   bool functional = false; // an entrypoint: node 1 reads __start__, there is no START
   context_spec context;
+  const void* exporter = nullptr; // an address in the library that exports it; null: none does
   std::vector<std::string> warnings;
 
   /// no_index when there is none. Cost: a binary search.

@@ -64,6 +64,7 @@ PURE = {  # what decides: files of coordinator/ that know neither CAF nor its ac
     "cluster/wire_fields",
     "cluster/wire_reader",
     "cluster/stream",
+    "cluster/first_words",
     "coordinator/thread_owners",
     "coordinator/unfinished",
 }

@@ -44,7 +44,8 @@ struct link_certificates {
 /// Which workers a home has, and how it reaches them.
 /// Shape:  either `tls` or `plain`. Addresses are HOST:PORT.
 /// Units:  a lease is lease_heartbeats_min to lease_heartbeats_max heartbeats, at most
-///         limits::worker_lease_max; a worker that is silent for longer is lost.
+///         limits::worker_lease_max; a worker that is silent for longer is lost. With a worker that
+///         asks for a longer lease, that one holds.
 /// Errors: see connect_workers.
 /// Source: troupe.
 struct worker_pool_options {
@@ -59,6 +60,9 @@ struct worker_pool_options {
   bool plain = false; ///< links without TLS: this host only, for tests
   std::chrono::milliseconds heartbeat = limits::heartbeat_interval_default;
   std::chrono::milliseconds lease = limits::worker_lease_default;
+  /// Also workers whose code of a graph is another build of the same structure get its tasks, if
+  /// they allow it, too. One run may mix both then.
+  bool allow_other_builds = false;
 };
 
 /// The workers of a home: runtime_options::workers.
@@ -96,6 +100,8 @@ result<std::shared_ptr<worker_pool>> connect_workers(worker_pool_options options
 
 /// What a worker is, and whom it works for.
 /// Shape:  either `tls` or `plain`; `listen`, `join` or both. Addresses are HOST:PORT.
+/// Units:  as worker_pool_options. A `lease` of 0 is that of each home; a longer one than a home's
+///         holds between the two, a shorter one does not. A `heartbeat` of 0: a fifth of the lease.
 /// Errors: see worker.
 /// Source: troupe.
 struct worker_options {
@@ -109,6 +115,10 @@ struct worker_options {
   std::optional<link_certificates> tls = std::nullopt;
   bool plain = false;      ///< links without TLS: this host only, for tests
   std::size_t threads = 0; ///< that run tasks; 0: as many as cores
+  std::chrono::milliseconds heartbeat{0};
+  std::chrono::milliseconds lease{0};
+  /// Also for homes whose code of a graph is another build, if they allow it, too.
+  bool allow_other_builds = false;
 };
 
 /// Runs tasks of these graphs, and of those within them, for the homes that link to it.
@@ -117,8 +127,8 @@ class worker {
 public:
   /// Shape:  at least one graph.
   /// Blocks: until the TLS files are checked and the port is open; for no home.
-  /// Errors: throws error: as connect_workers, and invalid_config for a name, label or capacity
-  ///         beyond its limit, for no graph, and for one that neither listens nor joins.
+  /// Errors: throws error: as connect_workers, and invalid_config for a name, label, capacity or
+  ///         lease beyond its limit, for no graph, and for one that neither listens nor joins.
   /// Source: troupe.
   worker(worker_options options, std::vector<compiled_graph> graphs);
   worker(const worker&) = delete;
@@ -169,8 +179,8 @@ struct peer_access {
 
 /// How a worker, or a home that listens, at HOST:PORT is.
 /// Shape:  a map; its `kind` is "worker" or "home". Of a worker: name, labels, capacity, running,
-///         homes (with lease, round trip, tasks), counts. Of a home: workers, what waits, counts,
-///         latencies.
+///         graphs (with hash, build and version), homes (with lease, round trip, tasks), counts. Of
+///         a home: workers (with the same graphs), what waits, counts, latencies.
 /// Units:  members that end in `_ms`: milliseconds.
 /// Blocks: until the answer, or `patience`.
 /// Errors: worker_lost: no answer; as connect_workers.

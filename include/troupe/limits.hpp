@@ -118,6 +118,8 @@ inline constexpr std::uint32_t remote_parts_max = 256; // of one task on their w
 
 // What processes of a cluster say to each other. From a peer, more is invalid_value.
 inline constexpr std::size_t cluster_hash_bytes_max = 64;         // of a graph; it has 32
+inline constexpr std::size_t graph_build_bytes_max = 64;    // of a graph; longer ones are hashed
+inline constexpr std::size_t graph_version_bytes_max = 128; // as it is shown; longer ones are cut
 inline constexpr std::size_t cluster_text_bytes_max = 16u << 10;  // reasons, errors; longer are cut
 inline constexpr std::size_t cluster_status_bytes_max = 1u << 20; // of JSON
 inline constexpr std::size_t cluster_frame_bytes_max = value_size_bytes_max + (1u << 20);
@@ -132,6 +134,9 @@ inline constexpr std::size_t cluster_lane_bytes_max = 128u << 20; // that wait; 
 inline constexpr std::size_t cluster_handshakes_max = 64;
 // A connection that has shown none by then is closed.
 inline constexpr std::chrono::milliseconds cluster_handshake_timeout{3000};
+// Accepted connections that have shown a certificate and said nothing yet; another one closes the
+// oldest, and link_quiet_max each of them.
+inline constexpr std::size_t cluster_mute_links_max = 256;
 // What is wrong with strangers is logged once in so long, by reason.
 inline constexpr std::chrono::milliseconds cluster_refusal_log_interval{60'000};
 inline constexpr std::size_t cluster_basp_bytes_max = 1u << 20; // of a message; the link is closed

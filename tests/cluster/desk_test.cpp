@@ -313,7 +313,8 @@ BOOST_AUTO_TEST_CASE(that_a_home_has_another_version_of_a_graph_is_logged_once) 
     machine.heard(1, graph_refused{"g", "g2"}, now);
   BOOST_TEST_REQUIRE(events.size() == before + 1);
   BOOST_TEST((events.back().kind == event_kind::graph_refused));
-  BOOST_TEST(events.back().text.find("another graph `g` (g2)") != std::string::npos);
+  for (const auto* word : {"graph `g`", "another graph of that name", "structure g2"})
+    BOOST_TEST(events.back().text.find(word) != std::string::npos, events.back().text);
   machine.heard(1, graph_refused{"g", "g1"}, now); // it is the same
   machine.heard(1, graph_refused{"x", "g2"}, now); // this worker has none of that name
   BOOST_TEST(status().counts.misbehaviour == 2u);
@@ -476,6 +477,50 @@ BOOST_AUTO_TEST_CASE(a_drain_waits_for_bodies_of_sessions_that_are_over) {
   BOOST_TEST(drains_ended == 0);
   machine.gone(task, "stopped", now);
   BOOST_TEST(drains_ended == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_of_another_build_is_refused_unless_it_is_allowed) {
+  for (bool allowed : {false, true}) {
+    desk_bench other;
+    desk strict{other,
+                {.name = "w",
+                 .incarnation = "w.1",
+                 .labels = {},
+                 .capacity = 2,
+                 .graphs = {{.name = "g", .hash = "g1", .build = "b1"}},
+                 .other_builds = allowed}};
+    strict.link_made(1, 1, now);
+    strict.heard(1, terms(), now);
+    strict.heard(1, run_opened{.run = 1, .graph = "g1", .build = "b2"}, now);
+    strict.heard(1, task_order{.issue = 1, .run = 1, .task_id = "t", .node = "n"}, now);
+    BOOST_TEST(other.refused(1, 1, errc::unknown_graph) == !allowed);
+    BOOST_TEST(other.begun.empty() == !allowed);
+    strict.heard(1, graph_refused{"g", "g1", "b2", "7"}, now);
+    auto said = other.events.back();
+    BOOST_TEST((said.kind == event_kind::graph_refused));
+    for (const auto* word : {"`g`", "build b2", "build b1", "version 7", "--allow-other-builds"})
+      BOOST_TEST(said.text.find(word) != std::string::npos, said.text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(tasks_of_a_home_that_is_gone_are_counted_until_they_end) {
+  work_for(1, 1);
+  auto task = begin_one(1, 1);
+  wait(3s);
+  BOOST_TEST((events.back().kind == event_kind::home_lost));
+  BOOST_TEST(events.back().text.ends_with("; 1 task dropped"), events.back().text);
+  BOOST_TEST(status().left == 1u);
+  now += 5s;
+  BOOST_TEST((status().left_for >= 5s));
+  machine.gone(task, "stopped", now);
+  BOOST_TEST(status().left == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_home_that_has_ended_is_not_logged_as_silent) {
+  work_for(1, 1);
+  machine.heard(1, refusal{.code = errc::runtime_stopped, .why = "the home has ended"}, now);
+  wait(3s);
+  BOOST_TEST(std::ranges::count(events, event_kind::home_lost, &cluster_event::kind) == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(another_protocol_version_is_refused_with_both_versions) {
   join(1, what);
   auto no = last<refusal>(1);
   BOOST_TEST((no.code == errc::protocol_mismatch));
-  BOOST_TEST(no.why.find("version 3, the worker 4") != std::string::npos);
+  BOOST_TEST(no.why.find("version 4, the worker 5") != std::string::npos);
   BOOST_TEST((ended == std::vector<link_number>{1}));
   BOOST_TEST(status().workers.empty());
 }
@@ -377,6 +377,117 @@ BOOST_AUTO_TEST_CASE(what_only_a_home_says_is_reported_once) {
   machine.heard(1, task_order{}, now);
   BOOST_TEST(reported(event_kind::misbehaviour) == 1u);
   BOOST_TEST(status().counts.misbehaviour == 3u);
+}
+
+// ---- builds -------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(
+  a_worker_with_another_build_of_the_graph_gets_no_tasks_and_both_sides_know_why) {
+  auto built = research;
+  built.build = "aa11";
+  auto of = machine.open_run(built, {});
+  auto old = who("a", 1), same = who("b", 1);
+  old.graphs[0].build = "bb22";
+  old.other_builds = true; // the home does not allow it
+  same.graphs[0].build = "aa11";
+  join(1, old);
+  submit({}, of);
+  BOOST_TEST(orders(1) == 0u);
+  join(2, same);
+  BOOST_TEST(orders(2) == 1u);
+  BOOST_TEST(last<run_opened>(2).build == "aa11");
+  BOOST_TEST_REQUIRE(reported(event_kind::graph_refused) == 1u);
+  auto said = std::ranges::find(events, event_kind::graph_refused, &cluster_event::kind)->text;
+  for (const auto* word : {"`research`", "build bb22", "build aa11", "--allow-other-builds"})
+    BOOST_TEST(said.find(word) != std::string::npos, said);
+  BOOST_TEST(last<graph_refused>(1).build == "aa11");
+}
+
+BOOST_DATA_TEST_CASE(builds_are_mixed_only_where_both_sides_allow_it,
+                     boost::unit_test::data::xrange(4), allowed) {
+  bool home = (allowed & 1) != 0, worker = (allowed & 2) != 0;
+  dispatcher_bench here{{.incarnation = "home.1", .other_builds = home}};
+  auto what = here.who("a", 1);
+  what.graphs[0].build = "bb22";
+  what.other_builds = worker;
+  here.join(1, what);
+  here.submit();
+  BOOST_TEST(here.orders(1) == (home && worker ? 1u : 0u));
+}
+
+BOOST_AUTO_TEST_CASE(another_version_is_another_graph_and_is_named) {
+  auto second = research;
+  second.hash = std::string(32, 'e');
+  second.version = "2";
+  auto of = machine.open_run(second, {});
+  auto first = who("a", 1);
+  first.graphs[0].version = "1";
+  join(1, first);
+  submit({}, of);
+  BOOST_TEST(orders(1) == 0u);
+  BOOST_TEST_REQUIRE(reported(event_kind::graph_refused) == 1u);
+  auto said = std::ranges::find(events, event_kind::graph_refused, &cluster_event::kind)->text;
+  for (const auto* word : {"version 1", "version 2"})
+    BOOST_TEST(said.find(word) != std::string::npos, said);
+}
+
+// ---- terms --------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(the_longer_lease_of_a_worker_holds_and_it_is_missed_after_that) {
+  auto patient = who("a", 1);
+  patient.lease = 10s;
+  patient.heartbeat = 1s;
+  join(1, patient);
+  join(2, "b", 1);
+  BOOST_TEST((last<welcome>(1).lease == 10s));
+  BOOST_TEST((last<welcome>(1).heartbeat == 1s));
+  BOOST_TEST((last<welcome>(2).lease == limits::worker_lease_default));
+  wait(3s);
+  BOOST_TEST(reported(event_kind::worker_lost) == 1u); // b
+  wait(6s);
+  BOOST_TEST(reported(event_kind::worker_lost) == 1u);
+  wait(2s);
+  BOOST_TEST(reported(event_kind::worker_lost) == 2u);
+  BOOST_TEST(events.back().text.find("10000 ms") != std::string::npos, events.back().text);
+}
+
+BOOST_AUTO_TEST_CASE(a_shorter_lease_than_the_homes_does_not_hold) {
+  auto hasty = who("a", 1);
+  hasty.lease = 300ms;
+  hasty.heartbeat = 100ms;
+  join(1, hasty);
+  BOOST_TEST((last<welcome>(1).lease == limits::worker_lease_default));
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_that_can_not_be_held_is_refused) {
+  auto bad = who("a", 1);
+  bad.lease = 1s;
+  bad.heartbeat = 900ms;
+  join(1, bad);
+  BOOST_TEST((last<refusal>(1).code == errc::invalid_value));
+}
+
+// ---- what an operator reads ---------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_loss_is_logged_with_the_number_of_tasks_and_a_return_with_the_time) {
+  join(1, "a", 2);
+  submit();
+  submit();
+  wait(3s);
+  BOOST_TEST_REQUIRE(reported(event_kind::worker_lost) == 1u);
+  auto lost = std::ranges::find(events, event_kind::worker_lost, &cluster_event::kind);
+  BOOST_TEST(lost->text.ends_with("; 2 tasks handed out again"), lost->text);
+  BOOST_TEST(is_trouble(lost->kind));
+  join(2, "a", 2);
+  BOOST_TEST((events.back().kind == event_kind::worker_joined));
+  BOOST_TEST(events.back().text.find(", back after ") != std::string::npos, events.back().text);
+  BOOST_TEST(!is_trouble(events.back().kind));
+}
+
+BOOST_AUTO_TEST_CASE(a_home_that_ends_tells_its_workers) {
+  join(1, "a", 1);
+  machine.end();
+  BOOST_TEST((last<refusal>(1).code == errc::runtime_stopped));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

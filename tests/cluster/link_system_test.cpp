@@ -198,6 +198,9 @@ public:
       header[4 + i] = static_cast<unsigned char>(payload_bytes >> (24 - 8 * i));
     BOOST_REQUIRE(SSL_write(ssl_, header.data(), header.size()) == header.size());
   }
+  void say_in_tls(std::string_view text) {
+    BOOST_REQUIRE(SSL_write(ssl_, text.data(), static_cast<int>(text.size())) > 0);
+  }
   /// Sooner than BASP gives a silent peer up.
   bool was_closed_in_tls() {
     timeval limit{std::chrono::duration_cast<std::chrono::seconds>(link_silence_max).count() - 2,
@@ -349,6 +352,67 @@ BOOST_AUTO_TEST_CASE(whoever_says_nothing_is_closed_in_time) {
   slow.say("\x16\x03\x01"); // the first bytes of a handshake
   BOOST_TEST(silent.was_closed());
   BOOST_TEST(slow.was_closed());
+}
+
+BOOST_AUTO_TEST_CASE(whoever_has_a_certificate_and_says_nothing_is_closed_in_time) {
+  authority ca;
+  auto options = ca.options("home");
+  options.first_word_timeout = options.look_every = std::chrono::milliseconds{10};
+  node home{options};
+  auto port = home.open();
+  auto good = ca.issue("good");
+  stranger silent{port};
+  BOOST_REQUIRE(silent.is_let_in(&good));
+  BOOST_TEST(silent.was_closed_in_tls());
+}
+
+BOOST_AUTO_TEST_CASE(of_those_with_a_certificate_who_say_nothing_the_oldest_make_room) {
+  patience_list mutes{limits::link_quiet_max, 2};
+  patience_list::time_point begin{};
+  std::array<std::array<int, 2>, 3> pairs{};
+  for (auto& pair : pairs)
+    BOOST_TEST_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair.data()) == 0);
+  auto is_shut = [&](std::size_t which) {
+    char none = 0;
+    return ::recv(pairs[which][1], &none, 1, MSG_DONTWAIT) == 0;
+  };
+  BOOST_TEST(!mutes.begin(pairs[0][0], begin));
+  BOOST_TEST(!mutes.begin(pairs[1][0], begin));
+  BOOST_TEST(mutes.begin(pairs[2][0], begin));
+  BOOST_TEST(is_shut(0));
+  BOOST_TEST(!is_shut(1));
+  mutes.end(pairs[1][0]); // it has spoken
+  BOOST_TEST(mutes.end_late(begin + limits::link_quiet_max) == 0u);
+  BOOST_TEST(mutes.end_late(begin + limits::link_quiet_max + std::chrono::milliseconds{1}) == 1u);
+  BOOST_TEST(!is_shut(1));
+  BOOST_TEST(is_shut(2));
+  for (auto& pair : pairs)
+    for (int end : pair)
+      ::close(end);
+}
+
+BOOST_AUTO_TEST_CASE(garbage_in_tls_closes_the_link_and_is_named) {
+  authority ca;
+  node home{ca.options("home")};
+  auto port = home.open();
+  auto good = ca.issue("good");
+  stranger client{port};
+  BOOST_REQUIRE(client.is_let_in(&good));
+  client.say_in_tls(std::string(100, 'x'));
+  BOOST_TEST(client.was_closed_in_tls());
+
+  first_words words;
+  std::string bytes(first_words::header_bytes, '\0');
+  bytes[0] = 1; // a handshake, and 2 bytes with it
+  bytes[7] = 2;
+  BOOST_TEST((words.take(bytes) == first_words::state::waiting));
+  BOOST_TEST((words.take(std::string_view{"ab"}) == first_words::state::waiting));
+  std::string half(first_words::header_bytes / 2, '\0');
+  BOOST_TEST((words.take(half) == first_words::state::waiting));
+  BOOST_TEST((words.take(half) == first_words::state::spoken));
+  first_words strange;
+  BOOST_TEST((strange.take(std::string(32, 'x')) == first_words::state::wrong));
+  BOOST_TEST(strange.flaw() == "it sends what is not a message of troupe");
 }
 
 BOOST_AUTO_TEST_CASE(bytes_that_are_no_handshake_end_their_connection_and_nothing_else) {

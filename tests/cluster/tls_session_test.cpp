@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(an_open_handshake_takes_at_most_64_KiB) {
   init_ca(dir, {}, now).value();
   auto made = issue_cert(dir, {.name = "home"}, now).value();
   auto context = open_tls_context({made.certificate, made.key, dir / "ca.pem"}, now,
-                                  std::chrono::milliseconds{3000})
+                                  {.handshake = std::chrono::milliseconds{3000}})
                    .value();
   std::string half_a_hello("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
   half_a_hello.append(400, 'x');

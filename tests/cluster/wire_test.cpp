@@ -20,11 +20,19 @@ namespace most = troupe::limits;
 // One of each kind, in the order of the variant.
 std::vector<message> samples() {
   error failure{errc::node_failed, "node `a`: no", "std::out_of_range", "no"};
-  return {hello{1, "w1", "i7", {"gpu", "eu"}, 8, {{"digest", std::string(32, 'a')}, {"x", "b"}}},
+  return {hello{1,
+                "w1",
+                "i7",
+                {"gpu", "eu"},
+                8,
+                {{"digest", std::string(32, 'a'), "0b1c", "2"}, {"x", "b"}},
+                true,
+                std::chrono::milliseconds{10000},
+                std::chrono::milliseconds{2000}},
           welcome{7, "h1", std::chrono::milliseconds{3000}, std::chrono::milliseconds{500}},
           refusal{errc::unknown_graph, "no"},
           heartbeat{9, 8, 2, std::chrono::microseconds{700}},
-          run_opened{3, "abc", {1, 2}},
+          run_opened{3, "abc", {1, 2}, "0b1c"},
           run_closed{3},
           task_order{5, 3, "id", "node", {1, 2, 3}, true, true},
           task_stop{5},
@@ -45,7 +53,7 @@ std::vector<message> samples() {
           task_withdraw{5},
           task_kept{5},
           step_opened{3, {1, 2}},
-          graph_refused{"x", "abc"}};
+          graph_refused{"x", "abc", "0b1c", "2"}};
 }
 
 result<std::vector<message>> read_all(const bytes& frame) {
@@ -302,7 +310,7 @@ BOOST_AUTO_TEST_CASE(messages_before_the_bad_one_are_given) {
 
 BOOST_AUTO_TEST_CASE(a_count_beyond_the_bytes_is_refused_before_anything_is_made_of_it) {
   says(refused({0xdd, 0xff, 0xff, 0xff, 0xff}), errc::protocol_mismatch, {"shorter than it says"});
-  auto labels = one_message(0, 6).number(1).text("w").text("i").out;
+  auto labels = one_message(0, 9).number(1).text("w").text("i").out;
   labels.insert(labels.end(), {0xdd, 0xff, 0xff, 0xff, 0xff});
   says(refused(labels), errc::protocol_mismatch, {"hello.labels", "shorter than it says"});
   auto text = one_message(17, 1).out;
@@ -314,10 +322,10 @@ BOOST_AUTO_TEST_CASE(a_count_beyond_the_bytes_is_refused_before_anything_is_made
 }
 
 BOOST_AUTO_TEST_CASE(a_worker_of_another_protocol_is_told_so_whatever_its_hello_looks_like) {
-  says(refused(one_message(0, 9).number(4).text("and whatever else").out), errc::protocol_mismatch,
-       {"the peer speaks protocol 4, this one 3"});
-  says(refused(one_message(0, 5).number(3).text("and so on").out), errc::protocol_mismatch,
-       {"hello", "5 fields instead of 6"});
+  says(refused(one_message(0, 12).number(5).text("and whatever else").out), errc::protocol_mismatch,
+       {"the peer speaks protocol 5, this one 4"});
+  says(refused(one_message(0, 5).number(4).text("and so on").out), errc::protocol_mismatch,
+       {"hello", "5 fields instead of 9"});
 }
 
 // ---- limits -------------------------------------------------------------------------------------
@@ -355,6 +363,10 @@ BOOST_AUTO_TEST_CASE(every_limit_holds_when_written) {
      [&](auto n) {
        return graph({"g", text(n)});
      }},
+    {"hello.graphs.build", most::graph_build_bytes_max,
+     [&](auto n) {
+       return graph({"g", "h", text(n)});
+     }},
     {"welcome.home", most::worker_name_bytes_max,
      [&](auto n) {
        return welcome{1, text(n), {}, {}};
@@ -391,22 +403,22 @@ BOOST_AUTO_TEST_CASE(every_limit_holds_when_read) {
   std::string name(most::worker_name_bytes_max + 1, 'x');
   std::string node(most::node_name_bytes_max + 1, 'x');
   auto lease = most::worker_lease_max.count() + 1;
-  auto to_labels = [] { return one_message(0, 6).number(1).text("w").text("i"); };
-  auto graph = to_labels().texts(0).number(1).array(1).array(2);
+  auto to_labels = [] { return one_message(0, 9).number(1).text("w").text("i"); };
+  auto graph = to_labels().texts(0).number(1).array(1).array(4);
   struct limited {
     const char* field;
     bytes frame;
   };
   std::vector<limited> all{
-    {"hello.name", one_message(0, 6).number(1).text(name).out},
-    {"hello.incarnation", one_message(0, 6).number(1).text("w").text(name).out},
+    {"hello.name", one_message(0, 9).number(1).text(name).out},
+    {"hello.incarnation", one_message(0, 9).number(1).text("w").text(name).out},
     {"hello.labels", to_labels().texts(most::worker_labels_max + 1).out},
     {"hello.labels", to_labels().array(1).text(name).out},
     {"hello.graphs", to_labels().texts(0).number(1).texts(most::worker_graphs_max + 1).out},
     {"hello.graphs.name", graph.text(node).out},
     {"welcome.home", one_message(1, 4).number(1).text(name).out},
     {"welcome.lease", one_message(1, 4).number(1).text("h").number(lease).out},
-    {"run_opened.graph", one_message(4, 3).number(1).text(name).out},
+    {"run_opened.graph", one_message(4, 4).number(1).text(name).out},
     {"task_order.task_id",
      one_message(6, 7).number(1).number(1).text(std::string(most::task_id_bytes_max + 1, 'x')).out},
     {"task_order.node", one_message(6, 7).number(1).number(1).text("t").text(node).out},

@@ -20,7 +20,7 @@ import unittest
 
 from programs import DEADLINE_S, Lines, Program, json_lines, programs_folder, run
 
-DONE, FAILED, USAGE = 0, 1, 2
+DONE, FAILED, USAGE, NOT_DRAINED = 0, 1, 2, 8
 BIN = programs_folder(sys.argv[1])
 TROUPE = BIN / "troupe"
 WORD_COUNT = f"{BIN.parent / 'lib' / 'libcluster.so'}:word_count"
@@ -71,7 +71,13 @@ class WorkerTest(unittest.TestCase):
         self.assertEqual(status["homes"], [])  # who asks is none
         table = run([TROUPE, "cluster", "status", "--plain", at]).stdout.splitlines()
         self.assertRegex(table[0], "^ADDRESS +WORKER +STATE +LABELS +USED +LEASE AGE MS +TASKS")
-        self.assertRegex(table[1], rf"^{at} +one +up +gpu +0/3 +- +0 +- +- +0$")
+        self.assertRegex(table[1], rf"^{at} +one +up +gpu +0/3 +- +0 +- +- +0 +[0-9a-f]{{12}}$")
+        graphs = status["graphs"]
+        self.assertIn("word_count", [graph["name"] for graph in graphs])
+        for graph in graphs:
+            self.assertEqual(set(graph), {"name", "hash", "build", "version"})
+            self.assertRegex(graph["build"], "^[0-9a-f]{12}")
+        self.assertTrue(graphs[0]["build"].startswith(table[1].split()[-1]), table[1])
 
     def test_status_shows_how_long_tasks_took(self):
         _, at = self.worker("--name", "one")
@@ -85,7 +91,7 @@ class WorkerTest(unittest.TestCase):
         self.assertLessEqual(tasks["p99_ms"], tasks["most_ms"])
         table = run([TROUPE, "cluster", "status", "--plain", at]).stdout.splitlines()
         self.assertIn("P50 MS  P99 MS", table[0])
-        count, p50, p99, _ = table[1].split()[-4:]
+        count, p50, p99, _, _ = table[1].split()[-5:]
         self.assertEqual(int(count), FILES // 5)
         self.assertAlmostEqual(float(p50), tasks["p50_ms"], delta=0.5)
         self.assertAlmostEqual(float(p99), tasks["p99_ms"], delta=0.5)
@@ -182,6 +188,87 @@ class WorkerTest(unittest.TestCase):
         done = run([TROUPE, "cluster", "drain", "--plain", at])
         self.assertEqual((done.returncode, done.stdout), (DONE, "one drains; it has 0 tasks\n"))
         self.assertEqual(program.end(), DONE)
+
+    def test_a_drain_may_be_waited_for(self):
+        release = self.hold_a_file(self.files[-1])
+        program, at = self.worker("--name", "one")
+        home = Program(self.home("--plain", "--worker", at))
+        self.addCleanup(home.__exit__)
+        self.assertTrue(home.wait_until(lambda: len(home.out.lines) == 3), home.err.lines)
+        done = run([TROUPE, "cluster", "drain", "--plain", at, "--wait", "0.1"])
+        self.assertEqual((done.returncode, done.stdout), (NOT_DRAINED, "one drains; it has 1 tasks\n"))
+        self.assertIn("worker `one` still drains after 0.1 s", done.stderr)
+        table = run([TROUPE, "cluster", "status", "--plain", at]).stdout.splitlines()
+        self.assertRegex(table[1], rf"^{at} +one +draining")
+        home.kill()
+        release(self.files[-1])
+        done = run([TROUPE, "cluster", "drain", "--plain", at, "--timeout", "0", "--wait"])
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        self.assertEqual(done.stdout.splitlines()[-1], "one has drained")
+        self.assertEqual(program.end(), DONE)
+        text = run([TROUPE, "cluster", "drain", "--help"]).stdout
+        self.assertIn("--wait", text)
+
+    def counts(self, name):
+        return f"{BIN.parent / 'lib' / f'libcounts_{name}.so'}:counts"
+
+    def counting_worker(self, library, *flags):
+        program = Program([TROUPE, "worker", self.counts(library), "--plain", "--json", *flags])
+        self.addCleanup(program.__exit__)
+        self.assertTrue(program.wait_until(lambda: program.out.lines), program.err.lines)
+        return program, f"127.0.0.1:{json_lines(program.out.lines[0])[0]['port']}"
+
+    def count(self, at, *flags):
+        return run([TROUPE, "run", self.counts("one"), "--plain", "--worker", at, "--json", "--input",
+                    "{}", *flags])
+
+    def test_another_build_of_a_graph_is_refused_on_both_sides_and_mixed_by_choice_only(self):
+        worker, at = self.counting_worker("two")
+        for flags in [[], ["--allow-other-builds"]]:
+            done = self.count(at, *flags)
+            self.assertNotEqual(done.returncode, DONE, done.stdout)
+            self.assertIn("another build of", done.stderr)
+        self.assertTrue(worker.wait_until(lambda: any("another build of it" in line
+                                                      for line in worker.err.lines)),
+                        worker.err.lines)
+        _, at = self.counting_worker("two", "--allow-other-builds")
+        self.assertNotEqual(self.count(at).returncode, DONE)
+        done = self.count(at, "--allow-other-builds")
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        self.assertEqual(json_lines(done.stdout)[-1]["output"]["count"], 4)  # twice two, not thrice one
+
+    def test_another_version_of_a_graph_is_refused_and_the_status_shows_it(self):
+        _, at = self.counting_worker("next", "--allow-other-builds")
+        table = run([TROUPE, "cluster", "status", "--plain", at]).stdout.splitlines()
+        self.assertRegex(table[1], r" counts next:[0-9a-f]{12}$")
+        done = self.count(at, "--allow-other-builds")
+        self.assertNotEqual(done.returncode, DONE, done.stdout)
+        self.assertIn("version next", done.stderr)
+
+    def test_a_frozen_worker_is_noticed_after_the_lease_that_was_asked_for(self):
+        self.hold_a_file(self.files[-1])
+        worker, at = self.worker("--name", "one", "--lease", "4", "--heartbeat", "0.5")
+        home = Program(self.home("--plain", "--worker", at, "--lease", "1"))
+        self.addCleanup(home.__exit__)
+        self.assertTrue(home.wait_until(lambda: len(home.out.lines) == 3), home.err.lines)
+        worker.signal(signal.SIGSTOP)
+        self.addCleanup(worker.signal, signal.SIGCONT)
+
+        def losses():
+            return [line for line in home.err.lines if "nothing was heard of it" in line]
+
+        self.assertTrue(home.wait_until(losses), home.err.lines)
+        self.assertIn("for the lease of 4000 ms; 1 task handed out again", losses()[0])
+        self.assertIn("warning", losses()[0])
+
+    def test_a_home_that_ends_is_not_logged_as_silent(self):
+        worker, at = self.worker("--name", "one")
+        done = run(self.home("--plain", "--worker", at))
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        self.assertTrue(worker.wait_until(lambda: any("the home has ended" in line
+                                                      for line in worker.err.lines)),
+                        worker.err.lines)
+        self.assertFalse([line for line in worker.err.lines if "did not answer" in line])
 
     def test_a_worker_is_drained_by_its_name_among_several_or_through_its_home(self):
         with socket.create_server(("127.0.0.1", 0)) as free:

@@ -16,6 +16,8 @@
 #include <condition_variable>
 #include <iostream>
 #include <mutex>
+#include <optional>
+#include <thread>
 
 namespace troupe::cli {
 
@@ -24,6 +26,8 @@ namespace {
 using cluster::peer_answer;
 using cluster::peer_watch;
 
+constexpr std::chrono::milliseconds drain_interval{250};
+constexpr int times_gone = 2; // it did not answer
 constexpr std::chrono::milliseconds watch_interval{1000};
 constexpr std::chrono::milliseconds watch_patience{900}; // what is late is shown the next time
 
@@ -129,9 +133,42 @@ struct drain_order {
   std::vector<std::string> among;
   std::string why = "asked to by troupe cluster drain";
   std::shared_ptr<double> patience;
+  std::optional<double> wait; // seconds; 0: as long as it takes
 };
 
-result<value> drain(const drain_order& order, const peer_access& access) {
+/// Whether the worker with this status answers, or a home has it.
+bool is_there(const std::vector<peer_answer>& peers, const value& worker) {
+  auto is_it = [&worker](const value& w) {
+    return w["name"] == worker["name"] && w["incarnation"] == worker["incarnation"];
+  };
+  return std::ranges::any_of(peers, [&](const peer_answer& peer) {
+    return peer.status
+           && ((*peer.status)["kind"] == value("home")
+                 ? std::ranges::any_of((*peer.status)["workers"].items(), is_it)
+                 : is_it(*peer.status));
+  });
+}
+
+/// True when the worker is gone; one answer that did not come is not enough.
+bool wait_until_gone(peer_watch& watch, const value& worker, double seconds) {
+  auto begin = std::chrono::steady_clock::now();
+  std::chrono::duration<double> most{seconds};
+  for (int gone = 0; gone < times_gone;) {
+    auto next = std::chrono::steady_clock::now() + drain_interval;
+    gone = is_there(watch.ask(drain_interval), worker) ? 0 : gone + 1;
+    if (gone == 0 && seconds > 0 && std::chrono::steady_clock::now() - begin > most)
+      return false;
+    std::this_thread::sleep_until(next);
+  }
+  return true;
+}
+
+struct drained_worker {
+  value status; // from right before
+  bool is_gone;
+};
+
+result<drained_worker> drain(const drain_order& order, const peer_access& access) {
   cluster::drain_request what{.why = order.why, .patience = milliseconds_of(*order.patience)};
   auto among = order.among;
   if (order.worker.find(':') != std::string::npos)
@@ -145,7 +182,29 @@ result<value> drain(const drain_order& order, const peer_access& access) {
   auto watch = peer_watch::open(among, access);
   if (!watch)
     return watch.error();
-  return (*watch)->drain(std::move(what), access.patience);
+  auto status = (*watch)->drain(std::move(what), access.patience);
+  if (!status)
+    return status.error();
+  bool is_gone = order.wait && wait_until_gone(**watch, *status, *order.wait);
+  return drained_worker{std::move(*status), is_gone};
+}
+
+/// What the operator reads, and the exit code.
+int show_drained(const drain_order& order, const drained_worker& worker, bool json) {
+  const auto& name = worker.status["name"].as_string();
+  if (json)
+    print_line(json_line("peer", {{"address", to_json(value(order.worker))},
+                                  {"status", to_json(worker.status)},
+                                  {"drained", worker.is_gone ? "true" : "false"}}));
+  else
+    std::cout << name << " drains; it has " << to_json(worker.status["running"]) << " tasks\n";
+  if (!order.wait)
+    return exit_done;
+  if (!json && worker.is_gone)
+    std::cout << name << " has drained\n";
+  if (!worker.is_gone)
+    std::cerr << "troupe: worker `" << name << "` still drains after " << *order.wait << " s\n";
+  return worker.is_gone ? exit_done : exit_not_drained;
 }
 
 void add_drain(CLI::App& cluster, chosen_command& chosen) {
@@ -161,19 +220,19 @@ void add_drain(CLI::App& cluster, chosen_command& chosen) {
     ->allow_extra_args(false);
   command->add_option("--why", order->why, "What its homes log");
   order->patience = add_drain_timeout(*command, "--timeout");
+  command
+    ->add_option("--wait", order->wait,
+                 "Return when it has drained: exit code 0; after so many seconds 7, and it drains "
+                 "on; 0 or nothing: as long as it takes")
+    ->type_name("SECONDS")
+    ->expected(0, 1)
+    ->check(CLI::Range(0.0, std::chrono::duration<double>{limits::worker_drain_max}.count()));
   auto flags = add_peer_flags(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object");
   command->callback([&chosen, order, flags] {
     chosen.run = [&chosen, order, flags] {
       peer_access access{.tls = flags->tls(), .plain = flags->plain};
-      auto status = drain(*order, access).value();
-      if (chosen.json)
-        print_line(json_line("peer", {{"address", to_json(value(order->worker))},
-                                      {"status", to_json(status)}}));
-      else
-        std::cout << status["name"].as_string() << " drains; it has " << to_json(status["running"])
-                  << " tasks\n";
-      return static_cast<int>(exit_done);
+      return show_drained(*order, drain(*order, access).value(), chosen.json);
     };
   });
 }

@@ -14,6 +14,7 @@ enum exit_code : int {
   exit_storage = 5,
   exit_nothing_stored = 6,
   exit_not_whole = 7,
+  exit_not_drained = 8,
   exit_stopped = 130,
 };
 
@@ -21,7 +22,8 @@ inline constexpr const char* exit_codes_help =
   "Exit codes: 0 done; 1 the run failed; 2 wrong flags or input; 3 paused, an answer is needed;\n"
   "4 stopped at the end of a step by Ctrl-C, SIGTERM or a drain: run it again to resume;\n"
   "5 the store failed; 6 nothing is stored of the thread: give it an input;\n"
-  "7 an answer was refused, filtered or cut at its token limit (chat, coder); 130 stopped at once.";
+  "7 an answer was refused, filtered or cut at its token limit (chat, coder);\n"
+  "8 a worker has not drained in time (cluster drain --wait); 130 stopped at once.";
 
 constexpr exit_code exit_code_of(errc code) noexcept {
   switch (code) {

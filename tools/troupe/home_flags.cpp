@@ -11,6 +11,7 @@ std::shared_ptr<worker_pool> home_flags::workers() const {
     return nullptr;
   o.tls = peers->tls();
   o.plain = peers->plain;
+  lease->take_into(o.heartbeat, o.lease);
   return connect_workers(o).value();
 }
 
@@ -23,6 +24,12 @@ std::shared_ptr<home_flags> add_home_flags(CLI::App& command) {
   command.add_option("--workers-file", o.workers_file, "More of them, one a line")
     ->type_name("FILE");
   command.add_option("--listen", o.listen, "Where workers may join")->type_name("HOST:PORT");
+  command.add_flag("--allow-other-builds", o.allow_other_builds,
+                   "Also give tasks to workers whose code of the graph is another build, if they "
+                   "allow it, too: one run may mix both then");
+  out->lease = add_lease_flags(
+    command, "After so long a worker that is silent loses its tasks, 2.5 s without this flag; the "
+             "longer lease of a worker holds for that one");
   out->peers = add_peer_flags(command);
   return out;
 }

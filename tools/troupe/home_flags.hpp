@@ -10,6 +10,7 @@ namespace troupe::cli {
 struct home_flags {
   worker_pool_options options;
   std::shared_ptr<peer_flags> peers;
+  std::shared_ptr<lease_flags> lease;
 
   /// Null without a flag for workers: then nodes with a placement run here.
   /// Errors: throws error, as connect_workers.

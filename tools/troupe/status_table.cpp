@@ -10,11 +10,14 @@ namespace troupe::cli {
 
 namespace {
 
-using row = std::array<std::string, 10>;
+using row = std::array<std::string, 11>;
 
 constexpr std::int64_t days_worth_saying =
   std::chrono::days{std::chrono::duration_cast<std::chrono::days>(limits::certificate_warning)}
     .count();
+
+constexpr std::size_t build_digits = 12;  // that are shown; --json has all
+constexpr double heartbeats_missed = 2.5; // from then on a home counts as silent
 
 std::string text(const value& v) {
   return v.is_string() ? one_line(v.as_string()) : to_json(v);
@@ -62,25 +65,60 @@ std::string used_for_home(const value& worker) {
          + (ahead > 0 ? "+" + std::to_string(ahead) : "") + "/" + text(worker["capacity"]);
 }
 
+// How long ago a lease was renewed.
+double silence(const value& peer) {
+  return number(peer["lease_ms"]) - number(peer["lease_left_ms"]);
+}
+
 // How long ago the lease of the home that was heard least was renewed.
 std::string lease_age(const value& homes) {
   double most = 0;
   for (const auto& home : homes.items())
-    most = std::max(most, number(home["lease_ms"]) - number(home["lease_left_ms"]));
+    most = std::max(most, silence(home));
   return homes.empty() ? "-" : milliseconds(most);
+}
+
+// Homes that answer no more, and what the worker has of theirs.
+std::string of_lost_homes(const value& w) {
+  std::string out;
+  for (const auto& home : w["homes"].items())
+    if (silence(home) > heartbeats_missed * number(home["heartbeat_ms"]))
+      out += ", a home silent for " + milliseconds(silence(home)) + " ms with "
+             + text(home["tasks"]) + " tasks";
+  if (number(w["left"]) > 0)
+    out += ", " + text(w["left"]) + " tasks of a lost home for "
+           + milliseconds(number(w["left_for_ms"])) + " ms";
+  return out;
+}
+
+// Of its graphs, each build once: what changes when the code does; and the versions they name.
+std::string builds(const value& graphs) {
+  std::vector<std::string> all;
+  for (const auto& graph : graphs.items()) {
+    auto one = text(graph["build"]).substr(0, build_digits);
+    if (auto version = text(graph["version"]); !version.empty())
+      one = text(graph["name"]) + " " + version + ":" + one;
+    if (std::ranges::find(all, one) == all.end())
+      all.push_back(std::move(one));
+  }
+  std::string out;
+  for (const auto& one : all)
+    out += (out.empty() ? "" : ",") + one;
+  return out.empty() ? "-" : out;
 }
 
 row of_worker(const std::string& at, const value& w) {
   return {at,
           text(w["name"]),
-          with_certificate(w["draining"].as_bool() ? "draining" : "up", w),
+          with_certificate((w["draining"].as_bool() ? "draining" : "up") + of_lost_homes(w), w),
           joined(w["labels"]),
           used(w),
           lease_age(w["homes"]),
           text(w["outcomes"]),
           quantile(w["tasks"], "p50_ms"),
           quantile(w["tasks"], "p99_ms"),
-          std::to_string(w["homes"].size())};
+          std::to_string(w["homes"].size()),
+          builds(w["graphs"])};
 }
 
 row of_home(const std::string& at, const value& home) {
@@ -93,10 +131,11 @@ row of_home(const std::string& at, const value& home) {
           text(home["accepted"]),
           quantile(home["serving"], "p50_ms"),
           quantile(home["serving"], "p99_ms"),
+          "-",
           "-"};
 }
 
-row of_its_worker(const value& home, const value& w) {
+row of_its_worker(const value& w) {
   auto state = w["draining"].as_bool()    ? "draining"
                : w["reachable"].as_bool() ? "up"
                                           : "unreachable";
@@ -105,23 +144,24 @@ row of_its_worker(const value& home, const value& w) {
           state,
           joined(w["labels"]),
           used_for_home(w),
-          milliseconds(number(home["lease_ms"]) - number(w["lease_left_ms"])),
+          milliseconds(silence(w)),
           text(w["outcomes"]),
           quantile(w["tasks"], "p50_ms"),
           quantile(w["tasks"], "p99_ms"),
-          "-"};
+          "-",
+          builds(w["graphs"])};
 }
 
 std::vector<row> rows_of(const std::vector<cluster::peer_answer>& peers) {
   std::vector<row> out{{"ADDRESS", "WORKER", "STATE", "LABELS", "USED", "LEASE AGE MS", "TASKS",
-                        "P50 MS", "P99 MS", "HOMES"}};
+                        "P50 MS", "P99 MS", "HOMES", "BUILD"}};
   for (const auto& [at, status] : peers) {
     if (!status) {
-      out.push_back({at, "-", "no answer", "-", "-", "-", "-", "-", "-", "-"});
+      out.push_back({at, "-", "no answer", "-", "-", "-", "-", "-", "-", "-", "-"});
     } else if ((*status)["kind"] == value("home")) {
       out.push_back(of_home(at, *status));
       for (const auto& w : (*status)["workers"].items())
-        out.push_back(of_its_worker(*status, w));
+        out.push_back(of_its_worker(w));
     } else {
       out.push_back(of_worker(at, *status));
     }

@@ -23,12 +23,14 @@ struct worker_flags {
   std::vector<std::string> graphs;
   worker_options worker;
   std::shared_ptr<double> drain_timeout;
+  std::shared_ptr<lease_flags> lease;
 };
 
 int run_worker(worker_flags& o, const peer_flags& peers, bool json) {
   stop_signals signals; // before anything that starts threads
   o.worker.tls = peers.tls();
   o.worker.plain = peers.plain;
+  o.lease->take_into(o.worker.heartbeat, o.worker.lease);
   std::vector<compiled_graph> graphs;
   for (const auto& name : o.graphs)
     graphs.push_back(find_graph(name));
@@ -68,6 +70,12 @@ void add_worker(CLI::App& app, chosen_command& chosen) {
     ->check(CLI::Range(0u, limits::worker_capacity_max))
     ->capture_default_str();
   o->drain_timeout = add_drain_timeout(*command, "--drain-timeout");
+  command->add_flag("--allow-other-builds", w.allow_other_builds,
+                    "Also work for homes whose code of a graph is another build, if they allow it, "
+                    "too: one run may mix both then");
+  o->lease = add_lease_flags(
+    *command, "Ask homes for a lease of at least so long: a silence that is shorter costs no task; "
+              "without this flag the lease is that of each home");
   auto peers = add_peer_flags(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object when it listens");
   command->callback([&chosen, o, peers] {
