@@ -53,7 +53,7 @@ void dispatcher::take_heartbeat(worker& w, const heartbeat& what, instant now) {
 /// no more of them.
 bool dispatcher::may_renew(const worker& w, instant now) const {
   return !w.beats.is_unanswered()
-         || waking_.at(now) - w.acknowledged < tick_interval(options_.terms);
+         || waking_.at(now) - w.acknowledged < tick_interval(w.terms);
 }
 
 void dispatcher::take_outcome(worker& w, task_outcome what, instant now) {
