@@ -13,6 +13,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -137,7 +139,7 @@ template <class T> T read_operand(const value& v, const char* which) {
 /// Errors: of a step: invalid_update, of class TypeError, for a write that is not a U.
 /// Source: troupe.
 template <class F>
-requires(!detail::value_reducer<F>) channel_spec
+requires(!detail::value_reducer<F> && !std::is_null_pointer_v<F>) channel_spec
   reduce(std::string name, F op, std::optional<value> initial = std::nullopt) {
   static_assert(detail::typed_reducer<F>,
                 "troupe::reduce wants a function of two values or of two C++ types, "
