@@ -315,6 +315,8 @@ public:
   }
 
 private:
+  using nodes = std::vector<std::string>;
+
   void add_model() {
     node_options options;
     if (a_->options.pre_model_hook && !declares(state_, model_input)) {
@@ -363,7 +365,7 @@ private:
       graph_.add_edge(last, structured);
   }
 
-  template <class F> void add_route(const char* from, F route, std::vector<std::string> to) {
+  template <class F> void add_route(const char* from, F route, path_map to) {
     graph_.add_route(
       from, [a = a_, route](const state_view& state, context&) { return route(*a, state); }, state_,
       std::move(to), {});
@@ -372,12 +374,12 @@ private:
   void add_routes() {
     std::string last = a_->options.response_format.schema.is_null() ? END : structured;
     if (a_->options.post_model_hook) {
-      add_route(post_hook, after_hook, {a_->entry, "tools", last});
-      add_route("agent", after_model, {post_hook});
+      add_route(post_hook, after_hook, nodes{a_->entry, "tools", last});
+      add_route("agent", after_model, path_map{}); // the edge to the hook is drawn
     } else {
-      add_route("agent", after_model, {"tools", last});
+      add_route("agent", after_model, nodes{"tools", last});
     }
-    std::vector<std::string> behind{a_->entry};
+    nodes behind{a_->entry};
     if (!a_->direct.empty())
       behind.emplace_back(END);
     if (!a_->handoffs.empty())

@@ -19,25 +19,14 @@ struct exit {
   std::string_view label;
 };
 
-// Without a path map a route may go anywhere.
-void add_exits(std::vector<exit>& out, const graph_plan& plan, const plan_route& route) {
-  for (const auto& [label, to] : route.map.entries())
-    out.push_back({plan.find_node(to), label});
-  if (route.map.given())
-    return;
-  for (node_index to = 1; to < plan.nodes.size(); ++to)
-    if (!plan.nodes[to].handles)
-      out.push_back({to, {}});
-  out.push_back({no_index, {}});
-}
-
-// Where its commands and routes may send it.
+// Where its commands and routes say they may send it. A route without a path map says nothing.
 std::vector<exit> conditional_exits(const graph_plan& plan, const plan_node& node) {
   std::vector<exit> out;
   for (const auto& to : node.destinations)
     out.push_back({plan.find_node(to), {}});
   for (const auto& route : node.routes)
-    add_exits(out, plan, route);
+    for (const auto& [label, to] : route.map.entries())
+      out.push_back({plan.find_node(to), label});
   return out;
 }
 
