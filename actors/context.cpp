@@ -50,11 +50,11 @@ void context::refuse_answer(const std::string& why) {
 void context::write(const value& part) {
   scope_->sign_of_life();
   if (!scope_->over() && scope_->run->wants(stream_mode::custom))
-    scope_->run->sink->emit_custom({stream_mode::custom,
-                                    scope_->run->config.subgraphs
-                                      ? split_namespace(scope_->checkpoint_ns)
-                                      : std::vector<std::string>{},
-                                    part, 0});
+    stream_from_body(*scope_,
+                     {stream_mode::custom,
+                      scope_->run->config.subgraphs ? split_namespace(scope_->checkpoint_ns)
+                                                    : std::vector<std::string>{},
+                      part, 0});
 }
 
 bool context::is_streaming(stream_mode mode) const noexcept {

@@ -35,8 +35,8 @@ value message_part(const detail::task_scope& task, const value& message) {
 }
 
 void emit(detail::task_scope& task, const value& message) {
-  task.run->sink->emit_custom(
-    {stream_mode::messages, split_namespace(task.run->ns), message_part(task, message), 0});
+  stream_from_body(task, {stream_mode::messages, split_namespace(task.run->ns),
+                          message_part(task, message), 0});
 }
 
 // Calls `f` with each message at the top of a value: itself, or the elements of a list.
@@ -135,8 +135,7 @@ void context::stream_message(const value& message) {
 void context::stream_tool_event(const value& event) {
   scope_->sign_of_life();
   if (!scope_->over() && scope_->run->wants(stream_mode::tools) && !muted(*scope_))
-    scope_->run->sink->emit_custom(
-      {stream_mode::tools, split_namespace(scope_->run->ns), event, 0});
+    stream_from_body(*scope_, {stream_mode::tools, split_namespace(scope_->run->ns), event, 0});
 }
 
 void context::push_message(const value& message, const std::string& key) {

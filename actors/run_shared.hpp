@@ -23,6 +23,7 @@ class execution_unit;
 namespace troupe {
 
 struct saver_link; // actors/services.hpp
+class part_gate;   // actors/part_gate.hpp
 
 struct run_control::state {
   std::atomic<bool> drain{false};
@@ -92,6 +93,7 @@ struct run_shared {
   std::shared_ptr<const graph_plan> plan;
   run_config config;
   std::shared_ptr<part_sink> sink;     // null: nobody reads
+  std::shared_ptr<part_gate> gate;     // the sink, where parts wait for the disk; else null
   caf::execution_unit* home = nullptr; // the thread that is lent to the run, if any
   std::atomic<bool> stop{false};       // bodies should return
   run_control control;                 // the caller's, or the run's own

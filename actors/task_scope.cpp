@@ -1,6 +1,8 @@
 // The parts of a task that more than one thread may touch, and its next attempt.
 #include "actors/task_scope.hpp"
 
+#include "actors/part_gate.hpp"
+
 #include <algorithm>
 
 namespace troupe {
@@ -73,6 +75,13 @@ value task_metadata(const value& of_run, const graph_plan& plan, const plan_node
 }
 
 } // namespace detail
+
+void stream_from_body(const detail::task_scope& task, stream_part part) {
+  const auto& run = *task.run;
+  if (run.gate && may_wait(task))
+    run.gate->wait_for_room();
+  run.sink->emit_custom(std::move(part));
+}
 
 task_ptr next_attempt(const detail::task_scope& failed) {
   auto next = std::make_shared<detail::task_scope>();

@@ -131,6 +131,10 @@ private:
 /// Whether what the body of `task` does on this thread may wait for a graph or task.
 bool may_wait(const detail::task_scope& task) noexcept;
 
+/// Streams a part that the body of `task` made. Blocks while the reader lags and, where the body
+/// may wait, while many parts are held back.
+void stream_from_body(const detail::task_scope& task, stream_part part);
+
 /// The attempt that follows a failed one.
 task_ptr next_attempt(const detail::task_scope& failed);
 

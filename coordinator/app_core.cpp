@@ -379,9 +379,12 @@ result<void> app_core::clear_cache(const std::vector<std::string>& nodes) {
     return error{errc::invalid_config, "No cache is set for this graph. Cannot clear cache."};
   if (nodes.empty())
     return cache->clear(cache_space(*plan()));
-  for (const auto& name : nodes)
-    if (auto cleared = cache->clear(cache_space(*plan(), name)); !cleared)
+  for (const auto& name : nodes) {
+    bool is_node = plan()->find_node(name) != no_index;
+    auto cleared = cache->clear(is_node ? cache_space(*plan(), name) : task_cache_space(name));
+    if (!cleared)
       return cleared;
+  }
   return {};
 }
 

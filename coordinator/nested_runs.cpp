@@ -40,8 +40,10 @@ std::shared_ptr<run_shared> shared_within(const nested_run& run,
   auto out = std::make_shared<run_shared>();
   out->plan = run.graph;
   out->config = inner_config(run);
-  if (outer.config.subgraphs)
+  if (outer.config.subgraphs) {
     out->sink = outer.sink;
+    out->gate = outer.gate;
+  }
   out->home = outer.home;
   out->control = outer.control;
   out->graphs = outer.graphs;

@@ -67,8 +67,7 @@ std::string subgraph_namespace(const graph_plan& plan, std::string_view checkpoi
                                            : node.calls.front().plan().get();
   if (!inner || inner->options.checkpointer == checkpointing::none)
     return {};
-  return nested_namespace(task_namespace(checkpoint_ns, node.name, task.id),
-                          inner->options.checkpointer == checkpointing::per_thread, 0);
+  return task_namespace(checkpoint_ns, node.name, task.id);
 }
 
 value update_payload(const graph_plan& plan, const task_write_list& writes,

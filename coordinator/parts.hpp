@@ -19,8 +19,8 @@ namespace troupe {
 value update_payload(const graph_plan& plan, const task_write_list& writes,
                      const shown_channels& shown);
 
-/// The namespace of the state of a task that is, or says it calls, a graph; empty for others and
-/// for graphs that store nothing.
+/// The namespace of a task that is, or says it calls, a graph; empty for others and for graphs that
+/// store nothing. Reading under it finds the task's state: see kept_namespace.
 std::string subgraph_namespace(const graph_plan& plan, std::string_view checkpoint_ns,
                                const planned_task& task);
 

@@ -26,11 +26,13 @@ void run_loop::call_started(const task_call_ptr& call) {
     return;
   auto place = static_cast<std::uint32_t>(slots_.size());
   auto caller_path = path_of(slots_[caller.slot]);
+  auto number = next_call_number(call);
   auto& s = slots_.emplace_back();
   s.node = call->node.get();
   s.call = call;
+  s.call_number = number;
   s.caller_ns = caller.ns;
-  s.plan = plan_call({checkpoint_id_, s.caller_ns, step_}, s.node->name, caller_path, call->index);
+  s.plan = plan_call({checkpoint_id_, s.caller_ns, step_}, s.node->name, caller_path, number);
   s.caller_path = std::move(caller_path);
   s.scope = make_task(s, place);
   emit_task_start(s);
@@ -41,10 +43,25 @@ void run_loop::call_started(const task_call_ptr& call) {
     s.scope.reset();
     return settle_call(s);
   }
-  if (take_cached(s))
+  if (take_cached(s)) {
+    emit_cached_update(s);
     return settle_call(s);
+  }
   ++unfinished_;
   host_.run(s.scope, false);
+}
+
+// A later attempt of the caller counts on: a task that it starts anew is another task than the one
+// that failed.
+std::uint32_t run_loop::next_call_number(const task_call_ptr& call) const {
+  const auto& caller = *call->caller;
+  if (caller.attempt == 1)
+    return call->index;
+  auto next = call->index;
+  for (const auto& s : slots_)
+    if (s.call && s.caller_ns == caller.ns)
+      next = std::max(next, s.call_number + 1);
+  return next;
 }
 
 // A task that has its writes from the cache counts as finished.
@@ -155,7 +172,7 @@ void run_loop::add_handler(std::uint32_t failed) {
 
 std::string run_loop::path_of(const slot& s) const {
   if (s.call)
-    return call_path_str(s.caller_path, s.call->index);
+    return call_path_str(s.caller_path, s.call_number);
   if (s.handles != no_index)
     return handler_path_str(path_of(slots_[s.handles]));
   return task_path_str(s.plan.push ? push_path(s.plan.index) : pull_path(s.node->name));

@@ -2,6 +2,7 @@
 // Source: langgraph/pregel/_loop.py, _first; spec/engine.md section 8.2, since-1.2.11.md B8.2.
 #include "coordinator/run_loop.hpp"
 
+#include "actors/part_gate.hpp"
 #include "coordinator/given_values.hpp"
 #include "coordinator/message_writes.hpp"
 #include "graph/checkpoint_ns.hpp"
@@ -70,6 +71,8 @@ void run_loop::begin(run_request request) {
   unsaved_.clear();
   waiting_put_.reset();
   held_.clear();
+  if (stored_ && shared_->config.durability == durability::sync && shared_->sink && !shared_->gate)
+    shared_->sink = shared_->gate = std::make_shared<part_gate>(shared_->sink);
   acknowledged_ = last_put_ = first_ticket_ = ticket_;
   exit_updated_.reset();
   claimed_by_.reset();

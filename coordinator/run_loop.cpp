@@ -93,9 +93,8 @@ void run_loop::open_step() {
     emit_task_start(s);
   }
   for (const auto& s : slots_)
-    if (s.ended && !s.failure && s.plan.node != 0 && wants(stream_mode::updates))
-      emit(stream_mode::updates,
-           updates_part(s.node->name, update_payload(plan(), s.writes, shown_), true));
+    if (s.ended && !s.failure && s.plan.node != 0)
+      emit_cached_update(s);
   host_.step_opened(epoch_);
   if (unfinished_ == 0)
     return close_step();
@@ -297,21 +296,22 @@ task_write_list run_loop::writes_of(const slot& s, const detail::task_scope& tas
   return all;
 }
 
+// The questions of a task that a body started are reported with that body, which asks them on.
 void run_loop::report(const slot& s) {
   if (s.status == task_status::interrupted) {
-    if (!s.call) {
-      auto part = interrupts_part(s.questions);
-      if (wants(stream_mode::updates))
-        emit(stream_mode::updates, part);
-      if (wants(stream_mode::values)) {
-        auto now = shown_.bare ? value{} : read_output(state_, shown_);
-        for (const auto& e : now.entries())
-          part = part.with(e.key(), e.val);
-        emit(stream_mode::values, part);
-      }
-      questions_.insert(questions_.end(), s.questions.begin(), s.questions.end());
-      note_shown();
+    if (s.call)
+      return;
+    auto part = interrupts_part(s.questions);
+    if (wants(stream_mode::updates))
+      emit(stream_mode::updates, part);
+    if (wants(stream_mode::values)) {
+      auto now = shown_.bare ? value{} : read_output(state_, shown_);
+      for (const auto& e : now.entries())
+        part = part.with(e.key(), e.val);
+      emit(stream_mode::values, part);
     }
+    questions_.insert(questions_.end(), s.questions.begin(), s.questions.end());
+    note_shown();
   } else if (s.status == task_status::done && s.plan.node != 0 && wants(stream_mode::updates)) {
     emit(stream_mode::updates,
          updates_part(s.node->name, update_payload(plan(), s.writes, shown_), false));

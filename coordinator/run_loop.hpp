@@ -105,6 +105,7 @@ private:
     planned_task plan;
     const plan_node* node = nullptr;
     task_call_ptr call = nullptr;     // of a task that a body started
+    std::uint32_t call_number = 0;    // likewise: its place among its caller's tasks, all attempts
     std::string caller_path = {};     // likewise: the path of its caller
     std::string caller_ns = {};       // and its namespace
     std::uint32_t handles = no_index; // the slot whose failure it handles
@@ -152,6 +153,7 @@ private:
 
   // tasks that come up during a step (run_calls.cpp)
   bool take_over(const task_call_ptr& call);
+  std::uint32_t next_call_number(const task_call_ptr& call) const;
   bool take_cached(slot& s);
   void keep_cached(const slot& s, const detail::task_scope& task);
   std::optional<cache_key> cache_key_of(const slot& s, const state_view& input) const;
@@ -188,6 +190,7 @@ private:
   void emit_values();
   void emit_checkpoint();
   void emit_task_start(const slot& s);
+  void emit_cached_update(const slot& s);
   void pause_at_breakpoint(std::string status);
   void pause_with_questions();
   void finish_normally();
@@ -254,8 +257,8 @@ private:
 
   // reporting
   struct held_part {
-    std::uint64_t ticket;
-    stream_part part;
+    std::uint64_t ticket; // it leaves with
+    std::uint64_t number; // the gate's
   };
   std::deque<held_part> held_;
   /// The output is what was shown last. Only where channels lose their value without a write is

@@ -1,6 +1,7 @@
 // What a run shows while it goes, and how it ends.
 #include "coordinator/run_loop.hpp"
 
+#include "actors/part_gate.hpp"
 #include "graph/crash_point.hpp"
 #include "graph/names.hpp"
 
@@ -16,14 +17,14 @@ void run_loop::emit(stream_mode mode, value data) {
   // What it reports is durable with the next save, when something of it was not handed over yet.
   auto ticket = ticket_ + (unsaved_.empty() ? 0 : 1);
   if (sync && (ticket > acknowledged_ || !held_.empty()))
-    held_.push_back({ticket, std::move(part)});
+    held_.push_back({ticket, shared_->gate->hold(std::move(part))});
   else
     host_.emit(std::move(part));
 }
 
 void run_loop::release_parts() {
   while (!held_.empty() && held_.front().ticket <= acknowledged_) {
-    host_.emit(std::move(held_.front().part));
+    shared_->gate->release(held_.front().number);
     held_.pop_front();
   }
 }
@@ -79,6 +80,13 @@ void run_loop::emit_task_start(const slot& s) {
     emit(stream_mode::tasks, part);
   if (wants(stream_mode::debug))
     emit(stream_mode::debug, debug_part("task", step_, host_.timestamp(), part));
+}
+
+// What a task wrote that did not run now.
+void run_loop::emit_cached_update(const slot& s) {
+  if (wants(stream_mode::updates))
+    emit(stream_mode::updates,
+         updates_part(s.node->name, update_payload(plan(), s.writes, shown_), true));
 }
 
 const std::vector<std::string>& run_loop::breakpoints(bool before) const {
@@ -201,6 +209,8 @@ void run_loop::end(result<run_result> how) {
 // Of a run that was given up, or whose save failed, what is not durable is not reported.
 void run_loop::complete() {
   release_parts();
+  for (const auto& held : held_)
+    shared_->gate->drop(held.number);
   held_.clear();
   acknowledged_ = ticket_;
   crash_point("run.ended");

@@ -212,7 +212,9 @@ basic_app::try_get_state_history(const run_config& config, const history_options
     return plan.error();
   list_query query;
   query.thread_id = config.thread_id;
-  query.checkpoint_ns = config.checkpoint_ns;
+  auto at = config;
+  at.checkpoint_ns = kept_namespace(**plan, config.checkpoint_ns);
+  query.checkpoint_ns = at.checkpoint_ns;
   if (!config.checkpoint_id.empty())
     query.checkpoint_id = config.checkpoint_id;
   query.filter = options.filter;
@@ -224,7 +226,7 @@ basic_app::try_get_state_history(const run_config& config, const history_options
   std::vector<state_snapshot> out;
   out.reserve(saved->size());
   for (auto& tuple : *saved) {
-    auto shown = make_snapshot(*plan, config, std::move(tuple), false);
+    auto shown = make_snapshot(*plan, at, std::move(tuple), false);
     if (!shown)
       return shown.error();
     out.push_back(std::move(*shown));
@@ -246,7 +248,9 @@ result<checkpoint_ref> basic_app::try_bulk_update_state(
   auto plan = graph_at(core_->plan(), config.checkpoint_ns);
   if (!plan)
     return plan.error();
-  return update_thread(*plan, **store, config, supersteps, tools_of(*core_));
+  auto at = config;
+  at.checkpoint_ns = kept_namespace(**plan, config.checkpoint_ns);
+  return update_thread(*plan, **store, at, supersteps, tools_of(*core_));
 }
 
 static result<std::vector<owned_thread>> cut_off_threads(app_core& core,

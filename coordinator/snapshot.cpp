@@ -151,16 +151,22 @@ result<std::shared_ptr<const graph_plan>> graph_at(const std::shared_ptr<const g
   return at;
 }
 
+std::string kept_namespace(const graph_plan& plan, std::string_view checkpoint_ns) {
+  return plan.options.checkpointer == checkpointing::per_thread ? without_task_ids(checkpoint_ns)
+                                                                : std::string{checkpoint_ns};
+}
+
 result<state_snapshot> read_snapshot(const std::shared_ptr<const graph_plan>& root, saver& store,
                                      const run_config& config, bool subgraphs) {
   auto plan = graph_at(root, config.checkpoint_ns);
   if (!plan)
     return plan.error();
-  auto saved = find_checkpoint(**plan, store,
-                               {config.thread_id, config.checkpoint_ns, config.checkpoint_id});
+  auto at = config;
+  at.checkpoint_ns = kept_namespace(**plan, config.checkpoint_ns);
+  auto saved = find_checkpoint(**plan, store, {at.thread_id, at.checkpoint_ns, at.checkpoint_id});
   if (!saved)
     return saved.error();
-  auto out = make_snapshot(*plan, config, *saved, config.checkpoint_id.empty());
+  auto out = make_snapshot(*plan, at, *saved, at.checkpoint_id.empty());
   if (!out || !subgraphs)
     return out;
   for (auto& task : out->tasks) {

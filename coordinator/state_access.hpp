@@ -31,10 +31,16 @@ result<state_snapshot> make_snapshot(const std::shared_ptr<const graph_plan>& pl
 result<state_snapshot> read_snapshot(const std::shared_ptr<const graph_plan>& root, saver& store,
                                      const run_config& config, bool subgraphs);
 
-/// The graph whose state is kept under a namespace.
+/// The graph whose state is read under a namespace.
 /// Errors: invalid_config (Subgraph … not found).
 result<std::shared_ptr<const graph_plan>> graph_at(const std::shared_ptr<const graph_plan>& root,
                                                    std::string_view checkpoint_ns);
+
+/// The namespace under which that graph keeps its state: without task ids when it keeps one state
+/// per thread, else `checkpoint_ns`.
+/// Source: langgraph/pregel/main.py, get_state; langgraph/_internal/_config.py,
+/// recast_checkpoint_ns.
+std::string kept_namespace(const graph_plan& plan, std::string_view checkpoint_ns);
 
 class thread_owners; // coordinator/thread_owners.hpp
 

@@ -15,8 +15,7 @@ constexpr const char* task_space = "__task__";
 
 cache_key key_of(const graph_plan& plan, const plan_node& node, bool started, const value& input) {
   auto bytes = node.cache.key_func ? node.cache.key_func(input) : to_msgpack(input).value();
-  auto space = started ? std::vector<std::string>{writes_space, task_space, node.name}
-                       : cache_space(plan, node.name);
+  auto space = started ? task_cache_space(node.name) : cache_space(plan, node.name);
   return {std::move(space), xxh3_128_hex(bytes)};
 }
 
@@ -28,6 +27,10 @@ std::vector<std::string> cache_space(const graph_plan& plan, const std::string& 
   auto out = cache_space(plan);
   out.push_back(node);
   return out;
+}
+
+std::vector<std::string> task_cache_space(const std::string& task) {
+  return {writes_space, task_space, task};
 }
 
 value to_cached(const graph_plan& plan, const task_write_list& writes) {

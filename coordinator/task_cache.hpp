@@ -19,6 +19,9 @@ std::vector<std::string> cache_space(const graph_plan& plan, const std::string& 
 /// And for all nodes of a graph.
 std::vector<std::string> cache_space(const graph_plan& plan);
 
+/// For a task that bodies start, in all graphs.
+std::vector<std::string> task_cache_space(const std::string& task);
+
 /// A task's writes as one value, and back.
 /// Errors: nothing for what is no such value: then the task runs.
 value to_cached(const graph_plan& plan, const task_write_list& writes);

@@ -277,6 +277,28 @@ BOOST_DATA_TEST_CASE(a_graph_with_a_state_per_thread_goes_on_where_its_last_run_
   BOOST_TEST(app.invoke({}, {.thread_id = "other"}).output["x"] == value(0));
 }
 
+BOOST_DATA_TEST_CASE(a_state_per_thread_is_read_and_updated_by_the_namespace_of_the_task,
+                     data::make(all_ways), way) {
+  counter first{0}, last{0};
+  auto inner = asking(first, last, {.checkpointer = checkpointing::per_thread});
+  runtime rt{with_memory()};
+  auto app = rt.load(around(x_and_steps, "inner", inner, way));
+  app.invoke({}, {.thread_id = "t"});
+  auto state = app.get_state({.thread_id = "t"}, true);
+  BOOST_REQUIRE(state.tasks.size() == 1u);
+  const auto& task = state.tasks[0];
+  BOOST_TEST(task.subgraph_ns == "inner:" + task.id);
+  BOOST_REQUIRE((task.state != nullptr));
+  BOOST_TEST(task.state->config.checkpoint_ns == "inner");
+  run_config inside{.thread_id = "t", .checkpoint_ns = task.subgraph_ns};
+  BOOST_TEST(app.get_state(inside).values == task.state->values);
+  BOOST_TEST(!app.get_state_history(inside).empty());
+  app.update_state(inside, state_update{{"steps", 100}});
+  BOOST_TEST(app.get_state(inside).values["steps"] == value(101));
+  BOOST_TEST(app.get_state({.thread_id = "t", .checkpoint_ns = "inner"}).values["steps"]
+             == value(101));
+}
+
 BOOST_DATA_TEST_CASE(a_graph_that_stores_nothing_begins_again_when_it_is_resumed,
                      data::make(all_ways), way) {
   counter first{0}, last{0};

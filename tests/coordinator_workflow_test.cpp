@@ -432,6 +432,74 @@ BOOST_AUTO_TEST_CASE(questions_of_several_tasks_come_one_by_one_in_the_order_of_
   BOOST_TEST(to_json(paused.output) == R"(["one","two"])");
 }
 
+BOOST_AUTO_TEST_CASE(a_task_that_asks_is_reported_by_its_caller_alone) {
+  auto asks = task("asks", [](std::int64_t n, context& ctx) { return ctx.interrupt(value(n)); });
+  auto around = task("around", [asks](std::int64_t n, context& ctx) { return asks(ctx, n).get(); });
+  auto flow = entrypoint("flow",
+                         [around](const value&, context& ctx) { return around(ctx, 7).get(); });
+  runtime rt{with_memory()};
+  std::vector<std::string> seen;
+  for (const auto& part :
+       rt.load(flow).stream({}, {.thread_id = "t"}, {stream_mode::updates, stream_mode::tasks})) {
+    bool end = part.data.contains("interrupts");
+    seen.push_back(std::string{to_string(part.mode)}
+                   + (part.mode == stream_mode::updates
+                        ? ""
+                        : " " + std::string{part.data["name"].as_string()} + (end ? " ends" : "")));
+  }
+  std::vector<std::string> expected{"tasks flow", "tasks around", "tasks asks", "updates",
+                                    "tasks flow ends"};
+  BOOST_TEST(seen == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_task_that_a_later_attempt_starts_anew_is_another_task) {
+  auto bad = task("bad", []() -> value { throw node_error{"ValueError", "always"}; });
+  auto flow = entrypoint("flow",
+                         [bad](const value&, context& ctx) {
+                           try {
+                             return bad(ctx).get();
+                           } catch (const error&) {
+                             throw node_error{"ConnectionError", "again"};
+                           }
+                         },
+                         {.retry = at_once});
+  runtime rt{with_memory()};
+  auto app = rt.load(flow);
+  std::vector<std::string> began, ended;
+  auto parts = app.stream({}, {.thread_id = "t"}, {stream_mode::tasks});
+  for (auto next = parts.try_next(); next && *next; next = parts.try_next()) {
+    const auto& data = (*next)->data;
+    if (data["name"] == value("bad"))
+      (data.contains("error") ? ended : began).emplace_back(data["id"].as_string());
+  }
+  BOOST_TEST(began.size() == 3u);
+  BOOST_TEST(began == ended, boost::test_tools::per_element());
+  std::sort(began.begin(), began.end());
+  BOOST_TEST((std::unique(began.begin(), began.end()) == began.end()));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_body_streams_comes_after_the_ends_of_the_tasks_it_waited_for) {
+  auto sq = task("square", [](std::int64_t n) { return n * n; });
+  auto flow = entrypoint("flow", [sq](std::int64_t n, context& ctx) {
+    for (std::int64_t i = 0; i < n; ++i)
+      ctx.write(value(sq(ctx, i).get()));
+    return n;
+  });
+  runtime rt{with_memory()};
+  auto app = rt.load(flow);
+  std::vector<std::string> seen, expected;
+  for (std::int64_t i = 0; i < 40; ++i) {
+    expected.push_back(R"(updates {"square":)" + std::to_string(i * i) + "}");
+    expected.push_back("custom " + std::to_string(i * i));
+  }
+  expected.emplace_back(R"(updates {"flow":40})");
+  run_config config{.thread_id = "t", .durability = durability::sync};
+  for (const auto& part :
+       app.stream(value(40), config, {stream_mode::updates, stream_mode::custom}))
+    seen.push_back(std::string{to_string(part.mode)} + " " + to_json(part.data));
+  BOOST_TEST(seen == expected, boost::test_tools::per_element());
+}
+
 // ---- from one run to the next -----------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(what_a_run_returned_is_previous_in_the_next_one_of_its_thread) {
@@ -481,6 +549,25 @@ BOOST_AUTO_TEST_CASE(a_task_with_a_cache_runs_once_for_an_argument_in_all_thread
   BOOST_TEST(ran == 1);
   BOOST_TEST(one.invoke(value(4), {.thread_id = "a"}).output == value(32));
   BOOST_TEST(ran == 2);
+  one.clear_cache({"square"}).value(); // a task is forgotten by its name, for all workflows
+  BOOST_TEST(other.invoke(value(4), {.thread_id = "b"}).output == value(32));
+  BOOST_TEST(ran == 3);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_started_task_gives_from_the_cache_is_streamed_as_cached) {
+  auto sq = task("square", [](std::int64_t n) { return n * n; }, {.cache = cache_policy{}});
+  auto flow = entrypoint("flow", [sq](std::int64_t n, context& ctx) {
+    auto first = sq(ctx, n).get();
+    return first + sq(ctx, n).get();
+  });
+  runtime rt{{.saver = make_memory_saver(), .cache = make_memory_cache()}};
+  std::vector<std::string> seen;
+  for (const auto& part :
+       rt.load(flow).stream(value(3), {.thread_id = "t"}, {stream_mode::updates}))
+    seen.push_back(to_json(part.data));
+  std::vector<std::string> expected{
+    R"({"square":9})", R"({"__metadata__":{"cached":true},"square":9})", R"({"flow":18})"};
+  BOOST_TEST(seen == expected, boost::test_tools::per_element());
 }
 
 // ---- threads --------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ PURE = {  # what decides: files of coordinator/ that know neither CAF nor its ac
     "coordinator/thread_owners",
     "coordinator/unfinished",
 }
-TASKS = {"actors/task_scope.hpp", "actors/run_shared.hpp", "actors/held_claim.hpp", "actors/nested.hpp"}  # what the pure files and the actors share
+TASKS = {"actors/task_scope.hpp", "actors/run_shared.hpp", "actors/held_claim.hpp", "actors/part_gate.hpp", "actors/nested.hpp"}  # what the pure files and the actors share
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 USING = re.compile(r"^\s*using\s+namespace\s+(?:::)?(caf|troupe)\b", re.M)

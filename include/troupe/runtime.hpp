@@ -224,7 +224,7 @@ struct task_snapshot {
   value error;                       ///< an error value, or null
   std::vector<interrupt> interrupts; ///< questions it asked
   std::optional<value> result;       ///< what it wrote, when it is finished
-  std::string subgraph_ns;           ///< of a graph: the namespace of its state; else empty
+  std::string subgraph_ns;           ///< of a graph: its namespace, to read its state; else empty
   std::shared_ptr<state_snapshot> state; ///< of a graph, when subgraphs were asked for
 };
 
@@ -480,8 +480,8 @@ public:
     return try_resume_unfinished(config, which).value();
   }
 
-  /// Forgets what the cache holds for these nodes, or for all.
-  /// Errors: invalid_config without a cache; storage codes. Unknown nodes have nothing cached.
+  /// Forgets what the cache holds for these nodes and tasks, or for all nodes of the graph.
+  /// Errors: invalid_config without a cache; storage codes. Unknown names have nothing cached.
   result<void> clear_cache(const std::vector<std::string>& nodes = {}) const;
 
   const compiled_graph& graph() const noexcept;

@@ -198,6 +198,8 @@ answer_json case_run::draw(const script_json& call) {
   auto nodes = app.graph().nodes();
   std::set<std::string> names{nodes.begin(), nodes.end()};
   names.insert(START);
+  for (auto& handler : handler_nodes(script_.graphs.at(call.value("graph", std::string{"main"}))))
+    names.insert(std::move(handler));
   auto edges = answer_json::array();
   for (const auto& edge : app.graph().edges()) {
     auto label = edge.label.empty() ? answer_json{} : answer_json(edge.label);

@@ -117,9 +117,12 @@ private:
       else
         graph_.add_edge(from.get<std::string>(), to);
     }
-    for (const auto& sequence : member("sequences"))
+    for (const auto& sequence : member("sequences")) {
+      if (sequence.empty()) // in C++ no program that has one compiles
+        throw error{errc::invalid_graph, "Sequence requires at least one node."};
       for (std::size_t i = 1; i < sequence.size(); ++i)
         graph_.add_edge(sequence[i - 1].get<std::string>(), sequence[i].get<std::string>());
+    }
   }
 
   path_map map_of(const script_json& branch) {
@@ -191,6 +194,19 @@ services services_of(const std::string& name, const script_json& declared) {
 compiled_graph graph_of(const std::string& name, const script_json& declared, world& w) {
   return declared.contains("agent") ? agent_of(name, declared, w)
                                     : construction{name, declared, w}.build();
+}
+
+std::vector<std::string> handler_nodes(const script_json& declared) {
+  std::vector<std::string> out;
+  auto nodes = declared.value("nodes", script_json::object());
+  for (const auto& [key, spec] : nodes.items()) {
+    bool pair = nodes.is_array();
+    if ((pair ? spec.at(1) : spec).contains("on_error"))
+      out.push_back("__error_handler__" + (pair ? spec.at(0).get<std::string>() : key));
+  }
+  if (declared.value("defaults", script_json::object()).contains("on_error"))
+    out.emplace_back("__default_error_handler__");
+  return out;
 }
 
 std::vector<std::string> node_names(const script_json& declared) {

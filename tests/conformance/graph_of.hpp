@@ -29,6 +29,9 @@ struct services {
 };
 services services_of(const std::string& name, const script_json& declared);
 
+/// The error handlers of a graph, which the reference draws as nodes without edges.
+std::vector<std::string> handler_nodes(const script_json& declared);
+
 /// Node names: a list of them, "*" or nothing.
 std::vector<std::string> node_names(const script_json& declared);
 

@@ -1,0 +1,63 @@
+// The order of a run's parts while some of them wait for the disk (durability sync).
+//
+// Invariants:
+//  - parts leave in the order in which they came, whichever of them had to wait: a part that a body
+//    streams never overtakes the end of a task that ended before.
+//  - while nothing is held, a part passes without a lock.
+//  - a body that may wait does so while queue_parts_max parts of bodies are held back; a body on a
+//    thread that others need does not wait.
+#pragma once
+
+#include "actors/run_shared.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+namespace troupe {
+
+/// Stands before the sink of a run and of those within it. emit_custom() may be called from any
+/// thread, the other members by the runs' coordinators.
+class part_gate : public part_sink {
+public:
+  explicit part_gate(std::shared_ptr<part_sink> next) : next_{std::move(next)} {}
+
+  bool wants(stream_mode mode) const noexcept override { return next_->wants(mode); }
+  void emit(stream_part part) override;
+  void emit_custom(stream_part part) override;
+
+  /// Keeps the part back, and with it all that come after it.
+  /// Shape:  a number for release() or drop(), each of which is called once.
+  std::uint64_t hold(stream_part part);
+  /// The part may leave.
+  void release(std::uint64_t number);
+  /// The part never leaves.
+  void drop(std::uint64_t number);
+
+  /// Blocks while too many parts of bodies are held back.
+  void wait_for_room();
+
+private:
+  struct waiting_part {
+    std::uint64_t number; // of a held part; 0: it waits for those before it
+    bool from_body;
+    stream_part part;
+  };
+
+  bool queued(stream_part& part, bool from_body);
+  void settle(std::uint64_t number, bool leaves);
+  void let_go();
+
+  std::shared_ptr<part_sink> next_;
+  std::atomic<bool> holds_{false}; // some part waits
+  std::mutex mutex_;
+  std::condition_variable room_;
+  std::deque<waiting_part> waiting_; // the first of them is held
+  std::size_t from_bodies_ = 0;      // of those that wait
+  std::uint64_t last_ = 0;           // number handed out
+};
+
+} // namespace troupe
