@@ -33,8 +33,7 @@ value context::interrupt(const value& question, const value& response_schema) {
   if (asked >= task.answers.size()) {
     auto answer = task.run->take_answer();
     if (!answer)
-      throw node_interrupted{
-        {}, {{interrupt_id(task.ns, task.answers.size()), question, response_schema}}};
+      leave_to_ask(task, {{interrupt_id(task.ns, task.answers.size()), question, response_schema}});
     task.answers.push_back(std::move(*answer));
   }
   task.answered = asked + 1;
@@ -134,6 +133,9 @@ bool context::is_last_step() const noexcept {
 }
 const value& context::run_context() const noexcept {
   return scope_->run->config.context;
+}
+const value& context::configurable() const noexcept {
+  return scope_->run->config.configurable;
 }
 const value& context::metadata() const noexcept {
   return scope_->metadata;

@@ -19,10 +19,6 @@ error wrong_lane(const detail::task_scope& task, const char* what) {
                                    "lane::blocking, or make it a coroutine"};
 }
 
-value output_of(detail::graph_call& call) {
-  return result_of(*call.end).output;
-}
-
 } // namespace
 
 blocking_job_of::blocking_job_of(const detail::task_scope& task) noexcept
@@ -82,7 +78,7 @@ void await_graph(task_scope& scope, std::shared_ptr<graph_call> call,
 
 value take_graph(task_scope& scope, graph_call& call) {
   scope.sign_of_life();
-  return output_of(call);
+  return result_of(scope, *call.end).output;
 }
 
 std::shared_ptr<task_call> start_task(task_scope& scope, std::shared_ptr<const plan_node> task,
@@ -124,7 +120,7 @@ void await_task(task_scope& scope, std::shared_ptr<task_call> call, std::corouti
 value take_task(task_scope& scope, task_call& call) {
   scope.sign_of_life();
   if (call.paused)
-    throw node_interrupted{{}, call.questions};
+    leave_to_ask(scope, call.questions);
   if (call.failure)
     throw *call.failure;
   return call.returned;

@@ -157,16 +157,25 @@ private:
 
   void go(const destination& to) {
     if (auto* s = std::get_if<send>(&to)) {
+      if (!plan_.leads_to(s->node))
+        lost(s->node);
       writes_.push_back({plan_.tasks, value::of(*s), {}});
       return;
     }
     const auto& name = std::get<std::string>(to);
     if (name == END)
       return;
-    if (auto n = plan_.find_node(name); n != no_index && n != 0)
+    if (auto n = plan_.find_node(name); n != no_index && n != 0) {
       writes_.push_back({plan_.nodes[n].branch, {}, {}});
-    else
+    } else {
+      lost(name);
       writes_.push_back({no_index, {}, std::string{names::branch_prefix} + name});
+    }
+  }
+
+  void lost(const std::string& target) const {
+    if (plan_.options.strict_targets)
+      throw unknown_target(plan_, "node `" + node_.name + "`", target);
   }
 
   // -- routes

@@ -140,7 +140,7 @@ void context::stream_tool_event(const value& event) {
 
 void context::push_message(const value& message, const std::string& key) {
   if (!is_message(message) || !message_id(message).is_string())
-    throw error{errc::invalid_update, "Message ID is required"};
+    throw error{errc::invalid_update, "Message ID is required", "ValueError"};
   auto channel = scope_->run->plan->find_channel(key);
   if (channel == no_index)
     throw error{errc::missing_key, "push a message: no such channel: `" + key + "`"};

@@ -78,12 +78,21 @@ template <class F> void guarded(detail::task_scope& task, F&& run) {
 
 // Right before the body, since nothing tells a process that it stood still.
 bool may_begin(detail::task_scope& task) {
-  if (!task.run->gate || task.run->gate->may_begin())
+  if (!task.run->lease || task.run->lease->may_begin())
     return true;
   fail(task, {errc::cancelled, "node `" + task.node->name
                                  + "`: not begun: the lease of its worker is over, and the task "
                                    "runs elsewhere"});
   return false;
+}
+
+// A body that caught what asks its question has no answer: what it returns counts for nothing.
+void check_it_left(const detail::task_scope& task) {
+  if (task.left_to_ask.load(std::memory_order_relaxed))
+    throw error{errc::invalid_graph,
+                "node `" + task.node->name
+                  + "`: its body asked a question and returned: do not catch what interrupt throws "
+                    "(a catch (...) around it must throw it again)"};
 }
 
 // A command that a graph within the body sent to this graph counts as what the body returned.
@@ -92,6 +101,7 @@ template <class F> void mapped(detail::task_scope& task, context& ctx, F&& outpu
     node_output out;
     try {
       out = output();
+      check_it_left(task);
       stream_messages_of(task, out);
     } catch (upward_command& c) { // what it writes is streamed by nobody, as in the reference
       if (!sent_here(task, c.what))
@@ -100,12 +110,18 @@ template <class F> void mapped(detail::task_scope& task, context& ctx, F&& outpu
       out.parts.emplace_back(std::move(c.what));
     }
     task.writes = map_output(task, out, ctx);
+    check_it_left(task); // its routes may ask, too
     if (!task.early.empty())
       task.writes.insert(task.writes.begin(), task.early.begin(), task.early.end());
   });
 }
 
 } // namespace
+
+void leave_to_ask(detail::task_scope& task, std::vector<interrupt> questions) {
+  task.left_to_ask.store(true, std::memory_order_relaxed);
+  throw node_interrupted{{}, std::move(questions)};
+}
 
 bool needs_pool(const detail::task_scope& task) noexcept {
   const auto& node = *task.node;
@@ -150,20 +166,20 @@ void finish_body(detail::task_scope& task, coro<node_output>& body, context& ctx
   mapped(task, ctx, [&] { return body.take(); });
 }
 
-const run_result& result_of(nested_end& end) {
+const run_result& result_of(detail::task_scope& task, nested_end& end) {
   if (end.upward)
     throw upward_command{{}, std::move(*end.upward)};
   if (!end.how)
     throw end.how.error();
   if (end.how->paused())
-    throw node_interrupted{{}, end.how->questions};
+    leave_to_ask(task, end.how->questions);
   return *end.how;
 }
 
 void finish_graph(detail::task_scope& task, nested_end end) {
   context ctx{task};
   mapped(task, ctx, [&]() -> node_output {
-    const auto& how = result_of(end);
+    const auto& how = result_of(task, end);
     node_output out;
     if (!how.output.is_null())
       out.parts.emplace_back(how.output.is_map() ? std::move(end.update)

@@ -60,6 +60,8 @@ public:
   virtual void emit(stream_part part) = 0;
   /// Blocks while the reader lags by limits::stream_queue_parts_max parts.
   virtual void emit_custom(stream_part part) = 0;
+  /// Whether the reader asked to stop the run once it lags, and lags.
+  virtual bool gave_up() const noexcept { return false; }
   /// Whether a message with this id was streamed before; it counts as streamed from now on.
   bool streamed_before(const std::string& message_id);
 
@@ -101,7 +103,7 @@ struct run_shared {
   std::shared_ptr<call_port> calls;    // takes the tasks bodies start
   troupe::store* memory = nullptr;     // the runtime's store
   node_cache* cache = nullptr;
-  std::shared_ptr<begin_gate> gate; // null: bodies may always begin
+  std::shared_ptr<begin_gate> lease;   // asked before a body begins; null: it always may
 
   // -- its place
   std::shared_ptr<run_shared> above; // the run it is part of; null for a root

@@ -83,12 +83,13 @@ struct task_scope : std::enable_shared_from_this<task_scope> {
   task_write_list writes;
   task_write_list early; // made before the body's end (push_message)
   std::optional<error> failure;
-  std::vector<interrupt> questions; // of an interrupted task; none: a breakpoint further in
-  std::optional<command> upward;    // of a parent_command
-  std::size_t asked = 0;            // questions asked so far
-  std::size_t answered = 0;         // of them answered: as many answers are stored
-  std::uint32_t graphs = 0;         // graphs run so far
-  std::uint32_t calls = 0;          // tasks started so far
+  std::vector<interrupt> questions;     // of an interrupted task; none: a breakpoint further in
+  std::optional<command> upward;        // of a parent_command
+  std::size_t asked = 0;                // questions asked so far
+  std::size_t answered = 0;             // of them answered: as many answers are stored
+  std::atomic<bool> left_to_ask{false}; // something was thrown that must leave the body
+  std::uint32_t graphs = 0;             // graphs run so far
+  std::uint32_t calls = 0;              // tasks started so far
   std::chrono::nanoseconds took{0};
   std::string worker; // whose process it ran in; empty: this one
 
@@ -145,6 +146,9 @@ struct node_interrupted : detail::body_exit {
   std::vector<interrupt> questions;
 };
 
+/// Throws it, and keeps in mind that the body was left: one that returns nevertheless has failed.
+[[noreturn]] void leave_to_ask(detail::task_scope& task, std::vector<interrupt> questions);
+
 /// Leaves a body with a command for a graph further out. As above.
 struct upward_command : detail::body_exit {
   command what;
@@ -168,7 +172,7 @@ void finish_body(detail::task_scope& task, coro<node_output>& body, context& ctx
 
 /// What a graph within a body came to, or leaves the body with what it ended with instead.
 /// Errors: throws upward_command, node_interrupted, or the run's error.
-const run_result& result_of(nested_end& end);
+const run_result& result_of(detail::task_scope& task, nested_end& end);
 
 /// Fills in what a graph that was the whole of the task came to. Never throws.
 void finish_graph(detail::task_scope& task, nested_end end);

@@ -182,7 +182,8 @@ public:
        .checkpointer = options_.checkpointer,
        .saver = options_.saver,
        .metadata = options_.name.empty() ? value{} : value::map({{agent_name_mark, options_.name}}),
-       .recursion_limit = options_.recursion_limit});
+       .recursion_limit = options_.recursion_limit,
+       .finish_steps = true});
   }
 
 private:

@@ -311,7 +311,8 @@ public:
                            .interrupt_before = a_->options.interrupt_before,
                            .interrupt_after = a_->options.interrupt_after,
                            .checkpointer = a_->options.checkpointer,
-                           .saver = a_->options.saver});
+                           .saver = a_->options.saver,
+                           .finish_steps = true});
   }
 
 private:

@@ -291,7 +291,7 @@ result<void> guest_tasks::start(const guest_run& run, const task_order& order, c
   if (run->modes != 0)
     shared->sink = std::make_shared<remote_sink>(run->modes, link);
   shared->graphs = &runtime_;
-  shared->gate = std::move(gate);
+  shared->lease = std::move(gate);
   shared->memory = &shared->long_term;
   shared->cache = runtime_.cache().get();
   if (run->stored && may_run_graphs(*task->node)) {

@@ -24,6 +24,8 @@ bool anything_seen(const thread_state& state) {
 }
 
 result<node_index> last_node(const thread_state& state) {
+  if (state.plan->functional) // its one node: the first is not there for real
+    return node_index{1};
   if (state.plan->nodes.size() == 1 || !anything_seen(state))
     return node_index{0};
   std::vector<std::pair<version, node_index>> seen;
@@ -47,7 +49,7 @@ result<std::vector<node_index>> acting_nodes(const thread_state& state,
   for (const auto& update : updates) {
     if (!update.as_node.empty()) {
       auto n = state.plan->find_node(update.as_node);
-      if (n == no_index)
+      if (n == no_index || (n == 0 && state.plan->functional))
         return error{errc::invalid_update, "Node " + update.as_node + " does not exist"};
       out.push_back(n);
     } else if (updates.size() > 1) {

@@ -59,7 +59,7 @@ result<void> address_subgraph(run_shared& shared, troupe::saver& store) {
 result<void> check_breakpoints(const graph_plan& plan, const run_config& config) {
   for (const auto* list : {&config.interrupt_before, &config.interrupt_after})
     for (const auto& name : *list)
-      if (name != "*" && plan.find_node(name) == no_index)
+      if (auto n = plan.find_node(name); name != "*" && (n == no_index || plan.nodes[n].handles))
         return error{errc::invalid_config, "Interrupt node `" + name + "` not found"};
   return {};
 }
@@ -119,6 +119,11 @@ result<void> check_config(const run_config& config, bool stored) {
   return {};
 }
 
+error runtime_is_gone() {
+  return {errc::runtime_stopped, "use a loaded graph: its runtime is gone: keep the runtime for as "
+                                 "long as its apps are used"};
+}
+
 app_core::app_core(runtime_core& runtime, const compiled_graph& graph)
   : runtime_{runtime},
     graph_{graph} {
@@ -141,11 +146,15 @@ saver* app_core::saver() const noexcept {
   const auto& options = plan()->options;
   if (options.checkpointer == checkpointing::none)
     return nullptr;
-  return options.saver ? options.saver.get() : runtime_.saver().get();
+  if (options.saver)
+    return options.saver.get();
+  return stopped() ? nullptr : runtime_.saver().get();
 }
 
 result<std::shared_ptr<run_request>> app_core::check(const run_input& input,
                                                      const run_config& config, bool streamed) {
+  if (stopped())
+    return runtime_is_gone();
   auto* store = saver();
   if (auto fits = check_config(config, store != nullptr); !fits)
     return fits.error();
@@ -374,16 +383,19 @@ void app_core::start_later(std::shared_ptr<run_request> request,
 }
 
 result<void> app_core::clear_cache(const std::vector<std::string>& nodes) {
+  if (stopped())
+    return runtime_is_gone();
   auto* cache = runtime_.cache().get();
   if (!cache)
     return error{errc::invalid_config, "No cache is set for this graph. Cannot clear cache."};
   if (nodes.empty())
     return cache->clear(cache_space(*plan()));
   for (const auto& name : nodes) {
-    bool is_node = plan()->find_node(name) != no_index;
-    auto cleared = cache->clear(is_node ? cache_space(*plan(), name) : task_cache_space(name));
-    if (!cleared)
+    if (auto cleared = cache->clear(cache_space(*plan(), name)); !cleared)
       return cleared;
+    if (plan()->functional || plan()->find_node(name) == no_index)
+      if (auto cleared = cache->clear(task_cache_space(name)); !cleared)
+        return cleared;
   }
   return {};
 }
@@ -405,7 +417,7 @@ void app_core::give_group(run_group group) {
   if (group.card->group->gone)
     return;
   std::unique_lock lock{mutex_};
-  if (closed_ || idle_.size() >= limits::pooled_groups_max) {
+  if (stopped() || idle_.size() >= limits::pooled_groups_max) {
     lock.unlock();
     caf::anon_send_exit(group.coordinator, caf::exit_reason::user_shutdown);
     return;
@@ -446,7 +458,7 @@ void app_core::expire_later() {
 caf::actor app_core::handle() {
   logger_reference reference;
   std::lock_guard lock{mutex_};
-  if (!handle_ && !closed_) {
+  if (!handle_ && !stopped()) {
     auto card = runtime_.shared().actors.add("graph", graph_.name(), nullptr);
     handle_ = runtime_.system().spawn<graph_actor, caf::hidden + caf::lazy_init>(*this, card);
   }
@@ -458,7 +470,7 @@ void app_core::close() {
   caf::actor handle;
   {
     std::lock_guard lock{mutex_};
-    closed_ = true;
+    stopped_.store(true, std::memory_order_relaxed);
     idle.swap(idle_);
     handle = std::move(handle_);
     handle_ = nullptr;
@@ -469,6 +481,7 @@ void app_core::close() {
     caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
   if (own_saver_)
     caf::anon_send_exit(own_saver_->actor, caf::exit_reason::user_shutdown);
+  own_saver_ = nullptr; // an app may outlive the actor system
 }
 
 } // namespace troupe

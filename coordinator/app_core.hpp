@@ -4,6 +4,7 @@
 #include "coordinator/run_loop.hpp"
 #include "coordinator/runtime_core.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -54,6 +55,10 @@ public:
   run_group take_group(caf::execution_unit* unit);
   void give_group(run_group group);
 
+  /// Whether the runtime has ended, or is gone: a hint for callers that come late.
+  bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
+
+  /// Null when the runtime has ended.
   caf::actor handle();
   /// Ends the pooled groups and the handle; no run is on any more.
   void close();
@@ -85,10 +90,13 @@ private:
   };
   std::deque<idle_group> idle_; // the longest idle first
   bool expiring_ = false;
-  bool closed_ = false;
+  std::atomic<bool> stopped_{false}; // from then on runtime_ is not to be touched
   caf::actor handle_;
   std::shared_ptr<saver_link> own_saver_; // of a graph with a saver of its own
 };
+
+/// What a call on an app gets whose runtime has ended.
+error runtime_is_gone();
 
 /// The plain checks of a config; `stored`: whether a thread is needed.
 result<void> check_config(const run_config& config, bool stored);

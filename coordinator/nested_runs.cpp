@@ -49,7 +49,7 @@ std::shared_ptr<run_shared> shared_within(const nested_run& run,
   out->graphs = outer.graphs;
   out->memory = outer.memory;
   out->cache = outer.cache;
-  out->gate = outer.gate;
+  out->lease = outer.lease;
   out->above = task.run;
   out->caller = run.task;
   out->ns = nested_namespace(task.ns, options.checkpointer == checkpointing::per_thread, run.nth);

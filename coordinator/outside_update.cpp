@@ -24,12 +24,6 @@ error refuse(std::string why) {
   return {errc::invalid_update, std::move(why)};
 }
 
-// The one value an update stands for.
-value whole_value(const state_update& update) {
-  const auto& list = update.entries();
-  return list.size() == 1 && list[0].first == names::root ? list[0].second : update.to_value();
-}
-
 struct superstep_base {
   checkpoint_ref at;                     // asked for, or what the superstep before made
   std::optional<checkpoint_tuple> saved; // what is there

@@ -4,6 +4,8 @@
 #include "actors/task_scope.hpp"
 #include "coordinator/plan.hpp"
 
+#include <algorithm>
+
 namespace troupe {
 
 namespace {
@@ -14,6 +16,20 @@ coro<node_output> hand_over(node_output output) {
   co_return output;
 }
 
+// A workflow's writers: the value becomes its result and what it saves, as if its body had returned
+// it. An update that names these two alone gives each a value of its own, as final_value does.
+state_update returned_by_workflow(const std::optional<state_update>& values) {
+  if (!values)
+    return {{std::string{names::end}, value{}}, {std::string{names::previous}, value{}}};
+  auto writer = [](const state_update::entry& e) {
+    return e.first == names::end || e.first == names::previous;
+  };
+  if (!values->empty() && std::ranges::all_of(values->entries(), writer))
+    return *values;
+  auto whole = whole_value(*values);
+  return {{std::string{names::end}, whole}, {std::string{names::previous}, whole}};
+}
+
 std::shared_ptr<run_shared> make_run(const thread_state& state, const run_config& config) {
   auto run = std::make_shared<run_shared>();
   run->plan = state.plan;
@@ -22,6 +38,11 @@ std::shared_ptr<run_shared> make_run(const thread_state& state, const run_config
 }
 
 } // namespace
+
+value whole_value(const state_update& update) {
+  const auto& list = update.entries();
+  return list.size() == 1 && list[0].first == names::root ? list[0].second : update.to_value();
+}
 
 result<task_write_list> run_writers(const thread_state& state, const run_config& config,
                                     const outside_task& update) {
@@ -39,7 +60,9 @@ result<task_write_list> run_writers(const thread_state& state, const run_config&
     for (auto c : state.plan->stream_keys)
       task.route_cells.emplace_back(c, state.cells[c]);
   node_output output;
-  if (const auto& values = *update.values; values && !values->empty())
+  if (state.plan->functional)
+    output.parts.emplace_back(returned_by_workflow(*update.values));
+  else if (const auto& values = *update.values; values && !values->empty())
     output.parts.emplace_back(*values);
   context ctx{task};
   auto body = hand_over(std::move(output));

@@ -21,6 +21,9 @@ struct outside_task {
   const std::optional<state_update>* values = nullptr;
 };
 
+/// The one value an update stands for.
+value whole_value(const state_update& update);
+
 /// The writes the node's run would have ended with, had its body returned these values: the values,
 /// its edges, then its routes. Its body does not run. Routes read `state` with these writes
 /// applied. Errors: invalid_update (no map where one is needed, a route that asks a question), and

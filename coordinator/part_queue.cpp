@@ -2,8 +2,25 @@
 #include "coordinator/part_queue.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace troupe {
+
+namespace {
+
+std::deque<stream_part> in_order(std::deque<stream_part> a, std::deque<stream_part> b) {
+  if (b.empty())
+    return a;
+  if (a.empty())
+    return b;
+  std::deque<stream_part> out;
+  std::merge(std::move_iterator{a.begin()}, std::move_iterator{a.end()},
+             std::move_iterator{b.begin()}, std::move_iterator{b.end()}, std::back_inserter(out),
+             [](const stream_part& x, const stream_part& y) { return x.seq < y.seq; });
+  return out;
+}
+
+} // namespace
 
 part_queue::part_queue(const stream_options& options, lent_thread& reader)
   : parts_max_{std::max<std::size_t>(options.queue_parts_max, 1)},
@@ -23,12 +40,13 @@ void part_queue::keep_in(std::shared_ptr<thread_log> log) {
   log_->open();
 }
 
-void part_queue::push(std::unique_lock<std::mutex>& lock, stream_part part) {
+void part_queue::push(std::unique_lock<std::mutex>& lock, std::deque<stream_part>& where,
+                      stream_part part) {
   if (log_)
     log_->append(part);
   else
     part.seq = ++seq_;
-  parts_.push_back(std::move(part));
+  where.push_back(std::move(part));
   bool first = size_.fetch_add(1, std::memory_order_release) == 0;
   lock.unlock();
   if (first) // a reader that sleeps sleeps on an empty queue
@@ -38,12 +56,12 @@ void part_queue::push(std::unique_lock<std::mutex>& lock, stream_part part) {
 void part_queue::emit(stream_part part) {
   std::unique_lock lock{mutex_};
   if (!closed_)
-    push(lock, std::move(part));
+    push(lock, parts_, std::move(part));
 }
 
 // Whether a part that a body streams still has a place.
 bool part_queue::make_room(std::unique_lock<std::mutex>& lock) {
-  auto has_room = [this] { return closed_ || parts_.size() < parts_max_; };
+  auto has_room = [this] { return closed_ || parts_.size() + streamed_.size() < parts_max_; };
   switch (when_full_) {
     case overflow::wait:
       if (!reader_.is_this_thread()) // else nobody would read: the body says what it has to say
@@ -51,10 +69,12 @@ bool part_queue::make_room(std::unique_lock<std::mutex>& lock) {
       return true;
     case overflow::drop_newest: return has_room();
     case overflow::drop_oldest:
-      if (!has_room()) {
-        parts_.pop_front();
-        size_.fetch_sub(1, std::memory_order_release);
-      }
+      if (has_room())
+        return true;
+      if (streamed_.empty()) // only the coordinator's parts wait: this one is the oldest
+        return false;
+      streamed_.pop_front();
+      size_.fetch_sub(1, std::memory_order_release);
       return true;
     case overflow::fail:
       if (!has_room())
@@ -67,18 +87,20 @@ bool part_queue::make_room(std::unique_lock<std::mutex>& lock) {
 void part_queue::emit_custom(stream_part part) {
   std::unique_lock lock{mutex_};
   if (make_room(lock) && !closed_)
-    push(lock, std::move(part));
+    push(lock, streamed_, std::move(part));
 }
 
 std::deque<stream_part> part_queue::take_all() {
   std::deque<stream_part> out;
+  std::deque<stream_part> streamed;
   {
     std::lock_guard lock{mutex_};
     out.swap(parts_);
+    streamed.swap(streamed_);
     size_.store(0, std::memory_order_release);
   }
   room_.notify_all();
-  return out;
+  return in_order(std::move(out), std::move(streamed));
 }
 
 void part_queue::close() {
@@ -86,6 +108,7 @@ void part_queue::close() {
     std::lock_guard lock{mutex_};
     closed_ = true;
     parts_.clear();
+    streamed_.clear();
     size_.store(0, std::memory_order_release);
   }
   room_.notify_all();

@@ -2,7 +2,7 @@
 //
 // Invariants:
 //  - a body that writes waits, or loses parts, as its reader asked for, while queue_parts_max parts
-//    wait for the reader.
+//    wait for the reader. What the coordinator emits is never lost.
 //  - the coordinator never waits: what it emits is bounded by what one step has to say, because the
 //    run advances on the reader's thread, when the reader reads.
 //  - once closed, nothing waits and parts are dropped.
@@ -27,7 +27,7 @@ public:
   /// The parts are numbered and kept there too.
   void keep_in(std::shared_ptr<thread_log> log);
   /// The reader lagged, and may not (overflow::fail).
-  bool overflowed() const noexcept { return overflowed_; }
+  bool gave_up() const noexcept override { return overflowed_; }
 
   bool wants(stream_mode mode) const noexcept override {
     return (modes_ & (1u << static_cast<unsigned>(mode))) != 0;
@@ -42,8 +42,7 @@ public:
   void close();
 
 private:
-  void push(std::unique_lock<std::mutex>& lock, stream_part part);
-
+  void push(std::unique_lock<std::mutex>& lock, std::deque<stream_part>& where, stream_part part);
   bool make_room(std::unique_lock<std::mutex>& lock);
 
   unsigned modes_ = 0;
@@ -54,7 +53,8 @@ private:
   lent_thread& reader_;
   std::mutex mutex_;
   std::condition_variable room_;
-  std::deque<stream_part> parts_;
+  std::deque<stream_part> parts_;    // of the coordinator
+  std::deque<stream_part> streamed_; // by bodies; both by number
   std::atomic<std::size_t> size_{0};
   std::uint64_t seq_ = 0;
   bool closed_ = false;

@@ -97,9 +97,10 @@ void run_source::finish() {
   app_->give_group(std::move(group_));
   runtime.leave(*completion_);
   auto how = completion_->take().how;
-  if (queue_->overflowed())
+  if (queue_->gave_up())
     failure_ = error{errc::overloaded,
-                     "stream: the reader lags by more than queue_parts_max parts"};
+                     "stream: the reader lags by more than queue_parts_max parts; the run stopped "
+                     "at the end of its step"};
   else if (how)
     outcome_ = std::move(*how);
   else

@@ -46,6 +46,16 @@ private:
   std::optional<run_result> outcome_;
 };
 
+/// No parts, and why.
+class failed_source : public part_source {
+public:
+  explicit failed_source(error why) : why_{std::move(why)} {}
+  result<std::optional<stream_part>> next() override { return why_; }
+
+private:
+  error why_;
+};
+
 /// The kept parts of a thread.
 class log_source : public part_source {
 public:

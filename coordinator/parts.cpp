@@ -166,7 +166,7 @@ value task_result_part(const plan_node& node, const std::string& id, const value
 
 value error_value(const error& err) {
   return value::extension(value_kind::error,
-                          value::map({{"type", reference_name(err)}, {"message", err.message()}}));
+                          value::map({{"type", reference_name(err)}, {"message", err.text()}}));
 }
 
 value checkpoint_part(const checkpoint_view& view) {

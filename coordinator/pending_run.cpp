@@ -55,7 +55,7 @@ std::vector<actor_info> pending_run::actors() const {
     std::lock_guard lock{mutex_};
     group = group_;
   }
-  return group ? actors_.list(group.get()) : std::vector<actor_info>{};
+  return group ? actors_->list(group.get()) : std::vector<actor_info>{};
 }
 
 } // namespace troupe

@@ -28,7 +28,9 @@ class pending_run : public run_completion {
 public:
   pending_run(run_control control, roster& actors)
     : control_{std::move(control)},
-      actors_{actors} {}
+      actors_{&actors} {}
+  /// One that never began.
+  explicit pending_run(run_control control) : control_{std::move(control)} {}
 
   /// `then` of on_end() runs before this returns.
   void finish(nested_end how) override;
@@ -56,7 +58,7 @@ public:
 
 private:
   run_control control_;
-  roster& actors_;
+  roster* actors_ = nullptr; // not asked before it is of a group
   std::shared_ptr<group_card> group_;
   lent_thread* lender_ = nullptr;
   std::function<void()> then_;

@@ -16,6 +16,7 @@ public:
   bool wants(stream_mode mode) const noexcept override {
     return prints(mode) || (next_ && next_->wants(mode));
   }
+  bool gave_up() const noexcept override { return next_ && next_->gave_up(); }
   void emit(stream_part part) override {
     print(part);
     if (next_ && next_->wants(part.mode))

@@ -49,6 +49,19 @@ task_write_list outside_writes(const graph_plan& plan, const command& c) {
   return out;
 }
 
+// A goto to the end is dropped, as in the reference.
+result<void> check_targets(const graph_plan& plan, const command& c) {
+  if (!plan.options.strict_targets)
+    return {};
+  for (const auto& d : c.goto_.list()) {
+    const auto* sent = std::get_if<send>(&d);
+    const auto& target = sent ? sent->node : std::get<std::string>(d);
+    if (!plan.leads_to(target) && (sent || target != END))
+      return unknown_target(plan, "the command that is the input", target);
+  }
+  return {};
+}
+
 // Whether what is shown may be lost without a write.
 bool forgets(const graph_plan& plan, const shown_channels& shown) {
   return std::any_of(shown.keys.begin(), shown.keys.end(),
@@ -222,9 +235,10 @@ void run_loop::go_on_here() {
 
 result<void> run_loop::check_answer(const value& answer) {
   if (!stored_)
-    return error{errc::ambiguous_resume,
+    return error{errc::no_saver,
                  "resume: the runtime has no saver, so no question waits for an answer: set "
-                 "runtime_options::saver or data_dir, and run_config::thread_id"};
+                 "runtime_options::saver or data_dir, and run_config::thread_id",
+                 "RuntimeError"};
   auto waiting = pending_.waiting();
   if (is_answer_map(answer)) {
     if (!strict_)
@@ -239,11 +253,12 @@ result<void> run_loop::check_answer(const value& answer) {
     return {};
   }
   if (waiting.size() > 1)
-    return error{strict_ ? errc::unknown_interrupt : errc::ambiguous_resume,
+    return error{errc::ambiguous_resume,
                  "resume: " + std::to_string(waiting.size())
                    + " questions wait: answer them by id, command{.resume = {{id, answer}, …}}. "
                      "When there are multiple pending interrupts, you must specify the interrupt "
-                     "id when resuming."};
+                     "id when resuming.",
+                 strict_ ? "UnknownInterruptError" : "RuntimeError"};
   return {};
 }
 
@@ -256,6 +271,8 @@ result<void> run_loop::take_command(const command& c) {
                                     .strict = shared_->config.strict_input && !nested()});
         !checked)
       return checked;
+  if (auto known = check_targets(plan(), c); !known)
+    return known;
   bool answers_by_id = false;
   if (c.resume) {
     if (auto fits = check_answer(*c.resume); !fits)

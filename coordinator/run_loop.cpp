@@ -17,12 +17,15 @@ std::string describe_limit(std::uint32_t limit) {
            "run_config::recursion_limit or compile_options::recursion_limit";
 }
 
-error read_error(const value& stored) {
+// As the caller sees it: what is stored is the exception's own text.
+error read_error(const value& stored, const std::string& node) {
   const auto& members = stored.is(value_kind::error) ? stored.payload() : stored;
   auto text = [&members](std::string_view name) {
     return members[name].is_string() ? std::string{members[name].as_string()} : std::string{};
   };
-  return {errc::node_failed, text("message"), text("type")};
+  auto type = text("type"), own = text("message");
+  auto message = "node `" + node + "` failed: " + type + ": " + own;
+  return {errc::node_failed, std::move(message), std::move(type), std::move(own)};
 }
 
 } // namespace
@@ -55,7 +58,7 @@ void run_loop::tick() {
         } else if (known->handed_over && s.node->handler != no_index) {
           s.ended = true; // its handler takes over, it does not run again
           s.status = task_status::failed;
-          s.failure = read_error(known->error);
+          s.failure = read_error(known->error, s.node->name);
         }
       }
   std::vector<planned_task> planned;
@@ -66,6 +69,8 @@ void run_loop::tick() {
     return pause_at_breakpoint("interrupt_before");
   if (shared_->control.drain_requested())
     return fail({errc::graph_drained, "Graph drained: " + shared_->control.reason()});
+  if (shared_->sink && shared_->sink->gave_up())
+    return fail({errc::graph_drained, "Graph drained: the reader of the stream lags"});
   open_step();
 }
 
@@ -233,9 +238,29 @@ void run_loop::task_finished(const task_ptr& task) {
     --running_;
   --unfinished_;
   settle_call(s);
+  if (ends_its_step(s))
+    leave_rest_of_step();
   if (unfinished_ == 0)
     return close_step();
   launch_more();
+}
+
+// Whether the run will fail with it. The failure of a started task is first its caller's affair.
+bool run_loop::ends_its_step(const slot& s) const {
+  return s.status == task_status::failed && !bubbles(s) && !s.call && s.node->handler == no_index
+         && !plan().options.finish_steps;
+}
+
+// Tasks that wait for their turn do not begin: they have nothing to store, and run on resume.
+// Source: langgraph/pregel/_runner.py, _should_stop_others.
+void run_loop::leave_rest_of_step() {
+  for (; next_slot_ < slots_.size(); ++next_slot_) {
+    auto& s = slots_[next_slot_];
+    if (s.ended || s.call)
+      continue;
+    s.scope.reset();
+    --unfinished_;
+  }
 }
 
 void run_loop::task_lost(const task_ptr& task, const std::string& why) {
@@ -491,7 +516,7 @@ void run_loop::timed_out(std::uint64_t epoch) {
     return;
   std::string waiting;
   for (const auto& s : slots_)
-    if (!s.ended && waiting.size() < 200)
+    if (!s.ended && s.scope && waiting.size() < 200)
       waiting += (waiting.empty() ? "`" : ", `") + s.node->name + "`";
   fail({errc::node_timeout, "step " + std::to_string(step_) + ": Timed out after "
                               + std::to_string(shared_->config.step_timeout.count())

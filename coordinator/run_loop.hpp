@@ -138,6 +138,8 @@ private:
   void give_input(detail::task_scope& task, const slot& s) const;
   void read_state(detail::task_scope& task) const;
   void give_answers(detail::task_scope& task) const;
+  bool ends_its_step(const slot& s) const;
+  void leave_rest_of_step();
   void record(slot& s, detail::task_scope& task);
   static bool bubbles(const slot& s);
   task_write_list writes_of(const slot& s, const detail::task_scope& task) const;

@@ -64,6 +64,8 @@ auto parse(const Table& table, std::string_view text, std::string_view what)
 }
 
 result<saver*> saver_of(const app_core& app, const run_config& config) {
+  if (app.stopped())
+    return runtime_is_gone();
   if (app.plan()->options.checkpointer == checkpointing::per_thread)
     return error{errc::invalid_config, "checkpointer=True cannot be used for root graphs.",
                  "RuntimeError"};
@@ -174,7 +176,7 @@ run_handle basic_app::start(const run_input& input, const run_config& config) co
 run_handle basic_app::handle_of(result<std::shared_ptr<pending_run>> run) const {
   if (run)
     return run_handle{std::move(*run)};
-  auto failed = std::make_shared<pending_run>(run_control{}, core_->runtime().shared().actors);
+  auto failed = std::make_shared<pending_run>(run_control{});
   failed->finish({run.error()});
   return run_handle{std::move(failed)};
 }
@@ -186,11 +188,15 @@ part_stream basic_app::stream(const run_input& input, const run_config& config,
 
 run_handle basic_app::start(const run_input& input, const run_config& config,
                             const stream_options& options) const {
+  if (core_->stopped())
+    return handle_of(runtime_is_gone());
   auto log = core_->runtime().log().of(config.thread_id);
   return handle_of(core_->start(input, config, {}, std::make_shared<log_sink>(options.modes, log)));
 }
 
 part_stream basic_app::follow(const std::string& thread_id, std::uint64_t after) const {
+  if (core_->stopped())
+    return part_stream{std::make_unique<failed_source>(runtime_is_gone())};
   auto log = core_->runtime().log().find(thread_id);
   return part_stream{std::make_unique<log_source>(std::move(log), after)};
 }

@@ -26,6 +26,12 @@ std::optional<error> find_bad_name(const char* what, const std::string& name) {
   return std::nullopt;
 }
 
+channel_spec described(channel_spec spec, const value& json) {
+  if (!json.empty())
+    spec.json = std::make_shared<const value>(json);
+  return spec;
+}
+
 channel_index add_channel(graph_plan& plan, std::string_view name, channel_spec spec, bool state) {
   plan.channels.push_back({.name = std::string{name},
                            .spec = std::move(spec),
@@ -51,8 +57,8 @@ std::shared_ptr<const plan_node> make_task(std::string name, node_body body, tas
   return node;
 }
 
-result<compiled_graph> make_entrypoint(std::string name, node_body body,
-                                       entrypoint_options options) {
+result<compiled_graph> make_entrypoint(std::string name, node_body body, entrypoint_options options,
+                                       workflow_schemas schemas) {
   if (auto bad = find_bad_name("entrypoint", name))
     return *bad;
   auto plan = std::make_shared<graph_plan>();
@@ -61,8 +67,8 @@ result<compiled_graph> make_entrypoint(std::string name, node_body body,
   plan->options.name = name;
   plan->options.checkpointer = options.checkpointer;
   plan->options.saver = std::move(options.saver);
-  plan->start = add_channel(*plan, names::start, ephemeral, false);
-  auto end = add_channel(*plan, names::end, last_value, true);
+  plan->start = add_channel(*plan, names::start, described(ephemeral, schemas.input), false);
+  auto end = add_channel(*plan, names::end, described(last_value, schemas.output), true);
   add_channel(*plan, names::previous, last_value, false);
   plan->tasks = add_channel(*plan, names::tasks, topic, false);
   plan->input_keys = {plan->start};

@@ -37,4 +37,11 @@ node_index graph_plan::find_node(std::string_view name) const noexcept {
   return find_by_name(nodes, nodes_by_name_, name);
 }
 
+error unknown_target(const graph_plan& plan, std::string_view who, std::string_view target) {
+  std::string text{who};
+  text.append(" goes to `").append(target.substr(0, limits::node_name_bytes_max));
+  text.append("`, which is not a node of graph `").append(plan.options.name).append("`");
+  return {errc::invalid_update, std::move(text)};
+}
+
 } // namespace troupe

@@ -94,6 +94,11 @@ public:
   /// no_index when there is none. Cost: a binary search.
   channel_index find_channel(std::string_view name) const noexcept;
   node_index find_node(std::string_view name) const noexcept;
+  /// Whether a goto or send may name it: a node other than START.
+  bool leads_to(std::string_view name) const noexcept {
+    auto n = find_node(name);
+    return n != no_index && n != 0;
+  }
 
   const plan_channel& channel(channel_index i) const { return channels[i]; }
   const plan_node& node(node_index i) const { return nodes[i]; }
@@ -105,6 +110,11 @@ private:
   std::vector<channel_index> channels_by_name_;
   std::vector<node_index> nodes_by_name_;
 };
+
+/// The error of a route, goto or send to a node that the graph does not have.
+/// Shape:  `who` decided: "node `a`", or what brought a command from outside.
+/// Source: troupe.
+error unknown_target(const graph_plan& plan, std::string_view who, std::string_view target);
 
 /// Checks a builder's collection and freezes it.
 /// Errors: invalid_graph with the reference's text (spec/engine.md section 14).

@@ -60,7 +60,7 @@ mistake unknown_target(const graph_spec& spec, const std::string& to) {
   return found("Found edge ending at unknown node `" + to + "`");
 }
 
-mistake find_unknown_target(const graph_spec& spec) {
+mistake find_unknown_edge_target(const graph_spec& spec) {
   for (const auto& e : spec.edges)
     if (auto wrong = unknown_target(spec, e.to))
       return wrong;
@@ -91,7 +91,7 @@ std::optional<error> find_mistake(const graph_spec& spec, const compile_options&
     return error{errc::invalid_graph, "compile: recursion_limit must be at least 1"};
   if (auto wrong = find_unknown_route_target(spec))
     return wrong;
-  if (auto wrong = find_unknown_target(spec))
+  if (auto wrong = find_unknown_edge_target(spec))
     return wrong;
   if (auto wrong = find_unknown_breakpoint(spec, options.interrupt_before))
     return wrong;

@@ -5,6 +5,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <mutex>
+
 #include <string>
 #include <vector>
 
@@ -97,6 +99,47 @@ BOOST_AUTO_TEST_CASE(a_body_knows_who_reads_and_speaks_to_readers_of_tools) {
     seen.push_back(part->data);
   BOOST_TEST(value::list(seen) == value::list({value{{"event", "x"}}}));
   BOOST_TEST(parts.outcome()->value()["n"] == value(true));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_run_is_configured_with_is_read_in_every_body_of_it) {
+  std::vector<std::string> seen;
+  std::mutex guard;
+  auto look = [&](const std::string& who, const context& ctx) {
+    std::lock_guard lock{guard};
+    seen.push_back(who + to_json(ctx.configurable()));
+  };
+  auto leaf = [&](std::string name) {
+    state_graph<> g{log_only};
+    g.add_node("n", [look, name](const state_view&, context& ctx) { look(name, ctx); });
+    g.add_edge(START, "n");
+    return g.compile({.name = name});
+  };
+  auto step = task("step", [look](const value&, context& ctx) { look("task", ctx); });
+  auto flow = entrypoint("flow", [look, step](const value& in, context& ctx) {
+    look("flow", ctx);
+    step(ctx, in).get();
+  });
+  state_graph<> g{log_only};
+  g.add_node("node",
+             [look, flow, called = leaf("called")](const state_view&, context& ctx) {
+               look("node", ctx);
+               ctx.invoke(called, value::map());
+               ctx.invoke(flow, value{1});
+             },
+             {.lane = lane::blocking});
+  g.add_node("sub", leaf("sub"));
+  g.add_edge(START, "node");
+  g.add_edge("node", "sub");
+  runtime rt;
+  auto app = rt.load(g.compile());
+  app.invoke(value::map(), {.configurable = value{{"user", value{{"id", 7}}}}});
+  const std::string all = R"({"user":{"id":7}})";
+  std::vector<std::string> expected{"node" + all, "called" + all, "flow" + all, "task" + all,
+                                    "sub" + all};
+  BOOST_TEST(seen == expected, boost::test_tools::per_element());
+  seen.clear();
+  rt.load(leaf("bare")).invoke(value::map());
+  BOOST_TEST(seen == (std::vector<std::string>{"barenull"}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_blocking_job_of_a_coroutine_may_run_a_graph) {

@@ -321,6 +321,28 @@ BOOST_AUTO_TEST_CASE(a_step_of_cached_and_uncached_nodes_applies_them_in_task_or
   BOOST_TEST(ran == 6);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_cached_of_a_task_is_forgotten_by_its_name) {
+  std::atomic<int> ran{0};
+  auto twice = task("twice",
+                    [&ran](std::int64_t n) {
+                      ++ran;
+                      return 2 * n;
+                    },
+                    {.cache = cache_policy{}});
+  runtime rt{{.cache = make_memory_cache()}};
+  auto app = rt.load(
+    entrypoint("flow", [twice](std::int64_t n, context& ctx) { return twice(ctx, n).get(); }));
+  for (int i = 0; i < 2; ++i)
+    BOOST_TEST(app.invoke(value{4}).output == value(8));
+  BOOST_TEST(ran == 1);
+  app.clear_cache({"other"}).value();
+  BOOST_TEST(app.invoke(value{4}).output == value(8));
+  BOOST_TEST(ran == 1);
+  app.clear_cache({"twice"}).value();
+  BOOST_TEST(app.invoke(value{4}).output == value(8));
+  BOOST_TEST(ran == 2);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe

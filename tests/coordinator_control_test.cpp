@@ -300,6 +300,159 @@ BOOST_AUTO_TEST_CASE(a_step_of_more_tasks_than_the_bound_is_refused_before_any_o
 }
 #endif
 
+namespace {
+
+/// Ten tasks, the third of which fails while `broken`; counts them.
+compiled_graph ten_tasks(std::atomic<bool>& broken, counter& ran, compile_options options) {
+  state_graph<> g{log_only};
+  g.add_node("w", [&](const value& i) {
+    ++ran;
+    if (broken && i == value(2))
+      throw node_error{"Broken", "no"};
+    return log(i);
+  });
+  g.add_conditional_edges(START, [](const state_view&) {
+    std::vector<send> out;
+    for (int i = 0; i < 10; ++i)
+      out.push_back({"w", value(i)});
+    return out;
+  });
+  return g.compile(std::move(options));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(tasks_that_wait_for_their_turn_do_not_begin_after_a_failure) {
+  for (auto when : {durability::sync, durability::async, durability::exit}) {
+    std::atomic<bool> broken{true};
+    counter ran{0};
+    runtime rt{with_memory()};
+    auto app = rt.load(ten_tasks(broken, ran, {}));
+    const run_config config{.thread_id = "t", .durability = when, .max_concurrency = 1};
+    auto how = app.try_invoke({}, config);
+    BOOST_REQUIRE(!how);
+    BOOST_TEST(how.error().type() == "Broken");
+    BOOST_TEST(ran == 3);
+    broken = false; // the finished ones are stored, the others run now
+    auto log = app.invoke(nullptr, config).output["log"];
+    BOOST_TEST(ran == 3 + 8);
+    BOOST_REQUIRE(log.size() == 10u);
+    for (int i = 0; i < 10; ++i)
+      BOOST_TEST(log[static_cast<std::size_t>(i)] == value(i));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_graph_may_finish_the_step_of_a_failure) {
+  std::atomic<bool> broken{true};
+  counter ran{0};
+  runtime rt;
+  auto app = rt.load(ten_tasks(broken, ran, {.finish_steps = true}));
+  BOOST_TEST((code_of(app.try_invoke({}, {.max_concurrency = 1})) == errc::node_failed));
+  BOOST_TEST(ran == 10);
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_that_a_handler_takes_over_keeps_no_task_from_beginning) {
+  counter ran{0};
+  state_graph<> g{log_only};
+  g.add_node("w",
+             [&ran](const value& i) {
+               ++ran;
+               if (i == value(0))
+                 throw node_error{"Broken", "no"};
+               return log(i);
+             },
+             {.on_error = [](context&) { return log("handled"); }});
+  g.add_conditional_edges(START, [](const state_view&) {
+    return std::vector<send>{{"w", value(0)}, {"w", value(1)}, {"w", value(2)}};
+  });
+  runtime rt;
+  auto out = rt.load(g.compile()).invoke({}, {.max_concurrency = 1});
+  BOOST_TEST(ran == 3);
+  BOOST_TEST(out.output["log"].size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_plain_answer_to_several_questions_is_ambiguous_strictly_or_not) {
+  state_graph<> g{log_only};
+  for (const char* name : {"p", "q"}) {
+    g.add_node(name, [](const state_view&, context& ctx) { return log(ctx.interrupt("?")); });
+    g.add_edge(START, name);
+  }
+  runtime rt{with_memory()};
+  auto app = rt.load(g.compile());
+  app.invoke(value::map(), {.thread_id = "t"});
+  for (bool strict : {false, true}) {
+    auto how = app.try_invoke(answer("R"), {.thread_id = "t", .strict_resume = strict});
+    BOOST_REQUIRE(!how);
+    BOOST_TEST((how.error().code() == errc::ambiguous_resume));
+    BOOST_TEST(reference_name(how.error()) == (strict ? "UnknownInterruptError" : "RuntimeError"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_without_a_saver_lacks_the_saver) {
+  runtime rt;
+  auto how = rt.load(three_nodes([](const auto&) {})).try_invoke(answer("R"));
+  BOOST_REQUIRE(!how);
+  BOOST_TEST((how.error().code() == errc::no_saver));
+  BOOST_TEST(reference_name(how.error()) == "RuntimeError");
+}
+
+BOOST_AUTO_TEST_CASE(a_breakpoint_at_an_error_handler_is_refused_by_every_way) {
+  state_graph<> g{log_only};
+  g.add_node("x", [](const state_view&) { return log("x"); },
+             {.on_error = {[](const state_view&) { return log("handled"); }}});
+  g.add_edge(START, "x");
+  const std::vector<std::string> handler{"__error_handler__x"};
+  BOOST_TEST(!g.try_compile({.interrupt_before = handler}).has_value());
+  runtime rt{with_memory()};
+  auto app = rt.load(g.compile());
+  for (bool before : {false, true}) {
+    run_config config{.thread_id = "t"};
+    (before ? config.interrupt_before : config.interrupt_after) = handler;
+    auto how = app.try_invoke(value::map(), config);
+    BOOST_REQUIRE(!how);
+    BOOST_TEST((how.error().code() == errc::invalid_config));
+    BOOST_TEST(how.error().message() == "Interrupt node `__error_handler__x` not found");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_stored_failure_has_the_text_of_its_exception_alone) {
+  runtime rt{with_memory()};
+  auto app = rt.load(three_nodes([](const std::string& node) {
+    if (node == "b")
+      throw node_error{"ConnectionError", "I'm not good"};
+  }));
+  auto how = app.try_invoke(value::map(), {.thread_id = "t"});
+  BOOST_REQUIRE(!how);
+  BOOST_TEST(how.error().message() == "node `b` failed: ConnectionError: I'm not good");
+  auto now = app.get_state({.thread_id = "t"});
+  BOOST_REQUIRE(now.tasks.size() == 1u);
+  BOOST_TEST(now.tasks[0].error.payload()["message"] == value("I'm not good"));
+  BOOST_TEST(now.tasks[0].error.payload()["type"] == value("ConnectionError"));
+}
+
+BOOST_AUTO_TEST_CASE(a_pushed_message_without_an_id_is_a_value_error) {
+  state_graph<> g{{{"messages", add_messages}}};
+  g.add_node("a", [](const state_view&, context& ctx) { ctx.push_message(ai_message("hi")); });
+  g.add_edge(START, "a");
+  runtime rt;
+  auto how = rt.load(g.compile()).try_invoke(value::map());
+  BOOST_REQUIRE(!how);
+  BOOST_TEST(reference_name(how.error()) == "ValueError");
+  BOOST_TEST((how.error().code() == errc::invalid_update));
+}
+
+BOOST_AUTO_TEST_CASE(several_steps_of_updates_have_a_form_that_throws) {
+  runtime rt{with_memory()};
+  auto app = rt.load(three_nodes([](const auto&) {}));
+  const run_config config{.thread_id = "t"};
+  auto at = app.bulk_update_state(config, {{{log("x"), "a"}}, {{log("y"), "b"}}});
+  auto now = app.get_state(config);
+  BOOST_TEST(now.config.checkpoint_id == at.checkpoint_id);
+  BOOST_TEST(now.values["log"] == words({"x", "y"}));
+  BOOST_CHECK_EXCEPTION(app.bulk_update_state(config, {}), error,
+                        [](const error& e) { return e.code() == errc::invalid_config; });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe

@@ -502,6 +502,54 @@ BOOST_AUTO_TEST_CASE(what_a_body_streams_comes_after_the_ends_of_the_tasks_it_wa
 
 // ---- from one run to the next -----------------------------------------------------------------
 
+BOOST_AUTO_TEST_CASE(an_update_from_outside_is_previous_in_the_next_run) {
+  runtime rt{with_memory()};
+  auto app = rt.load(entrypoint("foo", [](const value& in, context& ctx) {
+    return value{{"in", in}, {"before", ctx.previous()}};
+  }));
+  auto before = [&app](const std::string& thread) {
+    return to_json(app.invoke(value{1}, {.thread_id = thread}).output["before"]);
+  };
+  for (const char* as_node : {"", "foo"}) {
+    auto thread = std::string{"t"} + as_node;
+    app.invoke(value{1}, {.thread_id = thread});
+    app.update_state({.thread_id = thread}, value{{"a", "-1"}}, as_node);
+    BOOST_TEST(to_json(app.get_state({.thread_id = thread}).values) == R"({"a":"-1"})");
+    BOOST_TEST(before(thread) == R"({"a":"-1"})");
+    app.update_state({.thread_id = thread}, value{"text"}, as_node);
+    BOOST_TEST(before(thread) == R"("text")");
+    app.update_state({.thread_id = thread}, std::nullopt, as_node);
+    BOOST_TEST(before(thread) == "null");
+  }
+  app.update_state({.thread_id = "fresh"}, value{{"a", 2}});
+  BOOST_TEST(before("fresh") == R"({"a":2})");
+  app.update_state({.thread_id = "t"}, state_update{{"__end__", 1}, {"__previous__", 2}});
+  BOOST_TEST(app.get_state({.thread_id = "t"}).values == value{1});
+  BOOST_TEST(before("t") == "2");
+  auto unknown = app.try_update_state({.thread_id = "t"}, value{1}, START);
+  BOOST_REQUIRE(!unknown);
+  BOOST_TEST((unknown.error().code() == errc::invalid_update));
+}
+
+BOOST_AUTO_TEST_CASE(a_workflow_has_the_schemas_of_what_it_takes_and_returns) {
+  auto schemas = [](const compiled_graph& graph) {
+    return to_json(graph.input_jsonschema()) + to_json(graph.output_jsonschema());
+  };
+  const std::string list = R"({"items":{"type":"integer"},"type":"array"})";
+  const std::string text = R"({"type":"string"})";
+  BOOST_TEST(schemas(entrypoint("f", [](const integers& in) { return in; })) == list + list);
+  BOOST_TEST(
+    schemas(entrypoint(
+      "f", [](const integers&, context&) -> coro<std::string> { co_return std::string{}; }))
+    == list + text);
+  BOOST_TEST(schemas(entrypoint("f",
+                                [](const std::string& in) {
+                                  return final_value{integers{}, in};
+                                }))
+             == text + list);
+  BOOST_TEST(schemas(entrypoint("f", [](const value&) {})) == "{}{}");
+}
+
 BOOST_AUTO_TEST_CASE(what_a_run_returned_is_previous_in_the_next_one_of_its_thread) {
   auto flow = entrypoint("flow", [](std::int64_t n, context& ctx) {
     const auto& before = ctx.previous();

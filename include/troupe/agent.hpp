@@ -161,15 +161,10 @@ struct agent_options {
 ///         for a missing model or an unknown jump), also for two tools or schemas of one name. Of a
 ///         run: what models, tools and hooks throw; ValueError for a tool that only the request
 ///         knows and no wrapper could run; StructuredOutputValidationError for a last answer that
-<<<<<<< HEAD
-///         is not the data asked for; MalformedToolCallError after malformed_answers_max answers in a
-///         row whose calls could not be read. A call of the history without an answer, or one that could
-///         not be read, is answered with an error before the model sees it.
-=======
-///         is not the data asked for, MultipleStructuredOutputsError for one with several. A call
-///         of the history without an answer, or one that could not be read, is answered with an
-///         error before the model sees it.
->>>>>>> 9806720 (agents: wrappers see the data of an answer, and how it fails)
+///         is not the data asked for, MultipleStructuredOutputsError for one with several;
+///         MalformedToolCallError after malformed_answers_max answers in a row whose calls could
+///         not be read. A call of the history without an answer, or one that could not be read, is
+///         answered with an error before the model sees it.
 /// Source: langchain/agents/factory.py, create_agent; spec/agents.md D.
 compiled_graph create_agent(agent_options options);
 

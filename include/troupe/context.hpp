@@ -118,11 +118,17 @@ public:
   /// The answer to `question`, or, when there is none yet, leaves the body and pauses the run:
   /// the body runs again from its first line when the run is resumed with an answer. Questions of
   /// a body are answered in the order of the calls.
+  ///
+  /// An exception leaves the body. It is not a std::exception, so `catch (const std::exception&)`
+  /// lets it pass; a `catch (...)` around the call must throw it again. A body that caught it and
+  /// returned fails its task: the question has no answer. The same holds for invoke(), run() and
+  /// future::get() when what they wait for asks.
   /// Shape:  any value; null can't be an answer. `response_schema`: a JSON Schema for the
   ///         reader, not checked. An answer is stored before the body reads it: when it is not what
   ///         the body can use and the body throws, the run finds the same answer when it is
   ///         resumed. Use interrupt_as<T>, or refuse_answer: then the question waits for another
   ///         answer.
+  /// Errors: invalid_graph, of the task: its body asked a question and returned.
   /// Source: langgraph/types.py, interrupt; spec/since-1.2.11.md B11.1.
   value interrupt(const value& question, const value& response_schema = {});
 
@@ -217,6 +223,11 @@ public:
   const value& run_context() const noexcept; ///< run_config::context
   /// The same as a T. Errors: throws error{invalid_value}.
   template <class T> T run_context_as() const { return run_context().template as<T>(); }
+  /// run_config::configurable, whole, in graphs and tasks within the run and on workers too.
+  /// Shape:  a map, or null when the run was given none.
+  /// Errors: none.
+  /// Source: langchain_core/runnables/config.py, RunnableConfig["configurable"].
+  const value& configurable() const noexcept;
   /// compile_options::metadata, over it run_config::metadata, and the node's.
   const value& metadata() const noexcept;
 

@@ -56,8 +56,13 @@ struct task_call; // actors/task_scope.hpp
 
 /// A task as the engine runs it. Its input is the list of its arguments.
 std::shared_ptr<const plan_node> make_task(std::string name, node_body body, task_options options);
-result<compiled_graph> make_entrypoint(std::string name, node_body body,
-                                       entrypoint_options options);
+/// What a workflow is given and what it returns, as JSON Schema.
+struct workflow_schemas {
+  value input;
+  value output;
+};
+result<compiled_graph> make_entrypoint(std::string name, node_body body, entrypoint_options options,
+                                       workflow_schemas schemas = {});
 
 std::shared_ptr<task_call> start_task(task_scope& scope, std::shared_ptr<const plan_node> task,
                                       value arguments);
@@ -177,6 +182,19 @@ template <class In> In whole_input(const state_view& view) {
     return view.to_value().template as<In>();
 }
 
+// The type of a result that is shown: of a final_value, the value's.
+template <class T> struct shown_type { using type = T; };
+template <class T, class S> struct shown_type<final_value<T, S>> { using type = T; };
+template <> struct shown_type<void> { using type = value; };
+template <> struct shown_type<node_output> { using type = value; };
+
+template <class In, class F> workflow_schemas schemas_of_workflow() {
+  using R = std::decay_t<decltype(call_body(std::declval<F&>(), std::declval<In&>(),
+                                            std::declval<context&>()))>;
+  using returned = std::decay_t<typename is_coro<R>::type>;
+  return {json_schema<In>(), json_schema<typename shown_type<returned>::type>()};
+}
+
 template <class In, class F> node_body make_entrypoint_body(F f) {
   using R = decltype(call_body(f, std::declval<const In&>(), std::declval<context&>()));
   node_body out;
@@ -274,9 +292,8 @@ template <class F> auto task(std::string name, F body, task_options options = {}
 
 /// A workflow as a graph: load it, invoke it, stream it like any other. Its body takes the input
 /// (anything value can hold) and `context&`; what it returns (or a final_value, or a coro of
-/// either) is the result and is saved.
-/// Errors: throws error{invalid_graph} for a bad name.
-/// Source: langgraph/func, entrypoint.
+/// either) is the result and is saved. Its JSON Schemas are those of the types it takes and
+/// returns. Errors: throws error{invalid_graph} for a bad name. Source: langgraph/func, entrypoint.
 template <class F>
 compiled_graph entrypoint(std::string name, F body, entrypoint_options options = {}) {
   using args = typename detail::callable_args<std::decay_t<F>>::args;
@@ -284,7 +301,7 @@ compiled_graph entrypoint(std::string name, F body, entrypoint_options options =
                 "Entrypoint function must have at least one parameter");
   using in = std::decay_t<std::tuple_element_t<0, args>>;
   return detail::make_entrypoint(std::move(name), detail::make_entrypoint_body<in>(std::move(body)),
-                                 std::move(options))
+                                 std::move(options), detail::schemas_of_workflow<in, F>())
     .value();
 }
 

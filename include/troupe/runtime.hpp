@@ -126,7 +126,9 @@ struct run_config {
   multitask_strategy multitask = multitask_strategy::take_over;
   /// Super-steps, at least 1; unset: as the graph says (compile_options).
   std::optional<std::uint32_t> recursion_limit = std::nullopt;
-  std::uint32_t max_concurrency = 0;              ///< tasks at once; 0: no bound
+  /// Tasks at once; 0: no bound. When a task fails for good, those of its step that wait for their
+  /// turn do not begin (compile_options::finish_steps).
+  std::uint32_t max_concurrency = 0;
   std::chrono::milliseconds step_timeout{0};      ///< of one super-step; 0: none
   std::chrono::milliseconds run_timeout{0};       ///< of the whole run; 0: none
   std::vector<std::string> interrupt_before = {}; ///< over the compiled ones; {"*"}: all
@@ -142,7 +144,7 @@ struct run_config {
   /// such keys are dropped without a word, as in the reference. Not handed on to subgraphs.
   bool strict_input = false;
   value metadata = {};     ///< a map; stored with each checkpoint
-  value configurable = {}; ///< a map; its scalars are stored with each checkpoint
+  value configurable = {}; ///< a map; bodies read it, its scalars are stored
   value context = {};      ///< anything; bodies read it, it is not stored
   std::optional<run_control> control = std::nullopt;
   std::shared_ptr<lifecycle_callbacks> callbacks = nullptr;
@@ -287,12 +289,16 @@ private:
   std::shared_ptr<pending_run> run_;
 };
 
-/// What happens to a part that a body streams while its reader lags.
+/// What happens to a part that a body streams (custom, messages, tools) while queue_parts_max parts
+/// wait for the reader. Parts of the other modes are never dropped.
 enum class overflow : std::uint8_t {
   wait,        ///< the body waits for the reader
-  drop_oldest, ///< the oldest part that waits is dropped
+  drop_oldest, ///< the oldest part that a body streamed is dropped; if none waits, this one
   drop_newest, ///< this part is dropped
-  fail,        ///< the run stops at the end of its step, and the reader gets `overloaded`
+  /// This part and all that follow are dropped, and the run stops at the end of its step: the
+  /// thread can be resumed, as after a drain. After the last part the reader gets `overloaded`,
+  /// also when the step was the last one.
+  fail,
 };
 
 /// How a run is streamed.
@@ -378,7 +384,8 @@ struct resumed_run {
 };
 
 /// A graph loaded into a runtime. Cheap to copy; all members may be called from any thread at
-/// once. It must not outlive its runtime.
+/// once. When its runtime is gone, what can fail gives runtime_stopped; no call may be under way
+/// while the runtime is destroyed, except runs.
 /// Source: langgraph/pregel/main.py, Pregel.
 class basic_app {
 public:
@@ -449,11 +456,11 @@ public:
   result<state_snapshot> try_get_state(const run_config& config, bool subgraphs = false) const;
   result<std::vector<state_snapshot>>
   try_get_state_history(const run_config& config, const history_options& options = {}) const;
-  /// Writes as if a node had; gives where the new checkpoint is.
-  /// Errors: also invalid_update (unknown or ambiguous node; a value that does not fit the member
-  /// of
-  ///         a typed state; with run_config::strict_input an unknown channel). Nothing is stored
-  ///         then.
+  /// Writes as if a node had; gives where the new checkpoint is. Of a workflow, the given value
+  /// becomes what the next run finds as context::previous(), and its result.
+  /// Errors: also invalid_update (unknown or ambiguous node; a route that goes to an unknown one; a
+  ///         value that does not fit the member of a typed state; with run_config::strict_input an
+  ///         unknown channel). Nothing is stored then.
   result<checkpoint_ref> try_update_state(const run_config& config, optional_update values,
                                           std::string as_node = {}) const;
   result<checkpoint_ref> try_bulk_update_state(
@@ -471,6 +478,10 @@ public:
                               std::string as_node = {}) const {
     return try_update_state(config, std::move(values), std::move(as_node)).value();
   }
+  checkpoint_ref bulk_update_state(
+    const run_config& config, const std::vector<std::vector<outside_update>>& supersteps) const {
+    return try_bulk_update_state(config, supersteps).value();
+  }
 
   std::vector<std::string> unfinished(const unfinished_query& which = {}) const {
     return try_unfinished(which).value();
@@ -480,7 +491,8 @@ public:
     return try_resume_unfinished(config, which).value();
   }
 
-  /// Forgets what the cache holds for these nodes and tasks, or for all nodes of the graph.
+  /// Forgets what the cache holds for these nodes, or for all nodes. A name that is not a node
+  /// means a task of workflows: what is cached of a task is shared by all workflows that start it.
   /// Errors: invalid_config without a cache; storage codes. Unknown names have nothing cached.
   result<void> clear_cache(const std::vector<std::string>& nodes = {}) const;
 

@@ -7,6 +7,7 @@
 #include <troupe/placement.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -79,6 +80,13 @@ struct compile_options {
   /// Super-steps of a run that says nothing of them (run_config); at least 1. A run within
   /// another one has that one's.
   std::uint32_t recursion_limit = limits::recursion_limit_default;
+  /// A route, goto or send to a node that the graph does not have is an error (invalid_update) of
+  /// the task that decided it, or of the call that brought the command. false: it is dropped
+  /// without a word, as in the reference.
+  bool strict_targets = true;
+  /// After a task failed for good, the tasks of its step that run_config::max_concurrency kept from
+  /// beginning run all the same. false: they do not begin; they run when the thread is resumed.
+  bool finish_steps = false;
 };
 
 /// How many of the nodes before it a join waits for.
@@ -90,19 +98,52 @@ struct join_options {
   friend bool operator==(const join_options&, const join_options&) = default;
 };
 
+namespace detail {
+
+/// A name in braces. Unlike std::string it can't be made of two pointers, nor is one made on the
+/// way:
+/// `{"a", "b"}` is never read as one name.
+class path_text {
+public:
+  path_text(const char* text) : text_{text} {}
+  template <std::same_as<std::string> Text> path_text(Text text) : text_{std::move(text)} {}
+  std::string take() const { return text_; }
+
+private:
+  std::string text_;
+};
+
+/// `{label, node}`.
+class path_entry {
+public:
+  path_entry(path_text label, path_text node) : label_{std::move(label)}, node_{std::move(node)} {}
+  std::pair<std::string, std::string> take() const { return {label_.take(), node_.take()}; }
+
+private:
+  path_text label_, node_;
+};
+
+} // namespace detail
+
 /// Labels a route may give and the nodes they stand for; a bare name stands for itself.
+/// Shape:  `{"a", "b"}` is a list of nodes; `{{"yes", "a"}}` and `{{"yes", "a"}, {"no", "b"}}` map
+///         labels to nodes, however many entries there are.
+/// Errors: none; add_conditional_edges refuses a label that stands twice.
+/// Source: langgraph/graph/state.py, add_conditional_edges(path_map).
 class path_map {
 public:
   path_map() = default;
-  path_map(std::initializer_list<const char*> nodes) {
-    for (auto* n : nodes)
-      entries_.emplace_back(n, n);
-    given_ = true;
+  path_map(std::initializer_list<detail::path_text> nodes) : given_{true} {
+    for (const auto& n : nodes)
+      entries_.emplace_back(n.take(), n.take());
   }
-  path_map(std::vector<std::string> nodes) {
+  path_map(std::initializer_list<detail::path_entry> entries) : given_{true} {
+    for (const auto& e : entries)
+      entries_.push_back(e.take());
+  }
+  template <std::same_as<std::vector<std::string>> Names> path_map(Names nodes) : given_{true} {
     for (auto& n : nodes)
       entries_.emplace_back(n, n);
-    given_ = true;
   }
   path_map(std::vector<std::pair<std::string, std::string>> entries)
     : entries_{std::move(entries)},
@@ -250,7 +291,8 @@ public:
   /// Behind `from`, goes where `route` says: it reads the state as its node leaves it and returns
   /// a node or label, a send, or a list of these; END ends this path.
   /// Shape:  `map` translates labels (and tells drawings and the compiler where it may go).
-  /// Errors: invalid_graph; at run time missing_key for a label that is not in the map.
+  /// Errors: invalid_graph; at run time missing_key for a label that is not in the map, and
+  ///         invalid_update for a node that is not in the graph (compile_options::strict_targets).
   template <class F>
   void add_conditional_edges(std::string from, F route, path_map map = {}, std::string name = {}) {
     using In = typename detail::reads_of<F, default_input>::type;

@@ -110,6 +110,8 @@ public:
   const value& state() const noexcept { return state_; }
   /// run_config::context.
   const value& run_context() const noexcept { return info().run_context(); }
+  /// run_config::configurable: a map, or null.
+  const value& configurable() const noexcept { return info().configurable(); }
   /// The call: {name, args, id}. Its id may be empty.
   const value& call() const noexcept { return call_; }
   std::string tool_call_id() const;

@@ -180,6 +180,8 @@ compile_options compile_options_of(const std::string& name, const script_json& d
   out.interrupt_before = node_names(compile.value("interrupt_before", script_json{}));
   out.interrupt_after = node_names(compile.value("interrupt_after", script_json{}));
   out.checkpointer = checkpointing_of(name, compile);
+  out.strict_targets = false; // the reference drops what leads nowhere
+  out.finish_steps = true;    // FORMAT.md, Order: a failed task keeps no other from running
   return out;
 }
 
