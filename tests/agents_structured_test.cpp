@@ -168,7 +168,11 @@ BOOST_AUTO_TEST_CASE(a_wrapper_sees_that_data_does_not_fit_and_may_ask_again) {
           auto asked = next(std::move(again));
           auto response = co_await asked;
           co_return response;
-        } catch (const node_error& e) {
+        } catch (const error& e) { // from the model's answer
+          *seen += e.type() + ' ';
+          if (attempt == 2)
+            throw;
+        } catch (const node_error& e) { // from the arguments of its call
           *seen += e.type() + ' ';
           if (attempt == 2)
             throw;
