@@ -155,44 +155,6 @@ BOOST_AUTO_TEST_CASE(several_structured_calls_in_the_last_attempt_are_an_error_o
   BOOST_TEST(reference_name(failed.error()) == "MultipleStructuredOutputsError");
 }
 
-BOOST_AUTO_TEST_CASE(a_wrapper_sees_that_data_does_not_fit_and_may_ask_again) {
-  for (auto how : {structured_strategy::provider, structured_strategy::tool}) {
-    bool by_tool = how == structured_strategy::tool;
-    middleware retry;
-    retry.name = "retry";
-    auto seen = std::make_shared<std::string>();
-    retry.wrap_model_call = [seen](model_call c, model_executor next) -> coro<model_response> {
-      for (int attempt = 0;; ++attempt) {
-        try {
-          auto again = c;
-          auto asked = next(std::move(again));
-          auto response = co_await asked;
-          co_return response;
-        } catch (const error& e) { // from the model's answer
-          *seen += e.type() + ' ';
-          if (attempt == 2)
-            throw;
-        } catch (const node_error& e) { // from the arguments of its call
-          *seen += e.type() + ' ';
-          if (attempt == 2)
-            throw;
-        }
-      }
-    };
-    auto wrong = by_tool ? scripted_model::answer{calling({answering("warm", "c1")})} : "no JSON";
-    auto right = by_tool ? scripted_model::answer{calling({answering(7, "c2")})}
-                         : R"({"degrees":7})";
-    response_format format{weather, how};
-    format.attempts_max = 1;
-    auto out = answer_of({.model = structured_model({wrong, right}),
-                          .middleware = {retry},
-                          .response_format = format});
-    BOOST_REQUIRE(out.has_value());
-    BOOST_TEST(*seen == "StructuredOutputValidationError ");
-    BOOST_TEST(out->output["structured_response"]["degrees"] == value(7));
-  }
-}
-
 BOOST_AUTO_TEST_CASE(data_that_a_wrapper_gives_is_kept_without_a_response_format) {
   middleware gives;
   gives.name = "gives";
