@@ -223,6 +223,7 @@ void desk::end_session(session& s, const error& why, bool again, instant now, ev
 }
 
 void desk::tick(instant now) {
+  ticked_ = now;
   std::vector<session*> over;
   for (auto& [home, s] : sessions_) {
     bool silent = s.lease ? s.lease->over(now) : now - s.asked >= limits::worker_lease_default;
@@ -275,7 +276,7 @@ desk::task desk::take_out(local_task number, instant now) {
   if (auto r = t.of->runs.find(t.run); r != t.of->runs.end())
     r->second.tasks.erase(number);
   if (t.of->lease->end()->is_closed()) {
-    lease_over(*t.of);
+    lease_over(*t.of, ticked_);
     t.of = nullptr;
     ++counts_.late;
   }
@@ -321,7 +322,7 @@ void desk::say(local_task number, message what) {
   if (at == tasks_.end() || !at->second.of || at->second.stopped)
     return;
   if (auto& s = *at->second.of; s.lease->end()->is_closed())
-    return lease_over(s);
+    return lease_over(s, ticked_);
   set_issue(what, at->second.issue);
   host_.send(at->second.of->link, std::move(what));
 }

@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_workflow_may_end_without_the_answer_of_a_task_it_did_not_
     (void)asks(ctx, value{});
     return value("done");
   }));
-  BOOST_TEST(app.invoke(value{1}, {.thread_id = "t"}).output == value("done"));
+  BOOST_TEST(app.invoke(value(1), {.thread_id = "t"}).output == value("done"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

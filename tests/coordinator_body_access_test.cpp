@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(what_a_run_is_configured_with_is_read_in_every_body_of_it) 
              [look, flow, called = leaf("called")](const state_view&, context& ctx) {
                look("node", ctx);
                ctx.invoke(called, value::map());
-               ctx.invoke(flow, value{1});
+               ctx.invoke(flow, value(1));
              },
              {.lane = lane::blocking});
   g.add_node("sub", leaf("sub"));

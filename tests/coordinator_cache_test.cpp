@@ -333,13 +333,13 @@ BOOST_AUTO_TEST_CASE(what_is_cached_of_a_task_is_forgotten_by_its_name) {
   auto app = rt.load(
     entrypoint("flow", [twice](std::int64_t n, context& ctx) { return twice(ctx, n).get(); }));
   for (int i = 0; i < 2; ++i)
-    BOOST_TEST(app.invoke(value{4}).output == value(8));
+    BOOST_TEST(app.invoke(value(4)).output == value(8));
   BOOST_TEST(ran == 1);
   app.clear_cache({"other"}).value();
-  BOOST_TEST(app.invoke(value{4}).output == value(8));
+  BOOST_TEST(app.invoke(value(4)).output == value(8));
   BOOST_TEST(ran == 1);
   app.clear_cache({"twice"}).value();
-  BOOST_TEST(app.invoke(value{4}).output == value(8));
+  BOOST_TEST(app.invoke(value(4)).output == value(8));
   BOOST_TEST(ran == 2);
 }
 

@@ -435,7 +435,7 @@ BOOST_DATA_TEST_CASE(two_inner_graphs_that_ask_are_answered_one_by_one_by_id, da
   BOOST_REQUIRE(paused.interrupts().size() == 2u);
   auto left = paused.interrupts()[0].id, right = paused.interrupts()[1].id;
   BOOST_TEST(left != right);
-  BOOST_TEST((code_of(app.try_invoke(answer("both?"), config)) == errc::unknown_interrupt));
+  BOOST_TEST((code_of(app.try_invoke(answer("both?"), config)) == errc::ambiguous_resume));
   auto half = app.invoke(answer(value::map({{right, "r"}})), config);
   BOOST_REQUIRE(half.interrupts().size() == 1u);
   BOOST_TEST(half.interrupts()[0].id == left);
