@@ -382,7 +382,7 @@ class BadInput(CliTest):
 
     def test_input_that_is_no_map_or_of_the_wrong_kind(self):
         self.assertNotEqual(self.troupe("run", "hello", "--input", "[1]").returncode, DONE)
-        self.refused(self.troupe("run", "hello", "--input", '{"count": {"a": 1}}'), FAILED, "sum")
+        self.refused(self.troupe("run", "hello", "--input", '{"count": {"a": 1}}'), FAILED, "the input", "`count`")
 
     def test_input_for_a_channel_the_graph_does_not_have(self):
         self.refused(self.troupe("run", "ask", "--input", '{"nmae": "Ada"}'), USAGE, "nmae", "name")
