@@ -103,7 +103,7 @@ struct run_shared {
   std::shared_ptr<call_port> calls;    // takes the tasks bodies start
   troupe::store* memory = nullptr;     // the runtime's store
   node_cache* cache = nullptr;
-  std::shared_ptr<begin_gate> lease;   // asked before a body begins; null: it always may
+  std::shared_ptr<begin_gate> lease; // asked before a body begins; null: it always may
 
   // -- its place
   std::shared_ptr<run_shared> above; // the run it is part of; null for a root

@@ -25,8 +25,8 @@ error failure_of(const std::exception& thrown) {
   const auto* named = dynamic_cast<const node_error*>(&thrown);
   if (named)
     return {errc::node_failed, thrown.what(), named->type(), thrown.what()};
-  return error{errc::node_failed, thrown.what(), class_name(typeid(thrown)), thrown.what()}.with_base(
-    reference_base(thrown));
+  return error{errc::node_failed, thrown.what(), class_name(typeid(thrown)), thrown.what()}
+    .with_base(reference_base(thrown));
 }
 
 std::string class_in_flight() {

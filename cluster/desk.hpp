@@ -188,7 +188,7 @@ private:
   local_task last_task_ = 0;
   local_run last_run_ = 0;
   std::optional<instant> drained_by_; // it drains
-  instant ticked_{}; // when the time was told last
+  instant ticked_{};                  // when the time was told last
   bool over_ = false;
   desk_counts counts_;
   refusal_log refusals_;

@@ -52,8 +52,7 @@ void dispatcher::take_heartbeat(worker& w, const heartbeat& what, instant now) {
 /// nobody may be given up sooner than a lease after the last one, and one that hears nothing gets
 /// no more of them.
 bool dispatcher::may_renew(const worker& w, instant now) const {
-  return !w.beats.is_unanswered()
-         || waking_.at(now) - w.acknowledged < tick_interval(w.terms);
+  return !w.beats.is_unanswered() || waking_.at(now) - w.acknowledged < tick_interval(w.terms);
 }
 
 void dispatcher::take_outcome(worker& w, task_outcome what, instant now) {

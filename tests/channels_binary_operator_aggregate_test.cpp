@@ -110,8 +110,7 @@ BOOST_AUTO_TEST_CASE(overwrite_twice_in_one_step_is_refused_and_the_value_stays)
     auto before = c.read();
     auto refused = c.refuse({overwrite("a"), overwrite("b")});
     BOOST_TEST(refused.code() == errc::invalid_update);
-    BOOST_TEST(refused.message()
-               == "Can receive only one Overwrite value per super-step.");
+    BOOST_TEST(refused.message() == "Can receive only one Overwrite value per super-step.");
     BOOST_TEST(c.read() == before);
   }
 }

@@ -133,8 +133,7 @@ BOOST_AUTO_TEST_CASE(delta_refuses_two_overwrites_in_a_step_and_keeps_its_value)
   c.update({list_of({"i"})});
   auto refused = c.refuse({overwrite_of(value::list()), overwrite_of(value::list())});
   BOOST_TEST(refused.code() == errc::invalid_update);
-  BOOST_TEST(refused.message()
-             == "Can receive only one Overwrite value per super-step.");
+  BOOST_TEST(refused.message() == "Can receive only one Overwrite value per super-step.");
   BOOST_TEST(c.read() == list_of({"i"}));
 }
 

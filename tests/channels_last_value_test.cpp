@@ -46,9 +46,10 @@ BOOST_AUTO_TEST_CASE(last_value_refuses_two_writes_in_one_step_and_stays) {
   c.update({1});
   auto refused = c.refuse({2, 3});
   BOOST_TEST(refused.code() == errc::invalid_update);
-  BOOST_TEST(refused.message()
-             == "At key 'key': Can receive only one value per step. Several nodes wrote it: give the "
-                "channel a reducer, as in (key, troupe::append)");
+  BOOST_TEST(
+    refused.message()
+    == "At key 'key': Can receive only one value per step. Several nodes wrote it: give the "
+       "channel a reducer, as in (key, troupe::append)");
   BOOST_TEST(c.read() == value(1));
 }
 

@@ -423,7 +423,8 @@ BOOST_AUTO_TEST_CASE(a_stored_failure_has_the_text_of_its_exception_alone) {
   }));
   auto how = app.try_invoke(value::map(), {.thread_id = "t"});
   BOOST_REQUIRE(!how);
-  BOOST_TEST(how.error().message() == "node `b` of graph `three` failed: ConnectionError: I'm not good");
+  BOOST_TEST(how.error().message()
+             == "node `b` of graph `three` failed: ConnectionError: I'm not good");
   auto now = app.get_state({.thread_id = "t"});
   BOOST_REQUIRE(now.tasks.size() == 1u);
   BOOST_TEST(now.tasks[0].error.payload()["message"] == value("I'm not good"));

@@ -111,8 +111,12 @@ BOOST_AUTO_TEST_CASE(a_node_name_is_refused_when_it_is_taken_or_reserved) {
   BOOST_TEST(add("a") == "Node `a` already present.");
   BOOST_TEST(add("__start__") == "Node `__start__` is reserved.");
   BOOST_TEST(add("__end__") == "Node `__end__` is reserved.");
-  BOOST_TEST(add("a|b") == "add node `a|b`: '|' is a reserved character and is not allowed in the node names.");
-  BOOST_TEST(add("a:b") == "add node `a:b`: ':' is a reserved character and is not allowed in the node names.");
+  BOOST_TEST(
+    add("a|b")
+    == "add node `a|b`: '|' is a reserved character and is not allowed in the node names.");
+  BOOST_TEST(
+    add("a:b")
+    == "add node `a:b`: ':' is a reserved character and is not allowed in the node names.");
   BOOST_TEST(add("__interrupt__") == "Node name '__interrupt__' is reserved");
   BOOST_TEST(add("configurable") == "Node name 'configurable' is reserved");
   BOOST_TEST(add("__snapshot_bumps__") == "Node name '__snapshot_bumps__' is reserved");

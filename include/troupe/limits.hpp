@@ -117,7 +117,7 @@ inline constexpr std::size_t postgres_pruned_max = 200;        // checkpoints in
 inline constexpr std::uint32_t remote_parts_max = 256; // of one task on their way; its body waits
 
 // What processes of a cluster say to each other. From a peer, more is invalid_value.
-inline constexpr std::size_t cluster_hash_bytes_max = 64;         // of a graph; it has 32
+inline constexpr std::size_t cluster_hash_bytes_max = 64;   // of a graph; it has 32
 inline constexpr std::size_t graph_build_bytes_max = 64;    // of a graph; longer ones are hashed
 inline constexpr std::size_t graph_version_bytes_max = 128; // as it is shown; longer ones are cut
 inline constexpr std::size_t cluster_text_bytes_max = 16u << 10;  // reasons, errors; longer are cut

@@ -140,8 +140,8 @@ middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools,
 
 // ---- what the model sees --------------------------------------------------------------------
 // Three parts keep a conversation within what a model can read; agents/README.md compares them.
-// `summarization` replaces older messages in the state for good. `context_editing` shows the model a
-// placeholder for older tool results, and the state keeps them. `compaction_control`
+// `summarization` replaces older messages in the state for good. `context_editing` shows the model
+// a placeholder for older tool results, and the state keeps them. `compaction_control`
 // (troupe/tool_runner.hpp) is for the loop without a graph.
 
 /// When a conversation is summarized (any of the triggers, or with `all_triggers` all that are
