@@ -135,7 +135,8 @@ class Pipe(ChatTest):
         self.chat('{"decisions":[{"type":"edit"}]}\n', careful, "--thread", "t", code=1)
         done = self.chat('{"decisions":[{"type":"approve"},{"type":"reject"}]}\n', careful,
                          "--thread", "t")
-        self.assertIn("User rejected the tool call for `send` with id 2", done.stdout)
+        self.assertIn("so: sent to Ada", done.stdout)  # call 1; its result is the last message
+        self.assertNotIn("sent to Eve", done.stdout)
         self.chat("Ada\n", careful, "--thread", "u", code=PAUSED)
         self.assertTrue(self.chat("/leave\nhello\n", careful, "--thread", "u").stdout
                         .endswith("so: hello\n"))
