@@ -43,7 +43,7 @@ desk::desk(desk_host& host, desk_options options) : host_{host}, options_{std::m
 void desk::link_made(home_number home, link_number link, instant now) {
   if (auto old = sessions_.find(home); old != sessions_.end())
     end_session(old->second, {errc::worker_lost, "there is a new link to the home"}, false, now);
-  if (drained_by_) {
+  if (over_) {
     host_.end_link(link);
     return;
   }
@@ -52,6 +52,8 @@ void desk::link_made(home_number home, link_number link, instant now) {
   s.link = link;
   s.asked = now;
   links_[link] = &s;
+  if (drained_by_)
+    return; // an operator may ask over this link; a home hears no hello and gives no task
   auto terms = options_.terms.value_or(lease_terms{.heartbeat = {}, .lease = {}});
   host_.send(link, hello{.protocol = protocol_version,
                          .name = options_.name,
@@ -94,7 +96,9 @@ void desk::heard(link_number link, message what, instant now) {
   if (auto* no = std::get_if<refusal>(&what))
     return take_refusal(s, *no, now);
   if (!s.lease) {
-    if (auto* yes = std::get_if<welcome>(&what))
+    if (drained_by_)
+      end_session(s, {errc::runtime_stopped, "the worker drains"}, false, now);
+    else if (auto* yes = std::get_if<welcome>(&what))
       welcomed(s, *yes, now);
     else
       misbehaved(s, "it spoke before it said whether this worker is welcome");
@@ -335,19 +339,15 @@ void desk::drain(const std::string& why, nanoseconds patience, instant now) {
     return;
   }
   drained_by_ = until;
-  std::vector<session*> unanswered;
   for (auto& [home, s] : sessions_) {
-    if (s.lease)
-      host_.send(s.link, draining{.why = why});
-    else
-      unanswered.push_back(&s);
+    if (!s.lease)
+      continue; // an operator's, for as long as one may take to answer a hello
+    host_.send(s.link, draining{.why = why});
     refuse_all_waiting(s, "the worker drains");
     for (auto [issue, number] : s.tasks)
       if (!tasks_.at(number).stopped)
         host_.give_back(number);
   }
-  for (auto* s : unanswered)
-    end_session(*s, {errc::runtime_stopped, "the worker drains"}, false, now);
   end_when_empty(now);
 }
 

@@ -7,7 +7,9 @@
 #include <caf/send.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <future>
+#include <system_error>
 
 namespace troupe::cluster {
 
@@ -128,7 +130,10 @@ private:
           continue;
         auto reply = heard_.find(at);
         is_done &= reply != heard_.end();
-        out.push_back({to_text(at), reply != heard_.end() ? reply->second : nobody(at, why(at))});
+        if (reply != heard_.end())
+          out.push_back({to_text(at), reply->second});
+        else
+          out.push_back({to_text(at), nobody(at, why(at)), is_refused_by_kernel(at)});
       }
       is_done &= !addresses.empty() || !question_->of.empty();
     }
@@ -139,6 +144,10 @@ private:
   std::string why(const endpoint& at) const {
     auto known = failures_.find(at);
     return known == failures_.end() ? std::string{} : known->second;
+  }
+  // The way from the dialer to here keeps the words of an error, not its number.
+  bool is_refused_by_kernel(const endpoint& at) const {
+    return why(at).find(std::generic_category().message(ECONNREFUSED)) != std::string::npos;
   }
   error nobody(const endpoint& at, const std::string& why) const {
     return {errc::worker_lost, "ask " + to_text(at) + ": no answer in "
@@ -169,12 +178,14 @@ std::string addresses_in(const peer_answers& peers, const char* behind_silent = 
 
 // Where to tell it something: its own address before that of a home.
 result<std::string> find_worker(const peer_answers& peers, const std::string& name) {
-  for (const auto& [at, status] : peers)
-    if (status && (*status)["kind"] == value("worker") && (*status)["name"] == value(name))
-      return at;
-  for (const auto& [at, status] : peers)
-    if (status && (*status)["kind"] == value("home") && has_worker(*status, value(name)))
-      return at;
+  for (const auto& peer : peers)
+    if (peer.status && (*peer.status)["kind"] == value("worker")
+        && (*peer.status)["name"] == value(name))
+      return peer.at;
+  for (const auto& peer : peers)
+    if (peer.status && (*peer.status)["kind"] == value("home")
+        && has_worker(*peer.status, value(name)))
+      return peer.at;
   return error{errc::worker_lost, "drain worker `" + name + "`: none of these is it or has it:"
                                     + addresses_in(peers, " (no answer)")};
 }
@@ -209,7 +220,7 @@ public:
     if (told.size() > 1)
       return error{errc::invalid_config, "drain a worker: these are several, say which by its name:"
                                            + addresses_in(told)};
-    auto& [at, status] = told.front();
+    auto& [at, status, refused] = told.front();
     if (!status || (*status)["kind"] == value("worker"))
       return std::move(status);
     for (const auto& worker : (*status)["workers"].items())

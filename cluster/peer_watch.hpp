@@ -14,6 +14,7 @@ namespace troupe::cluster {
 struct peer_answer {
   std::string at; // an address, or a name that could not be looked up
   result<value> status;
+  bool refused = false; // nothing listens there: its process is not there, or listens no more
 };
 
 class peer_watch {

@@ -404,6 +404,24 @@ BOOST_AUTO_TEST_CASE(a_draining_worker_refuses_gives_back_and_ends) {
   BOOST_TEST(ended.size() == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(an_operator_may_ask_a_draining_worker_and_a_home_is_not_served) {
+  work_for(0, 1);
+  auto plain = begin_one(1, 1);
+  machine.drain("update", 1h, now);
+  machine.link_made(7, 3, now);
+  BOOST_TEST(all<hello>(3).empty());
+  BOOST_TEST(ended.empty()); // the link of whoever asks how it is stays
+  machine.heard(3, welcome{}, now);
+  BOOST_TEST(ended.size() == 1u);
+  BOOST_TEST(status().counts.misbehaviour == 0u);
+  machine.link_made(8, 4, now);
+  now += limits::worker_lease_default;
+  machine.tick(now);
+  BOOST_TEST(ended.size() >= 2u); // nobody may hold one open for ever
+  machine.finished(plain, {3}, now);
+  BOOST_TEST(drains_ended == 1);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_left_when_the_time_to_drain_is_up_goes_elsewhere) {
   work_for(0, 1);
   work_for(1, 2);

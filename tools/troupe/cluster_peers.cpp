@@ -27,7 +27,8 @@ using cluster::peer_answer;
 using cluster::peer_watch;
 
 constexpr std::chrono::milliseconds drain_interval{250};
-constexpr int times_gone = 2; // it did not answer
+constexpr int times_gone = 2; // its port was closed, or another one answered
+constexpr std::chrono::seconds drain_silence_max{30};
 constexpr std::chrono::milliseconds watch_interval{1000};
 constexpr std::chrono::milliseconds watch_patience{900}; // what is late is shown the next time
 
@@ -136,36 +137,50 @@ struct drain_order {
   std::optional<double> wait; // seconds; 0: as long as it takes
 };
 
-/// Whether the worker with this status answers, or a home has it.
-bool is_there(const std::vector<peer_answer>& peers, const value& worker) {
+enum class presence { there, gone, unknown };
+
+/// Whether the worker with this status answers, or a home has it. A peer that is silent proves
+/// nothing: one whose port is closed is gone.
+presence presence_of(const std::vector<peer_answer>& peers, const value& worker) {
   auto is_it = [&worker](const value& w) {
     return w["name"] == worker["name"] && w["incarnation"] == worker["incarnation"];
   };
-  return std::ranges::any_of(peers, [&](const peer_answer& peer) {
+  auto has_it = [&](const peer_answer& peer) {
     return peer.status
            && ((*peer.status)["kind"] == value("home")
                  ? std::ranges::any_of((*peer.status)["workers"].items(), is_it)
                  : is_it(*peer.status));
-  });
+  };
+  if (std::ranges::any_of(peers, has_it))
+    return presence::there;
+  bool all_said = std::ranges::all_of(
+    peers, [](const peer_answer& peer) { return peer.status || peer.refused; });
+  return all_said ? presence::gone : presence::unknown;
 }
 
-/// True when the worker is gone; one answer that did not come is not enough.
-bool wait_until_gone(peer_watch& watch, const value& worker, double seconds) {
-  auto begin = std::chrono::steady_clock::now();
+/// `gone`, or how it was when `seconds` were over (0: never). A worker that nobody has heard of for
+/// drain_silence_max is `unknown`.
+presence wait_until_gone(peer_watch& watch, const value& worker, double seconds) {
+  using clock = std::chrono::steady_clock;
+  auto begin = clock::now(), heard = begin;
   std::chrono::duration<double> most{seconds};
   for (int gone = 0; gone < times_gone;) {
-    auto next = std::chrono::steady_clock::now() + drain_interval;
-    gone = is_there(watch.ask(drain_interval), worker) ? 0 : gone + 1;
-    if (gone == 0 && seconds > 0 && std::chrono::steady_clock::now() - begin > most)
-      return false;
+    auto next = clock::now() + drain_interval;
+    auto now = presence_of(watch.ask(drain_interval), worker);
+    gone = now == presence::gone ? gone + 1 : 0;
+    if (now != presence::unknown)
+      heard = clock::now();
+    bool is_silent = clock::now() - heard > drain_silence_max;
+    if (is_silent || (gone == 0 && seconds > 0 && clock::now() - begin > most))
+      return now == presence::gone ? presence::there : now;
     std::this_thread::sleep_until(next);
   }
-  return true;
+  return presence::gone;
 }
 
 struct drained_worker {
   value status; // from right before
-  bool is_gone;
+  presence now;
 };
 
 result<drained_worker> drain(const drain_order& order, const peer_access& access) {
@@ -185,26 +200,29 @@ result<drained_worker> drain(const drain_order& order, const peer_access& access
   auto status = (*watch)->drain(std::move(what), access.patience);
   if (!status)
     return status.error();
-  bool is_gone = order.wait && wait_until_gone(**watch, *status, *order.wait);
-  return drained_worker{std::move(*status), is_gone};
+  auto now = order.wait ? wait_until_gone(**watch, *status, *order.wait) : presence::there;
+  return drained_worker{std::move(*status), now};
 }
 
 /// What the operator reads, and the exit code.
 int show_drained(const drain_order& order, const drained_worker& worker, bool json) {
   const auto& name = worker.status["name"].as_string();
+  bool is_gone = worker.now == presence::gone;
   if (json)
     print_line(json_line("peer", {{"address", to_json(value(order.worker))},
                                   {"status", to_json(worker.status)},
-                                  {"drained", worker.is_gone ? "true" : "false"}}));
+                                  {"drained", is_gone ? "true" : "false"}}));
   else
     std::cout << name << " drains; it has " << to_json(worker.status["running"]) << " tasks\n";
   if (!order.wait)
     return exit_done;
-  if (!json && worker.is_gone)
+  if (!json && is_gone)
     std::cout << name << " has drained\n";
-  if (!worker.is_gone)
+  if (worker.now == presence::unknown)
+    std::cerr << "troupe: worker `" << name << "` does not answer: it is not known whether it has drained\n";
+  else if (!is_gone)
     std::cerr << "troupe: worker `" << name << "` still drains after " << *order.wait << " s\n";
-  return worker.is_gone ? exit_done : exit_not_drained;
+  return is_gone ? exit_done : exit_not_drained;
 }
 
 void add_drain(CLI::App& cluster, chosen_command& chosen) {
@@ -222,7 +240,7 @@ void add_drain(CLI::App& cluster, chosen_command& chosen) {
   order->patience = add_drain_timeout(*command, "--timeout");
   command
     ->add_option("--wait", order->wait,
-                 "Return when it has drained: exit code 0; after so many seconds 7, and it drains "
+                 "Return when it has drained: exit code 0; after so many seconds 8, and it drains "
                  "on; 0 or nothing: as long as it takes")
     ->type_name("SECONDS")
     ->expected(0, 1)

@@ -155,7 +155,7 @@ row of_its_worker(const value& w) {
 std::vector<row> rows_of(const std::vector<cluster::peer_answer>& peers) {
   std::vector<row> out{{"ADDRESS", "WORKER", "STATE", "LABELS", "USED", "LEASE AGE MS", "TASKS",
                         "P50 MS", "P99 MS", "HOMES", "BUILD"}};
-  for (const auto& [at, status] : peers) {
+  for (const auto& [at, status, refused] : peers) {
     if (!status) {
       out.push_back({at, "-", "no answer", "-", "-", "-", "-", "-", "-", "-", "-"});
     } else if ((*status)["kind"] == value("home")) {
