@@ -66,6 +66,7 @@ void home_actor::on_exit() {
   numbers_.clear();
   hub_.close();
   groups_.clear();
+  goodbye_ = {};
 }
 
 // -- tasks
@@ -174,18 +175,20 @@ void home_actor::close_old_runs() {
   });
 }
 
-/// The answer comes when the workers have all that was sent to them.
+/// The answer comes when the workers have all that was sent to them. The promise owns this actor,
+/// so it is let go when it has answered, and when the actor ends.
 caf::response_promise home_actor::goodbye() {
   dispatcher_.end();
   flush();
   goodbye_ = make_response_promise();
+  auto promise = goodbye_;
   answer_goodbye();
-  return goodbye_;
+  return promise;
 }
 
 void home_actor::answer_goodbye() {
   if (goodbye_.pending() && hub_.is_quiet())
-    goodbye_.deliver(caf::unit);
+    std::exchange(goodbye_, {}).deliver(caf::unit);
 }
 
 void home_actor::finish_turn() {

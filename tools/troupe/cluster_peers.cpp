@@ -153,8 +153,8 @@ presence presence_of(const std::vector<peer_answer>& peers, const value& worker)
   };
   if (std::ranges::any_of(peers, has_it))
     return presence::there;
-  bool all_said = std::ranges::all_of(
-    peers, [](const peer_answer& peer) { return peer.status || peer.refused; });
+  bool all_said =
+    std::ranges::all_of(peers, [](const peer_answer& peer) { return peer.status || peer.refused; });
   return all_said ? presence::gone : presence::unknown;
 }
 
@@ -219,7 +219,8 @@ int show_drained(const drain_order& order, const drained_worker& worker, bool js
   if (!json && is_gone)
     std::cout << name << " has drained\n";
   if (worker.now == presence::unknown)
-    std::cerr << "troupe: worker `" << name << "` does not answer: it is not known whether it has drained\n";
+    std::cerr << "troupe: worker `" << name
+              << "` does not answer: it is not known whether it has drained\n";
   else if (!is_gone)
     std::cerr << "troupe: worker `" << name << "` still drains after " << *order.wait << " s\n";
   return is_gone ? exit_done : exit_not_drained;
