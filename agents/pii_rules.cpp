@@ -121,15 +121,16 @@ std::size_t end_of_ip(std::string_view text, std::size_t begin, bool& valid) {
   for (int part = 1;; ++part) {
     int number = 0;
     auto first = end;
-    while (end < text.size() && is_digit(text[end]) && end - first < 3)
-      number = number * 10 + (text[end++] - '0');
+    for (; end < text.size() && is_digit(text[end]) && end - first < 3; ++end)
+      number = number * 10 + (text[end] - '0');
     if (end == first)
       return 0;
     valid &= number <= 255 && (end - first == 1 || text[first] != '0');
     if (part == 4)
       return is_word_edge(text, end) ? end : 0;
-    if (end == text.size() || text[end++] != '.')
+    if (end == text.size() || text[end] != '.')
       return 0;
+    ++end;
   }
 }
 

@@ -49,11 +49,11 @@ private:
 /// No parts, and why.
 class failed_source : public part_source {
 public:
-  explicit failed_source(error why) : why_{std::move(why)} {}
-  result<std::optional<stream_part>> next() override { return why_; }
+  explicit failed_source(const error& why) : answer_{why} {}
+  result<std::optional<stream_part>> next() override { return answer_; }
 
 private:
-  error why_;
+  result<std::optional<stream_part>> answer_;
 };
 
 /// The kept parts of a thread.

@@ -189,8 +189,8 @@ class Llmock(Provider):
                             {"type": "reply", "text": "whole answer", "times": None})
                 out = self.agent("react", form, "hi", "stream").stdout
                 self.assertIn("assistant: whole answer", out, (form, kind))
-                self.assertNotIn("malformed_chunk_ignored",
-                                 self.verdict())
+                # Whether the server saw the first stream end early is a race: the second request counts.
+                self.assertIn("'attempts': 2", self.verdict())
 
     def test_a_stream_that_ends_early_is_not_an_answer(self):
         for form in FORMATS:

@@ -239,16 +239,20 @@ void add_drain(CLI::App& cluster, chosen_command& chosen) {
     ->allow_extra_args(false);
   command->add_option("--why", order->why, "What its homes log");
   order->patience = add_drain_timeout(*command, "--timeout");
-  command
-    ->add_option("--wait", order->wait,
-                 "Return when it has drained: exit code 0; after so many seconds 8, and it drains "
-                 "on; 0 or nothing: as long as it takes")
-    ->type_name("SECONDS")
-    ->expected(0, 1)
-    ->check(CLI::Range(0.0, std::chrono::duration<double>{limits::worker_drain_max}.count()));
+  auto* wait =
+    command
+      ->add_option(
+        "--wait", order->wait,
+        "Return when it has drained: exit code 0; after so many seconds 8, and it drains "
+        "on; 0 or nothing: as long as it takes")
+      ->type_name("SECONDS")
+      ->expected(0, 1)
+      ->check(CLI::Range(0.0, std::chrono::duration<double>{limits::worker_drain_max}.count()));
   auto flags = add_peer_flags(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object");
-  command->callback([&chosen, order, flags] {
+  command->callback([&chosen, order, flags, wait] {
+    if (*wait && !order->wait)
+      order->wait = 0; // `--wait` alone
     chosen.run = [&chosen, order, flags] {
       peer_access access{.tls = flags->tls(), .plain = flags->plain};
       return show_drained(*order, drain(*order, access).value(), chosen.json);
