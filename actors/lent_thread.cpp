@@ -23,6 +23,7 @@ void lent_thread::exec_later(caf::resumable* job) {
     queue_.push_back(job);
     return;
   }
+  auto& scheduler = system_->scheduler(); // after the unlock, the unit may be gone
   {
     std::lock_guard lock{mutex_};
     if (lent_) {
@@ -33,7 +34,7 @@ void lent_thread::exec_later(caf::resumable* job) {
       return;
     }
   }
-  system_->scheduler().enqueue(job);
+  scheduler.enqueue(job);
 }
 
 bool lent_thread::is_this_thread() const noexcept {

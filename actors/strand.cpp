@@ -14,12 +14,22 @@ constexpr int jobs_per_turn = 64; // then others get the thread
 
 } // namespace
 
+void strand::intrusive_ptr_add_ref_impl() {
+  owners_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void strand::intrusive_ptr_release_impl() {
+  if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    delete this;
+}
+
 void strand::exec_later(caf::resumable* job) {
   {
     std::lock_guard lock{mutex_};
     queue_.push_back(job);
     if (std::exchange(scheduled_, true))
       return;
+    intrusive_ptr_add_ref_impl(); // of the scheduler's queue
   }
   system_->scheduler().enqueue(this);
 }

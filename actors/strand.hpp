@@ -4,12 +4,18 @@
 // Invariants:
 //  - at most one scheduler thread resumes what is in the queue at a time.
 //  - the strand is in the scheduler's queue, or being resumed, exactly while `scheduled_`.
+//  - the scheduler owns the strand with its runtime: in a system that outlives the runtime, a
+//    worker may still hold the strand when the runtime has ended.
 #pragma once
+
+#include "actors/unit_pool.hpp"
 
 #include <caf/execution_unit.hpp>
 #include <caf/fwd.hpp>
+#include <caf/intrusive_ptr.hpp>
 #include <caf/resumable.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <mutex>
@@ -29,14 +35,18 @@ public:
   /// The scheduler's turn: resumes some of the queue.
   resume_result resume(caf::execution_unit* worker, std::size_t max_throughput) override;
 
-  // Owned by the runtime, which outlives every reference.
-  void intrusive_ptr_add_ref_impl() override {}
-  void intrusive_ptr_release_impl() override {}
+  void intrusive_ptr_add_ref_impl() override;
+  void intrusive_ptr_release_impl() override;
+  friend void intrusive_ptr_add_ref(strand* unit) { unit->intrusive_ptr_add_ref_impl(); }
+  friend void intrusive_ptr_release(strand* unit) { unit->intrusive_ptr_release_impl(); }
 
 private:
+  std::atomic<std::size_t> owners_{0};
   std::mutex mutex_;
   std::deque<caf::resumable*> queue_;
   bool scheduled_ = false;
 };
+
+using strand_pool = unit_pool<strand, caf::intrusive_ptr<strand>>;
 
 } // namespace troupe

@@ -10,15 +10,15 @@
 
 namespace troupe {
 
-/// Any thread may call.
-template <class Unit> class unit_pool {
+/// Any thread may call. `Owner` is a smart pointer to a unit.
+template <class Unit, class Owner = std::unique_ptr<Unit>> class unit_pool {
 public:
   explicit unit_pool(caf::actor_system& system) : system_{system} {}
 
   Unit& acquire() {
     std::lock_guard lock{mutex_};
     if (free_.empty()) {
-      all_.push_back(std::make_unique<Unit>(system_));
+      all_.push_back(Owner{new Unit{system_}});
       free_.push_back(all_.back().get());
     }
     auto* unit = free_.back();
@@ -34,7 +34,7 @@ public:
 private:
   caf::actor_system& system_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Unit>> all_;
+  std::vector<Owner> all_;
   std::vector<Unit*> free_;
 };
 

@@ -84,7 +84,7 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
   system_ = outside;
   units_ = std::make_unique<unit_pool<lent_thread>>(*system_);
   if (caf::get_or(system_->config(), "scheduler.policy", caf::atom("")) != caf::atom("testing"))
-    strands_ = std::make_unique<unit_pool<strand>>(*system_);
+    strands_ = std::make_unique<strand_pool>(*system_);
   if (saver_) {
     services_.saver = make_saver_link(saver_);
     announce_to(*saver_);

@@ -102,9 +102,9 @@ private:
   void stop();
 
   std::unique_ptr<caf::actor_system_config> config_;
-  std::unique_ptr<unit_pool<lent_thread>>
-    units_; // behind the system: actors point to their unit to the end
-  std::unique_ptr<unit_pool<strand>> strands_;
+  // After the system: actors point to their unit to the end.
+  std::unique_ptr<unit_pool<lent_thread>> units_;
+  std::unique_ptr<strand_pool> strands_;
   std::unique_ptr<caf::actor_system> own_;
   caf::actor_system* system_ = nullptr;
   std::shared_ptr<troupe::saver> saver_;

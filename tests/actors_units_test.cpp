@@ -1,0 +1,67 @@
+// The execution units that outlive their runtime.
+#include "actors/strand.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/ref_counted.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <functional>
+#include <future>
+
+namespace troupe {
+namespace {
+
+class job : public caf::resumable, public caf::ref_counted {
+public:
+  explicit job(std::function<void()> body) : body_{std::move(body)} {}
+  resume_result resume(caf::execution_unit*, std::size_t) override {
+    body_();
+    return awaiting_message;
+  }
+  void intrusive_ptr_add_ref_impl() override { ref(); }
+  void intrusive_ptr_release_impl() override { deref(); }
+
+private:
+  std::function<void()> body_;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(actors_units)
+
+BOOST_AUTO_TEST_CASE(a_strand_that_nobody_owns_any_more_ends_its_queue_first) {
+  caf::actor_system_config config;
+  caf::actor_system system{config};
+  caf::intrusive_ptr<strand> owner{new strand{system}};
+  std::promise<void> owned_no_more;
+  std::promise<void> second_ran;
+  auto* unit = owner.get();
+  unit->exec_later(new job{[&] { owned_no_more.get_future().wait(); }});
+  unit->exec_later(new job{[&] { second_ran.set_value(); }});
+  owner.reset();
+  owned_no_more.set_value();
+  second_ran.get_future().wait();
+}
+
+BOOST_AUTO_TEST_CASE(a_strand_goes_with_the_last_of_its_owners) {
+  caf::actor_system_config config;
+  caf::actor_system system{config};
+  std::promise<void> gone;
+  struct watched : strand {
+    watched(caf::actor_system& system, std::promise<void>& gone) : strand{system}, gone_{gone} {}
+    ~watched() override { gone_.set_value(); }
+    std::promise<void>& gone_;
+  };
+  caf::intrusive_ptr<strand> owner{new watched{system, gone}};
+  std::promise<void> ran;
+  owner->exec_later(new job{[&] { ran.set_value(); }});
+  ran.get_future().wait();
+  owner.reset();
+  gone.get_future().wait(); // the scheduler's share too
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe
