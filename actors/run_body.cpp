@@ -35,7 +35,9 @@ error placed(const detail::task_scope& task, const error& err) {
   bool named = text.starts_with("node `") || text.starts_with("route `");
   if (!bare || named || task.node->name == START)
     return err;
-  return {err.code(), "node `" + task.node->name + "`: " + text, err.type(), err.text()};
+  return error{err.code(), "node `" + task.node->name + "`: " + text, err.type(), err.text()}
+    .with_base(err.base())
+    .with_details(err.details());
 }
 
 void fail(detail::task_scope& task, error err) {

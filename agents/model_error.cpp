@@ -120,6 +120,16 @@ std::string shown(std::string_view text, const hidden_texts& hidden) {
   return one_line(text);
 }
 
+value details_of(const model_error::facts& known) {
+  auto out = value::map({{"status", static_cast<std::int64_t>(known.status)},
+                         {"kind", known.kind},
+                         {"request_id", known.request_id},
+                         {"may_try_again", known.may_try_again}});
+  return known.retry_after
+           ? out.with("retry_after_ms", static_cast<std::int64_t>(known.retry_after->count()))
+           : out;
+}
+
 // Scheme, host and path: no name, password or query, which may be keys.
 std::string address_shown(std::string_view url, std::string_view key) {
   url = url.substr(0, url.find_first_of("?#"));
@@ -148,6 +158,23 @@ std::string wait_shown(const model_error::facts& known) {
 }
 
 } // namespace
+
+model_error::model_error(errc code, std::string message, std::string type, facts known)
+  : error{error{code, std::move(message), std::move(type)}.with_details(details_of(known))},
+    facts_{std::move(known)} {}
+
+std::optional<model_error::facts> model_facts(const error& failure) {
+  const auto& told = failure.details();
+  if (!told["status"].is_int() || !told["kind"].is_string() || !told["may_try_again"].is_bool())
+    return std::nullopt;
+  model_error::facts out{.status = static_cast<int>(told["status"].as_int()),
+                         .kind = told["kind"].as<std::string>(),
+                         .request_id = text_in(told["request_id"]),
+                         .may_try_again = told["may_try_again"].as_bool()};
+  if (const auto& wait = told["retry_after_ms"]; wait.is_int())
+    out.retry_after = std::chrono::milliseconds{wait.as_int()};
+  return out;
+}
 
 reported_error read_reported_error(const value& json) {
   const auto& given = json["error"];

@@ -64,17 +64,19 @@ result<std::vector<std::uint8_t>> to_bytes(const value& v) {
 
 value to_value(const error& e) {
   return value::list({value(static_cast<std::int64_t>(e.code())), value(e.message()),
-                      value(e.type()), value(e.text()), value(e.base())});
+                      value(e.type()), value(e.text()), value(e.base()), e.details()});
 }
 
 error to_error(const value& v) {
-  fields in{v, 5, "an error"};
+  fields in{v, 6, "an error"};
   auto code = in.upto(0xff);
   auto message = in.text();
   auto type = in.text();
   auto text = in.text();
+  auto base = in.text();
   return error{static_cast<errc>(code), std::move(message), std::move(type), std::move(text)}
-    .with_base(in.text());
+    .with_base(base)
+    .with_details(in.any());
 }
 
 } // namespace troupe::cluster

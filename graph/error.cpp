@@ -1,6 +1,8 @@
 // Names of error codes, ours and the reference's.
 #include <troupe/error.hpp>
 
+#include <troupe/value.hpp>
+
 #include <optional>
 #include <stdexcept>
 #include <system_error>
@@ -74,6 +76,16 @@ std::string_view to_string(errc code) noexcept {
     case errc::key_missing: return "key_missing";
   }
   return "unknown"; // a number from outside that no code has
+}
+
+const value& error::details() const noexcept {
+  static const value none;
+  return details_ ? *details_ : none;
+}
+
+error&& error::with_details(value facts) && {
+  details_ = facts.is_null() ? nullptr : std::make_shared<const value>(std::move(facts));
+  return std::move(*this);
 }
 
 std::string reference_name(const error& err) {

@@ -8,8 +8,11 @@
 #include <troupe/runtime.hpp>
 #include <troupe/state_graph.hpp>
 
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +20,7 @@ namespace troupe {
 namespace {
 
 using namespace std::chrono_literals;
+namespace data = boost::unit_test::data;
 using test::fails;
 using test::fake_provider;
 using test::says;
@@ -37,6 +41,25 @@ compiled_graph agent_of(const std::string& kind, const fake_provider& server) {
 
 const value hi{{"messages", value::list({human_message("hi")})}};
 
+// An agent as the node of another graph.
+compiled_graph around(compiled_graph inner) {
+  state_graph<> g{{{"messages", add_messages}}};
+  g.add_node("inner", std::move(inner));
+  g.add_edge(START, "inner");
+  return g.compile();
+}
+
+void check_facts(const error& failure) {
+  auto known = model_facts(failure);
+  BOOST_REQUIRE(known);
+  BOOST_TEST(known->status == 429);
+  BOOST_TEST(known->kind == "rate_limit_exceeded");
+  BOOST_TEST(known->request_id == "req_7");
+  BOOST_TEST((known->retry_after == 600s));
+  BOOST_TEST(known->may_try_again);
+  BOOST_TEST(failure.type() == "RateLimitError");
+}
+
 void refuse(fake_provider& server) {
   server.always(fails(429, "slow down", {{"x-request-id", "req_7"}, {"Retry-After", "600"}}));
 }
@@ -44,6 +67,40 @@ void refuse(fake_provider& server) {
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(agents_model_failures)
+
+BOOST_DATA_TEST_CASE(the_caller_of_an_agent_reads_the_facts_of_its_models_failure,
+                     data::make({"react", "agent"}) * data::make({false, true}), kind, nested) {
+  fake_provider server;
+  refuse(server);
+  runtime rt;
+  auto graph = agent_of(kind, server);
+  auto app = rt.load(nested ? around(std::move(graph)) : std::move(graph));
+  auto tried = app.try_invoke(hi);
+  BOOST_REQUIRE(!tried);
+  check_facts(tried.error());
+  std::optional<error> thrown;
+  try {
+    app.invoke(hi);
+  } catch (const error& e) {
+    thrown = e;
+  }
+  BOOST_REQUIRE(thrown);
+  check_facts(*thrown);
+  auto parts = app.stream(hi, {}, {stream_mode::messages});
+  auto next = parts.try_next();
+  while (next && *next)
+    next = parts.try_next();
+  BOOST_REQUIRE(!next);
+  check_facts(next.error());
+}
+
+BOOST_AUTO_TEST_CASE(an_error_that_is_not_a_models_has_no_such_facts) {
+  BOOST_TEST(!model_facts(error{errc::node_failed, "x"}));
+  BOOST_TEST(error(errc::node_failed, "x").details().is_null());
+  auto other = error{errc::node_failed, "x"}.with_details(value{{"status", "later"}});
+  BOOST_TEST(!model_facts(other));
+  BOOST_TEST((other.details()["status"] == value("later")));
+}
 
 BOOST_AUTO_TEST_CASE(giving_up_reports_where_and_how_long_the_provider_asks_to_wait) {
   fake_provider server;

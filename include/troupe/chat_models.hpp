@@ -61,8 +61,8 @@ struct chat_model_options {
 /// where somebody reads its parts. A call is tried again after 408, 409, 429, 5xx, a connection
 /// that was not made or broke, a stream that begins with what cannot be read, and a provider that
 /// is overloaded, unless a part was given to a reader. It ends with its node's attempt, and holds
-/// no thread. Shape:  known providers: anthropic (Messages API), openai (chat completions, also of
-/// vLLM,
+/// no thread.
+/// Shape:  known providers: anthropic (Messages API), openai (chat completions, also of vLLM,
 ///         Ollama, llama.cpp …), echo. request.settings count more than the options'. What an
 ///         endpoint other than OpenAI's own wants to hear again (Gemini's signatures, thoughts
 ///         before calls of tools, OpenRouter's reasoning_details) is kept in the message, and goes
@@ -73,7 +73,8 @@ struct chat_model_options {
 /// Source: langchain/chat_models/base.py, init_chat_model.
 chat_model_ptr init_chat_model(std::string_view name, chat_model_options options);
 
-/// What a provider said instead of an answer, or that it said nothing.
+/// What a provider said instead of an answer, or that it said nothing. A node may catch it as it is
+/// thrown; the caller of a graph gets an `error`, of which model_facts() tells the same.
 /// Shape:  `code()`: invalid_config for a refused key; invalid_value for a refused request;
 ///         overloaded for 429 and 529; node_timeout; else node_failed. `type()`: the class of the
 ///         reference: RateLimitError, AuthenticationError, ContextOverflowError … The message has
@@ -92,9 +93,7 @@ public:
     bool may_try_again = false;
   };
 
-  model_error(errc code, std::string message, std::string type, facts known)
-    : error{code, std::move(message), std::move(type)},
-      facts_{std::move(known)} {}
+  model_error(errc code, std::string message, std::string type, facts known);
 
   int status() const noexcept { return facts_.status; }
   const std::string& kind() const noexcept { return facts_.kind; }
@@ -110,6 +109,15 @@ public:
 private:
   facts facts_;
 };
+
+/// What is known of a model's failure, also of one that ended a run: of an error that invoke threw,
+/// try_invoke gave or a stream ended with, here or in another process.
+/// Shape:  nothing for an error that is not a model's. It is in `details()` as {status, kind,
+///         request_id, retry_after_ms (absent when the provider named no time), may_try_again}.
+/// Units:  `retry_after_ms` in milliseconds.
+/// Errors: none.
+/// Source: troupe.
+std::optional<model_error::facts> model_facts(const error& failure);
 
 /// An answer that is none. `what` says in which way.
 model_error broken_answer(std::string_view what);

@@ -9,12 +9,15 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 
 namespace troupe {
+
+class value;
 
 /// Every failure troupe reports, grouped by who must act. Values are wire and storage format:
 /// append only. A new code also goes into to_string, reference_name and the table of
@@ -100,6 +103,12 @@ public:
     return std::move(*this);
   }
 
+  /// Facts for programs; null when there are none. They follow the error to callers, through
+  /// graphs within graphs and between processes.
+  /// Shape:  a map. Of a model's failure: troupe/chat_models.hpp, model_facts.
+  const value& details() const noexcept;
+  error&& with_details(value facts) &&;
+
   friend bool operator==(const error& a, const error& b) {
     return a.code_ == b.code_ && a.message_ == b.message_ && a.type_ == b.type_;
   }
@@ -110,6 +119,7 @@ private:
   std::string type_;
   std::string text_;
   std::string base_;
+  std::shared_ptr<const value> details_;
 };
 
 /// The class the reference raises for this failure, e.g. "InvalidUpdateError", "ValueError":

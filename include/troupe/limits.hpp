@@ -309,8 +309,9 @@ inline constexpr std::chrono::milliseconds model_retry_max{8'000};     // of our
 inline constexpr std::chrono::milliseconds model_retry_after{120'000}; // longer ones: no retry
 inline constexpr std::size_t model_answer_bytes_max = 64u << 20;       // node_failed
 inline constexpr std::size_t model_blocks_max = 4096; // blocks and calls of an answer; node_failed
-inline constexpr std::size_t model_error_bytes_max = 1024; // of what a provider says; it is cut
-inline constexpr std::size_t model_fallbacks_max = 64;     // invalid_config
+inline constexpr std::size_t model_error_bytes_max = 1024;  // of what a provider says; it is cut
+inline constexpr std::size_t malformed_answers_default = 3; // in a row; MalformedToolCallError
+inline constexpr std::size_t model_fallbacks_max = 64;      // invalid_config
 
 // Elements of a written list, its last ones, whose type is checked against a typed state's member.
 inline constexpr std::size_t typed_elements_checked_max = 256;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <troupe/chat_model.hpp>
+#include <troupe/limits.hpp>
 #include <troupe/state_graph.hpp>
 #include <troupe/tool_node.hpp>
 
@@ -84,10 +85,6 @@ struct agent_context {
     return {json_schema<C>(), [](const value& context) { detail::check_is_a<C>(context); }};
   }
 };
-
-namespace limits {
-inline constexpr std::size_t malformed_answers_default = 3; // in a row; MalformedToolCallError
-} // namespace limits
 
 /// What an agent is made of.
 /// Shape:  `tools`: those of the model's provider are bound, and not run here. `version` "v2" runs

@@ -195,7 +195,12 @@ public:
   std::string_view as_string() const& { // valid as long as this value lives, unmoved
     return is_string() ? text() : throw wrong_kind(value_kind::string);
   }
-  std::string_view as_string() && = delete;
+  /// A text of a value that is about to end: name the value first, or copy the text.
+  template <class T = void> std::string_view as_string() && {
+    static_assert(!std::is_void_v<T>, "as_string() of a temporary value would refer to nothing: "
+                                      "name the value first, or use .as<std::string>()");
+    return {};
+  }
   std::span<const std::byte> as_bytes() const;
   /// The wrapped value of an extension kind.
   const value& payload() const;

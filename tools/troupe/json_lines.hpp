@@ -49,8 +49,11 @@ inline value to_value(const std::vector<actor_info>& actors) {
 }
 
 inline std::string json_line(const error& why) {
-  return json_line("error",
-                   {{"code", to_json(to_string(why.code()))}, {"message", to_json(why.message())}});
+  std::vector<std::pair<std::string_view, std::string>> members{
+    {"code", to_json(to_string(why.code()))}, {"message", to_json(why.message())}};
+  if (!why.details().is_null())
+    members.emplace_back("details", to_json(why.details()));
+  return json_line("error", members);
 }
 
 inline void print_line(const std::string& line) {
