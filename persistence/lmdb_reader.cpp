@@ -375,10 +375,14 @@ result<void> lmdb_reader::list_chain(const list_query& query, const open_thread&
 result<std::vector<thread_info>> lmdb_reader::threads() {
   std::vector<thread_info> infos;
   auto ok = each_thread(txn_, [&](std::string_view id, const auto& thread) -> result<void> {
-    auto info = describe(id, thread.number);
-    if (!info)
-      return info.error();
-    infos.push_back(std::move(*info));
+    thread_info info{.thread_id = std::string{id}};
+    if (auto ok = describe(info, thread.number); !ok) {
+      if (ok.error().code() != errc::checkpoint_corrupt)
+        return ok;
+      info.damage = ok.error().message();
+      info.ts.clear();
+    }
+    infos.push_back(std::move(info));
     return {};
   });
   if (!ok)
@@ -397,10 +401,9 @@ result<std::vector<owned_thread>> lmdb_reader::owners() {
   return out;
 }
 
-result<thread_info> lmdb_reader::describe(std::string_view thread_id, std::uint64_t number) {
+result<void> lmdb_reader::describe(thread_info& info, std::uint64_t number) {
   auto scope = records_.scope();
-  thread_info info{.thread_id = std::string{thread_id}, .checkpoint_id = {}, .ts = {}};
-  auto thread = open(thread_id, number);
+  auto thread = open(info.thread_id, number);
   auto chains = all_namespaces(txn_, number);
   if (!thread || !chains)
     return thread ? chains.error() : thread.error();
@@ -427,7 +430,7 @@ result<thread_info> lmdb_reader::describe(std::string_view thread_id, std::uint6
     info.ts = std::move(stored->checkpoint.ts);
     from_root = entry.ns.empty();
   }
-  return info;
+  return {};
 }
 
 } // namespace troupe

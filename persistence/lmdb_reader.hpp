@@ -70,7 +70,7 @@ private:
                            std::vector<checkpoint_tuple>& found);
   result<void> list_chain(const list_query& query, const open_thread& thread,
                           const namespace_entry& at, std::vector<checkpoint_tuple>& found);
-  result<thread_info> describe(std::string_view thread_id, std::uint64_t number);
+  result<void> describe(thread_info& info, std::uint64_t number);
 
   struct value_place {
     std::uint64_t chain;

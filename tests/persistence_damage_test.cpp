@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <random>
@@ -114,6 +115,38 @@ BOOST_AUTO_TEST_CASE(every_changed_byte_of_every_kind_of_record_is_reported) {
   }
   BOOST_TEST(kinds.size() == 9u);
   BOOST_TEST(lmdb_reader{txn}.list({}).value().size() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_thread_is_listed_with_its_damage_and_hides_no_other_one) {
+  make_store();
+  open_lmdb_saver(dir, {.map_size_bytes_max = map_size})
+    .value()
+    ->put({"another", "", ""}, make_put(checkpoint_id(5), "", {{"n", 1}}))
+    .value();
+  auto env = open_saver_file(file, map_size).value();
+  auto txn = env->begin_write().value();
+  auto whole = lmdb_reader{txn}.threads().value();
+  BOOST_REQUIRE(whole.size() == 2u);
+  for (const auto& info : whole)
+    BOOST_TEST(info.damage.empty());
+  std::set<std::string> damaged;
+  for (const auto& [key, record] : all_records(txn)) {
+    if (kind_of(record) != record_kind::checkpoint)
+      continue;
+    auto changed = record;
+    changed.back() = static_cast<char>(changed.back() ^ 1);
+    txn.put(key, changed).value();
+    auto infos = lmdb_reader{txn}.threads().value();
+    BOOST_REQUIRE(infos.size() == 2u);
+    for (const auto& info : infos)
+      if (!info.damage.empty()) {
+        BOOST_TEST(info.ts == "");
+        damaged.insert(info.thread_id);
+      }
+    BOOST_TEST(std::ranges::count(infos, std::string{}, &thread_info::damage) >= 1);
+    txn.put(key, record).value();
+  }
+  BOOST_TEST((damaged == std::set<std::string>{"another", "thread"}));
 }
 
 BOOST_AUTO_TEST_CASE(every_changed_byte_of_the_meta_record_is_reported_when_it_is_opened) {

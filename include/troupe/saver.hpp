@@ -212,10 +212,11 @@ struct prune_report {
 
 struct thread_info {
   std::string thread_id;
-  std::string checkpoint_id; // the newest of the root namespace, else of any
-  std::string ts;
+  std::string checkpoint_id = {}; // the newest of the root namespace, else of any
+  std::string ts = {};
   std::size_t checkpoints = 0; // in all namespaces
   std::uint64_t bytes = 0;     // of its records, without what pages waste; 0: not known
+  std::string damage = {};     // why its newest checkpoint can't be read: then `ts` is empty
 };
 
 /// Stores threads. All members may be called from any thread at once and block, but for submit.
@@ -330,7 +331,7 @@ public:
   /// Source: troupe.
   virtual result<void> rewind(const std::string& thread_id, const rewind_point& to);
 
-  /// All threads, by id.
+  /// All threads, by id; of a damaged one why it is.
   virtual result<std::vector<thread_info>> threads() = 0;
 
   /// Stores a request in the order of the calls and answers through `done`, once, from any thread

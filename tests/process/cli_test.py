@@ -542,6 +542,10 @@ class BadDataDirectory(CliTest):
         self.assertEqual(checked.returncode, STORAGE)
         self.assertIn("checksum does not match", checked.stdout)
         self.refuses_data("checksum", commands=["state", "run"])
+        listed = self.troupe("threads", "--data", self.data)
+        self.assertEqual(listed.returncode, STORAGE)
+        self.assertRegex(listed.stdout, "^t +damaged: .*checksum")
+        self.assertIn("1 of 1 damaged", listed.stderr)
 
     def test_a_newer_format(self):
         self.ok(self.begun("hello", "t"))

@@ -18,11 +18,15 @@ namespace troupe::cli {
 namespace {
 
 std::string line_of(const thread_info& t) {
-  return json_line("thread", {{"thread", to_json(t.thread_id)},
-                              {"checkpoint_id", to_json(t.checkpoint_id)},
-                              {"ts", to_json(t.ts)},
-                              {"checkpoints", std::to_string(t.checkpoints)},
-                              {"bytes", std::to_string(t.bytes)}});
+  std::vector<std::pair<std::string_view, std::string>> members{
+    {"thread", to_json(t.thread_id)},
+    {"checkpoint_id", to_json(t.checkpoint_id)},
+    {"ts", to_json(t.ts)},
+    {"checkpoints", std::to_string(t.checkpoints)},
+    {"bytes", std::to_string(t.bytes)}};
+  if (!t.damage.empty())
+    members.emplace_back("damage", to_json(t.damage));
+  return json_line("thread", members);
 }
 
 int list_threads(kept_place& place, bool json) {
@@ -38,12 +42,22 @@ int list_threads(kept_place& place, bool json) {
     }
     auto id = one_line(t.thread_id);
     id.resize(width, ' ');
-    std::cout << out.paint(style::bold, id) << "  " << t.ts << "  " << t.checkpoints
-              << (t.checkpoints == 1 ? " checkpoint  " : " checkpoints  ") << bytes_text(t.bytes)
-              << "\n";
+    std::cout << out.paint(style::bold, id) << "  ";
+    if (t.damage.empty())
+      std::cout << t.ts << "  " << t.checkpoints
+                << (t.checkpoints == 1 ? " checkpoint  " : " checkpoints  ") << bytes_text(t.bytes);
+    else
+      std::cout << "damaged: " << t.damage;
+    std::cout << "\n";
   }
   if (threads.empty() && !json)
     std::cerr << "no threads in " << place.text() << "\n";
+  auto damaged = std::ranges::count_if(threads, [](const auto& t) { return !t.damage.empty(); });
+  if (damaged > 0)
+    throw error{errc::checkpoint_corrupt,
+                "list the threads: " + std::to_string(damaged) + " of "
+                  + std::to_string(threads.size())
+                  + " damaged: `troupe store check` names what; restore them from a backup"};
   return 0;
 }
 
