@@ -1,5 +1,5 @@
 // When a failed task is tried again. Pure.
-// Source: langgraph/pregel/_retry.py; spec/engine.md section 10.1.
+// Source: langgraph/pregel/_retry.py.
 #pragma once
 
 #include "graph/graph_plan.hpp"

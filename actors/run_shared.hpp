@@ -71,7 +71,7 @@ private:
 };
 
 /// Time travel, for the subgraphs of the run that travels.
-/// Source: langgraph/_internal/_replay.py; spec/checkpoint.md section 7.
+/// Source: langgraph/_internal/_replay.py.
 class replay_bound {
 public:
   explicit replay_bound(std::string checkpoint_id) : before_{std::move(checkpoint_id)} {}

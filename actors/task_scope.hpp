@@ -179,14 +179,14 @@ void finish_graph(detail::task_scope& task, nested_end end);
 
 /// The writes a node's output stands for: its update, its gotos, its edges, then its routes.
 /// Errors: throws invalid_update, missing_key, upward_command, or what a route throws.
-/// Source: langgraph/graph/state.py, attach_node; spec/engine.md sections 4.3 and 4.4.
+/// Source: langgraph/graph/state.py, attach_node.
 task_write_list map_output(detail::task_scope& task, const node_output& output, context& ctx);
 
 /// Whether a command that came out of a graph within this task is for the graph of the task.
 bool sent_here(const detail::task_scope& task, const command& c);
 
 /// Streams the messages in what a node returned, where somebody reads them; those without an id get
-/// one. Source: langgraph/pregel/_messages.py, on_chain_end; spec/streaming.md section 2.7.
+/// one. Source: langgraph/pregel/_messages.py, on_chain_end.
 void stream_messages_of(detail::task_scope& task, node_output& output);
 
 } // namespace troupe

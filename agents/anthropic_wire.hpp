@@ -16,7 +16,7 @@ inline constexpr std::array<const char*, 2> kept_of_calls{"caller", "toolset_nam
 ///         one message; calls that stand in no block of an answer are added to it. Settings go to
 ///         the body as they are; `stop` and `parallel_tool_calls` in Anthropic's words.
 /// Errors: throws node_error of class ValueError for system messages apart from each other.
-/// Source: langchain_anthropic/chat_models.py, _format_messages; spec/agents.md G1, G5.
+/// Source: langchain_anthropic/chat_models.py, _format_messages.
 value anthropic_request(std::string_view model, const chat_model_options& options,
                         const model_request& asked, bool stream);
 

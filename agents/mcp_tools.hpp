@@ -29,7 +29,7 @@ result<void> add_mcp_page(const value& page, const std::string& prefix,
 /// What a call's result is for the agent: blocks, and what is structured as artifact; or a message
 /// with the status `error`.
 /// Errors: throws McpError for a result that is none, or does not fit its schema.
-/// Source: langchain_mcp_adapters/tools.py, _convert_call_tool_result; spec/agents.md J4.
+/// Source: langchain_mcp_adapters/tools.py, _convert_call_tool_result.
 tool_output mcp_output(const mcp_definition& called, const value& result, const value& call);
 
 } // namespace troupe

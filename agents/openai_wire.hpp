@@ -9,7 +9,7 @@ namespace troupe {
 /// Shape:  as messages_to_openai; a tool's message has neither name nor status; marks for caches
 ///         and other providers' blocks are left out. Unless it is OpenAI's own address, with what
 ///         the endpoint wants to hear again (openai_echo.hpp).
-/// Source: langchain_openai/chat_models/base.py, _convert_message_to_dict; spec/agents.md I1.
+/// Source: langchain_openai/chat_models/base.py, _convert_message_to_dict.
 value openai_request(std::string_view model, const chat_model_options& options,
                      const model_request& asked, bool stream, bool own_address);
 

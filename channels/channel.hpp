@@ -28,7 +28,7 @@ channel_cell initial_cell(const channel_spec& spec);
 /// Shape:  `writes` in task order. `name` is for messages.
 /// Result: whether the channel counts as updated (its version moves). Never compares values.
 /// Errors: invalid_update, with the reference's text; `cell` is as before.
-/// Source: langgraph/channels, BaseChannel.update; spec/engine.md section 2.
+/// Source: langgraph/channels, BaseChannel.update.
 result<bool> update_channel(const channel_spec& spec, std::string_view name, channel_cell& cell,
                             std::span<const value> writes);
 
@@ -64,7 +64,7 @@ result<channel_cell> load_channel(const channel_spec& spec, std::string_view nam
 ///         overwrite onto what that put in place; a reducer channel, which was a delta channel
 ///         then, takes them one by one.
 /// Errors: as update_channel and load_channel.
-/// Source: langgraph/channels/delta.py, DeltaChannel.replay_writes; spec/since-1.2.11.md B2, B2.3.
+/// Source: langgraph/channels/delta.py, DeltaChannel.replay_writes.
 result<channel_cell> replay_channel(const channel_spec& spec, std::string_view name,
                                     const std::optional<value>& stored,
                                     std::span<const value> writes);

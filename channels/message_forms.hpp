@@ -40,7 +40,7 @@ bool removes_all_messages(const value& v);
 /// Shape:  each write is one message or a list of them, in any form. Makes no ids: what has none is
 ///         appended. The removal of all names nothing.
 /// Errors: as to_message.
-/// Source: langgraph/graph/message.py, _messages_delta_reducer; spec/agents.md A7.
+/// Source: langgraph/graph/message.py, _messages_delta_reducer.
 value merge_messages(const value& current, std::span<const value> writes);
 
 /// What the reference raises as a ValueError.

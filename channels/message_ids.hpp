@@ -12,7 +12,7 @@ namespace troupe {
 ///         and maps that name a message's role do. Everything else, and what is no message after
 ///         all, stays as it is. A write in which nothing changes is shared.
 /// Errors: invalid_update when the system gives no random bytes for an id.
-/// Source: langgraph/pregel/_messages.py, ensure_message_ids; spec/since-1.2.11.md B2.3.
+/// Source: langgraph/pregel/_messages.py, ensure_message_ids.
 result<value> with_message_ids(const channel_spec& spec, const value& write);
 
 } // namespace troupe

@@ -14,7 +14,7 @@ namespace troupe {
 /// Order:  that of `updates`.
 /// Errors: invalid_update, with the reference's text: an unknown node, none named by one of
 ///         several, or two nodes that ran last.
-/// Source: langgraph/pregel/main.py, bulk_update_state; spec/checkpoint.md section 6.3.
+/// Source: langgraph/pregel/main.py, bulk_update_state.
 result<std::vector<node_index>> acting_nodes(const thread_state& state,
                                              const std::vector<outside_update>& updates);
 

@@ -27,7 +27,7 @@ struct channel_change {
 /// One application, in three stages, so that state channels may live elsewhere (in actors):
 /// begin() changes what the engine owns and says what the state channels must be told; settle()
 /// takes each answer; finish() closes the step. On an error the state must be thrown away.
-/// Source: langgraph/pregel/_algo.py, apply_writes; spec/engine.md section 6.
+/// Source: langgraph/pregel/_algo.py, apply_writes.
 class step_apply {
 public:
   /// `bump` false: versions stay (previews of get_state). `tasks` in task order.

@@ -15,7 +15,7 @@ namespace troupe {
 ///         their NUL characters.
 /// Units:  `step` in super-steps, from -1.
 /// Errors: none.
-/// Source: langgraph/checkpoint/base, get_checkpoint_metadata; spec/checkpoint.md section 1.1.
+/// Source: langgraph/checkpoint/base, get_checkpoint_metadata.
 value checkpoint_metadata(std::string_view source, std::int64_t step, const value& parents,
                           const run_config& config);
 

@@ -7,7 +7,7 @@
 //    channel's value itself (it is *forced*), or the writes are marked as a branch's own.
 //  - A version that moves because a value is stored triggers nothing: whoever had seen the old one
 //    has seen the new one.
-// Source: langgraph/pregel/_loop.py and _checkpoint.py; spec/since-1.2.11.md B2.3, C6.3.
+// Source: langgraph/pregel/_loop.py and _checkpoint.py.
 #pragma once
 
 #include "coordinator/thread_state.hpp"

@@ -32,7 +32,7 @@ namespace troupe {
 /// The channels whose value this checkpoint leaves to its history: they were written, and it holds
 /// nothing for them.
 /// Order:  that of the plan.
-/// Source: langgraph/pregel/_checkpoint.py; spec/since-1.2.11.md B2, B2.3.
+/// Source: langgraph/pregel/_checkpoint.py.
 std::vector<std::string> channels_to_replay(const graph_plan& plan, const checkpoint& of);
 
 /// Adds the values that these histories stand for.

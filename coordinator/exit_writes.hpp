@@ -19,7 +19,7 @@ namespace troupe {
 /// task's with the step in front. It is not the task's own, which would count as finished.
 /// Shape:  `task_id` is a UUID text; so is the result, but for a step below 0 or above 8 digits.
 /// Units:  `step` in super-steps, from -1: of the checkpoint the step makes.
-/// Source: spec/since-1.2.11.md B2.3.
+/// Source: the reference's behaviour (tests/conformance).
 std::string exit_task_id(std::int64_t step, std::string_view task_id);
 /// The id and path of later super-steps: they sort behind all others, by step.
 std::string late_task_id(std::int64_t step, std::string_view task_id);

@@ -29,7 +29,7 @@ value whole_value(const state_update& update);
 /// applied. Errors: invalid_update (no map where one is needed, a route that asks a question), and
 /// what a
 ///         route fails with.
-/// Source: langgraph/pregel/main.py, bulk_update_state; spec/checkpoint.md section 6.3.
+/// Source: langgraph/pregel/main.py, bulk_update_state.
 result<task_write_list> run_writers(const thread_state& state, const run_config& config,
                                     const outside_task& update);
 

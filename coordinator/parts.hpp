@@ -1,5 +1,5 @@
 // The payloads of stream parts. Pure.
-// Source: langgraph/pregel/_io.py, debug.py; spec/streaming.md section 2.
+// Source: langgraph/pregel/_io.py, debug.py.
 #pragma once
 
 #include "coordinator/plan.hpp"

@@ -35,7 +35,7 @@ struct plan_context {
 /// Order:  sends by index, then nodes: by name when `updated` is known, else in the order in which
 ///         they were added.
 /// Errors: none; a send to an unknown node is dropped, its name goes to `ignored`.
-/// Source: langgraph/pregel/_algo.py, prepare_next_tasks; spec/engine.md section 5.
+/// Source: langgraph/pregel/_algo.py, prepare_next_tasks.
 std::vector<planned_task> plan_next_tasks(const thread_state& state, const plan_context& at,
                                           const std::vector<channel_index>* updated,
                                           std::vector<std::string>* ignored = nullptr);
@@ -44,7 +44,7 @@ std::vector<planned_task> plan_next_tasks(const thread_state& state, const plan_
 bool triggered(const thread_state& state, node_index node);
 
 /// Whether a breakpoint at one of `names` ("*": all but START) stops before or behind `tasks`.
-/// Source: langgraph/pregel/_algo.py, should_interrupt; spec/engine.md section 7.
+/// Source: langgraph/pregel/_algo.py, should_interrupt.
 bool stops_at(const thread_state& state, const std::vector<std::string>& names,
               const std::vector<planned_task>& tasks);
 

@@ -4,7 +4,7 @@
 //  - Of a graph without delta channels nothing is kept: callers ask active() and go on.
 //  - Between the entry and the first checkpoint the run makes, writes belong to a checkpoint that
 //    may have other children. Then they are marked as a branch's own, and the values are stored.
-// Source: langgraph/pregel/_loop.py; spec/since-1.2.11.md B2.3.
+// Source: langgraph/pregel/_loop.py.
 #pragma once
 
 #include "coordinator/delta_book.hpp"

@@ -1,5 +1,5 @@
 // How a run enters a thread: start it, resume it, or travel back in it.
-// Source: langgraph/pregel/_loop.py, _first; spec/engine.md section 8.2, since-1.2.11.md B8.2.
+// Source: langgraph/pregel/_loop.py, _first.
 #include "coordinator/run_loop.hpp"
 
 #include "actors/part_gate.hpp"

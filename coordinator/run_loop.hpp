@@ -8,7 +8,7 @@
 //  - Durability sync: a part is emitted only when what it reports is durable. Otherwise: at most
 //    one checkpoint of the run waits in the saver's queue.
 //  - An answer of an older step (another epoch) changes nothing.
-// Source: langgraph/pregel/_loop.py; spec/engine.md section 8, spec/since-1.2.11.md B8.
+// Source: langgraph/pregel/_loop.py.
 #pragma once
 
 #include "actors/task_scope.hpp"

@@ -1,7 +1,6 @@
 // Reading and changing the state of a thread that no run holds: snapshots, history, updates from
 // outside. Pure but for the saver it is given.
-// Source: langgraph/pregel/main.py, _prepare_state_snapshot and bulk_update_state;
-// spec/checkpoint.md section 6, since-1.2.11.md C6.
+// Source: langgraph/pregel/main.py, _prepare_state_snapshot and bulk_update_state.
 #pragma once
 
 #include "coordinator/thread_state.hpp"

@@ -1,6 +1,6 @@
 // What the stored writes of a checkpoint say about its tasks. One reading for execution, state,
 // history, updates and the checkpoints stream. Pure.
-// Source: spec/since-1.2.11.md B8.5.
+// Source: the reference's behaviour (tests/conformance).
 #pragma once
 
 #include "graph/task_write.hpp"

@@ -1,6 +1,5 @@
 // What the cache holds for tasks: under which key, and in which form. Pure.
-// Source: langgraph/pregel/_algo.py and _loop.py; spec/engine.md section 10.3, since-1.2.11.md
-// B10.3.
+// Source: langgraph/pregel/_algo.py and _loop.py.
 #pragma once
 
 #include "graph/task_write.hpp"

@@ -1,7 +1,7 @@
 // Checkpoint namespaces: where a graph within a graph keeps its state. `node:task_id|child:task_id`
 // from the outside in; a graph with a state of its own stands without a task id; the second and
 // later run of a graph within one task has a number behind it (`node:id|1`).
-// Source: langgraph/_internal/_config.py, recast_checkpoint_ns; spec/checkpoint.md section 5.
+// Source: langgraph/_internal/_config.py, recast_checkpoint_ns.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 //
 // Invariants:
 //  - Every step is linear in what was added, look-ups by name aside.
-//  - Channels of the plan stand in the order of spec/engine.md section 4.1; node 0 is START, the
+//  - Channels of the plan stand in the reference's order of declaration; node 0 is START, the
 //    node at place i of the builder is node i + 1.
 #include "graph/code_build.hpp"
 #include "graph/graph_plan.hpp"

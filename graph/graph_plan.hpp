@@ -75,7 +75,7 @@ struct context_spec {
 class graph_plan {
 public:
   compile_options options;
-  std::vector<plan_channel> channels; // declaration order, see spec/engine.md section 4.1
+  std::vector<plan_channel> channels; // declaration order
   std::vector<plan_node> nodes;
   std::vector<channel_index> input_keys;  // START may write these
   std::vector<channel_index> output_keys; // what a result shows
@@ -117,7 +117,7 @@ private:
 error unknown_target(const graph_plan& plan, std::string_view who, std::string_view target);
 
 /// Checks a builder's collection and freezes it.
-/// Errors: invalid_graph with the reference's text (spec/engine.md section 14).
+/// Errors: invalid_graph with the reference's text.
 /// Source: langgraph/graph/state.py, StateGraph.compile and validate.
 result<std::shared_ptr<const graph_plan>> compile_graph(const graph_spec& spec,
                                                         compile_options options);

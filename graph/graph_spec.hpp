@@ -91,7 +91,7 @@ struct graph_spec {
 void declare_channels(graph_spec& spec, const schema& keys);
 
 /// What is wrong with the graph as a whole, if anything is.
-/// Source: langgraph/graph/state.py, StateGraph.validate; spec/engine.md section 14.
+/// Source: langgraph/graph/state.py, StateGraph.validate.
 std::optional<error> find_mistake(const graph_spec& spec, const compile_options& options);
 
 } // namespace troupe

@@ -7,7 +7,7 @@
 namespace troupe::names {
 namespace {
 
-// Source: langgraph/_internal/_constants.py, RESERVED; spec/since-1.2.11.md B1.
+// Source: langgraph/_internal/_constants.py, RESERVED.
 constexpr auto words = [] {
   std::array<std::string_view, 27> list{
     "langsmith:hidden",

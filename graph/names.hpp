@@ -1,5 +1,5 @@
 // The reserved words of the engine, byte for byte the reference's.
-// Source: langgraph/_internal/_constants.py; spec/engine.md section 1.
+// Source: langgraph/_internal/_constants.py.
 #pragma once
 
 #include <string_view>

@@ -15,7 +15,7 @@ namespace troupe {
 std::string xxh3_128_hex(std::string_view bytes);
 
 /// A task's id: XXH3-128 over the checkpoint id's 16 bytes and the parts, in UUID form.
-/// Shape:  `checkpoint_id` is a UUID text; the parts are those of spec/engine.md section 5.6.
+/// Shape:  `checkpoint_id` is a UUID text; the parts are those of the reference.
 /// Errors: throws error{invalid_value} when `checkpoint_id` is no UUID; so do those below.
 /// Source: langgraph/pregel/_algo.py, _xxhash_str.
 std::string task_id(std::string_view checkpoint_id, std::span<const std::string_view> parts);
@@ -28,7 +28,7 @@ std::string pull_task_id(std::string_view checkpoint_id, std::string_view checkp
 std::string push_task_id(std::string_view checkpoint_id, std::string_view checkpoint_ns,
                          std::int64_t step, std::string_view node, std::int64_t index);
 
-/// uuid5 with a UUID as namespace. Source: update_state task ids, spec/checkpoint.md 6.3.
+/// uuid5 with a UUID as namespace. Source: update_state task ids.
 std::string uuid5(std::string_view namespace_uuid, std::string_view name);
 
 /// The random UUID of these bits, of which 122 are used. Source: ids of messages.
@@ -46,12 +46,12 @@ task_path pull_path(std::string_view node);
 task_path push_path(std::int64_t index);
 
 /// The text tasks are ordered by: `~` and the parts, numbers padded to 10 digits.
-/// Source: langgraph/pregel/_algo.py, task_path_str; spec/engine.md section 5.7.
+/// Source: langgraph/pregel/_algo.py, task_path_str.
 std::string task_path_str(const task_path& path);
 
 /// The id of the k-th question of the task with this namespace.
 /// Units:  `answers`: how many answers the task holds when it asks.
-/// Source: langgraph/types.py, Interrupt.from_ns; spec/since-1.2.11.md B11.1.
+/// Source: langgraph/types.py, Interrupt.from_ns.
 std::string interrupt_id(std::string_view task_ns, std::size_t answers);
 
 /// The time in a checkpoint id.
@@ -62,7 +62,7 @@ inline constexpr std::uint64_t id_ticks_max = (std::uint64_t{1} << 60) - (std::u
 
 /// Makes checkpoint ids (uuid6): each sorts behind the one before. Pure: time and randomness come
 /// in as arguments. One per process; guard it when threads share it.
-/// Source: langgraph/checkpoint/base/id.py; spec/checkpoint.md 1.2.
+/// Source: langgraph/checkpoint/base/id.py.
 class checkpoint_id_clock {
 public:
   /// Units:  `now_ns` nanoseconds since 1970 UTC; `step` ≥ -2; `random` 48 bits are used. `above`:

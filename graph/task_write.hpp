@@ -26,7 +26,7 @@ inline task_write write_to(std::string_view special, value v) {
 }
 
 /// Whether a stored write says something about the task itself rather than what it produced.
-/// Source: spec/since-1.2.11.md B8.5, CONTROL.
+/// Source: the reference's behaviour (tests/conformance).
 inline bool control_write(std::string_view channel) {
   return channel == names::error || channel == names::interrupt || channel == names::resume
          || channel == names::error_source;

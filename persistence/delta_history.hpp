@@ -11,7 +11,7 @@ namespace troupe {
 
 /// Gathers histories while someone leads it from parent to parent.
 /// Order:  the target's parent first, then its parent, and so on.
-/// Source: langgraph/checkpoint/base, get_delta_channel_history; spec/checkpoint.md section 2.2.
+/// Source: langgraph/checkpoint/base, get_delta_channel_history.
 class history_walk {
 public:
   /// `channels` in any order, also several times.

@@ -112,7 +112,7 @@ enum class structured_strategy : std::uint8_t {
 ///         fitted; empty: the data.
 /// Units:  `attempts_max` answers whose calls do not fit, since the last question; each but
 ///         the last is told why.
-/// Source: langchain/agents/structured_output.py; spec/agents.md D5.
+/// Source: langchain/agents/structured_output.py.
 struct response_format {
   value schema = {};
   structured_strategy strategy = structured_strategy::automatic;
@@ -165,7 +165,7 @@ struct agent_options {
 ///         MalformedToolCallError after malformed_answers_max answers in a row whose calls could
 ///         not be read. A call of the history without an answer, or one that could not be read, is
 ///         answered with an error before the model sees it.
-/// Source: langchain/agents/factory.py, create_agent; spec/agents.md D.
+/// Source: langchain/agents/factory.py, create_agent.
 compiled_graph create_agent(agent_options options);
 
 } // namespace troupe

@@ -21,7 +21,7 @@
 namespace troupe {
 
 /// The kinds of channels. Numbers are not stored.
-/// Source: langgraph/channels, spec/engine.md section 2.
+/// Source: langgraph/channels.
 enum class channel_kind : std::uint8_t {
   last_value,              ///< one write a step, kept
   last_value_after_finish, ///< readable only when nothing else is left to run
@@ -60,7 +60,7 @@ struct reducer {
 ///         troupe::error{invalid_update}. `messages`: writes get message ids before they are
 ///         stored.
 /// Thread: as reducer.
-/// Source: langgraph/channels/delta.py; spec/engine.md section 2.3.
+/// Source: langgraph/channels/delta.py.
 struct batch_reducer {
   std::string name;
   std::function<value(const value& current, std::span<const value> writes)> op;
@@ -205,7 +205,7 @@ channel_spec starting_at(const channel_spec& spec, value initial);
 /// Units:  `snapshot_frequency` in updates of the channel, from 1.
 /// Errors: throws error{invalid_graph}: of class ValueError when snapshot_frequency < 1; when
 ///         `folding` has no function, or no value to start at (see starting_at).
-/// Source: langgraph/channels/delta.py; spec/since-1.2.11.md B2.3.
+/// Source: langgraph/channels/delta.py.
 inline constexpr std::int64_t snapshot_frequency_default = 100; // updates
 channel_spec delta(const channel_spec& folding,
                    std::int64_t snapshot_frequency = snapshot_frequency_default);
@@ -223,7 +223,7 @@ channel_spec delta(batch_reducer folding,
 channel_spec keep_last(const channel_spec& spec, std::size_t count);
 
 /// The channels of a state, in order.
-/// Shape:  names are unique; any name but the reserved ones (spec/engine.md section 1).
+/// Shape:  names are unique; any name but the reserved ones.
 struct schema {
   std::vector<std::pair<std::string, channel_spec>> channels;
 

@@ -129,7 +129,7 @@ public:
   ///         resumed. Use interrupt_as<T>, or refuse_answer: then the question waits for another
   ///         answer.
   /// Errors: invalid_graph, of the task: its body asked a question and returned.
-  /// Source: langgraph/types.py, interrupt; spec/since-1.2.11.md B11.1.
+  /// Source: langgraph/types.py, interrupt.
   value interrupt(const value& question, const value& response_schema = {});
 
   /// The answer as a T (anything a value can become).
@@ -156,7 +156,7 @@ public:
   ///     auto inner = ctx.run(graph, {{"topic", topic}});
   ///     auto out = co_await inner;
   /// Errors: what the graph fails with; invoke() on another lane: invalid_graph.
-  /// Source: langgraph/pregel/main.py, a graph called in a node; spec/checkpoint.md section 5.
+  /// Source: langgraph/pregel/main.py, a graph called in a node.
   value invoke(const compiled_graph& graph, const run_input& input = {},
                const value& metadata = {});
   graph_run run(const compiled_graph& graph, const run_input& input = {},

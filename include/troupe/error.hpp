@@ -124,7 +124,7 @@ private:
 
 /// The class the reference raises for this failure, e.g. "InvalidUpdateError", "ValueError":
 /// `err.type()` when there is one.
-/// Source: langgraph/errors.py and spec/engine.md section 14.
+/// Source: langgraph/errors.py.
 std::string reference_name(const error& err);
 
 /// The reference's class that an exception counts as because of the standard class it is derived

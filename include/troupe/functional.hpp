@@ -2,8 +2,7 @@
 //
 // A task that finished is not run again when its workflow is resumed: its result is found by the
 // order of the calls. So a body must start the same tasks in the same order each time, and keep
-// time, random numbers and side effects inside tasks. Source: langgraph/func; spec/engine.md
-// section 12.
+// time, random numbers and side effects inside tasks. Source: langgraph/func.
 #pragma once
 
 #include <troupe/state_graph.hpp>

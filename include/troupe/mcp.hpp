@@ -31,7 +31,7 @@ class mcp_server; // troupe/mcp_server.hpp
 /// client:
 ///         stdin is closed, after `stop_wait` the group is terminated, after another one killed. It
 ///         is reaped in any case.
-/// Source: spec/agents.md J2.
+/// Source: the reference's behaviour (tests/conformance).
 struct mcp_program {
   std::string file;
   std::vector<std::string> arguments = {};
@@ -47,7 +47,7 @@ struct mcp_program {
 /// Shape:  `url` http or https; `headers` go with each request (Authorization …), and into no
 ///         message.
 /// Owns:   the session, that is deleted with the last handle of the client; nobody waits for that.
-/// Source: spec/agents.md J3.
+/// Source: the reference's behaviour (tests/conformance).
 struct mcp_endpoint {
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers = {};

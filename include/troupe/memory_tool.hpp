@@ -64,7 +64,7 @@ std::shared_ptr<memory_backend> make_store_memory(std::shared_ptr<store> where,
 /// Shape:  one argument `command` (view, create, str_replace, insert, delete, rename) and those of
 ///         the command. Its definition also has Anthropic's type, memory_20250818.
 /// Errors: of a call: what a command refuses is a message for the model.
-/// Source: anthropic/lib/tools/_beta_builtin_memory_tool.py; spec/agents.md H3.
+/// Source: anthropic/lib/tools/_beta_builtin_memory_tool.py.
 tool memory_tool(std::shared_ptr<memory_backend> backend);
 
 } // namespace troupe

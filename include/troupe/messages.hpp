@@ -55,7 +55,7 @@ value tool_message(value content, std::string_view tool_call_id, std::string_vie
 value remove_message(std::string_view id);
 
 /// Blocks of content, as Anthropic's and LangChain's messages have them.
-/// Source: spec/agents.md A2.
+/// Source: the reference's behaviour (tests/conformance).
 value text_block(std::string_view text);
 value image_url_block(std::string_view url);
 value image_block(std::string_view base64, std::string_view mime_type);
@@ -81,7 +81,7 @@ const value& message_tool_calls(const value& message) noexcept;
 /// LangChain's JSON of a message or removal: one flat map, `type` names the class.
 /// Shape:  every key of its class is there, null or empty where nothing was said.
 /// Errors: throws error{invalid_value} for what is no message.
-/// Source: langchain_core/messages, model_dump; spec/agents.md A1.
+/// Source: langchain_core/messages, model_dump.
 value message_to_json(const value& message);
 
 /// The message that a JSON form stands for: LangChain's flat one, its {type, data} envelope, its
@@ -101,7 +101,7 @@ value message_from_json(const value& json);
 ///         are as the message has them, also where a block says otherwise; of a part of an answer
 ///         its pieces of calls. With response_metadata.output_version "v1": the content.
 /// Errors: none.
-/// Source: langchain_core/messages/base.py, content_blocks; block_translators; spec/agents.md A2.
+/// Source: langchain_core/messages/base.py, content_blocks; block_translators.
 ///         troupe: calls of Anthropic's answers are there too.
 value content_blocks(const value& message);
 
@@ -125,7 +125,7 @@ channel_spec add_messages_as_openai();
 /// Shape:  texts are joined; list elements and tool call parts with one `index` (and no two ids)
 ///         are merged; usage is summed; a provider's id wins over a run's.
 /// Errors: throws error{invalid_value}, of class TypeError, for metadata of different types.
-/// Source: langchain_core/messages/ai.py, add_ai_message_chunks; spec/agents.md A4.
+/// Source: langchain_core/messages/ai.py, add_ai_message_chunks.
 value add_chunks(const value& left, const value& right);
 
 /// The whole message that these parts are. Its tool calls are read from their text only now: what
@@ -138,7 +138,7 @@ value join_chunks(std::span<const value> chunks);
 
 /// What can be read of JSON text that may end anywhere; nothing when it is none.
 /// Units:  time grows with the length, and the part that is dropped at the end.
-/// Source: langchain_core/utils/json.py, parse_partial_json; spec/agents.md A4.
+/// Source: langchain_core/utils/json.py, parse_partial_json.
 std::optional<value> parse_partial_json(std::string_view text);
 
 // ---- conversations --------------------------------------------------------------------------
@@ -153,7 +153,7 @@ struct token_estimate {
 };
 /// About how many tokens these messages are.
 /// Errors: none.
-/// Source: langchain_core/messages/utils.py, count_tokens_approximately; spec/agents.md A8.
+/// Source: langchain_core/messages/utils.py, count_tokens_approximately.
 std::int64_t count_tokens_approximately(const value& messages, const token_estimate& how = {});
 
 /// Which end of a conversation is kept.

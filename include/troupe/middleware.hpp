@@ -27,7 +27,7 @@ enum class limit_exit : std::uint8_t {
 /// Units:  calls; nullopt: no bound.
 /// Errors: throws error{invalid_config} without any bound. Of a run: node_failed of class
 ///         ModelCallLimitExceededError.
-/// Source: langchain/agents/middleware/model_call_limit.py; spec/agents.md E3.
+/// Source: langchain/agents/middleware/model_call_limit.py.
 struct call_limits {
   std::optional<std::int64_t> thread = std::nullopt;
   std::optional<std::int64_t> run = std::nullopt;
@@ -38,7 +38,7 @@ middleware model_call_limit(call_limits limits, limit_exit at_limit = limit_exit
 /// already are not counted.
 /// Errors: throws error{invalid_config} without any bound, or a run's greater than the thread's. Of
 ///         a run: node_failed of class ToolCallLimitExceededError.
-/// Source: langchain/agents/middleware/tool_call_limit.py; spec/agents.md E4.
+/// Source: langchain/agents/middleware/tool_call_limit.py.
 middleware tool_call_limit(std::string tool, call_limits limits,
                            limit_exit at_limit = limit_exit::go_on);
 
@@ -46,7 +46,7 @@ middleware tool_call_limit(std::string tool, call_limits limits,
 
 /// Asks these models in turn when the one before fails.
 /// Errors: of a run: the last one's error.
-/// Source: langchain/agents/middleware/model_fallback.py; spec/agents.md E5.
+/// Source: langchain/agents/middleware/model_fallback.py.
 middleware model_fallback(std::vector<chat_model_ptr> models);
 
 /// How often, and how long after a failure, something is tried again.
@@ -55,7 +55,7 @@ middleware model_fallback(std::vector<chat_model_ptr> models);
 /// Shape:  `retry_on` unset: every error. `give_up`: the text of an answer, or of a tool's message,
 ///         in place of the error; unset: the error is raised. Such an answer is marked:
 ///         response_metadata.error.
-/// Source: langchain/agents/middleware/_retry.py; spec/agents.md E6.
+/// Source: langchain/agents/middleware/_retry.py.
 struct retry_options {
   std::uint32_t retries_max = 2;
   std::chrono::milliseconds delay{1000};
@@ -75,7 +75,7 @@ middleware tool_retry(retry_options options = {}, std::vector<std::string> tools
 /// it and outside of what is behind it: behind tool_retry, a failure is retried no more.
 /// Shape:  `content` gives the text of an error message, or nothing: then the failure goes on.
 ///         `tools`: names; empty: all. What ends the run whatever is said is not asked about.
-/// Source: langchain/agents/middleware/tool_error.py; spec/agents.md E7.
+/// Source: langchain/agents/middleware/tool_error.py.
 using tool_error_text =
   std::function<std::optional<std::string>(const error& failure, const value& call)>;
 middleware tool_error_messages(tool_error_text content, std::vector<std::string> tools = {});
@@ -103,7 +103,7 @@ middleware patch_tool_calls();
 /// Shape:  `tools`: names; empty: all. Arguments are not checked, and readers of the `messages`
 ///         stream don't see what the model says for the tool.
 /// Errors: of a run: what the model throws.
-/// Source: langchain/agents/middleware/tool_emulator.py; spec/agents.md E12.
+/// Source: langchain/agents/middleware/tool_emulator.py.
 middleware tool_emulator(chat_model_ptr model, std::vector<std::string> tools = {});
 
 // ---- people ---------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ enum class review_mode : std::uint8_t {
 ///         is not allowed, or one that lacks a member. The question then stays open with the same
 ///         id, and the next answer or a new input resumes the thread. node_failed of class
 ///         ValueError, in the tools' task, for an edit to an unknown tool.
-/// Source: langchain/agents/middleware/human_in_the_loop.py; spec/agents.md E2.
+/// Source: langchain/agents/middleware/human_in_the_loop.py.
 middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools,
                              review_mode mode = review_mode::batched, bool edit_notice = true);
 
@@ -168,7 +168,7 @@ struct summary_options {
 /// class ContextOverflowError), it is asked once more, with the middle of that part cut out.
 /// Errors: throws error{invalid_config} without a trigger, for a bound that is no such number, and
 ///         for a fraction of a model whose profile does not say. Of a run: what the model throws.
-/// Source: langchain/agents/middleware/summarization.py; spec/agents.md E1.
+/// Source: langchain/agents/middleware/summarization.py.
 middleware summarization(chat_model_ptr model, summary_options options);
 
 /// Units:  tokens. `clear_at_least`: once so many are saved the rest stays; 0: all go.
@@ -176,7 +176,7 @@ middleware summarization(chat_model_ptr model, summary_options options);
 ///         the name is the result's, else its call's. A result without a call in the answer before
 ///         it stays too. `clear_tool_inputs`: the arguments of their calls become empty too; the
 ///         answer notes their ids in response_metadata.context_editing.cleared_tool_inputs.
-/// Source: langchain/agents/middleware/context_editing.py; spec/agents.md E11.
+/// Source: langchain/agents/middleware/context_editing.py.
 struct clear_options {
   std::int64_t trigger_tokens = 100'000;
   std::size_t keep = 3; ///< the last results stay
@@ -193,7 +193,7 @@ middleware context_editing(clear_options options = {});
 /// Shape:  `tools_max` 0: any number. `always` are shown besides.
 /// Errors: of a run: StructuredOutputValidationError when it names a tool there is not, ValueError
 ///         for an `always` that is not among the request's tools.
-/// Source: langchain/agents/middleware/tool_selection.py; spec/agents.md E10.
+/// Source: langchain/agents/middleware/tool_selection.py.
 struct selection_options {
   std::size_t tools_max = 0;
   std::vector<std::string> always = {};
@@ -203,11 +203,11 @@ middleware tool_selector(chat_model_ptr model, selection_options options = {});
 /// Lets the provider search these tools (empty: all) in place of showing the model each of them.
 /// Shape:  they get `defer_loading`, and the provider's own tool for the search is added. Models of
 ///         other providers than Anthropic and OpenAI are asked as they are.
-/// Source: langchain/agents/middleware/provider_tool_search.py; spec/agents.md E10.
+/// Source: langchain/agents/middleware/provider_tool_search.py.
 middleware provider_tool_search(std::vector<std::string> tools = {});
 
 /// A tool `write_todos` and a channel `todos`: [{content, status}], and how to use it.
-/// Source: langchain/agents/middleware/todo.py; spec/agents.md E9.
+/// Source: langchain/agents/middleware/todo.py.
 middleware todo_list();
 
 /// An agent that another one may give a task to.
@@ -246,7 +246,7 @@ struct pii_options {
 /// Shape:  types with a rule: email, credit_card (by Luhn), ip, mac_address, url.
 /// Errors: throws error{invalid_config} for another type without `find`. Of a run: node_failed of
 ///         class PIIDetectionError with `block`.
-/// Source: langchain/agents/middleware/pii.py; spec/agents.md E8.
+/// Source: langchain/agents/middleware/pii.py.
 middleware pii(std::string type, pii_options options = {});
 
 } // namespace troupe

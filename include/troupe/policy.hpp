@@ -105,7 +105,7 @@ struct timeout_policy {
 /// A node whose writes are kept for the inputs it had.
 /// Shape:  `ttl` nullopt: no end. `key_func` gives the bytes an input is known by; unset: the
 ///         input's canonical msgpack.
-/// Source: langgraph/types.py, CachePolicy; spec/engine.md section 10.3.
+/// Source: langgraph/types.py, CachePolicy.
 struct cache_policy {
   std::optional<std::chrono::nanoseconds> ttl = std::nullopt;
   std::function<std::string(const value& input)> key_func = {};

@@ -128,7 +128,7 @@ struct react_agent_options {
 ///         not be read; what model and tools throw. A call of the history that could not be read
 ///         is answered with an error before the model sees it. When the steps that are left are
 ///         too few for another call, it says so and ends.
-/// Source: langgraph/prebuilt/chat_agent_executor.py, create_react_agent; spec/agents.md C.
+/// Source: langgraph/prebuilt/chat_agent_executor.py, create_react_agent.
 compiled_graph create_react_agent(react_agent_options options);
 
 // ---------------------------------------------------------------------------------------------

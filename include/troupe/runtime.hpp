@@ -28,7 +28,7 @@ class actor_system;
 namespace troupe {
 
 /// When a run stores what.
-/// Source: langgraph/types.py, Durability; spec/checkpoint.md section 4; ARCHITECTURE.md.
+/// Source: langgraph/types.py, Durability; ARCHITECTURE.md.
 enum class durability : std::uint8_t {
   sync,  ///< a task's writes, and each step's checkpoint, are durable before anyone acts on them
   async, ///< stored in order while the next step runs; durable when the call returns
@@ -99,7 +99,7 @@ private:
 };
 
 /// Told when a run is resumed and when it pauses. Called on a thread of the run: be short.
-/// Source: langgraph/callbacks.py, GraphCallbackHandler; spec/engine.md section 13.
+/// Source: langgraph/callbacks.py, GraphCallbackHandler.
 class lifecycle_callbacks {
 public:
   struct event {
@@ -115,7 +115,7 @@ public:
 };
 
 /// How to run, or which checkpoint is meant.
-/// Source: langchain RunnableConfig, langgraph Pregel.stream; spec/engine.md section 8.
+/// Source: langchain RunnableConfig, langgraph Pregel.stream.
 struct run_config {
   std::string thread_id = {};     ///< required with a saver
   std::string checkpoint_id = {}; ///< empty: the newest
@@ -232,7 +232,7 @@ struct task_snapshot {
 
 /// The state of a thread at a checkpoint.
 /// Shape:  of a thread without checkpoints: `values` {}, everything else empty or null.
-/// Source: langgraph/types.py, StateSnapshot; spec/checkpoint.md section 6.
+/// Source: langgraph/types.py, StateSnapshot.
 struct state_snapshot {
   value values;
   std::vector<std::string> next; ///< what would run; finished is a thread with no `tasks`
@@ -449,7 +449,7 @@ public:
   part_stream follow(const std::string& thread_id, std::uint64_t after = 0) const;
 
   /// Errors: no_saver, invalid_config (no thread_id), storage codes.
-  /// Source: spec/checkpoint.md section 6.1 to 6.3.
+  /// Source: the reference's behaviour (tests/conformance).
   /// `subgraphs`: with the snapshots of its tasks that are graphs. `config.checkpoint_ns` names
   /// the state of a subgraph, as task_snapshot::subgraph_ns does.
   /// Errors: also missing_key for a namespace no node of the graph stands for.

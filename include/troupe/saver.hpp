@@ -23,7 +23,7 @@ class keyring;
 /// A channel's version. `number` grows with every step that moves a channel; `tag` tells the
 /// branches of a thread apart, so that equal numbers on two branches are two versions.
 /// Shape:  as text 32 digits, a dot, 16 hex digits; the null version is {0, 0}.
-/// Source: BaseCheckpointSaver.get_next_version; spec/engine.md section 3.
+/// Source: BaseCheckpointSaver.get_next_version.
 struct version {
   std::uint64_t number = 0;
   std::uint64_t tag = 0;
@@ -39,7 +39,7 @@ template <class T> using named = std::vector<std::pair<std::string, T>>;
 ///         the keys `__input__` and `__interrupt__`. `updated_channels` sorted, nullopt after an
 ///         update from outside.
 /// Units:  `ts` ISO-8601 UTC with microseconds; `id` a uuid6, sorts by creation.
-/// Source: langgraph/checkpoint/base, Checkpoint; spec/checkpoint.md section 1.
+/// Source: langgraph/checkpoint/base, Checkpoint.
 struct checkpoint {
   std::int64_t v = 4;
   std::string id;
@@ -152,7 +152,7 @@ struct save_request {
 ///         from a time when the channel was of another kind, a plain value; nullopt: none does.
 ///         `writes`: all writes to the channel since, those of that checkpoint's own step included.
 /// Order:  `writes` oldest checkpoint first, then as checkpoint_tuple::pending_writes.
-/// Source: langgraph/checkpoint/base, DeltaChannelHistory; spec/checkpoint.md section 2.2.
+/// Source: langgraph/checkpoint/base, DeltaChannelHistory.
 struct delta_history {
   std::vector<pending_write> writes;
   std::optional<value> seed;
@@ -221,7 +221,7 @@ struct thread_info {
 
 /// Stores threads. All members may be called from any thread at once and block, but for submit.
 /// What a call stored is seen by every call that begins after it returned (or was acknowledged).
-/// Source: langgraph/checkpoint/base, BaseCheckpointSaver; spec/checkpoint.md section 2.
+/// Source: langgraph/checkpoint/base, BaseCheckpointSaver.
 class saver {
 public:
   virtual ~saver() = default;
@@ -255,7 +255,7 @@ public:
   ///         such checkpoint. This implementation calls get_tuple for each checkpoint.
   /// Blocks: as get_tuple, once a checkpoint.
   /// Errors: as get_tuple.
-  /// Source: langgraph/checkpoint/base, get_delta_channel_history; spec/since-1.2.11.md D.
+  /// Source: langgraph/checkpoint/base, get_delta_channel_history.
   virtual result<named<delta_history>>
   get_delta_channel_history(const checkpoint_ref& ref, const std::vector<std::string>& channels);
 
@@ -304,7 +304,7 @@ public:
   /// Blocks: others for some ms at most: what is much is removed in pieces.
   /// Errors: as put, unsupported by this saver: invalid_config. What was removed before an error
   ///         stays removed; every checkpoint that is there can be read.
-  /// Source: langgraph/checkpoint/base, prune; spec/checkpoint.md section 2.
+  /// Source: langgraph/checkpoint/base, prune.
   virtual result<prune_report> prune(const std::vector<std::string>& thread_ids,
                                      const retention& keep = {});
 

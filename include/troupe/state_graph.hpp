@@ -55,7 +55,7 @@ struct node_defaults {
 };
 
 /// How a graph keeps its threads.
-/// Source: langgraph/types.py, Checkpointer; spec/checkpoint.md section 5.
+/// Source: langgraph/types.py, Checkpointer.
 enum class checkpointing : std::uint8_t {
   inherit,    ///< the runtime's saver; as a subgraph, the state lasts for one task of the parent
   per_thread, ///< as a subgraph only: the state lasts as long as the thread
@@ -162,7 +162,7 @@ private:
 /// The part of state_graph that knows no types. Errors of the add_ members are thrown as
 /// error{invalid_graph} with the reference's text; what only the whole graph shows is found by
 /// compile().
-/// Source: langgraph/graph/state.py, StateGraph; spec/engine.md sections 4 and 14.
+/// Source: langgraph/graph/state.py, StateGraph.
 class graph_builder {
 public:
   explicit graph_builder(schema state);

@@ -46,13 +46,13 @@ struct handoff_options {
 ///         with its own call alone, a copy that only it sees.
 /// Errors: throws error{invalid_graph} for a name that is none of a tool. Of a run: parent_command
 ///         without a graph around the agent; ValueError without an assistant's message.
-/// Source: langgraph_supervisor/handoff.py, create_handoff_tool; spec/agents.md F1.
+/// Source: langgraph_supervisor/handoff.py, create_handoff_tool.
 tool create_handoff_tool(handoff_options options);
 
 /// The same for a swarm: all that was said in the agent's turn goes along, and the agent becomes
 /// `active_agent`. Of several in one answer the first is obeyed, the others are answered with an
 /// error (the reference leaves them unanswered, and fails).
-/// Source: langgraph_swarm/handoff.py, create_handoff_tool; spec/agents.md F2.
+/// Source: langgraph_swarm/handoff.py, create_handoff_tool.
 tool create_swarm_handoff_tool(handoff_options options);
 
 /// A tool of a supervisor, "forward_message": the last message of an agent becomes the answer, word
@@ -131,7 +131,7 @@ struct supervisor_options {
 /// supervisor answers without a handoff. A team with a name of its own may be an agent of another.
 /// Errors: throws error{invalid_graph} of class ValueError for agents without names, or two of one
 ///         name (the supervisor's included), and handoffs of one's own that do not cover all.
-/// Source: langgraph_supervisor/supervisor.py, create_supervisor; spec/agents.md F1.
+/// Source: langgraph_supervisor/supervisor.py, create_supervisor.
 state_graph<> create_supervisor(supervisor_options options);
 
 // ---- swarm ----------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ struct swarm_options {
 /// The swarm, to be compiled: START, the active agent, and whoever that hands over to.
 /// Errors: throws error{invalid_graph} of class ValueError without agents, for agents without names
 ///         or two of one name, and a default agent that is not among them.
-/// Source: langgraph_swarm/swarm.py, create_swarm; spec/agents.md F2.
+/// Source: langgraph_swarm/swarm.py, create_swarm.
 state_graph<> create_swarm(swarm_options options);
 
 /// A swarm of agents each of which may hand over to every other.

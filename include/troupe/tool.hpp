@@ -159,7 +159,7 @@ private:
 /// What a tool gave back: content, a message, a command, or a list of messages and commands.
 /// Shape:  a string, and a list of content blocks, is content as it is; any other value becomes
 ///         JSON text. A message must be a tool's message.
-/// Source: langgraph/prebuilt/tool_node.py; spec/agents.md B4.
+/// Source: langgraph/prebuilt/tool_node.py.
 class tool_output {
 public:
   using part = std::variant<value, command>;

@@ -18,7 +18,7 @@ namespace troupe {
 ///         those, and what is derived from them; a function: those it gives a text for.
 /// Order:  what a tool's own on_error answers comes first. Questions, drains, and a missing field
 ///         of the state or store are never taken; a tool that does not exist always is.
-/// Source: langgraph/prebuilt/tool_node.py, handle_tool_errors; spec/agents.md B5.
+/// Source: langgraph/prebuilt/tool_node.py, handle_tool_errors.
 class tool_errors {
 public:
   using handler = std::function<std::optional<std::string>(const error&)>;
@@ -91,7 +91,7 @@ struct tool_node_options {
 /// Errors: of the task: ValueError without an assistant's message; the first call's error that was
 ///         not handled, when all have ended; invalid_value for more than limits::tool_calls_max
 ///         calls.
-/// Source: langgraph/prebuilt/tool_node.py, ToolNode; spec/agents.md B.
+/// Source: langgraph/prebuilt/tool_node.py, ToolNode.
 class tool_node {
 public:
   using reads_graph_state = void;
@@ -114,7 +114,7 @@ private:
 ///         messages.
 /// Errors: of the task: ValueError when the last message is not an assistant's; KeyError for a
 ///         name that is none of the tools'. Throws error{invalid_graph} for two tools of one name.
-/// Source: langgraph/prebuilt/tool_validator.py, ValidationNode; spec/agents.md B8.
+/// Source: langgraph/prebuilt/tool_validator.py, ValidationNode.
 struct validation_options {
   std::string messages_key = "messages";
   std::function<std::string(const error&, const value& call)> format_error = {};

@@ -16,7 +16,7 @@ namespace troupe {
 /// Units:  `context_token_threshold` in tokens of the last answer's usage (context_tokens).
 /// Shape:  `model` null: the runner's; `summary_prompt` empty: one with five sections.
 /// For agents that are graphs: `summarization` and `context_editing` (troupe/middleware.hpp).
-/// Source: anthropic/lib/tools/_beta_compaction_control.py; spec/agents.md H2.
+/// Source: anthropic/lib/tools/_beta_compaction_control.py.
 struct compaction_control {
   bool enabled = false;
   std::int64_t context_token_threshold = 100'000;
@@ -36,7 +36,7 @@ std::int64_t context_tokens(const value& answer);
 ///         `messages`.
 /// Errors: of the coroutine: what the model throws; node_failed of class ValueError when it answers
 ///         without text.
-/// Source: anthropic/lib/tools/_beta_runner.py, _check_and_compact; spec/agents.md H2.
+/// Source: anthropic/lib/tools/_beta_runner.py, _check_and_compact.
 coro<value> compacted(chat_model& model, value messages, std::string summary_prompt, context& ctx,
                       value settings = value::map());
 
@@ -61,7 +61,7 @@ struct tool_runner_options {
 /// answer are not run, and messages() is without it.
 /// Thread: one body.
 /// Errors: of the coroutines: what the model throws.
-/// Source: anthropic/lib/tools/_beta_runner.py, BetaToolRunner; spec/agents.md H1.
+/// Source: anthropic/lib/tools/_beta_runner.py, BetaToolRunner.
 class tool_runner {
 public:
   tool_runner(chat_model_ptr model, std::vector<tool> tools, value messages,

@@ -30,7 +30,7 @@ struct file_search_options {
 ///         links and files that are no text are passed over.
 /// Errors: throws error{storage_failed} when the folder can't be opened. What a model may mend it
 ///         is told: "No files found", "No matches found", "Invalid regex pattern: …".
-/// Source: langchain/agents/middleware/file_search.py; spec/agents.md E12.
+/// Source: langchain/agents/middleware/file_search.py.
 middleware file_search(const std::filesystem::path& folder, file_search_options options = {});
 
 // ---- files ----------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ struct shell_options {
 ///         processes end with it; how much memory and disk they take is not bounded.
 /// Errors: throws error{invalid_config} for a time-out or a bound of none, and where a sandbox is
 ///         required and there is none; storage_failed when the folder can't be opened.
-/// Source: langchain/agents/middleware/shell_tool.py; spec/agents.md E12.
+/// Source: langchain/agents/middleware/shell_tool.py.
 tool shell_tool(const std::filesystem::path& folder, shell_options options = {});
 /// The same as middleware.
 middleware shell(const std::filesystem::path& folder, shell_options options = {});

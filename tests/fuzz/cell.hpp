@@ -1,4 +1,4 @@
-// The interpreter's channels: one struct and the rules of spec/engine.md section 2.
+// The interpreter's channels: one struct and the rules of the reference.
 #pragma once
 
 #include "tests/fuzz/plan.hpp"

@@ -1,5 +1,4 @@
-// A graph as the interpreter sees it: channels, nodes with triggers and writers (spec/engine.md
-// section 4).
+// A graph as the interpreter sees it: channels, nodes with triggers and writers.
 #pragma once
 
 #include "tests/fuzz/cell.hpp"

@@ -1,5 +1,5 @@
 // The interpreter's run of one graph: enter, then plan, run, apply and save, step by step, with the
-// graphs inside it run the same way (spec/engine.md sections 5 to 9 and 11).
+// graphs inside it run the same way.
 #pragma once
 
 #include "tests/fuzz/body.hpp"

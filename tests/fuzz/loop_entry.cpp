@@ -1,5 +1,4 @@
-// How a run begins: what it finds stored, and what its input or command means there (spec/engine.md
-// section 8.2).
+// How a run begins: what it finds stored, and what its input or command means there.
 #include "tests/fuzz/loop.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // What the interpreter stores: checkpoints by namespace, each with the writes of the tasks that
-// follow it (spec/checkpoint.md sections 1 to 3).
+// follow it.
 #pragma once
 
 #include "tests/fuzz/cell.hpp"
