@@ -73,8 +73,8 @@ struct chat_model_options {
 /// Source: langchain/chat_models/base.py, init_chat_model.
 chat_model_ptr init_chat_model(std::string_view name, chat_model_options options);
 
-/// What a provider said instead of an answer, or that it said nothing. A node may catch it as it is
-/// thrown; the caller of a graph gets an `error`, of which model_facts() tells the same.
+/// The failure of a model call: the provider refused it, or gave no answer. A node's body may catch
+/// this class. The caller of a graph gets an `error`; model_facts() reads the same facts from it.
 /// Shape:  `code()`: invalid_config for a refused key; invalid_value for a refused request;
 ///         overloaded for 429 and 529; node_timeout; else node_failed. `type()`: the class of the
 ///         reference: RateLimitError, AuthenticationError, ContextOverflowError … The message has
@@ -110,9 +110,9 @@ private:
   facts facts_;
 };
 
-/// What is known of a model's failure, also of one that ended a run: of an error that invoke threw,
-/// try_invoke gave or a stream ended with, here or in another process.
-/// Shape:  nothing for an error that is not a model's. It is in `details()` as {status, kind,
+/// The facts of a model's failure, from the error that ended a run: invoke throws it, try_invoke
+/// and streams return it. The model may have been called in another process.
+/// Shape:  nothing for any other error. The facts stand in `details()` as {status, kind,
 ///         request_id, retry_after_ms (absent when the provider named no time), may_try_again}.
 /// Units:  `retry_after_ms` in milliseconds.
 /// Errors: none.

@@ -103,9 +103,11 @@ public:
     return std::move(*this);
   }
 
-  /// Facts for programs; null when there are none. They follow the error to callers, through
-  /// graphs within graphs and between processes.
-  /// Shape:  a map. Of a model's failure: troupe/chat_models.hpp, model_facts.
+  /// Facts about the failure that a program can read; null when there are none. The error keeps
+  /// them when a nested graph or another process passes it on.
+  /// Shape:  a map, or null. The facts of a model's failure: troupe/chat_models.hpp, model_facts.
+  /// Errors: none.
+  /// Source: troupe.
   const value& details() const noexcept;
   error&& with_details(value facts) &&;
 

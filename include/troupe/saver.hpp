@@ -216,7 +216,7 @@ struct thread_info {
   std::string ts = {};
   std::size_t checkpoints = 0; // in all namespaces
   std::uint64_t bytes = 0;     // of its records, without what pages waste; 0: not known
-  std::string damage = {};     // why its newest checkpoint can't be read: then `ts` is empty
+  std::string damage = {};     // why it can't be read: `ts` is empty, the counts are incomplete
 };
 
 /// Stores threads. All members may be called from any thread at once and block, but for submit.
