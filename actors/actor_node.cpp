@@ -1,7 +1,7 @@
 // Nodes that are actors of the caller's own.
 #include <troupe/actor.hpp>
 
-#include "actors/task_scope.hpp"
+#include "tasks/task_scope.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>

@@ -12,7 +12,7 @@
 //   timer         ── step_deadline ▶ run_actor
 #pragma once
 
-#include "actors/task_scope.hpp"
+#include "tasks/task_scope.hpp"
 
 #include <caf/actor.hpp>
 #include <caf/allowed_unsafe_message_type.hpp>

@@ -1,7 +1,7 @@
 // Running tasks in their lanes.
 #include "actors/node_actor.hpp"
 
-#include "actors/attempts.hpp"
+#include "tasks/attempts.hpp"
 #include "actors/task_placer.hpp"
 #include "actors/tell.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "actors/services.hpp"
-#include "actors/task_scope.hpp"
+#include "tasks/task_scope.hpp"
 
 #include <functional>
 

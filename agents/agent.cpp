@@ -3,13 +3,13 @@
 // Invariants:
 //  - a hook that may jump has no edge of its own: where it goes is said by its command. Only what
 //    ends a round has a route, which reads `jump_to`; nobody else writes that channel.
-#include <troupe/agent.hpp>
+#include <troupe/agents/agent.hpp>
 
 #include "agents/agent_model.hpp"
-#include "agents/failure.hpp"
-#include "agents/history.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/history.hpp"
 #include "agents/team_names.hpp"
-#include "agents/tool_results.hpp"
+#include "agents/tools/tool_results.hpp"
 #include "agents/wrappers.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // See agent_model.hpp.
 #include "agents/agent_model.hpp"
 
-#include "agents/failure.hpp"
-#include "agents/history.hpp"
-#include "agents/malformed_calls.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/history.hpp"
+#include "agents/messages/malformed_calls.hpp"
 #include "agents/structured_tools.hpp"
 #include "agents/wrappers.hpp"
 

@@ -1,7 +1,7 @@
 // The node of an agent that asks the model.
 #pragma once
 
-#include <troupe/agent.hpp>
+#include <troupe/agents/agent.hpp>
 
 namespace troupe {
 

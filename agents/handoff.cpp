@@ -3,11 +3,11 @@
 // Invariants:
 //  - whatever is handed on, each call in it has its answer.
 //  - what an agent is given of a turn with several handoffs is a copy with ids of its own.
-#include <troupe/teams.hpp>
+#include <troupe/agents/teams.hpp>
 
-#include "agents/failure.hpp"
-#include "agents/history.hpp"
-#include "agents/json_text.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/history.hpp"
+#include "agents/messages/json_text.hpp"
 #include "agents/subagent_run.hpp"
 #include "agents/team_names.hpp"
 

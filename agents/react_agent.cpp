@@ -5,12 +5,12 @@
 //  place
 //    of tools' answers.
 //  - no call of the history goes to a model unanswered.
-#include <troupe/react_agent.hpp>
+#include <troupe/agents/react_agent.hpp>
 
-#include "agents/failure.hpp"
-#include "agents/history.hpp"
-#include "agents/malformed_calls.hpp"
-#include "agents/tool_results.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/history.hpp"
+#include "agents/messages/malformed_calls.hpp"
+#include "agents/tools/tool_results.hpp"
 
 #include <algorithm>
 

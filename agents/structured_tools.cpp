@@ -1,9 +1,9 @@
 // See structured_tools.hpp.
 #include "agents/structured_tools.hpp"
 
-#include "agents/json_text.hpp"
+#include "agents/messages/json_text.hpp"
 
-#include <troupe/schema_check.hpp>
+#include <troupe/agents/schema_check.hpp>
 
 #include <algorithm>
 #include <ranges>

@@ -1,7 +1,7 @@
 // Schemas of a last answer that a model is shown as tools.
 #pragma once
 
-#include <troupe/agent.hpp>
+#include <troupe/agents/agent.hpp>
 
 #include <string_view>
 #include <utility>

@@ -1,7 +1,7 @@
 // An agent that a tool asks.
 #pragma once
 
-#include <troupe/tool.hpp>
+#include <troupe/agents/tool.hpp>
 
 #include <string>
 

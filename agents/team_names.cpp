@@ -1,7 +1,7 @@
 // Names of agents, in tools and in what models read.
 #include "agents/team_names.hpp"
 
-#include <troupe/teams.hpp>
+#include <troupe/agents/teams.hpp>
 
 #include <cctype>
 #include <optional>

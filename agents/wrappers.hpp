@@ -1,7 +1,7 @@
 // Wrappers around one call, as one: the first of a list is the outermost.
 #pragma once
 
-#include <troupe/agent.hpp>
+#include <troupe/agents/agent.hpp>
 
 #include <utility>
 #include <vector>

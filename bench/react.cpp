@@ -2,7 +2,7 @@
 
 #include "bench/fresh_store.hpp"
 
-#include <troupe/react_agent.hpp>
+#include <troupe/agents/react_agent.hpp>
 
 #include <mutex>
 #include <random>

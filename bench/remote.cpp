@@ -4,9 +4,9 @@
 #include "bench/child.hpp"
 #include "bench/graphs.hpp"
 
-#include "cluster/certificates.hpp"
-#include "cluster/link_front.hpp"
-#include "cluster/link_system.hpp"
+#include "cluster/links/certificates.hpp"
+#include "cluster/links/link_front.hpp"
+#include "cluster/links/link_system.hpp"
 
 #include <troupe/cluster.hpp>
 #include <troupe/placement.hpp>

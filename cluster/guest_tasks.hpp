@@ -3,7 +3,7 @@
 // for whom, is the desk's.
 #pragma once
 
-#include "cluster/messages.hpp"
+#include "cluster/wire/messages.hpp"
 #include "cluster/remote_task.hpp"
 #include "cluster/task_link.hpp"
 

@@ -1,7 +1,7 @@
 // The clock of a worker's leases.
 #pragma once
 
-#include "cluster/lease.hpp"
+#include "cluster/wire/lease.hpp"
 
 #include <ctime>
 

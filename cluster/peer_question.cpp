@@ -1,7 +1,7 @@
 // Asking processes of the cluster how they are, and telling a worker to drain.
 #include "actors/logger_reference.hpp"
-#include "cluster/link_front.hpp"
-#include "cluster/peer_watch.hpp"
+#include "cluster/links/link_front.hpp"
+#include "cluster/links/peer_watch.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/send.hpp>

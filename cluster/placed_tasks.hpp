@@ -4,7 +4,7 @@
 #pragma once
 
 #include "actors/services.hpp"
-#include "actors/task_scope.hpp"
+#include "tasks/task_scope.hpp"
 #include "cluster/remote_task.hpp"
 
 #include <atomic>

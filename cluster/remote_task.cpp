@@ -1,7 +1,7 @@
 // A task that runs elsewhere, as bytes and back.
 #include "cluster/remote_task.hpp"
 
-#include "cluster/fields.hpp"
+#include "cluster/wire/fields.hpp"
 #include "graph/checkpoint_ns.hpp"
 
 namespace troupe::cluster {

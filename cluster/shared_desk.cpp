@@ -2,7 +2,7 @@
 #include "cluster/shared_desk.hpp"
 
 #include "actors/log.hpp"
-#include "actors/run_shared.hpp"
+#include "tasks/run_shared.hpp"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 //  - Nothing but outcomes is kept back, and those no longer than the desk lets them.
 #pragma once
 
-#include "cluster/desk.hpp"
+#include "cluster/placement/desk.hpp"
 #include "cluster/guest_tasks.hpp"
 
 #include <functional>

@@ -1,7 +1,7 @@
 // What `troupe cluster status` shows, as a value.
 #include "cluster/status_value.hpp"
 
-#include "cluster/fields.hpp"
+#include "cluster/wire/fields.hpp"
 
 namespace troupe::cluster {
 

@@ -1,7 +1,7 @@
 // What `troupe cluster status` shows, as a value.
 #pragma once
 
-#include "cluster/status.hpp"
+#include "cluster/wire/status.hpp"
 
 #include <troupe/value.hpp>
 

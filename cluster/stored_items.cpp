@@ -1,7 +1,7 @@
 // What a saver is asked, and what it answers, as values.
 #include "cluster/stored_items.hpp"
 
-#include "cluster/fields.hpp"
+#include "cluster/wire/fields.hpp"
 
 namespace troupe::cluster {
 

@@ -1,9 +1,9 @@
 // The way from a task on a worker to its home.
 #include "cluster/task_link.hpp"
 
-#include "cluster/fields.hpp"
+#include "cluster/wire/fields.hpp"
 #include "cluster/stored_items.hpp"
-#include "coordinator/thread_owners.hpp"
+#include "engine/thread_owners.hpp"
 
 namespace troupe::cluster {
 

@@ -1,7 +1,7 @@
 // The way from a task on a worker to its home: what it saves, asks, streams.
 #pragma once
 
-#include "cluster/messages.hpp"
+#include "cluster/wire/messages.hpp"
 
 #include <troupe/saver.hpp>
 #include <troupe/store.hpp>

@@ -2,7 +2,7 @@
 #include <troupe/cluster.hpp>
 
 #include "actors/logger_reference.hpp"
-#include "cluster/link_front.hpp"
+#include "cluster/links/link_front.hpp"
 #include "cluster/worker_actor.hpp"
 #include "coordinator/runtime_core.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "actors/log.hpp"
 #include "cluster/lease_clock.hpp"
-#include "cluster/link_front.hpp"
+#include "cluster/links/link_front.hpp"
 #include "cluster/status_value.hpp"
 
 #include <caf/send.hpp>

@@ -1,7 +1,7 @@
 // A worker as an actor: what comes from its links reaches the desk, what the desk says the links.
 #pragma once
 
-#include "cluster/link_hub.hpp"
+#include "cluster/links/link_hub.hpp"
 #include "cluster/shared_desk.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>

@@ -4,8 +4,8 @@
 #include "actors/logger_reference.hpp"
 #include "actors/task_placer.hpp"
 #include "cluster/home_actor.hpp"
-#include "cluster/link_front.hpp"
-#include "cluster/workers_file.hpp"
+#include "cluster/links/link_front.hpp"
+#include "cluster/links/workers_file.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>

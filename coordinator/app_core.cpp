@@ -5,11 +5,11 @@
 #include "actors/tell.hpp"
 #include "channels/kinds.hpp"
 #include "coordinator/awaited_turn.hpp"
-#include "coordinator/delta_values.hpp"
+#include "engine/delta_values.hpp"
 #include "coordinator/graph_actor.hpp"
 #include "coordinator/print_sink.hpp"
-#include "coordinator/task_cache.hpp"
-#include "coordinator/thread_owners.hpp"
+#include "engine/task_cache.hpp"
+#include "engine/thread_owners.hpp"
 
 #include <caf/send.hpp>
 

@@ -1,7 +1,7 @@
 // A loaded graph: its pool of groups, and the ways into it.
 #pragma once
 
-#include "coordinator/run_loop.hpp"
+#include "engine/run_loop.hpp"
 #include "coordinator/runtime_core.hpp"
 
 #include <atomic>

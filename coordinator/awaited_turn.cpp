@@ -1,7 +1,7 @@
 // Waiting for a turn.
 #include "coordinator/awaited_turn.hpp"
 
-#include "actors/run_shared.hpp"
+#include "tasks/run_shared.hpp"
 
 namespace troupe {
 

@@ -1,7 +1,7 @@
 // Pruning and sweeping in the background.
 #include "coordinator/background_pruner.hpp"
 
-#include "persistence/timestamp_text.hpp"
+#include "persistence/record/timestamp_text.hpp"
 
 #include <algorithm>
 #include <utility>

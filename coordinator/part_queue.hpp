@@ -9,7 +9,7 @@
 #pragma once
 
 #include "actors/lent_thread.hpp"
-#include "actors/run_shared.hpp"
+#include "tasks/run_shared.hpp"
 #include "coordinator/part_log.hpp"
 
 #include <condition_variable>

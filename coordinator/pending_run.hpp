@@ -2,7 +2,7 @@
 #pragma once
 
 #include "actors/lent_thread.hpp"
-#include "actors/nested.hpp"
+#include "tasks/nested.hpp"
 #include "actors/roster.hpp"
 
 #include <troupe/runtime.hpp>

@@ -1,7 +1,7 @@
 // Parts of a run on the standard output, for a look at what a graph does.
 #pragma once
 
-#include "actors/run_shared.hpp"
+#include "tasks/run_shared.hpp"
 
 #include <memory>
 #include <vector>

@@ -9,7 +9,7 @@
 
 #include "actors/messages.hpp"
 #include "actors/services.hpp"
-#include "coordinator/run_loop.hpp"
+#include "engine/run_loop.hpp"
 
 #include <caf/event_based_actor.hpp>
 

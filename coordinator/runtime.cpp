@@ -2,11 +2,11 @@
 #include <troupe/runtime.hpp>
 
 #include "actors/log.hpp"
-#include "coordinator/delta_values.hpp"
+#include "engine/delta_values.hpp"
 #include "coordinator/part_source.hpp"
 #include "coordinator/runtime_core.hpp"
-#include "coordinator/state_access.hpp"
-#include "coordinator/unfinished.hpp"
+#include "engine/state_access.hpp"
+#include "engine/unfinished.hpp"
 
 #include <caf/actor.hpp>
 

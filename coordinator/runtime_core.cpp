@@ -7,7 +7,7 @@
 #include "actors/tell.hpp"
 #include "coordinator/app_core.hpp"
 #include "coordinator/background_pruner.hpp"
-#include "persistence/timestamp_text.hpp"
+#include "persistence/record/timestamp_text.hpp"
 
 #include <troupe/cluster.hpp>
 #include <troupe/keyring.hpp>

@@ -8,7 +8,7 @@
 #include "coordinator/part_log.hpp"
 #include "coordinator/pending_run.hpp"
 #include "coordinator/run_actor.hpp"
-#include "coordinator/thread_owners.hpp"
+#include "engine/thread_owners.hpp"
 #include "coordinator/thread_turns.hpp"
 #include "graph/task_id.hpp"
 

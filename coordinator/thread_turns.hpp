@@ -6,7 +6,7 @@
 //  - Whoever waits is told exactly once.
 #pragma once
 
-#include "actors/held_claim.hpp"
+#include "tasks/held_claim.hpp"
 
 #include <troupe/runtime.hpp>
 

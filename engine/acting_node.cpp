@@ -1,7 +1,7 @@
 // Finding the node an update from outside acts as.
-#include "coordinator/acting_node.hpp"
+#include "engine/acting_node.hpp"
 
-#include "coordinator/delta_book.hpp"
+#include "engine/delta_book.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // In whose name an update from outside acts. Pure.
 #pragma once
 
-#include "coordinator/thread_state.hpp"
+#include "engine/thread_state.hpp"
 
 #include <troupe/runtime.hpp>
 

@@ -1,5 +1,5 @@
 // Applying the writes of a step.
-#include "coordinator/apply.hpp"
+#include "engine/apply.hpp"
 
 #include <algorithm>
 

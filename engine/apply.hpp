@@ -1,7 +1,7 @@
 // Applying the writes of a step: all channels change, or none of it counts. Pure.
 #pragma once
 
-#include "coordinator/plan.hpp"
+#include "engine/plan.hpp"
 
 #include <span>
 #include <string>

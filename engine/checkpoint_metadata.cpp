@@ -1,5 +1,5 @@
 // Merging a run's config into the metadata of its checkpoints.
-#include "coordinator/checkpoint_metadata.hpp"
+#include "engine/checkpoint_metadata.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,9 +1,9 @@
 // See delta_book.hpp.
-#include "coordinator/delta_book.hpp"
+#include "engine/delta_book.hpp"
 
 #include "channels/kinds.hpp"
 #include "graph/names.hpp"
-#include "persistence/saver_rules.hpp"
+#include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
 

@@ -10,7 +10,7 @@
 // Source: langgraph/pregel/_loop.py and _checkpoint.py.
 #pragma once
 
-#include "coordinator/thread_state.hpp"
+#include "engine/thread_state.hpp"
 #include "graph/task_write.hpp"
 
 #include <cstdint>

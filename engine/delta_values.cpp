@@ -1,10 +1,10 @@
 // See delta_values.hpp.
-#include "coordinator/delta_values.hpp"
+#include "engine/delta_values.hpp"
 
 #include "channels/channel.hpp"
 #include "graph/channel_kinds.hpp"
 #include "persistence/delta_history.hpp"
-#include "persistence/saver_rules.hpp"
+#include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // See exit_writes.hpp.
-#include "coordinator/exit_writes.hpp"
+#include "engine/exit_writes.hpp"
 
 #include "graph/names.hpp"
 

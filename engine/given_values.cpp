@@ -1,5 +1,5 @@
 // The checks of what a caller gives to a graph.
-#include "coordinator/given_values.hpp"
+#include "engine/given_values.hpp"
 
 #include "channels/typed_write.hpp"
 

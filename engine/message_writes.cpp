@@ -1,5 +1,5 @@
 // See message_writes.hpp.
-#include "coordinator/message_writes.hpp"
+#include "engine/message_writes.hpp"
 
 #include "channels/message_ids.hpp"
 

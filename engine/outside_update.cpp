@@ -1,16 +1,16 @@
 // Updates from outside. A superstep of them is worked out first and stored then, so that one that
 // is refused leaves nothing behind.
-#include "coordinator/acting_node.hpp"
-#include "coordinator/apply.hpp"
-#include "coordinator/checkpoint_metadata.hpp"
-#include "coordinator/delta_book.hpp"
-#include "coordinator/delta_values.hpp"
-#include "coordinator/given_values.hpp"
-#include "coordinator/message_writes.hpp"
-#include "coordinator/outside_writers.hpp"
-#include "coordinator/state_access.hpp"
-#include "coordinator/stored_writes.hpp"
-#include "coordinator/thread_owners.hpp"
+#include "engine/acting_node.hpp"
+#include "engine/apply.hpp"
+#include "engine/checkpoint_metadata.hpp"
+#include "engine/delta_book.hpp"
+#include "engine/delta_values.hpp"
+#include "engine/given_values.hpp"
+#include "engine/message_writes.hpp"
+#include "engine/outside_writers.hpp"
+#include "engine/state_access.hpp"
+#include "engine/stored_writes.hpp"
+#include "engine/thread_owners.hpp"
 
 #include <algorithm>
 #include <deque>

@@ -1,8 +1,8 @@
 // Running a node's writers without its body.
-#include "coordinator/outside_writers.hpp"
+#include "engine/outside_writers.hpp"
 
-#include "actors/task_scope.hpp"
-#include "coordinator/plan.hpp"
+#include "tasks/task_scope.hpp"
+#include "engine/plan.hpp"
 
 #include <algorithm>
 

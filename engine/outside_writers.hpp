@@ -1,7 +1,7 @@
 // What a node's writers make of values from outside. Pure.
 #pragma once
 
-#include "coordinator/thread_state.hpp"
+#include "engine/thread_state.hpp"
 #include "graph/task_write.hpp"
 
 #include <troupe/runtime.hpp>

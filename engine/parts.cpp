@@ -1,5 +1,5 @@
 // The payloads of stream parts.
-#include "coordinator/parts.hpp"
+#include "engine/parts.hpp"
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 // Source: langgraph/pregel/_io.py, debug.py.
 #pragma once
 
-#include "coordinator/plan.hpp"
-#include "coordinator/stored_writes.hpp"
-#include "coordinator/thread_state.hpp"
+#include "engine/plan.hpp"
+#include "engine/stored_writes.hpp"
+#include "engine/thread_state.hpp"
 
 #include <troupe/runtime.hpp>
 

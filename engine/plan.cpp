@@ -1,5 +1,5 @@
 // Which tasks run next: the trigger rule and the identities of the tasks it starts.
-#include "coordinator/plan.hpp"
+#include "engine/plan.hpp"
 
 #include <boost/container/small_vector.hpp>
 

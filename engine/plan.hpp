@@ -1,7 +1,7 @@
 // Which tasks run next. Pure.
 #pragma once
 
-#include "coordinator/thread_state.hpp"
+#include "engine/thread_state.hpp"
 #include "graph/checkpoint_ns.hpp"
 #include "graph/task_id.hpp"
 #include "graph/task_write.hpp"

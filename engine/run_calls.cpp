@@ -1,7 +1,7 @@
 // Tasks that come up while a step is open: those a body starts, and the handlers of failed ones.
-#include "coordinator/run_loop.hpp"
+#include "engine/run_loop.hpp"
 
-#include "coordinator/task_cache.hpp"
+#include "engine/task_cache.hpp"
 #include "graph/names.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // See run_deltas.hpp.
-#include "coordinator/run_deltas.hpp"
+#include "engine/run_deltas.hpp"
 
 #include "graph/names.hpp"
 

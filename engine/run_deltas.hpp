@@ -7,8 +7,8 @@
 // Source: langgraph/pregel/_loop.py.
 #pragma once
 
-#include "coordinator/delta_book.hpp"
-#include "coordinator/exit_writes.hpp"
+#include "engine/delta_book.hpp"
+#include "engine/exit_writes.hpp"
 
 #include <optional>
 #include <set>

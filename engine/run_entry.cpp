@@ -1,10 +1,10 @@
 // How a run enters a thread: start it, resume it, or travel back in it.
 // Source: langgraph/pregel/_loop.py, _first.
-#include "coordinator/run_loop.hpp"
+#include "engine/run_loop.hpp"
 
-#include "actors/part_gate.hpp"
-#include "coordinator/given_values.hpp"
-#include "coordinator/message_writes.hpp"
+#include "tasks/part_gate.hpp"
+#include "engine/given_values.hpp"
+#include "engine/message_writes.hpp"
 #include "graph/checkpoint_ns.hpp"
 #include "graph/crash_point.hpp"
 #include "graph/names.hpp"

@@ -1,7 +1,7 @@
 // One super-step: plan, run, apply, save, and again.
-#include "coordinator/run_loop.hpp"
+#include "engine/run_loop.hpp"
 
-#include "coordinator/message_writes.hpp"
+#include "engine/message_writes.hpp"
 #include "graph/crash_point.hpp"
 #include "graph/names.hpp"
 

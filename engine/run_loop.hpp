@@ -11,10 +11,10 @@
 // Source: langgraph/pregel/_loop.py.
 #pragma once
 
-#include "actors/task_scope.hpp"
-#include "coordinator/apply.hpp"
-#include "coordinator/parts.hpp"
-#include "coordinator/run_deltas.hpp"
+#include "tasks/task_scope.hpp"
+#include "engine/apply.hpp"
+#include "engine/parts.hpp"
+#include "engine/run_deltas.hpp"
 
 #include <deque>
 #include <map>

@@ -1,7 +1,7 @@
 // What a run shows while it goes, and how it ends.
-#include "coordinator/run_loop.hpp"
+#include "engine/run_loop.hpp"
 
-#include "actors/part_gate.hpp"
+#include "tasks/part_gate.hpp"
 #include "graph/crash_point.hpp"
 #include "graph/names.hpp"
 

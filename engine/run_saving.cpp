@@ -1,7 +1,7 @@
 // What a run hands to the saver, and when it may go on.
-#include "coordinator/run_loop.hpp"
+#include "engine/run_loop.hpp"
 
-#include "coordinator/checkpoint_metadata.hpp"
+#include "engine/checkpoint_metadata.hpp"
 #include "graph/crash_point.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // A stored checkpoint as a snapshot: the state, and the tasks that follow it.
-#include "coordinator/apply.hpp"
-#include "coordinator/delta_values.hpp"
-#include "coordinator/parts.hpp"
-#include "coordinator/state_access.hpp"
-#include "coordinator/stored_writes.hpp"
+#include "engine/apply.hpp"
+#include "engine/delta_values.hpp"
+#include "engine/parts.hpp"
+#include "engine/state_access.hpp"
+#include "engine/stored_writes.hpp"
 
 #include <algorithm>
 #include <charconv>

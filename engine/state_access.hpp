@@ -3,7 +3,7 @@
 // Source: langgraph/pregel/main.py, _prepare_state_snapshot and bulk_update_state.
 #pragma once
 
-#include "coordinator/thread_state.hpp"
+#include "engine/thread_state.hpp"
 
 #include <troupe/runtime.hpp>
 
@@ -41,7 +41,7 @@ result<std::shared_ptr<const graph_plan>> graph_at(const std::shared_ptr<const g
 /// recast_checkpoint_ns.
 std::string kept_namespace(const graph_plan& plan, std::string_view checkpoint_ns);
 
-class thread_owners; // coordinator/thread_owners.hpp
+class thread_owners; // engine/thread_owners.hpp
 
 /// What an update needs besides the saver.
 struct update_tools {

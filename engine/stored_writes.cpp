@@ -1,5 +1,5 @@
 // Reading stored writes.
-#include "coordinator/stored_writes.hpp"
+#include "engine/stored_writes.hpp"
 
 #include "graph/task_id.hpp"
 

@@ -1,7 +1,7 @@
 // Keys and forms of cached tasks.
-#include "coordinator/task_cache.hpp"
+#include "engine/task_cache.hpp"
 
-#include "coordinator/stored_writes.hpp"
+#include "engine/stored_writes.hpp"
 #include "graph/task_id.hpp"
 
 namespace troupe {

@@ -1,5 +1,5 @@
 // See thread_owners.hpp.
-#include "coordinator/thread_owners.hpp"
+#include "engine/thread_owners.hpp"
 
 #include <algorithm>
 #include <future>

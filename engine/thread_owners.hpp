@@ -6,7 +6,7 @@
 //  - A thread whose owner stores no more is entered without storing anything.
 #pragma once
 
-#include "actors/held_claim.hpp"
+#include "tasks/held_claim.hpp"
 
 #include <troupe/saver.hpp>
 

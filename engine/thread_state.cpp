@@ -1,5 +1,5 @@
 // The state of a thread in memory, and its two ways: from a checkpoint and into one.
-#include "coordinator/thread_state.hpp"
+#include "engine/thread_state.hpp"
 
 #include "graph/names.hpp"
 

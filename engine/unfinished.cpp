@@ -1,10 +1,10 @@
 // See unfinished.hpp.
-#include "coordinator/unfinished.hpp"
+#include "engine/unfinished.hpp"
 
-#include "coordinator/plan.hpp"
-#include "coordinator/stored_writes.hpp"
+#include "engine/plan.hpp"
+#include "engine/stored_writes.hpp"
 #include "graph/names.hpp"
-#include "persistence/saver_rules.hpp"
+#include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
 #include <map>

@@ -6,7 +6,7 @@
 // off. What is left to run is seen by the channels that trigger nodes alone: no state is read.
 #pragma once
 
-#include "coordinator/thread_owners.hpp"
+#include "engine/thread_owners.hpp"
 #include "graph/graph_plan.hpp"
 
 #include <troupe/runtime.hpp>

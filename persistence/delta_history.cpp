@@ -1,7 +1,7 @@
 // See delta_history.hpp.
 #include "persistence/delta_history.hpp"
 
-#include "persistence/saver_rules.hpp"
+#include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 #include "persistence/encoded_request.hpp"
 
-#include "persistence/metadata_record.hpp"
+#include "persistence/record/metadata_record.hpp"
 
-#include "persistence/saver_rules.hpp"
-#include "persistence/value_patch.hpp"
+#include "persistence/record/saver_rules.hpp"
+#include "persistence/record/value_patch.hpp"
 
 namespace troupe {
 

@@ -1,7 +1,7 @@
 // The values of a request as msgpack, before anything of it is stored.
 #pragma once
 
-#include "persistence/value_base.hpp"
+#include "persistence/record/value_base.hpp"
 
 #include <troupe/saver.hpp>
 

@@ -1,7 +1,7 @@
 // The saver in memory. One lock around everything; values are handles, so nothing is copied.
 // It takes what it is given: no value is too deep or too large for it.
 #include "persistence/retention.hpp"
-#include "persistence/saver_rules.hpp"
+#include "persistence/record/saver_rules.hpp"
 
 #include <iterator>
 #include <map>

@@ -1,5 +1,5 @@
 // When a failed task is tried again.
-#include "actors/attempts.hpp"
+#include "tasks/attempts.hpp"
 
 #include <algorithm>
 #include <cmath>

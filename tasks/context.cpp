@@ -1,7 +1,7 @@
 // What a body sees of its run.
 #include <troupe/context.hpp>
 
-#include "actors/task_scope.hpp"
+#include "tasks/task_scope.hpp"
 #include "graph/checkpoint_ns.hpp"
 #include "graph/task_id.hpp"
 

@@ -1,6 +1,6 @@
 // What a body runs within itself: graphs and tasks, waited for by a thread of the blocking lane or
 // by a coroutine.
-#include "actors/task_scope.hpp"
+#include "tasks/task_scope.hpp"
 #include "graph/task_id.hpp"
 
 #include <troupe/completion.hpp>

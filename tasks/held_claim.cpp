@@ -1,5 +1,5 @@
 // The end of a turn, and what a run began with.
-#include "actors/held_claim.hpp"
+#include "tasks/held_claim.hpp"
 
 #include <algorithm>
 #include <utility>

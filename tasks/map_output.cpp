@@ -1,5 +1,5 @@
 // From what a body returned to the writes of its task.
-#include "actors/task_scope.hpp"
+#include "tasks/task_scope.hpp"
 #include "channels/message_forms.hpp"
 #include "channels/typed_write.hpp"
 

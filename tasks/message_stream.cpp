@@ -1,5 +1,5 @@
 // Messages on their way to readers of the `messages` stream.
-#include "actors/task_scope.hpp"
+#include "tasks/task_scope.hpp"
 #include "channels/message_forms.hpp"
 #include "graph/checkpoint_ns.hpp"
 

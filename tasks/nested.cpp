@@ -1,7 +1,7 @@
 // Waiting for something that another thread ends.
-#include "actors/nested.hpp"
+#include "tasks/nested.hpp"
 
-#include "actors/task_scope.hpp"
+#include "tasks/task_scope.hpp"
 
 namespace troupe {
 

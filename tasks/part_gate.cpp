@@ -1,5 +1,5 @@
 // The order of a run's parts while some of them wait for the disk.
-#include "actors/part_gate.hpp"
+#include "tasks/part_gate.hpp"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 //    thread that others need does not wait.
 #pragma once
 
-#include "actors/run_shared.hpp"
+#include "tasks/run_shared.hpp"
 
 #include <atomic>
 #include <condition_variable>

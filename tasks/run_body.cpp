@@ -1,5 +1,5 @@
 // Running one attempt at a task: the body, what it throws, and the questions it asks.
-#include "actors/task_scope.hpp"
+#include "tasks/task_scope.hpp"
 
 #include <cxxabi.h>
 

@@ -2,8 +2,8 @@
 // stands among the runs around it.
 #pragma once
 
-#include "actors/held_claim.hpp"
-#include "actors/nested.hpp"
+#include "tasks/held_claim.hpp"
+#include "tasks/nested.hpp"
 #include "graph/graph_plan.hpp"
 #include "graph/task_id.hpp"
 
@@ -23,7 +23,7 @@ class execution_unit;
 namespace troupe {
 
 struct saver_link; // actors/services.hpp
-class part_gate;   // actors/part_gate.hpp
+class part_gate;   // tasks/part_gate.hpp
 
 struct run_control::state {
   std::atomic<bool> drain{false};

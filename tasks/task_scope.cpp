@@ -1,7 +1,7 @@
 // The parts of a task that more than one thread may touch, and its next attempt.
-#include "actors/task_scope.hpp"
+#include "tasks/task_scope.hpp"
 
-#include "actors/part_gate.hpp"
+#include "tasks/part_gate.hpp"
 
 #include <algorithm>
 

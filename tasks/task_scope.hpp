@@ -2,7 +2,7 @@
 // coordinator and a node actor; only one of them works on it at a time.
 #pragma once
 
-#include "actors/run_shared.hpp"
+#include "tasks/run_shared.hpp"
 #include "channels/channel.hpp"
 #include "graph/task_write.hpp"
 

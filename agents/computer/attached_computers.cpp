@@ -1,5 +1,5 @@
 // See attached_computers.hpp.
-#include "agents/attached_computers.hpp"
+#include "agents/computer/attached_computers.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // The computers that an agent's runs have at hand, by their ids.
 #pragma once
 
-#include <troupe/computer.hpp>
+#include <troupe/agents/computer.hpp>
 
 #include <memory>
 #include <mutex>

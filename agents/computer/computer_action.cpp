@@ -1,8 +1,8 @@
 // What a model wants a computer to do, out of a call's arguments. Nothing of it is believed.
-#include <troupe/computer.hpp>
-#include <troupe/confined_folder.hpp>
+#include <troupe/agents/computer.hpp>
+#include <troupe/agents/confined_folder.hpp>
 
-#include "agents/json_text.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // See computer_screen.hpp.
-#include "agents/computer_screen.hpp"
+#include "agents/computer/computer_screen.hpp"
 
 #include <openssl/evp.h>
 

@@ -1,7 +1,7 @@
 // Screenshots: whether they are any, as models are shown them, and which of them. Pure.
 #pragma once
 
-#include <troupe/computer.hpp>
+#include <troupe/agents/computer.hpp>
 
 #include <optional>
 #include <string>

@@ -3,14 +3,14 @@
 // Invariants:
 //  - the id of a computer is stored before anything is done with it.
 //  - nothing is done for a call that was refused.
-#include <troupe/computer.hpp>
-#include <troupe/middleware.hpp>
+#include <troupe/agents/computer.hpp>
+#include <troupe/agents/middleware.hpp>
 
-#include "agents/attached_computers.hpp"
-#include "agents/computer_screen.hpp"
-#include "agents/failure.hpp"
-#include "agents/history.hpp"
-#include "agents/json_text.hpp"
+#include "agents/computer/attached_computers.hpp"
+#include "agents/computer/computer_screen.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/history.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <utility>
 

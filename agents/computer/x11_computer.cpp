@@ -1,9 +1,9 @@
 // An X display as a computer: xdotool and import, a program for each action.
-#include <troupe/computer.hpp>
-#include <troupe/confined_folder.hpp>
+#include <troupe/agents/computer.hpp>
+#include <troupe/agents/confined_folder.hpp>
 
-#include "agents/child_process.hpp"
-#include "agents/x11_keys.hpp"
+#include "agents/workspace/child_process.hpp"
+#include "agents/computer/x11_keys.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,5 +1,5 @@
 // See x11_keys.hpp.
-#include "agents/x11_keys.hpp"
+#include "agents/computer/x11_keys.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 // Grammars of schemas and of answers that call tools.
-#include "agents/gbnf_schema.hpp"
-#include "agents/json_text.hpp"
-#include "agents/model_wire.hpp"
-#include "agents/tool_text.hpp"
+#include "agents/grammar/gbnf_schema.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/models/model_wire.hpp"
+#include "agents/grammar/tool_text.hpp"
 
-#include <troupe/grammar.hpp>
+#include <troupe/agents/grammar.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // See gbnf_forms.hpp.
-#include "agents/gbnf_forms.hpp"
+#include "agents/grammar/gbnf_forms.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // Lists and objects as rules of a grammar. Pure.
 #pragma once
 
-#include "agents/gbnf_rules.hpp"
+#include "agents/grammar/gbnf_rules.hpp"
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 // See gbnf_keywords.hpp.
-#include "agents/gbnf_keywords.hpp"
+#include "agents/grammar/gbnf_keywords.hpp"
 
 #include <troupe/error.hpp>
 

@@ -1,8 +1,8 @@
 // What the keywords of JSON Schemas say, as far as a grammar can. Pure.
 #pragma once
 
-#include "agents/gbnf_numbers.hpp"
-#include "agents/gbnf_rules.hpp"
+#include "agents/grammar/gbnf_numbers.hpp"
+#include "agents/grammar/gbnf_rules.hpp"
 
 #include <array>
 #include <cstdint>

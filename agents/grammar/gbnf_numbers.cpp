@@ -1,5 +1,5 @@
 // See gbnf_numbers.hpp.
-#include "agents/gbnf_numbers.hpp"
+#include "agents/grammar/gbnf_numbers.hpp"
 
 #include <algorithm>
 #include <string_view>

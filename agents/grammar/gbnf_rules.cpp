@@ -1,5 +1,5 @@
 // See gbnf_rules.hpp.
-#include "agents/gbnf_rules.hpp"
+#include "agents/grammar/gbnf_rules.hpp"
 
 #include <troupe/error.hpp>
 #include <troupe/limits.hpp>

@@ -1,10 +1,10 @@
 // See gbnf_schema.hpp. What must fit several schemas at once (allOf, siblings of $ref and anyOf) is
 // a conjunction, which has one rule wherever it stands: so recursion ends.
-#include "agents/gbnf_schema.hpp"
+#include "agents/grammar/gbnf_schema.hpp"
 
-#include "agents/gbnf_forms.hpp"
-#include "agents/gbnf_keywords.hpp"
-#include "agents/schema_parts.hpp"
+#include "agents/grammar/gbnf_forms.hpp"
+#include "agents/grammar/gbnf_keywords.hpp"
+#include "agents/tools/schema_parts.hpp"
 
 #include <troupe/limits.hpp>
 

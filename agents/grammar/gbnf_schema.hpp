@@ -1,7 +1,7 @@
 // The rules of a grammar that a JSON Schema is. Pure.
 #pragma once
 
-#include "agents/gbnf_rules.hpp"
+#include "agents/grammar/gbnf_rules.hpp"
 
 #include <string>
 

@@ -1,9 +1,9 @@
 // A model that is held to its tools and schemas by a grammar.
-#include "agents/tool_text.hpp"
+#include "agents/grammar/tool_text.hpp"
 
 #include <troupe/error.hpp>
-#include <troupe/grammar.hpp>
-#include <troupe/messages.hpp>
+#include <troupe/agents/grammar.hpp>
+#include <troupe/agents/messages.hpp>
 
 #include <utility>
 

@@ -1,11 +1,11 @@
 // See tool_text.hpp. The form of a call is that of the grammar (gbnf.cpp).
-#include "agents/tool_text.hpp"
+#include "agents/grammar/tool_text.hpp"
 
-#include "agents/answer_builder.hpp"
-#include "agents/json_text.hpp"
-#include "agents/model_wire.hpp"
+#include "agents/models/answer_builder.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/models/model_wire.hpp"
 
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 
 #include <algorithm>
 #include <unordered_map>

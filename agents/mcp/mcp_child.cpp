@@ -1,7 +1,7 @@
 // Starting and ending a server's program.
-#include "agents/mcp_child.hpp"
+#include "agents/mcp/mcp_child.hpp"
 
-#include "agents/spawn_orders.hpp"
+#include "agents/workspace/spawn_orders.hpp"
 
 #include <algorithm>
 #include <cerrno>

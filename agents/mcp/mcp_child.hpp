@@ -1,7 +1,7 @@
 // A program that runs beside this process, spoken to through pipes.
 #pragma once
 
-#include <troupe/mcp.hpp>
+#include <troupe/agents/mcp.hpp>
 
 #include <chrono>
 

@@ -1,10 +1,10 @@
 // The client: greeting a server, listing its tools, calling them.
-#include "agents/json_text.hpp"
-#include "agents/mcp_tools.hpp"
-#include "agents/mcp_transport.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/mcp/mcp_tools.hpp"
+#include "agents/mcp/mcp_transport.hpp"
 
 #include <troupe/completion.hpp>
-#include <troupe/mcp_server.hpp>
+#include <troupe/agents/mcp_server.hpp>
 
 #include <atomic>
 #include <future>

@@ -1,7 +1,7 @@
 // See mcp_connection.hpp.
-#include "agents/mcp_connection.hpp"
+#include "agents/mcp/mcp_connection.hpp"
 
-#include "agents/failure.hpp"
+#include "agents/messages/failure.hpp"
 
 #include <algorithm>
 #include <optional>

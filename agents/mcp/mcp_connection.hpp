@@ -2,7 +2,7 @@
 // they come to becomes answers.
 #pragma once
 
-#include "agents/mcp_service.hpp"
+#include "agents/mcp/mcp_service.hpp"
 
 #include <chrono>
 #include <functional>

@@ -5,8 +5,8 @@
 //    one request that fails fails nothing else.
 //  - callbacks of transfers run on the loop's thread, and hold this only while they run.
 //  - a session that the server has forgotten is begun anew once for each request.
-#include "agents/json_text.hpp"
-#include "agents/mcp_transport.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/mcp/mcp_transport.hpp"
 
 #include "http/loop.hpp"
 #include "http/sse.hpp"

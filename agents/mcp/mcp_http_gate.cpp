@@ -1,8 +1,8 @@
 // See mcp_http_gate.hpp.
-#include "agents/mcp_http_gate.hpp"
+#include "agents/mcp/mcp_http_gate.hpp"
 
-#include "agents/mcp_protocol.hpp"
-#include "agents/message_lists.hpp"
+#include "agents/mcp/mcp_protocol.hpp"
+#include "agents/messages/message_lists.hpp"
 
 #include <openssl/crypto.h>
 

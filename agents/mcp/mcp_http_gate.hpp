@@ -2,7 +2,7 @@
 // is given.
 #pragma once
 
-#include "agents/mcp_connection.hpp"
+#include "agents/mcp/mcp_connection.hpp"
 
 #include "http/listener.hpp"
 

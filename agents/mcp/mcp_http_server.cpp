@@ -3,8 +3,8 @@
 // Invariants:
 //  - sessions belong to the listener's thread; answers of calls come on threads of the runtime.
 //  - a request has one answer: JSON when it comes at once, else an event of a stream.
-#include "agents/mcp_http_gate.hpp"
-#include "agents/mcp_protocol.hpp"
+#include "agents/mcp/mcp_http_gate.hpp"
+#include "agents/mcp/mcp_protocol.hpp"
 
 #include <mutex>
 #include <utility>

@@ -4,8 +4,8 @@
 // Invariants:
 //  - what waits for an answer gets one: the server's, or that its time is up, or the end of this.
 //  - nobody is called while this is locked.
-#include "agents/mcp_connection.hpp"
-#include "agents/mcp_transport.hpp"
+#include "agents/mcp/mcp_connection.hpp"
+#include "agents/mcp/mcp_transport.hpp"
 
 #include <mutex>
 #include <utility>

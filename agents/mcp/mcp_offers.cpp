@@ -1,8 +1,8 @@
 // See mcp_offers.hpp.
-#include "agents/mcp_offers.hpp"
+#include "agents/mcp/mcp_offers.hpp"
 
-#include "agents/json_text.hpp"
-#include "agents/mcp_server_session.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/mcp/mcp_server_session.hpp"
 
 #include <algorithm>
 #include <array>

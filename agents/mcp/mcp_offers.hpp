@@ -3,7 +3,7 @@
 #pragma once
 
 #include <troupe/runtime.hpp>
-#include <troupe/tool.hpp>
+#include <troupe/agents/tool.hpp>
 
 #include <string>
 #include <string_view>

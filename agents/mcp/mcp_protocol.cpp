@@ -1,7 +1,7 @@
 // See mcp_protocol.hpp.
-#include "agents/mcp_protocol.hpp"
+#include "agents/mcp/mcp_protocol.hpp"
 
-#include "agents/json_text.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -5,8 +5,8 @@
 //  - nothing is read while more than mcp_queue_bytes_max wait to be written.
 //  - a write is one of PIPE_BUF bytes to a descriptor that has said it can take some: none blocks,
 //    though the descriptors, which others share, stay as they are.
-#include "agents/mcp_child.hpp"
-#include "agents/mcp_connection.hpp"
+#include "agents/mcp/mcp_child.hpp"
+#include "agents/mcp/mcp_connection.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 // See mcp_server_session.hpp.
-#include "agents/mcp_server_session.hpp"
+#include "agents/mcp/mcp_server_session.hpp"
 
-#include "agents/json_text.hpp"
-#include "agents/mcp_protocol.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/mcp/mcp_protocol.hpp"
 
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 
 #include <algorithm>
 #include <charconv>

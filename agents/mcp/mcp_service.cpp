@@ -1,11 +1,11 @@
 // See mcp_service.hpp.
-#include "agents/mcp_service.hpp"
+#include "agents/mcp/mcp_service.hpp"
 
-#include "agents/failure.hpp"
-#include "agents/message_lists.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/message_lists.hpp"
 
 #include <troupe/state_graph.hpp>
-#include <troupe/tool_node.hpp>
+#include <troupe/agents/tool_node.hpp>
 
 #include <algorithm>
 #include <utility>

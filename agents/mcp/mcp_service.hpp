@@ -1,10 +1,10 @@
 // What a server of MCP offers, and the runs of it: each call is a run of a graph.
 #pragma once
 
-#include "agents/mcp_offers.hpp"
-#include "agents/mcp_server_session.hpp"
+#include "agents/mcp/mcp_offers.hpp"
+#include "agents/mcp/mcp_server_session.hpp"
 
-#include <troupe/mcp_server.hpp>
+#include <troupe/agents/mcp_server.hpp>
 
 #include <chrono>
 #include <functional>

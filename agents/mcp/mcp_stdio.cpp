@@ -5,8 +5,8 @@
 //    ends; answers are given without a lock held.
 //  - nothing grows beyond mcp_message_bytes_max and mcp_queue_bytes_max, whatever the server does.
 //  - all signals are blocked on the thread: a server that is gone costs EPIPE, no SIGPIPE.
-#include "agents/mcp_child.hpp"
-#include "agents/mcp_transport.hpp"
+#include "agents/mcp/mcp_child.hpp"
+#include "agents/mcp/mcp_transport.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // See mcp_tools.hpp.
-#include "agents/mcp_tools.hpp"
+#include "agents/mcp/mcp_tools.hpp"
 
-#include "agents/json_text.hpp"
-#include "agents/mcp_protocol.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/mcp/mcp_protocol.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -1,7 +1,7 @@
 // MCP's tools and their results as troupe's. Pure.
 #pragma once
 
-#include <troupe/tool.hpp>
+#include <troupe/agents/tool.hpp>
 
 #include <string>
 #include <vector>

@@ -1,9 +1,9 @@
 // How an MCP client reaches its server.
 #pragma once
 
-#include "agents/mcp_protocol.hpp"
+#include "agents/mcp/mcp_protocol.hpp"
 
-#include <troupe/mcp.hpp>
+#include <troupe/agents/mcp.hpp>
 
 #include <chrono>
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace troupe {
 
-class mcp_service; // agents/mcp_service.hpp
+class mcp_service; // agents/mcp/mcp_service.hpp
 
 /// A connection. Thread: any. Its end fails all questions that wait.
 class mcp_transport {

@@ -1,6 +1,6 @@
 // Blocks of Google's Gemini API and of Amazon's Bedrock Converse API.
-#include "agents/content_blocks.hpp"
-#include "agents/json_text.hpp"
+#include "agents/messages/content_blocks.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <openssl/evp.h>
 

@@ -1,8 +1,8 @@
 // The content of a message as LangChain's standard blocks, whatever provider wrote it. Pure.
-#include "agents/content_blocks.hpp"
-#include "agents/json_text.hpp"
+#include "agents/messages/content_blocks.hpp"
+#include "agents/messages/json_text.hpp"
 
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 
 #include <algorithm>
 #include <array>

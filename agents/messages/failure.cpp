@@ -1,5 +1,5 @@
 // See failure.hpp.
-#include "agents/failure.hpp"
+#include "agents/messages/failure.hpp"
 
 #include <cxxabi.h>
 

@@ -1,8 +1,8 @@
 // See history.hpp.
-#include "agents/history.hpp"
+#include "agents/messages/history.hpp"
 
-#include "agents/failure.hpp"
-#include "agents/json_text.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <algorithm>
 #include <span>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <troupe/control.hpp>
-#include <troupe/messages.hpp>
-#include <troupe/tool.hpp>
+#include <troupe/agents/messages.hpp>
+#include <troupe/agents/tool.hpp>
 
 #include <cstddef>
 #include <span>

@@ -1,5 +1,5 @@
 // See json_text.hpp.
-#include "agents/json_text.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <algorithm>
 

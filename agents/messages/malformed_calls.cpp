@@ -1,8 +1,8 @@
 // See malformed_calls.hpp.
-#include "agents/malformed_calls.hpp"
+#include "agents/messages/malformed_calls.hpp"
 
-#include "agents/history.hpp"
-#include "agents/json_text.hpp"
+#include "agents/messages/history.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <algorithm>
 #include <string>

@@ -7,7 +7,7 @@
 
 #include <troupe/control.hpp>
 #include <troupe/error.hpp>
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 
 #include <cstddef>
 #include <optional>

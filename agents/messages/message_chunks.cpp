@@ -1,8 +1,8 @@
 // Parts of an answer, added up.
-#include "agents/json_text.hpp"
-#include "agents/message_lists.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/messages/message_lists.hpp"
 
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 
 #include <algorithm>
 #include <array>

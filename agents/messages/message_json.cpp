@@ -1,7 +1,7 @@
 // LangChain's JSON of a message, both ways.
-#include "agents/json_text.hpp"
+#include "agents/messages/json_text.hpp"
 
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 
 #include <algorithm>
 #include <array>

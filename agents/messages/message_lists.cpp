@@ -1,7 +1,7 @@
 // Sifting conversations, and joining what stands side by side.
-#include "agents/message_lists.hpp"
+#include "agents/messages/message_lists.hpp"
 
-#include "agents/json_text.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // What is asked of a message when a conversation is cut or sifted.
 #pragma once
 
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 
 #include <string>
 #include <string_view>

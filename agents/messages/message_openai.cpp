@@ -1,7 +1,7 @@
 // A conversation in OpenAI's chat form.
-#include "agents/json_text.hpp"
+#include "agents/messages/json_text.hpp"
 
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
 // Cutting a conversation to a number of tokens.
-#include "agents/message_lists.hpp"
+#include "agents/messages/message_lists.hpp"
 
 #include <algorithm>
 #include <span>

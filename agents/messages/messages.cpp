@@ -1,5 +1,5 @@
 // Making messages, and reading them.
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 
 #include <utility>
 

@@ -1,8 +1,8 @@
 // JSON text that may end anywhere.
-#include "agents/json_text.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <troupe/limits.hpp>
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 
 #include <string>
 

@@ -1,10 +1,10 @@
 // Which tool calls may run, and who answers in a tool's place.
-#include <troupe/middleware.hpp>
+#include <troupe/agents/middleware.hpp>
 
-#include "agents/history.hpp"
-#include "agents/json_text.hpp"
-#include "agents/message_lists.hpp"
-#include "agents/tool_results.hpp"
+#include "agents/messages/history.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/messages/message_lists.hpp"
+#include "agents/tools/tool_results.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -1,10 +1,10 @@
 // What of a long conversation the model sees.
-#include <troupe/middleware.hpp>
+#include <troupe/agents/middleware.hpp>
 
 #include "agents/agent_model.hpp"
-#include "agents/failure.hpp"
-#include "agents/json_text.hpp"
-#include "agents/message_lists.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/messages/message_lists.hpp"
 
 #include <algorithm>
 #include <ranges>

@@ -1,8 +1,8 @@
 // Tools for the files below a folder.
-#include "agents/folder_search.hpp"
-#include "agents/message_lists.hpp"
+#include "agents/workspace/folder_search.hpp"
+#include "agents/messages/message_lists.hpp"
 
-#include <troupe/workspace.hpp>
+#include <troupe/agents/workspace.hpp>
 
 #include <algorithm>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // At most so many calls.
-#include <troupe/middleware.hpp>
+#include <troupe/agents/middleware.hpp>
 
-#include "agents/history.hpp"
+#include "agents/messages/history.hpp"
 
 namespace troupe {
 namespace {

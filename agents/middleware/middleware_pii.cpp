@@ -1,5 +1,5 @@
 // Hiding personal data from models, in what they say, and in what tools give them.
-#include "agents/pii_stream.hpp"
+#include "agents/middleware/pii_stream.hpp"
 
 #include <algorithm>
 #include <memory>

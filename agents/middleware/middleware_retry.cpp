@@ -1,12 +1,12 @@
 // Trying again, and asking somebody else.
-#include <troupe/chat_models.hpp>
-#include <troupe/middleware.hpp>
+#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/middleware.hpp>
 
 #include "agents/agent_model.hpp"
-#include "agents/failure.hpp"
-#include "agents/json_text.hpp"
-#include "agents/message_lists.hpp"
-#include "agents/tool_results.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/messages/message_lists.hpp"
+#include "agents/tools/tool_results.hpp"
 
 #include <algorithm>
 #include <cmath>

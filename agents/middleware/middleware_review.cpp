@@ -1,9 +1,9 @@
 // Asking a person before tools run.
-#include <troupe/middleware.hpp>
+#include <troupe/agents/middleware.hpp>
 
-#include "agents/failure.hpp"
-#include "agents/history.hpp"
-#include "agents/json_text.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/history.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Agents that another one gives tasks to.
-#include <troupe/middleware.hpp>
+#include <troupe/agents/middleware.hpp>
 
-#include "agents/message_lists.hpp"
+#include "agents/messages/message_lists.hpp"
 #include "agents/subagent_run.hpp"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 // Which tools a model is shown, and a tool of the agent's own: its list of things to do.
-#include <troupe/middleware.hpp>
+#include <troupe/agents/middleware.hpp>
 
 #include "agents/agent_model.hpp"
-#include "agents/failure.hpp"
-#include "agents/history.hpp"
-#include "agents/json_text.hpp"
-#include "agents/message_lists.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/history.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/messages/message_lists.hpp"
 
 #include <algorithm>
 

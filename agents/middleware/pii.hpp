@@ -1,7 +1,7 @@
 // Personal data in texts: where it stands, and what is put in its place.
 #pragma once
 
-#include <troupe/middleware.hpp>
+#include <troupe/agents/middleware.hpp>
 
 #include <cstddef>
 #include <functional>

@@ -1,6 +1,6 @@
 // Personal data in a text: found by scanning, never by regular expressions, whose time and stack
 // depend on the text.
-#include "agents/pii.hpp"
+#include "agents/middleware/pii.hpp"
 
 #include <openssl/sha.h>
 

@@ -1,5 +1,5 @@
 // See pii_stream.hpp.
-#include "agents/pii_stream.hpp"
+#include "agents/middleware/pii_stream.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -1,8 +1,8 @@
 // Personal data in what readers are told as it comes: parts of an answer, output of a tool.
 #pragma once
 
-#include "agents/pii.hpp"
-#include "agents/tool_turn.hpp"
+#include "agents/middleware/pii.hpp"
+#include "agents/tools/tool_turn.hpp"
 
 #include <functional>
 #include <map>

@@ -1,9 +1,9 @@
 // See answer_builder.hpp.
-#include "agents/answer_builder.hpp"
+#include "agents/models/answer_builder.hpp"
 
-#include "agents/json_text.hpp"
+#include "agents/messages/json_text.hpp"
 
-#include <troupe/chat_models.hpp>
+#include <troupe/agents/chat_models.hpp>
 
 namespace troupe {
 namespace {

@@ -2,7 +2,7 @@
 // it: join_chunks() of the parts is the answer, as far as its calls are JSON.
 #pragma once
 
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
 // What Anthropic's tools must be asked for by, besides their type.
-#include "agents/anthropic_wire.hpp"
-#include "agents/json_text.hpp"
+#include "agents/models/anthropic_wire.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <strings.h>
 

@@ -1,7 +1,7 @@
 // Requests of Anthropic's Messages API.
-#include "agents/anthropic_wire.hpp"
-#include "agents/failure.hpp"
-#include "agents/json_text.hpp"
+#include "agents/models/anthropic_wire.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <openssl/evp.h>
 

@@ -1,7 +1,7 @@
 // Asking models, and what is bound to them.
-#include "agents/json_text.hpp"
+#include "agents/messages/json_text.hpp"
 
-#include <troupe/chat_model.hpp>
+#include <troupe/agents/chat_model.hpp>
 
 #include <troupe/message.hpp>
 #include <troupe/runtime.hpp>

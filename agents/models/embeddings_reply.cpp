@@ -1,4 +1,4 @@
-#include "persistence/embeddings_reply.hpp"
+#include "agents/models/embeddings_reply.hpp"
 
 #include <troupe/value.hpp>
 

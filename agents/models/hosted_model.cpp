@@ -1,9 +1,9 @@
 // See hosted_model.hpp. The key goes into one header, and what a provider says is shown only if it
 // repeats neither the key nor the messages.
-#include "agents/hosted_model.hpp"
+#include "agents/models/hosted_model.hpp"
 
-#include "agents/json_text.hpp"
-#include "agents/message_lists.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/messages/message_lists.hpp"
 #include "http/client.hpp"
 #include "http/retry.hpp"
 

@@ -1,7 +1,7 @@
 // A chat model behind an API: attempts, waits between them, time-outs, and streams.
 #pragma once
 
-#include "agents/model_wire.hpp"
+#include "agents/models/model_wire.hpp"
 
 namespace troupe {
 

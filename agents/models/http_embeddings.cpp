@@ -3,7 +3,7 @@
 // The key goes into one header and nowhere else: it is cut out of whatever a server says.
 #include "http/client.hpp"
 #include "http/retry.hpp"
-#include "persistence/embeddings_reply.hpp"
+#include "agents/models/embeddings_reply.hpp"
 
 #include <algorithm>
 #include <cstdlib>

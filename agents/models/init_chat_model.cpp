@@ -1,5 +1,5 @@
 // Chat models by name.
-#include "agents/hosted_model.hpp"
+#include "agents/models/hosted_model.hpp"
 
 #include <algorithm>
 #include <cstdlib>

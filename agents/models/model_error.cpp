@@ -1,6 +1,6 @@
 // What providers and connections report, as errors.
-#include "agents/json_text.hpp"
-#include "agents/model_wire.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/models/model_wire.hpp"
 #include "http/retry.hpp"
 
 #include <algorithm>

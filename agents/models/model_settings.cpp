@@ -1,6 +1,6 @@
 // What requests of every provider are made of: settings, definitions of tools, schemas.
-#include "agents/json_text.hpp"
-#include "agents/model_wire.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/models/model_wire.hpp"
 
 namespace troupe {
 

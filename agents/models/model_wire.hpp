@@ -4,7 +4,7 @@
 #include "http/exchange.hpp"
 #include "http/sse.hpp"
 
-#include <troupe/chat_models.hpp>
+#include <troupe/agents/chat_models.hpp>
 
 #include <chrono>
 #include <memory>

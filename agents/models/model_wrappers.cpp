@@ -1,7 +1,7 @@
 // Models around models: one that waits for its turn, one that has others to fall back on.
-#include "agents/failure.hpp"
+#include "agents/messages/failure.hpp"
 
-#include <troupe/chat_models.hpp>
+#include <troupe/agents/chat_models.hpp>
 
 #include <algorithm>
 

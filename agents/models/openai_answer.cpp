@@ -1,8 +1,8 @@
 // Answers of OpenAI's chat completions, and of servers that are compatible with them, more or less.
-#include "agents/answer_builder.hpp"
-#include "agents/json_text.hpp"
-#include "agents/openai_echo.hpp"
-#include "agents/openai_wire.hpp"
+#include "agents/models/answer_builder.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/models/openai_echo.hpp"
+#include "agents/models/openai_wire.hpp"
 
 #include <array>
 #include <map>

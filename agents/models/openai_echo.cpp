@@ -1,8 +1,8 @@
 // See openai_echo.hpp.
-#include "agents/openai_echo.hpp"
+#include "agents/models/openai_echo.hpp"
 
-#include "agents/json_text.hpp"
-#include "agents/model_wire.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/models/model_wire.hpp"
 
 #include <troupe/limits.hpp>
 

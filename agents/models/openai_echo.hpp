@@ -4,7 +4,7 @@
 // endpoint would refuse what it does not know. Pure.
 #pragma once
 
-#include "agents/answer_builder.hpp"
+#include "agents/models/answer_builder.hpp"
 
 #include <map>
 #include <string>

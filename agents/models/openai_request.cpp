@@ -1,7 +1,7 @@
 // Requests of OpenAI's chat completions.
-#include "agents/json_text.hpp"
-#include "agents/openai_echo.hpp"
-#include "agents/openai_wire.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/models/openai_echo.hpp"
+#include "agents/models/openai_wire.hpp"
 
 #include <algorithm>
 

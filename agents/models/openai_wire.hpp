@@ -1,7 +1,7 @@
 // The two halves of OpenAI's format.
 #pragma once
 
-#include "agents/model_wire.hpp"
+#include "agents/models/model_wire.hpp"
 
 namespace troupe {
 

@@ -1,7 +1,7 @@
 // Models that need no network.
-#include <troupe/chat_model.hpp>
+#include <troupe/agents/chat_model.hpp>
 
-#include "agents/json_text.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <troupe/message.hpp>
 

@@ -1,8 +1,8 @@
 // An agent that is asked as a model.
-#include <troupe/teams.hpp>
+#include <troupe/agents/teams.hpp>
 
-#include "agents/failure.hpp"
-#include "agents/message_lists.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/message_lists.hpp"
 #include "agents/team_names.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // See agent_events.hpp.
-#include "agents/agent_events.hpp"
+#include "agents/sessions/agent_events.hpp"
 
 #include "agents/team_names.hpp"
 

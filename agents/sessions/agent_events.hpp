@@ -1,7 +1,7 @@
 // What the parts of a stream say of an agent, as events. Pure.
 #pragma once
 
-#include <troupe/agent_runner.hpp>
+#include <troupe/agents/agent_runner.hpp>
 
 #include <map>
 #include <string>

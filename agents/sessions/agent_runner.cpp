@@ -1,6 +1,6 @@
 // See troupe/agent_runner.hpp.
-#include "agents/event_source.hpp"
-#include "agents/session_threads.hpp"
+#include "agents/sessions/event_source.hpp"
+#include "agents/sessions/session_threads.hpp"
 
 #include <algorithm>
 

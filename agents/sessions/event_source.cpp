@@ -1,11 +1,11 @@
 // See event_source.hpp.
-#include "agents/event_source.hpp"
+#include "agents/sessions/event_source.hpp"
 
-#include "agents/failure.hpp"
-#include "agents/history.hpp"
-#include "agents/message_lists.hpp"
-#include "agents/session_agents.hpp"
-#include "agents/session_threads.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/history.hpp"
+#include "agents/messages/message_lists.hpp"
+#include "agents/sessions/session_agents.hpp"
+#include "agents/sessions/session_threads.hpp"
 
 #include <algorithm>
 

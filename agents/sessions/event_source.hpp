@@ -8,7 +8,7 @@
 //    until its reader has heard of the end, or left.
 #pragma once
 
-#include "agents/agent_events.hpp"
+#include "agents/sessions/agent_events.hpp"
 
 #include <deque>
 #include <map>

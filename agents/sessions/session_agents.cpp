@@ -1,10 +1,10 @@
 // What an agent says in an invocation, and agents that are graphs.
-#include "agents/session_agents.hpp"
+#include "agents/sessions/session_agents.hpp"
 
-#include "agents/agent_events.hpp"
-#include "agents/failure.hpp"
-#include "agents/json_text.hpp"
-#include "agents/message_lists.hpp"
+#include "agents/sessions/agent_events.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/messages/message_lists.hpp"
 #include "agents/team_names.hpp"
 
 #include <troupe/state_graph.hpp>

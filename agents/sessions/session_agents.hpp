@@ -1,7 +1,7 @@
 // How an agent's invocations become tasks of a graph.
 #pragma once
 
-#include <troupe/agent_runner.hpp>
+#include <troupe/agents/agent_runner.hpp>
 
 #include <string>
 

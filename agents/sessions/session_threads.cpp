@@ -1,5 +1,5 @@
 // See session_threads.hpp.
-#include "agents/session_threads.hpp"
+#include "agents/sessions/session_threads.hpp"
 
 namespace troupe {
 namespace {

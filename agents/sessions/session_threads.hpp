@@ -1,7 +1,7 @@
 // Which thread a session is. Pure.
 #pragma once
 
-#include <troupe/agent_runner.hpp>
+#include <troupe/agents/agent_runner.hpp>
 
 #include <optional>
 #include <string>

@@ -1,8 +1,8 @@
 // See troupe/schema_check.hpp.
-#include <troupe/schema_check.hpp>
+#include <troupe/agents/schema_check.hpp>
 
-#include "agents/json_text.hpp"
-#include "agents/schema_parts.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/tools/schema_parts.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -1,7 +1,7 @@
 // Tools, and what they can ask of their run.
-#include <troupe/tool.hpp>
+#include <troupe/agents/tool.hpp>
 
-#include "agents/tool_turn.hpp"
+#include "agents/tools/tool_turn.hpp"
 
 #include <troupe/runtime.hpp>
 

@@ -1,7 +1,7 @@
 // Which errors of tools become messages, and what these say.
-#include "agents/json_text.hpp"
+#include "agents/messages/json_text.hpp"
 
-#include <troupe/tool_node.hpp>
+#include <troupe/agents/tool_node.hpp>
 
 #include <algorithm>
 #include <iterator>

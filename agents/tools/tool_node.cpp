@@ -6,13 +6,13 @@
 //    known by their number, which must not depend on what ended first.
 //  - what is injected comes from the run alone: tool::check drops what the model gave beyond the
 //    declared arguments.
-#include <troupe/tool_node.hpp>
+#include <troupe/agents/tool_node.hpp>
 
-#include "agents/failure.hpp"
-#include "agents/history.hpp"
-#include "agents/json_text.hpp"
-#include "agents/tool_results.hpp"
-#include "agents/tool_turn.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/history.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/tools/tool_results.hpp"
+#include "agents/tools/tool_turn.hpp"
 
 #include <troupe/limits.hpp>
 #include <troupe/runtime.hpp>

@@ -1,12 +1,12 @@
 // See tool_results.hpp.
-#include "agents/tool_results.hpp"
+#include "agents/tools/tool_results.hpp"
 
-#include "agents/failure.hpp"
-#include "agents/json_text.hpp"
-#include "agents/message_lists.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/messages/message_lists.hpp"
 
 #include <troupe/limits.hpp>
-#include <troupe/schema_check.hpp>
+#include <troupe/agents/schema_check.hpp>
 
 #include <algorithm>
 #include <array>

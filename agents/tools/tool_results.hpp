@@ -1,10 +1,10 @@
 // From what tools gave back to what their node writes.
 #pragma once
 
-#include "agents/history.hpp"
+#include "agents/messages/history.hpp"
 
 #include <troupe/state_graph.hpp>
-#include <troupe/tool_node.hpp>
+#include <troupe/agents/tool_node.hpp>
 
 #include <chrono>
 #include <string>

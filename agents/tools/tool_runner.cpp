@@ -1,8 +1,8 @@
 // See troupe/tool_runner.hpp.
-#include <troupe/tool_runner.hpp>
+#include <troupe/agents/tool_runner.hpp>
 
-#include "agents/failure.hpp"
-#include "agents/history.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/history.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <troupe/body_exit.hpp>
-#include <troupe/tool.hpp>
+#include <troupe/agents/tool.hpp>
 
 #include <functional>
 #include <vector>

@@ -1,8 +1,8 @@
 // Checking tool calls without running anything.
-#include "agents/failure.hpp"
-#include "agents/json_text.hpp"
+#include "agents/messages/failure.hpp"
+#include "agents/messages/json_text.hpp"
 
-#include <troupe/tool_node.hpp>
+#include <troupe/agents/tool_node.hpp>
 
 #include <algorithm>
 

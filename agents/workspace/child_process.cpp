@@ -1,7 +1,7 @@
 // See child_process.hpp.
-#include "agents/child_process.hpp"
+#include "agents/workspace/child_process.hpp"
 
-#include "agents/spawn_orders.hpp"
+#include "agents/workspace/spawn_orders.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 // See confined_folder.hpp.
-#include <troupe/confined_folder.hpp>
+#include <troupe/agents/confined_folder.hpp>
 
 #include <troupe/error.hpp>
 #include <troupe/limits.hpp>

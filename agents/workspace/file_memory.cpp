@@ -1,6 +1,6 @@
 // A memory in files, wherever they are: the texts for the model, and the edits. See
 // memory_files.hpp.
-#include "agents/memory_files.hpp"
+#include "agents/workspace/memory_files.hpp"
 
 #include <troupe/error.hpp>
 

@@ -1,7 +1,7 @@
 // A memory in a folder.
-#include "agents/memory_files.hpp"
+#include "agents/workspace/memory_files.hpp"
 
-#include <troupe/confined_folder.hpp>
+#include <troupe/agents/confined_folder.hpp>
 
 namespace troupe {
 namespace {

@@ -1,7 +1,7 @@
 // See folder_search.hpp.
-#include "agents/folder_search.hpp"
+#include "agents/workspace/folder_search.hpp"
 
-#include "agents/text_pattern.hpp"
+#include "agents/workspace/text_pattern.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -1,7 +1,7 @@
 // Looking for files below a folder, for models.
 #pragma once
 
-#include <troupe/confined_folder.hpp>
+#include <troupe/agents/confined_folder.hpp>
 
 #include <cstddef>
 #include <functional>

@@ -1,7 +1,7 @@
 // Where the files of a memory are, and the memory that is made of them.
 #pragma once
 
-#include <troupe/memory_tool.hpp>
+#include <troupe/agents/memory_tool.hpp>
 
 #include <cstdint>
 #include <memory>

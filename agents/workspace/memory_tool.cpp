@@ -1,7 +1,7 @@
 // The memory tool: from a call to a command of its backend.
-#include <troupe/memory_tool.hpp>
+#include <troupe/agents/memory_tool.hpp>
 
-#include "agents/failure.hpp"
+#include "agents/messages/failure.hpp"
 
 namespace troupe {
 namespace {

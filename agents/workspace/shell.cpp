@@ -2,11 +2,11 @@
 //
 // Invariants:
 //  - `timeout` bounds a command also when this process is killed.
-#include "agents/child_process.hpp"
-#include "agents/folder_search.hpp"
-#include "agents/json_text.hpp"
+#include "agents/workspace/child_process.hpp"
+#include "agents/workspace/folder_search.hpp"
+#include "agents/messages/json_text.hpp"
 
-#include <troupe/workspace.hpp>
+#include <troupe/agents/workspace.hpp>
 
 #include <poll.h>
 #include <unistd.h>

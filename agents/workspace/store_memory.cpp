@@ -3,7 +3,7 @@
 // Invariants:
 //  - a folder is there while a file is in it; no file lies below another one.
 //  - what one command changes is stored in one batch.
-#include "agents/memory_files.hpp"
+#include "agents/workspace/memory_files.hpp"
 
 #include <troupe/error.hpp>
 #include <troupe/limits.hpp>

@@ -1,4 +1,4 @@
-#include "agents/text_pattern.hpp"
+#include "agents/workspace/text_pattern.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -1,5 +1,5 @@
 // What can be wrong with the TLS files of a process.
-#include "cluster/pem_files.hpp"
+#include "cluster/links/pem_files.hpp"
 
 #include <openssl/err.h>
 #include <openssl/x509_vfy.h>

@@ -1,7 +1,7 @@
 // Makes a CA and what it signs.
-#include "cluster/certificates.hpp"
+#include "cluster/links/certificates.hpp"
 
-#include "cluster/pem_files.hpp"
+#include "cluster/links/pem_files.hpp"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>

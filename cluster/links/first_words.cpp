@@ -1,5 +1,5 @@
 // Headers of BASP, as far as they show whether a peer is one.
-#include "cluster/first_words.hpp"
+#include "cluster/links/first_words.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -1,8 +1,8 @@
 // What a home and a worker have in common on their way to the network.
-#include "cluster/link_front.hpp"
+#include "cluster/links/link_front.hpp"
 
 #include "actors/logger_reference.hpp"
-#include "cluster/link_system.hpp"
+#include "cluster/links/link_system.hpp"
 #include "graph/code_build.hpp"
 #include "graph/graph_hash.hpp"
 #include "graph/task_id.hpp"

@@ -1,7 +1,7 @@
 // What a home and a worker have in common on their way to the network.
 #pragma once
 
-#include "cluster/link_hub.hpp"
+#include "cluster/links/link_hub.hpp"
 
 #include <troupe/cluster.hpp>
 #include <troupe/value.hpp>

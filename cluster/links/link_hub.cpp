@@ -1,8 +1,8 @@
 // The links of an actor to its peers.
-#include "cluster/link_hub.hpp"
+#include "cluster/links/link_hub.hpp"
 
 #include "actors/log.hpp"
-#include "cluster/link_system.hpp"
+#include "cluster/links/link_system.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/atom.hpp>

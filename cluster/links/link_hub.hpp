@@ -2,9 +2,9 @@
 // that outlive the links under them. Part of the actor that owns it; one thread at a time.
 #pragma once
 
-#include "cluster/name_lookup.hpp"
-#include "cluster/packet_message.hpp"
-#include "cluster/peer_names.hpp"
+#include "cluster/links/name_lookup.hpp"
+#include "cluster/links/packet_message.hpp"
+#include "cluster/links/peer_names.hpp"
 
 #include <caf/actor.hpp>
 #include <caf/event_based_actor.hpp>

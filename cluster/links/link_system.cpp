@@ -1,6 +1,6 @@
-#include "cluster/link_system.hpp"
+#include "cluster/links/link_system.hpp"
 
-#include "cluster/tls_links.hpp"
+#include "cluster/links/tls_links.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_system.hpp>

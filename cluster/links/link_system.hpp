@@ -3,7 +3,7 @@
 // for.
 #pragma once
 
-#include "cluster/certificates.hpp"
+#include "cluster/links/certificates.hpp"
 
 #include <caf/actor.hpp>
 #include <caf/actor_system_config.hpp>

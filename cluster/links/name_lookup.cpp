@@ -1,4 +1,4 @@
-#include "cluster/name_lookup.hpp"
+#include "cluster/links/name_lookup.hpp"
 
 #include <netdb.h>
 

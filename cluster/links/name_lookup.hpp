@@ -2,7 +2,7 @@
 // wait for half a minute.
 #pragma once
 
-#include "cluster/peer_names.hpp"
+#include "cluster/links/peer_names.hpp"
 
 #include <functional>
 #include <memory>

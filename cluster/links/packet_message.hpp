@@ -1,7 +1,7 @@
 // The one message that crosses links between processes.
 #pragma once
 
-#include "cluster/stream.hpp"
+#include "cluster/wire/stream.hpp"
 
 #include <caf/actor_system_config.hpp>
 #include <caf/meta/type_name.hpp>

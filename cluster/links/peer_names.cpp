@@ -1,4 +1,4 @@
-#include "cluster/peer_names.hpp"
+#include "cluster/links/peer_names.hpp"
 
 #include <arpa/inet.h>
 

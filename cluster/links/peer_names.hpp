@@ -6,7 +6,7 @@
 //  - An address is wanted as long as anything means it.
 #pragma once
 
-#include "cluster/lease.hpp"
+#include "cluster/wire/lease.hpp"
 
 #include <map>
 #include <set>

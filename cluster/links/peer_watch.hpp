@@ -1,7 +1,7 @@
 // Asks processes of a cluster how they are, all at once and over links that stay.
 #pragma once
 
-#include "cluster/messages.hpp"
+#include "cluster/wire/messages.hpp"
 
 #include <troupe/cluster.hpp>
 

@@ -1,6 +1,6 @@
-#include "cluster/pem_files.hpp"
+#include "cluster/links/pem_files.hpp"
 
-#include "persistence/private_file.hpp"
+#include "persistence/crypt/private_file.hpp"
 
 #include <fcntl.h>
 #include <openssl/crypto.h>

@@ -1,7 +1,7 @@
 // Certificates and keys in PEM files, and what owns OpenSSL's objects.
 #pragma once
 
-#include "cluster/certificates.hpp"
+#include "cluster/links/certificates.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/evp.h>

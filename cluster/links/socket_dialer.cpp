@@ -1,4 +1,4 @@
-#include "cluster/socket_dialer.hpp"
+#include "cluster/links/socket_dialer.hpp"
 
 #include <netdb.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 // Connects to peers without waiting for any of them: one thread for all.
 #pragma once
 
-#include "persistence/private_file.hpp"
+#include "persistence/crypt/private_file.hpp"
 
 #include <troupe/error.hpp>
 #include <troupe/limits.hpp>

@@ -1,10 +1,10 @@
 // The shape of this file is that of CAF's own libcaf_openssl/src/openssl/middleman_actor.cpp: a
 // scribe is a connection, a doorman a port.
-#include "cluster/tls_links.hpp"
+#include "cluster/links/tls_links.hpp"
 
 #include "actors/log.hpp"
-#include "cluster/socket_dialer.hpp"
-#include "cluster/tls_session.hpp"
+#include "cluster/links/socket_dialer.hpp"
+#include "cluster/links/tls_session.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>

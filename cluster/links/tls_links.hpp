@@ -15,7 +15,7 @@
 // sent and not acknowledged for limits::link_unacknowledged_max closes a connection.
 #pragma once
 
-#include "cluster/certificates.hpp"
+#include "cluster/links/certificates.hpp"
 
 #include <caf/actor.hpp>
 #include <caf/io/middleman_actor.hpp>

@@ -1,7 +1,7 @@
-#include "cluster/tls_session.hpp"
+#include "cluster/links/tls_session.hpp"
 
 #include "actors/log.hpp"
-#include "cluster/pem_files.hpp"
+#include "cluster/links/pem_files.hpp"
 
 #include <netdb.h>
 #include <openssl/err.h>

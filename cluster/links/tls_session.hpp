@@ -1,9 +1,9 @@
 // One end of a TLS connection, over a socket that does not block.
 #pragma once
 
-#include "cluster/first_words.hpp"
-#include "cluster/refusal_log.hpp"
-#include "cluster/tls_links.hpp"
+#include "cluster/links/first_words.hpp"
+#include "cluster/links/refusal_log.hpp"
+#include "cluster/links/tls_links.hpp"
 
 #include <caf/io/network/native_socket.hpp>
 #include <caf/io/network/rw_state.hpp>

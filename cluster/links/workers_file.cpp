@@ -1,5 +1,5 @@
 // A file of workers' addresses.
-#include "cluster/workers_file.hpp"
+#include "cluster/links/workers_file.hpp"
 
 #include <fstream>
 #include <sstream>

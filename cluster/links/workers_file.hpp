@@ -1,7 +1,7 @@
 // A file of workers' addresses, read again when it changes.
 #pragma once
 
-#include "cluster/link_hub.hpp"
+#include "cluster/links/link_hub.hpp"
 
 #include <filesystem>
 #include <optional>

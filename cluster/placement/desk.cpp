@@ -1,5 +1,5 @@
 // Sessions, orders, and the end of both.
-#include "cluster/desk.hpp"
+#include "cluster/placement/desk.hpp"
 
 #include <algorithm>
 #include <utility>

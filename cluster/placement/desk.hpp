@@ -14,10 +14,10 @@
 //  - No home keeps another one out for ever: see has_place_for().
 #pragma once
 
-#include "cluster/lease.hpp"
-#include "cluster/placement.hpp"
-#include "cluster/refusal_log.hpp"
-#include "cluster/status.hpp"
+#include "cluster/wire/lease.hpp"
+#include "cluster/placement/placement.hpp"
+#include "cluster/links/refusal_log.hpp"
+#include "cluster/wire/status.hpp"
 
 #include <map>
 #include <memory>

@@ -1,5 +1,5 @@
 // What a home orders: begun, kept waiting for a place, or refused.
-#include "cluster/desk.hpp"
+#include "cluster/placement/desk.hpp"
 
 #include <algorithm>
 #include <utility>

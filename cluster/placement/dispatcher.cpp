@@ -1,5 +1,5 @@
 // Tasks: submitted, waiting, handed out, and their ends.
-#include "cluster/dispatcher.hpp"
+#include "cluster/placement/dispatcher.hpp"
 
 #include <algorithm>
 #include <utility>

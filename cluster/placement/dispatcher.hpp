@@ -16,10 +16,10 @@
 //  - Each task ends once: accepted, failed or cancelled.
 #pragma once
 
-#include "cluster/lease.hpp"
-#include "cluster/placement.hpp"
-#include "cluster/refusal_log.hpp"
-#include "cluster/status.hpp"
+#include "cluster/wire/lease.hpp"
+#include "cluster/placement/placement.hpp"
+#include "cluster/links/refusal_log.hpp"
+#include "cluster/wire/status.hpp"
 
 #include <deque>
 #include <map>

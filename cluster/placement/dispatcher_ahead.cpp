@@ -1,5 +1,5 @@
 // Orders given ahead: they wait at a worker, and are asked for when another one has room.
-#include "cluster/dispatcher.hpp"
+#include "cluster/placement/dispatcher.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // What workers say about tasks, and which of it counts.
-#include "cluster/dispatcher.hpp"
+#include "cluster/placement/dispatcher.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // Workers: they present themselves, are lost, drain, and are given less when they were full.
-#include "cluster/dispatcher.hpp"
+#include "cluster/placement/dispatcher.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // Who fits, who is picked, and why nobody does.
-#include "cluster/placement.hpp"
+#include "cluster/placement/placement.hpp"
 
-#include "cluster/status.hpp"
+#include "cluster/wire/status.hpp"
 
 #include <algorithm>
 #include <tuple>

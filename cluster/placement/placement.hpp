@@ -1,7 +1,7 @@
 // Which worker gets a task. Pure.
 #pragma once
 
-#include "cluster/messages.hpp"
+#include "cluster/wire/messages.hpp"
 
 #include <troupe/limits.hpp>
 #include <troupe/placement.hpp>

@@ -1,5 +1,5 @@
 // Turns of runs.
-#include "cluster/fair_queue.hpp"
+#include "cluster/wire/fair_queue.hpp"
 
 namespace troupe::cluster {
 

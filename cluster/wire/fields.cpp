@@ -1,5 +1,5 @@
 // Reading what another process wrote.
-#include "cluster/fields.hpp"
+#include "cluster/wire/fields.hpp"
 
 namespace troupe::cluster {
 

@@ -1,5 +1,5 @@
 // Heartbeats, silence, and when a lease is over.
-#include "cluster/lease.hpp"
+#include "cluster/wire/lease.hpp"
 
 #include <algorithm>
 #include <string>

@@ -10,7 +10,7 @@
 //  - Only steady clocks: a wall clock that jumps changes nothing.
 #pragma once
 
-#include "cluster/messages.hpp"
+#include "cluster/wire/messages.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -1,5 +1,5 @@
 // Figures of the status.
-#include "cluster/status.hpp"
+#include "cluster/wire/status.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -2,8 +2,8 @@
 // picture when somebody asks. Plain data; it becomes JSON elsewhere.
 #pragma once
 
-#include "cluster/fair_queue.hpp"
-#include "cluster/lease.hpp"
+#include "cluster/wire/fair_queue.hpp"
+#include "cluster/wire/lease.hpp"
 
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "cluster/stream.hpp"
+#include "cluster/wire/stream.hpp"
 
 #include <troupe/limits.hpp>
 

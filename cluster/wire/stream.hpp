@@ -18,7 +18,7 @@
 //  in.
 #pragma once
 
-#include "cluster/wire.hpp"
+#include "cluster/wire/wire.hpp"
 
 #include <array>
 #include <deque>

@@ -1,8 +1,8 @@
 // Writing and reading by the table of wire_fields.hpp.
-#include "cluster/wire.hpp"
+#include "cluster/wire/wire.hpp"
 
-#include "cluster/wire_fields.hpp"
-#include "cluster/wire_reader.hpp"
+#include "cluster/wire/wire_fields.hpp"
+#include "cluster/wire/wire_reader.hpp"
 
 #include <troupe/limits.hpp>
 

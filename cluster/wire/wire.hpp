@@ -12,7 +12,7 @@
 // What changes otherwise is another protocol_version.
 #pragma once
 
-#include "cluster/messages.hpp"
+#include "cluster/wire/messages.hpp"
 
 #include <functional>
 #include <span>

@@ -1,7 +1,7 @@
 // Which fields each message of the protocol has, once for writing and for reading.
 #pragma once
 
-#include "cluster/messages.hpp"
+#include "cluster/wire/messages.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -29,8 +29,8 @@ struct task_failure {
 
 namespace detail {
 
-struct task_scope; // actors/task_scope.hpp
-struct graph_call; // actors/task_scope.hpp
+struct task_scope; // tasks/task_scope.hpp
+struct graph_call; // tasks/task_scope.hpp
 
 /// Suspends a coroutine body until `wake` was carried out by the task's host.
 class suspension {

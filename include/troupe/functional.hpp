@@ -51,7 +51,7 @@ template <class T, class S> final_value(T, S) -> final_value<T, S>;
 
 namespace detail {
 
-struct task_call; // actors/task_scope.hpp
+struct task_call; // tasks/task_scope.hpp
 
 /// A task as the engine runs it. Its input is the list of its arguments.
 std::shared_ptr<const plan_node> make_task(std::string name, node_body body, task_options options);

@@ -1,6 +1,6 @@
-#include "persistence/cache_change.hpp"
+#include "persistence/cache/cache_change.hpp"
 
-#include "persistence/cache_rules.hpp"
+#include "persistence/cache/cache_rules.hpp"
 
 #include <algorithm>
 

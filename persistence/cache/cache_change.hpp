@@ -7,8 +7,8 @@
 // index is damaged, the cache starts over, empty.
 #pragma once
 
-#include "persistence/cache_format.hpp"
-#include "persistence/file_change.hpp"
+#include "persistence/cache/cache_format.hpp"
+#include "persistence/lmdb/file_change.hpp"
 
 namespace troupe {
 

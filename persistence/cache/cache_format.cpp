@@ -1,6 +1,6 @@
-#include "persistence/cache_format.hpp"
+#include "persistence/cache/cache_format.hpp"
 
-#include "persistence/bytes.hpp"
+#include "persistence/record/bytes.hpp"
 
 #include <xxhash.h>
 

@@ -1,8 +1,8 @@
 // The cache's keys and payloads. FORMAT.md, "Cache".
 #pragma once
 
-#include "persistence/keys.hpp"
-#include "persistence/record.hpp"
+#include "persistence/record/keys.hpp"
+#include "persistence/record/record.hpp"
 
 #include <troupe/node_cache.hpp>
 

@@ -1,4 +1,4 @@
-#include "persistence/cache_rules.hpp"
+#include "persistence/cache/cache_rules.hpp"
 
 namespace troupe {
 

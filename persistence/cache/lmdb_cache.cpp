@@ -5,10 +5,10 @@
 // The file is bounded by LMDB's map. Half of it is for values by their charge; the rest is what
 // LMDB needs to write anew before it reuses what was freed two transactions ago. Should that not be
 // enough, half of the values go, and then all of them.
-#include "persistence/cache_change.hpp"
-#include "persistence/cache_rules.hpp"
-#include "persistence/data_directory.hpp"
-#include "persistence/lmdb_files.hpp"
+#include "persistence/cache/cache_change.hpp"
+#include "persistence/cache/cache_rules.hpp"
+#include "persistence/lmdb/data_directory.hpp"
+#include "persistence/lmdb/lmdb_files.hpp"
 
 #include <atomic>
 

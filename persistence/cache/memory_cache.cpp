@@ -3,8 +3,8 @@
 // Invariants:
 //  - Each entry is in `by_age_` under its number, and in `by_end_` if it has an end.
 //  - At most `entries_max_` entries.
-#include "persistence/cache_rules.hpp"
-#include "persistence/part_path.hpp"
+#include "persistence/cache/cache_rules.hpp"
+#include "persistence/store/part_path.hpp"
 
 #include <map>
 #include <mutex>

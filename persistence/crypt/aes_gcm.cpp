@@ -1,4 +1,4 @@
-#include "persistence/aes_gcm.hpp"
+#include "persistence/crypt/aes_gcm.hpp"
 
 #include <openssl/evp.h>
 #include <openssl/rand.h>

@@ -1,6 +1,6 @@
 // Reads keys. What has held key text is wiped; no message quotes more of a line than a well-formed
 // id.
-#include "persistence/private_file.hpp"
+#include "persistence/crypt/private_file.hpp"
 
 #include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>

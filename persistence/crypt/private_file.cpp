@@ -1,4 +1,4 @@
-#include "persistence/private_file.hpp"
+#include "persistence/crypt/private_file.hpp"
 
 #include <fcntl.h>
 #include <openssl/crypto.h>

@@ -1,5 +1,5 @@
 // FORMAT.md, "Compression" and "Encryption".
-#include "persistence/sealed_record.hpp"
+#include "persistence/crypt/sealed_record.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -1,9 +1,9 @@
 // Records that are compressed, encrypted, or both: how they are made, and how they are read.
 #pragma once
 
-#include "persistence/aes_gcm.hpp"
-#include "persistence/compression.hpp"
-#include "persistence/record.hpp"
+#include "persistence/crypt/aes_gcm.hpp"
+#include "persistence/record/compression.hpp"
+#include "persistence/record/record.hpp"
 
 #include <algorithm>
 #include <memory>

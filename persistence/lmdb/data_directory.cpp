@@ -1,6 +1,6 @@
-#include "persistence/data_directory.hpp"
+#include "persistence/lmdb/data_directory.hpp"
 
-#include "persistence/lmdb_file.hpp"
+#include "persistence/lmdb/lmdb_file.hpp"
 
 #include <sys/stat.h>
 

@@ -1,7 +1,7 @@
 // The data directory, and what of it this process has open.
 #pragma once
 
-#include "persistence/lmdb_env.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
 
 #include <unistd.h>
 

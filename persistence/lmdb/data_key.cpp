@@ -1,7 +1,7 @@
 // FORMAT.md, "Key".
-#include "persistence/data_key.hpp"
+#include "persistence/lmdb/data_key.hpp"
 
-#include "persistence/bytes.hpp"
+#include "persistence/record/bytes.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -2,9 +2,9 @@
 // ring. A thread has one of its own; the long-term store and the cache have one for their file.
 #pragma once
 
-#include "persistence/keys.hpp"
-#include "persistence/lmdb_env.hpp"
-#include "persistence/sealed_record.hpp"
+#include "persistence/record/keys.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/crypt/sealed_record.hpp"
 
 #include <troupe/keyring.hpp>
 

@@ -1,4 +1,4 @@
-#include "persistence/file_change.hpp"
+#include "persistence/lmdb/file_change.hpp"
 
 namespace troupe {
 

@@ -6,8 +6,8 @@
 //    had one stays plain until it is stored anew.
 #pragma once
 
-#include "persistence/data_key.hpp"
-#include "persistence/lmdb_index.hpp"
+#include "persistence/lmdb/data_key.hpp"
+#include "persistence/lmdb/lmdb_index.hpp"
 
 #include <memory>
 #include <string>

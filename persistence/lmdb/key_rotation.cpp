@@ -1,6 +1,6 @@
 // Rotation: the data keys of everything in a data directory, one file after the other.
-#include "persistence/lmdb_env.hpp"
-#include "persistence/lmdb_files.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/lmdb/lmdb_files.hpp"
 
 #include <cerrno>
 #include <system_error>

@@ -1,9 +1,9 @@
-#include "persistence/lmdb_copy.hpp"
+#include "persistence/lmdb/lmdb_copy.hpp"
 
-#include "persistence/bytes.hpp"
-#include "persistence/lmdb_index.hpp"
-#include "persistence/saver_rules.hpp"
-#include "persistence/value_patch.hpp"
+#include "persistence/record/bytes.hpp"
+#include "persistence/lmdb/lmdb_index.hpp"
+#include "persistence/record/saver_rules.hpp"
+#include "persistence/record/value_patch.hpp"
 
 namespace troupe {
 

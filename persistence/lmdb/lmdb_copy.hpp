@@ -1,7 +1,7 @@
 // Copying a thread: its records under new numbers.
 #pragma once
 
-#include "persistence/lmdb_writer.hpp"
+#include "persistence/lmdb/lmdb_writer.hpp"
 
 #include <string>
 

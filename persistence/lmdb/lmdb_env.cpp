@@ -1,7 +1,7 @@
-#include "persistence/lmdb_env.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
 
 #include "graph/crash_point.hpp"
-#include "persistence/lmdb_file.hpp"
+#include "persistence/lmdb/lmdb_file.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -1,7 +1,7 @@
 // The files of a data directory: what the tools of data_dir.hpp need of a saver and a store.
 #pragma once
 
-#include "persistence/lmdb_env.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
 
 #include <troupe/keyring.hpp>
 #include <troupe/saver.hpp>

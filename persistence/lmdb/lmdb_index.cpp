@@ -1,7 +1,7 @@
 // Layout: FORMAT.md, "Thread" and "Namespace".
-#include "persistence/lmdb_index.hpp"
+#include "persistence/lmdb/lmdb_index.hpp"
 
-#include "persistence/bytes.hpp"
+#include "persistence/record/bytes.hpp"
 
 #include <algorithm>
 

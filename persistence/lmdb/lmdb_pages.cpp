@@ -1,8 +1,8 @@
 // The layout is that of LMDB 0.9 (MDB_page, MDB_meta, MDB_db, MDB_node in its mdb.c).
-#include "persistence/lmdb_pages.hpp"
+#include "persistence/lmdb/lmdb_pages.hpp"
 
-#include "persistence/lmdb_env.hpp"
-#include "persistence/record.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/record/record.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>

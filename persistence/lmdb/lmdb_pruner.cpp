@@ -1,11 +1,11 @@
-#include "persistence/lmdb_pruner.hpp"
+#include "persistence/lmdb/lmdb_pruner.hpp"
 
 #include "graph/crash_point.hpp"
-#include "persistence/bytes.hpp"
-#include "persistence/checkpoint_record.hpp"
-#include "persistence/metadata_record.hpp"
-#include "persistence/value_finder.hpp"
-#include "persistence/value_patch.hpp"
+#include "persistence/record/bytes.hpp"
+#include "persistence/record/checkpoint_record.hpp"
+#include "persistence/record/metadata_record.hpp"
+#include "persistence/lmdb/value_finder.hpp"
+#include "persistence/record/value_patch.hpp"
 
 #include <algorithm>
 #include <unordered_set>

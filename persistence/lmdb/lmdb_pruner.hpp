@@ -4,10 +4,10 @@
 // that stays (lmdb_writer checks), so it has no value that goes.
 #pragma once
 
-#include "persistence/lmdb_index.hpp"
-#include "persistence/lmdb_writer.hpp"
+#include "persistence/lmdb/lmdb_index.hpp"
+#include "persistence/lmdb/lmdb_writer.hpp"
 #include "persistence/retention.hpp"
-#include "persistence/thread_keys.hpp"
+#include "persistence/lmdb/thread_keys.hpp"
 
 #include <functional>
 #include <string>

@@ -1,10 +1,10 @@
 // Everything stored is checked on its way in: records by checksum, payloads by their readers.
-#include "persistence/lmdb_reader.hpp"
+#include "persistence/lmdb/lmdb_reader.hpp"
 
 #include "persistence/delta_history.hpp"
-#include "persistence/metadata_record.hpp"
-#include "persistence/saver_rules.hpp"
-#include "persistence/value_patch.hpp"
+#include "persistence/record/metadata_record.hpp"
+#include "persistence/record/saver_rules.hpp"
+#include "persistence/record/value_patch.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // Undoing a run: its checkpoints and writes, in one transaction.
 #pragma once
 
-#include "persistence/lmdb_writer.hpp"
+#include "persistence/lmdb/lmdb_writer.hpp"
 
 #include <string>
 

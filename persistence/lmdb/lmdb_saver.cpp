@@ -1,15 +1,15 @@
 // The LMDB saver: reads on the calling thread, everything else through the writer thread.
-#include "persistence/data_directory.hpp"
+#include "persistence/lmdb/data_directory.hpp"
 #include "persistence/group_commit.hpp"
-#include "persistence/lmdb_copy.hpp"
-#include "persistence/lmdb_env.hpp"
-#include "persistence/lmdb_files.hpp"
-#include "persistence/lmdb_pruner.hpp"
-#include "persistence/lmdb_reader.hpp"
-#include "persistence/lmdb_rewind.hpp"
-#include "persistence/lmdb_writer.hpp"
-#include "persistence/runtime_marks.hpp"
-#include "persistence/saver_rules.hpp"
+#include "persistence/lmdb/lmdb_copy.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/lmdb/lmdb_files.hpp"
+#include "persistence/lmdb/lmdb_pruner.hpp"
+#include "persistence/lmdb/lmdb_reader.hpp"
+#include "persistence/lmdb/lmdb_rewind.hpp"
+#include "persistence/lmdb/lmdb_writer.hpp"
+#include "persistence/lmdb/runtime_marks.hpp"
+#include "persistence/record/saver_rules.hpp"
 
 #include <unistd.h>
 

@@ -1,13 +1,13 @@
 // A request is encoded as a whole before the transaction is touched: what can be refused is refused
 // there. Any failure behind that point gives the transaction up, and with it all that is
 // remembered of the store.
-#include "persistence/lmdb_writer.hpp"
+#include "persistence/lmdb/lmdb_writer.hpp"
 
 #include "graph/crash_point.hpp"
-#include "persistence/checkpoint_record.hpp"
-#include "persistence/lmdb_index.hpp"
-#include "persistence/saver_rules.hpp"
-#include "persistence/store_format.hpp"
+#include "persistence/record/checkpoint_record.hpp"
+#include "persistence/lmdb/lmdb_index.hpp"
+#include "persistence/record/saver_rules.hpp"
+#include "persistence/record/store_format.hpp"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 // The part of the writer that stores the values of channels.
-#include "persistence/lmdb_writer.hpp"
-#include "persistence/saver_rules.hpp"
-#include "persistence/value_patch.hpp"
+#include "persistence/lmdb/lmdb_writer.hpp"
+#include "persistence/record/saver_rules.hpp"
+#include "persistence/record/value_patch.hpp"
 
 #include <algorithm>
 #include <utility>

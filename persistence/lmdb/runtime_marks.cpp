@@ -1,6 +1,6 @@
 // See runtime_marks.hpp. A mark is a byte of the file, which need not have it, and its lock one of
 // an open file description: two runtimes of one process do not share it.
-#include "persistence/runtime_marks.hpp"
+#include "persistence/lmdb/runtime_marks.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

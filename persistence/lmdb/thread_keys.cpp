@@ -1,8 +1,8 @@
 // FORMAT.md, "Key".
-#include "persistence/thread_keys.hpp"
+#include "persistence/lmdb/thread_keys.hpp"
 
-#include "persistence/lmdb_index.hpp"
-#include "persistence/name_table.hpp"
+#include "persistence/lmdb/lmdb_index.hpp"
+#include "persistence/record/name_table.hpp"
 
 #include <span>
 #include <vector>

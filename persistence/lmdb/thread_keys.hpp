@@ -6,7 +6,7 @@
 //  - The data key is deleted with the thread, in the same transaction, and needs no ring for that.
 #pragma once
 
-#include "persistence/data_key.hpp"
+#include "persistence/lmdb/data_key.hpp"
 
 #include <troupe/keyring.hpp>
 

@@ -1,7 +1,7 @@
-#include "persistence/value_finder.hpp"
+#include "persistence/lmdb/value_finder.hpp"
 
-#include "persistence/keys.hpp"
-#include "persistence/record.hpp"
+#include "persistence/record/keys.hpp"
+#include "persistence/record/record.hpp"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 // Where the value of a channel at a version is: with the small ones, alone, or nowhere.
 #pragma once
 
-#include "persistence/lmdb_env.hpp"
-#include "persistence/small_values.hpp"
-#include "persistence/thread_keys.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/record/small_values.hpp"
+#include "persistence/lmdb/thread_keys.hpp"
 
 #include <optional>
 #include <string>

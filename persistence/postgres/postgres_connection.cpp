@@ -1,6 +1,6 @@
 // A message quotes the server, or libpq about the host; never the conninfo, nor what libpq says
 // about one it can't read.
-#include "persistence/postgres_connection.hpp"
+#include "persistence/postgres/postgres_connection.hpp"
 
 #include <poll.h>
 

@@ -6,7 +6,7 @@
 //    statement time-out and a margin.
 #pragma once
 
-#include "persistence/postgres_values.hpp"
+#include "persistence/postgres/postgres_values.hpp"
 
 #include <troupe/postgres.hpp>
 

@@ -1,4 +1,4 @@
-#include "persistence/postgres_pool.hpp"
+#include "persistence/postgres/postgres_pool.hpp"
 
 namespace troupe {
 

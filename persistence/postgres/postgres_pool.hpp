@@ -1,7 +1,7 @@
 // The connections of many threads: opened when needed, kept, and replaced when they are lost.
 #pragma once
 
-#include "persistence/postgres_connection.hpp"
+#include "persistence/postgres/postgres_connection.hpp"
 
 #include <condition_variable>
 #include <memory>

@@ -1,7 +1,7 @@
-#include "persistence/postgres_pruner.hpp"
+#include "persistence/postgres/postgres_pruner.hpp"
 
-#include "persistence/metadata_record.hpp"
-#include "persistence/saver_rules.hpp"
+#include "persistence/record/metadata_record.hpp"
+#include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,8 +1,8 @@
 // Removes what a thread no longer needs, and copies threads, on a connection that reads else.
 #pragma once
 
-#include "persistence/postgres_connection.hpp"
-#include "persistence/postgres_statements.hpp"
+#include "persistence/postgres/postgres_connection.hpp"
+#include "persistence/postgres/postgres_statements.hpp"
 #include "persistence/retention.hpp"
 
 #include <functional>

@@ -1,9 +1,9 @@
-#include "persistence/postgres_reader.hpp"
+#include "persistence/postgres/postgres_reader.hpp"
 
 #include "persistence/delta_history.hpp"
-#include "persistence/metadata_record.hpp"
-#include "persistence/saver_rules.hpp"
-#include "persistence/versions_seen.hpp"
+#include "persistence/record/metadata_record.hpp"
+#include "persistence/record/saver_rules.hpp"
+#include "persistence/record/versions_seen.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,8 +1,8 @@
 // Reads threads and checkpoints out of Postgres, each call from one view of the tables.
 #pragma once
 
-#include "persistence/postgres_connection.hpp"
-#include "persistence/postgres_statements.hpp"
+#include "persistence/postgres/postgres_connection.hpp"
+#include "persistence/postgres/postgres_statements.hpp"
 
 #include <troupe/saver.hpp>
 

@@ -1,6 +1,6 @@
-#include "persistence/postgres_rewind.hpp"
+#include "persistence/postgres/postgres_rewind.hpp"
 
-#include "persistence/saver_rules.hpp"
+#include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
 #include <bit>

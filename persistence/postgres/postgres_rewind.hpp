@@ -1,8 +1,8 @@
 // Undoes a run of a thread in Postgres.
 #pragma once
 
-#include "persistence/postgres_connection.hpp"
-#include "persistence/postgres_statements.hpp"
+#include "persistence/postgres/postgres_connection.hpp"
+#include "persistence/postgres/postgres_statements.hpp"
 
 #include <troupe/saver.hpp>
 

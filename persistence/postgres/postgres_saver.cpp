@@ -1,13 +1,13 @@
 // The Postgres saver: reads on the calling thread, everything else through the writer thread.
 #include "persistence/group_commit.hpp"
-#include "persistence/postgres_pool.hpp"
-#include "persistence/postgres_pruner.hpp"
-#include "persistence/postgres_reader.hpp"
-#include "persistence/postgres_rewind.hpp"
-#include "persistence/postgres_schema.hpp"
-#include "persistence/postgres_statements.hpp"
-#include "persistence/postgres_writer.hpp"
-#include "persistence/saver_rules.hpp"
+#include "persistence/postgres/postgres_pool.hpp"
+#include "persistence/postgres/postgres_pruner.hpp"
+#include "persistence/postgres/postgres_reader.hpp"
+#include "persistence/postgres/postgres_rewind.hpp"
+#include "persistence/postgres/postgres_schema.hpp"
+#include "persistence/postgres/postgres_statements.hpp"
+#include "persistence/postgres/postgres_writer.hpp"
+#include "persistence/record/saver_rules.hpp"
 
 namespace troupe {
 

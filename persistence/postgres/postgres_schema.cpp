@@ -1,5 +1,5 @@
 // What the columns hold is in FORMAT.md, "Postgres". A migration that was released is never edited.
-#include "persistence/postgres_schema.hpp"
+#include "persistence/postgres/postgres_schema.hpp"
 
 namespace troupe {
 

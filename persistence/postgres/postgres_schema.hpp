@@ -1,7 +1,7 @@
 // The tables in a Postgres database, and how older ones become today's.
 #pragma once
 
-#include "persistence/postgres_connection.hpp"
+#include "persistence/postgres/postgres_connection.hpp"
 
 #include <span>
 #include <string>

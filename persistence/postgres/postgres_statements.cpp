@@ -1,6 +1,6 @@
-#include "persistence/postgres_statements.hpp"
+#include "persistence/postgres/postgres_statements.hpp"
 
-#include "persistence/postgres_schema.hpp"
+#include "persistence/postgres/postgres_schema.hpp"
 
 namespace troupe {
 

@@ -1,7 +1,7 @@
 // The SQL of the Postgres saver. What the columns hold is in FORMAT.md, "Postgres".
 #pragma once
 
-#include "persistence/postgres_values.hpp"
+#include "persistence/postgres/postgres_values.hpp"
 
 #include <string>
 #include <string_view>

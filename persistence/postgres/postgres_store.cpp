@@ -2,12 +2,12 @@
 // one store for many processes is the row of store_state: each change holds it until it has
 // committed, so changes come one after the other, and the numbers of puts become visible in their
 // order.
-#include "persistence/local_store.hpp"
-#include "persistence/postgres_pool.hpp"
-#include "persistence/postgres_schema.hpp"
-#include "persistence/postgres_store_statements.hpp"
-#include "persistence/store_namespace.hpp"
-#include "persistence/vector_bytes.hpp"
+#include "persistence/store/local_store.hpp"
+#include "persistence/postgres/postgres_pool.hpp"
+#include "persistence/postgres/postgres_schema.hpp"
+#include "persistence/postgres/postgres_store_statements.hpp"
+#include "persistence/store/store_namespace.hpp"
+#include "persistence/store/vector_bytes.hpp"
 
 #include <troupe/postgres.hpp>
 

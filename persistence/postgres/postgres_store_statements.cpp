@@ -1,7 +1,7 @@
-#include "persistence/postgres_store_statements.hpp"
+#include "persistence/postgres/postgres_store_statements.hpp"
 
-#include "persistence/postgres_schema.hpp"
-#include "persistence/timestamp_text.hpp"
+#include "persistence/postgres/postgres_schema.hpp"
+#include "persistence/record/timestamp_text.hpp"
 
 #include <string>
 

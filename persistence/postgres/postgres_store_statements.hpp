@@ -1,7 +1,7 @@
 // The SQL of the Postgres store. What the columns hold is in FORMAT.md, "Postgres".
 #pragma once
 
-#include "persistence/postgres_statements.hpp"
+#include "persistence/postgres/postgres_statements.hpp"
 
 #include <string_view>
 

@@ -1,4 +1,4 @@
-#include "persistence/postgres_values.hpp"
+#include "persistence/postgres/postgres_values.hpp"
 
 #include <utility>
 

@@ -2,11 +2,11 @@
 //  - locked_ holds exactly the threads whose rows the open transaction has locked.
 //  - What is known of a thread was read after its row was locked, and is forgotten with the lock.
 //  - A connection that failed is given up; what it had not committed, the server rolls back.
-#include "persistence/postgres_writer.hpp"
+#include "persistence/postgres/postgres_writer.hpp"
 
-#include "persistence/postgres_schema.hpp"
-#include "persistence/saver_rules.hpp"
-#include "persistence/versions_seen.hpp"
+#include "persistence/postgres/postgres_schema.hpp"
+#include "persistence/record/saver_rules.hpp"
+#include "persistence/record/versions_seen.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -3,8 +3,8 @@
 
 #include "persistence/encoded_request.hpp"
 #include "persistence/group_commit.hpp"
-#include "persistence/postgres_connection.hpp"
-#include "persistence/postgres_statements.hpp"
+#include "persistence/postgres/postgres_connection.hpp"
+#include "persistence/postgres/postgres_statements.hpp"
 
 #include <map>
 #include <memory>

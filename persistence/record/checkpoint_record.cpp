@@ -1,11 +1,11 @@
 // Layout: FORMAT.md, "Checkpoint" and "Writes".
-#include "persistence/checkpoint_record.hpp"
+#include "persistence/record/checkpoint_record.hpp"
 
-#include "persistence/bytes.hpp"
-#include "persistence/keys.hpp"
-#include "persistence/record.hpp"
-#include "persistence/saver_rules.hpp"
-#include "persistence/timestamp_text.hpp"
+#include "persistence/record/bytes.hpp"
+#include "persistence/record/keys.hpp"
+#include "persistence/record/record.hpp"
+#include "persistence/record/saver_rules.hpp"
+#include "persistence/record/timestamp_text.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // The payloads of checkpoint and writes records.
 #pragma once
 
-#include "persistence/name_table.hpp"
+#include "persistence/record/name_table.hpp"
 
 #include <troupe/saver.hpp>
 

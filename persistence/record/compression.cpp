@@ -1,4 +1,4 @@
-#include "persistence/compression.hpp"
+#include "persistence/record/compression.hpp"
 
 #include <zstd.h>
 #include <zstd_errors.h>

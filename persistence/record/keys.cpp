@@ -1,5 +1,5 @@
 // The only file that knows how keys look.
-#include "persistence/keys.hpp"
+#include "persistence/record/keys.hpp"
 
 #include <xxhash.h>
 

@@ -1,7 +1,7 @@
-#include "persistence/metadata_record.hpp"
+#include "persistence/record/metadata_record.hpp"
 
-#include "persistence/bytes.hpp"
-#include "persistence/record.hpp"
+#include "persistence/record/bytes.hpp"
+#include "persistence/record/record.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
-#include "persistence/name_table.hpp"
+#include "persistence/record/name_table.hpp"
 
-#include "persistence/bytes.hpp"
-#include "persistence/record.hpp"
+#include "persistence/record/bytes.hpp"
+#include "persistence/record/record.hpp"
 
 namespace troupe {
 

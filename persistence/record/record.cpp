@@ -1,5 +1,5 @@
 // Layout of the 16 bytes, the same in every format: FORMAT.md, "Record".
-#include "persistence/record.hpp"
+#include "persistence/record/record.hpp"
 
 #include <xxhash.h>
 

@@ -1,5 +1,5 @@
 // See saver_rules.hpp. Ids are any bytes; only their lengths are checked.
-#include "persistence/saver_rules.hpp"
+#include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
 #include <tuple>

@@ -1,7 +1,7 @@
-#include "persistence/small_values.hpp"
+#include "persistence/record/small_values.hpp"
 
-#include "persistence/bytes.hpp"
-#include "persistence/record.hpp"
+#include "persistence/record/bytes.hpp"
+#include "persistence/record/record.hpp"
 
 #include <algorithm>
 

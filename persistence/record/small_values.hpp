@@ -1,7 +1,7 @@
 // The small values of one version share a record: on its own each would be mostly key and header.
 #pragma once
 
-#include "persistence/value_base.hpp"
+#include "persistence/record/value_base.hpp"
 
 #include <troupe/error.hpp>
 

@@ -1,6 +1,6 @@
-#include "persistence/store_format.hpp"
+#include "persistence/record/store_format.hpp"
 
-#include "persistence/bytes.hpp"
+#include "persistence/record/bytes.hpp"
 
 namespace troupe {
 

@@ -1,4 +1,4 @@
-#include "persistence/timestamp_text.hpp"
+#include "persistence/record/timestamp_text.hpp"
 
 #include <chrono>
 

@@ -1,8 +1,8 @@
 // Layout: FORMAT.md, "Patch".
-#include "persistence/value_patch.hpp"
+#include "persistence/record/value_patch.hpp"
 
 #include "graph/value_node.hpp"
-#include "persistence/bytes.hpp"
+#include "persistence/record/bytes.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -1,6 +1,6 @@
-#include "persistence/versions_seen.hpp"
+#include "persistence/record/versions_seen.hpp"
 
-#include "persistence/bytes.hpp"
+#include "persistence/record/bytes.hpp"
 
 namespace troupe {
 

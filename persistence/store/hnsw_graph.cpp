@@ -1,6 +1,6 @@
 // The only file that knows hnswlib. Its own SIMD code is left out: it reads beyond its lists where
 // it prefetches. Its loader is not used at all: it trusts what it reads.
-#include "persistence/hnsw_graph.hpp"
+#include "persistence/store/hnsw_graph.hpp"
 
 #define NO_MANUAL_VECTORIZATION
 #include <hnswlib/hnswlib.h>

@@ -1,4 +1,4 @@
-#include "persistence/item_change.hpp"
+#include "persistence/store/item_change.hpp"
 
 namespace troupe {
 

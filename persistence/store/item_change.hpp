@@ -6,8 +6,8 @@
 // A damaged item can be put anew and removed; what it leaves behind is found by nobody.
 #pragma once
 
-#include "persistence/file_change.hpp"
-#include "persistence/item_format.hpp"
+#include "persistence/lmdb/file_change.hpp"
+#include "persistence/store/item_format.hpp"
 
 namespace troupe {
 

@@ -1,8 +1,8 @@
-#include "persistence/item_format.hpp"
+#include "persistence/store/item_format.hpp"
 
-#include "persistence/bytes.hpp"
-#include "persistence/store_namespace.hpp"
-#include "persistence/vector_bytes.hpp"
+#include "persistence/record/bytes.hpp"
+#include "persistence/store/store_namespace.hpp"
+#include "persistence/store/vector_bytes.hpp"
 
 #include <xxhash.h>
 

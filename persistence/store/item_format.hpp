@@ -1,9 +1,9 @@
 // The keys and payloads of the long-term store's file. FORMAT.md, "The long-term store".
 #pragma once
 
-#include "persistence/keys.hpp"
-#include "persistence/record.hpp"
-#include "persistence/store_backend.hpp"
+#include "persistence/record/keys.hpp"
+#include "persistence/record/record.hpp"
+#include "persistence/store/store_backend.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
-#include "persistence/item_snapshot.hpp"
+#include "persistence/store/item_snapshot.hpp"
 
-#include "persistence/item_change.hpp"
-#include "persistence/part_path.hpp"
+#include "persistence/store/item_change.hpp"
+#include "persistence/store/part_path.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // What a long-term store's file holds, as one read transaction sees it.
 #pragma once
 
-#include "persistence/lmdb_env.hpp"
-#include "persistence/store_backend.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/store/store_backend.hpp"
 
 #include <troupe/keyring.hpp>
 

@@ -5,12 +5,12 @@
 // The file is not the saver's because that has one writer thread with a group commit; a store's put
 // would wait for it, and be waited for. Several stores of this process, with options of each one's
 // own, share one file object, since LMDB must not open a file twice.
-#include "persistence/data_directory.hpp"
-#include "persistence/item_change.hpp"
-#include "persistence/item_snapshot.hpp"
-#include "persistence/lmdb_files.hpp"
-#include "persistence/local_store.hpp"
-#include "persistence/shared_turn.hpp"
+#include "persistence/lmdb/data_directory.hpp"
+#include "persistence/store/item_change.hpp"
+#include "persistence/store/item_snapshot.hpp"
+#include "persistence/lmdb/lmdb_files.hpp"
+#include "persistence/store/local_store.hpp"
+#include "persistence/store/shared_turn.hpp"
 
 #include <algorithm>
 #include <exception>

@@ -1,9 +1,9 @@
-#include "persistence/local_store.hpp"
+#include "persistence/store/local_store.hpp"
 
-#include "persistence/part_path.hpp"
-#include "persistence/store_filter.hpp"
-#include "persistence/store_namespace.hpp"
-#include "persistence/timestamp_text.hpp"
+#include "persistence/store/part_path.hpp"
+#include "persistence/store/store_filter.hpp"
+#include "persistence/store/store_namespace.hpp"
+#include "persistence/record/timestamp_text.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,7 +1,7 @@
 // A store of this process: the semantics of batches, times to live and search, over a backend.
 #pragma once
 
-#include "persistence/store_backend.hpp"
+#include "persistence/store/store_backend.hpp"
 
 #include <atomic>
 #include <memory>

@@ -4,8 +4,8 @@
 //  - A namespace is there only while it has a key.
 //  - `places_` has the items that came with vectors, `ends_` those that end.
 //  - Vectors are handed to the index once, and not kept here.
-#include "persistence/local_store.hpp"
-#include "persistence/part_path.hpp"
+#include "persistence/store/local_store.hpp"
+#include "persistence/store/part_path.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
-#include "persistence/store_backend.hpp"
+#include "persistence/store/store_backend.hpp"
 
-#include "persistence/timestamp_text.hpp"
+#include "persistence/record/timestamp_text.hpp"
 
 namespace troupe {
 

@@ -2,8 +2,8 @@
 // changes. local_store does all the rest.
 #pragma once
 
-#include "persistence/store_batch.hpp"
-#include "persistence/vector_index.hpp"
+#include "persistence/store/store_batch.hpp"
+#include "persistence/store/vector_index.hpp"
 
 #include <functional>
 #include <memory>

@@ -1,9 +1,9 @@
-#include "persistence/store_batch.hpp"
+#include "persistence/store/store_batch.hpp"
 
-#include "persistence/store_filter.hpp"
-#include "persistence/store_namespace.hpp"
-#include "persistence/store_text.hpp"
-#include "persistence/timestamp_text.hpp"
+#include "persistence/store/store_filter.hpp"
+#include "persistence/store/store_namespace.hpp"
+#include "persistence/store/store_text.hpp"
+#include "persistence/record/timestamp_text.hpp"
 
 #include <algorithm>
 #include <cmath>

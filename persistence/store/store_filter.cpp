@@ -1,5 +1,5 @@
 // Recursion is bounded by the filter's depth, which check_filter bounds.
-#include "persistence/store_filter.hpp"
+#include "persistence/store/store_filter.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -1,4 +1,4 @@
-#include "persistence/store_namespace.hpp"
+#include "persistence/store/store_namespace.hpp"
 
 #include <algorithm>
 #include <utility>

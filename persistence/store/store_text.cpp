@@ -1,5 +1,5 @@
 // Recursion is bounded by the path's steps.
-#include "persistence/store_text.hpp"
+#include "persistence/store/store_text.hpp"
 
 #include <troupe/limits.hpp>
 

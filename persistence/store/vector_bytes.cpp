@@ -1,4 +1,4 @@
-#include "persistence/vector_bytes.hpp"
+#include "persistence/store/vector_bytes.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,7 @@
 // A vector as bytes: IEEE 754 singles of four bytes, lowest first.
 #pragma once
 
-#include "persistence/store_batch.hpp"
+#include "persistence/store/store_batch.hpp"
 
 #include <optional>
 #include <string>

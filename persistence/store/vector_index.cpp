@@ -1,6 +1,6 @@
-#include "persistence/vector_index.hpp"
+#include "persistence/store/vector_index.hpp"
 
-#include "persistence/hnsw_graph.hpp"
+#include "persistence/store/hnsw_graph.hpp"
 
 #include <algorithm>
 #include <cmath>

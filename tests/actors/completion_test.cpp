@@ -1,5 +1,5 @@
 // What a coroutine body awaits that comes from outside.
-#include "tests/coroutine_body.hpp"
+#include "tests/fixtures/coroutine_body.hpp"
 
 #include <troupe/completion.hpp>
 #include <troupe/when_all.hpp>

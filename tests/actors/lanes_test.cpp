@@ -1,7 +1,7 @@
 // The threads below the actors: the blocking pool, the timer, and units that are used again.
 #include "actors/blocking_pool.hpp"
 #include "actors/timer.hpp"
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // The bounds of the blocking lane, at them and past them.
 #include "actors/blocking_pool.hpp"
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -1,5 +1,5 @@
 // Models without a network, and the prebuilt agent.
-#include <troupe/react_agent.hpp>
+#include <troupe/agents/react_agent.hpp>
 #include <troupe/runtime.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,10 +1,10 @@
 // Answers that are data, and what agents do about a conversation's length and its tool calls.
-#include "agents/anthropic_wire.hpp"
+#include "agents/models/anthropic_wire.hpp"
 
-#include <troupe/chat_models.hpp>
-#include <troupe/middleware.hpp>
+#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/middleware.hpp>
 #include <troupe/runtime.hpp>
-#include <troupe/teams.hpp>
+#include <troupe/agents/teams.hpp>
 
 #include <boost/test/unit_test.hpp>
 

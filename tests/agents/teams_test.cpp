@@ -1,9 +1,9 @@
 // Agents that work together.
-#include "tests/loopback_workers.hpp"
+#include "tests/fixtures/loopback_workers.hpp"
 
-#include <troupe/agent.hpp>
+#include <troupe/agents/agent.hpp>
 #include <troupe/runtime.hpp>
-#include <troupe/teams.hpp>
+#include <troupe/agents/teams.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // What updates cost in memory: hot paths take none, appends do not copy what is there.
-#include "tests/channel_probe.hpp"
+#include "tests/channels/channel_probe.hpp"
 
 #include <boost/test/unit_test.hpp>
 

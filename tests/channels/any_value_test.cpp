@@ -1,5 +1,5 @@
 // AnyValue: the last write of a step, gone when a step writes nothing.
-#include "tests/channel_probe.hpp"
+#include "tests/channels/channel_probe.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // BinaryOperatorAggregate: folding, overwrites, and reducers that fail.
 #include "channels/kinds.hpp"
-#include "tests/channel_probe.hpp"
+#include "tests/channels/channel_probe.hpp"
 
 #include <troupe/control.hpp>
 

@@ -1,6 +1,6 @@
 // Delta channels: all writes of a step folded at once, overwrites, snapshots, histories, messages.
 #include "channels/message_ids.hpp"
-#include "tests/channel_probe.hpp"
+#include "tests/channels/channel_probe.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // EphemeralValue: a value that lives for one step.
-#include "tests/channel_probe.hpp"
+#include "tests/channels/channel_probe.hpp"
 
 #include <boost/test/unit_test.hpp>
 

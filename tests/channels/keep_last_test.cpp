@@ -1,5 +1,5 @@
 // List channels that keep their last elements only.
-#include "tests/channel_probe.hpp"
+#include "tests/channels/channel_probe.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // LastValueAfterFinish: readable only when nothing else is left to run.
-#include "tests/channel_probe.hpp"
+#include "tests/channels/channel_probe.hpp"
 
 #include <boost/test/unit_test.hpp>
 

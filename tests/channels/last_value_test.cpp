@@ -1,5 +1,5 @@
 // LastValue: one write a step, kept.
-#include "tests/channel_probe.hpp"
+#include "tests/channels/channel_probe.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // add_messages: forms of messages, appending, replacing by id, removing.
-#include "tests/channel_probe.hpp"
+#include "tests/channels/channel_probe.hpp"
 
 #include <troupe/channel.hpp>
 

@@ -1,5 +1,5 @@
 // NamedBarrierValue and NamedBarrierValueAfterFinish: waiting for a set of names.
-#include "tests/channel_probe.hpp"
+#include "tests/channels/channel_probe.hpp"
 
 #include <boost/test/unit_test.hpp>
 

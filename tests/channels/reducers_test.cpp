@@ -1,5 +1,5 @@
 // The built-in reducers, and when two declarations of a channel agree.
-#include "tests/channel_probe.hpp"
+#include "tests/channels/channel_probe.hpp"
 
 #include <troupe/channel.hpp>
 

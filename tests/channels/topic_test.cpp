@@ -1,5 +1,5 @@
 // Topic: a list of all writes, of one step or accumulating.
-#include "tests/channel_probe.hpp"
+#include "tests/channels/channel_probe.hpp"
 
 #include <troupe/control.hpp>
 

@@ -1,5 +1,5 @@
 // UntrackedValue: kept during the run, never stored.
-#include "tests/channel_probe.hpp"
+#include "tests/channels/channel_probe.hpp"
 
 #include <boost/test/unit_test.hpp>
 

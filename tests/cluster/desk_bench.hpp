@@ -3,7 +3,7 @@
 
 #include "tests/cluster/sent_messages.hpp"
 
-#include "cluster/desk.hpp"
+#include "cluster/placement/desk.hpp"
 
 #include <boost/test/unit_test.hpp>
 

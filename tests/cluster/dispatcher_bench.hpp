@@ -4,7 +4,7 @@
 
 #include "tests/cluster/sent_messages.hpp"
 
-#include "cluster/dispatcher.hpp"
+#include "cluster/placement/dispatcher.hpp"
 
 #include <boost/test/unit_test.hpp>
 

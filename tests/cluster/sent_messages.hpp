@@ -1,7 +1,7 @@
 // What a machine under test sent, by link.
 #pragma once
 
-#include "cluster/messages.hpp"
+#include "cluster/wire/messages.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,7 +3,7 @@
 #include "coordinator/runtime_core.hpp"
 #include "graph/graph_hash.hpp"
 #include "tests/cluster/sent_messages.hpp"
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <troupe/troupe.hpp>
 

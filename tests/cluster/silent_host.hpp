@@ -1,7 +1,7 @@
 // A port of this host that listens, and one that is silent.
 #pragma once
 
-#include "cluster/socket_dialer.hpp"
+#include "cluster/links/socket_dialer.hpp"
 
 #include <boost/test/unit_test.hpp>
 

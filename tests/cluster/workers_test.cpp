@@ -1,8 +1,8 @@
 // Homes and workers over real links, in one process.
-#include "tests/coordinator_fixture.hpp"
-#include "tests/placed_graphs.hpp"
+#include "tests/fixtures/small_graphs.hpp"
+#include "tests/cluster/placed_graphs.hpp"
 
-#include "cluster/certificates.hpp"
+#include "cluster/links/certificates.hpp"
 
 #include <troupe/cluster.hpp>
 

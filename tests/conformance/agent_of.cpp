@@ -6,7 +6,7 @@
 #include "tests/conformance/model_book.hpp"
 #include "tests/conformance/tool_of.hpp"
 
-#include <troupe/react_agent.hpp>
+#include <troupe/agents/react_agent.hpp>
 
 namespace troupe::conformance {
 namespace {

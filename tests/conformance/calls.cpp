@@ -4,7 +4,7 @@
 #include "tests/conformance/event_order.hpp"
 #include "tests/conformance/expr.hpp"
 #include "tests/conformance/transcript.hpp"
-#include "tests/loopback_workers.hpp"
+#include "tests/fixtures/loopback_workers.hpp"
 
 #include <algorithm>
 #include <set>

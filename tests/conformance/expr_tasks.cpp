@@ -2,7 +2,7 @@
 #include "tests/conformance/expr.hpp"
 #include "tests/conformance/model_book.hpp"
 
-#include <troupe/tool_node.hpp>
+#include <troupe/agents/tool_node.hpp>
 
 namespace troupe::conformance {
 namespace {

@@ -4,7 +4,7 @@
 #include "tests/conformance/documents.hpp"
 #include "tests/conformance/world.hpp"
 
-#include <troupe/tool_node.hpp>
+#include <troupe/agents/tool_node.hpp>
 
 #include <vector>
 

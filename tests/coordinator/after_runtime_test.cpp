@@ -1,5 +1,5 @@
 // Apps whose runtime is gone.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
 

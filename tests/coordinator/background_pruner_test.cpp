@@ -1,8 +1,8 @@
 // What a runtime removes by itself: what is decided, and rounds of it, at times the test makes up.
 #include "coordinator/background_pruner.hpp"
 
-#include "persistence/timestamp_text.hpp"
-#include "tests/coordinator_fixture.hpp"
+#include "persistence/record/timestamp_text.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
 

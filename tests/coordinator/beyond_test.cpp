@@ -1,6 +1,6 @@
 // What goes beyond the reference: a refused step undone without a checkpoint of it, join policies,
 // nodes that are actors, and readers that go on from a number.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <troupe/actor.hpp>
 

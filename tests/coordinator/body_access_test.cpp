@@ -1,5 +1,5 @@
 // What a body can ask of its run: the state beside a send, who reads, graphs from blocking jobs.
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 #include <troupe/runtime.hpp>
 #include <troupe/when_all.hpp>
 

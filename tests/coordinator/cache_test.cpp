@@ -1,5 +1,5 @@
 // Nodes with a cache: what is found, under which key, for how long, and what is not kept.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
 

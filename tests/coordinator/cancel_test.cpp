@@ -1,6 +1,6 @@
 // Runs that are given up: cancelled, out of time, or with a saver that never answers. Whatever they
 // wait for, they end at once, and their thread goes on later.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

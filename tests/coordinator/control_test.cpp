@@ -1,6 +1,6 @@
 // Runs that are asked to stop or to pause: drains and breakpoints, also inside graphs and
 // workflows, who is told, and the bounds of a run.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

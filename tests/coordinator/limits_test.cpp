@@ -1,6 +1,6 @@
 // The bounds of what a runtime keeps between runs, at them and past them.
 #include "coordinator/part_log.hpp"
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
 

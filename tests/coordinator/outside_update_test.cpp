@@ -1,5 +1,5 @@
 // Updates from outside, against what the reference stores for the same calls.
-#include "thread_probe.hpp"
+#include "tests/fixtures/thread_probe.hpp"
 
 #include <boost/test/unit_test.hpp>
 

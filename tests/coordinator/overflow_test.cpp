@@ -1,5 +1,5 @@
 // What becomes of parts that bodies stream while their reader lags.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // Running graphs through the front door: lanes, failures, pauses, actors, clean ends.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <troupe/actor.hpp>
 

@@ -1,5 +1,5 @@
 // The store as bodies of nodes see it.
-#include "tests/persistence_fixture.hpp"
+#include "tests/fixtures/savers.hpp"
 
 #include <troupe/troupe.hpp>
 

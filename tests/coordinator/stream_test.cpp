@@ -1,5 +1,5 @@
 // Streams: what arrives in which order, bounded memory, early ends.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
 

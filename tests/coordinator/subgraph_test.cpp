@@ -1,6 +1,6 @@
 // Runs within runs: graphs as nodes and graphs that bodies call, their state, questions, commands,
 // time travel and ends.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -1,5 +1,5 @@
 // Nodes that run when a channel moves, after the examples of langgraph/pregel/main.py, Pregel.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // Values of the wrong type: they are refused where they are made, by a message that says where.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
 

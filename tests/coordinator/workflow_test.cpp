@@ -1,5 +1,5 @@
 // Workflows: tasks that bodies start, what they give, and what of them is kept.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

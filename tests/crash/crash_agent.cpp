@@ -1,9 +1,9 @@
 // See crash_agent.hpp.
 #include "tests/crash/crash_agent.hpp"
 
-#include <troupe/chat_models.hpp>
-#include <troupe/messages.hpp>
-#include <troupe/react_agent.hpp>
+#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/messages.hpp>
+#include <troupe/agents/react_agent.hpp>
 #include <troupe/runtime.hpp>
 
 #include <iostream>

@@ -1,5 +1,5 @@
 // Applying the writes of a step.
-#include "thread_probe.hpp"
+#include "tests/fixtures/thread_probe.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // Bodies that catch what asks their question.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <troupe/when_all.hpp>
 

@@ -1,5 +1,5 @@
 // Determinism at scale: whatever order a hundred tasks end in, the step gives the same bytes.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,11 +1,11 @@
 // Delta channels as the coordinator sees them: rebuilding their values, when a checkpoint holds
 // one, the versions that move for it, durability exit, ids of messages.
-#include "coordinator/apply.hpp"
-#include "coordinator/delta_book.hpp"
-#include "coordinator/delta_values.hpp"
-#include "coordinator/exit_writes.hpp"
-#include "coordinator/message_writes.hpp"
-#include "coordinator/stored_writes.hpp"
+#include "engine/apply.hpp"
+#include "engine/delta_book.hpp"
+#include "engine/delta_values.hpp"
+#include "engine/exit_writes.hpp"
+#include "engine/message_writes.hpp"
+#include "engine/stored_writes.hpp"
 
 #include <troupe/state_graph.hpp>
 

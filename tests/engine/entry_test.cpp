@@ -1,6 +1,6 @@
 // How a run enters a thread and what it leaves: answers that are used once, commands on fresh
 // threads, forks, what a run shows at its end.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

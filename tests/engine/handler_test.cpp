@@ -1,5 +1,5 @@
 // Error handlers: what they see, what they do in a node's place, and what a crash leaves of them.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -1,5 +1,5 @@
 // Which tasks run next: the trigger rule, their order and their ids.
-#include "thread_probe.hpp"
+#include "tests/fixtures/thread_probe.hpp"
 
 #include <boost/test/unit_test.hpp>
 

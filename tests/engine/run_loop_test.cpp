@@ -1,6 +1,6 @@
 // The run loop alone, with a host that does nothing by itself: the test decides what ends when.
-#include "coordinator/run_loop.hpp"
-#include "tests/coordinator_fixture.hpp"
+#include "engine/run_loop.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

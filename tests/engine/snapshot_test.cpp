@@ -1,6 +1,6 @@
 // Checkpoints as snapshots.
-#include "coordinator/parts.hpp"
-#include "thread_probe.hpp"
+#include "engine/parts.hpp"
+#include "tests/fixtures/thread_probe.hpp"
 
 #include <boost/test/unit_test.hpp>
 

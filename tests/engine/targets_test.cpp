@@ -1,5 +1,5 @@
 // Where routes, gotos and sends may lead, and what they get that lead nowhere.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -1,6 +1,6 @@
 // The numbers of owners, and what entering a thread costs.
-#include "coordinator/thread_owners.hpp"
-#include "tests/persistence_fixture.hpp"
+#include "engine/thread_owners.hpp"
+#include "tests/fixtures/savers.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // Threads whose run was cut off: which they are, and that they go on.
-#include "tests/coordinator_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,8 +2,8 @@
 // reads back.
 #include "tests/fuzz_bytes/target.hpp"
 
-#include "persistence/checkpoint_record.hpp"
-#include "persistence/small_values.hpp"
+#include "persistence/record/checkpoint_record.hpp"
+#include "persistence/record/small_values.hpp"
 
 namespace troupe::fuzz_bytes {
 

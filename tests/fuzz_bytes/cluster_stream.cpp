@@ -3,7 +3,7 @@
 #include "tests/fuzz_bytes/target.hpp"
 #include "tests/fuzz_bytes/value_of_bytes.hpp"
 
-#include "cluster/stream.hpp"
+#include "cluster/wire/stream.hpp"
 
 #include <algorithm>
 

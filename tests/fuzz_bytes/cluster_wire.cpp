@@ -1,7 +1,7 @@
 // Frames from a peer: what reads is written in one form, that reads back as the same messages.
 #include "tests/fuzz_bytes/target.hpp"
 
-#include "cluster/wire.hpp"
+#include "cluster/wire/wire.hpp"
 
 #include <span>
 

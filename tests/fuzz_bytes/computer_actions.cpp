@@ -1,9 +1,9 @@
 // What a model wants a computer to do: JSON of a call's arguments.
 #include "tests/fuzz_bytes/target.hpp"
 
-#include "agents/x11_keys.hpp"
+#include "agents/computer/x11_keys.hpp"
 
-#include <troupe/computer.hpp>
+#include <troupe/agents/computer.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // Schemas, which an MCP server may give, as grammars: a schema, a line break, and a text to accept.
 #include "tests/fuzz_bytes/target.hpp"
-#include "tests/gbnf_recogniser.hpp"
+#include "tests/agents/grammar/gbnf_recogniser.hpp"
 
-#include <troupe/grammar.hpp>
+#include <troupe/agents/grammar.hpp>
 #include <troupe/plain_json.hpp>
 
 #include <algorithm>

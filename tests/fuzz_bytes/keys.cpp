@@ -2,9 +2,9 @@
 #include "tests/fuzz_bytes/target.hpp"
 #include "tests/fuzz_bytes/value_of_bytes.hpp"
 
-#include "persistence/cache_format.hpp"
-#include "persistence/keys.hpp"
-#include "persistence/timestamp_text.hpp"
+#include "persistence/cache/cache_format.hpp"
+#include "persistence/record/keys.hpp"
+#include "persistence/record/timestamp_text.hpp"
 
 namespace troupe::fuzz_bytes {
 

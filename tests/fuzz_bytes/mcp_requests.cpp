@@ -2,7 +2,7 @@
 // comes, and what runs is what began and was not cancelled.
 #include "tests/fuzz_bytes/target.hpp"
 
-#include "agents/mcp_server_session.hpp"
+#include "agents/mcp/mcp_server_session.hpp"
 
 #include <troupe/plain_json.hpp>
 

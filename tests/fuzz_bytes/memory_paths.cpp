@@ -2,7 +2,7 @@
 #include "tests/fuzz_bytes/target.hpp"
 #include "tests/fuzz_bytes/value_of_bytes.hpp"
 
-#include <troupe/memory_tool.hpp>
+#include <troupe/agents/memory_tool.hpp>
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // Messages as others write them: what reads has one form, in which it stays.
 #include "tests/fuzz_bytes/target.hpp"
 
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 
 #include <algorithm>
 #include <optional>

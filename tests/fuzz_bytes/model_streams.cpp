@@ -1,10 +1,10 @@
 // Streamed answers of models' providers: whatever an event says, it is taken or refused with a
 // typed error; what was taken adds up, and so do its parts.
-#include "agents/anthropic_wire.hpp"
-#include "agents/openai_wire.hpp"
+#include "agents/models/anthropic_wire.hpp"
+#include "agents/models/openai_wire.hpp"
 #include "tests/fuzz_bytes/target.hpp"
 
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 
 namespace troupe::fuzz_bytes {
 

@@ -2,9 +2,9 @@
 #include "tests/fuzz_bytes/target.hpp"
 #include "tests/fuzz_bytes/value_of_bytes.hpp"
 
-#include "persistence/cache_format.hpp"
-#include "persistence/record.hpp"
-#include "persistence/store_format.hpp"
+#include "persistence/cache/cache_format.hpp"
+#include "persistence/record/record.hpp"
+#include "persistence/record/store_format.hpp"
 
 namespace troupe::fuzz_bytes {
 

@@ -2,7 +2,7 @@
 #include "tests/fuzz_bytes/target.hpp"
 #include "tests/fuzz_bytes/value_of_bytes.hpp"
 
-#include "persistence/store_filter.hpp"
+#include "persistence/store/store_filter.hpp"
 
 namespace troupe::fuzz_bytes {
 

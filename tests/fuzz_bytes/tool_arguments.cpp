@@ -1,8 +1,8 @@
 // Arguments of tools: a schema, a line break, and JSON that a model may have broken off.
 #include "tests/fuzz_bytes/target.hpp"
 
-#include <troupe/messages.hpp>
-#include <troupe/schema_check.hpp>
+#include <troupe/agents/messages.hpp>
+#include <troupe/agents/schema_check.hpp>
 
 namespace troupe::fuzz_bytes {
 

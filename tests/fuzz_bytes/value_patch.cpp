@@ -2,7 +2,7 @@
 #include "tests/fuzz_bytes/target.hpp"
 #include "tests/fuzz_bytes/value_of_bytes.hpp"
 
-#include "persistence/value_patch.hpp"
+#include "persistence/record/value_patch.hpp"
 
 namespace troupe::fuzz_bytes {
 

@@ -1,5 +1,5 @@
 // Drawings as Mermaid flowcharts.
-#include "tests/graph_draw_samples.hpp"
+#include "tests/graph/draw_samples.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

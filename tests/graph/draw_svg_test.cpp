@@ -1,5 +1,5 @@
 // Drawings as SVG documents.
-#include "tests/graph_draw_samples.hpp"
+#include "tests/graph/draw_samples.hpp"
 
 #include "graph/draw_text.hpp"
 

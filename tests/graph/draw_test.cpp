@@ -1,5 +1,5 @@
 // The edges of a graph as the reference draws them. Cases of the formats are in graph_draw_*_test.
-#include "tests/graph_draw_samples.hpp"
+#include "tests/graph/draw_samples.hpp"
 
 #include <troupe/functional.hpp>
 

@@ -1,5 +1,5 @@
 // Values as JSON text and as nlohmann documents.
-#include "tests/graph_samples.hpp"
+#include "tests/graph/samples.hpp"
 
 #include <troupe/json.hpp>
 #include <troupe/limits.hpp>

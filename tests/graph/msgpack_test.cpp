@@ -1,5 +1,5 @@
 // Values as canonical msgpack, and bytes that are no such thing.
-#include "tests/graph_samples.hpp"
+#include "tests/graph/samples.hpp"
 
 #include <troupe/limits.hpp>
 

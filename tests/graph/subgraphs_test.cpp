@@ -1,5 +1,5 @@
 // The graphs within a graph.
-#include "tests/graph_draw_samples.hpp"
+#include "tests/graph/draw_samples.hpp"
 
 #include <boost/test/unit_test.hpp>
 

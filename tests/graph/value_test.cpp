@@ -1,5 +1,5 @@
 // The value: handles, sharing, equality, and what it refuses.
-#include "tests/graph_samples.hpp"
+#include "tests/graph/samples.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

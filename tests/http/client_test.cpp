@@ -1,6 +1,6 @@
 // HTTP as a client, against a server on the loopback that answers by a script.
 #include "http/client.hpp"
-#include "tests/coroutine_body.hpp"
+#include "tests/fixtures/coroutine_body.hpp"
 #include "tests/provider/fake_provider.hpp"
 
 #include <troupe/when_all.hpp>

@@ -1,6 +1,6 @@
 // Connections: how many there are, through which proxy, and until when one must be there.
 #include "http/client.hpp"
-#include "tests/full_port.hpp"
+#include "tests/fixtures/full_port.hpp"
 #include "tests/provider/fake_provider.hpp"
 
 #include <boost/test/data/monomorphic.hpp>

@@ -1,7 +1,7 @@
 // The writer thread against a sink that can be made to fail, without LMDB.
 #include "persistence/group_commit.hpp"
 
-#include "tests/persistence_fixture.hpp"
+#include "tests/fixtures/savers.hpp"
 
 #include <atomic>
 #include <latch>

@@ -1,6 +1,6 @@
 // What every saver must do, after the reference's checkpointer conformance suite
 // (libs/checkpoint-conformance: put, put_writes, get_tuple, list, delete_thread).
-#include "tests/persistence_backends.hpp"
+#include "tests/persistence/saver_kinds.hpp"
 
 #include <algorithm>
 

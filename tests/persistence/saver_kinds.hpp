@@ -3,8 +3,8 @@
 
 #include <troupe/keyring.hpp>
 
-#include "tests/persistence_fixture.hpp"
-#include "tests/postgres_server.hpp"
+#include "tests/fixtures/savers.hpp"
+#include "tests/persistence/postgres/postgres_server.hpp"
 
 #include <boost/mpl/list.hpp>
 

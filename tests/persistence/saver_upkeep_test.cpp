@@ -1,6 +1,6 @@
 // Pruning, copying and deleting by run, on every saver; after the reference's conformance suite
 // (libs/checkpoint-conformance: delete_for_runs, copy_thread, prune) and beyond it.
-#include "tests/persistence_backends.hpp"
+#include "tests/persistence/saver_kinds.hpp"
 
 #include <algorithm>
 #include <map>

@@ -2,8 +2,8 @@
 //
 // Bodies note that they ran; a saver in front of the shared one notes what was stored. Gates decide
 // what comes first.
-#include "tests/coordinator_fixture.hpp"
-#include "tests/persistence_backends.hpp"
+#include "tests/fixtures/small_graphs.hpp"
+#include "tests/persistence/saver_kinds.hpp"
 
 #include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>

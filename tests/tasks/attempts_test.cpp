@@ -1,9 +1,9 @@
 // Attempts at a task: when it is tried again, when it is given up, and that what a given-up attempt
 // still does has no effect.
-#include "actors/attempts.hpp"
+#include "tasks/attempts.hpp"
 
-#include "actors/task_scope.hpp"
-#include "tests/coordinator_fixture.hpp"
+#include "tasks/task_scope.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -1,7 +1,7 @@
 // How a model's answer ended, for people: a refused, filtered or cut answer looks like any other.
 #pragma once
 
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 
 #include <ranges>
 #include <string>

@@ -1,5 +1,5 @@
 // troupe chat: a conversation with a graph over `messages`, on a terminal or through a pipe.
-#include "agents/history.hpp"
+#include "agents/messages/history.hpp"
 #include "tools/troupe/answer_end.hpp"
 #include "tools/troupe/chat_answers.hpp"
 #include "tools/troupe/chat_view.hpp"

@@ -3,7 +3,7 @@
 
 #include "tools/troupe/terminal.hpp"
 
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 #include <troupe/runtime.hpp>
 
 #include <iostream>

@@ -1,5 +1,5 @@
 // troupe cluster: what the processes of a cluster need before they start.
-#include "cluster/certificates.hpp"
+#include "cluster/links/certificates.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/json_lines.hpp"
 

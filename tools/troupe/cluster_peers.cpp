@@ -1,5 +1,5 @@
 // troupe cluster status, drain: how the processes of a cluster are.
-#include "cluster/peer_watch.hpp"
+#include "cluster/links/peer_watch.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/drain_flags.hpp"
 #include "tools/troupe/exit_codes.hpp"

@@ -1,7 +1,7 @@
 // Where the command line finds a graph: built in, or in a shared library.
 #pragma once
 
-#include <troupe/chat_models.hpp>
+#include <troupe/agents/chat_models.hpp>
 #include <troupe/state_graph.hpp>
 
 #include <span>

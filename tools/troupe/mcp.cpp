@@ -1,5 +1,5 @@
 // troupe mcp: graphs as tools for the clients of others, over stdin and stdout, or HTTP.
-#include "cluster/peer_names.hpp"
+#include "cluster/links/peer_names.hpp"
 #include "tools/troupe/bodies_deadline.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/exit_codes.hpp"
@@ -7,7 +7,7 @@
 #include "tools/troupe/json_lines.hpp"
 #include "tools/troupe/stop_signals.hpp"
 
-#include <troupe/mcp_server.hpp>
+#include <troupe/agents/mcp_server.hpp>
 
 #include <CLI/CLI.hpp>
 

@@ -4,7 +4,7 @@
 #include "graph/graph_plan.hpp"
 #include "tools/troupe/terminal.hpp"
 
-#include <troupe/schema_check.hpp>
+#include <troupe/agents/schema_check.hpp>
 
 #include <CLI/CLI.hpp>
 

@@ -1,7 +1,7 @@
 // What processes of a cluster say about themselves, as a table.
 #pragma once
 
-#include "cluster/peer_watch.hpp"
+#include "cluster/links/peer_watch.hpp"
 
 #include <string>
 #include <vector>

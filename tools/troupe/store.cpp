@@ -1,5 +1,5 @@
 // troupe store: looks after what is kept in a data directory.
-#include "persistence/timestamp_text.hpp"
+#include "persistence/record/timestamp_text.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/json_lines.hpp"
 #include "tools/troupe/terminal.hpp"

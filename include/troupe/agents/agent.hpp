@@ -1,7 +1,7 @@
 // Agents with middleware: what stands around the model, its tools, and the whole.
 #pragma once
 
-#include <troupe/react_agent.hpp>
+#include <troupe/agents/react_agent.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -5,7 +5,7 @@
 //       std::cout << troupe::to_json(e) << "\n";
 #pragma once
 
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 #include <troupe/runtime.hpp>
 
 #include <chrono>
@@ -92,7 +92,7 @@ struct agent_event {
 /// Source: troupe.
 std::string to_json(const agent_event& event);
 
-class event_source; // agents/event_source.hpp
+class event_source; // agents/sessions/event_source.hpp
 
 /// The events of an invocation, pulled by the reader: `for (auto& e : runner.run(…))`. The agent
 /// works while the reader reads, and waits for it. Destroying it stops the agent at the end of its
@@ -184,7 +184,7 @@ public:
   context& ctx() const noexcept { return *ctx_; }
 
 private:
-  friend struct invocation_maker; // agents/session_agents.hpp
+  friend struct invocation_maker; // agents/sessions/session_agents.hpp
   invocation(context& ctx, std::string author, std::string mark, value messages, value state);
   std::string next_id() const;
 
@@ -347,7 +347,7 @@ public:
   }
 
 private:
-  std::shared_ptr<const class runner_core> core_; // agents/event_source.hpp
+  std::shared_ptr<const class runner_core> core_; // agents/sessions/event_source.hpp
 };
 
 } // namespace troupe

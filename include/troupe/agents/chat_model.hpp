@@ -1,7 +1,7 @@
 // What a chat model is, how a body asks one, and models that need no network.
 #pragma once
 
-#include <troupe/tool.hpp>
+#include <troupe/agents/tool.hpp>
 
 #include <functional>
 #include <memory>

@@ -5,7 +5,7 @@
 //                                          {.base_url = "http://127.0.0.1:11434/v1"});
 #pragma once
 
-#include <troupe/chat_model.hpp>
+#include <troupe/agents/chat_model.hpp>
 #include <troupe/error.hpp>
 #include <troupe/limits.hpp>
 

@@ -5,7 +5,7 @@
 //                                      .computer = troupe::x11_computers({.display = ":99"})});
 #pragma once
 
-#include <troupe/agent.hpp>
+#include <troupe/agents/agent.hpp>
 #include <troupe/limits.hpp>
 
 #include <chrono>

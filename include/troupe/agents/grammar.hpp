@@ -6,7 +6,7 @@
 //     auto model = troupe::with_tool_grammar(local); // for any agent
 #pragma once
 
-#include <troupe/chat_model.hpp>
+#include <troupe/agents/chat_model.hpp>
 #include <troupe/limits.hpp>
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include <troupe/limits.hpp>
-#include <troupe/tool.hpp>
+#include <troupe/agents/tool.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 #include <troupe/limits.hpp>
 #include <troupe/runtime.hpp>
-#include <troupe/tool.hpp>
+#include <troupe/agents/tool.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace troupe {
 
-class mcp_service; // agents/mcp_service.hpp
+class mcp_service; // agents/mcp/mcp_service.hpp
 
 /// A graph that is offered as a tool: its arguments are an input, its result is what the run gives.
 /// Shape:  arguments have the graph's input_jsonschema(); of a graph whose state is one bare value

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <troupe/store.hpp>
-#include <troupe/tool.hpp>
+#include <troupe/agents/tool.hpp>
 
 #include <cstdint>
 #include <filesystem>

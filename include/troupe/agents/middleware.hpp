@@ -1,7 +1,7 @@
 // Ready-made middleware.
 #pragma once
 
-#include <troupe/agent.hpp>
+#include <troupe/agents/agent.hpp>
 #include <troupe/policy.hpp>
 
 #include <chrono>

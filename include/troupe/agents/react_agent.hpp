@@ -1,10 +1,10 @@
 // The prebuilt agent: a model, the tools it calls for, and again, until it has an answer.
 #pragma once
 
-#include <troupe/chat_model.hpp>
+#include <troupe/agents/chat_model.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/state_graph.hpp>
-#include <troupe/tool_node.hpp>
+#include <troupe/agents/tool_node.hpp>
 
 #include <chrono>
 #include <concepts>

@@ -4,7 +4,7 @@
 //                   .compile({.name = "team"});
 #pragma once
 
-#include <troupe/react_agent.hpp>
+#include <troupe/agents/react_agent.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -6,9 +6,9 @@
 
 #include <troupe/context.hpp>
 #include <troupe/json_schema.hpp>
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 #include <troupe/node_body.hpp>
-#include <troupe/schema_check.hpp>
+#include <troupe/agents/schema_check.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -36,8 +36,8 @@ template <std::size_t N> struct fixed_text {
   constexpr std::string_view view() const { return {text, N - 1}; }
 };
 
-struct tool_turn;   // agents/tool_turn.hpp
-struct tool_events; // agents/tool_turn.hpp
+struct tool_turn;   // agents/tools/tool_turn.hpp
+struct tool_events; // agents/tools/tool_turn.hpp
 
 } // namespace detail
 

@@ -1,7 +1,7 @@
 // The node that runs the tools a model called for, and the route that leads to it.
 #pragma once
 
-#include <troupe/tool.hpp>
+#include <troupe/agents/tool.hpp>
 
 #include <functional>
 #include <initializer_list>

@@ -2,8 +2,8 @@
 // and compaction, which replaces a conversation that has grown too long by a summary.
 #pragma once
 
-#include <troupe/chat_model.hpp>
-#include <troupe/tool_node.hpp>
+#include <troupe/agents/chat_model.hpp>
+#include <troupe/agents/tool_node.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 // create_agent.
 #pragma once
 
-#include <troupe/agent.hpp>
+#include <troupe/agents/agent.hpp>
 #include <troupe/limits.hpp>
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // What a model wants a computer to do, read from what it says.
-#include <troupe/computer.hpp>
+#include <troupe/agents/computer.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

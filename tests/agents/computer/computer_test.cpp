@@ -1,8 +1,8 @@
 // Agents that use a computer: the loop, and what the model sees.
-#include "tests/logging_computer.hpp"
+#include "tests/agents/computer/logging_computer.hpp"
 #include "tests/provider/fake_provider.hpp"
 
-#include <troupe/chat_models.hpp>
+#include <troupe/agents/chat_models.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,8 +1,8 @@
 // A computer in memory that writes down what is done with it, and agents that use it.
 #pragma once
 
-#include <troupe/chat_model.hpp>
-#include <troupe/computer.hpp>
+#include <troupe/agents/chat_model.hpp>
+#include <troupe/agents/computer.hpp>
 #include <troupe/runtime.hpp>
 
 #include <chrono>

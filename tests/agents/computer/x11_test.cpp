@@ -1,9 +1,9 @@
 // An X display as a computer, with programs in place of xdotool and import that write down what
 // they are told.
-#include "agents/child_process.hpp"
-#include "agents/x11_keys.hpp"
+#include "agents/workspace/child_process.hpp"
+#include "agents/computer/x11_keys.hpp"
 
-#include <troupe/computer.hpp>
+#include <troupe/agents/computer.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

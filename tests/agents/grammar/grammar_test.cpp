@@ -1,12 +1,12 @@
 // Grammars of JSON Schemas: what they accept, what they don't, and what no grammar can be made of.
-#include "tests/gbnf_recogniser.hpp"
-#include "tests/grammar_features.hpp"
-#include "tests/json_trees.hpp"
+#include "tests/agents/grammar/gbnf_recogniser.hpp"
+#include "tests/agents/grammar/grammar_features.hpp"
+#include "tests/agents/grammar/json_trees.hpp"
 
-#include <troupe/grammar.hpp>
+#include <troupe/agents/grammar.hpp>
 #include <troupe/plain_json.hpp>
-#include <troupe/schema_check.hpp>
-#include <troupe/tool.hpp>
+#include <troupe/agents/schema_check.hpp>
+#include <troupe/agents/tool.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -4,7 +4,7 @@
 #include "tests/provider/fake_provider.hpp"
 
 #include <troupe/completion.hpp>
-#include <troupe/tool.hpp>
+#include <troupe/agents/tool.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,12 +1,12 @@
 // A server of MCP over streamable HTTP: clients, sessions, and who is refused.
-#include "agents/json_text.hpp"
-#include "agents/mcp_http_gate.hpp"
-#include "agents/mcp_protocol.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/mcp/mcp_http_gate.hpp"
+#include "agents/mcp/mcp_protocol.hpp"
 #include "http/client.hpp"
-#include "tests/held_tool.hpp"
+#include "tests/agents/mcp/held_tool.hpp"
 
-#include <troupe/mcp.hpp>
-#include <troupe/mcp_server.hpp>
+#include <troupe/agents/mcp.hpp>
+#include <troupe/agents/mcp_server.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

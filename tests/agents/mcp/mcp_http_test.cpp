@@ -2,7 +2,7 @@
 #include "tests/provider/fake_provider.hpp"
 
 #include <troupe/limits.hpp>
-#include <troupe/mcp.hpp>
+#include <troupe/agents/mcp.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

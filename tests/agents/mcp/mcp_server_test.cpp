@@ -1,13 +1,13 @@
 // A server of MCP and its clients in the same process: tools, graphs, questions, cancellation.
-#include "agents/mcp_transport.hpp"
-#include "tests/held_tool.hpp"
+#include "agents/mcp/mcp_transport.hpp"
+#include "tests/agents/mcp/held_tool.hpp"
 
 #include <troupe/completion.hpp>
 #include <troupe/functional.hpp>
 #include <troupe/limits.hpp>
-#include <troupe/mcp.hpp>
-#include <troupe/mcp_server.hpp>
-#include <troupe/tool_node.hpp>
+#include <troupe/agents/mcp.hpp>
+#include <troupe/agents/mcp_server.hpp>
+#include <troupe/agents/tool_node.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

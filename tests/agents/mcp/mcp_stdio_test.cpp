@@ -1,10 +1,10 @@
 // A server of MCP over two descriptors.
-#include "agents/json_text.hpp"
-#include "agents/mcp_child.hpp"
-#include "agents/mcp_protocol.hpp"
-#include "tests/held_tool.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/mcp/mcp_child.hpp"
+#include "agents/mcp/mcp_protocol.hpp"
+#include "tests/agents/mcp/held_tool.hpp"
 
-#include <troupe/mcp_server.hpp>
+#include <troupe/agents/mcp_server.hpp>
 
 #include <boost/test/unit_test.hpp>
 

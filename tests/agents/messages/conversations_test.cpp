@@ -1,8 +1,8 @@
 // What is done to whole conversations: counting, trimming, filtering, joining.
-#include "agents/history.hpp"
+#include "agents/messages/history.hpp"
 
 #include <troupe/error.hpp>
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 
 #include <boost/test/unit_test.hpp>
 

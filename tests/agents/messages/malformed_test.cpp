@@ -1,7 +1,7 @@
 // Calls of tools whose arguments could not be read: the model is told, so many times, and every
 // request after them has an answer to each call.
-#include <troupe/agent.hpp>
-#include <troupe/react_agent.hpp>
+#include <troupe/agents/agent.hpp>
+#include <troupe/agents/react_agent.hpp>
 #include <troupe/runtime.hpp>
 
 #include <boost/test/data/monomorphic.hpp>

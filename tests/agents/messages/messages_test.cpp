@@ -1,6 +1,6 @@
 // Messages: making them, their JSON forms, their parts.
 #include <troupe/limits.hpp>
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // Agents with middleware, and the ready-made ones.
-#include <troupe/middleware.hpp>
+#include <troupe/agents/middleware.hpp>
 #include <troupe/runtime.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,6 @@
 // Personal data by type and strategy: the reference's tables.
-#include "agents/pii.hpp"
-#include "agents/pii_stream.hpp"
+#include "agents/middleware/pii.hpp"
+#include "agents/middleware/pii_stream.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,5 @@
 // Reviews of tool calls: a decision holds for one call, and a wrong one can be corrected.
-#include <troupe/middleware.hpp>
+#include <troupe/agents/middleware.hpp>
 #include <troupe/runtime.hpp>
 
 #include <boost/test/data/test_case.hpp>

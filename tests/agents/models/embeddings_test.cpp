@@ -1,5 +1,5 @@
 // Embedding over HTTP, against a server on the loopback that fails as servers do.
-#include "tests/persistence_fixture.hpp"
+#include "tests/fixtures/savers.hpp"
 
 #include <troupe/embeddings.hpp>
 #include <troupe/value.hpp>

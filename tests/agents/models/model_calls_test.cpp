@@ -1,10 +1,10 @@
 // Calls of models over HTTP: what goes out with them, how long a server is waited for, and what is
 // never said.
-#include "tests/coroutine_body.hpp"
-#include "tests/full_port.hpp"
+#include "tests/fixtures/coroutine_body.hpp"
+#include "tests/fixtures/full_port.hpp"
 #include "tests/provider/fake_provider.hpp"
 
-#include <troupe/chat_models.hpp>
+#include <troupe/agents/chat_models.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

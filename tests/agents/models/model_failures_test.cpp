@@ -1,10 +1,10 @@
 // What the caller of an agent learns of its model's failure.
-#include "agents/model_wire.hpp"
+#include "agents/models/model_wire.hpp"
 #include "tests/provider/fake_provider.hpp"
 
-#include <troupe/agent.hpp>
-#include <troupe/chat_models.hpp>
-#include <troupe/react_agent.hpp>
+#include <troupe/agents/agent.hpp>
+#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/react_agent.hpp>
 #include <troupe/runtime.hpp>
 #include <troupe/state_graph.hpp>
 

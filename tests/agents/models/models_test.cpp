@@ -1,12 +1,12 @@
 // Chat models over HTTP, against a provider that answers by a script; and what is put around
 // models.
-#include "tests/coroutine_body.hpp"
+#include "tests/fixtures/coroutine_body.hpp"
 #include "tests/provider/fake_provider.hpp"
 
-#include <troupe/agent.hpp>
-#include <troupe/chat_models.hpp>
-#include <troupe/middleware.hpp>
-#include <troupe/react_agent.hpp>
+#include <troupe/agents/agent.hpp>
+#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/middleware.hpp>
+#include <troupe/agents/react_agent.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

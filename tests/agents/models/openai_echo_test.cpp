@@ -1,9 +1,9 @@
 // What endpoints of OpenAI's format say beside an answer is said to them again, and to nobody else.
-#include "agents/json_text.hpp"
-#include "agents/openai_echo.hpp"
-#include "agents/openai_wire.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/models/openai_echo.hpp"
+#include "agents/models/openai_wire.hpp"
 #include "http/sse.hpp"
-#include "tests/agents_wire/recordings.hpp"
+#include "tests/agents/wire/recordings.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,10 +1,10 @@
 // What real providers sent, through the whole client, against what the reference makes of the same
 // bytes. See tests/agents_wire/README.md; where ours differs on purpose, departures.json there says
 // why.
-#include "agents/json_text.hpp"
+#include "agents/messages/json_text.hpp"
 #include "http/sse.hpp"
-#include "tests/agents_wire/recordings.hpp"
-#include "tests/coroutine_body.hpp"
+#include "tests/agents/wire/recordings.hpp"
+#include "tests/fixtures/coroutine_body.hpp"
 #include "tests/provider/fake_provider.hpp"
 
 #include <boost/test/data/monomorphic.hpp>

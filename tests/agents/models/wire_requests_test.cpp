@@ -1,10 +1,10 @@
 // Requests that others' clients sent to real providers, written again by ours; those that go on
 // from a recorded answer, from what our reader made of it. See tests/agents_wire/README.md.
-#include "agents/anthropic_wire.hpp"
-#include "agents/json_text.hpp"
-#include "agents/openai_wire.hpp"
+#include "agents/models/anthropic_wire.hpp"
+#include "agents/messages/json_text.hpp"
+#include "agents/models/openai_wire.hpp"
 #include "http/sse.hpp"
-#include "tests/agents_wire/recordings.hpp"
+#include "tests/agents/wire/recordings.hpp"
 #include "tests/provider/history_rules.hpp"
 
 #include <boost/test/data/monomorphic.hpp>

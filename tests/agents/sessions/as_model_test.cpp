@@ -1,9 +1,9 @@
 // An agent that is asked as a model.
-#include <troupe/agent.hpp>
-#include <troupe/chat_models.hpp>
+#include <troupe/agents/agent.hpp>
+#include <troupe/agents/chat_models.hpp>
 #include <troupe/runtime.hpp>
-#include <troupe/teams.hpp>
-#include <troupe/tool_runner.hpp>
+#include <troupe/agents/teams.hpp>
+#include <troupe/agents/tool_runner.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,9 +1,9 @@
 // What the tests of agent runners share: agents by hand and as graphs, and events as text.
 #pragma once
 
-#include <troupe/agent_runner.hpp>
-#include <troupe/chat_model.hpp>
-#include <troupe/react_agent.hpp>
+#include <troupe/agents/agent_runner.hpp>
+#include <troupe/agents/chat_model.hpp>
+#include <troupe/agents/react_agent.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,8 +1,8 @@
 // Questions of agents that a service drives.
-#include "tests/host_agents.hpp"
-#include "tests/persistence_fixture.hpp"
+#include "tests/agents/sessions/host_agents.hpp"
+#include "tests/fixtures/savers.hpp"
 
-#include <troupe/middleware.hpp>
+#include <troupe/agents/middleware.hpp>
 #include <troupe/state_graph.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,9 +1,9 @@
 // Sessions of an agent runner: which they are, one invocation at a time, and what goes wrong.
-#include "tests/coordinator_fixture.hpp"
-#include "tests/host_agents.hpp"
-#include "tests/persistence_fixture.hpp"
+#include "tests/fixtures/small_graphs.hpp"
+#include "tests/agents/sessions/host_agents.hpp"
+#include "tests/fixtures/savers.hpp"
 
-#include <troupe/middleware.hpp>
+#include <troupe/agents/middleware.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,9 +1,9 @@
 // Middleware that decides about calls, agents that give tasks to others, and answers as they come.
-#include "agents/pii_stream.hpp"
+#include "agents/middleware/pii_stream.hpp"
 
-#include <troupe/middleware.hpp>
+#include <troupe/agents/middleware.hpp>
 #include <troupe/runtime.hpp>
-#include <troupe/teams.hpp>
+#include <troupe/agents/teams.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,8 +2,8 @@
 // reference made of it. See the README there.
 #pragma once
 
-#include <troupe/chat_models.hpp>
-#include <troupe/messages.hpp>
+#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/messages.hpp>
 #include <troupe/plain_json.hpp>
 
 #include <boost/test/unit_test.hpp>

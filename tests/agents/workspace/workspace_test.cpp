@@ -1,9 +1,9 @@
 // Tools that work in a folder, and the patterns they look with.
-#include "agents/text_pattern.hpp"
+#include "agents/workspace/text_pattern.hpp"
 
-#include <troupe/confined_folder.hpp>
+#include <troupe/agents/confined_folder.hpp>
 #include <troupe/runtime.hpp>
-#include <troupe/workspace.hpp>
+#include <troupe/agents/workspace.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,4 @@
-#include "cluster/certificates.hpp"
+#include "cluster/links/certificates.hpp"
 
 #include <boost/test/unit_test.hpp>
 

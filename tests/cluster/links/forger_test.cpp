@@ -1,10 +1,10 @@
 // A peer with a certificate of the cluster that says what it likes.
-#include "tests/coordinator_fixture.hpp"
-#include "tests/placed_graphs.hpp"
+#include "tests/fixtures/small_graphs.hpp"
+#include "tests/cluster/placed_graphs.hpp"
 
-#include "cluster/certificates.hpp"
-#include "cluster/link_front.hpp"
-#include "cluster/link_hub.hpp"
+#include "cluster/links/certificates.hpp"
+#include "cluster/links/link_front.hpp"
+#include "cluster/links/link_hub.hpp"
 
 #include <troupe/cluster.hpp>
 

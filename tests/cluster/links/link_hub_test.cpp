@@ -1,6 +1,6 @@
 // Two hubs that reach each other without a network: links that are kept, dropped and forgotten.
-#include "cluster/link_hub.hpp"
-#include "tests/simulated_system.hpp"
+#include "cluster/links/link_hub.hpp"
+#include "tests/fixtures/simulated_system.hpp"
 
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>

@@ -1,7 +1,7 @@
 // Links that break and come back, between two actors of one system: the network is their mailboxes.
-#include "cluster/link_hub.hpp"
+#include "cluster/links/link_hub.hpp"
 
-#include "tests/simulated_system.hpp"
+#include "tests/fixtures/simulated_system.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/send.hpp>

@@ -1,6 +1,6 @@
 // Real sockets on this host: what TLS lets in is nothing that a fake could say.
-#include "cluster/link_system.hpp"
-#include "cluster/tls_session.hpp"
+#include "cluster/links/link_system.hpp"
+#include "cluster/links/tls_session.hpp"
 #include "tests/cluster/silent_host.hpp"
 
 #include <caf/event_based_actor.hpp>

@@ -1,6 +1,6 @@
-#include "cluster/peer_names.hpp"
+#include "cluster/links/peer_names.hpp"
 
-#include "cluster/name_lookup.hpp"
+#include "cluster/links/name_lookup.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // What a connection costs before it has shown a certificate.
-#include "cluster/certificates.hpp"
-#include "cluster/tls_session.hpp"
+#include "cluster/links/certificates.hpp"
+#include "cluster/links/tls_session.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,7 +2,7 @@
 // what goes wrong.
 #pragma once
 
-#include "cluster/lease.hpp"
+#include "cluster/wire/lease.hpp"
 
 #include <troupe/placement.hpp>
 

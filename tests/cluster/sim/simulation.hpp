@@ -16,8 +16,8 @@
 // was refused waits.
 #pragma once
 
-#include "cluster/desk.hpp"
-#include "cluster/dispatcher.hpp"
+#include "cluster/placement/desk.hpp"
+#include "cluster/placement/dispatcher.hpp"
 #include "tests/cluster/sim/world.hpp"
 
 #include <memory>

@@ -1,5 +1,5 @@
 // Errors between processes.
-#include "cluster/fields.hpp"
+#include "cluster/wire/fields.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Leases: who is over first, what a late tick means, and which terms are refused.
-#include "cluster/lease.hpp"
-#include "cluster/status.hpp"
+#include "cluster/wire/lease.hpp"
+#include "cluster/wire/status.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "cluster/wire.hpp"
+#include "cluster/wire/wire.hpp"
 
 #include <troupe/limits.hpp>
 

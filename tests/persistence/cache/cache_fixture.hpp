@@ -1,9 +1,9 @@
 // What the tests of caches share: values by number, and the LMDB cache with its file in reach.
 #pragma once
 
-#include "persistence/cache_change.hpp"
-#include "persistence/cache_format.hpp"
-#include "tests/persistence_fixture.hpp"
+#include "persistence/cache/cache_change.hpp"
+#include "persistence/cache/cache_format.hpp"
+#include "tests/fixtures/savers.hpp"
 
 #include <troupe/node_cache.hpp>
 

@@ -1,5 +1,5 @@
 // What every cache must do, then the bounds of the one in memory.
-#include "tests/cache_fixture.hpp"
+#include "tests/persistence/cache/cache_fixture.hpp"
 
 #include <boost/mpl/list.hpp>
 

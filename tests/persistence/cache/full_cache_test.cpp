@@ -1,5 +1,5 @@
 // The LMDB cache when there is no room: what it forgets, and what it makes do with.
-#include "tests/cache_fixture.hpp"
+#include "tests/persistence/cache/cache_fixture.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

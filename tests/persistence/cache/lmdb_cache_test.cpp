@@ -1,5 +1,5 @@
 // The LMDB cache: its file, damage to it, the bounds of values, other processes.
-#include "tests/cache_fixture.hpp"
+#include "tests/persistence/cache/cache_fixture.hpp"
 
 #include <sys/stat.h>
 

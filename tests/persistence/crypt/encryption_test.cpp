@@ -1,13 +1,13 @@
 // Encryption at rest: nothing shows, nothing can be changed or moved, keys rotate and can be lost.
-#include "persistence/bytes.hpp"
-#include "persistence/keys.hpp"
-#include "persistence/lmdb_env.hpp"
-#include "persistence/lmdb_files.hpp"
-#include "persistence/thread_keys.hpp"
+#include "persistence/record/bytes.hpp"
+#include "persistence/record/keys.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/lmdb/lmdb_files.hpp"
+#include "persistence/lmdb/thread_keys.hpp"
 
 #include <troupe/data_dir.hpp>
 
-#include "tests/persistence_fixture.hpp"
+#include "tests/fixtures/savers.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

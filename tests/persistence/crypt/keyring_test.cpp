@@ -2,7 +2,7 @@
 #include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
 
-#include "tests/persistence_fixture.hpp"
+#include "tests/fixtures/savers.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -1,15 +1,15 @@
 // The long-term store's file and the cache's, encrypted: nothing shows, nothing can be changed or
 // moved, keys rotate and can be lost.
-#include "persistence/cache_format.hpp"
-#include "persistence/item_change.hpp"
-#include "persistence/lmdb_env.hpp"
+#include "persistence/cache/cache_format.hpp"
+#include "persistence/store/item_change.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
 
 #include <troupe/data_dir.hpp>
 #include <troupe/node_cache.hpp>
 #include <troupe/saver.hpp>
 #include <troupe/store.hpp>
 
-#include "tests/persistence_fixture.hpp"
+#include "tests/fixtures/savers.hpp"
 
 #include <bit>
 #include <fstream>

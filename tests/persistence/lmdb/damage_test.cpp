@@ -1,12 +1,12 @@
 // Damaged stores: every byte of every kind of record, and files that are no store.
-#include "persistence/lmdb_env.hpp"
-#include "persistence/lmdb_files.hpp"
-#include "persistence/lmdb_index.hpp"
-#include "persistence/lmdb_pages.hpp"
-#include "persistence/lmdb_reader.hpp"
-#include "persistence/record.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/lmdb/lmdb_files.hpp"
+#include "persistence/lmdb/lmdb_index.hpp"
+#include "persistence/lmdb/lmdb_pages.hpp"
+#include "persistence/lmdb/lmdb_reader.hpp"
+#include "persistence/record/record.hpp"
 
-#include "tests/persistence_fixture.hpp"
+#include "tests/fixtures/savers.hpp"
 
 #include <sys/stat.h>
 #include <sys/wait.h>

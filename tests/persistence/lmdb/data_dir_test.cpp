@@ -1,17 +1,17 @@
 // Looking after a data directory: stat_data, check_data, copy_data.
-#include "tests/persistence_fixture.hpp"
+#include "tests/fixtures/savers.hpp"
 
 #include "graph/task_id.hpp"
-#include "persistence/bytes.hpp"
-#include "persistence/checkpoint_record.hpp"
-#include "persistence/data_directory.hpp"
-#include "persistence/keys.hpp"
-#include "persistence/lmdb_env.hpp"
-#include "persistence/lmdb_files.hpp"
-#include "persistence/lmdb_index.hpp"
-#include "persistence/record.hpp"
-#include "persistence/small_values.hpp"
-#include "persistence/store_format.hpp"
+#include "persistence/record/bytes.hpp"
+#include "persistence/record/checkpoint_record.hpp"
+#include "persistence/lmdb/data_directory.hpp"
+#include "persistence/record/keys.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/lmdb/lmdb_files.hpp"
+#include "persistence/lmdb/lmdb_index.hpp"
+#include "persistence/record/record.hpp"
+#include "persistence/record/small_values.hpp"
+#include "persistence/record/store_format.hpp"
 
 #include <troupe/data_dir.hpp>
 

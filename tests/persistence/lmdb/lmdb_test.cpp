@@ -1,12 +1,12 @@
 // The LMDB saver where it differs from one in memory: files, processes, crashes, full disks.
-#include "persistence/keys.hpp"
-#include "persistence/lmdb_env.hpp"
-#include "persistence/lmdb_files.hpp"
-#include "persistence/record.hpp"
-#include "persistence/runtime_marks.hpp"
-#include "persistence/store_format.hpp"
+#include "persistence/record/keys.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/lmdb/lmdb_files.hpp"
+#include "persistence/record/record.hpp"
+#include "persistence/lmdb/runtime_marks.hpp"
+#include "persistence/record/store_format.hpp"
 
-#include "tests/persistence_fixture.hpp"
+#include "tests/fixtures/savers.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

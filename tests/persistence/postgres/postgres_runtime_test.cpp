@@ -1,6 +1,6 @@
 // Runs over the saver and the store in Postgres, from end to end: what one runtime began, another
 // goes on with.
-#include "tests/postgres_server.hpp"
+#include "tests/persistence/postgres/postgres_server.hpp"
 
 #include <troupe/runtime.hpp>
 #include <troupe/state_graph.hpp>

@@ -1,10 +1,10 @@
 // What is special about the saver in Postgres: its schema, failures of the server and the
 // connection, and savers that share a database. What every saver does is in the other suites.
-#include "persistence/postgres_schema.hpp"
-#include "persistence/versions_seen.hpp"
+#include "persistence/postgres/postgres_schema.hpp"
+#include "persistence/record/versions_seen.hpp"
 
-#include "tests/persistence_fixture.hpp"
-#include "tests/postgres_server.hpp"
+#include "tests/fixtures/savers.hpp"
+#include "tests/persistence/postgres/postgres_server.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

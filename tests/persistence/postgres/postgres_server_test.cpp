@@ -1,7 +1,7 @@
 // See postgres_server.hpp. A file of test_persistence, the program whose tests need the server.
-#include "tests/postgres_server.hpp"
+#include "tests/persistence/postgres/postgres_server.hpp"
 
-#include "tests/persistence_fixture.hpp"
+#include "tests/fixtures/savers.hpp"
 
 #include <fcntl.h>
 #include <libpq-fe.h>

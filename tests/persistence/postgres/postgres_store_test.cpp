@@ -1,9 +1,9 @@
 // What is special about the store in Postgres: stores that share a database, failures of the server
 // and the connection, damage. What every store does is in the other suites.
-#include "persistence/postgres_schema.hpp"
+#include "persistence/postgres/postgres_schema.hpp"
 
-#include "tests/persistence_fixture.hpp"
-#include "tests/postgres_server.hpp"
+#include "tests/fixtures/savers.hpp"
+#include "tests/persistence/postgres/postgres_server.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

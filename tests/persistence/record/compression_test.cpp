@@ -1,11 +1,11 @@
 // Compressed records: when a payload is, that it comes back, and that no record makes us allocate
 // more than the limit.
-#include "persistence/keys.hpp"
-#include "persistence/lmdb_env.hpp"
-#include "persistence/lmdb_files.hpp"
-#include "persistence/sealed_record.hpp"
+#include "persistence/record/keys.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/lmdb/lmdb_files.hpp"
+#include "persistence/crypt/sealed_record.hpp"
 
-#include "tests/persistence_fixture.hpp"
+#include "tests/fixtures/savers.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -1,4 +1,4 @@
-#include "persistence/keys.hpp"
+#include "persistence/record/keys.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,11 +1,11 @@
 #include "graph/task_id.hpp"
-#include "persistence/bytes.hpp"
-#include "persistence/checkpoint_record.hpp"
-#include "persistence/record.hpp"
-#include "persistence/store_format.hpp"
-#include "persistence/timestamp_text.hpp"
+#include "persistence/record/bytes.hpp"
+#include "persistence/record/checkpoint_record.hpp"
+#include "persistence/record/record.hpp"
+#include "persistence/record/store_format.hpp"
+#include "persistence/record/timestamp_text.hpp"
 
-#include "tests/persistence_fixture.hpp"
+#include "tests/fixtures/savers.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -1,11 +1,11 @@
 // Values that share a record: what changes one leaves the others, wherever each of them is.
-#include "persistence/bytes.hpp"
-#include "persistence/lmdb_files.hpp"
-#include "persistence/lmdb_index.hpp"
-#include "persistence/record.hpp"
-#include "persistence/small_values.hpp"
+#include "persistence/record/bytes.hpp"
+#include "persistence/lmdb/lmdb_files.hpp"
+#include "persistence/lmdb/lmdb_index.hpp"
+#include "persistence/record/record.hpp"
+#include "persistence/record/small_values.hpp"
 
-#include "tests/persistence_backends.hpp"
+#include "tests/persistence/saver_kinds.hpp"
 
 #include <troupe/data_dir.hpp>
 

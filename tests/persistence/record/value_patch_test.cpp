@@ -1,12 +1,12 @@
 // Values stored as what changed: the patches themselves, and chains of them in a store.
-#include "persistence/value_patch.hpp"
+#include "persistence/record/value_patch.hpp"
 
-#include "persistence/keys.hpp"
-#include "persistence/lmdb_env.hpp"
-#include "persistence/lmdb_files.hpp"
-#include "persistence/record.hpp"
-#include "persistence/value_base.hpp"
-#include "tests/persistence_fixture.hpp"
+#include "persistence/record/keys.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/lmdb/lmdb_files.hpp"
+#include "persistence/record/record.hpp"
+#include "persistence/record/value_base.hpp"
+#include "tests/fixtures/savers.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -1,9 +1,9 @@
 // The store in a file: restarts, several users of one file, damage, a full file.
-#include "persistence/item_change.hpp"
-#include "persistence/lmdb_env.hpp"
-#include "persistence/shared_turn.hpp"
+#include "persistence/store/item_change.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/store/shared_turn.hpp"
 
-#include "tests/persistence_fixture.hpp"
+#include "tests/fixtures/savers.hpp"
 
 #include <troupe/saver.hpp>
 #include <troupe/store.hpp>

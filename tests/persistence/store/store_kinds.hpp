@@ -1,8 +1,8 @@
 // The stores that one suite runs over. A store that is added here is tested by all of it.
 #pragma once
 
-#include "tests/persistence_fixture.hpp"
-#include "tests/postgres_server.hpp"
+#include "tests/fixtures/savers.hpp"
+#include "tests/persistence/postgres/postgres_server.hpp"
 
 #include <troupe/store.hpp>
 

@@ -1,8 +1,8 @@
 // Every store with an index: which texts are embedded, and how a search ranks.
-#include "persistence/store_text.hpp"
-#include "persistence/vector_index.hpp"
+#include "persistence/store/store_text.hpp"
+#include "persistence/store/vector_index.hpp"
 
-#include "tests/store_kinds.hpp"
+#include "tests/persistence/store/store_kinds.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

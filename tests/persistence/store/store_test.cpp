@@ -1,8 +1,8 @@
 // Every store: what can be put where, what a search finds, which namespaces there are.
-#include "persistence/store_filter.hpp"
-#include "persistence/store_namespace.hpp"
+#include "persistence/store/store_filter.hpp"
+#include "persistence/store/store_namespace.hpp"
 
-#include "tests/store_kinds.hpp"
+#include "tests/persistence/store/store_kinds.hpp"
 
 #include <troupe/store.hpp>
 

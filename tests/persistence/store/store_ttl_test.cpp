@@ -1,5 +1,5 @@
 // Every store: batches, times to live, and any sequence of operations held against a plain model.
-#include "tests/store_kinds.hpp"
+#include "tests/persistence/store/store_kinds.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
