@@ -9,8 +9,8 @@
 #include "coordinator/background_pruner.hpp"
 #include "persistence/record/timestamp_text.hpp"
 
-#include <troupe/cluster.hpp>
 #include <troupe/keyring.hpp>
+#include <troupe/placement.hpp>
 
 #include <caf/send.hpp>
 

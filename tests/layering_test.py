@@ -1,109 +1,115 @@
-"""Fails when a file includes what its folder may not know. Argument: the source folder.
+"""Layering of the source tree: fails when a file includes what its folder may not know.
 
-The table is the picture in ARCHITECTURE.md: a folder knows the folders below it, never one above
-or beside. What is CAF-free stays so, and so does a program that includes a public header.
+The folders alone decide, there is no list of files. The table is the picture in ARCHITECTURE.md: a
+folder knows itself and the folders of its row. Argument: the source folder.
 """
 import pathlib
 import re
 import sys
 
-BELOW = {"graph", "channels", "http", "persistence", "actors", "coordinator"}
-MAY_INCLUDE = {  # folder -> the folders whose files it may include
-    "include": set(),  # public headers include public headers only, as <troupe/...>
-    "graph": {"graph"},
-    "channels": {"channels", "graph"},
-    "http": {"http"},  # on the public API, below who speaks to servers
-    "persistence": {"persistence", "graph", "http"},
-    "actors": {"actors", "channels", "persistence", "graph"},
-    "coordinator": BELOW,
-    "agents": {"agents", "http"},  # else the public API only, as a user's own agent
-    "cluster": {"cluster"} | BELOW,
-    "server": {"server"} | BELOW,
+CORE = {"graph", "channels", "tasks", "engine", "persistence", "actors", "coordinator"}
+
+# Folder or room -> the folders and rooms whose files it may include, besides its own; "x/" is x with
+# all its rooms. The longest name that fits a file counts. Public headers include public headers only,
+# as <troupe/...>.
+KNOWS = {
+    "include": set(),
+    "graph": set(),
+    "channels": {"graph"},
+    "tasks": {"graph", "channels"},
+    "engine": {"graph", "channels", "tasks", "persistence", "persistence/record"},
+    "persistence": {"graph", "persistence/record"},
+    "persistence/record": {"graph"},
+    "persistence/crypt": {"graph", "persistence/record"},
+    "persistence/lmdb": {"graph", "persistence", "persistence/record", "persistence/crypt"},
+    "persistence/store": {"graph", "persistence", "persistence/record", "persistence/crypt", "persistence/lmdb"},
+    "persistence/cache": {"graph", "persistence", "persistence/record", "persistence/crypt", "persistence/lmdb",
+                          "persistence/store"},
+    "persistence/postgres": {"graph", "persistence", "persistence/record", "persistence/store"},
+    "actors": {"graph", "channels", "tasks", "persistence"},
+    "coordinator": {folder + "/" for folder in CORE},
+    "http": set(),
+    "agents": {"agents/", "http"},  # and the public API, as a user's own agent
+    "cluster": {folder + "/" for folder in CORE | {"cluster"}},
+    "cluster/wire": {"graph"},
+    "cluster/links": {"graph", "actors", "persistence/crypt", "cluster/wire"},
+    "cluster/placement": {"cluster/wire"},
 }
-ON_TOP = {"tools", "examples", "tests", "bench"}  # may include anything; nobody includes them
-CAF_FREE = {"include", "graph", "channels", "http", "persistence", "agents"}
-KNOWS_CAF = {"troupe/actor.hpp", "troupe/cluster.hpp"}  # the public headers that may
-PURE = {  # what decides: files of coordinator/ that know neither CAF nor its actors
-    "engine/plan",
-    "engine/apply",
-    "engine/thread_state",
-    "engine/stored_writes",
-    "engine/parts",
-    "engine/run_loop",
-    "engine/run_entry",
-    "engine/run_saving",
-    "engine/run_report",
-    "engine/state_access",
-    "engine/snapshot",
-    "engine/outside_update",
-    "engine/outside_writers",
-    "engine/acting_node",
-    "engine/checkpoint_metadata",
-    "engine/delta_book",
-    "engine/delta_values",
-    "engine/exit_writes",
-    "engine/given_values",
-    "engine/message_writes",
-    "engine/run_calls",
-    "engine/run_deltas",
-    "engine/task_cache",
-    "cluster/wire/messages",
-    "cluster/placement/placement",
-    "cluster/wire/lease",
-    "cluster/placement/dispatcher",
-    "cluster/placement/dispatcher_ahead",
-    "cluster/placement/dispatcher_answers",
-    "cluster/placement/dispatcher_workers",
-    "cluster/wire/fair_queue",
-    "cluster/wire/status",
-    "cluster/placement/desk",
-    "cluster/placement/desk_orders",
-    "cluster/links/peer_names",
-    "cluster/links/refusal_log",
-    "cluster/wire/wire",
-    "cluster/wire/wire_fields",
-    "cluster/wire/wire_reader",
-    "cluster/wire/stream",
-    "cluster/links/first_words",
-    "engine/thread_owners",
-    "engine/unfinished",
+# Library -> its folders, and the libraries it links. Nothing of another library is included.
+LIBRARIES = {
+    "core": (CORE, set()),
+    "postgres": ({"persistence/postgres"}, {"core"}),
+    "agents": ({"http", "agents"}, {"core"}),
+    "cluster": ({"cluster"}, {"core"}),
 }
-TASKS = {"tasks/task_scope.hpp", "tasks/run_shared.hpp", "tasks/held_claim.hpp", "tasks/part_gate.hpp", "tasks/nested.hpp"}  # what the pure files and the actors share
+PUBLIC = {"postgres": ["troupe/postgres.hpp"], "agents": ["troupe/agents.hpp", "troupe/agents/"],
+          "cluster": ["troupe/cluster.hpp"]}  # what of include/ belongs to a library; else core
+ON_TOP = {"tools", "examples", "tests", "bench"}  # may include anything; no other folder includes them
+
+KNOW_CAF = {"actors", "coordinator", "cluster", "cluster/links"}
+KNOW_CAF_PUBLIC = {"troupe/actor.hpp", "troupe/cluster.hpp"}
+NO_CLOCK = {"graph", "channels", "engine", "cluster/wire", "cluster/placement"}  # time is an argument
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 USING = re.compile(r"^\s*using\s+namespace\s+(?:::)?(caf|troupe)\b", re.M)
+CLOCK = re.compile(r"\b(?:steady_clock|system_clock|high_resolution_clock)::now\b|\bclock_gettime\b")
+
+
+def longest(names, path):
+    """The longest of `names` that is a folder of `path`."""
+    return max((n for n in names if path.startswith(n + "/")), key=len, default=None)
+
+
+def room_of(path):
+    return longest(KNOWS, path) or longest(ON_TOP, path)
+
+
+def library_of(path):
+    for library, parts in PUBLIC.items():
+        if any(path.removeprefix("include/").startswith(p) for p in parts):
+            return library
+    if path.startswith(("include/", "troupe/")):
+        return "core"
+    folders = {folder: library for library, (own, _) in LIBRARIES.items() for folder in own}
+    return folders.get(longest(folders, path))
+
+
+def may_know(room, other):
+    return other == room or any(
+        (other + "/").startswith(known) if known.endswith("/") else other == known
+        for known in KNOWS[room])
 
 
 def complaints(name, text):
-    """What is wrong with the file `name`, a path below the source folder."""
-    folder = name.split("/")[0]
-    is_pure = without_ending(name) in PURE
-    is_caf_free = is_pure or (folder in CAF_FREE and name.removeprefix("include/") not in KNOWS_CAF)
+    """The faults of the file `name`, a path below the source folder."""
+    room, library = room_of(name), library_of(name)
+    knows_caf = room in KNOW_CAF | ON_TOP or name.removeprefix("include/") in KNOW_CAF_PUBLIC
     for target in INCLUDE.findall(text):
         top = target.split("/")[0] if "/" in target else None
         if target == "caf/all.hpp":
             yield f"includes <{target}>: name the headers that are used"
-        elif is_caf_free and (top == "caf" or target in KNOWS_CAF):
-            yield f"includes <{target}>, but is CAF-free"
-        if folder not in MAY_INCLUDE:
+        elif not knows_caf and (top == "caf" or target in KNOW_CAF_PUBLIC):
+            yield f"includes <{target}>, but is free of CAF"
+        if room in ON_TOP:
             continue
         if top == "..":
             yield f'includes "{target}": write the path from the source folder'
-        elif top in MAY_INCLUDE.keys() | ON_TOP and top not in MAY_INCLUDE[folder]:
-            yield f'includes "{target}", which {folder}/ may not know'
-        elif is_pure and (top == "actors" and target not in TASKS or top == folder and without_ending(target) not in PURE):
-            yield f'includes "{target}", which is not pure'
+            continue
+        other = room_of(target)
+        if other and not may_know(room, other):
+            yield f'includes "{target}", which {room}/ may not know'
+        theirs = library_of(target) if other or top == "troupe" else None
+        if theirs and theirs != library and theirs not in LIBRARIES[library][1]:
+            yield f'includes "{target}" of troupe::{theirs}, which troupe::{library} does not link'
+    if room in NO_CLOCK and CLOCK.search(text):
+        yield "reads a clock: time is an argument here"
     for namespace in USING.findall(text):
-        yield f"says `using namespace {namespace}`"
-
-
-def without_ending(name):
-    return name.rpartition(".")[0]
+        yield f"has `using namespace {namespace}`"
 
 
 def main(root):
     bad = []
-    for folder in sorted(MAY_INCLUDE.keys() | ON_TOP):
+    for folder in sorted({name.split("/")[0] for name in KNOWS} | ON_TOP):
         for path in sorted((root / folder).rglob("*.[ch]pp")):
             name = path.relative_to(root).as_posix()
             bad += [f"{name}: {what}" for what in complaints(name, path.read_text())]
@@ -111,4 +117,5 @@ def main(root):
     return bool(bad)
 
 
-sys.exit(main(pathlib.Path(sys.argv[1])))
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1])))

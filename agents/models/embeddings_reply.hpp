@@ -1,7 +1,7 @@
 // What an embeddings endpoint is asked, and what it may answer.
 #pragma once
 
-#include <troupe/embeddings.hpp>
+#include <troupe/agents/embeddings.hpp>
 
 #include <span>
 #include <string>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cluster/links/first_words.hpp"
-#include "cluster/links/refusal_log.hpp"
+#include "cluster/wire/refusal_log.hpp"
 #include "cluster/links/tls_links.hpp"
 
 #include <caf/io/network/native_socket.hpp>

@@ -18,7 +18,7 @@
 
 #include "cluster/wire/lease.hpp"
 #include "cluster/placement/placement.hpp"
-#include "cluster/links/refusal_log.hpp"
+#include "cluster/wire/refusal_log.hpp"
 #include "cluster/wire/status.hpp"
 
 #include <deque>

@@ -1,6 +1,6 @@
 // An agent: a model that calls a tool, asks a person, and answers. The model is a script, so that
 // the program needs no network; init_chat_model("provider:model") would stand in its place.
-#include <troupe/troupe.hpp>
+#include <troupe/agents.hpp>
 
 #include <iostream>
 

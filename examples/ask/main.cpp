@@ -2,7 +2,7 @@
 // MODEL is anthropic:NAME, openai:NAME (the key is in ANTHROPIC_API_KEY or OPENAI_API_KEY;
 // OPENAI_BASE_URL may be a local server's), or echo, which needs no network. When a model fails,
 // the next of the others is asked; the failure of the last one ends the program with code 1.
-#include <troupe/troupe.hpp>
+#include <troupe/agents.hpp>
 
 #include <iostream>
 #include <vector>

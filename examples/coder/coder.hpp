@@ -1,7 +1,7 @@
 // A coding agent: its models, its tools, its graph.
 #pragma once
 
-#include <troupe/troupe.hpp>
+#include <troupe/agents.hpp>
 
 #include <filesystem>
 #include <string>

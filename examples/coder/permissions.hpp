@@ -1,7 +1,7 @@
 // Tools that run only when a person has agreed.
 #pragma once
 
-#include <troupe/troupe.hpp>
+#include <troupe/agents.hpp>
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // Who plays the model where none is configured.
 #pragma once
 
-#include <troupe/troupe.hpp>
+#include <troupe/agents.hpp>
 
 namespace coder {
 

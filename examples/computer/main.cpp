@@ -6,7 +6,7 @@
 //     computer --display :99 --model anthropic:claude-opus-4-6 "List the files in /tmp"
 //
 // What it does there, it does with your rights: give it a container or a machine of its own.
-#include <troupe/troupe.hpp>
+#include <troupe/agents.hpp>
 
 #include <CLI/CLI.hpp>
 

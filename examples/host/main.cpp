@@ -4,7 +4,7 @@
 //   host
 //
 // Models are scripts, so that it needs no network; TROUPE_MODEL=provider:model takes a real one.
-#include <troupe/troupe.hpp>
+#include <troupe/agents.hpp>
 
 #include <cstdlib>
 #include <iostream>

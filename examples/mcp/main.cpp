@@ -2,7 +2,7 @@
 // call the first. The model is a script, as in the example `agent`.
 //
 //     mcp npx -y @modelcontextprotocol/server-everything
-#include <troupe/troupe.hpp>
+#include <troupe/agents.hpp>
 
 #include <iostream>
 

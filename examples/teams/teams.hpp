@@ -1,7 +1,7 @@
 // The teams of this example, and who speaks in them.
 #pragma once
 
-#include <troupe/troupe.hpp>
+#include <troupe/agents.hpp>
 
 #include <string>
 #include <vector>

@@ -13,6 +13,7 @@
 #include <troupe/compiled_graph.hpp>
 #include <troupe/error.hpp>
 #include <troupe/limits.hpp>
+#include <troupe/placement.hpp>
 #include <troupe/value.hpp>
 
 #include <chrono>
@@ -24,8 +25,6 @@
 #include <vector>
 
 namespace troupe {
-
-class task_placer; // actors/task_placer.hpp
 
 /// Who a process is to its peers: PEM files of a private CA. Every certificate of the CA is trusted
 /// with everything: one CA a cluster (`troupe cluster init-ca`, `issue-cert`).
@@ -63,29 +62,6 @@ struct worker_pool_options {
   /// Also workers whose code of a graph is another build of the same structure get its tasks, if
   /// they allow it, too. One run may mix both then.
   bool allow_other_builds = false;
-};
-
-/// The workers of a home: runtime_options::workers.
-/// Owns:   its links. One may serve several runtimes, and lives as long as any of them.
-/// Source: troupe.
-class worker_pool {
-public:
-  worker_pool() = default;
-  worker_pool(const worker_pool&) = delete;
-  worker_pool& operator=(const worker_pool&) = delete;
-  virtual ~worker_pool() = default;
-
-  /// The port where workers join.
-  /// Shape:  0 when they can't: worker_pool_options::listen was empty.
-  /// Errors: none.
-  /// Source: troupe.
-  virtual std::uint16_t port() const = 0;
-
-  /// What a runtime hands its placed tasks to.
-  /// Owns:   nothing: it lives as long as the pool.
-  /// Errors: none.
-  /// Source: troupe.
-  virtual task_placer& placer() = 0;
 };
 
 /// Begins to link to workers.

@@ -1,4 +1,4 @@
-// Where the tasks of a node or subgraph run: in this process, or on a worker.
+// Placement: where the tasks of a node or subgraph run, in this process or on a worker.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,8 @@
 #include <utility>
 
 namespace troupe {
+
+class task_placer; // actors/task_placer.hpp
 
 /// Which of several workers that could take a task gets it.
 enum class worker_choice : std::uint8_t {
@@ -53,6 +55,29 @@ struct placement {
 
   bool local() const noexcept { return !worker; }
   friend bool operator==(const placement&, const placement&) = default;
+};
+
+/// The workers of a home: runtime_options::workers.
+/// Owns:   its links. One may serve several runtimes, and lives as long as any of them.
+/// Source: troupe.
+class worker_pool {
+public:
+  worker_pool() = default;
+  worker_pool(const worker_pool&) = delete;
+  worker_pool& operator=(const worker_pool&) = delete;
+  virtual ~worker_pool() = default;
+
+  /// The port where workers join.
+  /// Shape:  0 when they can't: worker_pool_options::listen was empty.
+  /// Errors: none.
+  /// Source: troupe.
+  virtual std::uint16_t port() const = 0;
+
+  /// What a runtime hands its placed tasks to.
+  /// Owns:   nothing: it lives as long as the pool.
+  /// Errors: none.
+  /// Source: troupe.
+  virtual task_placer& placer() = 0;
 };
 
 } // namespace troupe

@@ -265,7 +265,7 @@ class app_core;     // coordinator/app_core.hpp
 class pending_run;  // coordinator/pending_run.hpp
 class part_source;  // coordinator/part_source.hpp
 class runtime_core; // coordinator/runtime_core.hpp
-class worker_pool;  // troupe/cluster.hpp
+class worker_pool;  // troupe/placement.hpp
 
 /// A run that was started and goes on by itself.
 /// Owns:   nothing; dropping it leaves the run to itself.

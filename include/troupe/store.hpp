@@ -2,7 +2,7 @@
 // meaning.
 #pragma once
 
-#include <troupe/embeddings.hpp>
+#include <troupe/error.hpp>
 #include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/value.hpp>
@@ -18,6 +18,16 @@
 #include <vector>
 
 namespace troupe {
+
+/// Gives a vector for each text.
+/// Shape:  as many vectors as texts, all of one length, of finite numbers.
+/// Order:  that of the texts.
+/// Blocks: as it likes. May be called on any thread, on several at once.
+/// Errors: any; who called for the vectors gets them as they are. What it throws becomes
+///         node_failed.
+/// Source: langgraph/store/base/embed.py, EmbeddingsFunc.
+using embed_function =
+  std::function<result<std::vector<std::vector<float>>>(const std::vector<std::string>& texts)>;
 
 /// A path of parts, from the outside in.
 /// Shape:  of a stored value: at least one part, none empty, none with a dot; the first is not

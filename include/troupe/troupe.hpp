@@ -1,52 +1,32 @@
-// Everything but the CAF-facing headers (troupe/actor.hpp) and the nlohmann conversions
-// (troupe/json.hpp).
+// The core library: durable graphs in one process. Link troupe::core.
+// The other libraries have a header each: troupe/agents.hpp, troupe/cluster.hpp,
+// troupe/postgres.hpp. troupe/actor.hpp brings CAF, and troupe/json.hpp nlohmann's JSON.
 #pragma once
 
-#include <troupe/agents/agent.hpp>
-#include <troupe/agents/agent_runner.hpp>
 #include <troupe/channel.hpp>
-#include <troupe/agents/chat_model.hpp>
-#include <troupe/agents/chat_models.hpp>
 #include <troupe/compiled_graph.hpp>
 #include <troupe/completion.hpp>
-#include <troupe/agents/computer.hpp>
-#include <troupe/agents/confined_folder.hpp>
 #include <troupe/context.hpp>
 #include <troupe/control.hpp>
 #include <troupe/coro.hpp>
 #include <troupe/diff.hpp>
-#include <troupe/embeddings.hpp>
 #include <troupe/error.hpp>
 #include <troupe/functional.hpp>
-#include <troupe/agents/grammar.hpp>
 #include <troupe/graph_library.hpp>
 #include <troupe/json_schema.hpp>
 #include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
-#include <troupe/agents/mcp.hpp>
-#include <troupe/agents/mcp_server.hpp>
-#include <troupe/agents/memory_tool.hpp>
 #include <troupe/message.hpp>
-#include <troupe/agents/messages.hpp>
-#include <troupe/agents/middleware.hpp>
 #include <troupe/node_body.hpp>
 #include <troupe/node_cache.hpp>
 #include <troupe/placement.hpp>
 #include <troupe/plain_json.hpp>
 #include <troupe/policy.hpp>
-#include <troupe/postgres.hpp>
-#include <troupe/agents/react_agent.hpp>
 #include <troupe/run_input.hpp>
 #include <troupe/runtime.hpp>
 #include <troupe/saver.hpp>
-#include <troupe/agents/schema_check.hpp>
 #include <troupe/state.hpp>
 #include <troupe/state_graph.hpp>
 #include <troupe/store.hpp>
-#include <troupe/agents/teams.hpp>
-#include <troupe/agents/tool.hpp>
-#include <troupe/agents/tool_node.hpp>
-#include <troupe/agents/tool_runner.hpp>
 #include <troupe/value.hpp>
 #include <troupe/when_all.hpp>
-#include <troupe/agents/workspace.hpp>

@@ -4,7 +4,7 @@
 //   others_agents mcp TOOL JSON PROGRAM [ARGUMENT…]       or, in place of the program, a URL
 //
 // The agent has one tool, add {a, b}. What fails is told on stderr, with what is known of it.
-#include <troupe/troupe.hpp>
+#include <troupe/agents.hpp>
 
 #include <chrono>
 #include <iostream>

@@ -1,5 +1,6 @@
-# Installs troupe into a prefix of its own, moves that elsewhere, and builds and runs a program
-# against it. Arguments: -D build=FOLDER -D cxx=COMPILER.
+# Installs troupe into a prefix of its own, moves that elsewhere, and builds and runs programs against
+# it. A program of the core library must not load what only other libraries need. Arguments:
+# -D build=FOLDER -D cxx=COMPILER.
 
 set(work "${build}/package_test")
 file(REMOVE_RECURSE "${work}")
@@ -19,9 +20,28 @@ file(RENAME "${work}/staged" "${work}/prefix")
 run(${CMAKE_COMMAND} -G Ninja -S "${CMAKE_CURRENT_LIST_DIR}" -B "${work}/build"
     "-DCMAKE_PREFIX_PATH=${work}/prefix" "-DCMAKE_CXX_COMPILER=${cxx}")
 run(${CMAKE_COMMAND} --build "${work}/build")
-run("${work}/build/program")
-if(NOT out STREQUAL "1\n")
-  message(FATAL_ERROR "the program printed \"${out}\", not 1")
+foreach(program IN ITEMS program whole)
+  run("${work}/build/${program}")
+  if(NOT out STREQUAL "1\n")
+    message(FATAL_ERROR "${program} printed \"${out}\", not 1")
+  endif()
+endforeach()
+run("${work}/build/chat")
+if(NOT out STREQUAL "hello\n")
+  message(FATAL_ERROR "chat printed \"${out}\", not hello")
 endif()
+
+# The libraries that a program loads, by its ELF dependencies and theirs.
+function(expect_not_loaded program pattern)
+  run(ldd "${work}/build/${program}")
+  if(NOT out MATCHES "libtroupe\\.so")
+    message(FATAL_ERROR "${program} does not load libtroupe: ${out}")
+  endif()
+  if(out MATCHES "lib(${pattern})[-.]")
+    message(FATAL_ERROR "${program} loads ${CMAKE_MATCH_0}: ${out}")
+  endif()
+endfunction()
+expect_not_loaded(program "curl|pq|ssl|re2|caf_io|caf_openssl|troupe_[a-z]+")
+expect_not_loaded(chat "pq|caf_io|caf_openssl|troupe_postgres|troupe_cluster")
 
 run("${work}/prefix/bin/troupe" --help)

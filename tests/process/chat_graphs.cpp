@@ -1,6 +1,6 @@
 // Graphs to talk with: their models are functions of the conversation, so that any process can go
 // on with it.
-#include <troupe/troupe.hpp>
+#include <troupe/agents.hpp>
 
 #include <cstdio>
 #include <filesystem>

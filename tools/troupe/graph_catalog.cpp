@@ -2,7 +2,7 @@
 
 #include "examples/digest/digest.hpp"
 
-#include <troupe/troupe.hpp>
+#include <troupe/agents.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 // Embedding over HTTP, against a server on the loopback that fails as servers do.
 #include "tests/fixtures/savers.hpp"
 
-#include <troupe/embeddings.hpp>
+#include <troupe/agents/embeddings.hpp>
 #include <troupe/value.hpp>
 
 #include <boost/test/data/monomorphic.hpp>

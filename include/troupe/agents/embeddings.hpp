@@ -1,27 +1,17 @@
-// Texts as vectors: what embeds them, and an endpoint that does.
+// Embeddings over HTTP: an endpoint as the function that a store asks for the vectors of texts.
 #pragma once
 
 #include <troupe/error.hpp>
 #include <troupe/limits.hpp>
+#include <troupe/store.hpp>
 
 #include <chrono>
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace troupe {
-
-/// Gives a vector for each text.
-/// Shape:  as many vectors as texts, all of one length, of finite numbers.
-/// Order:  that of the texts.
-/// Blocks: as it likes. May be called on any thread, on several at once.
-/// Errors: any; who called for the vectors gets them as they are. What it throws becomes
-///         node_failed.
-/// Source: langgraph/store/base/embed.py, EmbeddingsFunc.
-using embed_function =
-  std::function<result<std::vector<std::vector<float>>>(const std::vector<std::string>& texts)>;
 
 /// Where texts are embedded over HTTP, as OpenAI's API does and many servers do.
 /// Units:  `batch_max` texts of one request, at most limits::embedding_batch_max. `timeout` is that

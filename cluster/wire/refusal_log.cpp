@@ -1,4 +1,4 @@
-#include "cluster/links/refusal_log.hpp"
+#include "cluster/wire/refusal_log.hpp"
 
 #include <troupe/limits.hpp>
 
