@@ -11,12 +11,12 @@ namespace troupe {
 
 void run_loop::call_started(const task_call_ptr& call) {
   const auto& caller = *call->caller;
-  if (caller.epoch != epoch_ || phase_ != phase::running || slots_[caller.slot].ended) {
+  if (caller.epoch != epoch_ || !phase_.is(run_phase::running) || step_.slots[caller.slot].ended) {
     call->failure = error{errc::cancelled, "task `" + call->node->name + "`: the run was given up"};
     call->ended.release();
     return;
   }
-  if (slots_.size() >= limits::tasks_per_step_max) {
+  if (step_.slots.size() >= limits::tasks_per_step_max) {
     call->failure = error{errc::overloaded, "start task `" + call->node->name
                                               + "`: the step has tasks_per_step_max tasks"};
     call->ended.release();
@@ -24,19 +24,19 @@ void run_loop::call_started(const task_call_ptr& call) {
   }
   if (caller.attempt > 1 && take_over(call))
     return;
-  auto place = static_cast<std::uint32_t>(slots_.size());
-  auto caller_path = path_of(slots_[caller.slot]);
+  auto place = static_cast<std::uint32_t>(step_.slots.size());
+  auto caller_path = step_.path_of(step_.slots[caller.slot]);
   auto number = next_call_number(call);
-  auto& s = slots_.emplace_back();
+  auto& s = step_.add();
   s.node = call->node.get();
   s.call = call;
   s.call_number = number;
   s.caller_ns = caller.ns;
-  s.plan = plan_call({checkpoint_id_, s.caller_ns, step_}, s.node->name, caller_path, number);
+  s.plan = plan_call({at_.checkpoint_id, s.caller_ns, at_.step}, s.node->name, caller_path, number);
   s.caller_path = std::move(caller_path);
   s.scope = make_task(s, place);
   emit_task_start(s);
-  if (const auto* known = replaying_ ? nullptr : pending_.find(s.plan.id);
+  if (const auto* known = progress_.entry.replaying ? nullptr : progress_.pending.find(s.plan.id);
       known && known->finished()) {
     s.writes = known->output;
     s.ended = true;
@@ -47,7 +47,7 @@ void run_loop::call_started(const task_call_ptr& call) {
     emit_cached_update(s);
     return settle_call(s);
   }
-  ++unfinished_;
+  ++step_.unfinished;
   host_.run(s.scope, false);
 }
 
@@ -58,14 +58,14 @@ std::uint32_t run_loop::next_call_number(const task_call_ptr& call) const {
   if (caller.attempt == 1)
     return call->index;
   auto next = call->index;
-  for (const auto& s : slots_)
+  for (const auto& s : step_.slots)
     if (s.call && s.caller_ns == caller.ns)
       next = std::max(next, s.call_number + 1);
   return next;
 }
 
 // A task that has its writes from the cache counts as finished.
-bool run_loop::take_cached(slot& s) {
+bool run_loop::take_cached(step_slot& s) {
   if (!s.node->cache.given || !shared_->cache)
     return false;
   auto key = cache_key_of(s, s.scope->input);
@@ -80,7 +80,7 @@ bool run_loop::take_cached(slot& s) {
   return true;
 }
 
-void run_loop::keep_cached(const slot& s, const detail::task_scope& task) {
+void run_loop::keep_cached(const step_slot& s, const detail::task_scope& task) {
   if (!s.node->cache.given || !shared_->cache)
     return;
   if (auto key = cache_key_of(s, task.input))
@@ -88,7 +88,7 @@ void run_loop::keep_cached(const slot& s, const detail::task_scope& task) {
 }
 
 // None when the policy's function throws, or the input can't be encoded: then the task runs.
-std::optional<cache_key> run_loop::cache_key_of(const slot& s, const state_view& input) const {
+std::optional<cache_key> run_loop::cache_key_of(const step_slot& s, const state_view& input) const {
   try {
     return key_of(plan(), *s.node, s.call != nullptr,
                   s.call ? s.call->arguments : input.to_value());
@@ -100,11 +100,11 @@ std::optional<cache_key> run_loop::cache_key_of(const slot& s, const state_view&
 // A body that is tried again starts its tasks again: those of the attempt before serve.
 bool run_loop::take_over(const task_call_ptr& call) {
   const auto& caller = *call->caller;
-  auto same = std::find_if(slots_.begin(), slots_.end(), [&](const slot& s) {
+  auto same = std::find_if(step_.slots.begin(), step_.slots.end(), [&](const step_slot& s) {
     return s.call && s.caller_ns == caller.ns && s.call->index == call->index
            && s.node == call->node.get() && s.status != task_status::failed;
   });
-  if (same == slots_.end())
+  if (same == step_.slots.end())
     return false;
   auto before = std::exchange(same->call, call);
   if (!before->ended.open()) { // a body that was given up may wait for it
@@ -117,7 +117,7 @@ bool run_loop::take_over(const task_call_ptr& call) {
 }
 
 // The body that started the task may go on.
-void run_loop::settle_call(slot& s) {
+void run_loop::settle_call(step_slot& s) {
   if (!s.call || s.call->ended.open())
     return;
   auto& call = *s.call;
@@ -133,7 +133,7 @@ void run_loop::settle_call(slot& s) {
 
 // The run is over: nobody is to wait for what will never come.
 void run_loop::drop_calls() {
-  for (auto& s : slots_)
+  for (auto& s : step_.slots)
     if (s.call && !s.call->ended.open()) {
       s.failure = error{errc::cancelled, "task `" + s.node->name + "`: the run ended"};
       settle_call(s);
@@ -141,47 +141,31 @@ void run_loop::drop_calls() {
 }
 
 bool run_loop::start_handlers() {
-  auto known = static_cast<std::uint32_t>(slots_.size());
+  auto known = static_cast<std::uint32_t>(step_.slots.size());
   for (std::uint32_t i = 0; i < known; ++i) {
-    auto& s = slots_[i];
-    if (s.status == task_status::failed && s.failure && !s.handled && s.node->handler != no_index
-        && !ends_the_run(s.failure->code()))
+    if (step_.slots[i].wants_handler())
       add_handler(i);
   }
-  return unfinished_ > 0;
+  return step_.unfinished > 0;
 }
 
 void run_loop::add_handler(std::uint32_t failed) {
-  auto place = static_cast<std::uint32_t>(slots_.size());
-  auto& s = slots_.emplace_back();
-  auto& of = slots_[failed];
+  auto place = static_cast<std::uint32_t>(step_.slots.size());
+  auto& s = step_.add();
+  auto& of = step_.slots[failed];
   of.handled = true;
-  auto ns = namespace_of(of);
+  auto ns = step_.namespace_of(of, shared_->ns);
   s.node = &plan().nodes[of.node->handler];
   s.handles = failed;
-  s.plan = plan_handler({checkpoint_id_, ns, step_}, plan(), of.node->handler, of.plan);
-  if (const auto* known = replaying_ ? nullptr : pending_.find(s.plan.id);
+  s.plan = plan_handler({at_.checkpoint_id, ns, at_.step}, plan(), of.node->handler, of.plan);
+  if (const auto* known = progress_.entry.replaying ? nullptr : progress_.pending.find(s.plan.id);
       known && known->finished()) {
     s.writes = known->output;
     s.ended = true;
     return;
   }
   s.scope = make_task(s, place);
-  ++unfinished_;
-}
-
-std::string run_loop::path_of(const slot& s) const {
-  if (s.call)
-    return call_path_str(s.caller_path, s.call_number);
-  if (s.handles != no_index)
-    return handler_path_str(path_of(slots_[s.handles]));
-  return task_path_str(s.plan.push ? push_path(s.plan.index) : pull_path(s.node->name));
-}
-
-std::string run_loop::namespace_of(const slot& s) const {
-  if (s.handles != no_index)
-    return task_namespace(namespace_of(slots_[s.handles]), s.node->name, s.plan.id);
-  return task_namespace(s.call ? s.caller_ns : shared_->ns, s.node->name, s.plan.id);
+  ++step_.unfinished;
 }
 
 } // namespace troupe

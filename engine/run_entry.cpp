@@ -2,12 +2,12 @@
 // Source: langgraph/pregel/_loop.py, _first.
 #include "engine/run_loop.hpp"
 
-#include "tasks/part_gate.hpp"
 #include "engine/given_values.hpp"
 #include "engine/message_writes.hpp"
 #include "graph/checkpoint_ns.hpp"
 #include "graph/crash_point.hpp"
 #include "graph/names.hpp"
+#include "tasks/part_gate.hpp"
 
 #include <algorithm>
 
@@ -72,132 +72,135 @@ bool forgets(const graph_plan& plan, const shown_channels& shown) {
 
 void run_loop::begin(run_request request) {
   crash_point("run.begun");
+  phase_.enter(run_phase::running);
   shared_ = request.shared;
   shown_ = std::move(request.shown);
   ns_ = split_namespace(shared_->ns);
   stored_ = request.stored;
-  phase_ = phase::running;
   ++epoch_;
-  slots_.clear();
-  running_ = next_slot_ = unfinished_ = unsettled_ = 0;
-  refused_.reset();
-  unsaved_.clear();
-  waiting_put_.reset();
+  at_ = {};
+  progress_ = {};
+  step_.clear();
+  saving_.begin();
   held_.clear();
+  progress_.forgets_output = forgets(*shared_->plan, shown_);
   if (stored_ && shared_->config.durability == durability::sync && shared_->sink && !shared_->gate)
     shared_->sink = shared_->gate = std::make_shared<part_gate>(shared_->sink);
-  acknowledged_ = last_put_ = first_ticket_ = ticket_;
-  exit_updated_.reset();
-  claimed_by_.reset();
-  entered_ = rests_ = false;
-  values_shown_ = false;
-  questions_.clear();
-  next_.clear();
-  drained_.clear();
-  stopped_ = false;
-  outcome_.reset();
-  upward_.reset();
-  first_step_ = true;
-  answer_given_ = false;
-  first_gotos_.clear();
-  last_shown_.reset();
-  forgets_output_ = forgets(*shared_->plan, shown_);
-  waiting_since_.clear();
-  before_.reset();
-  input_order_.clear();
   auto entered = enter(request);
   if (shared_->claim && request.saved)
     shared_->claim->goes_on_from(std::move(request.saved->ref),
                                  std::move(request.saved->pending_writes));
   if (!entered)
     return fail(entered.error());
-  entered_ = true;
+  progress_.entered = true;
   if (may_go_on())
     tick();
   else
-    phase_ = phase::saving;
+    phase_.enter(run_phase::saving);
 }
 
 result<void> run_loop::enter(run_request& request) {
+  if (auto loaded = load(request); !loaded)
+    return loaded;
+  progress_.entry = choose_entry(entry_facts_of(request));
+  open_thread(request);
+  return take_input(request);
+}
+
+// The state, and the place in the thread where the run stands.
+result<void> run_loop::load(const run_request& request) {
   const auto& saved = request.saved;
-  const auto& config = shared_->config;
-  pending_ = {};
-  moved_here_ = saved && request.moved_here;
   if (saved) {
     if (auto loaded = load_state(state_, shared_->plan, request.tag, saved->checkpoint); !loaded)
       return loaded;
-    pending_ = read_stored(plan(), saved->pending_writes);
-    checkpoint_id_ = saved_id_ = saved->ref.checkpoint_id;
-    parent_id_ = saved->parent_id;
-    if (moved_here_)
-      go_on_here();
-    metadata_ = saved->metadata;
-    const auto& step = metadata_["step"];
-    const auto& source = metadata_["source"];
-    step_ = (step.is_int() ? step.as_int() : -2) + 1;
-    source_ = source.is_string() ? std::string{source.as_string()} : std::string{};
-    updated_ = by_index(plan(), saved->checkpoint.updated_channels);
+    progress_.pending = read_stored(plan(), saved->pending_writes);
+    at_.checkpoint_id = at_.saved_id = saved->ref.checkpoint_id;
+    at_.parent_id = saved->parent_id;
+    at_.moved_here = request.moved_here;
+    if (at_.moved_here)
+      begin_here();
+    at_.metadata = saved->metadata;
+    const auto& step = at_.metadata["step"];
+    const auto& source = at_.metadata["source"];
+    at_.step = (step.is_int() ? step.as_int() : -2) + 1;
+    at_.source = source.is_string() ? std::string{source.as_string()} : std::string{};
+    at_.updated = by_index(plan(), saved->checkpoint.updated_channels);
   } else {
     reset_state(state_, shared_->plan, request.tag);
-    step_ = -1;
-    checkpoint_id_ = host_.next_checkpoint_id(-2);
-    saved_id_ = config.checkpoint_id; // a checkpoint that was asked for and is not there
-    parent_id_ = {};
-    metadata_ = {};
-    source_ = {};
-    updated_ = std::nullopt;
+    at_.checkpoint_id = host_.next_checkpoint_id(-2);
+    at_.saved_id = shared_->config.checkpoint_id; // a checkpoint that was asked for and is missing
   }
-  stop_ = step_ + steps_max(config) + 1;
+  at_.stop = at_.step + steps_max(shared_->config) + 1;
+  return {};
+}
 
-  auto* cmd = std::get_if<command>(&request.input);
-  bool input = std::holds_alternative<value>(request.input)
-               || std::holds_alternative<state_update>(request.input);
-  bool same_run = saved && input && !nested() && !config.metadata["run_id"].is_null()
-                  && config.metadata["run_id"] == metadata_["run_id"];
-  const auto& told = request.told_resuming;
-  bool resuming = state_.started() && (told ? *told : !input || same_run);
-  bool named = nested() && shared_->addressed.contains(shared_->ns);
-  bool travelling = request.addressed && (named || !((cmd && cmd->resume) || told.value_or(false)));
-  replaying_ = travelling || request.superseded;
-  strict_ = config.strict_resume && !request.superseded;
-  forks_ = resuming && travelling
-           && ((source_ != "update" && source_ != "fork") || request.superseded);
+entry_facts run_loop::entry_facts_of(const run_request& request) const {
+  const auto& config = shared_->config;
+  const auto* cmd = std::get_if<command>(&request.input);
+  bool has_input = std::holds_alternative<value>(request.input)
+                   || std::holds_alternative<state_update>(request.input);
+  return {.nested = nested(),
+          .started = state_.started(),
+          .superseded = request.superseded,
+          .addressed = request.addressed,
+          .named = nested() && shared_->addressed.contains(shared_->ns),
+          .has_input = has_input,
+          .same_run = request.saved && has_input && !nested()
+                      && !config.metadata["run_id"].is_null()
+                      && config.metadata["run_id"] == at_.metadata["run_id"],
+          .answers = cmd && cmd->resume,
+          .told_resuming = request.told_resuming,
+          .source = at_.source,
+          .strict_resume = config.strict_resume};
+}
+
+// Runs within this one, delta channels and stored answers learn how the thread is entered.
+void run_loop::open_thread(const run_request& request) {
+  const auto& entry = progress_.entry;
   deltas_.begin(plan(), state_,
-                {.checkpoint_id = checkpoint_id_,
-                 .saved = saved,
-                 .reapplies = resuming && !replaying_,
+                {.checkpoint_id = at_.checkpoint_id,
+                 .saved = request.saved,
+                 .reapplies = entry.resuming && !entry.replaying,
                  .superseded = request.superseded,
-                 .moved_here = moved_here_,
+                 .moved_here = at_.moved_here,
                  .addressed = request.addressed,
-                 .at_exit = config.durability == durability::exit});
-  if (!nested()) {
-    shared_->set_resuming(resuming);
-    if (travelling)
-      shared_->replay = std::make_shared<replay_bound>(
-        source_ == "update" || source_ == "fork" ? parent_id_ : checkpoint_id_);
+                 .at_exit = shared_->config.durability == durability::exit});
+  if (nested()) {
+    shared_->set_resuming(request.told_resuming);
   } else {
-    shared_->set_resuming(told);
+    shared_->set_resuming(entry.resuming);
+    if (entry.travelling)
+      shared_->replay = std::make_shared<replay_bound>(
+        at_.source == "update" || at_.source == "fork" ? at_.parent_id : at_.checkpoint_id);
   }
-  if (travelling) {
-    pending_.answer.reset();
-    for (auto& [id, task] : pending_.tasks)
+  auto& pending = progress_.pending;
+  if (entry.travelling) {
+    pending.answer.reset();
+    for (auto& [id, task] : pending.tasks)
       task.answers.clear();
   }
   // An answer that was stored just before a crash is not used up. A new input asks new questions,
   // which only lenient resume lets an old answer answer.
-  if (pending_.answer && !cmd && (resuming || !strict_)) {
-    shared_->give_answer(*pending_.answer);
-    answer_given_ = true;
+  if (pending.answer && !std::holds_alternative<command>(request.input)
+      && (entry.resuming || !entry.strict)) {
+    shared_->give_answer(*pending.answer);
+    progress_.answer_given = true;
   }
+}
+
+// The command or input that the run was given.
+result<void> run_loop::take_input(const run_request& request) {
+  const auto& config = shared_->config;
+  const auto* cmd = std::get_if<command>(&request.input);
   if (cmd) {
-    if (!saved && cmd->resume && stored_)
+    if (!request.saved && cmd->resume && stored_)
       return nothing_to_resume(config.thread_id);
     if (auto taken = take_command(*cmd); !taken)
       return taken;
   }
   if (auto applied = apply_outside_writes(); !applied)
     return applied;
-  if (resuming)
+  if (progress_.entry.resuming)
     return resume_thread();
   const given_as as_input{
     .what = "the input", .input = true, .strict = config.strict_input && !nested()};
@@ -209,24 +212,24 @@ result<void> run_loop::enter(run_request& request) {
     if (auto checked = check_given(plan(), *u, as_input); !checked)
       return checked;
     for (const auto& [name, v] : u->entries())
-      input_order_.push_back(name);
+      progress_.input_order.push_back(name);
     return start_with(u->to_value());
   }
   if (cmd) { // on a fresh thread: the command was applied, and the entry edges follow
-    for (const auto& w : pending_.outside)
+    for (const auto& w : progress_.pending.outside)
       if (w.channel == no_index || plan().channels[w.channel].control)
-        first_gotos_.push_back(w);
+        progress_.first_gotos.push_back(w);
     return start_with(value::map());
   }
-  if (told) // within a run that is resumed there may be nothing to do
+  if (request.told_resuming) // within a run that is resumed there may be nothing to do
     return {};
   return error{errc::empty_input, "Received no input for __start__"};
 }
 
 // The state was read from another namespace: the first checkpoint here holds all of it.
-void run_loop::go_on_here() {
-  saved_id_.clear();
-  parent_id_.clear();
+void run_loop::begin_here() {
+  at_.saved_id.clear();
+  at_.parent_id.clear();
   state_.moved.clear();
   for (channel_index c = 0; c < state_.versions.size(); ++c)
     if (state_.versions[c].number != 0)
@@ -239,9 +242,9 @@ result<void> run_loop::check_answer(const value& answer) {
                  "resume: the runtime has no saver, so no question waits for an answer: set "
                  "runtime_options::saver or data_dir, and run_config::thread_id",
                  "RuntimeError"};
-  auto waiting = pending_.waiting();
+  auto waiting = progress_.pending.waiting();
   if (is_answer_map(answer)) {
-    if (!strict_)
+    if (!progress_.entry.strict)
       return {};
     if (answer.empty())
       return error{errc::unknown_interrupt, "The resume map names no interrupt"};
@@ -258,7 +261,7 @@ result<void> run_loop::check_answer(const value& answer) {
                    + " questions wait: answer them by id, command{.resume = {{id, answer}, …}}. "
                      "When there are multiple pending interrupts, you must specify the interrupt "
                      "id when resuming.",
-                 strict_ ? "UnknownInterruptError" : "RuntimeError"};
+                 progress_.entry.strict ? "UnknownInterruptError" : "RuntimeError"};
   return {};
 }
 
@@ -289,27 +292,27 @@ result<void> run_loop::take_command(const command& c) {
   if (deltas_.active()) {
     if (auto stamped = give_message_ids(plan(), writes); !stamped)
       return stamped;
-    deltas_.command_wrote(step_, writes, forks_);
+    deltas_.command_wrote(at_.step, writes, progress_.entry.forks);
   }
-  pending_.outside.insert(pending_.outside.end(), writes.begin(), writes.end());
+  progress_.pending.outside.insert(progress_.pending.outside.end(), writes.begin(), writes.end());
   if (c.resume && !answers_by_id) {
-    pending_.answer = *c.resume;
-    answer_given_ = true;
+    progress_.pending.answer = *c.resume;
+    progress_.answer_given = true;
   }
-  if (!stored_ || forks_ || (writes.empty() && answers_by_id))
+  if (!stored_ || progress_.entry.forks || (writes.empty() && answers_by_id))
     return {};
-  auto all = store_writes(plan(), pending_.outside);
-  if (pending_.answer)
-    all.emplace_back(names::resume, *pending_.answer);
+  auto all = store_writes(plan(), progress_.pending.outside);
+  if (progress_.pending.answer)
+    all.emplace_back(names::resume, *progress_.pending.answer);
   task_writes null_task{std::string{names::null_task_id},
                         deltas_.stored_path(std::string{names::command_path}), std::move(all)};
   if (shared_->config.durability == durability::exit) {
-    unsaved_.push_back(std::move(null_task));
+    saving_.unsaved.push_back(std::move(null_task));
     return {};
   }
-  if (saved_id_.empty()) // a fresh thread has no checkpoint yet to store them on
+  if (at_.saved_id.empty()) // a fresh thread has no checkpoint yet to store them on
     return {};
-  save_request request{here(checkpoint_id_), {}, std::nullopt};
+  save_request request{here(at_.checkpoint_id), {}, std::nullopt};
   request.writes.push_back(std::move(null_task));
   submit(std::move(request),
          shared_->config.durability == durability::sync ? save_ack::durable : save_ack::accepted);
@@ -317,26 +320,26 @@ result<void> run_loop::take_command(const command& c) {
 }
 
 result<void> run_loop::apply_outside_writes() {
-  if (pending_.outside.empty())
+  if (progress_.pending.outside.empty())
     return {};
-  const applied_task outside{applied_task::kind::input, no_index, &pending_.outside};
+  const applied_task outside{applied_task::kind::input, no_index, &progress_.pending.outside};
   auto updated = apply_here(state_, {&outside, 1}, true);
   if (!updated)
     return updated.error();
-  if (updated_)
+  if (at_.updated)
     for (auto c : *updated)
-      if (std::find(updated_->begin(), updated_->end(), c) == updated_->end())
-        updated_->push_back(c);
+      if (std::find(at_.updated->begin(), at_.updated->end(), c) == at_.updated->end())
+        at_.updated->push_back(c);
   return {};
 }
 
 result<void> run_loop::resume_thread() {
   state_.interrupt_seen = state_.versions;
-  if (forks_) {
-    for (auto& [id, task] : pending_.tasks)
+  if (progress_.entry.forks) {
+    for (auto& [id, task] : progress_.pending.tasks)
       task.questions.clear();
     put_checkpoint("fork", nullptr);
-  } else if (moved_here_) {
+  } else if (at_.moved_here) {
     put_moved();
   }
   if (!nested())
@@ -357,9 +360,9 @@ result<void> run_loop::start_with(const value& input) {
   auto updated = apply_here(state_, tasks, true);
   if (!updated)
     return updated.error();
-  updated_ = std::move(*updated);
-  pending_ = {};
-  put_checkpoint("input", &*updated_);
+  at_.updated = std::move(*updated);
+  progress_.pending = {};
+  put_checkpoint("input", &*at_.updated);
   return {};
 }
 

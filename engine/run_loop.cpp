@@ -30,28 +30,21 @@ error read_error(const value& stored, const std::string& node) {
 
 } // namespace
 
-bool ends_the_run(errc code) noexcept {
-  return code == errc::graph_drained || code == errc::cancelled || code == errc::runtime_stopped
-         || (code >= errc::checkpoint_missing && code <= errc::conflict)
-         || code == errc::key_missing;
-}
-
 void run_loop::tick() {
-  phase_ = phase::running;
   if (shared_->control.cancelled())
     return fail({errc::cancelled, "run of thread `" + shared_->config.thread_id + "`: cancelled"});
   plan_slots();
   emit_checkpoint();
-  if (step_ > stop_)
+  if (at_.step > at_.stop)
     return fail({errc::graph_recursion, describe_limit(steps_max(shared_->config))});
-  if (slots_.empty())
+  if (step_.slots.empty())
     return finish_normally();
-  if (slots_.size() > limits::tasks_per_step_max)
-    return fail({errc::overloaded, "plan a step: " + std::to_string(slots_.size())
+  if (step_.slots.size() > limits::tasks_per_step_max)
+    return fail({errc::overloaded, "plan a step: " + std::to_string(step_.slots.size())
                                      + " tasks, more than tasks_per_step_max"});
-  if (!replaying_ && !pending_.tasks.empty())
-    for (auto& s : slots_)
-      if (const auto* known = pending_.find(s.plan.id)) {
+  if (!progress_.entry.replaying && !progress_.pending.tasks.empty())
+    for (auto& s : step_.slots)
+      if (const auto* known = progress_.pending.find(s.plan.id)) {
         if (known->finished()) {
           s.writes = known->output;
           s.ended = true;
@@ -61,11 +54,8 @@ void run_loop::tick() {
           s.failure = read_error(known->error, s.node->name);
         }
       }
-  std::vector<planned_task> planned;
-  if (!breakpoints(true).empty())
-    for (const auto& s : slots_)
-      planned.push_back(s.plan);
-  if (stops_at(state_, breakpoints(true), planned))
+  const auto& before = breakpoints(true);
+  if (!before.empty() && stops_at(state_, before, step_.planned()))
     return pause_at_breakpoint("interrupt_before");
   if (shared_->control.drain_requested())
     return fail({errc::graph_drained, "Graph drained: " + shared_->control.reason()});
@@ -75,33 +65,27 @@ void run_loop::tick() {
 }
 
 void run_loop::plan_slots() {
-  auto tasks = plan_next_tasks(state_, context_now(), updated_ ? &*updated_ : nullptr);
-  slots_.clear();
-  for (auto& t : tasks) {
-    auto& s = slots_.emplace_back();
-    s.node = &plan().nodes[t.node];
-    s.plan = std::move(t);
-  }
+  step_.plan(plan(), plan_next_tasks(state_, context_now(), at_.updated ? &*at_.updated : nullptr));
 }
 
 void run_loop::open_step() {
   ++epoch_;
-  next_slot_ = running_ = unfinished_ = 0;
-  shared_->begin_step(checkpoint_id_);
-  for (std::uint32_t i = 0; i < slots_.size(); ++i) {
-    auto& s = slots_[i];
+  step_.open();
+  shared_->begin_step(at_.checkpoint_id);
+  for (std::uint32_t i = 0; i < step_.slots.size(); ++i) {
+    auto& s = step_.slots[i];
     if (!s.ended) {
       s.scope = make_task(s, i);
       if (!take_cached(s))
-        ++unfinished_;
+        ++step_.unfinished;
     }
     emit_task_start(s);
   }
-  for (const auto& s : slots_)
+  for (const auto& s : step_.slots)
     if (s.ended && !s.failure && s.plan.node != 0)
       emit_cached_update(s);
   host_.step_opened(epoch_);
-  if (unfinished_ == 0)
+  if (step_.unfinished == 0)
     return close_step();
   launch_more();
 }
@@ -110,19 +94,17 @@ void run_loop::launch_more() {
   auto bound = shared_->config.max_concurrency;
   if (bound == 0 || bound > limits::tasks_in_flight_max)
     bound = limits::tasks_in_flight_max;
-  bool alone = unfinished_ == 1;
-  // A task that runs inline may close its step and plan, or end, what comes behind it.
-  for (auto epoch = epoch_; epoch == epoch_ && phase_ == phase::running
-                            && next_slot_ < slots_.size() && running_ < bound;) {
-    auto& s = slots_[next_slot_++];
-    if (s.ended || s.call) // a started task runs already
-      continue;
-    ++running_;
-    host_.run(s.scope, alone);
+  bool alone = step_.unfinished == 1;
+  // A task that runs inline may close its step, and plan or end what follows.
+  for (auto epoch = epoch_; epoch == epoch_ && phase_.is(run_phase::running);) {
+    const auto* s = step_.launch(bound);
+    if (!s)
+      break;
+    host_.run(s->scope, alone);
   }
 }
 
-task_ptr run_loop::make_task(const slot& s, std::uint32_t place) {
+task_ptr run_loop::make_task(const step_slot& s, std::uint32_t place) {
   auto task = std::make_shared<detail::task_scope>();
   const auto& node = *s.node;
   task->run = shared_;
@@ -131,21 +113,21 @@ task_ptr run_loop::make_task(const slot& s, std::uint32_t place) {
   task->id = s.plan.id;
   task->slot = place;
   task->epoch = epoch_;
-  task->step = step_;
-  task->stop = stop_;
+  task->step = at_.step;
+  task->stop = at_.stop;
   task->sent = s.plan.push;
   task->checkpoint_ns = s.call ? s.caller_ns : shared_->ns;
-  task->ns = namespace_of(s);
+  task->ns = step_.namespace_of(s, shared_->ns);
   task->timeout = s.plan.timeout ? *s.plan.timeout : node.timeout;
   give_input(*task, s);
   give_answers(*task);
   if (s.plan.node == 0)
-    task->early = std::exchange(first_gotos_, {});
+    task->early = std::exchange(progress_.first_gotos, {});
   task->metadata = detail::task_metadata(shared_->config.metadata, plan(), node);
   return task;
 }
 
-void run_loop::give_input(detail::task_scope& task, const slot& s) const {
+void run_loop::give_input(detail::task_scope& task, const step_slot& s) const {
   const auto& node = *task.node;
   const auto& channels = plan().channels;
   if (s.call) {
@@ -155,7 +137,7 @@ void run_loop::give_input(detail::task_scope& task, const slot& s) const {
     return;
   }
   if (s.handles != no_index) {
-    const auto& failed = slots_[s.handles];
+    const auto& failed = step_.slots[s.handles];
     detail::task_scope seen;
     seen.node = failed.node;
     give_input(seen, failed);
@@ -168,7 +150,7 @@ void run_loop::give_input(detail::task_scope& task, const slot& s) const {
     task.whole = s.plan.arg;
   } else if (s.plan.node == 0) {
     task.whole = state_.cells[plan().start].content;
-    task.input_order = input_order_;
+    task.input_order = progress_.input_order;
   } else {
     read_state(task);
   }
@@ -203,9 +185,9 @@ void run_loop::read_state(detail::task_scope& task) const {
   for (auto c : node.reads) {
     const auto& spec = channels[c].spec;
     if (spec.kind == channel_kind::remaining_steps)
-      entries.push_back({channels[c].name, value(stop_ - step_)});
+      entries.push_back({channels[c].name, value(at_.stop - at_.step)});
     else if (spec.kind == channel_kind::is_last_step)
-      entries.push_back({channels[c].name, value(step_ == stop_ - 1)});
+      entries.push_back({channels[c].name, value(at_.step == at_.stop - 1)});
     else if (channel_available(spec, state_.cells[c]))
       entries.push_back({channels[c].name, read_channel(spec, state_.cells[c])});
   }
@@ -215,7 +197,7 @@ void run_loop::read_state(detail::task_scope& task) const {
 }
 
 void run_loop::give_answers(detail::task_scope& task) const {
-  if (const auto* known = pending_.find(task.id))
+  if (const auto* known = progress_.pending.find(task.id))
     task.answers = known->answers;
   if (shared_->answers.is_map())
     if (auto answer = find_answer(shared_->answers, task.ns, task.answers.size()))
@@ -223,10 +205,10 @@ void run_loop::give_answers(detail::task_scope& task) const {
 }
 
 void run_loop::task_finished(const task_ptr& task) {
-  if (task->epoch != epoch_ || phase_ != phase::running || slots_[task->slot].ended)
+  if (task->epoch != epoch_ || !phase_.is(run_phase::running) || step_.slots[task->slot].ended)
     return;
   crash_point("task.finished");
-  auto& s = slots_[task->slot];
+  auto& s = step_.slots[task->slot];
   if (deltas_.active())
     if (auto stamped = give_message_ids(plan(), task->writes); !stamped) {
       task->status = task_status::failed;
@@ -235,32 +217,20 @@ void run_loop::task_finished(const task_ptr& task) {
   record(s, *task);
   s.scope.reset();
   if (!s.call)
-    --running_;
-  --unfinished_;
+    --step_.running;
+  --step_.unfinished;
   settle_call(s);
   if (ends_its_step(s))
-    leave_rest_of_step();
-  if (unfinished_ == 0)
+    step_.leave_rest();
+  if (step_.unfinished == 0)
     return close_step();
   launch_more();
 }
 
 // Whether the run will fail with it. The failure of a started task is first its caller's affair.
-bool run_loop::ends_its_step(const slot& s) const {
-  return s.status == task_status::failed && !bubbles(s) && !s.call && s.node->handler == no_index
+bool run_loop::ends_its_step(const step_slot& s) const {
+  return s.status == task_status::failed && !s.bubbles() && !s.call && s.node->handler == no_index
          && !plan().options.finish_steps;
-}
-
-// Tasks that wait for their turn do not begin: they have nothing to store, and run on resume.
-// Source: langgraph/pregel/_runner.py, _should_stop_others.
-void run_loop::leave_rest_of_step() {
-  for (; next_slot_ < slots_.size(); ++next_slot_) {
-    auto& s = slots_[next_slot_];
-    if (s.ended || s.call)
-      continue;
-    s.scope.reset();
-    --unfinished_;
-  }
 }
 
 void run_loop::task_lost(const task_ptr& task, const std::string& why) {
@@ -270,7 +240,7 @@ void run_loop::task_lost(const task_ptr& task, const std::string& why) {
 }
 
 // What came of a task becomes writes to store, and parts to emit.
-void run_loop::record(slot& s, detail::task_scope& task) {
+void run_loop::record(step_slot& s, detail::task_scope& task) {
   s.ended = true;
   s.status = task.status;
   s.failure = std::move(task.failure);
@@ -286,21 +256,15 @@ void run_loop::record(slot& s, detail::task_scope& task) {
     mark_answer_taken();
     keep_writes(s, writes_of(s, task));
   }
-  if (!bubbles(s))
+  if (!s.bubbles())
     report(s);
   if (task.status == task_status::done)
     keep_cached(s, task);
 }
 
-// Whether what ended the task is to end the run, and nothing to be stored of the task.
-bool run_loop::bubbles(const slot& s) {
-  return (s.failure && ends_the_run(s.failure->code()))
-         || (s.status == task_status::interrupted && s.questions.empty());
-}
-
-task_write_list run_loop::writes_of(const slot& s, const detail::task_scope& task) const {
+task_write_list run_loop::writes_of(const step_slot& s, const detail::task_scope& task) const {
   task_write_list all;
-  if (task.status == task_status::interrupted && !bubbles(s)) {
+  if (task.status == task_status::interrupted && !s.bubbles()) {
     std::vector<value> questions;
     for (const auto& q : s.questions)
       questions.push_back(value::of(q));
@@ -311,7 +275,7 @@ task_write_list run_loop::writes_of(const slot& s, const detail::task_scope& tas
       write_to(names::resume,
                value::list({task.answers.begin(),
                             task.answers.begin() + static_cast<std::ptrdiff_t>(task.answered)})));
-  if (task.status == task_status::failed && !bubbles(s)) {
+  if (task.status == task_status::failed && !s.bubbles()) {
     all.push_back(write_to(names::error, error_value(*s.failure)));
     if (s.node->handler != no_index)
       all.push_back(write_to(names::error_source, value(s.node->name)));
@@ -322,7 +286,7 @@ task_write_list run_loop::writes_of(const slot& s, const detail::task_scope& tas
 }
 
 // The questions of a task that a body started are reported with that body, which asks them on.
-void run_loop::report(const slot& s) {
+void run_loop::report(const step_slot& s) {
   if (s.status == task_status::interrupted) {
     if (s.call)
       return;
@@ -335,7 +299,7 @@ void run_loop::report(const slot& s) {
         part = part.with(e.key(), e.val);
       emit(stream_mode::values, part);
     }
-    questions_.insert(questions_.end(), s.questions.begin(), s.questions.end());
+    progress_.questions.insert(progress_.questions.end(), s.questions.begin(), s.questions.end());
     note_shown();
   } else if (s.status == task_status::done && s.plan.node != 0 && wants(stream_mode::updates)) {
     emit(stream_mode::updates,
@@ -351,67 +315,35 @@ void run_loop::report(const slot& s) {
   if (wants(stream_mode::tasks))
     emit(stream_mode::tasks, part);
   if (wants(stream_mode::debug))
-    emit(stream_mode::debug, debug_part("task_result", step_, host_.timestamp(), part));
+    emit(stream_mode::debug, debug_part("task_result", at_.step, host_.timestamp(), part));
 }
 
 void run_loop::close_step() {
   if (start_handlers())
     return launch_more();
-  const slot* failed = nullptr;
-  for (const auto& s : slots_)
-    if (s.failure && !s.handled && !s.call
-        && (!failed
-            || (failed->status == task_status::parent_command && s.status == task_status::failed)))
-      failed = &s;
-  if (failed) {
-    upward_ = failed->upward;
+  if (const auto* failed = step_.failed()) {
+    progress_.upward = failed->upward;
     return fail(*failed->failure);
   }
-  if (std::any_of(slots_.begin(), slots_.end(),
-                  [](const slot& s) { return s.status == task_status::interrupted && !s.call; }))
+  if (step_.paused())
     return pause_with_questions();
   apply_step();
 }
 
-const std::vector<const run_loop::slot*>& run_loop::in_task_order() {
-  auto& order = ordered_;
-  order.clear();
-  for (const auto& s : slots_)
-    if (!s.call)
-      order.push_back(&s);
-  auto base = [this](const slot* s) -> const planned_task& {
-    return s->handles == no_index ? s->plan : slots_[s->handles].plan;
-  };
-  if (order.size() > 1)
-    std::stable_sort(order.begin(), order.end(), [&](const slot* a, const slot* b) {
-      return task_order{}(plan(), base(a), base(b));
-    });
-  return order;
-}
-
-const std::vector<applied_task>& run_loop::applied_tasks() {
-  applied_.clear();
-  for (const auto* s : in_task_order())
-    applied_.push_back(
-      {s->plan.push || s->handles != no_index ? applied_task::kind::push : applied_task::kind::pull,
-       s->plan.node, &s->writes});
-  return applied_;
-}
-
 void run_loop::apply_step() {
-  phase_ = phase::applying;
-  const auto& tasks = applied_tasks();
-  for (const auto& s : slots_)
+  phase_.enter(run_phase::applying);
+  const auto& tasks = step_.applied(plan());
+  for (const auto& s : step_.slots)
     if (s.call)
       mark_called(state_, s.node->name);
   if (stored_ && shared_->config.durability == durability::exit)
-    before_ = state_;
+    step_.before = state_;
   auto changes = apply_.begin(tasks);
   if (!changes)
     return refuse_step(changes.error());
-  unsettled_ = changes->size();
-  refused_.reset();
-  if (unsettled_ == 0)
+  step_.unsettled = changes->size();
+  step_.refused.reset();
+  if (step_.unsettled == 0)
     return applied();
   for (auto& change : *changes) {
     auto channel = change.channel;
@@ -421,19 +353,19 @@ void run_loop::apply_step() {
 
 void run_loop::settled(std::uint64_t epoch, channel_index channel, channel_cell cell,
                        bool changed) {
-  if (epoch != epoch_ || phase_ != phase::applying)
+  if (epoch != epoch_ || !phase_.is(run_phase::applying))
     return;
   apply_.settle(channel, std::move(cell), changed);
-  if (--unsettled_ == 0)
+  if (--step_.unsettled == 0)
     applied();
 }
 
 void run_loop::refused(std::uint64_t epoch, error why) {
-  if (epoch != epoch_ || phase_ != phase::applying)
+  if (epoch != epoch_ || !phase_.is(run_phase::applying))
     return;
-  if (!refused_)
-    refused_ = std::move(why);
-  if (--unsettled_ == 0)
+  if (!step_.refused)
+    step_.refused = std::move(why);
+  if (--step_.unsettled == 0)
     applied();
 }
 
@@ -443,11 +375,11 @@ std::vector<channel_index> run_loop::joins_out_of_patience() {
   for (auto c : plan().patient) {
     const auto& cell = state_.cells[c];
     if (!cell.set || cell.finished || available(state_, c)) {
-      waiting_since_.erase(c);
+      progress_.waiting_since.erase(c);
       continue;
     }
     auto now = host_.now();
-    auto since = waiting_since_.try_emplace(c, now).first->second;
+    auto since = progress_.waiting_since.try_emplace(c, now).first->second;
     if (now - since >= plan().channels[c].spec.patience)
       out.push_back(c);
   }
@@ -456,53 +388,49 @@ std::vector<channel_index> run_loop::joins_out_of_patience() {
 
 // A step changes all channels or none.
 void run_loop::refuse_step(error why) {
-  if (before_)
-    state_ = std::move(*before_);
-  before_.reset();
+  if (step_.before)
+    state_ = std::move(*step_.before);
+  step_.before.reset();
   fail(std::move(why));
 }
 
 void run_loop::applied() {
   crash_point("step.applied");
-  if (refused_)
-    return refuse_step(*refused_);
-  before_.reset();
-  updated_ = apply_.finish(joins_out_of_patience());
+  if (step_.refused)
+    return refuse_step(*step_.refused);
+  step_.before.reset();
+  at_.updated = apply_.finish(joins_out_of_patience());
   if (deltas_.active())
     note_deltas();
-  bool wrote = std::any_of(slots_.begin(), slots_.end(), [this](const slot& s) {
+  bool wrote = std::any_of(step_.slots.begin(), step_.slots.end(), [this](const step_slot& s) {
     return std::any_of(s.writes.begin(), s.writes.end(),
                        [this](const task_write& w) { return shown_.has(w.channel); });
   });
-  bool show_values = wrote && std::any_of(updated_->begin(), updated_->end(), [this](auto c) {
+  bool show_values = wrote && std::any_of(at_.updated->begin(), at_.updated->end(), [this](auto c) {
                        return shown_.has(c);
                      });
   if (show_values)
     emit_values();
-  pending_ = {};
+  progress_.pending = {};
   shared_->forget_answer(); // it was for the questions of this step
-  answer_given_ = false;
-  replaying_ = false;
-  put_checkpoint("loop", &*updated_);
-  if (std::exchange(first_step_, false)) {
+  progress_.answer_given = false;
+  progress_.entry.replaying = false;
+  put_checkpoint("loop", &*at_.updated);
+  if (std::exchange(progress_.first_step, false)) {
     shared_->set_resuming(
       std::nullopt); // only the first step of a resumed run resumes its subgraphs
-    input_order_.clear();
+    progress_.input_order.clear();
   }
   if (may_go_on())
     return after_save();
-  phase_ = phase::saving;
+  phase_.enter(run_phase::saving);
 }
 
 void run_loop::after_save() {
-  phase_ = phase::running;
+  phase_.enter(run_phase::running);
   const auto& after = breakpoints(false);
-  if (!after.empty() && !slots_.empty()) {
-    std::vector<planned_task> ran;
-    for (const auto& s : slots_)
-      if (!s.call)
-        ran.push_back(s.plan);
-    if (stops_at(state_, after, ran)) {
+  if (!after.empty() && !step_.slots.empty()) {
+    if (stops_at(state_, after, step_.ran())) {
       plan_slots();
       emit_checkpoint();
       return pause_at_breakpoint("interrupt_after");
@@ -512,36 +440,36 @@ void run_loop::after_save() {
 }
 
 void run_loop::timed_out(std::uint64_t epoch) {
-  if (epoch != epoch_ || phase_ != phase::running)
+  if (epoch != epoch_ || !phase_.is(run_phase::running))
     return;
   std::string waiting;
-  for (const auto& s : slots_)
+  for (const auto& s : step_.slots)
     if (!s.ended && s.scope && waiting.size() < 200)
       waiting += (waiting.empty() ? "`" : ", `") + s.node->name + "`";
-  fail({errc::node_timeout, "step " + std::to_string(step_) + ": Timed out after "
+  fail({errc::node_timeout, "step " + std::to_string(at_.step) + ": Timed out after "
                               + std::to_string(shared_->config.step_timeout.count())
                               + " ms: waiting for " + waiting});
 }
 
 void run_loop::out_of_time() {
-  if (phase_ == phase::idle || phase_ == phase::ending)
+  if (phase_.is(run_phase::idle) || phase_.is(run_phase::ending))
     return;
   fail({errc::node_timeout, "run of thread `" + shared_->config.thread_id + "`: Timed out after "
                               + std::to_string(shared_->config.run_timeout.count()) + " ms"});
 }
 
 void run_loop::abort(error why) {
-  if (phase_ == phase::idle)
+  if (phase_.is(run_phase::idle))
     return;
   shared_->stop = true;
-  if (running_ > 0)
+  if (step_.running > 0)
     host_.give_up_tasks();
   ++epoch_;
-  outcome_ = std::move(why);
-  if (phase_ != phase::ending && stored_ && puts_to_rest(*outcome_)
+  progress_.outcome = std::move(why);
+  if (!phase_.is(run_phase::ending) && stored_ && puts_to_rest(*progress_.outcome)
       && shared_->config.durability != durability::exit) {
-    rests_ = true;
-    submit({here(checkpoint_id_), {}, std::nullopt}, save_ack::accepted); // not waited for
+    progress_.rests = true;
+    submit({here(at_.checkpoint_id), {}, std::nullopt}, save_ack::accepted); // not waited for
   }
   complete();
 }

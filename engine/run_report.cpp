@@ -1,9 +1,9 @@
 // What a run shows while it goes, and how it ends.
 #include "engine/run_loop.hpp"
 
-#include "tasks/part_gate.hpp"
 #include "graph/crash_point.hpp"
 #include "graph/names.hpp"
+#include "tasks/part_gate.hpp"
 
 #include <algorithm>
 
@@ -15,54 +15,53 @@ void run_loop::emit(stream_mode mode, value data) {
   stream_part part{mode, ns_, std::move(data), 0};
   bool sync = stored_ && shared_->config.durability == durability::sync;
   // What it reports is durable with the next save, when something of it was not handed over yet.
-  auto ticket = ticket_ + (unsaved_.empty() ? 0 : 1);
-  if (sync && (ticket > acknowledged_ || !held_.empty()))
+  auto ticket = saving_.covering();
+  if (sync && (!saving_.covers(ticket) || !held_.empty()))
     held_.push_back({ticket, shared_->gate->hold(std::move(part))});
   else
     host_.emit(std::move(part));
 }
 
 void run_loop::release_parts() {
-  while (!held_.empty() && held_.front().ticket <= acknowledged_) {
+  while (!held_.empty() && saving_.covers(held_.front().ticket)) {
     shared_->gate->release(held_.front().number);
     held_.pop_front();
   }
 }
 
 void run_loop::note_shown() {
-  values_shown_ = true;
-  if (forgets_output_)
-    last_shown_.emplace(read_output(state_, shown_), read_in_order(state_, shown_));
+  progress_.values_shown = true;
+  if (progress_.forgets_output)
+    progress_.last_shown.emplace(read_output(state_, shown_), read_in_order(state_, shown_));
 }
 
 void run_loop::emit_values() {
   note_shown();
   if (wants(stream_mode::values))
-    emit(stream_mode::values, last_shown_ ? last_shown_->first : read_output(state_, shown_));
+    emit(stream_mode::values,
+         progress_.last_shown ? progress_.last_shown->first : read_output(state_, shown_));
 }
 
 void run_loop::emit_checkpoint() {
   if (!stored_ || !(wants(stream_mode::checkpoints) || wants(stream_mode::debug)))
     return;
-  std::vector<planned_task> tasks;
-  for (const auto& s : slots_)
-    tasks.push_back(s.plan);
+  auto tasks = step_.planned();
   auto part = checkpoint_part({.thread_id = shared_->config.thread_id,
                                .checkpoint_ns = shared_->ns,
-                               .checkpoint_id = checkpoint_id_,
-                               .parent_id = parent_id_,
+                               .checkpoint_id = at_.checkpoint_id,
+                               .parent_id = at_.parent_id,
                                .values = read_output(state_, whole_state(plan())),
-                               .metadata = metadata_,
+                               .metadata = at_.metadata,
                                .plan = &plan(),
                                .tasks = &tasks,
-                               .stored = &pending_});
+                               .stored = &progress_.pending});
   if (wants(stream_mode::checkpoints))
     emit(stream_mode::checkpoints, part);
   if (wants(stream_mode::debug))
-    emit(stream_mode::debug, debug_part("checkpoint", step_ - 1, host_.timestamp(), part));
+    emit(stream_mode::debug, debug_part("checkpoint", at_.step - 1, host_.timestamp(), part));
 }
 
-void run_loop::emit_task_start(const slot& s) {
+void run_loop::emit_task_start(const step_slot& s) {
   if (s.plan.node == 0 || !(wants(stream_mode::tasks) || wants(stream_mode::debug)))
     return;
   value input;
@@ -79,11 +78,11 @@ void run_loop::emit_task_start(const slot& s) {
   if (wants(stream_mode::tasks))
     emit(stream_mode::tasks, part);
   if (wants(stream_mode::debug))
-    emit(stream_mode::debug, debug_part("task", step_, host_.timestamp(), part));
+    emit(stream_mode::debug, debug_part("task", at_.step, host_.timestamp(), part));
 }
 
 // What a task wrote that did not run now.
-void run_loop::emit_cached_update(const slot& s) {
+void run_loop::emit_cached_update(const step_slot& s) {
   if (wants(stream_mode::updates))
     emit(stream_mode::updates,
          updates_part(s.node->name, update_payload(plan(), s.writes, shown_), true));
@@ -97,17 +96,17 @@ const std::vector<std::string>& run_loop::breakpoints(bool before) const {
 
 run_result run_loop::make_result() const {
   run_result out;
-  if (stopped_ && plan().functional)
+  if (progress_.stopped && plan().functional)
     out.output = value::map();
-  else if (last_shown_)
-    out.output = last_shown_->first;
-  else if (values_shown_ || stopped_)
+  else if (progress_.last_shown)
+    out.output = progress_.last_shown->first;
+  else if (progress_.values_shown || progress_.stopped)
     out.output = read_output(state_, shown_);
-  out.questions = questions_;
-  out.next = next_;
-  out.checkpoint_id = checkpoint_id_;
-  out.drained = drained_;
-  out.stopped = stopped_;
+  out.questions = progress_.questions;
+  out.next = progress_.next;
+  out.checkpoint_id = at_.checkpoint_id;
+  out.drained = progress_.drained;
+  out.stopped = progress_.stopped;
   return out;
 }
 
@@ -116,12 +115,10 @@ void run_loop::finish_normally() {
 }
 
 void run_loop::pause_at_breakpoint(std::string status) {
-  stopped_ = true;
-  for (const auto& s : slots_)
-    if (!s.ended)
-      next_.push_back(s.node->name);
+  progress_.stopped = true;
+  progress_.next = step_.waiting_nodes();
   if (shared_->control.drain_requested())
-    drained_ = shared_->control.reason();
+    progress_.drained = shared_->control.reason();
   if (!nested()) {
     host_.interrupted(lifecycle(std::move(status)));
     if (wants(stream_mode::updates))
@@ -131,21 +128,17 @@ void run_loop::pause_at_breakpoint(std::string status) {
 }
 
 lifecycle_callbacks::event run_loop::lifecycle(std::string status) const {
-  return {shared_->config.thread_id, checkpoint_id_, shared_->ns, std::move(status), questions_};
+  return {shared_->config.thread_id, at_.checkpoint_id, shared_->ns, std::move(status),
+          progress_.questions};
 }
 
 void run_loop::pause_with_questions() {
-  stopped_ = true;
-  bool wrote = false;
-  questions_.clear(); // by task, not by arrival
-  for (const auto& s : slots_)
-    if (s.status == task_status::interrupted && !s.call)
-      questions_.insert(questions_.end(), s.questions.begin(), s.questions.end());
-  for (const auto* s : in_task_order()) {
-    wrote |= s->status == task_status::done;
-    if (s->status == task_status::interrupted)
-      next_.push_back(s->handles == no_index ? s->node->name : slots_[s->handles].node->name);
-  }
+  progress_.stopped = true;
+  progress_.questions = step_.questions();
+  progress_.next = step_.asking_nodes(plan());
+  const auto& tasks = step_.in_task_order(plan());
+  bool wrote = std::any_of(tasks.begin(), tasks.end(),
+                           [](const step_slot* s) { return s->status == task_status::done; });
   if (stored_ && shared_->config.durability == durability::exit)
     save_exit();
   if (nested())
@@ -153,20 +146,20 @@ void run_loop::pause_with_questions() {
   host_.interrupted(lifecycle("pending"));
   // The state as the finished tasks leave it is shown, not kept: the step is not over.
   if (wrote) {
-    auto updated = apply_here(state_, applied_tasks(), true);
+    auto updated = apply_here(state_, step_.applied(plan()), true);
     if (!updated)
       return fail(updated.error());
     if (std::any_of(updated->begin(), updated->end(),
                     [this](channel_index c) { return shown_.has(c); }))
       emit_values();
   }
-  if (questions_.empty() && wants(stream_mode::updates)) // a breakpoint further in
+  if (progress_.questions.empty() && wants(stream_mode::updates)) // a breakpoint further in
     emit(stream_mode::updates, interrupts_part({}));
   end(make_result());
 }
 
 void run_loop::fail(error why) {
-  if (running_ > 0) {
+  if (step_.running > 0) {
     shared_->stop = true;
     host_.give_up_tasks();
   }
@@ -176,33 +169,32 @@ void run_loop::fail(error why) {
 
 // Ends the run when all it has to say is stored.
 void run_loop::end(result<run_result> how) {
-  phase_ = phase::ending;
-  outcome_ = std::move(how);
+  phase_.enter(run_phase::ending);
+  progress_.outcome = std::move(how);
   if (!stored_)
     return complete();
-  rests_ = puts_to_rest(*outcome_);
-  auto before = ticket_;
+  progress_.rests = puts_to_rest(*progress_.outcome);
+  auto before = saving_.last();
   if (shared_->config.durability == durability::exit) {
     // Of a run within another one, what is to be gone on with.
-    if (!nested() || !*outcome_ || (*outcome_)->paused()
+    if (!nested() || !*progress_.outcome || (*progress_.outcome)->paused()
         || plan().options.checkpointer == checkpointing::per_thread)
       save_exit();
   } else {
-    if (waiting_put_) {
-      submit(*std::exchange(waiting_put_, std::nullopt), save_ack::accepted);
-      last_put_ = ticket_;
-    }
+    if (auto put = saving_.take_put(true))
+      submit_put(std::move(*put));
     bool sync = shared_->config.durability == durability::sync;
     // The run above waits for the disk at its own end, which is behind everything of this one.
     bool durable = sync || !nested();
-    if (!unsaved_.empty() || (!sync && durable && ticket_ > first_ticket_))
-      submit({here(checkpoint_id_), std::exchange(unsaved_, {}), std::nullopt},
+    if (!saving_.unsaved.empty() || (!sync && durable && saving_.used()))
+      submit({here(at_.checkpoint_id), std::exchange(saving_.unsaved, {}), std::nullopt},
              durable ? save_ack::durable : save_ack::accepted);
   }
-  bool told = ticket_ > before || !(claimed_by_ || (shared_->claim && shared_->claim->held));
-  if (rests_ && !told)
-    submit({here(checkpoint_id_), {}, std::nullopt}, save_ack::durable);
-  if (acknowledged_ == ticket_)
+  bool told = saving_.last() > before
+              || !(saving_.has_claimed() || (shared_->claim && shared_->claim->held));
+  if (progress_.rests && !told)
+    submit({here(at_.checkpoint_id), {}, std::nullopt}, save_ack::durable);
+  if (saving_.all_acknowledged())
     complete();
 }
 
@@ -212,17 +204,18 @@ void run_loop::complete() {
   for (const auto& held : held_)
     shared_->gate->drop(held.number);
   held_.clear();
-  acknowledged_ = ticket_;
+  saving_.forget_rest();
   crash_point("run.ended");
-  phase_ = phase::idle;
+  phase_.enter(run_phase::idle);
   ++epoch_;
-  run_end outcome{std::move(*outcome_), std::move(upward_)};
+  run_end outcome{std::move(*progress_.outcome), std::move(progress_.upward)};
   if (nested() && outcome.how && !outcome.how->stopped)
-    outcome.update = last_shown_ ? last_shown_->second : read_in_order(state_, shown_);
-  outcome_.reset();
-  upward_.reset();
+    outcome.update = progress_.last_shown ? progress_.last_shown->second
+                                          : read_in_order(state_, shown_);
+  progress_.outcome.reset();
+  progress_.upward.reset();
   drop_calls();
-  slots_.clear();
+  step_.clear();
   auto shared = std::move(shared_); // the run's things go before the owner hears of its end
   host_.ended(std::move(outcome));
 }

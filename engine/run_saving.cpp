@@ -9,28 +9,20 @@
 namespace troupe {
 
 value run_loop::make_metadata(std::string_view source) const {
-  auto out = checkpoint_metadata(source, step_, shared_->parents, shared_->config);
-  auto workers = source == "loop" ? workers_of_step() : value{};
-  return workers.empty() ? out : out.with("workers", std::move(workers));
+  auto out = checkpoint_metadata(source, at_.step, shared_->parents, shared_->config);
+  auto workers = source == "loop" ? step_.workers() : value{};
+  return workers.is_null() ? out : out.with("workers", std::move(workers));
 }
 
-// By task; nothing for those of this process.
-value run_loop::workers_of_step() const {
-  std::vector<value::map_init> out;
-  for (const auto& s : slots_)
-    if (!s.worker.empty())
-      out.emplace_back(s.plan.id, s.worker);
-  return out.size() > limits::metadata_workers_max ? value{} : value::map(std::move(out));
-}
-
-void run_loop::keep_writes(const slot& s, const task_write_list& writes) {
+void run_loop::keep_writes(const step_slot& s, const task_write_list& writes) {
   if (!stored_ || writes.empty())
     return;
-  unsaved_.push_back({s.plan.id, deltas_.stored_path(path_of(s)), store_writes(plan(), writes)});
-  bool folded = slots_.size() == 1; // goes with the checkpoint it makes
+  saving_.unsaved.push_back(
+    {s.plan.id, deltas_.stored_path(step_.path_of(s)), store_writes(plan(), writes)});
+  bool folded = step_.slots.size() == 1; // goes with the checkpoint it makes
   if (folded || shared_->config.durability == durability::exit)
     return;
-  save_request request{here(checkpoint_id_), std::exchange(unsaved_, {}), std::nullopt};
+  save_request request{here(at_.checkpoint_id), std::exchange(saving_.unsaved, {}), std::nullopt};
   submit(std::move(request),
          shared_->config.durability == durability::sync ? save_ack::durable : save_ack::accepted);
 }
@@ -39,44 +31,44 @@ void run_loop::keep_writes(const slot& s, const task_write_list& writes) {
 // in, or one that stores nothing itself. The path it is stored with says so.
 void run_loop::mark_answer_taken() {
   // Behind an input's checkpoint it is stored no more.
-  if (!answer_given_ || !pending_.answer || nested() || shared_->answer_waits())
+  if (!progress_.answer_given || !progress_.pending.answer || nested() || shared_->answer_waits())
     return;
-  answer_given_ = false;
-  for (auto& task : unsaved_) // with durability exit it was not stored yet, and need not be
+  progress_.answer_given = false;
+  for (auto& task : saving_.unsaved) // with durability exit it was not stored yet, and need not be
     if (task.task_id == names::null_task_id
         && std::erase_if(task.writes, [](const auto& w) { return w.first == names::resume; }) > 0)
       return;
-  unsaved_.push_back({std::string{names::null_task_id},
-                      std::string{names::taken_path},
-                      {{std::string{names::resume}, *pending_.answer}}});
+  saving_.unsaved.push_back({std::string{names::null_task_id},
+                             std::string{names::taken_path},
+                             {{std::string{names::resume}, *progress_.pending.answer}}});
 }
 
 void run_loop::put_checkpoint(std::string_view source, const std::vector<channel_index>* updated) {
-  auto before = std::exchange(checkpoint_id_, host_.next_checkpoint_id(step_));
+  auto before = std::exchange(at_.checkpoint_id, host_.next_checkpoint_id(at_.step));
   if (shared_->config.durability != durability::exit)
-    parent_id_ = saved_id_; // else parts show the parent of what was loaded, as in the reference
+    at_.parent_id =
+      at_.saved_id; // else parts show the parent of what was loaded, as in the reference
   if (stored_) {
-    metadata_ = make_metadata(source);
+    at_.metadata = make_metadata(source);
     if (deltas_.active()) {
       deltas_.made(updated);
-      metadata_ = deltas_.counted(metadata_);
+      at_.metadata = deltas_.counted(at_.metadata);
     }
     if (shared_->config.durability == durability::exit) {
-      unsaved_.clear();
-      exit_updated_ = updated ? std::optional{*updated} : std::nullopt;
+      saving_.unsaved.clear();
+      progress_.exit_updated = updated ? std::optional{*updated} : std::nullopt;
     } else {
-      save_request request{here(std::move(before)), std::exchange(unsaved_, {}), make_put(updated)};
-      saved_id_ = checkpoint_id_;
+      save_request request{here(std::move(before)), std::exchange(saving_.unsaved, {}),
+                           make_put(updated)};
+      at_.saved_id = at_.checkpoint_id;
       bool sync = shared_->config.durability == durability::sync;
-      if (!sync && last_put_ > acknowledged_) {
-        waiting_put_ = std::move(request);
-      } else {
-        submit(std::move(request), sync ? save_ack::durable : save_ack::accepted);
-        last_put_ = ticket_;
-      }
+      if (!sync && saving_.put_in_queue())
+        saving_.hold_put(std::move(request));
+      else
+        submit_put(std::move(request));
     }
   }
-  ++step_;
+  ++at_.step;
 }
 
 // A checkpoint that was read from another namespace is stored in this one, as it is: the writes of
@@ -89,36 +81,35 @@ void run_loop::put_moved() {
     deltas_.made(nullptr);
   if (shared_->config.durability == durability::exit)
     return;
-  save_request request{here(checkpoint_id_), {}, make_put(updated_ ? &*updated_ : nullptr)};
-  saved_id_ = checkpoint_id_;
-  bool sync = shared_->config.durability == durability::sync;
-  submit(std::move(request), sync ? save_ack::durable : save_ack::accepted);
-  last_put_ = ticket_;
+  save_request request{
+    here(at_.checkpoint_id), {}, make_put(at_.updated ? &*at_.updated : nullptr)};
+  at_.saved_id = at_.checkpoint_id;
+  submit_put(std::move(request));
 }
 
 checkpoint_put run_loop::make_put(const std::vector<channel_index>* updated) {
   checkpoint_put out;
-  out.parent_id = saved_id_;
+  out.parent_id = at_.saved_id;
   auto snapshots = deltas_.settle(state_);
   out.checkpoint = take_checkpoint(state_, updated, out.new_versions);
   if (deltas_.active()) {
     store_snapshots(state_, snapshots, out.checkpoint);
-    metadata_ = deltas_.counted(metadata_);
+    at_.metadata = deltas_.counted(at_.metadata);
   }
-  out.checkpoint.id = checkpoint_id_;
+  out.checkpoint.id = at_.checkpoint_id;
   out.checkpoint.ts = host_.timestamp();
-  out.metadata = metadata_;
+  out.metadata = at_.metadata;
   return out;
 }
 
 // What the tasks of the step wrote to delta channels, once it is applied.
 void run_loop::note_deltas() {
-  for (const auto& s : slots_)
+  for (const auto& s : step_.slots)
     if (!s.call)
-      deltas_.applied(step_, s.plan.id, path_of(s), s.writes);
-  for (const auto& [id, task] : pending_.tasks)
-    if (std::none_of(slots_.begin(), slots_.end(),
-                     [&id = id](const slot& s) { return s.plan.id == id; }))
+      deltas_.applied(at_.step, s.plan.id, step_.path_of(s), s.writes);
+  for (const auto& [id, task] : progress_.pending.tasks)
+    if (std::none_of(step_.slots.begin(), step_.slots.end(),
+                     [&id = id](const step_slot& s) { return s.plan.id == id; }))
       deltas_.lost(task.output);
   deltas_.end_step();
 }
@@ -126,7 +117,7 @@ void run_loop::note_deltas() {
 // The parent of the one checkpoint of a first run: so that the writes which made it have a place.
 void run_loop::put_stub(std::string id) {
   checkpoint_put stub;
-  stub.checkpoint.id = saved_id_ = id;
+  stub.checkpoint.id = at_.saved_id = id;
   stub.checkpoint.ts = host_.timestamp();
   stub.metadata = value::map({{"step", -2}});
   submit({here(std::move(id)), {}, std::move(stub)}, save_ack::accepted);
@@ -134,15 +125,22 @@ void run_loop::put_stub(std::string id) {
 
 void run_loop::submit(save_request request, save_ack when) {
   crash_point("run.saves");
-  ++ticket_;
-  if (rests_) {
-    request.claim = shared_->claim->at_rest(claimed_by_ || shared_->claim->held);
+  auto ticket = saving_.next_ticket();
+  if (progress_.rests) {
+    request.claim = shared_->claim->at_rest(saving_.has_claimed() || shared_->claim->held);
   } else if (shared_->claim && (request.put || !request.writes.empty())) { // else a place in order
     request.claim = shared_->claim->now();
   }
-  if (request.claim && !claimed_by_)
-    claimed_by_ = ticket_;
-  host_.save(std::move(request), when, ticket_);
+  if (request.claim)
+    saving_.claims(ticket);
+  host_.save(std::move(request), when, ticket);
+}
+
+// A checkpoint leaves for the saver.
+void run_loop::submit_put(save_request request) {
+  bool sync = shared_->config.durability == durability::sync;
+  submit(std::move(request), sync ? save_ack::durable : save_ack::accepted);
+  saving_.put_left();
 }
 
 // Whether the thread waits for somebody from here on. Else, if anything is left to be done, the run
@@ -151,8 +149,8 @@ void run_loop::submit(save_request request, save_ack when) {
 bool run_loop::puts_to_rest(const result<run_result>& how) const {
   const auto& claim = shared_->claim;
   bool exits = shared_->config.durability == durability::exit; // it owns with its last requests
-  bool owns = claim && (claimed_by_ || claim->held || exits);
-  if (nested() || !owns || !entered_)
+  bool owns = claim && (saving_.has_claimed() || claim->held || exits);
+  if (nested() || !owns || !progress_.entered)
     return false;
   if (how)
     return how->paused();
@@ -165,53 +163,49 @@ bool run_loop::puts_to_rest(const result<run_result>& how) const {
 
 // Durability exit: the checkpoint the run ended at, then the writes of its unfinished step.
 void run_loop::save_exit() {
-  if (checkpoint_id_ != saved_id_ && !metadata_.is_null()) {
-    save_request request{here(checkpoint_id_), {}, std::nullopt};
+  if (at_.checkpoint_id != at_.saved_id && !at_.metadata.is_null()) {
+    save_request request{here(at_.checkpoint_id), {}, std::nullopt};
     if (deltas_.active())
       request.writes = deltas_.take_exit_writes(state_);
     if (!request.writes.empty()) {
       if (auto stub = deltas_.stub_id())
         put_stub(std::move(*stub));
-      request.ref = here(saved_id_);
+      request.ref = here(at_.saved_id);
     }
-    request.put = make_put(exit_updated_ ? &*exit_updated_ : nullptr);
-    saved_id_ = checkpoint_id_;
+    request.put = make_put(progress_.exit_updated ? &*progress_.exit_updated : nullptr);
+    at_.saved_id = at_.checkpoint_id;
     submit(std::move(request), save_ack::durable);
   }
-  std::erase_if(unsaved_, [](const task_writes& task) { return task.writes.empty(); });
-  if (!unsaved_.empty())
-    submit({here(checkpoint_id_), std::exchange(unsaved_, {}), std::nullopt}, save_ack::durable);
+  std::erase_if(saving_.unsaved, [](const task_writes& task) { return task.writes.empty(); });
+  if (!saving_.unsaved.empty())
+    submit({here(at_.checkpoint_id), std::exchange(saving_.unsaved, {}), std::nullopt},
+           save_ack::durable);
 }
 
 bool run_loop::may_go_on() const noexcept {
-  if (!stored_ || shared_->config.durability == durability::exit)
-    return true;
-  return shared_->config.durability == durability::sync ? acknowledged_ == ticket_
-                                                        : !waiting_put_.has_value();
+  return !stored_ || saving_.may_go_on(shared_->config.durability);
 }
 
 void run_loop::saved(std::uint64_t ticket, const result<void>& how) {
-  if (phase_ == phase::idle || ticket <= acknowledged_)
+  if (phase_.is(run_phase::idle) || !saving_.is_waited_for(ticket))
     return;
-  if (how && claimed_by_ && ticket >= *claimed_by_)
-    shared_->claim->held = true;
   if (!how) {
-    outcome_ = how.error();
+    progress_.outcome = how.error();
     shared_->stop = true;
     ++epoch_;
     return complete();
   }
+  if (saving_.owns_with(ticket))
+    shared_->claim->held = true;
   crash_point("run.saved");
-  acknowledged_ = ticket;
+  saving_.acknowledge(ticket);
   release_parts();
   crash_point("run.reported");
-  if (waiting_put_ && last_put_ <= acknowledged_) {
-    submit(*std::exchange(waiting_put_, std::nullopt), save_ack::accepted);
-    last_put_ = ticket_;
-  }
-  if (phase_ == phase::ending && acknowledged_ == ticket_)
+  if (auto put = saving_.take_put())
+    submit_put(std::move(*put));
+  if (phase_.is(run_phase::ending) && saving_.all_acknowledged())
     complete();
-  else if (phase_ == phase::saving && may_go_on())
+  else if (phase_.is(run_phase::saving) && may_go_on())
     after_save();
 }
 

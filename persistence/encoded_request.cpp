@@ -9,7 +9,7 @@ namespace troupe {
 
 namespace {
 
-constexpr std::size_t kept_bytes_max = 1 << 20; // of memory between requests
+constexpr std::size_t kept_request_bytes_max = 1 << 20; // of memory between requests
 
 error refused(std::string_view what, std::string_view name, std::string_view why) {
   std::string text{"store "};
@@ -32,7 +32,7 @@ const value_base* find_base(const value_bases* bases, const std::string& channel
 } // namespace
 
 result<void> encoded_request::encode(const save_request& request, const value_bases* bases) {
-  if (bytes_.capacity() > kept_bytes_max)
+  if (bytes_.capacity() > kept_request_bytes_max)
     bytes_ = {};
   bytes_.clear();
   ends_.clear();

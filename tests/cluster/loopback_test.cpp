@@ -30,7 +30,7 @@ node_options elsewhere() {
   return {.placement = on_worker{}};
 }
 
-BOOST_AUTO_TEST_SUITE(placed_tasks)
+BOOST_AUTO_TEST_SUITE(cluster_loopback)
 
 BOOST_FIXTURE_TEST_CASE(a_body_sees_its_state_and_its_run_and_its_writes_come_back, fixture) {
   state_graph<> g{numbers};

@@ -29,7 +29,7 @@ std::shared_ptr<worker_pool> pool_of(std::vector<std::string> workers) {
   return connect_workers({.workers = std::move(workers), .plain = true}).value();
 }
 
-BOOST_AUTO_TEST_SUITE(workers)
+BOOST_AUTO_TEST_SUITE(cluster_workers)
 
 BOOST_AUTO_TEST_CASE(a_graph_runs_on_a_worker_pauses_and_goes_on) {
   worker w{{.name = "w1", .plain = true}, {outer_asking_graph()}};

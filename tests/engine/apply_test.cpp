@@ -57,7 +57,7 @@ state_graph<> diamond() {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(coordinator_apply)
+BOOST_AUTO_TEST_SUITE(engine_apply)
 
 BOOST_AUTO_TEST_CASE(writes_fold_in_the_order_of_the_tasks) {
   apply_probe p{diamond()};

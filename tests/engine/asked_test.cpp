@@ -69,7 +69,7 @@ void check_refused(const compiled_graph& graph, const std::string& node = "a") {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(coordinator_asked)
+BOOST_AUTO_TEST_SUITE(engine_asked)
 
 BOOST_AUTO_TEST_CASE(a_plain_body_that_caught_its_question_fails) {
   auto body = [](context& ctx) { return swallow(ctx, plain_question); };

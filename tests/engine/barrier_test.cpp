@@ -62,7 +62,7 @@ compiled_graph hundred() {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(coordinator_barrier)
+BOOST_AUTO_TEST_SUITE(engine_barrier)
 
 BOOST_AUTO_TEST_CASE(a_hundred_nodes_that_meet_at_one_barrier_give_the_same_bytes_every_time) {
   runtime rt{{.blocking_threads = 4}};

@@ -97,7 +97,7 @@ struct book_probe {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(coordinator_delta)
+BOOST_AUTO_TEST_SUITE(engine_delta)
 
 // ---- reading --------------------------------------------------------------------------------
 

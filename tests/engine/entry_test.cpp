@@ -21,7 +21,7 @@ void add_asking(state_graph<>& g, const char* name, int questions) {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(coordinator_entry)
+BOOST_AUTO_TEST_SUITE(engine_entry)
 
 // START runs inline and plans a step of two tasks, at which the run pauses.
 BOOST_DATA_TEST_CASE(a_run_pauses_before_a_step_of_several_tasks, boost::unit_test::data::xrange(3),

@@ -43,7 +43,7 @@ compiled_graph handled(counter& ran, any_body handler) {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(coordinator_handler)
+BOOST_AUTO_TEST_SUITE(engine_handler)
 
 BOOST_AUTO_TEST_CASE(a_handler_is_told_what_failed_and_its_nodes_edges_are_not_taken) {
   counter ran{0};

@@ -54,7 +54,7 @@ state_graph<> fan() {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(coordinator_plan)
+BOOST_AUTO_TEST_SUITE(engine_plan)
 
 BOOST_AUTO_TEST_CASE(a_node_that_never_ran_is_triggered_by_any_available_channel) {
   plan_probe p{fan()};

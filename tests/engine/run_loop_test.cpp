@@ -114,7 +114,7 @@ compiled_graph fan_out() {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(coordinator_run_loop)
+BOOST_AUTO_TEST_SUITE(engine_run_loop)
 
 BOOST_DATA_TEST_CASE(writes_are_applied_by_task_not_by_arrival, boost::unit_test::data::xrange(24u),
                      seed) {

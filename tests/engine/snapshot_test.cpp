@@ -39,7 +39,7 @@ std::vector<std::string> ids_of(const std::vector<interrupt>& questions) {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(coordinator_snapshot)
+BOOST_AUTO_TEST_SUITE(engine_snapshot)
 
 BOOST_AUTO_TEST_CASE(a_thread_without_checkpoints_shows_an_empty_state) {
   auto plan = parallel().plan();

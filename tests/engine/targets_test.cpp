@@ -54,7 +54,7 @@ command going(destinations to, std::string graph = {}) {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(coordinator_targets)
+BOOST_AUTO_TEST_SUITE(engine_targets)
 
 BOOST_AUTO_TEST_CASE(a_goto_to_an_unknown_node_is_an_error_that_names_both) {
   runtime rt;

@@ -23,7 +23,7 @@ struct run_on_t {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(coordinator_thread_owners)
+BOOST_AUTO_TEST_SUITE(engine_thread_owners)
 
 BOOST_AUTO_TEST_CASE(an_owner_may_be_on_unless_it_is_of_this_runtime_and_over) {
   thread_owners here{1};

@@ -66,7 +66,7 @@ compiled_graph asking() {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(coordinator_unfinished, fixture)
+BOOST_FIXTURE_TEST_SUITE(engine_unfinished, fixture)
 
 BOOST_AUTO_TEST_CASE(runs_that_were_cut_off_go_on_and_nothing_that_was_stored_runs_again) {
   auto g = graph();

@@ -37,7 +37,7 @@ compiled_graph inner_graph(const std::string& node) {
   return g.compile({.name = "inner"});
 }
 
-BOOST_AUTO_TEST_SUITE(graph_hashes)
+BOOST_AUTO_TEST_SUITE(graph_hash)
 
 BOOST_AUTO_TEST_CASE(two_graphs_built_alike_have_the_same) {
   BOOST_TEST(hash_of({}) == hash_of({}));

@@ -98,7 +98,7 @@ template <class Busy> void until_stopped(context& ctx, Busy busy) {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(actors_attempts)
+BOOST_AUTO_TEST_SUITE(tasks_attempts)
 
 // ---- how long to wait -----------------------------------------------------------------------
 

@@ -146,7 +146,7 @@ value body_of(const std::string& request) {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(persistence_embeddings, embeddings_fixture)
+BOOST_FIXTURE_TEST_SUITE(agents_embeddings, embeddings_fixture)
 
 BOOST_AUTO_TEST_CASE(texts_are_posted_with_the_key_and_vectors_come_in_their_order) {
   fake_server server{{http(200, two_vectors)}};

@@ -1,0 +1,35 @@
+// The tickets of a run's requests to its saver, and the one checkpoint that waits.
+#include "engine/saving_book.hpp"
+
+namespace troupe {
+
+void saving_book::begin() {
+  unsaved.clear();
+  acknowledged_ = last_put_ = first_ = last_;
+  waiting_put_.reset();
+  claimed_by_.reset();
+}
+
+bool saving_book::acknowledge(std::uint64_t ticket) noexcept {
+  if (!is_waited_for(ticket))
+    return false;
+  acknowledged_ = ticket;
+  return true;
+}
+
+std::optional<save_request> saving_book::take_put(bool now) {
+  if (!waiting_put_ || (!now && put_in_queue()))
+    return std::nullopt;
+  return std::exchange(waiting_put_, std::nullopt);
+}
+
+bool saving_book::may_go_on(durability how) const noexcept {
+  switch (how) {
+    case durability::exit: return true;
+    case durability::sync: return all_acknowledged();
+    case durability::async: break;
+  }
+  return !put_waits();
+}
+
+} // namespace troupe

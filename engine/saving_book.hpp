@@ -1,0 +1,76 @@
+// saving_book: what a run has handed to its saver, what waits to be handed over, and when the run
+// may go on. Pure.
+//
+// Invariants:
+//  - Tickets grow by one with each request, over all runs of a loop; they are acknowledged in
+//  order.
+//  - Unless durability is sync, at most one checkpoint is in the saver's queue; the next one waits
+//    here.
+#pragma once
+
+#include <troupe/saver.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+class saving_book {
+public:
+  /// Writes of the open step that no request has yet; they go with its checkpoint at the latest.
+  std::vector<task_writes> unsaved;
+
+  /// A run begins: nothing of the run before is waited for.
+  void begin();
+  /// A run ended: what was not acknowledged never will be.
+  void forget_rest() noexcept { acknowledged_ = last_; }
+
+  /// The ticket of the next request.
+  std::uint64_t next_ticket() noexcept { return ++last_; }
+  /// The request of this ticket was the first one that makes the run the thread's owner.
+  void claims(std::uint64_t ticket) noexcept {
+    if (!claimed_by_)
+      claimed_by_ = ticket;
+  }
+  bool has_claimed() const noexcept { return claimed_by_.has_value(); }
+
+  /// Notes the answer to a request. False: it is not one that is waited for.
+  bool acknowledge(std::uint64_t ticket) noexcept;
+  bool is_waited_for(std::uint64_t ticket) const noexcept { return ticket > acknowledged_; }
+  /// Whether the answer to this request tells that the run owns the thread.
+  bool owns_with(std::uint64_t ticket) const noexcept {
+    return claimed_by_ && ticket >= *claimed_by_;
+  }
+  bool all_acknowledged() const noexcept { return acknowledged_ == last_; }
+  std::uint64_t last() const noexcept { return last_; }
+  /// Whether the run has handed over anything.
+  bool used() const noexcept { return last_ > first_; }
+
+  /// The ticket with which all that was recorded until now is stored.
+  std::uint64_t covering() const noexcept { return last_ + (unsaved.empty() ? 0 : 1); }
+  bool covers(std::uint64_t ticket) const noexcept { return ticket <= acknowledged_; }
+
+  /// A checkpoint was handed over, with the last ticket.
+  void put_left() noexcept { last_put_ = last_; }
+  /// Whether the last checkpoint is still in the saver's queue.
+  bool put_in_queue() const noexcept { return last_put_ > acknowledged_; }
+  void hold_put(save_request request) { waiting_put_ = std::move(request); }
+  bool put_waits() const noexcept { return waiting_put_.has_value(); }
+  /// The checkpoint that waits, if the queue has room for it; `now`: in any case.
+  std::optional<save_request> take_put(bool now = false);
+
+  /// Whether the step after this one may begin.
+  bool may_go_on(durability how) const noexcept;
+
+private:
+  std::uint64_t last_ = 0; // handed out
+  std::uint64_t acknowledged_ = 0;
+  std::uint64_t first_ = 0;    // the last one of the run before
+  std::uint64_t last_put_ = 0; // of the last checkpoint
+  std::optional<save_request> waiting_put_;
+  std::optional<std::uint64_t> claimed_by_;
+};
+
+} // namespace troupe

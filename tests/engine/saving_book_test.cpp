@@ -1,0 +1,118 @@
+// The tickets of a run's requests, and the one checkpoint that waits.
+#include "engine/saving_book.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+save_request request_of(const char* id) {
+  return {.ref = {.thread_id = "t", .checkpoint_ns = "", .checkpoint_id = id},
+          .writes = {},
+          .put = std::nullopt};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(engine_saving_book)
+
+BOOST_AUTO_TEST_CASE(sync_goes_on_when_all_is_acknowledged) {
+  saving_book book;
+  book.begin();
+  BOOST_TEST(book.may_go_on(durability::sync));
+  auto first = book.next_ticket(), second = book.next_ticket();
+  BOOST_TEST(!book.may_go_on(durability::sync));
+  BOOST_TEST(book.may_go_on(durability::async));
+  BOOST_TEST(book.acknowledge(first));
+  BOOST_TEST(!book.may_go_on(durability::sync));
+  BOOST_TEST(book.acknowledge(second));
+  BOOST_TEST(book.may_go_on(durability::sync));
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_that_came_before_is_not_waited_for) {
+  saving_book book;
+  book.begin();
+  auto first = book.next_ticket(), second = book.next_ticket();
+  BOOST_TEST(book.acknowledge(second)); // in order: so the first one, too
+  BOOST_TEST(!book.acknowledge(first));
+  BOOST_TEST(!book.is_waited_for(second));
+  BOOST_TEST(book.all_acknowledged());
+}
+
+BOOST_AUTO_TEST_CASE(one_checkpoint_is_in_the_queue_and_the_next_one_waits) {
+  saving_book book;
+  book.begin();
+  auto first = book.next_ticket();
+  book.put_left();
+  BOOST_TEST(book.put_in_queue());
+  book.hold_put(request_of("next"));
+  BOOST_TEST(book.put_waits());
+  BOOST_TEST(!book.may_go_on(durability::async));
+  BOOST_TEST(!book.take_put().has_value()); // the queue is full
+  book.acknowledge(first);
+  auto put = book.take_put();
+  BOOST_REQUIRE(put.has_value());
+  BOOST_TEST(put->ref.checkpoint_id == "next");
+  BOOST_TEST(!book.put_waits());
+  BOOST_TEST(book.may_go_on(durability::async));
+  BOOST_TEST(!book.take_put().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(at_the_end_a_checkpoint_leaves_whatever_is_in_the_queue) {
+  saving_book book;
+  book.begin();
+  book.next_ticket();
+  book.put_left();
+  book.hold_put(request_of("last"));
+  auto put = book.take_put(true);
+  BOOST_REQUIRE(put.has_value());
+  BOOST_TEST(put->ref.checkpoint_id == "last");
+}
+
+BOOST_AUTO_TEST_CASE(what_has_no_request_yet_is_covered_by_the_next_one) {
+  saving_book book;
+  book.begin();
+  auto first = book.next_ticket();
+  BOOST_TEST(book.covering() == first);
+  book.unsaved.push_back({"task", "path", {}});
+  BOOST_TEST(book.covering() == first + 1);
+  book.acknowledge(first);
+  BOOST_TEST(!book.covers(book.covering()));
+  BOOST_TEST(book.covers(first));
+}
+
+BOOST_AUTO_TEST_CASE(the_first_request_with_a_claim_decides_about_ownership) {
+  saving_book book;
+  book.begin();
+  auto plain = book.next_ticket();
+  auto claiming = book.next_ticket();
+  BOOST_TEST(!book.has_claimed());
+  book.claims(claiming);
+  book.claims(book.next_ticket());
+  BOOST_TEST(!book.owns_with(plain));
+  BOOST_TEST(book.owns_with(claiming));
+}
+
+BOOST_AUTO_TEST_CASE(a_new_run_waits_for_nothing_of_the_last_one) {
+  saving_book book;
+  book.begin();
+  auto old = book.next_ticket();
+  book.put_left();
+  book.claims(old);
+  book.hold_put(request_of("old"));
+  book.unsaved.push_back({"task", "path", {}});
+  book.begin();
+  BOOST_TEST(book.unsaved.empty());
+  BOOST_TEST(book.all_acknowledged());
+  BOOST_TEST(!book.used());
+  BOOST_TEST(!book.put_waits());
+  BOOST_TEST(!book.put_in_queue());
+  BOOST_TEST(!book.has_claimed());
+  BOOST_TEST(!book.is_waited_for(old));
+  BOOST_TEST(book.next_ticket() == old + 1); // tickets are never used again
+  BOOST_TEST(book.used());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe
