@@ -10,10 +10,12 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <new>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace troupe {
 
@@ -160,59 +162,98 @@ private:
 /// form that returns one.
 template <class T> class [[nodiscard]] result {
 public:
-  result(T value) : rep_{std::in_place_index<0>, std::move(value)} {}
-  result(troupe::error err) : rep_{std::in_place_index<1>, std::move(err)} {}
+  result(T value) : value_(std::move(value)), has_value_{true} {}
+  result(troupe::error err) : error_(std::move(err)), has_value_{false} {}
+  result(const result& other) requires std::is_copy_constructible_v<T>
+    : has_value_{other.has_value_} {
+    take(other);
+  }
+  result(result&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
+    : has_value_{other.has_value_} {
+    take(std::move(other));
+  }
+  result& operator=(const result& other) requires std::is_copy_constructible_v<T> {
+    return *this = result{other};
+  }
+  result& operator=(result&& other) noexcept {
+    static_assert(std::is_nothrow_move_constructible_v<T>, "assigning must not lose both");
+    if (this != &other) {
+      destroy();
+      has_value_ = other.has_value_;
+      take(std::move(other));
+    }
+    return *this;
+  }
+  ~result() { destroy(); }
 
-  bool has_value() const noexcept { return rep_.index() == 0; }
-  explicit operator bool() const noexcept { return has_value(); }
+  bool has_value() const noexcept { return has_value_; }
+  explicit operator bool() const noexcept { return has_value_; }
 
   /// The value; throws the error when there is none.
   T& value() & {
     check();
-    return *std::get_if<0>(&rep_);
+    return value_;
   }
   const T& value() const& {
     check();
-    return *std::get_if<0>(&rep_);
+    return value_;
   }
   T value() && {
     check();
-    return std::move(*std::get_if<0>(&rep_));
+    return std::move(value_);
   }
 
   /// The value, which must be there.
-  T& operator*() & noexcept { return *std::get_if<0>(&rep_); }
-  const T& operator*() const& noexcept { return *std::get_if<0>(&rep_); }
-  T operator*() && noexcept { return std::move(*std::get_if<0>(&rep_)); }
-  T* operator->() noexcept { return std::get_if<0>(&rep_); }
-  const T* operator->() const noexcept { return std::get_if<0>(&rep_); }
+  T& operator*() & noexcept { return value_; }
+  const T& operator*() const& noexcept { return value_; }
+  T operator*() && noexcept { return std::move(value_); }
+  T* operator->() noexcept { return std::addressof(value_); }
+  const T* operator->() const noexcept { return std::addressof(value_); }
 
   /// The error, which must be there.
-  const troupe::error& error() const noexcept { return *std::get_if<1>(&rep_); }
+  const troupe::error& error() const noexcept { return error_; }
 
 private:
   void check() const {
-    if (auto* err = std::get_if<1>(&rep_))
-      throw *err;
+    if (!has_value_)
+      throw error_;
   }
-  std::variant<T, troupe::error> rep_;
+  template <class Other> void take(Other&& other) { // a std::variant takes twice as long to compile
+    if (has_value_)
+      ::new (static_cast<void*>(std::addressof(value_))) T(std::forward<Other>(other).value_);
+    else
+      ::new (static_cast<void*>(std::addressof(error_)))
+        troupe::error(std::forward<Other>(other).error_);
+  }
+  void destroy() noexcept {
+    if (has_value_)
+      value_.~T();
+    else
+      error_.~error_type();
+  }
+  using error_type = troupe::error;
+  union {
+    T value_;
+    error_type error_;
+  };
+  bool has_value_;
 };
 
 template <> class [[nodiscard]] result<void> {
 public:
   result() = default;
-  result(troupe::error err) : error_{std::in_place_index<1>, std::move(err)} {}
+  result(troupe::error err) : error_{std::move(err)} {}
 
-  bool has_value() const noexcept { return error_.index() == 0; }
+  bool has_value() const noexcept { return !error_; }
   explicit operator bool() const noexcept { return has_value(); }
   void value() const {
-    if (auto* err = std::get_if<1>(&error_))
-      throw *err;
+    if (error_)
+      throw *error_;
   }
-  const troupe::error& error() const noexcept { return *std::get_if<1>(&error_); }
+  const troupe::error& error() const noexcept { return *error_; }
 
 private:
-  std::variant<std::monostate, troupe::error> error_;
+  std::optional<troupe::error> error_;
 };
 
 } // namespace troupe
