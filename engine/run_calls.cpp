@@ -1,4 +1,5 @@
-// Tasks that come up while a step is open: those a body starts, and the handlers of failed ones.
+// run_loop, tasks that appear while a step is open: those that a body starts, and the handlers of
+// failed ones.
 #include "engine/run_loop.hpp"
 
 #include "engine/task_cache.hpp"
@@ -51,8 +52,8 @@ void run_loop::call_started(const task_call_ptr& call) {
   host_.run(s.scope, false);
 }
 
-// A later attempt of the caller counts on: a task that it starts anew is another task than the one
-// that failed.
+// The numbers continue over the attempts of a caller: a task that a later attempt starts anew
+// differs from the task that failed.
 std::uint32_t run_loop::next_call_number(const task_call_ptr& call) const {
   const auto& caller = *call->caller;
   if (caller.attempt == 1)
@@ -64,7 +65,7 @@ std::uint32_t run_loop::next_call_number(const task_call_ptr& call) const {
   return next;
 }
 
-// A task that has its writes from the cache counts as finished.
+// A task whose writes come from the cache counts as finished.
 bool run_loop::take_cached(slot& s) {
   if (!s.node->cache.given || !shared_->cache)
     return false;
@@ -87,7 +88,7 @@ void run_loop::keep_cached(const slot& s, const detail::task_scope& task) {
     host_.cache(*key, to_cached(plan(), s.writes), s.node->cache.ttl);
 }
 
-// None when the policy's function throws, or the input can't be encoded: then the task runs.
+// nullopt when the policy's function throws, or the input can't be encoded: then the task runs.
 std::optional<cache_key> run_loop::cache_key_of(const slot& s, const state_view& input) const {
   try {
     return key_of(plan(), *s.node, s.call != nullptr,
@@ -97,7 +98,7 @@ std::optional<cache_key> run_loop::cache_key_of(const slot& s, const state_view&
   }
 }
 
-// A body that is tried again starts its tasks again: those of the attempt before serve.
+// A retried body starts its tasks again: the tasks of the attempt before are reused.
 bool run_loop::take_over(const task_call_ptr& call) {
   const auto& caller = *call->caller;
   auto same = std::find_if(slots_.begin(), slots_.end(), [&](const slot& s) {
@@ -116,7 +117,7 @@ bool run_loop::take_over(const task_call_ptr& call) {
   return true;
 }
 
-// The body that started the task may go on.
+// Lets the body that started the task continue.
 void run_loop::settle_call(slot& s) {
   if (!s.call || s.call->ended.open())
     return;
@@ -131,7 +132,7 @@ void run_loop::settle_call(slot& s) {
   call.ended.release();
 }
 
-// The run is over: nobody is to wait for what will never come.
+// The run is over: opens all latches, so that no body waits for a result that never comes.
 void run_loop::drop_calls() {
   for (auto& s : slots_)
     if (s.call && !s.call->ended.open()) {

@@ -1,4 +1,4 @@
-// One super-step: plan, run, apply, save, and again.
+// run_loop, one super-step: plan, run, apply, save, and again.
 #include "engine/run_loop.hpp"
 
 #include "engine/message_writes.hpp"
@@ -17,7 +17,7 @@ std::string describe_limit(std::uint32_t limit) {
            "run_config::recursion_limit or compile_options::recursion_limit";
 }
 
-// As the caller sees it: what is stored is the exception's own text.
+// The error as the caller sees it; the stored text is the exception's own.
 error read_error(const value& stored, const std::string& node) {
   const auto& members = stored.is(value_kind::error) ? stored.payload() : stored;
   auto text = [&members](std::string_view name) {
@@ -56,7 +56,7 @@ void run_loop::tick() {
           s.writes = known->output;
           s.ended = true;
         } else if (known->handed_over && s.node->handler != no_index) {
-          s.ended = true; // its handler takes over, it does not run again
+          s.ended = true; // its handler takes over; the task does not run again
           s.status = task_status::failed;
           s.failure = read_error(known->error, s.node->name);
         }
@@ -111,7 +111,7 @@ void run_loop::launch_more() {
   if (bound == 0 || bound > limits::tasks_in_flight_max)
     bound = limits::tasks_in_flight_max;
   bool alone = unfinished_ == 1;
-  // A task that runs inline may close its step and plan, or end, what comes behind it.
+  // A task that runs inline may close its step, then plan the next one or end the run.
   for (auto epoch = epoch_; epoch == epoch_ && phase_ == phase::running
                             && next_slot_ < slots_.size() && running_ < bound;) {
     auto& s = slots_[next_slot_++];
@@ -189,7 +189,7 @@ void run_loop::give_input(detail::task_scope& task, const slot& s) const {
       add_cell(c);
 }
 
-// The keys of the node's input schema, as the last step left them.
+// Reads the keys of the node's input schema, as the last step left them.
 void run_loop::read_state(detail::task_scope& task) const {
   const auto& node = *task.node;
   const auto& channels = plan().channels;
@@ -245,13 +245,13 @@ void run_loop::task_finished(const task_ptr& task) {
   launch_more();
 }
 
-// Whether the run will fail with it. The failure of a started task is first its caller's affair.
+// Whether the run will fail with this task. A failed started task first concerns its caller.
 bool run_loop::ends_its_step(const slot& s) const {
   return s.status == task_status::failed && !bubbles(s) && !s.call && s.node->handler == no_index
          && !plan().options.finish_steps;
 }
 
-// Tasks that wait for their turn do not begin: they have nothing to store, and run on resume.
+// Tasks that have not begun are left out: they have nothing to store, and run on resume.
 // Source: langgraph/pregel/_runner.py, _should_stop_others.
 void run_loop::leave_rest_of_step() {
   for (; next_slot_ < slots_.size(); ++next_slot_) {
@@ -269,7 +269,7 @@ void run_loop::task_lost(const task_ptr& task, const std::string& why) {
   task_finished(task);
 }
 
-// What came of a task becomes writes to store, and parts to emit.
+// Turns a task's result into writes to store and parts to emit.
 void run_loop::record(slot& s, detail::task_scope& task) {
   s.ended = true;
   s.status = task.status;
@@ -282,7 +282,7 @@ void run_loop::record(slot& s, detail::task_scope& task) {
     if (s.writes.empty())
       s.writes.push_back(write_to(names::no_writes, {}));
   }
-  if (stored_) { // else nobody needs the list
+  if (stored_) { // without a saver the list is not needed
     mark_answer_taken();
     keep_writes(s, writes_of(s, task));
   }
@@ -292,7 +292,7 @@ void run_loop::record(slot& s, detail::task_scope& task) {
     keep_cached(s, task);
 }
 
-// Whether what ended the task is to end the run, and nothing to be stored of the task.
+// Whether the failure of the task ends the run, with nothing of the task stored.
 bool run_loop::bubbles(const slot& s) {
   return (s.failure && ends_the_run(s.failure->code()))
          || (s.status == task_status::interrupted && s.questions.empty());
@@ -321,7 +321,8 @@ task_write_list run_loop::writes_of(const slot& s, const detail::task_scope& tas
   return all;
 }
 
-// The questions of a task that a body started are reported with that body, which asks them on.
+// The questions of a started task are reported with the body that started it, which asks them in
+// turn.
 void run_loop::report(const slot& s) {
   if (s.status == task_status::interrupted) {
     if (s.call)
@@ -437,7 +438,8 @@ void run_loop::refused(std::uint64_t epoch, error why) {
     applied();
 }
 
-// A join with a time-out has waited since its first arrival; after a restart, since it went on.
+// Joins whose time-out has passed. A join waits since its first arrival or, after a restart, since
+// the run resumed.
 std::vector<channel_index> run_loop::joins_out_of_patience() {
   std::vector<channel_index> out;
   for (auto c : plan().patient) {

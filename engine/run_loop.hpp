@@ -25,37 +25,38 @@
 
 namespace troupe {
 
-/// What a run is started with.
+/// The arguments of a run.
 struct run_request {
   std::shared_ptr<run_shared> shared;
   std::variant<std::monostate, value, state_update, command> input;
-  std::optional<checkpoint_tuple> saved; // the checkpoint it starts from
-  bool superseded = false;               // addressed by id, and not the newest
+  std::optional<checkpoint_tuple> saved; // the checkpoint that the run starts from
+  bool superseded = false;               // `saved` was addressed by id and is not the newest
   bool addressed = false;                // by id, or by the time travel of the run above
-  /// Of a run within another one: what it is told about resuming.
+  /// For a nested run: what the run above reports about resuming.
   std::optional<bool> told_resuming = std::nullopt;
-  bool moved_here = false; // `saved` is of another namespace: the state goes on in this one
+  bool moved_here = false; // `saved` is of another namespace: its state is used in this one
   bool stored = false;     // there is a saver, and the graph uses it
-  shown_channels shown;    // in values parts and the result
-  std::uint64_t tag = 0;   // of the versions this run makes
-  /// Of one that goes on where another one was cut off: the owner that left the thread.
+  shown_channels shown;    // in values parts and in the result
+  std::uint64_t tag = 0;   // tag of the versions that this run makes
+  /// For a run that resumes where another one was cut off: the owner that left the thread.
   std::optional<std::uint64_t> cut_off_from = std::nullopt;
 };
 
-/// Failures that say nothing about a task: they end the run, and the task runs again.
+/// Whether a failure with this code says nothing about its task: it ends the run, and the task runs
+/// again.
 bool ends_the_run(errc code) noexcept;
 
 /// How a run ended.
 using run_end = nested_end;
 
-/// What a run_loop has done for it. The answers come back through the loop's members, later or from
-/// within the call.
+/// The actions that a run_loop requests. The answers come back through the loop's members, later or
+/// from within the call.
 class loop_host {
 public:
   virtual ~loop_host() = default;
-  /// Runs a task → task_finished. `alone`: the only one of its step.
+  /// Runs a task → task_finished. `alone`: it is the only task of its step.
   virtual void run(task_ptr task, bool alone) = 0;
-  /// Tells a state channel what a step wrote → settled. `before`: its contents.
+  /// Sends a state channel the writes of a step → settled. `before`: its contents.
   virtual void change(std::uint64_t epoch, channel_change change, const channel_cell& before) = 0;
   /// Saves → saved, with the same ticket, in order.
   virtual void save(save_request request, save_ack when, std::uint64_t ticket) = 0;
@@ -66,11 +67,11 @@ public:
   virtual std::chrono::nanoseconds now() = 0;
   /// A step was opened: arm its deadline.
   virtual void step_opened(std::uint64_t epoch) = 0;
-  /// The runtime's cache: what is kept under a key, if anything; and keeping something.
+  /// The runtime's cache: the value under a key, if there is one; and storing a value.
   virtual std::optional<value> cached(const cache_key& key) = 0;
   virtual void cache(const cache_key& key, const value& v,
                      const std::optional<std::chrono::nanoseconds>& ttl) = 0;
-  /// Nobody waits any more for the tasks that run.
+  /// The running tasks are not waited for any more.
   virtual void give_up_tasks() = 0;
   virtual void resumed(const lifecycle_callbacks::event& what) = 0;
   virtual void interrupted(const lifecycle_callbacks::event& what) = 0;
@@ -88,12 +89,12 @@ public:
   void settled(std::uint64_t epoch, channel_index channel, channel_cell cell, bool changed);
   void refused(std::uint64_t epoch, error why);
   void saved(std::uint64_t ticket, const result<void>& how);
-  /// The open step ran out of time; the whole run did.
+  /// The open step ran out of time; out_of_time(): the whole run did.
   void timed_out(std::uint64_t epoch);
   void out_of_time();
   /// The actor of a task died.
   void task_lost(const task_ptr& task, const std::string& why);
-  /// Ends the run now, with this error; what was not saved is lost.
+  /// Ends the run now, with this error; unsaved changes are lost.
   void abort(error why);
 
   bool active() const noexcept { return phase_ != phase::idle; }
@@ -104,11 +105,12 @@ private:
   struct slot {
     planned_task plan;
     const plan_node* node = nullptr;
-    task_call_ptr call = nullptr;     // of a task that a body started
-    std::uint32_t call_number = 0;    // likewise: its place among its caller's tasks, all attempts
-    std::string caller_path = {};     // likewise: the path of its caller
-    std::string caller_ns = {};       // and its namespace
-    std::uint32_t handles = no_index; // the slot whose failure it handles
+    task_call_ptr call = nullptr;     // of a task that a body started; its call
+    std::uint32_t call_number = 0;    // for such a task: its place among its caller's tasks of all
+                                      // attempts
+    std::string caller_path = {};     // for such a task: the path of its caller
+    std::string caller_ns = {};       // and the namespace of its caller
+    std::uint32_t handles = no_index; // the slot whose failure this slot handles
     bool handled = false;             // it failed, and a handler took over
     task_ptr scope = nullptr;         // null for a task that has its writes already
     task_write_list writes = {};
@@ -117,7 +119,7 @@ private:
     std::optional<error> failure = std::nullopt;
     std::vector<interrupt> questions = {};
     std::optional<command> upward = std::nullopt;
-    std::string worker = {}; // whose process it ran in; empty: this one
+    std::string worker = {}; // the worker it ran on; empty: this process
   };
 
   // entry (run_entry.cpp)
@@ -215,66 +217,69 @@ private:
 
   // the thread
   bool stored_ = false;
-  std::string checkpoint_id_; // the current one, saved or not
+  std::string checkpoint_id_; // the current checkpoint, saved or not
   std::string saved_id_;      // the last one that was handed to the saver, or loaded
-  std::string parent_id_;     // of the current one
+  std::string parent_id_;     // the parent of the current one
   value metadata_;
-  std::int64_t step_ = -1; // of the checkpoint the open step makes
+  std::int64_t step_ = -1; // of the checkpoint that the open step makes
   std::int64_t stop_ = 0;
   run_deltas deltas_;
-  stored_writes pending_; // of the checkpoint the run started from, until the first step ended
+  stored_writes pending_; // of the checkpoint that the run started from, until the first step
+                          // ended
   bool replaying_ = false;
   bool forks_ = false;
-  bool moved_here_ = false;     // what was loaded is of another namespace
+  bool moved_here_ = false;     // the loaded checkpoint is of another namespace
   std::string source_;          // of the loaded checkpoint
   task_write_list first_gotos_; // of a command on a fresh thread: followed beside the entry edges
-  bool strict_ = true;          // answers must answer something
-  bool answer_given_ = false;   // the plain answer may be taken, and that it was is not stored yet
+  bool strict_ = true;          // an answer that answers nothing is an error
+  bool answer_given_ = false; // the plain answer may be taken; that it was taken is not stored yet
   bool first_step_ = true;
   std::vector<std::string> input_order_; // the keys of the input, when it has an order
 
   // the step
   std::uint64_t epoch_ = 0;
   std::vector<slot> slots_;           // grows while the step is open
-  std::vector<const slot*> ordered_;  // scratch of in_task_order
-  std::vector<applied_task> applied_; // scratch of applied_tasks
+  std::vector<const slot*> ordered_;  // scratch space of in_task_order()
+  std::vector<applied_task> applied_; // scratch space of applied_tasks()
   std::size_t running_ = 0;
   std::size_t next_slot_ = 0;
   std::size_t unfinished_ = 0;
   step_apply apply_{state_, true};
   std::size_t unsettled_ = 0;
   std::optional<error> refused_;
-  std::optional<thread_state> before_; // the step; durability exit, which saves it if it is refused
+  std::optional<thread_state> before_; // the state before the step; set with durability exit,
+                                       // which saves it if the step is refused
   std::optional<std::vector<channel_index>> updated_;
   std::map<channel_index, std::chrono::nanoseconds> waiting_since_; // joins with a time-out
 
   // saving
-  std::vector<task_writes> unsaved_; // of the open step, to go with its checkpoint
-  std::uint64_t ticket_ = 0;         // last handed out
+  std::vector<task_writes> unsaved_; // of the open step; saved with its checkpoint
+  std::uint64_t ticket_ = 0;         // the last one handed out
   std::uint64_t acknowledged_ = 0;
   std::uint64_t first_ticket_ = 0; // the last one of the run before
   std::uint64_t last_put_ = 0;     // the ticket of the last checkpoint
   std::optional<save_request> waiting_put_;
-  std::optional<std::vector<channel_index>> exit_updated_; // of the checkpoint not saved yet
+  std::optional<std::vector<channel_index>> exit_updated_; // of the checkpoint that is not saved
+                                                           // yet
 
   // reporting
   struct held_part {
-    std::uint64_t ticket; // it leaves with
-    std::uint64_t number; // the gate's
+    std::uint64_t ticket; // the part leaves when this save is acknowledged
+    std::uint64_t number; // of the part in the gate
   };
   std::deque<held_part> held_;
-  /// The output is what was shown last. Only where channels lose their value without a write is
-  /// that not the state at the end, and kept.
+  /// The last shown value, which is the output. Kept only where channels lose their value without a
+  /// write, so that it may differ from the state at the end.
   std::optional<std::pair<value, state_update>> last_shown_;
   std::optional<std::uint64_t> claimed_by_; // the first ticket that makes the run the owner
-  bool entered_ = false;                    // it got as far as its first step
-  bool rests_ = false;                      // what is saved from now on puts the thread to rest
+  bool entered_ = false;                    // the run has reached its first step
+  bool rests_ = false;                      // all further saves put the thread to rest
   bool forgets_output_ = false;
   bool values_shown_ = false;
   std::vector<interrupt> questions_;
   std::vector<std::string> next_;
   std::string drained_;
-  bool stopped_ = false; // it pauses
+  bool stopped_ = false; // the run pauses
   std::optional<result<run_result>> outcome_;
   std::optional<command> upward_; // of the outcome: for a graph further out
 };

@@ -1,4 +1,4 @@
-// What a run shows while it goes, and how it ends.
+// run_loop, reports: the parts that a run shows, and its end.
 #include "engine/run_loop.hpp"
 
 #include "tasks/part_gate.hpp"
@@ -11,10 +11,10 @@ namespace troupe {
 
 void run_loop::emit(stream_mode mode, value data) {
   if (nested() && shared_->given_up())
-    return; // what is left of it is no part of the run any more
+    return; // the nested run was given up: its parts do not count any more
   stream_part part{mode, ns_, std::move(data), 0};
   bool sync = stored_ && shared_->config.durability == durability::sync;
-  // What it reports is durable with the next save, when something of it was not handed over yet.
+  // The part's contents are durable with the next save when some of them were not handed over yet.
   auto ticket = ticket_ + (unsaved_.empty() ? 0 : 1);
   if (sync && (ticket > acknowledged_ || !held_.empty()))
     held_.push_back({ticket, shared_->gate->hold(std::move(part))});
@@ -82,7 +82,7 @@ void run_loop::emit_task_start(const slot& s) {
     emit(stream_mode::debug, debug_part("task", step_, host_.timestamp(), part));
 }
 
-// What a task wrote that did not run now.
+// Shows the writes of a task that did not run now.
 void run_loop::emit_cached_update(const slot& s) {
   if (wants(stream_mode::updates))
     emit(stream_mode::updates,
@@ -151,7 +151,7 @@ void run_loop::pause_with_questions() {
   if (nested())
     return end(make_result());
   host_.interrupted(lifecycle("pending"));
-  // The state as the finished tasks leave it is shown, not kept: the step is not over.
+  // The state with the writes of the finished tasks is shown, not kept: the step is not over.
   if (wrote) {
     auto updated = apply_here(state_, applied_tasks(), true);
     if (!updated)
@@ -160,7 +160,7 @@ void run_loop::pause_with_questions() {
                     [this](channel_index c) { return shown_.has(c); }))
       emit_values();
   }
-  if (questions_.empty() && wants(stream_mode::updates)) // a breakpoint further in
+  if (questions_.empty() && wants(stream_mode::updates)) // a breakpoint in a nested graph
     emit(stream_mode::updates, interrupts_part({}));
   end(make_result());
 }
@@ -174,7 +174,7 @@ void run_loop::fail(error why) {
   end(std::move(why));
 }
 
-// Ends the run when all it has to say is stored.
+// Ends the run when everything it has to store is stored.
 void run_loop::end(result<run_result> how) {
   phase_ = phase::ending;
   outcome_ = std::move(how);
@@ -183,7 +183,7 @@ void run_loop::end(result<run_result> how) {
   rests_ = puts_to_rest(*outcome_);
   auto before = ticket_;
   if (shared_->config.durability == durability::exit) {
-    // Of a run within another one, what is to be gone on with.
+    // A nested run saves only what a later run can resume.
     if (!nested() || !*outcome_ || (*outcome_)->paused()
         || plan().options.checkpointer == checkpointing::per_thread)
       save_exit();
@@ -193,7 +193,7 @@ void run_loop::end(result<run_result> how) {
       last_put_ = ticket_;
     }
     bool sync = shared_->config.durability == durability::sync;
-    // The run above waits for the disk at its own end, which is behind everything of this one.
+    // The run above waits for the disk at its own end, which comes after all saves of this one.
     bool durable = sync || !nested();
     if (!unsaved_.empty() || (!sync && durable && ticket_ > first_ticket_))
       submit({here(checkpoint_id_), std::exchange(unsaved_, {}), std::nullopt},
@@ -206,7 +206,7 @@ void run_loop::end(result<run_result> how) {
     complete();
 }
 
-// Of a run that was given up, or whose save failed, what is not durable is not reported.
+// For a run that was given up, or whose save failed, parts that are not durable are dropped.
 void run_loop::complete() {
   release_parts();
   for (const auto& held : held_)
@@ -223,7 +223,7 @@ void run_loop::complete() {
   upward_.reset();
   drop_calls();
   slots_.clear();
-  auto shared = std::move(shared_); // the run's things go before the owner hears of its end
+  auto shared = std::move(shared_); // destroyed before the owner hears of the run's end
   host_.ended(std::move(outcome));
 }
 

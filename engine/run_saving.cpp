@@ -1,4 +1,4 @@
-// What a run hands to the saver, and when it may go on.
+// run_loop, saving: what a run hands to the saver, and when it may proceed.
 #include "engine/run_loop.hpp"
 
 #include "engine/checkpoint_metadata.hpp"
@@ -14,7 +14,7 @@ value run_loop::make_metadata(std::string_view source) const {
   return workers.empty() ? out : out.with("workers", std::move(workers));
 }
 
-// By task; nothing for those of this process.
+// The workers of the step's tasks, by task; tasks of this process are left out.
 value run_loop::workers_of_step() const {
   std::vector<value::map_init> out;
   for (const auto& s : slots_)
@@ -27,7 +27,7 @@ void run_loop::keep_writes(const slot& s, const task_write_list& writes) {
   if (!stored_ || writes.empty())
     return;
   unsaved_.push_back({s.plan.id, deltas_.stored_path(path_of(s)), store_writes(plan(), writes)});
-  bool folded = slots_.size() == 1; // goes with the checkpoint it makes
+  bool folded = slots_.size() == 1; // its writes go with the checkpoint that they make
   if (folded || shared_->config.durability == durability::exit)
     return;
   save_request request{here(checkpoint_id_), std::exchange(unsaved_, {}), std::nullopt};
@@ -35,10 +35,11 @@ void run_loop::keep_writes(const slot& s, const task_write_list& writes) {
          shared_->config.durability == durability::sync ? save_ack::durable : save_ack::accepted);
 }
 
-// A plain answer is stored until its step is over, and used once: who took it may be a task further
-// in, or one that stores nothing itself. The path it is stored with says so.
+// A plain answer is stored until its step is over, and used once. The task that took it may be in a
+// nested graph, or store nothing itself, so the path of the stored answer records that it was
+// taken.
 void run_loop::mark_answer_taken() {
-  // Behind an input's checkpoint it is stored no more.
+  // After the checkpoint of an input the answer is not stored any more.
   if (!answer_given_ || !pending_.answer || nested() || shared_->answer_waits())
     return;
   answer_given_ = false;
@@ -54,7 +55,8 @@ void run_loop::mark_answer_taken() {
 void run_loop::put_checkpoint(std::string_view source, const std::vector<channel_index>* updated) {
   auto before = std::exchange(checkpoint_id_, host_.next_checkpoint_id(step_));
   if (shared_->config.durability != durability::exit)
-    parent_id_ = saved_id_; // else parts show the parent of what was loaded, as in the reference
+    parent_id_ = saved_id_; // otherwise parts show the parent of the loaded checkpoint, as in the
+                            // reference
   if (stored_) {
     metadata_ = make_metadata(source);
     if (deltas_.active()) {
@@ -79,9 +81,9 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
   ++step_;
 }
 
-// A checkpoint that was read from another namespace is stored in this one, as it is: the writes of
-// its tasks belong to it, and who resumes looks for it here. With durability exit it is the run's
-// one checkpoint, unless the run gets any further.
+// A checkpoint that was read from another namespace is stored in this one, unchanged: the writes of
+// its tasks belong to it, and a resuming run looks for it here. With durability exit, it is the
+// run's one checkpoint, unless the run makes a later one.
 void run_loop::put_moved() {
   if (!stored_)
     return;
@@ -111,7 +113,7 @@ checkpoint_put run_loop::make_put(const std::vector<channel_index>* updated) {
   return out;
 }
 
-// What the tasks of the step wrote to delta channels, once it is applied.
+// Records the step's writes to delta channels, once they are applied.
 void run_loop::note_deltas() {
   for (const auto& s : slots_)
     if (!s.call)
@@ -123,7 +125,8 @@ void run_loop::note_deltas() {
   deltas_.end_step();
 }
 
-// The parent of the one checkpoint of a first run: so that the writes which made it have a place.
+// Stores the parent of the one checkpoint of a thread's first run, so that the writes which made
+// the checkpoint have a place.
 void run_loop::put_stub(std::string id) {
   checkpoint_put stub;
   stub.checkpoint.id = saved_id_ = id;
@@ -137,7 +140,8 @@ void run_loop::submit(save_request request, save_ack when) {
   ++ticket_;
   if (rests_) {
     request.claim = shared_->claim->at_rest(claimed_by_ || shared_->claim->held);
-  } else if (shared_->claim && (request.put || !request.writes.empty())) { // else a place in order
+    // an empty request is only a place in the order
+  } else if (shared_->claim && (request.put || !request.writes.empty())) {
     request.claim = shared_->claim->now();
   }
   if (request.claim && !claimed_by_)
@@ -145,12 +149,13 @@ void run_loop::submit(save_request request, save_ack when) {
   host_.save(std::move(request), when, ticket_);
 }
 
-// Whether the thread waits for somebody from here on. Else, if anything is left to be done, the run
-// was cut off, and whoever looks for such threads goes on with this one (basic_app::unfinished). A
-// run that could not begin leaves the thread as it was.
+// Whether the thread is at rest from here on. If it is not, and something is left to run, the run
+// counts as cut off, and basic_app::unfinished finds the thread. A run that could not begin leaves
+// the thread as it was.
 bool run_loop::puts_to_rest(const result<run_result>& how) const {
   const auto& claim = shared_->claim;
-  bool exits = shared_->config.durability == durability::exit; // it owns with its last requests
+  bool exits = shared_->config.durability == durability::exit; // it becomes the owner with its
+                                                               // last requests
   bool owns = claim && (claimed_by_ || claim->held || exits);
   if (nested() || !owns || !entered_)
     return false;
@@ -163,7 +168,8 @@ bool run_loop::puts_to_rest(const result<run_result>& how) const {
   return !cut_off;
 }
 
-// Durability exit: the checkpoint the run ended at, then the writes of its unfinished step.
+// Durability exit: saves the checkpoint at which the run ended, then the writes of its unfinished
+// step.
 void run_loop::save_exit() {
   if (checkpoint_id_ != saved_id_ && !metadata_.is_null()) {
     save_request request{here(checkpoint_id_), {}, std::nullopt};
