@@ -7,14 +7,13 @@
 // then.
 // Duties of the files:
 //
-//   this file        find_checkpoint() and list_checkpoints(), for all code that reads a checkpoint
-//   to
-//                    load it, in place of saver::get_tuple() and list(). Their results are
-//                    complete, so load_state() and everything after it knows nothing of histories.
+//   this file        find_checkpoint() and list_checkpoints(), for all code that loads a
+//   checkpoint,
+//                    in place of saver::get_tuple() and list(). Their results are complete, so
+//                    load_state() and everything after it knows nothing of histories.
 //   message_writes   give_message_ids(), before a write is stored, reported or applied
-//   delta_book       decides which checkpoints hold a value: counts updates, knows what a new
-//   branch
-//                    would misread, and moves the versions for it
+//   delta_book       decides which checkpoints hold a value: counts updates, knows what a
+//                    new branch would misread, and moves the versions for it
 //   exit_writes      durability exit: the writes of all steps, for the one checkpoint at the end
 //   run_deltas       both for a run: enter → begin, take_command → command_wrote, task_finished →
 //                    ids, applied → applied, put_checkpoint → made, make_put → settle, save_exit
