@@ -1,5 +1,4 @@
 // print_sink: one line for each printed part.
-
 #include "coordinator/print_sink.hpp"
 
 #include <algorithm>

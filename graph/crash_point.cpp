@@ -1,5 +1,4 @@
 // The crash points: reading TROUPE_CRASH_AT and TROUPE_MUTATION, and acting on them.
-
 #include "graph/crash_point.hpp"
 
 #ifdef TROUPE_CRASH_POINTS
