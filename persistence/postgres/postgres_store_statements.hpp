@@ -1,4 +1,5 @@
-// The SQL of the Postgres store. What the columns hold is in FORMAT.md, "Postgres".
+// postgres_store_statements: the SQL of the Postgres store. FORMAT.md, "Postgres", explains the
+// columns.
 #pragma once
 
 #include "persistence/postgres/postgres_statements.hpp"

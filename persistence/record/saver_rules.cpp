@@ -90,8 +90,8 @@ std::vector<pending_write> in_task_order(std::vector<slotted_write> writes) {
   return ordered;
 }
 
-// Two writes are the same when all their members are equal. Of equal writes of a task, the first
-// slots stay.
+// A stored write is one of `before` when task and channel are the same and, outside the special
+// slots, all else is equal. Of equal writes of a task, the first slots stay.
 std::vector<slotted_write> rewound_writes(std::vector<slotted_write> stored,
                                           std::vector<pending_write> before) {
   std::ranges::sort(stored, {}, &slotted_write::slot);
