@@ -43,7 +43,7 @@ std::string hex(std::span<const unsigned char> bytes) {
   return out.size() <= limits::graph_build_bytes_max ? out : xxh3_128_hex(out);
 }
 
-/// The GNU build id among notes; empty when there is none.
+/// The GNU build id among notes; empty without one.
 std::string build_id_in(std::span<const unsigned char> notes, std::size_t alignment) {
   auto padded = [alignment](std::size_t size) { return (size + alignment - 1) & ~(alignment - 1); };
   for (std::size_t at = 0; notes.size() - at >= sizeof(ElfW(Nhdr));) {

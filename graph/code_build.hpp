@@ -8,8 +8,8 @@
 
 namespace troupe {
 
-/// The build of the program or shared library that holds this address: its GNU build id
-/// (`-Wl,--build-id` makes one), or the hash of its file when it has no build id.
+/// The build of the program or shared library that holds this address. It is the GNU build id
+/// (`-Wl,--build-id` makes one), or the hash of the file without one.
 /// Shape:  hex digits, at most limits::graph_build_bytes_max. An object that has neither gets a
 ///         text of its own in each process, so that it equals no other one.
 /// Cost:   a look at the loaded objects; a file is read once.

@@ -110,7 +110,7 @@ public:
       left_once_(plan.nodes.size()) {}
 
   /// The node that runs alone in the last step; no_index when the last step has several nodes, or
-  /// when there is no last step.
+  /// is missing.
   node_index last_alone() {
     std::set<node_index> running{0}, last;
     for (std::size_t step = 0; step < steps_max && !running.empty(); ++step)
@@ -200,7 +200,7 @@ void keep_one_a_pair(std::vector<edge>& edges) {
       e.label.clear(); // the label repeats the name of the target
 }
 
-// Nodes without successors lead to END. When there are none and no other edge leads to END, the
+// Nodes without successors lead to END. Without such nodes, and without another edge to END, the
 // node in which a run may stop does.
 std::vector<edge> end_edges(const graph_plan& plan, const std::vector<edge>& edges) {
   std::set<std::string_view> last;

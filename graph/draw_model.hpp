@@ -46,7 +46,7 @@ struct drawn_graph {
   std::vector<drawn_node> nodes;
   std::vector<drawn_edge> edges;
 
-  /// The node of that shape; null when there is none.
+  /// The node of that shape; null without one.
   const drawn_node* find(node_shape shape) const noexcept;
 };
 

@@ -86,7 +86,7 @@ public:
   channel_index start = no_index;         // __start__
   channel_index tasks = no_index;         // __pregel_tasks
   bool single = false;                    // the whole state, or what is shown, is one channel
-  bool functional = false; // an entrypoint: node 1 reads __start__, there is no START
+  bool functional = false;                // an entrypoint: node 1 reads __start__, without a START
   context_spec context;
   const void* exporter = nullptr; // an address in the library that exports the plan; null: none
                                   // does

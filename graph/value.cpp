@@ -61,7 +61,7 @@ bool key_equal(const map_entry& a, const map_entry& b) noexcept {
   return a.key() == b.key();
 }
 
-/// Of equal keys among sorted entries, keeps the last one. Result: whether there were equal keys.
+/// Keeps the last one of equal keys among sorted entries. Result: whether there were equal keys.
 bool drop_superseded(map_node& node) {
   auto* first = node.entries();
   auto* last = first + node.count;

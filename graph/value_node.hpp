@@ -52,8 +52,8 @@ std::string_view json_name(value_kind kind) noexcept;
 struct value_access {
   /// A list of these items, which are moved from.
   static value list(std::span<value> items);
-  /// A map of key, value, key, value …, which are moved from; every key is a string. Of equal keys
-  /// the last one counts; `duplicates` reports that there were some.
+  /// A map of key, value, key, value …, which are moved from; every key is a string. The last one
+  /// of equal keys counts; `duplicates` reports that there were some.
   static value map(std::span<value> keys_and_values, bool& duplicates);
 
   /// The handle's reference, which passes to the caller.
