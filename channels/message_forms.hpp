@@ -37,8 +37,8 @@ bool is_plain_message(const value& v);
 bool removes_all_messages(const value& v);
 
 /// The batch reducer of a delta channel of messages. New messages are appended; a message with the
-/// id of an older one replaces it. A removal takes the message with its id out, and is ignored when
-/// there is none.
+/// id of an older one replaces it. A removal takes the message with its id out, and is ignored
+/// without one.
 /// Shape:  each write is one message or a list of them, in any form. No ids are made: a message
 ///         without one is appended. The removal of all names nothing.
 /// Errors: as to_message.
