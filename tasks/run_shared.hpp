@@ -121,7 +121,7 @@ struct run_shared {
 
   // -- changed by the coordinator between steps; a task that was given up may read them then
   std::string checkpoint_id;    // the open step starts from it
-  std::optional<bool> resuming; // told to subgraphs; nullopt after the first step
+  std::optional<bool> resuming; // passed to subgraphs; nullopt after the first step
   struct step_facts {
     std::string checkpoint_id;
     std::optional<bool> resuming;
