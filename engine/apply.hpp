@@ -25,10 +25,10 @@ struct channel_change {
   std::vector<value> writes; // in task order; empty: the step wrote other channels only
 };
 
-/// One application, in three stages, so that state channels may live elsewhere (in actors). begin()
-/// changes the channels that the engine owns and returns the changes for state channels; settle()
-/// takes the answer of each; finish() closes the step. After an error the state must be thrown
-/// away.
+/// One application, in three stages, so that state channels may live elsewhere (in actors). First,
+/// begin() changes the channels that the engine owns and returns the changes for state channels;
+/// settle() takes the answer of each; finish() closes the step. After an error the state must be
+/// thrown away.
 /// Source: langgraph/pregel/_algo.py, apply_writes.
 class step_apply {
 public:

@@ -11,7 +11,7 @@ namespace troupe {
 /// The metadata of a checkpoint: source, step and parents, then scalars of the config's `metadata`
 /// and `configurable`. Scalars with one of these names, names of the engine and hidden names are
 /// left out.
-/// Shape:  `source` is input, loop, update or fork; `parents` a map, or null when there are none.
+/// Shape:  `source` is input, loop, update or fork; `parents` a map, or null without any.
 ///         Strings lose their NUL characters.
 /// Units:  `step` in super-steps, from -1.
 /// Errors: none.

@@ -2,9 +2,8 @@
 //
 // Invariants:
 //  - A write stored with a checkpoint counts for one of its children only, the child that consumed
-//    it. For a child that did not consume all present and later writes to a channel, there are two
-//    ways: it holds the channel's value itself (the value is *forced*), or the writes are marked as
-//    a branch's own.
+//    it. A child that did not consume all present and later writes to a channel holds the channel's
+//    value itself (the value is *forced*). Otherwise the writes are marked as a branch's own.
 //  - A version that moves because a value is stored triggers nothing: an entry that had seen the
 //    old version has seen the new one.
 // Source: langgraph/pregel/_loop.py and _checkpoint.py.

@@ -53,7 +53,7 @@ private:
 /// checkpoint is.
 result<void> store_durably(saver& store, save_request request);
 
-/// What a run that enters a thread is about to read.
+/// The data that a run reads when it enters a thread.
 enum class thread_reading : std::uint8_t {
   newest,  ///< the newest checkpoint, to begin anew from it; its unfinished step is dropped
   pending, ///< the newest checkpoint, and the stored writes of the step after it
