@@ -1,5 +1,5 @@
 // The protocol between the actors of a process, on one page. These messages never leave it: they
-// carry pointers. What crosses a process border is in troupe/actor.hpp.
+// carry pointers. Messages between processes are in troupe/actor.hpp.
 //
 //   caller        ── begin_run ──▶ run_actor        ◀── stop_run ── runtime
 //   run_actor     ── run_task ───▶ node_actor       ── task_done ───▶ run_actor
