@@ -76,7 +76,7 @@ result<void> check_context(const graph_plan& plan, const value& context) {
   }
 }
 
-// What a run is about to read of its thread. A new input needs the newest checkpoint only: the
+// The part of its thread that a run reads. A new input needs the newest checkpoint only: the
 // checkpoint is stored before its nodes, and reads within them, begin.
 thread_reading reading_of(const run_request& request) {
   const auto& config = request.shared->config;
