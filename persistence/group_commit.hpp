@@ -134,7 +134,7 @@ private:
   clock::time_point opened_at_;
   std::unordered_map<std::string, troupe::error> lost_; // the error of accepted jobs that were not
                                                         // committed, by thread
-  bool cannot_tell_ = false; // there was no memory for lost_: no further job is taken
+  bool cannot_tell_ = false; // lost_ could not be stored: no further job is taken
 
   std::mutex uncommitted_mutex_;
   std::unordered_set<std::string> uncommitted_; // threads with accepted jobs in batch_

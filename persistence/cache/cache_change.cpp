@@ -111,7 +111,7 @@ result<void> cache_change::erase_all() {
   return ok ? erase_data_key() : ok;
 }
 
-// When LMDB itself fails, starting over fails too; then the first failure tells more.
+// When LMDB itself fails, starting over fails too; then the first failure is returned.
 result<void> cache_change::start_over_after(const troupe::error& failure) {
   if (!is_damage(failure))
     return failure;

@@ -71,7 +71,7 @@ private:
     entries_.erase(at);
   }
 
-  // Expired entries are removed at once, not only when there is no room. Each entry is removed
+  // Expired entries are removed at once, not only when room is needed. Each entry is removed
   // once.
   void shrink() {
     while (!by_end_.empty() && by_end_.begin()->first <= last_now_)

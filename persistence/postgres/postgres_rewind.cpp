@@ -11,7 +11,7 @@ namespace troupe {
 
 namespace {
 
-// The writes stored after a checkpoint, and its chain; 0 when there are none.
+// The writes stored after a checkpoint, and its chain; 0 without any.
 struct head_writes {
   std::int64_t chain = 0;
   std::vector<slotted_write> writes;

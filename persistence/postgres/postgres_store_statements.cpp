@@ -14,7 +14,7 @@ constexpr std::string_view item_columns =
   "s.path, i.key, i.number, i.value, i.created, i.updated, i.ttl, i.ends";
 
 // Items in order from ($1, $2) on. Each namespace gives at most the wanted number, so only the
-// given items are sorted. Of a page of large values, only the first ones are sent.
+// given items are sorted. Only the first items of a page of large values are sent.
 std::string page_of_items() {
   auto rows = std::to_string(limits::postgres_rows_fetched);
   auto bytes = std::to_string(limits::postgres_statement_bytes_max);

@@ -91,7 +91,7 @@ std::vector<pending_write> in_task_order(std::vector<slotted_write> writes) {
 }
 
 // A stored write is one of `before` when task and channel are the same and, outside the special
-// slots, all else is equal. Of equal writes of a task, the first slots stay.
+// slots, all else is equal. The first slots of equal writes of a task stay.
 std::vector<slotted_write> rewound_writes(std::vector<slotted_write> stored,
                                           std::vector<pending_write> before) {
   std::ranges::sort(stored, {}, &slotted_write::slot);

@@ -1,5 +1,5 @@
 // lmdb_store: the long-term store in an LMDB file of its own, beside the saver's. Reads run on the
-// calling thread. Of the threads that change something at the same time, one makes all their
+// calling thread. When several threads change something at the same time, one of them makes all
 // changes, in one synced transaction.
 //
 // The saver's file has one writer thread with a group commit: a put would wait for it, and delay
