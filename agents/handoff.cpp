@@ -137,8 +137,7 @@ tool_output swarm_handoff(const handoff_options& to, const tool_runtime& runtime
     if (c["id"] == call["id"])
       break;
     if (is_handoff_call(runtime, c)
-        && std::ranges::find(turn.others, c) != turn.others.end()) // that handoff has answered this
-                                                                   // call, too
+        && std::ranges::find(turn.others, c) != turn.others.end()) // it answers this call, too
       return "Not transferred to " + to.agent + ": another handoff of this turn came first.";
   }
   auto messages = runtime.state()["messages"].append(transferred(to, call));

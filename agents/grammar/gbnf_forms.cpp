@@ -13,7 +13,7 @@ way optional_rule(rules& into, way one) {
   return {rules::name(rule) + '?', {}, {rule}};
 }
 
-// The items after the first ones; `begins`: there are no first ones, so these begin the list.
+// The items after the first ones; `begins`: first ones are missing, so these begin the list.
 way rest_of_list(rules& into, rule_id item, const bounds& size, bool begins) {
   auto more = into.add("");
   into.allow(more, {R"("," " "? )" + rules::name(item), {item}});

@@ -16,7 +16,7 @@ namespace troupe {
 
 /// The answer to a message.
 struct mcp_reply {
-  std::string text = {}; ///< empty: there is no answer, and none follows
+  std::string text = {}; ///< empty: an answer is not sent, also not later
   bool refused = false;  ///< it is not known which message this answers
 };
 

@@ -30,8 +30,8 @@ std::size_t malformed_in_a_row(const value& messages);
 /// MalformedToolCallError.
 node_error malformed_too_often(const value& answer, std::size_t count);
 
-/// The messages with an error for each unreadable call that has no tool's message; nullopt when
-/// there is no such call.
+/// The messages with an error for each unreadable call that has no tool's message; nullopt without
+/// such a call.
 std::optional<value> with_malformed_answered(const value& messages);
 
 /// The same, with errors also for calls that were never run.

@@ -260,7 +260,7 @@ std::vector<std::size_t> older_results(const std::vector<value>& messages, std::
   return out;
 }
 
-// The call that a result answers, in the last answer before it; null when there is none.
+// The call that a result answers, in the last answer before it; null without one.
 value call_of(const value& answer, const value& result) {
   for (const auto& call : message_tool_calls(answer).items())
     if (call["id"] == message_member(result, "tool_call_id"))

@@ -114,7 +114,7 @@ pii_places find_cards(std::string_view text) {
   return out;
 }
 
-// The end of a text of the form of an IPv4 address that begins here; 0 when there is none. `valid`:
+// The end of a text of the form of an IPv4 address that begins here; 0 without one. `valid`:
 // its numbers are valid. A number with a leading zero is not, since it may be octal.
 std::size_t end_of_ip(std::string_view text, std::size_t begin, bool& valid) {
   valid = true;

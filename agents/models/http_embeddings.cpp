@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The outcome of one attempt: a response, or the reason why there is none.
+// The outcome of one attempt: a response, or the reason why it is missing.
 struct http_reply {
   std::optional<http_error> lost;
   http_response response;

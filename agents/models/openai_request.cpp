@@ -39,7 +39,7 @@ value sent_content(const value& content) {
   return value::list(std::move(out));
 }
 
-// The next assistant's message from place `at`; null when there is none.
+// The next assistant's message from place `at`; null without one.
 value next_answer(const value& messages, std::size_t& at) {
   auto all = messages.items();
   while (at < all.size() && message_role(all[at]) != "assistant")

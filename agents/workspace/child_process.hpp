@@ -43,7 +43,7 @@ class child_process {
 public:
   using words = std::vector<std::string>;
 
-  /// `arguments` begin with the program, which is looked up on PATH if there is no `/` in it.
+  /// `arguments` begin with the program, which is looked up on PATH unless it has a `/`.
   /// `environment`: "NAME=text" each. `folder`: a descriptor of its working directory; -1: this
   /// process's.
   /// Errors: throws std::system_error.

@@ -18,8 +18,8 @@ struct folder_search {
   std::function<bool()> stopped;
 };
 
-/// The paths of files that fit a glob, from `path` down, as a text for a model: one a line, the
-/// newest first, or a note that there are none.
+/// The paths of files that fit a glob, from `path` down, as a text for a model. One path a line,
+/// the newest first; or a note that nothing was found.
 std::string glob_files(const folder_search& in, const std::string& pattern,
                        const std::string& path);
 

@@ -118,7 +118,7 @@ private:
   bool begun_ = false;
 };
 
-// Reads the available bytes, or waits a little for some. False when there are none.
+// Reads the available bytes, or waits a little for some. False without any.
 bool read_outputs(output_lines& out, output_lines& err, std::chrono::milliseconds wait) {
   pollfd what[2] = {{out.is_open() ? out.descriptor() : -1, POLLIN, 0},
                     {err.is_open() ? err.descriptor() : -1, POLLIN, 0}};
