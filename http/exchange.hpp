@@ -48,7 +48,7 @@ public:
   int status = 0;
   http_headers headers;
 
-  /// The first header of this name (in lower case); empty when there is none.
+  /// The first header of this name (in lower case); empty without one.
   std::string_view header(std::string_view name) const noexcept;
 };
 
@@ -58,7 +58,7 @@ public:
   std::string body;
 };
 
-/// The reason why there is no response, or no whole one.
+/// The reason why a response is missing or incomplete.
 enum class http_fault : std::uint8_t {
   not_sent,      ///< the request or this process is the cause
   no_connection, ///< the server could not be reached

@@ -29,7 +29,7 @@ public:
   /// they came. Empty unless `who` is the one that looked it up.
   transfers opened(const std::string& host, const http_transfer* who, clock::time_point now);
   /// `who` ended, or found a connection and needs no look-up. Returns the transfer that looks up
-  /// now; null when there is none.
+  /// now; null without one.
   http_transfer* left(const std::string& host, const http_transfer* who, clock::time_point now);
 
   /// The number of hosts with an entry.
