@@ -1,4 +1,4 @@
-// Nodes that are actors of the caller's own.
+// Nodes that are actors of the caller: a task is sent to the actor, and its answer awaited.
 #include <troupe/actor.hpp>
 
 #include "tasks/task_scope.hpp"
@@ -16,7 +16,7 @@ struct question {
   caf::actor target;
   actor_task task;
   latch answered;
-  std::optional<actor_task_done> answer; // once answered, one of these
+  std::optional<actor_task_done> answer; // once `answered`, either `answer` or `failure` is set
   std::optional<error> failure;
 
   void fail(std::string why) {
@@ -27,7 +27,7 @@ struct question {
   }
 };
 
-// Stands between a body, which is no actor, and the node's actor.
+// An actor between a body, which is not an actor, and the node's actor.
 void ask(caf::event_based_actor* self, const std::shared_ptr<question>& q) {
   self->set_down_handler([self, q](const caf::down_msg& down) {
     q->fail("its actor died: " + self->system().render(down.reason));

@@ -18,7 +18,7 @@ bool blocking_pool::submit(std::function<void()> job) {
       return true;
     }
   }
-  wake_.notify_one(); // behind the lock: who wakes needs it
+  wake_.notify_one(); // after the unlock: the woken thread needs the lock
   return true;
 }
 
@@ -57,7 +57,7 @@ void blocking_pool::work() {
     jobs_.pop_front();
     lock.unlock();
     job();
-    job = nullptr; // what it holds dies outside the lock
+    job = nullptr; // the job's captures are destroyed outside the lock
     lock.lock();
   }
 }
@@ -72,7 +72,7 @@ void blocking_pool::stop() {
     threads.swap(threads_);
   }
   wake_.notify_all();
-  dropped.clear(); // what the jobs hold may be what a running one waits for
+  dropped.clear(); // a running job may wait for what these jobs hold
   for (auto& t : threads)
     t.join();
 }

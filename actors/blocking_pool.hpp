@@ -11,8 +11,8 @@
 
 namespace troupe {
 
-/// Threads are started when jobs wait and none is idle, up to the bound (threads that wait for
-/// other jobs do not count), and kept.
+/// Threads are started while jobs wait and no thread is idle, up to the bound, and then kept.
+/// Threads that wait for other jobs do not count.
 class blocking_pool {
 public:
   explicit blocking_pool(std::size_t threads_max) : threads_max_{threads_max} {}
@@ -23,15 +23,15 @@ public:
   /// Runs `job` on some thread of the pool; it must not throw. False when the pool was stopped or
   /// limits::blocking_queue_max jobs wait: the job is dropped.
   bool submit(std::function<void()> job);
-  /// The same from a job at its end, whose thread is free at once: no other is woken for it.
+  /// The same from a job at its end: its own thread is free at once, so no other thread is woken.
   bool submit_behind_this(std::function<void()> job);
 
   /// Around a wait of a job for something that other jobs may have to do: the pool may have one
-  /// more thread meanwhile. False when limits::waiting_threads_max wait already.
+  /// more thread meanwhile. False when limits::waiting_threads_max jobs wait already.
   bool begin_wait();
   void end_wait();
 
-  /// Drops the jobs that wait, lets the running ones end, joins. Blocks until then.
+  /// Drops the jobs that wait, lets the running ones end, and joins. Blocks until then.
   void stop();
 
 private:

@@ -1,4 +1,4 @@
-// The actor of one state channel.
+// The actor of one state channel: applies writes and answers with the new contents.
 #include "actors/channel_actor.hpp"
 
 #include "actors/tell.hpp"

@@ -12,9 +12,10 @@ namespace troupe {
 
 namespace {
 
-// The unit whose run_until is active on this thread; the innermost, when runs nest.
+// The unit whose run_until is active on this thread; the innermost one when runs nest.
 thread_local lent_thread* current_unit = nullptr;
-constexpr std::chrono::microseconds spin_time{30}; // before the thread sleeps: a wake-up costs more
+constexpr std::chrono::microseconds spin_time{30}; // before the thread sleeps, since a wake-up
+                                                   // costs more
 
 } // namespace
 
@@ -84,7 +85,7 @@ bool lent_thread::take_foreign() {
 void lent_thread::resume(caf::resumable* job) {
   switch (job->resume(this, messages_per_turn)) {
     case caf::resumable::resume_later: queue_.push_back(job); break;
-    default: // awaiting_message, done: the queue's reference goes
+    default: // awaiting_message, done: the queue's reference is released
       caf::intrusive_ptr_release(job);
   }
 }

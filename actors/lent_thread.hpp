@@ -1,9 +1,10 @@
-// A thread that a caller lends to its run: actors are resumed on it instead of on the scheduler.
+// lent_thread: a thread that a caller lends to its run. Actors are resumed on it instead of on the
+// scheduler.
 //
 // Invariants:
-//  - only the lending thread resumes what is in the queues; others push under the lock.
+//  - only the lending thread resumes actors from the queues; other threads push under the lock.
 //  - a unit outlives every actor that was ever resumed on it: it belongs to the runtime.
-//  - what is pushed while nobody lends goes to the scheduler: nothing is lost.
+//  - a job that is pushed while no thread is lent goes to the scheduler, so none is lost.
 #pragma once
 
 #include "actors/logger_reference.hpp"
@@ -32,10 +33,10 @@ public:
 
   /// The calling thread is lent from here until give_back(). Not nested for one unit.
   void lend();
-  /// Resumes what is left in the queue, then forwards what comes to the scheduler.
+  /// Resumes the rest of the queue; later jobs go to the scheduler.
   void give_back();
 
-  /// Resumes actors until `done` says so; waits when there is nothing to do.
+  /// Resumes actors until `done` returns true; sleeps while there is nothing to do.
   template <class Done> void run_until(Done done) {
     while (!done())
       step([&done] { return done(); });
@@ -44,7 +45,7 @@ public:
   /// Whether the calling thread is the lending one, resuming actors.
   bool is_this_thread() const noexcept;
 
-  /// Wakes the lending thread, so that it looks at its condition again. From any thread.
+  /// Wakes the lending thread, so that it checks its condition again. From any thread.
   void poke();
 
 private:
@@ -52,11 +53,11 @@ private:
   void resume(caf::resumable* job);
   bool take_foreign();
 
-  std::deque<caf::resumable*> queue_; // of the lending thread
+  std::deque<caf::resumable*> queue_; // used by the lending thread only
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<caf::resumable*> foreign_; // pushed by other threads
-  std::atomic<bool> pushed_{false};      // foreign_ is not empty, or somebody poked
+  std::atomic<bool> pushed_{false};      // foreign_ is not empty, or poke() was called
   bool lent_ = false;
   std::optional<logger_reference> logger_; // of the thread that is lent
   bool asleep_ = false;

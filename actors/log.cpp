@@ -1,4 +1,4 @@
-// The logger; the only file that knows spdlog.
+// The log; the only file that knows spdlog.
 #include "actors/log.hpp"
 
 #include <spdlog/sinks/stdout_sinks.h>
@@ -10,7 +10,7 @@ namespace {
 
 spdlog::logger& the_logger() {
   static auto logger = [] {
-    auto made = spdlog::get("troupe"); // a program may bring its own under this name
+    auto made = spdlog::get("troupe"); // a program may bring its own logger under this name
     return made ? made : spdlog::stderr_logger_mt("troupe");
   }();
   return *logger;

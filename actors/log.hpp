@@ -1,4 +1,4 @@
-// What troupe says to its operator, on standard error.
+// The log: troupe's messages to its operator, on standard error.
 #pragma once
 
 #include <string>

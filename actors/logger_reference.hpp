@@ -1,13 +1,14 @@
-// Whose logger a thread refers to.
+// logger_reference: releases the reference to the system's logger that a caller's thread gets from
+// CAF.
 #pragma once
 
 #include <caf/logger.hpp>
 
 namespace troupe {
 
-/// A thread that spawns an actor refers to the system's logger until it ends, and the system's
-/// destructor waits until no thread does: with a caller's thread it might wait for good. While this
-/// lives, CAF may do so; then a thread without a logger is one again.
+/// A thread that spawns an actor refers to the system's logger until the thread ends. The system's
+/// destructor waits until no thread does: with a caller's thread it might wait forever. This
+/// object's destructor drops the reference if the thread had none before.
 class logger_reference {
 public:
   logger_reference() noexcept : had_one_{caf::logger::current_logger() != nullptr} {}

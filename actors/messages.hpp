@@ -1,5 +1,5 @@
 // The protocol between the actors of a process, on one page. These messages never leave it: they
-// carry pointers. What crosses a process border is in troupe/actor.hpp.
+// carry pointers. Messages between processes are in troupe/actor.hpp.
 //
 //   caller        ── begin_run ──▶ run_actor        ◀── stop_run ── runtime
 //   run_actor     ── run_task ───▶ node_actor       ── task_done ───▶ run_actor
@@ -29,13 +29,13 @@ class run_completion;
 struct actor_card;
 struct running_body;
 
-/// Start a run. Sent by whoever owns the group, never while a run of it is on.
+/// Start a run. Sent by the owner of the group, never while a run of the group is on.
 struct begin_run {
   std::shared_ptr<run_request> request;
   std::shared_ptr<run_completion> completion;
 };
 
-/// End the run now, if it is still this one; its owner is told why.
+/// End the run now, if it is still this one. Its owner gets the reason.
 struct stop_run {
   const void* run = nullptr; // its completion
   error why;
@@ -46,29 +46,29 @@ struct run_task {
   task_ptr task;
 };
 
-/// The task ran; what came of it is in it.
+/// The task ran; its result is in it.
 struct task_done {
   task_ptr task;
 };
 
-/// A plain body ended on the blocking pool, or any in another process.
+/// A plain body ended on the blocking pool, or any body in another process.
 struct body_done {
   task_ptr task;
 };
 
-/// What a suspended coroutine body waited for has happened.
+/// A suspended coroutine body can continue: what it waited for has happened.
 struct resume_body {
   std::shared_ptr<running_body> body;
   std::coroutine_handle<> at;
 };
 
-/// The graph that is a node came to its end.
+/// The graph that is a node has ended.
 struct graph_ended {
   task_ptr task;
   nested_end end;
 };
 
-/// An attempt that is elsewhere was begun there, maybe again: its time counts from now.
+/// An attempt in another process was begun there, perhaps again: its time counts from now.
 struct attempt_begun {
   task_ptr task;
 };
@@ -77,27 +77,27 @@ struct attempt_deadline {
   task_ptr task;
 };
 
-/// Nobody waits for this task any more.
+/// The task is not waited for any more.
 struct abandon_task {
   std::string task_id;
   std::uint64_t epoch = 0;
 };
 
-/// A body started a task of its own. A body may outlive the actors of its run: where nobody takes
-/// this message, `gone` ends the call.
+/// A body started a task. A body may outlive the actors of its run: when no actor takes this
+/// message, `gone` ends the call.
 struct start_call {
   task_call_ptr call;
   std::shared_ptr<void> gone;
 };
 
-/// Apply what a step wrote to a channel; `base` first replaces its contents.
+/// Apply the writes of a step to a channel; `base` first replaces its contents.
 struct apply_writes {
   std::uint64_t epoch = 0; // of the coordinator; the answer carries it back
   std::optional<channel_cell> base;
-  std::vector<value> writes; // in task order; none: the step wrote other channels only
+  std::vector<value> writes; // in task order; empty: the step wrote other channels only
 };
 
-/// The channel's contents now, or why it refuses.
+/// The channel's contents now, or the error with which it refused.
 struct channel_updated {
   std::uint64_t epoch = 0;
   channel_index channel = no_index;
@@ -113,8 +113,8 @@ struct save_order {
   std::uint64_t ticket = 0; // the answer carries it back
   caf::actor reply_to;
   std::shared_ptr<actor_card> reply_card;
-  caf::execution_unit* home = nullptr; // of the answer
-  std::shared_ptr<held_claim> claim;   // the run's; null: there is none
+  caf::execution_unit* home = nullptr; // the unit that resumes the answer's receiver
+  std::shared_ptr<held_claim> claim;   // the run's; may be null
 };
 
 struct save_done {

@@ -1,4 +1,4 @@
-// Running tasks in their lanes.
+// node_actor: running tasks in their lanes, with retries and time-outs.
 #include "actors/node_actor.hpp"
 
 #include "tasks/attempts.hpp"
@@ -91,7 +91,8 @@ void node_actor::start(task_ptr task) {
   current_ = task;
   if (task->for_home)
     return run_here(std::move(task));
-  if (task->attempt == 1 && tries_again(task->node->retry)) // others read the clock when asked
+  if (task->attempt == 1 && tries_again(task->node->retry)) // without retries the time is computed
+                                                            // when asked for
     task->first_attempt = std::chrono::system_clock::now();
   if (services_.elsewhere && !task->node->placement.local() && !task->call)
     return run_elsewhere(std::move(task));
@@ -100,7 +101,7 @@ void node_actor::start(task_ptr task) {
   run_here(std::move(task));
 }
 
-// Its time-outs count from now.
+// Starts the task's time-outs.
 void node_actor::count_time(const task_ptr& task) {
   task->started_ns = now_ns();
   task->progress_ns = task->started_ns;
@@ -138,7 +139,7 @@ void node_actor::start_blocking(task_ptr task) {
 void node_actor::start_coroutine(task_ptr task) {
   task->host = this;
   body_ = std::make_shared<running_body>(std::move(task));
-  auto body = body_; // start_body may end in go_on's state
+  auto body = body_; // start_body may lead to go_on(), which moves body_ away
   start_body(*body->task, body->ctx, body->body);
   go_on();
 }
@@ -207,7 +208,7 @@ std::function<void()> node_actor::soft_waker(std::coroutine_handle<> at) {
 
 // -- attempts
 
-// A task that failed is tried again, or has failed for good.
+// Retries a failed task; answers for a task that succeeded or has failed for good.
 void node_actor::ended(task_ptr task) {
   task->host = nullptr;
   if (task->status == task_status::failed && !task->for_home && !task->run->given_up())
@@ -254,8 +255,8 @@ void node_actor::check_time(const task_ptr& task) {
     arm(task, bound.idle - idle); // it showed signs of life
 }
 
-// The attempt that runs counts no more; what it was to say is `why`. Its body goes on without
-// effect until it notices.
+// The running attempt does not count any more; the task fails with `why` instead. Its body runs on
+// without effect until it notices.
 void node_actor::abandon(error why) {
   auto task = std::move(current_);
   task->given_up = true;

@@ -1,13 +1,13 @@
-// The actor that runs the tasks of one node, one at a time, in the lane its body asks for, as often
-// as its retry policy says.
+// node_actor: runs the tasks of one node, one at a time, in the lane that its body asks for, as
+// often as its retry policy allows.
 //
 // Invariants:
-//  - every run_task is answered by exactly one task_done, or the actor dies and its monitor tells.
+//  - every run_task is answered by exactly one task_done, or the actor dies and its monitor reports
+//    that.
 //  - a body runs on this actor's turn (standard, coroutine) or on the pool (blocking), never on two
 //    threads at once.
-//  - what comes back from an attempt that is not `current_` any more (it ran out of time, or was
-//    abandoned) is dropped.
-//  - the frame of a coroutine body outlives a job it waits for, also when the actor is gone.
+//  - a message from an attempt that is not `current_` any more (timed out or abandoned) is dropped.
+//  - the frame of a coroutine body outlives a job it waits for, even when the actor is gone.
 #pragma once
 
 #include "actors/messages.hpp"

@@ -1,4 +1,4 @@
-// The list of live actors.
+// roster: adding, removing and listing cards.
 #include "actors/roster.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Who is alive: every actor of a runtime has a card, which it and its senders keep up to date.
+// roster: the live actors of a runtime. Each has a card, which the actor and its senders keep up to
+// date.
 #pragma once
 
 #include <troupe/runtime.hpp>
@@ -13,18 +14,18 @@
 
 namespace troupe {
 
-/// What the actors of one group have in common.
+/// The data that the actors of one group share.
 struct group_card {
   void set_thread(std::string thread_id) {
     std::lock_guard lock{mutex};
     thread = std::move(thread_id);
   }
-  std::atomic<bool> gone{false}; // the coordinator died: the group takes no run any more
+  std::atomic<bool> gone{false}; // the coordinator died: the group takes no further run
   std::mutex mutex;
   std::string thread; // the thread whose run the group works for; empty when idle
 };
 
-/// One actor. Kept by the actor, by those who send to it, and by the roster.
+/// The card of one actor. Kept by the actor, by its senders, and by the roster.
 struct actor_card {
   const char* kind = ""; // "run", "channel", "node", "saver", "graph"
   std::string name;
@@ -40,7 +41,8 @@ public:
   card_ptr add(const char* kind, std::string name, std::shared_ptr<group_card> group);
   void remove(const actor_card& card);
 
-  /// Of one group, or of all (null). Order: runs, channels, nodes, the rest; then by name.
+  /// The actors of one group, or of all groups (null). Order: runs, channels, nodes, the rest; then
+  /// by name.
   std::vector<actor_info> list(const group_card* group) const;
 
   /// Waits until no card is left.

@@ -21,7 +21,8 @@ void hand_over(saver& to, save_request request, save_ack when, std::shared_ptr<h
                                           + "`: another run has begun on it"});
   try {
     to.submit(std::move(request), when, answer);
-  } catch (const std::exception& e) { // else the actor dies, and all runs wait for ever
+  } catch (const std::exception& e) { // otherwise the actor would die, and all runs would wait
+                                      // forever
     answer(error{errc::storage_failed, std::string{"save: the saver threw: "} + e.what()});
   }
 }

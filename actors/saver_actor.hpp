@@ -1,4 +1,5 @@
-// The actor in front of the saver: hands requests over in the order they come.
+// saver_actor: the actor in front of the saver. It hands requests over in the order in which they
+// come.
 #pragma once
 
 #include "actors/messages.hpp"
@@ -8,9 +9,9 @@
 
 namespace troupe {
 
-/// Hands a request of a run with this claim (null: there is none) to the saver. The claim was told
-/// that something is handed over (save_begins), and is told when it was answered, right before
-/// `done` is called, from any thread.
+/// Hands a request of a run with this claim (null: none) to the saver. The caller has called the
+/// claim's save_begins(). The claim's save_answered() is called right before `done`, from any
+/// thread.
 /// Errors: given to `done`: as saver::submit; conflict when another run took over; storage_failed
 ///         for a saver that throws.
 void hand_over(saver& to, save_request request, save_ack when, std::shared_ptr<held_claim> claim,

@@ -1,4 +1,4 @@
-// What a runtime gives its actors. Outlives all of them.
+// services: the objects of a runtime that its actors use. Outlives all of them.
 #pragma once
 
 #include "actors/blocking_pool.hpp"
@@ -25,8 +25,8 @@ struct services {
   roster actors;
   blocking_pool pool;
   timer clock;
-  std::shared_ptr<saver_link> saver; // the runtime's own; null without one
-  task_placer* elsewhere = nullptr;  // of placed tasks; null: they run here
+  std::shared_ptr<saver_link> saver; // the runtime's own; null without a saver
+  task_placer* elsewhere = nullptr;  // runs placed tasks in other processes; null: they run here
 };
 
 } // namespace troupe

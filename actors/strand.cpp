@@ -1,4 +1,4 @@
-// Running the actors of one run on the scheduler, one after another.
+// strand: running the actors of one run on the scheduler, one after another.
 #include "actors/strand.hpp"
 
 #include <caf/actor_system.hpp>
@@ -10,7 +10,7 @@ namespace troupe {
 
 namespace {
 
-constexpr int jobs_per_turn = 64; // then others get the thread
+constexpr int jobs_per_turn = 64; // then other actors of the scheduler get the thread
 
 } // namespace
 
@@ -29,7 +29,7 @@ void strand::exec_later(caf::resumable* job) {
     queue_.push_back(job);
     if (std::exchange(scheduled_, true))
       return;
-    intrusive_ptr_add_ref_impl(); // of the scheduler's queue
+    intrusive_ptr_add_ref_impl(); // the reference of the scheduler's queue
   }
   system_->scheduler().enqueue(this);
 }

@@ -1,11 +1,11 @@
-// The actors of one run, one after another on whatever scheduler thread: a step of a run that
-// nobody lends a thread to then wakes no other thread.
+// strand: resumes the actors of one run one after another, on whatever scheduler thread. So a step
+// of a run without a lent thread wakes no other thread.
 //
 // Invariants:
-//  - at most one scheduler thread resumes what is in the queue at a time.
+//  - at most one scheduler thread resumes actors from the queue at a time.
 //  - the strand is in the scheduler's queue, or being resumed, exactly while `scheduled_`.
-//  - the scheduler owns the strand with its runtime: in a system that outlives the runtime, a
-//    worker may still hold the strand when the runtime has ended.
+//  - the scheduler shares ownership of the strand with its runtime: in a system that outlives the
+//    runtime, a worker may still hold the strand when the runtime has ended.
 #pragma once
 
 #include "actors/unit_pool.hpp"
@@ -22,7 +22,7 @@
 
 namespace troupe {
 
-/// What an actor takes of its mail before others get the thread.
+/// The most messages that an actor takes before other actors get the thread.
 inline constexpr std::size_t messages_per_turn = 32;
 
 class strand : public caf::execution_unit, public caf::resumable {
@@ -32,7 +32,7 @@ public:
   /// Resume `job` soon. From any thread.
   void exec_later(caf::resumable* job) override;
 
-  /// The scheduler's turn: resumes some of the queue.
+  /// The scheduler's turn: resumes part of the queue.
   resume_result resume(caf::execution_unit* worker, std::size_t max_throughput) override;
 
   void intrusive_ptr_add_ref_impl() override;

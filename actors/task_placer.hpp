@@ -1,4 +1,4 @@
-// Where tasks run that are placed in other processes. Implemented by cluster/.
+// task_placer: runs placed tasks in other processes. Implemented by cluster/.
 #pragma once
 
 #include "actors/services.hpp"
@@ -13,12 +13,13 @@ class task_placer {
 public:
   virtual ~task_placer() = default;
 
-  /// Has the task run somewhere else, once or, where it is lost, again. `begun` is called when it
-  /// is begun, each time, if it has time-outs; `then` once, when what came of it is filled in; both
-  /// from any thread or from within the call. A task that can't be run is filled in as failed. The
-  /// answer gives it up, and must be called while `home` lives, if `then` was not: from then on,
-  /// nothing of the task or of `home` is touched. Owns:   `home`, not: it is of the runtime the
-  /// task runs in.
+  /// Runs the task in another process: once or, when it is lost, again. `begun` is called each time
+  /// the task is begun, if it has time-outs. `then` is called once, when the result is filled in.
+  /// Both are called from any thread or from within start(). A task that can't be run is filled in
+  /// as failed.
+  /// The returned function gives the task up. It must be called while `home` lives, unless `then`
+  /// was called; afterwards, neither the task nor `home` is touched.
+  /// Owns:   not `home`, which belongs to the runtime that the task runs in.
   virtual std::function<void()> start(services& home, task_ptr task, std::function<void()> begun,
                                       std::function<void()> then) = 0;
 };

@@ -1,4 +1,5 @@
-// Sending within a process: counted in the receiver's card, resumed where the sender says.
+// tell(): sends a message within a process. It is counted in the receiver's card, and the receiver
+// is resumed where the sender chooses.
 #pragma once
 
 #include "actors/roster.hpp"
@@ -21,7 +22,7 @@ void tell(const caf::actor& to, actor_card& card, caf::execution_unit* host, T&&
     caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, std::forward<T>(message)), host);
 }
 
-/// The receiver took a message that came by tell().
+/// Counts a message that came by tell() as taken.
 inline void taken(actor_card& card) {
   card.mailbox.fetch_sub(1, std::memory_order_relaxed);
 }

@@ -1,5 +1,5 @@
-// Calls at a later time, from one thread of its own that starts with the first of them. Knows no
-// actors.
+// timer: calls at a later time, from one thread of its own, which starts with the first call. Knows
+// no actors.
 #pragma once
 
 #include <chrono>
@@ -20,14 +20,14 @@ public:
   timer& operator=(const timer&) = delete;
   ~timer() { stop(); }
 
-  /// Calls `fn` on the timer's thread at `when` or soon behind it; it must be short and not throw.
-  /// Calls of equal time keep their order. Dropped when the timer is stopped.
+  /// Calls `fn` on the timer's thread at `when` or soon after; `fn` must be short and must not
+  /// throw. Calls of equal time keep their order. Dropped when the timer is stopped.
   void at(clock::time_point when, std::function<void()> fn);
   void after(clock::duration delay, std::function<void()> fn) {
     at(clock::now() + delay, std::move(fn));
   }
 
-  /// Drops what waits and joins.
+  /// Drops the waiting calls and joins the thread.
   void stop();
 
 private:

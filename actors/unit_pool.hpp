@@ -1,5 +1,5 @@
-// The execution units of a runtime: made when needed, used again, kept to the runtime's end,
-// because an actor points to the unit that resumed it last.
+// unit_pool: the execution units of a runtime. They are made when needed, reused, and kept until
+// the runtime ends, because an actor points to the unit that resumed it last.
 #pragma once
 
 #include <caf/fwd.hpp>

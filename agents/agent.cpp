@@ -1,8 +1,8 @@
-// An agent with middleware, as a graph.
+// create_agent: an agent with middleware, as a graph.
 //
 // Invariants:
-//  - a hook that may jump has no edge of its own: where it goes is said by its command. Only what
-//    ends a round has a route, which reads `jump_to`; nobody else writes that channel.
+//  - a hook that may jump has no static edge: its command names the next node. Only the last node
+//    of a round has a route, which reads `jump_to`; no other node writes that channel.
 #include <troupe/agents/agent.hpp>
 
 #include "agents/agent_model.hpp"
@@ -24,7 +24,7 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// Where a round begins and ends, and what stands behind the agent.
+// The nodes at which a round begins, and at which the agent ends.
 struct agent_places {
   std::string round; // the first before_model, or the model
   std::string exit;  // the first after_agent to run, or END
@@ -61,11 +61,12 @@ std::optional<std::string> take_jump(node_output& out, const std::string& node,
   return jump;
 }
 
-// What becomes of a jump: a command, or a write that the route behind the node reads.
+// The end of a hook: turns a jump into a command, or into a write that the route after the node
+// reads.
 struct hook_ending {
   std::string node;
   std::vector<std::string> jumps;
-  std::optional<std::string> next; // nullopt: a route leads on
+  std::optional<std::string> next; // nullopt: a route follows
   agent_places where;
 
   node_output finish(node_output out) const {
@@ -111,7 +112,7 @@ node_body wrapped(node_body body, hook_ending ending) {
 
 coro<node_output> run_due(const tool_node& node, const tool_turns& turns, const state_view& input,
                           context& ctx) {
-  // By field: some calls of an answer have run, and those that waited are left.
+  // Input by field means that some calls of an answer have run, and the waiting ones are left.
   auto open = input.by_field() ? unanswered_calls(input["messages"]) : std::vector<value>{};
   auto due = due_calls(open, turns);
   auto seen = due.size() == open.size() ? input : state_view{input_of_calls(due)};
@@ -120,7 +121,7 @@ coro<node_output> run_due(const tool_node& node, const tool_turns& turns, const 
   co_return out;
 }
 
-// The tool node; of calls that waited for their turn it runs those whose turn it is.
+// The tool node; of calls that waited for their turn, it runs those whose turn it is.
 struct due_calls_node {
   using reads_graph_state = void;
   tool_node node;
@@ -225,7 +226,7 @@ private:
       options_.tool_node.wrap_tool_call = std::move(wrapper);
   }
 
-  // The node behind `i`, within its chain or behind that.
+  // The node after `i`, within its chain or after the chain.
   static std::string after(const std::vector<hook_node>& chain, std::size_t i,
                            const std::string& behind) {
     return i + 1 < chain.size() ? chain[i + 1].name : behind;
@@ -256,7 +257,8 @@ private:
 
   void add_nodes(state_graph<>& graph) {
     graph.add_node("model", model_node_of(options_));
-    // Some calls wait for others of their answer; the tools' route knows.
+    // When calls have turns, the route of `tools` decides which calls wait for others of their
+    // answer.
     if (has_tools_)
       graph.add_node("tools", due_calls_node{tool_node{options_.tools, options_.tool_node}, turns_},
                      late_calls_answered(options_.tool_node, options_.tool_timeout, turns_,
@@ -320,17 +322,17 @@ private:
         out.push_back(sent_together({call}));
       return out;
     }
-    // All calls were answered by who stands behind the model: the model is to go on.
+    // When hooks after the model have answered all calls, the model continues.
     bool answered = open.empty() && !has_data(state)
                     && message_role(messages[messages.size() - 1]) == "tool";
     return {destination{answered ? where.round : where.exit}};
   }
 
-  // The last answer of the model had the data, if any was asked for.
+  // Whether the last answer of the model had the structured data.
   static bool has_data(const state_view& state) { return !state["structured_response"].is_null(); }
 
-  // It ends when all tools that ran for the last answer were those whose results end it, or one had
-  // the data.
+  // The agent ends when an answer had the data, or when all tools that ran for the last answer have
+  // return_direct.
   static std::string after_tools(const agent_places& where, const std::vector<std::string>& known,
                                  const std::vector<std::string>& direct, const state_view& state) {
     if (has_data(state))

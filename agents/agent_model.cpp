@@ -1,4 +1,4 @@
-// See agent_model.hpp.
+// agent_model: asking the model of an agent, and reading its answer.
 #include "agents/agent_model.hpp"
 
 #include "agents/messages/failure.hpp"
@@ -12,19 +12,20 @@
 namespace troupe {
 namespace {
 
-// What the model node needs of the agent.
+// The options of the agent that its model node uses.
 struct model_node {
   chat_model_ptr model;
   value tools;
   value system_message;
   response_format format;
-  std::optional<structured_tools> answer_tools; // unless the provider alone is to see to it
+  std::optional<structured_tools> answer_tools; // nullopt when only the provider handles the
+                                                // schema
   std::string name;
   model_wrapper wrap;
   std::vector<std::string> known_tools;
   std::size_t malformed_max = 0;
   bool wraps_tools = false;
-  bool keeps_data = false; // as `structured_response`
+  bool keeps_data = false; // in `structured_response`
 };
 using model_node_ptr = std::shared_ptr<const model_node>;
 
@@ -35,7 +36,7 @@ std::string joined(const std::vector<std::string>& names) {
   return '[' + out + ']';
 }
 
-// A tool that only the request knows could be called for, and nobody would run it.
+// Refuses tools that only the request knows: the model could call them, but nothing would run them.
 void require_known_tools(const model_node& node, const value& tools) {
   if (node.wraps_tools)
     return;
@@ -56,7 +57,7 @@ bool asks_by_tool(const response_format& format, const chat_model& model) {
   return format.strategy == structured_strategy::tool;
 }
 
-// The tools of a schema that a request asks for: a wrapper may have put another one in its place.
+// The tools of the schema that a request asks for; a wrapper may have replaced the agent's schema.
 std::optional<structured_tools> tools_of(const model_node& node, const value& schema) {
   if (node.answer_tools && schema == node.format.schema)
     return node.answer_tools;
@@ -84,12 +85,12 @@ void read_data(const model_node& node, const value& schema,
   response.structured_response = structured_answer(response.answer, schema);
 }
 
-// Whether the model is told what was wrong with its calls, and asked again.
+// Whether the model gets the errors of its calls, and is asked again.
 bool is_lost(const model_node& node, const value& answer) {
   return node.malformed_max > 0 && is_malformed(answer) && !malformed_call_errors(answer).empty();
 }
 
-// Asks the model, and reads the data in its answer: wrappers see that, and how it fails.
+// Asks the model, and reads the data in its answer. Wrappers see the data, and its errors.
 coro<model_response> ask(const model_node& node, model_call call) {
   require_known_tools(node, call.request.tools);
   auto request = std::move(call.request);
@@ -140,7 +141,7 @@ coro<node_output> run_model(model_node_ptr node, state_view state, context& ctx)
   written.insert(written.end(), refused.begin(), refused.end());
   written.insert(written.end(), response.tool_messages.begin(), response.tool_messages.end());
   state_update update;
-  // Without data it is reset, so that data of an earlier turn does not end this one.
+  // Without data the channel is reset, so that the data of an earlier turn does not end this one.
   if (node->keeps_data
       && (!node->format.schema.is_null() || !response.structured_response.is_null()
           || !state["structured_response"].is_null()))

@@ -1,4 +1,4 @@
-// The node of an agent that asks the model.
+// agent_model: the node of an agent that asks the model.
 #pragma once
 
 #include <troupe/agents/agent.hpp>
@@ -9,11 +9,11 @@ namespace troupe {
 /// structured answer.
 node_body model_node_of(const agent_options& options);
 
-/// Whether its state has `structured_response`: it has a response_format, or a wrapper may give
-/// one.
+/// Whether the agent's state has `structured_response`: the agent has a response_format, or a
+/// wrapper may give one.
 bool has_structured_response(const agent_options& options);
 
-/// What stands before the colon of a model's name.
+/// The part of a model's name before the colon.
 std::string provider_of(const chat_model& model);
 
 } // namespace troupe

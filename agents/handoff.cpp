@@ -1,8 +1,8 @@
-// Tools that lead out of an agent.
+// Handoffs: tools that lead out of an agent.
 //
 // Invariants:
-//  - whatever is handed on, each call in it has its answer.
-//  - what an agent is given of a turn with several handoffs is a copy with ids of its own.
+//  - in every conversation that is handed on, each call has its answer.
+//  - with several handoffs in a turn, an agent gets copies of messages with new ids.
 #include <troupe/agents/teams.hpp>
 
 #include "agents/messages/failure.hpp"
@@ -21,11 +21,11 @@ constexpr const char* destination_mark = "__handoff_destination";
 
 // The last answer of a conversation, and its calls.
 struct last_turn {
-  value before;                // what was said before it
+  value before;                // the messages before it
   value answer;                // the assistant's message
-  value results;               // what was said behind it
-  std::vector<value> answered; // calls of it
-  std::vector<value> others;   // open calls but this one
+  value results;               // the messages after it
+  std::vector<value> answered; // its answered calls
+  std::vector<value> others;   // its open calls except this one
 };
 
 value as_list(std::span<const value> items) {
@@ -50,7 +50,7 @@ last_turn turn_of(const value& messages, const value& call) {
   return out;
 }
 
-// The message with these calls alone, in its blocks too.
+// The message with only these calls, also in its blocks.
 value with_calls(const value& answer, const std::vector<value>& calls) {
   auto payload = answer.payload().with("tool_calls", value::list({calls.begin(), calls.end()}));
   if (const auto& content = payload["content"]; content.is_list()) {
@@ -67,7 +67,8 @@ value with_calls(const value& answer, const std::vector<value>& calls) {
   return value::extension(value_kind::message, std::move(payload));
 }
 
-// A part of an answer whose first part has said what there was to say.
+// The answer with this call alone. Its text is dropped if another copy, with the answered calls,
+// has it already.
 value call_alone(const last_turn& turn, const value& call) {
   auto out = with_calls(turn.answer, {call});
   if (!turn.answered.empty())
@@ -94,7 +95,7 @@ command to_parent(destinations to, std::optional<state_update> update) {
           .graph = command::PARENT};
 }
 
-// The only open call: the conversation goes on in the graph around this one.
+// The only open call: the conversation continues in the graph around this one.
 command hand_over(const handoff_options& to, const value& state, const last_turn& turn,
                   const value& call) {
   auto messages = state["messages"];
@@ -108,7 +109,7 @@ command hand_over(const handoff_options& to, const value& state, const last_turn
   return to_parent(to.agent, state_update{state.with("messages", std::move(messages))});
 }
 
-// One of several: the agent alone is told of the call; the others get theirs.
+// One of several handoffs: only its agent gets this call, the others get theirs.
 command hand_out(const handoff_options& to, const value& state, const last_turn& turn,
                  const value& call) {
   std::optional<state_update> update;
@@ -136,7 +137,7 @@ tool_output swarm_handoff(const handoff_options& to, const tool_runtime& runtime
     if (c["id"] == call["id"])
       break;
     if (is_handoff_call(runtime, c)
-        && std::ranges::find(turn.others, c) != turn.others.end()) // it says so for this one too
+        && std::ranges::find(turn.others, c) != turn.others.end()) // it answers this call, too
       return "Not transferred to " + to.agent + ": another handoff of this turn came first.";
   }
   auto messages = runtime.state()["messages"].append(transferred(to, call));

@@ -1,10 +1,9 @@
-// The prebuilt agent.
+// create_react_agent: the prebuilt agent.
 //
 // Invariants:
-//  - nothing is written to `messages` but answers of the model and of tools, and errors in the
-//  place
-//    of tools' answers.
-//  - no call of the history goes to a model unanswered.
+//  - only answers of the model and of tools, and errors in place of tools' answers, are written to
+//    `messages`.
+//  - no unanswered call of the history is sent to a model.
 #include <troupe/agents/react_agent.hpp>
 
 #include "agents/messages/failure.hpp"
@@ -27,14 +26,14 @@ bool has(const std::vector<std::string>& names, const value& name) {
   return name.is_string() && std::ranges::find(names, name.as_string()) != names.end();
 }
 
-// What the nodes of one agent share.
+// The data that the nodes of one agent share.
 struct agent {
   react_agent_options options;
-  value tools;                            // definitions, for a model without tools of its own
+  value tools;                            // definitions, for a model without bound tools
   std::vector<std::string> direct;        // tools with return_direct
-  std::vector<std::string> handoffs;      // tools that lead out
-  std::vector<std::string> one_at_a_time; // whose calls are one task
-  std::string entry;                      // where each round begins
+  std::vector<std::string> handoffs;      // tools that lead out of the agent
+  std::vector<std::string> one_at_a_time; // their calls are one task
+  std::string entry;                      // the node at which each round begins
   bool sends_calls() const noexcept { return options.version == "v2"; }
 };
 using agent_ptr = std::shared_ptr<const agent>;
@@ -51,7 +50,7 @@ coro<chat_model_ptr> model_of(const agent& a, const state_view& state, context& 
   co_return model;
 }
 
-// The state as the model's prompt sees it: what a hook put in the messages' place stands there.
+// The state for the model's prompt: messages that a hook put in place of the others stand there.
 state_view model_state(const state_view& state) {
   const auto& told = state[model_input];
   if (!told.is_list() || told.empty())
@@ -59,7 +58,8 @@ state_view model_state(const state_view& state) {
   return state_view{state.to_value().without(model_input).with("messages", told)};
 }
 
-// The state with an answer to each call that could not be read; `messages` itself stays as it is.
+// The state with an answer to each call that could not be read; the channel `messages` itself stays
+// unchanged.
 state_view sendable_state(const state_view& state) {
   auto repaired = with_malformed_answered(state["messages"]);
   return repaired ? state_view{state.to_value().with("messages", *repaired)} : state;
@@ -85,8 +85,8 @@ value apology(const value& answer) {
   return ai_message(sorry, {}, id.is_string() ? id.as_string() : std::string_view{});
 }
 
-// The answer, and in front of it those whose calls could not be read, with what the model was told
-// of them.
+// The answer. Before it stand the answers whose calls could not be read, with the errors that the
+// model got.
 coro<std::vector<value>> ask_until_readable(const agent& a, chat_model& model,
                                             model_request request, context& ctx) {
   std::vector<value> out;
@@ -205,7 +205,7 @@ std::vector<destination> after_tools(const agent& a, const state_view& state) {
   auto messages = state["messages"].items();
   auto at = std::ranges::find_if(messages.rbegin(), messages.rend(),
                                  [](const value& m) { return message_role(m) != "tool"; });
-  auto has_run = [&](const value& m) { // a call that could not be read has not
+  auto has_run = [&](const value& m) { // a call that could not be read has not run
     if (at == messages.rend())
       return true;
     const auto& unread = message_member(*at, "invalid_tool_calls");
@@ -353,7 +353,7 @@ private:
   }
 
   void add_tools() {
-    // Handoffs wait for the other calls of their turn; the tools' route knows.
+    // Handoffs wait for the other calls of their turn; the route of `tools` decides that.
     graph_.add_node("tools", tool_node{a_->options.tools, a_->options.tool_node},
                     late_calls_answered(a_->options.tool_node, a_->options.tool_timeout,
                                         {a_->handoffs},

@@ -1,4 +1,4 @@
-// See structured_tools.hpp.
+// structured_tools: making the tools, and checking calls for them.
 #include "agents/structured_tools.hpp"
 
 #include "agents/messages/json_text.hpp"
@@ -19,7 +19,7 @@ std::string title_of(const value& schema, std::string otherwise) {
   return title.is_string() && !title.empty() ? title.as<std::string>() : std::move(otherwise);
 }
 
-// Why arguments are not the data, or nothing.
+// The reason why arguments do not fit the schema; empty when they do.
 std::string misfit(const std::string& name, const value& schema, const value& data) {
   auto wrong = check_schema(schema, data);
   if (wrong.empty())
@@ -76,7 +76,7 @@ std::vector<value> structured_tools::calls_of(const value& answer) const {
   return out;
 }
 
-// Since the last question: with an answer that fitted the agent would have ended.
+// The failures since the last question: after an answer that fits, the agent would have ended.
 std::size_t structured_tools::failures_in(const value& conversation) const {
   std::size_t out = 0;
   for (const auto& m : conversation.items() | std::views::reverse) {

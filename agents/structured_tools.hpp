@@ -1,4 +1,4 @@
-// Schemas of a last answer that a model is shown as tools.
+// structured_tools: the schemas of a final answer, shown to a model as tools.
 #pragma once
 
 #include <troupe/agents/agent.hpp>
@@ -9,25 +9,26 @@
 
 namespace troupe {
 
-/// What the tools of a response_format are, and what calls for them came to.
+/// The tools of a response_format, and reading the calls for them.
 class structured_tools {
 public:
   /// Errors: throws error{invalid_graph} for members of `oneOf` with the same title.
   explicit structured_tools(const response_format& format);
 
   bool knows(std::string_view name) const;
-  /// As tool::definition(), one for each schema.
+  /// The definitions of the tools, one for each schema, as tool::definition().
   const std::vector<value>& definitions() const noexcept { return definitions_; }
 
-  /// Shape:  `data` null: no call fitted. `messages` answer each call for one of these tools.
+  /// Shape:  `data` null: no call fits. `messages` answer each call for one of these tools.
   struct reading {
     value data = {};
     std::vector<value> messages = {};
   };
-  /// What this answer to the conversation `before` says; nothing for one without such a call.
-  /// Errors: throws node_error of class StructuredOutputValidationError when the last of
-  ///         response_format::attempts_max answers fits no better; of class
-  ///         MultipleStructuredOutputsError when that one has several such calls.
+  /// The reading of this answer to the conversation `before`; empty for an answer without such a
+  /// call.
+  /// Errors: throws node_error of class StructuredOutputValidationError when none of
+  ///         response_format::attempts_max answers fits; of class MultipleStructuredOutputsError
+  ///         when the last of them has several such calls.
   reading read(const value& before, const value& answer) const;
 
 private:

@@ -1,4 +1,4 @@
-// Names of agents, in tools and in what models read.
+// team_names: names of agents, in tools and in texts for models.
 #include "agents/team_names.hpp"
 
 #include <troupe/agents/teams.hpp>

@@ -1,4 +1,4 @@
-// Teams: a supervisor and its agents, and agents that hand over to one another.
+// teams: a supervisor and its agents, and agents that hand over to one another.
 #include <troupe/agents/teams.hpp>
 
 #include "agents/messages/failure.hpp"
@@ -24,7 +24,7 @@ std::vector<std::string> names_of(const std::vector<team_member>& agents,
   std::vector<std::string> out;
   for (const auto& a : agents) {
     const auto& name = a.graph.name();
-    if (name.empty() || name == "agent" || name == "graph") // nobody gave it one
+    if (name.empty() || name == "agent" || name == "graph") // the default names: none was given
       throw no_team("Please specify a name when you create your agent, either via "
                     "`create_react_agent({.name = agent_name, …})` or via "
                     "`graph.compile({.name = agent_name})`.");
@@ -57,7 +57,7 @@ std::vector<std::string> destinations_in(const std::vector<tool>& tools) {
   return out;
 }
 
-// The supervisor's tools: those of the caller, and handoffs to all agents.
+// The supervisor's tools: the caller's, and a handoff to each agent.
 std::vector<tool> tools_of(const supervisor_options& options,
                            const std::vector<std::string>& names) {
   auto out = options.tools;
@@ -130,7 +130,7 @@ value marked_as_back(const value& message) {
     message.payload().with("response_metadata", value::map({{handoff_back_mark, true}}))));
 }
 
-// What says that the agent is done, for a model that saw it called.
+// The messages that report the agent's end to a model that saw it called.
 value back_messages(const member& m) {
   auto name = transfer_name("transfer_back_to_", m.supervisor);
   auto id = random_id();
@@ -164,7 +164,7 @@ coro<node_output> run_member(std::shared_ptr<const member> m, state_view state, 
 
 // ---- the swarm ------------------------------------------------------------------------------
 
-// The agents that tools of a network's agent lead to.
+// The agent's tools, and a handoff to each other agent of the network.
 std::vector<tool> with_handoffs(std::vector<tool> tools, const std::vector<std::string>& names,
                                 const std::string& self) {
   for (const auto& name : names)

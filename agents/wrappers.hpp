@@ -1,4 +1,4 @@
-// Wrappers around one call, as one: the first of a list is the outermost.
+// wrappers: several wrappers of a call as one: the first of a list is the outermost.
 #pragma once
 
 #include <troupe/agents/agent.hpp>
@@ -8,8 +8,9 @@
 
 namespace troupe {
 
-/// What `wrapper` names of each piece of middleware that has it, around one another.
-/// Shape:  empty when none has one. `Call` is what is wrapped, `Executor` what goes on with it.
+/// The wrapper `wrapper` of each middleware that has it, around one another.
+/// Shape:  empty when none has it. `Call` is the wrapped call, `Executor` the function that
+///         continues it.
 template <class Call, class Executor, class Wrapper>
 Wrapper composed(const std::vector<middleware>& all, Wrapper middleware::*wrapper) {
   Wrapper out;

@@ -1,5 +1,5 @@
 // BinaryOperatorAggregate: folds each write into the value with a reducer.
-// An overwrite replaces the value; the plain writes behind it in the same step are dropped.
+// An overwrite replaces the value; the plain writes after it in the same step are dropped.
 // Unlike the reference, an overwrite that is the very first write is unwrapped like any other.
 // Source: langgraph/channels/binop.py, BinaryOperatorAggregate.
 #include "channels/kinds.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view overwrite_key = "__overwrite__";
 
-// The value of the fold so far, and how it came about.
+// The value of the fold so far, and whether an overwrite replaced it.
 struct fold {
   value current;
   bool set = false;
@@ -59,7 +59,7 @@ channel_cell initial(const channel_spec& spec) {
   return {.content = *spec.op->initial, .set = true};
 }
 
-// A snapshot is what the channel stored while it was a delta channel.
+// A snapshot was stored while the channel was a delta channel.
 std::optional<channel_cell> load(const channel_spec&, const value& stored) {
   const auto& content = stored.is(value_kind::delta_snapshot) ? stored.payload() : stored;
   return channel_cell{.content = content, .set = true};

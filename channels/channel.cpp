@@ -8,7 +8,7 @@
 namespace troupe {
 namespace {
 
-// A managed value is no channel: nobody writes it and it holds nothing.
+// A managed value is not a channel: it takes no writes and holds nothing.
 constinit const channel_rule managed_rule{
   .update = [](const channel_spec&, std::string_view, channel_cell&,
                std::span<const value>) -> result<bool> { return false; },

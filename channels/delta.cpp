@@ -1,5 +1,5 @@
-// DeltaChannel: folds all writes of a step at once. It stores nothing: the checkpoints hold its
-// writes, and now and then, by the coordinator's hand, a snapshot of the value.
+// DeltaChannel: folds all writes of a step at once. The channel itself stores nothing: the
+// checkpoints hold its writes, and the coordinator sometimes stores a snapshot of the value.
 // An overwrite replaces the value; all other writes of its step are dropped.
 // Source: langgraph/channels/delta.py, DeltaChannel.
 #include "channels/kinds.hpp"
@@ -111,7 +111,7 @@ channel_spec delta(const channel_spec& folding, std::int64_t snapshot_frequency)
     throw error{errc::invalid_graph, "make a delta channel: the reducer `" + folding.op->name
                                        + "` has no value to start at: use starting_at"};
   auto out = checked({.kind = channel_kind::delta,
-                      .op = folding.op, // tells two such channels apart
+                      .op = folding.op, // distinguishes two such channels
                       .batch = std::make_shared<const batch_reducer>(batch_of(folding.op)),
                       .snapshot_frequency = snapshot_frequency});
   return folding.keep_last == 0 ? out : keep_last(out, folding.keep_last);

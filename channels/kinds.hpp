@@ -1,4 +1,4 @@
-// What each kind of channel does: one rule per kind, each defined in the file of its name.
+// The rules of the channel kinds: one rule per kind, each defined in the file of its name.
 #pragma once
 
 #include "channels/channel.hpp"
@@ -11,7 +11,7 @@
 
 namespace troupe {
 
-/// The parts of a kind; a kind names only those where it differs from a plain cell.
+/// The functions of a kind; a kind names only those in which it differs from a plain cell.
 /// Shape:  as the functions of channels/channel.hpp.
 /// Source: langgraph/channels/base.py, BaseChannel.
 struct channel_rule {
@@ -29,12 +29,12 @@ struct channel_rule {
   std::optional<value> (*store)(const channel_cell&) = [](const channel_cell& cell) {
     return cell.set ? std::optional<value>{cell.content} : std::nullopt;
   };
-  /// Only for a value that was stored; nullopt when it is not of the kind's shape.
+  /// Called only with a value that was stored; nullopt when it is not of the kind's shape.
   std::optional<channel_cell> (*load)(const channel_spec&, const value& stored) =
     [](const channel_spec&, const value& stored) {
       return std::optional<channel_cell>{channel_cell{.content = stored, .set = true}};
     };
-  bool readable = true; // a barrier is available without having a value
+  bool readable = true; // false for a barrier, which is available without having a value
 };
 
 extern const channel_rule last_value_rule;
@@ -55,7 +55,7 @@ inline void set_to_last(channel_cell& cell, std::span<const value> writes) {
   cell.set = true;
 }
 
-/// Drops the elements of a list in front of its last `count`.
+/// Drops all elements of a list but its last `count`.
 void drop_older(channel_cell& cell, std::size_t count);
 
 /// Empties the cell. Result: whether it held something.
@@ -66,14 +66,14 @@ inline bool clear(channel_cell& cell) {
   return true;
 }
 
-/// invalid_update with `text` behind the channel's name.
+/// invalid_update with `text` after the channel's name.
 error refused_update(std::string_view name, std::string_view text);
 
 /// invalid_update for a second overwrite in one step.
 error refused_second_overwrite();
 
-/// What `fold` gives, or what it throws as an error that names channel and reducer: a reducer may
-/// be the user's own code.
+/// The result of `fold`. An exception becomes an error that names channel and reducer: a reducer
+/// may be the user's own code.
 template <class Fold>
 result<value> try_fold(std::string_view name, std::string_view op, Fold fold) {
   auto failed = [&](std::string_view what) {
@@ -95,7 +95,7 @@ result<value> try_fold(std::string_view name, std::string_view op, Fold fold) {
 /// Source: langgraph/channels/binop.py, _get_overwrite.
 bool is_overwrite(const value& write) noexcept;
 
-/// The value that an overwrite puts in place. `write` must be one.
+/// The value that an overwrite sets. `write` must be an overwrite.
 const value& overwritten(const value& write);
 
 } // namespace troupe

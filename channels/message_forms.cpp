@@ -1,4 +1,4 @@
-// The forms in which a message may be written, and the one in which it is kept.
+// Message forms: converting each of them into the one that is kept.
 #include "channels/message_forms.hpp"
 
 #include "graph/task_id.hpp"
@@ -22,7 +22,7 @@ error no_message(std::string text) {
 
 // ---- roles and ids --------------------------------------------------------------------------
 
-// The role a name stands for; empty for a name that stands for none.
+// The role that a name stands for; empty for an unknown name.
 std::string_view find_role(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> roles[] = {
     {"user", "user"},    {"human", "user"},    {"assistant", "assistant"},
@@ -63,14 +63,15 @@ value text_id(const value& id) {
 
 // ---- members --------------------------------------------------------------------------------
 
-// Arguments as text; nothing stands for no arguments.
+// Arguments given as text; null or an empty text means no arguments.
 result<value> read_arguments(const value& text) {
   if (text.is_null() || (text.is_string() && text.empty()))
     return value::map();
   return text.is_string() ? read_plain_json(text.as_string()) : result<value>{text};
 }
 
-// A call in OpenAI's form, {id, function: {name, arguments: JSON text}}, in the plain one.
+// A call in OpenAI's form, {id, function: {name, arguments: JSON text}}, turned into the plain
+// form.
 value plain_tool_call(const value& call) {
   const auto& function = call["function"];
   auto args = function.is_map() ? read_arguments(function["arguments"])
@@ -102,7 +103,7 @@ value plain_content(const value& content, std::string_view role) {
   return content;
 }
 
-// A member under the name and in the form in which a message keeps it.
+// A member under the name and in the form that a kept message has.
 value::map_init plain_member(std::string_view key, const value& v, std::string_view role) {
   if (key == "content")
     return {"content", plain_content(v, role)};
@@ -115,8 +116,8 @@ value::map_init plain_member(std::string_view key, const value& v, std::string_v
   return {std::string{key}, v};
 }
 
-// `role` and `type` name the role; a part is kept as a whole; null, no calls and no example say
-// nothing.
+// Members that are dropped: `role` and `type`, which name the role; `chunk`, since a part is kept
+// as a whole message; null, empty calls and `example` false.
 bool is_kept(const detail::map_entry& e) {
   if (e.key() == "role" || e.key() == "type" || e.key() == "chunk")
     return false;
@@ -127,7 +128,7 @@ bool is_kept(const detail::map_entry& e) {
 
 // ---- forms ----------------------------------------------------------------------------------
 
-// The calls that pieces of them are. One that was cut off is none: it is kept as an invalid one.
+// The calls that the pieces add up to. A call that was cut off is kept as an invalid one.
 value with_whole_calls(value message, const value& pieces) {
   auto good = value::list();
   auto bad = value::list();
@@ -148,7 +149,7 @@ value with_whole_calls(value message, const value& pieces) {
   return bad.empty() ? message : message.with("invalid_tool_calls", bad);
 }
 
-// A part of an answer as a whole message, with the calls that it holds.
+// A part of an answer as a whole message, with its calls.
 value whole_message(const value& message) {
   if (message["chunk"].is_null())
     return message;
@@ -157,7 +158,7 @@ value whole_message(const value& message) {
   return has_calls ? out : with_whole_calls(std::move(out), message["tool_call_chunks"]);
 }
 
-// `{{"user", "a"}, {"assistant", "b"}}` in braces is a map, which has no order.
+// `{{"user", "a"}, {"assistant", "b"}}` in braces is a map, so the order of the messages is lost.
 bool lists_roles(const value& given) {
   return given.size() > 1 && std::ranges::all_of(given.entries(), [](const auto& e) {
            return !find_role(e.key()).empty();
@@ -188,7 +189,7 @@ value from_pair(value role, value content) {
   return from_members(value::map({{"role", std::move(role)}, {"content", std::move(content)}}));
 }
 
-// `{"user", "hi"}` in braces is a map: the pair of C++.
+// `{"user", "hi"}` in braces is a map with one member: the C++ form of the pair.
 bool is_braced_pair(const value& given) {
   return given.is_map() && given.size() == 1 && !find_role(given.entries()[0].key()).empty();
 }

@@ -1,4 +1,4 @@
-// See message_ids.hpp.
+// Adds ids to the messages in writes to delta channels.
 #include "channels/message_ids.hpp"
 
 #include "channels/kinds.hpp"
@@ -10,7 +10,7 @@
 namespace troupe {
 namespace {
 
-// What a form says that is no message is for the reducer to refuse.
+// An item that is not a valid message stays as it is: the reducer refuses it.
 value coerced(const value& item) {
   try {
     return coerce_message(item);
@@ -24,7 +24,7 @@ bool is_message(const value& v) {
 }
 
 struct stamping {
-  bool any_form; // the channel folds messages
+  bool any_form; // whether every form counts, because the channel folds messages
   bool changed = false;
 
   value item(const value& given) {

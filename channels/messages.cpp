@@ -1,8 +1,8 @@
 // add_messages: the reducer of a conversation. Appends, replaces by id, removes.
 //
 // Invariants:
-//  - What it returns holds messages with ids (and, behind a removal of all, removals).
-//  - Messages that come without an id cost O(their number): nothing old can have an id made here.
+//  - Its result holds messages with ids (and, after a removal of all, removals).
+//  - Messages without an id cost O(their number): no old message can have an id that is made here.
 //    Only an id that the caller gave is looked for, in one pass over the old list.
 // Source: langgraph/graph/message.py, add_messages.
 #include "channels/message_forms.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 struct message_list {
   std::vector<value> messages;
-  bool ids_given = false; // at least one id was there before
+  bool ids_given = false; // at least one message came with an id
 };
 
 message_list to_messages(const value& given) {
@@ -35,8 +35,8 @@ message_list to_messages(const value& given) {
   return out;
 }
 
-// An initial or overwritten value may hold messages in any form. It is told by its ends: looking at
-// every old message would make each append cost as much as the whole list.
+// An initial or overwritten value may hold messages in any form. Only its first and last element
+// are checked: looking at every old message would make each append cost as much as the whole list.
 value settled(const value& old) {
   if (old.is_list()
       && (old.empty()
@@ -49,14 +49,14 @@ value settled(const value& old) {
 
 constexpr auto nowhere = static_cast<std::size_t>(-1);
 
-// What becomes of the messages with an id that the update names.
+// The fate of an old message whose id the update names.
 struct fate {
-  std::size_t at = nowhere; // place of the one to replace
+  std::size_t at = nowhere; // place of the message to replace
   bool removed = false;
 };
 using fates = std::unordered_map<std::string_view, fate>; // the keys point into the update
 
-// One pass over the old messages; of equal ids the last one counts.
+// Finds the named messages in one pass over the old ones; of equal ids the last one counts.
 bool find_old(std::span<const value> old, fates& by_id) {
   bool found = false;
   for (std::size_t i = 0; i < old.size(); ++i) {
@@ -136,7 +136,7 @@ value add(const value& current, const value& update) {
 
 } // namespace
 
-// Made before the other globals of a program: a graph may be one of them.
+// Made before the other globals of a program, since a graph may be one of them.
 [[gnu::init_priority(200)]] const channel_spec add_messages{
   .kind = channel_kind::binary_operator,
   .op = std::make_shared<const reducer>(

@@ -1,8 +1,8 @@
-// The batch reducer behind delta(add_messages).
+// The batch reducer of delta(add_messages).
 //
 // Invariants:
-//  - Folding the writes of some steps at once gives what folding them step by step gives: it makes
-//    no ids, and no write is refused for what the list holds.
+//  - Folding the writes of several steps at once gives the same as folding them step by step: no
+//    ids are made, and no write is refused because of the list's contents.
 //  - New messages cost one pass over the ids of the old ones, and nothing is copied.
 // Source: langgraph/graph/message.py, _messages_delta_reducer.
 #include "channels/message_forms.hpp"
@@ -28,8 +28,8 @@ void coerce_into(std::vector<value>& out, const value& given) {
   std::ranges::transform(forms, std::back_inserter(out), coerce_message);
 }
 
-// An initial or stored value may hold messages in any form. It is told by its first element, as in
-// the reference: looking at all would make each append cost as much as the whole list.
+// An initial or stored value may hold messages in any form. Only its first element is checked, as
+// in the reference: looking at all would make each append cost as much as the whole list.
 value settled(const value& old) {
   if (old.is_list() && (old.empty() || is_message(old.items().front())))
     return old;
@@ -43,7 +43,7 @@ bool has_place(const value& v) {
   return is_message(v) && has_message_id(v);
 }
 
-// Where the ids that the update names stand now; of equal ones the last counts.
+// The places of the messages whose ids the update names; of equal ids the last one counts.
 places find_places(std::span<const value> old, std::span<const value> update, bool& found) {
   places by_id;
   by_id.reserve(update.size());
@@ -61,7 +61,7 @@ places find_places(std::span<const value> old, std::span<const value> update, bo
   return by_id;
 }
 
-// The list while it is merged; what was taken out keeps its place until the end.
+// The list during a merge; removed messages keep their places until the end.
 struct merging {
   std::vector<value> messages;
   std::vector<std::size_t> gone;

@@ -1,8 +1,7 @@
-// NamedBarrierValue: available when every one of its names was written; and its twin that besides
-// waits until nothing else is left to run.
+// NamedBarrierValue: available when every one of its names was written. Its twin,
+// NamedBarrierValueAfterFinish, also waits until nothing else is left to run.
 // The cell's content is the ascending list of the names seen; it is set iff there is one.
-// Source: langgraph/channels/named_barrier_value.py, NamedBarrierValue,
-//         NamedBarrierValueAfterFinish.
+// Source: langgraph/channels/named_barrier_value.py.
 #include "channels/kinds.hpp"
 
 #include <algorithm>
@@ -19,7 +18,7 @@ bool before(const value& a, const value& b) {
 
 // ---- the names ------------------------------------------------------------------------------
 
-// Whether a string is a name of the barrier; sorts the names first when many ask.
+// Whether a string is a name of the barrier; sorts the names first when there are many look-ups.
 class name_index {
 public:
   name_index(const std::vector<std::string>& names, std::size_t questions) : names_{names} {
@@ -60,7 +59,7 @@ error unknown_name(const channel_spec& spec, std::string_view name, const value&
 bool full(const channel_spec& spec, const channel_cell& cell) {
   auto seen = cell.set ? cell.content.items() : std::span<const value>{};
   if (seen.size() == spec.names.size())
-    return true; // all seen are names, and none twice
+    return true; // all seen names are the barrier's, and each stands once
   return std::ranges::all_of(spec.names, [seen](const std::string& n) { // a name may stand twice
     auto at = std::ranges::lower_bound(seen, std::string_view{n}, {},
                                        [](const value& v) { return v.as_string(); });

@@ -1,9 +1,11 @@
-// A join that waits for enough of its names rather than for all.
-// A round begins with the first name and ends when every name has arrived, or when one arrives a
-// second time, which begins the next. Within a round it is available once: when `need` names are
-// there, or, told that no more will come, with what is there; arrivals behind that are absorbed.
-// The cell's content is the ascending list of the names of the round; `finished`: it was consumed,
-// or (as the last element, null) it is to do with what is there. Source: troupe.
+// named_quorum: a join that waits for enough of its names rather than for all.
+// A round begins with the first name. It ends when every name has arrived, or when a name arrives a
+// second time, which begins the next round.
+// Within a round the join is available once: when `need` names are there or, after its time-out,
+// with the names that are there. Later arrivals of the round are absorbed.
+// The cell's content is the ascending list of the names of the round. `finished` means that the
+// round was consumed or, when the last element is null, that the time-out has passed.
+// Source: troupe.
 #include "channels/kinds.hpp"
 
 #include <algorithm>
@@ -14,8 +16,8 @@ namespace {
 
 struct round {
   std::vector<value> names;
-  bool hurried = false; // no more will come
-  bool used = false;    // consumed
+  bool hurried = false; // the time-out has passed
+  bool used = false;    // the round was consumed
 };
 
 round round_of(const channel_cell& cell) {

@@ -1,4 +1,5 @@
-// The built-in reducers: sum, append, merge, multiply, minimum, maximum; and reducers of your own.
+// The built-in reducers (sum, append, merge, multiply, minimum, maximum), and user-defined
+// reducers.
 #include <troupe/channel.hpp>
 
 #include <algorithm>
@@ -103,7 +104,7 @@ value product_of(const value& current, const value& update) {
   throw unfit("multiply", current, update);
 }
 
-// Holds every int64 and every double, so that comparing an integer with a double is exact.
+// long double holds every int64 and every double, so comparing an integer with a double is exact.
 long double exact(const value& number) {
   static_assert(std::numeric_limits<long double>::digits >= 63);
   return number.is_int() ? static_cast<long double>(number.as_int()) : number.as_double();
@@ -133,14 +134,14 @@ channel_spec built_in(std::string name, operation op, const std::optional<value>
   };
 }
 
-// Two built-in operators that start at different values are one operator.
+// Two built-in operators with different initial values count as the same operator.
 bool same_operator(const reducer* a, const reducer* b) {
   if (a == b || !a || !b)
     return a == b;
   return !a->function || !b->function || a->function == b->function;
 }
 
-// A batch reducer that is made of no reducer is a closure.
+// A batch reducer that was not made from a reducer is a closure, which can't be compared.
 bool same_folding(const channel_spec& a, const channel_spec& b) {
   return !a.op || !b.op || same_operator(a.op.get(), b.op.get());
 }
@@ -153,7 +154,7 @@ bool same_names(std::vector<std::string> a, std::vector<std::string> b) {
 
 } // namespace
 
-// Made before the other globals of a program: a graph may be one of them.
+// Made before the other globals of a program, since a graph may be one of them.
 [[gnu::init_priority(200)]] const channel_spec sum = built_in("sum", sum_of, value(0));
 [[gnu::init_priority(200)]] const channel_spec append = built_in("append", append_to,
                                                                  value::list());

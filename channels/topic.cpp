@@ -1,6 +1,6 @@
 // Topic: a list of every value written in a step, or of all steps when it accumulates.
 // A write that is a list counts as its elements. The cell is set iff the list has elements.
-// A unique one takes no value that is in its list already.
+// A unique topic takes no value that is in its list already.
 // Source: langgraph/channels/topic.py, Topic.
 #include "channels/kinds.hpp"
 
@@ -10,7 +10,7 @@
 namespace troupe {
 namespace {
 
-// One list, flattened by one level; a lone list write is shared as it is.
+// The writes as one list, flattened by one level; a lone list write is shared as it is.
 value flatten(std::span<const value> writes) {
   if (writes.size() == 1 && writes[0].is_list())
     return writes[0];
@@ -30,7 +30,7 @@ struct by_content {
   bool operator()(const value* a, const value* b) const noexcept { return *a == *b; }
 };
 
-// Those that are not in `held`, each once.
+// The elements that are not in `held`, each once.
 value only_new(std::span<const value> held, const value& fresh) {
   std::unordered_set<const value*, by_content, by_content> known;
   known.reserve(held.size() + fresh.size());

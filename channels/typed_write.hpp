@@ -1,4 +1,5 @@
-// Whether a write fits the member of a typed state that its channel stands for.
+// The type check of writes: whether a write fits the member of a typed state that its channel
+// stands for.
 #pragma once
 
 #include <troupe/channel.hpp>
@@ -8,9 +9,9 @@
 
 namespace troupe {
 
-/// What is wrong with a write to the channel, as "read a value: wanted integer: it is string";
-/// nothing for a channel whose type is not known (channel_spec::check).
-/// Shape:  of an overwrite of a reducer's value, that value is looked at.
+/// The mismatch between a write and its channel's type, as "read a value: wanted integer: it is
+/// string". nullopt for a channel without a known type (channel_spec::check).
+/// Shape:  for an overwrite of a reducer's value, the overwriting value is checked.
 /// Source: troupe.
 std::optional<std::string> find_misfit(const channel_spec& spec, const value& write);
 

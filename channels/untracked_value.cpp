@@ -16,7 +16,8 @@ result<bool> update(const channel_spec& spec, std::string_view name, channel_cel
   return true;
 }
 
-// Something is stored only if the channel was of another kind before: it starts empty all the same.
+// A stored value means that the channel was of another kind before; the channel starts empty all
+// the same.
 std::optional<channel_cell> load(const channel_spec&, const value&) {
   return channel_cell{};
 }

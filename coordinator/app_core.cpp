@@ -1,4 +1,4 @@
-// The ways into a loaded graph.
+// app_core: checking, loading and starting runs of a loaded graph.
 #include "coordinator/app_core.hpp"
 
 #include "actors/logger_reference.hpp"
@@ -36,8 +36,8 @@ result<shown_channels> find_shown(const graph_plan& plan, const run_config& conf
   return out;
 }
 
-// A call that names a checkpoint of a subgraph means the root checkpoint it belongs to, and on the
-// way down the ones between.
+// A call that names a checkpoint of a subgraph means the root checkpoint to which it belongs, and
+// the checkpoints between them.
 result<void> address_subgraph(run_shared& shared, troupe::saver& store) {
   auto& config = shared.config;
   checkpoint_ref at{config.thread_id, std::exchange(config.checkpoint_ns, {}),
@@ -55,7 +55,7 @@ result<void> address_subgraph(run_shared& shared, troupe::saver& store) {
   return {};
 }
 
-// Breakpoints of a call name nodes, like the compiled ones.
+// Breakpoints of a call must name nodes, like the compiled ones.
 result<void> check_breakpoints(const graph_plan& plan, const run_config& config) {
   for (const auto* list : {&config.interrupt_before, &config.interrupt_after})
     for (const auto& name : *list)
@@ -64,7 +64,7 @@ result<void> check_breakpoints(const graph_plan& plan, const run_config& config)
   return {};
 }
 
-// A context is anything, unless the graph says what it is.
+// Any context is accepted, unless the graph has a check for it.
 result<void> check_context(const graph_plan& plan, const value& context) {
   if (!plan.context.check)
     return {};
@@ -76,15 +76,16 @@ result<void> check_context(const graph_plan& plan, const value& context) {
   }
 }
 
-// What a run depends on that finds a thread as another one left it. A new input needs the newest
-// checkpoint only: its nodes, and what is read within them, come when its own first one is stored.
+// The part of its thread that a run reads. A new input needs the newest checkpoint only: the
+// checkpoint is stored before its nodes, and reads within them, begin.
 thread_reading reading_of(const run_request& request) {
   const auto& config = request.shared->config;
   if (!config.checkpoint_id.empty() || !config.checkpoint_ns.empty())
     return thread_reading::older;
   bool input = std::holds_alternative<value>(request.input)
                || std::holds_alternative<state_update>(request.input);
-  bool same_run = !config.metadata["run_id"].is_null(); // perhaps: then it goes on
+  bool same_run = !config.metadata["run_id"].is_null(); // perhaps the same run again: then it
+                                                        // resumes
   bool replays = std::ranges::any_of(request.shared->plan->channels, [](const auto& channel) {
     return channel.spec.kind == channel_kind::delta; // the values are writes of earlier steps
   });
@@ -93,7 +94,7 @@ thread_reading reading_of(const run_request& request) {
                                                     : thread_reading::pending;
 }
 
-// A run that read nothing of the thread yet, has changed nothing.
+// Undoes a run. A run that has read nothing of the thread yet has changed nothing.
 result<void> undo(troupe::saver& store, const std::string& thread_id,
                   const std::shared_ptr<held_claim>& run) {
   if (!run || run->after_id.empty())
@@ -192,7 +193,8 @@ result<std::shared_ptr<run_request>> app_core::check(const run_input& input,
   return request;
 }
 
-// Who hears of the end may begin the next run at once, although others hold the claim still.
+// Ends the turn at once, so that a caller who learns of the end can begin the next run, although
+// other objects still hold the claim.
 error app_core::not_begun(const run_request& request, error why) {
   if (const auto& claim = request.shared->claim)
     claim->run_ended();
@@ -229,7 +231,7 @@ result<void> app_core::load(run_request& request) {
   request.saved = std::move(*saved);
   request.addressed = !id.empty();
   auto bound = runtime_.next_checkpoint_id(-2);
-  if (request.saved) { // of a process whose clock is ahead
+  if (request.saved) { // another process may have made it, whose clock is ahead
     bound = std::max(bound, request.saved->ref.checkpoint_id);
     shared.saw_id(request.saved->ref.checkpoint_id);
   }
@@ -253,7 +255,7 @@ result<run_result> app_core::invoke(const run_input& input, const run_config& co
   auto begins = begin_turn(**request);
   if (!begins)
     return begins.error();
-  std::optional<awaited_turn> turn; // to the end: it keeps the runtime
+  std::optional<awaited_turn> turn; // kept to the end: it keeps the runtime alive
   if (!*begins)
     if (auto come = turn.emplace(runtime_, *(*request)->shared).wait(); !come)
       return come.error();
@@ -356,7 +358,7 @@ bool app_core::launch(const std::shared_ptr<run_request>& request,
   return true;
 }
 
-// A job of the blocking lane must not throw, but somebody's saver may.
+// A job of the blocking lane must not throw, but a user's saver may.
 result<void> app_core::load_here(run_request& request) {
   try {
     return load(request);
@@ -366,7 +368,7 @@ result<void> app_core::load_here(run_request& request) {
   }
 }
 
-// Who ends the turn before only leaves a job: reading the thread may take its time.
+// The thread that ends the turn before only submits a job, since reading the thread may take time.
 void app_core::start_later(std::shared_ptr<run_request> request,
                            std::shared_ptr<pending_run> completion, std::function<void()> then) {
   auto turn = std::make_shared<awaited_turn>(runtime_, *request->shared);
@@ -429,7 +431,7 @@ void app_core::give_group(run_group group) {
   expire_later();
 }
 
-// Ends the groups that were idle for long; comes back while some are left.
+// Ends the groups that were idle for long; runs again later while some are left.
 void app_core::expire() {
   std::vector<run_group> old;
   bool again = false;

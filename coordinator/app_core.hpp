@@ -1,4 +1,4 @@
-// A loaded graph: its pool of groups, and the ways into it.
+// app_core: a loaded graph with its pool of groups, and the ways to start runs of it.
 #pragma once
 
 #include "engine/run_loop.hpp"
@@ -19,30 +19,31 @@ public:
   const std::shared_ptr<const graph_plan>& plan() const noexcept { return graph_.plan(); }
   const compiled_graph& graph() const noexcept { return graph_; }
   runtime_core& runtime() noexcept { return runtime_; }
-  /// The saver its runs use, null for none.
+  /// The saver of its runs; null without one.
   troupe::saver* saver() const noexcept;
 
-  /// Checks the config: all a run starts with, but for its thread.
+  /// Checks the config and makes a request with everything but the thread's data.
   /// Errors: invalid_config.
   result<std::shared_ptr<run_request>> check(const run_input& input, const run_config& config,
                                              bool streamed);
-  /// Whether the run's turn on its thread has come; else it has to wait.
+  /// begin_turn(): whether the run's turn on its thread has come; otherwise it has to wait.
+  /// not_begun(): ends the turn of a run that can't begin, and returns `why`.
   /// Errors: as thread_turns::begin().
   static error not_begun(const run_request& request, error why);
   result<bool> begin_turn(const run_request& request);
-  /// Reads the thread, once the run's turn has come.
+  /// Reads the thread. Called when the run's turn has come.
   /// Errors: storage codes.
   result<void> load(run_request& request);
-  /// Both for a run within a task; nothing of it is checked again.
+  /// check() and load() for a run within a task, whose config is not checked again.
   result<std::shared_ptr<run_request>> prepare_within(const nested_run& run);
 
   result<run_result> invoke(const run_input& input, const run_config& config);
-  /// `then` runs when the run has ended, on the thread that ends it.
-  /// `sink`: who gets its parts, if anyone.
+  /// Starts a run. `then` runs when the run has ended, on the thread that ends it.
+  /// `sink`: the receiver of its parts; may be null.
   result<std::shared_ptr<pending_run>> start(const run_input& input, const run_config& config,
                                              std::function<void()> then = {},
                                              std::shared_ptr<part_sink> sink = nullptr);
-  /// Goes on with config.thread_id, if `cut_off_from` still is its owner.
+  /// Resumes the run of config.thread_id, if `cut_off_from` still is its owner.
   /// Errors: also conflict.
   result<std::shared_ptr<pending_run>> go_on(const run_config& config, std::uint64_t cut_off_from);
 
@@ -55,15 +56,15 @@ public:
   run_group take_group(caf::execution_unit* unit);
   void give_group(run_group group);
 
-  /// Whether the runtime has ended, or is gone: a hint for callers that come late.
+  /// Whether the runtime has ended, or is gone: a hint for late callers.
   bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
 
-  /// Null when the runtime has ended.
+  /// The graph actor; null when the runtime has ended.
   caf::actor handle();
-  /// Ends the pooled groups and the handle; no run is on any more.
+  /// Ends the pooled groups and the graph actor. No run may be on any more.
   void close();
 
-  /// Tells the group to begin; from then on whoever interrupts the run can.
+  /// Sends the group the message to begin. From then on the run can be interrupted.
   static void begin(const run_group& group, caf::execution_unit* unit,
                     std::shared_ptr<run_request> request,
                     const std::shared_ptr<pending_run>& completion);
@@ -90,15 +91,15 @@ private:
   };
   std::deque<idle_group> idle_; // the longest idle first
   bool expiring_ = false;
-  std::atomic<bool> stopped_{false}; // from then on runtime_ is not to be touched
+  std::atomic<bool> stopped_{false}; // when true, runtime_ must not be touched
   caf::actor handle_;
-  std::shared_ptr<saver_link> own_saver_; // of a graph with a saver of its own
+  std::shared_ptr<saver_link> own_saver_; // set for a graph with a saver of its own
 };
 
-/// What a call on an app gets whose runtime has ended.
+/// The error of a call on an app whose runtime has ended.
 error runtime_is_gone();
 
-/// The plain checks of a config; `stored`: whether a thread is needed.
+/// Checks the config alone; `stored`: whether a thread is needed.
 result<void> check_config(const run_config& config, bool stored);
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-// Waiting for a turn.
+// awaited_turn: entering the queue, leaving it, and what runs afterwards.
 #include "coordinator/awaited_turn.hpp"
 
 #include "tasks/run_shared.hpp"
@@ -20,7 +20,7 @@ awaited_turn::awaited_turn(runtime_core& runtime, const run_shared& shared)
     thread_id_{shared.config.thread_id},
     control_{shared.control},
     admitted_{runtime.admit()} {
-  // When the runtime was stopped meanwhile, the turns know.
+  // When the runtime was stopped meanwhile, wait() reports that.
   runtime_.turns()->wait(thread_id_, claim_, shared.config.multitask,
                          [answer = answer_](result<void> how) {
                            answer->how = std::move(how);
@@ -31,7 +31,7 @@ awaited_turn::awaited_turn(runtime_core& runtime, const run_shared& shared)
       there->leave(id, claim, given_up(id));
   };
   control_hooks::add(control_, claim_.get(), leave);
-  if (control_.cancelled()) // before it could tell
+  if (control_.cancelled()) // it was cancelled before the hook was added
     leave();
 }
 
@@ -53,8 +53,8 @@ result<void> awaited_turn::wait() {
   return answer_->how;
 }
 
-// Told with the control's lock held, perhaps, which the end of the wait takes: so that is in the
-// job, whoever drops the last reference.
+// The latch may open while the control's lock is held, and finish() takes that lock. So finish() is
+// called in the job, wherever the last reference is dropped.
 void awaited_turn::then(const std::shared_ptr<awaited_turn>& turn,
                         std::function<void(result<void>)> job) {
   turn->answer_->told.when_open([turn, job = std::move(job)] {

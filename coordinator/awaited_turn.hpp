@@ -1,26 +1,28 @@
-// A wait for a turn on a thread: by a thread that has time, or by a job of the blocking lane.
+// awaited_turn: a wait for the turn on a thread, by a thread that may block or by a job of the
+// blocking lane.
 #pragma once
 
 #include "coordinator/runtime_core.hpp"
 
 namespace troupe {
 
-/// A place in the queue of the run's thread. The run's control gives it up when it cancels; the
-/// runtime is not gone before this is.
+/// A place in the queue of the run's thread. When the run's control cancels, the place is given up.
+/// The runtime outlives this object.
 class awaited_turn {
 public:
   awaited_turn(runtime_core& runtime, const run_shared& shared);
   awaited_turn(const awaited_turn&) = delete;
   awaited_turn& operator=(const awaited_turn&) = delete;
-  /// Gives the place up, if the turn has not come.
+  /// Gives up the place if the turn has not come.
   ~awaited_turn();
 
+  /// Waits for the turn.
   /// Errors: cancelled, overloaded, runtime_stopped.
   /// Blocks: until the turn has come.
   result<void> wait();
 
-  /// Calls `job` with the same on a thread of the blocking lane. The wait ends
-  /// behind it.
+  /// Calls `job` with the result of the wait, on a thread of the blocking lane. The wait ends after
+  /// the job.
   static void then(const std::shared_ptr<awaited_turn>& turn,
                    std::function<void(result<void>)> job);
 

@@ -1,4 +1,4 @@
-// Pruning and sweeping in the background.
+// background_pruner: the rounds of pruning and sweeping.
 #include "coordinator/background_pruner.hpp"
 
 #include "persistence/record/timestamp_text.hpp"
@@ -20,7 +20,7 @@ bool is_too_old(const std::string& ts, const pruning& how,
   return ts < timestamp_text(std::chrono::duration_cast<std::chrono::microseconds>(oldest).count());
 }
 
-// A saver or a store that is not ours may throw.
+// A user's saver or store may throw.
 template <class Fn> result<void> caught(Fn fn) {
   try {
     return fn();
@@ -88,7 +88,8 @@ void background_pruner::stop() {
 
 void background_pruner::run() {
   std::unique_lock lock{mutex_};
-  constexpr std::chrono::seconds longest = std::chrono::hours{24 * 365}; // clocks overflow
+  // the clock's arithmetic would overflow above
+  constexpr std::chrono::seconds longest = std::chrono::hours{24 * 365};
   while (
     !wake_.wait_for(lock, std::min(how_.every, longest), [this] { return stopping_.load(); })) {
     lock.unlock();
@@ -104,7 +105,7 @@ void background_pruner::round(clock::time_point now) {
   report(threads ? items : threads, done);
 }
 
-// One thread that fails keeps no other one from its turn; the first failure is told.
+// A thread that fails does not keep the others from being handled; the first failure is reported.
 result<void> background_pruner::look_after_threads(clock::time_point now, removed& done) {
   if (!threads_)
     return {};
@@ -121,7 +122,7 @@ result<void> background_pruner::look_after_threads(clock::time_point now, remove
     if (!stopping_)
       note(remove(thread, now, done));
   std::unordered_map<std::string, std::pair<std::string, std::size_t>> before;
-  before.swap(unchanged_); // of threads that are gone, nothing is remembered
+  before.swap(unchanged_); // entries of threads that are gone are dropped
   for (const auto& thread : plan.prune) {
     std::pair state{thread.checkpoint_id, thread.checkpoints};
     auto known = before.find(thread.thread_id);
@@ -133,7 +134,7 @@ result<void> background_pruner::look_after_threads(clock::time_point now, remove
   return all;
 }
 
-// Which items are over, the store's own clock says.
+// The store's own clock decides which items have expired.
 result<void> background_pruner::sweep_items(removed& done) {
   for (auto goes_on = items_ != nullptr; goes_on && !stopping_;) {
     auto swept = items_->sweep(limits::store_sweep_items_max);
@@ -145,7 +146,7 @@ result<void> background_pruner::sweep_items(removed& done) {
   return {};
 }
 
-// With the thread's turn in hand it is looked at again: a run may have been on it meanwhile.
+// Checks the thread again while holding its turn: a run may have been on it meanwhile.
 result<void> background_pruner::remove(const thread_info& thread, clock::time_point now,
                                        removed& done) {
   auto turn = std::make_shared<held_claim>();

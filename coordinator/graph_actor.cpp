@@ -1,4 +1,4 @@
-// A loaded graph as an actor, and the wire forms of its messages.
+// The graph actor: a loaded graph as an actor, and the wire forms of its messages.
 #include "coordinator/graph_actor.hpp"
 
 #include "coordinator/app_core.hpp"

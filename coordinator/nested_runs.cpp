@@ -13,7 +13,8 @@ public:
   void finish(nested_end how) override { then(std::move(how)); }
 };
 
-// What the run takes over from the one around it. Breakpoints and output keys are its own.
+// The part of the config that a nested run takes over from the run around it. Breakpoints and
+// output keys are its own.
 run_config inner_config(const nested_run& run) {
   const auto& task = *run.task;
   const auto& outer = task.run->config;
@@ -24,7 +25,7 @@ run_config inner_config(const nested_run& run) {
   out.max_concurrency = outer.max_concurrency;
   out.strict_resume = false; // the root has checked the answers
   out.subgraphs = outer.subgraphs;
-  // What is handed down stands below what the graph says of itself, and that below its caller.
+  // Metadata in order of priority, lowest first: the task's, the graph's, the caller's.
   out.metadata = detail::metadata_over(
     detail::metadata_over(task.metadata, run.graph->options.metadata), run.metadata);
   out.configurable = outer.configurable;
@@ -71,8 +72,8 @@ struct addressed_checkpoint {
   std::string id;
 };
 
-// Time travel into this run: by its namespace, or, since a task of a forked checkpoint has another
-// id, by the nodes on the way.
+// The checkpoint of this run to which the caller travels. It is found by the run's namespace or,
+// since a task of a forked checkpoint has another id, by the names of the nodes.
 std::optional<addressed_checkpoint> find_addressed(const run_shared& shared) {
   if (!shared.addressed.is_map())
     return std::nullopt;
@@ -130,7 +131,7 @@ result<void> load_thread(run_request& request, std::uint32_t attempt) {
       request.saved = std::move(found->front());
     return {};
   }
-  // The namespace of a task of a new step is new: there can be nothing in it.
+  // The namespace of a task of a new step is new, so nothing is stored in it.
   bool may_be_there = request.told_resuming.value_or(false) || attempt > 1
                       || shared.plan->options.checkpointer == checkpointing::per_thread
                       || shared.config.thread_id.empty();
@@ -147,7 +148,7 @@ result<std::shared_ptr<run_request>> app_core::prepare_within(const nested_run& 
   if (run.task->over())
     return error{errc::cancelled, "run graph `" + graph().name() + "` in node `"
                                     + run.task->node->name + "`: the task was given up"};
-  if (shared.parents.size() > limits::graph_depth_max) // those of other processes included
+  if (shared.parents.size() > limits::graph_depth_max) // counts runs of other processes, too
     return error{errc::invalid_graph, "run graph `" + graph().name() + "` in node `"
                                         + run.task->node->name
                                         + "`: more than graph_depth_max runs within one another"};
@@ -210,7 +211,7 @@ nested_end app_core::run_within(nested_run run) {
     tell(group.coordinator, *group.card, &unit, begin_run{std::move(*request), completion});
     run.task->inner_runs([self = shared_from_this(), group, key = completion.get()] {
       self->runtime_.stop_run(key, group, {errc::cancelled, "run of a graph: it was given up"});
-    }); // behind begin_run: a stop that comes first stops nothing
+    }); // set after begin_run was sent: an earlier stop would have no effect
     unit.run_until([&completion] { return completion->done(); });
     run.task->inner_runs({});
   }
@@ -231,7 +232,8 @@ std::function<void()> runtime_core::start(nested_run run, std::function<void(nes
 
 namespace {
 
-// A pool thread that waits for others of its pool must not keep them from running.
+// Around the wait of a pool thread for other jobs of its pool: the pool may have one more thread
+// meanwhile.
 class waiting_thread {
 public:
   explicit waiting_thread(blocking_pool& pool) : pool_{pool} {

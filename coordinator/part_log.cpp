@@ -1,4 +1,4 @@
-// Keeping parts for later readers.
+// part_log: keeping parts for later readers.
 #include "coordinator/part_log.hpp"
 
 namespace troupe {

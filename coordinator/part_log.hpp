@@ -1,4 +1,4 @@
-// The parts of threads that were streamed lately, numbered, for readers that come later or again.
+// part_log: the recent parts of threads, numbered, for readers that come later or again.
 //
 // Invariants:
 //  - the numbers of a thread's parts grow by one while its log is kept.
@@ -17,18 +17,18 @@
 
 namespace troupe {
 
-/// One thread's.
+/// The log of one thread.
 class thread_log {
 public:
   /// Numbers the part and keeps a copy. From any thread.
   void append(stream_part& part);
-  /// A run begins or ends to write.
+  /// open(): a run begins to write. close(): it ends.
   void open();
   void close();
   bool is_open() const;
 
-  /// The parts behind `after`; waits for one while a run is on; none at the end.
-  /// Errors: missing_key when some of them are gone.
+  /// The parts after `after`. Waits for a part while a run is on; returns none at the end.
+  /// Errors: missing_key when some of them were dropped.
   result<std::deque<stream_part>> parts_after(std::uint64_t after);
 
 private:
@@ -42,7 +42,7 @@ private:
 /// Any thread may call.
 class part_log {
 public:
-  /// The thread's log, made when there is none.
+  /// The thread's log, made when it does not exist.
   std::shared_ptr<thread_log> of(const std::string& thread_id);
   std::shared_ptr<thread_log> find(const std::string& thread_id);
 
@@ -53,7 +53,7 @@ private:
   };
   std::mutex mutex_;
   std::unordered_map<std::string, entry> logs_;
-  std::list<std::string> by_use_; // the one used last at the end
+  std::list<std::string> by_use_; // the most recently used one at the end
 };
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-// The way of a run's parts to their reader.
+// part_queue: adding parts, making room, and taking them.
 #include "coordinator/part_queue.hpp"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ void part_queue::push(std::unique_lock<std::mutex>& lock, std::deque<stream_part
   where.push_back(std::move(part));
   bool first = size_.fetch_add(1, std::memory_order_release) == 0;
   lock.unlock();
-  if (first) // a reader that sleeps sleeps on an empty queue
+  if (first) // a reader sleeps only on an empty queue
     reader_.poke();
 }
 
@@ -59,19 +59,20 @@ void part_queue::emit(stream_part part) {
     push(lock, parts_, std::move(part));
 }
 
-// Whether a part that a body streams still has a place.
+// Whether a part that a body streams gets a place; waits for one if the reader chose so.
 bool part_queue::make_room(std::unique_lock<std::mutex>& lock) {
   auto has_room = [this] { return closed_ || parts_.size() + streamed_.size() < parts_max_; };
   switch (when_full_) {
     case overflow::wait:
-      if (!reader_.is_this_thread()) // else nobody would read: the body says what it has to say
+      if (!reader_.is_this_thread()) // the reader itself can't wait for its own reading
         room_.wait(lock, has_room);
       return true;
     case overflow::drop_newest: return has_room();
     case overflow::drop_oldest:
       if (has_room())
         return true;
-      if (streamed_.empty()) // only the coordinator's parts wait: this one is the oldest
+      if (streamed_.empty()) // only parts of the coordinator wait: the new part is the oldest
+                             // streamed one
         return false;
       streamed_.pop_front();
       size_.fetch_sub(1, std::memory_order_release);

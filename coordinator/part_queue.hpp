@@ -1,10 +1,10 @@
-// The way of a run's parts to their reader, with bounded memory.
+// part_queue: the way of a run's parts to their reader, with bounded memory.
 //
 // Invariants:
-//  - a body that writes waits, or loses parts, as its reader asked for, while queue_parts_max parts
-//    wait for the reader. What the coordinator emits is never lost.
-//  - the coordinator never waits: what it emits is bounded by what one step has to say, because the
-//    run advances on the reader's thread, when the reader reads.
+//  - while queue_parts_max parts wait for the reader, a body that writes waits or loses parts, as
+//    the reader chose. A part of the coordinator is never lost.
+//  - the coordinator never waits. Its parts are bounded by those of one step, because the run
+//    advances on the reader's thread, when the reader reads.
 //  - once closed, nothing waits and parts are dropped.
 #pragma once
 
@@ -24,9 +24,9 @@ public:
   part_queue(const stream_options& options, lent_thread& reader);
   ~part_queue() override;
 
-  /// The parts are numbered and kept there too.
+  /// From now on, parts are numbered by this log and kept there, too.
   void keep_in(std::shared_ptr<thread_log> log);
-  /// The reader lagged, and may not (overflow::fail).
+  /// Whether the reader lagged although it may not (overflow::fail).
   bool gave_up() const noexcept override { return overflowed_; }
 
   bool wants(stream_mode mode) const noexcept override {
@@ -35,7 +35,7 @@ public:
   void emit(stream_part part) override;
   void emit_custom(stream_part part) override;
 
-  /// All parts that wait, in order; writers may go on.
+  /// All waiting parts, in order; writers may continue.
   std::deque<stream_part> take_all();
   bool empty() const noexcept { return size_.load(std::memory_order_acquire) == 0; }
   /// The reader left.
@@ -54,7 +54,7 @@ private:
   std::mutex mutex_;
   std::condition_variable room_;
   std::deque<stream_part> parts_;    // of the coordinator
-  std::deque<stream_part> streamed_; // by bodies; both by number
+  std::deque<stream_part> streamed_; // of bodies; both are sorted by number
   std::atomic<std::size_t> size_{0};
   std::uint64_t seq_ = 0;
   bool closed_ = false;

@@ -1,4 +1,4 @@
-// Reading streams.
+// part_source: reading streams.
 #include "coordinator/part_source.hpp"
 
 #include "coordinator/print_sink.hpp"
@@ -49,7 +49,7 @@ void run_source::begin(std::shared_ptr<run_request> request) {
   app_core::begin(group_, unit_, std::move(request), completion_);
 }
 
-// On the reader's thread, which the run is to have.
+// Runs on the reader's thread, which then drives the run.
 void run_source::await_turn() {
   auto come = turn_->wait();
   auto request = std::move(waiting_);
@@ -57,7 +57,7 @@ void run_source::await_turn() {
     begin(std::move(request));
   else
     failure_ = come.error();
-  turn_.reset(); // not before: it keeps the runtime
+  turn_.reset(); // not before: it keeps the runtime alive
 }
 
 run_source::~run_source() {

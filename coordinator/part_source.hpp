@@ -1,4 +1,4 @@
-// The readers' side of streams.
+// part_source: the readers' side of streams.
 #pragma once
 
 #include "coordinator/app_core.hpp"
@@ -8,7 +8,7 @@
 
 namespace troupe {
 
-/// Where the parts of a part_stream come from.
+/// The origin of a part_stream's parts.
 class part_source {
 public:
   virtual ~part_source() = default;
@@ -35,9 +35,9 @@ private:
 
   std::shared_ptr<app_core> app_;
   stream_options options_;
-  std::unique_ptr<awaited_turn> turn_;   // null when it need not wait
-  std::shared_ptr<run_request> waiting_; // for it
-  lent_thread* unit_ = nullptr;          // null before the run and when it has ended
+  std::unique_ptr<awaited_turn> turn_;   // null when the run need not wait
+  std::shared_ptr<run_request> waiting_; // the request that waits for its turn
+  lent_thread* unit_ = nullptr;          // null before the run and after its end
   run_group group_;
   std::shared_ptr<part_queue> queue_;
   std::shared_ptr<pending_run> completion_;
@@ -46,7 +46,7 @@ private:
   std::optional<run_result> outcome_;
 };
 
-/// No parts, and why.
+/// A source without parts: only an error.
 class failed_source : public part_source {
 public:
   explicit failed_source(const error& why) : answer_{why} {}
@@ -65,12 +65,12 @@ public:
   result<std::optional<stream_part>> next() override;
 
 private:
-  std::shared_ptr<thread_log> log_; // null: there is none
+  std::shared_ptr<thread_log> log_; // null: the thread has no log
   std::uint64_t after_;
   std::deque<stream_part> batch_;
 };
 
-/// Keeps the parts of a run that nobody pulls.
+/// Keeps the parts of a run that nothing reads while it runs.
 class log_sink : public part_sink {
 public:
   log_sink(const std::vector<stream_mode>& modes, std::shared_ptr<thread_log> log);

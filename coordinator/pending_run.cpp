@@ -1,4 +1,4 @@
-// The end of a run.
+// pending_run: the end of a run.
 #include "coordinator/pending_run.hpp"
 
 #include <utility>
@@ -10,7 +10,7 @@ void pending_run::finish(nested_end how) {
   auto* lender = lender_;
   {
     std::unique_lock lock{mutex_};
-    while (!told_.empty()) { // ahead of `then`, behind which the runtime may be gone
+    while (!told_.empty()) { // before `then`, after which the runtime may be gone
       auto told = std::exchange(told_, {});
       lock.unlock();
       for (const auto& tell : told)
@@ -35,7 +35,7 @@ void pending_run::when_done(std::function<void(const result<run_result>&)> then)
       return;
     }
   }
-  then(outcome_->how); // it stays as it is
+  then(outcome_->how); // the outcome does not change any more
 }
 
 result<run_result> pending_run::wait() {

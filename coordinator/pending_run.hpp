@@ -1,4 +1,4 @@
-// The end of a run, for whoever waits for it.
+// pending_run: the end of a run, for those that wait for it.
 #pragma once
 
 #include "actors/lent_thread.hpp"
@@ -16,7 +16,7 @@
 
 namespace troupe {
 
-/// Who hears of the end of a run, once, from its coordinator.
+/// Receives the end of a run, once, from its coordinator.
 class run_completion {
 public:
   virtual ~run_completion() = default;
@@ -29,21 +29,22 @@ public:
   pending_run(run_control control, roster& actors)
     : control_{std::move(control)},
       actors_{&actors} {}
-  /// One that never began.
+  /// A run that never began.
   explicit pending_run(run_control control) : control_{std::move(control)} {}
 
-  /// `then` of on_end() runs before this returns.
+  /// The function set by on_end() runs before this returns.
   void finish(nested_end how) override;
 
   bool done() const noexcept { return done_.load(std::memory_order_acquire); }
-  /// Waits and gives the outcome; a copy, so that it may be asked again.
+  /// Waits and returns a copy of the outcome, so it may be called again.
   result<run_result> wait();
-  /// Calls `then` once, when the run has ended, before anybody else knows; at once when it had.
+  /// Calls `then` once when the run has ended, before anything else learns of the end; at once when
+  /// it had ended already.
   void when_done(std::function<void(const result<run_result>&)> then);
-  /// The outcome, which must be there.
+  /// Moves the outcome out; the run must have ended.
   nested_end take();
 
-  /// Before the run starts: the unit whose thread waits, and what to do at the end.
+  /// Called before the run starts: the unit whose thread waits, and the function for its end.
   void lent_by(lent_thread* unit) { lender_ = unit; }
   void on_end(std::function<void()> then) { then_ = std::move(then); }
   void of_group(std::shared_ptr<group_card> group) {
@@ -53,16 +54,16 @@ public:
 
   run_control control() const { return control_; }
   run_control& controlled() noexcept { return control_; }
-  /// None before it is of a group.
+  /// The actors of the run's group; none before of_group().
   std::vector<actor_info> actors() const;
 
 private:
   run_control control_;
-  roster* actors_ = nullptr; // not asked before it is of a group
+  roster* actors_ = nullptr; // not used before of_group()
   std::shared_ptr<group_card> group_;
   lent_thread* lender_ = nullptr;
   std::function<void()> then_;
-  std::vector<std::function<void(const result<run_result>&)>> told_; // at the end
+  std::vector<std::function<void(const result<run_result>&)>> told_; // called at the end
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   std::optional<nested_end> outcome_;

@@ -1,3 +1,4 @@
+// print_sink: one line for each printed part.
 #include "coordinator/print_sink.hpp"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ private:
     for (const auto& ns : part.ns)
       line.append(ns).append(" ");
     line.append(to_json(part.data)).append("\n");
-    std::cout << line << std::flush; // in one piece: other threads print too
+    std::cout << line << std::flush; // in one piece, since other threads print too
   }
 
   std::vector<stream_mode> modes_;

@@ -1,4 +1,4 @@
-// Parts of a run on the standard output, for a look at what a graph does.
+// print_sink: prints parts of a run on the standard output.
 #pragma once
 
 #include "tasks/run_shared.hpp"
@@ -8,8 +8,8 @@
 
 namespace troupe {
 
-/// Where the parts of a run go that is to print those of `modes`: there, and to `next`, if anyone
-/// reads them. `next` itself when there is nothing to print.
+/// A sink that prints the parts of `modes` and passes all parts to `next`, which may be null.
+/// Returns `next` itself when `modes` is empty.
 std::shared_ptr<part_sink> printing(const std::vector<stream_mode>& modes,
                                     std::shared_ptr<part_sink> next);
 

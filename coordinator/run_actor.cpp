@@ -1,4 +1,4 @@
-// The coordinator of a group.
+// run_actor: the coordinator of a group.
 #include "coordinator/run_actor.hpp"
 
 #include "actors/channel_actor.hpp"
@@ -16,11 +16,12 @@ namespace troupe {
 
 namespace {
 
-constexpr std::chrono::microseconds trivial_task{5};  // below: cheaper here than on another thread
-constexpr std::chrono::microseconds short_graph{100}; // likewise, for a whole subgraph
+constexpr std::chrono::microseconds trivial_task{5};  // shorter ones are cheaper here than on
+                                                      // another thread
+constexpr std::chrono::microseconds short_graph{100}; // the same for a whole subgraph
 constexpr int inline_steps_max = 16;                  // then the coordinator looks into its mailbox
 
-// The caller's code, on the coordinator's turn: what it throws must not end this actor.
+// Calls the caller's code on the coordinator's turn: an exception must not end this actor.
 template <class F> void without_throwing(const char* what, F&& call) {
   try {
     call();
@@ -179,7 +180,8 @@ bool run_actor::runs_inline(const detail::task_scope& task, node_index node) con
   return no_user_code || group_->times->trivial(node);
 }
 
-// The only task of its step, known to be short: two messages would cost more than it does.
+// Runs the only task of its step here, because it is known to be short: two messages would cost
+// more.
 void run_actor::run_inline(const task_ptr& task, node_index node) {
   ++inline_depth_;
   auto* card = nodes_[node].all.empty() ? nullptr : nodes_[node].all[0].card.get();
@@ -202,7 +204,8 @@ void run_actor::run(task_ptr task, bool alone) {
   const auto& body = task->node->body;
   if (body.graph)
     task->spread = !alone && !group_->times->below(node, short_graph);
-  // Tasks that could run side by side go to the scheduler, unless that costs more than they do.
+  // Tasks that could run side by side go to the scheduler, unless that costs more than the tasks
+  // themselves.
   bool here = alone || body.coroutine || body.graph || task->node->lane == lane::blocking
               || (!task->call && group_->times->trivial(node));
   tell(child.actor, *child.card, here ? home() : nullptr, run_task{std::move(task)});
@@ -249,7 +252,7 @@ void run_actor::change(std::uint64_t epoch, channel_change change, const channel
 }
 
 void run_actor::save(save_request request, save_ack when, std::uint64_t ticket) {
-  if (shared_->claim && !shared_->claim->save_begins()) // of a run within one that is over
+  if (shared_->claim && !shared_->claim->save_begins()) // the turn of the root run is over
     return tell(caf::actor_cast<caf::actor>(this), *card_, home(),
                 save_done{ticket, error{errc::cancelled, "store a step: the run around is over"}});
   auto& to = *shared_->saver;
@@ -285,7 +288,7 @@ void run_actor::step_opened(std::uint64_t epoch) {
                                epoch] { tell(self, *card, home, step_deadline{epoch}); });
 }
 
-// A cache that fails is no reason for a run to: the task runs.
+// A failing cache does not fail the run: the task runs.
 std::optional<value> run_actor::cached(const cache_key& key) {
   std::optional<value> out;
   without_throwing("the cache can't be read",

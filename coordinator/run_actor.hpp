@@ -1,10 +1,11 @@
-// The coordinator of a group: the barrier. Carries out what a run_loop decides, with one actor for
-// each touched state channel and for each task that runs at a time.
+// run_actor: the coordinator of a group, and the barrier between steps. It carries out the
+// decisions of a run_loop, with one actor for each touched state channel and for each task that
+// runs at a time.
 //
 // Invariants:
 //  - children are spawned when first touched, kept for the next run, and ended by this actor.
-//  - each child is monitored: a task whose actor died fails, nothing waits for it.
-//  - a node actor is given one task at a time.
+//  - each child is monitored: a task whose actor died fails, and is not waited for.
+//  - a node actor has one task at a time.
 #pragma once
 
 #include "actors/messages.hpp"
@@ -19,15 +20,17 @@
 
 namespace troupe {
 
-/// How long the tasks of each node of a graph took so far; shared by its groups.
+/// The durations of each node's tasks so far; shared by the groups of a graph.
 class node_times {
 public:
   explicit node_times(std::size_t nodes) : mean_ns_(nodes), reported_(nodes) {}
   void add(node_index node, std::chrono::nanoseconds took);
-  /// Too short to be worth another thread. False while nothing is known.
+  /// Whether the node's tasks are too short to be worth another thread. False while no duration is
+  /// known.
   bool trivial(node_index node) const;
   bool below(node_index node, std::chrono::nanoseconds bound) const;
-  /// True once a node, when its body held a thread for too long.
+  /// True for the first body of a node that held a thread for too long; later ones are not
+  /// reported.
   bool report_slow(node_index node, std::chrono::nanoseconds took);
 
 private:
@@ -35,7 +38,7 @@ private:
   std::vector<std::atomic<bool>> reported_;
 };
 
-/// What the groups of a loaded graph share.
+/// The data that the groups of a loaded graph share.
 struct group_context {
   std::shared_ptr<const graph_plan> plan;
   services* shared = nullptr;
@@ -55,17 +58,18 @@ private:
   struct node_child {
     caf::actor actor;
     card_ptr card;
-    task_ptr task; // what it runs
+    task_ptr task; // the task it runs
   };
   struct node_children {
-    std::vector<node_child> all; // a dead one leaves its place empty
+    std::vector<node_child> all; // a dead child leaves its place empty
     std::vector<std::uint32_t> idle;
-    std::shared_ptr<const plan_node> task; // of tasks that bodies started: keeps it
+    std::shared_ptr<const plan_node> task; // of tasks that bodies started: keeps the plan_node
+                                           // alive
   };
   struct channel_child {
     caf::actor actor;
     card_ptr card;
-    std::uint64_t run = 0; // whose values it holds
+    std::uint64_t run = 0; // the run whose values it holds
   };
 
   // loop_host

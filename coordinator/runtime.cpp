@@ -1,4 +1,4 @@
-// The front door: the public classes over their cores.
+// The front door: the public classes over their implementations.
 #include <troupe/runtime.hpp>
 
 #include "actors/log.hpp"

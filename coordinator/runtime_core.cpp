@@ -1,4 +1,4 @@
-// Setting a runtime up, and taking it down in every state.
+// runtime_core: setting a runtime up, and taking it down in every state.
 #include "coordinator/runtime_core.hpp"
 
 #include "actors/log.hpp"
@@ -29,7 +29,7 @@ std::unique_ptr<caf::actor_system_config> make_config(const runtime_options& opt
   return config;
 }
 
-// The keys of the data directory. Null where there is none.
+// The keys of the data directory; null without keys.
 std::shared_ptr<const keyring> find_keys(const runtime_options& options) {
   auto opens_nothing = options.saver && options.store;
   if (options.keyring || options.data_dir.empty() || opens_nothing)
@@ -106,7 +106,8 @@ std::shared_ptr<saver_link> runtime_core::make_saver_link(std::shared_ptr<troupe
   return std::make_shared<saver_link>(saver_link{std::move(actor), std::move(card)});
 }
 
-// A full disk is no reason to run nothing: what others take over from this runtime is refused here.
+// A failure (a full disk) does not stop the runtime: when another runtime takes over one of its
+// runs, the saver refuses that run's requests here.
 void runtime_core::announce_to(troupe::saver& saver) {
   std::lock_guard lock{mutex_};
   auto& known = announced_[&saver];
@@ -217,11 +218,11 @@ std::shared_ptr<app_core> runtime_core::app_of(const std::shared_ptr<const graph
   if (auto known = find_app(plan.get()))
     return known;
   keep(std::make_shared<app_core>(*this, compiled_graph{plan}));
-  return find_app(plan.get()); // another thread may have been first
+  return find_app(plan.get()); // another thread may have been faster
 }
 
-// Close the gate, end the runs, send away who waits for a turn, wait for those who wait for runs,
-// then end the actors.
+// Closes the gate, ends the runs, refuses the waiting ones, waits for those that wait for runs,
+// then ends the actors.
 void runtime_core::stop() {
   {
     std::lock_guard lock{mutex_};

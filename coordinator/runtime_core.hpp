@@ -1,4 +1,4 @@
-// What a runtime owns, in the order in which it must live.
+// runtime_core: the parts of a runtime, in the order in which they must live.
 #pragma once
 
 #include "actors/lent_thread.hpp"
@@ -26,12 +26,12 @@
 
 namespace troupe {
 
-/// Now, as checkpoints write it.
+/// The current time, as checkpoints store it.
 std::string now_text();
 
 class background_pruner; // coordinator/background_pruner.hpp
 
-/// A group that works for nobody at the moment.
+/// A group that has no run at the moment.
 struct run_group {
   caf::actor coordinator;
   card_ptr card;
@@ -39,15 +39,15 @@ struct run_group {
 
 class runtime_core : public nested_host {
 public:
-  /// `outside` null: an actor system of its own.
+  /// `outside` null: the runtime makes an actor system of its own.
   runtime_core(caf::actor_system* outside, const runtime_options& options);
   ~runtime_core() override;
 
   caf::actor_system& system() noexcept { return *system_; }
   services& shared() noexcept { return services_; }
   unit_pool<lent_thread>& units() noexcept { return *units_; }
-  /// A unit for a run that nobody lends a thread to; null on CAF's test scheduler, which draws the
-  /// order of the actors itself.
+  /// A unit for a run without a lent thread; null on CAF's test scheduler, which draws the order of
+  /// the actors itself.
   strand* acquire_strand();
   void release_strand(strand* unit);
   const std::shared_ptr<troupe::saver>& saver() const noexcept { return saver_; }
@@ -61,15 +61,15 @@ public:
   nested_end run_here(nested_run run) override;
   void wait(latch& what) override;
 
-  /// Unique in this process, each behind the one before and behind an id with these ticks (see
-  /// id_ticks). Any thread.
+  /// A new checkpoint id, unique in this process. It sorts after the one before and after an id
+  /// with the ticks `above` (see id_ticks). Any thread.
   std::string next_checkpoint_id(std::int64_t step, std::uint64_t above = 0);
   std::uint64_t random();
 
   run_group spawn_group(const std::shared_ptr<const group_context>& context,
                         caf::execution_unit* unit);
 
-  /// The gate: false when the runtime is stopping. A run that was let in is told to end by stop().
+  /// The gate of the runtime: false when it is stopping. A run that was let in is ended by stop().
   bool enter(const run_completion& run, const run_group& group);
   void leave(const run_completion& run);
   /// The same for a run that its caller's control can cancel.
@@ -78,22 +78,22 @@ public:
   /// Ends the run now, if it is still on.
   void stop_run(const run_completion* run, const run_group& group, error why);
 
-  /// The actor in front of a saver; it ends with whoever made it.
+  /// The actor in front of a saver; its owner, this runtime or an app, ends it.
   std::shared_ptr<saver_link> make_saver_link(std::shared_ptr<troupe::saver> saver);
-  /// Lets a saver know that this runtime's runs store in it, as long as the runtime is there. A
+  /// Announces to a saver that this runtime's runs store in it, for as long as the runtime lives. A
   /// failure is logged.
   void announce_to(troupe::saver& saver);
 
   const std::shared_ptr<thread_turns>& turns() const noexcept { return turns_; }
   thread_owners& owners() noexcept { return owners_; }
-  /// Somebody waits, and will look at this runtime again: it is not gone before. False when it is
-  /// stopping.
+  /// Called before a wait that will use this runtime again: the runtime lives until dismiss().
+  /// False when it is stopping.
   bool admit();
   void dismiss();
 
   void keep(std::shared_ptr<app_core> app);
   std::shared_ptr<app_core> find_app(const graph_plan* plan) const;
-  /// Loads it when it is not.
+  /// The app of a plan; loads the plan when it is not loaded.
   std::shared_ptr<app_core> app_of(const std::shared_ptr<const graph_plan>& plan);
 
 private:
@@ -102,7 +102,7 @@ private:
   void stop();
 
   std::unique_ptr<caf::actor_system_config> config_;
-  // After the system: actors point to their unit to the end.
+  // Destroyed after the system: actors point to their unit to the end.
   std::unique_ptr<unit_pool<lent_thread>> units_;
   std::unique_ptr<strand_pool> strands_;
   std::unique_ptr<caf::actor_system> own_;
@@ -124,7 +124,7 @@ private:
   thread_owners owners_{std::random_device{}()};
   std::map<const troupe::saver*, std::shared_ptr<void>> announced_; // guarded by mutex_
 
-  std::unique_ptr<background_pruner> pruner_; // null without one
+  std::unique_ptr<background_pruner> pruner_; // null without pruning
 
   part_log log_;
   std::mutex id_mutex_;

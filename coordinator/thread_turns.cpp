@@ -1,4 +1,4 @@
-// Turns and queues.
+// thread_turns: turns and queues.
 #include "coordinator/thread_turns.hpp"
 
 #include <algorithm>
@@ -29,7 +29,8 @@ error runtime_is_stopping() {
   return {errc::runtime_stopped, "start a run: the runtime is stopping"};
 }
 
-// Claims end other turns when they go, and so take the lock: they go behind it.
+// The destructor of a claim may end another turn, which takes the lock. So claims are destroyed
+// after the lock is released.
 struct thread_turns::afterwards {
   std::vector<std::pair<told, result<void>>> tell = {};
   std::vector<claim_ptr> cancel = {};
@@ -73,7 +74,7 @@ result<bool> thread_turns::begin(const std::string& thread_id, const claim_ptr& 
     auto& at = line_of(thread_id);
     earlier = at.on.lock();
     bool free = (!earlier || earlier->over()) && at.waiting.empty();
-    bool ends = !free && at.waiting.empty() && earlier->ended(); // its saves are on their way
+    bool ends = !free && at.waiting.empty() && earlier->ended(); // only its saves are open
     if (!free && (how != multitask_strategy::take_over || ends)) {
       if (how == multitask_strategy::reject && !ends)
         return is_busy(thread_id);
@@ -84,7 +85,7 @@ result<bool> thread_turns::begin(const std::string& thread_id, const claim_ptr& 
     at.on = claim;
     at.watched = false;
     if (!at.waiting.empty()) {
-      watch(thread_id, at, claim); // nobody else has it yet: it is not over
+      watch(thread_id, at, claim); // only this thread has the claim, so it is not over
       press(at, claim, then);
     }
   }
@@ -141,7 +142,7 @@ void thread_turns::leave(const std::string& thread_id, const held_claim* claim, 
   later.run();
 }
 
-// The run in front of one that interrupts ends now.
+// Cancels the current run when the first waiting one interrupts.
 void thread_turns::press(line& at, const claim_ptr& on, afterwards& then) {
   if (at.waiting.empty() || !is_urgent(at.waiting.front().how) || on->ended())
     return;
@@ -177,7 +178,7 @@ void thread_turns::turn_over(const std::string& thread_id) {
     if (found == lines_.end())
       return;
     on = found->second.on.lock();
-    if (on && !on->over()) // it was taken over meanwhile
+    if (on && !on->over()) // another run took over meanwhile
       return;
     hand_on(thread_id, found->second, later);
   }

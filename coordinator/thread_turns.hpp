@@ -1,9 +1,10 @@
-// Whose turn it is on each thread, and who waits for it. Knows claims, no actors.
+// thread_turns: which run's turn it is on each thread, and which runs wait for it. Knows claims, no
+// actors.
 //
 // Invariants:
-//  - A thread's queue is not empty only while somebody's turn is on or is being handed on.
-//  - Those who interrupt stand before those who queue; among each other they keep their order.
-//  - Whoever waits is told exactly once.
+//  - Runs wait on a thread only while a turn on it is on or is being handed on.
+//  - Runs that interrupt stand before those that queue; among each other they keep their order.
+//  - Each waiting run gets exactly one answer.
 #pragma once
 
 #include "tasks/held_claim.hpp"
@@ -21,34 +22,35 @@ namespace troupe {
 
 using claim_ptr = std::shared_ptr<held_claim>;
 
-/// Why a run is not begun any more.
+/// The error of a run that does not begin because the runtime stops.
 error runtime_is_stopping();
 
-/// Any thread. Owned by a shared_ptr: turns may end behind it.
+/// Any thread. Owned by a shared_ptr, because a turn may end after it.
 class thread_turns : public std::enable_shared_from_this<thread_turns> {
 public:
-  /// Its turn has come, or why it never will. Called with no lock held; short, must not throw.
+  /// Receives success when the turn has come, or an error when it never will. Called with no lock
+  /// held; short, must not throw.
   using told = std::function<void(result<void>)>;
 
-  /// Begins a turn at once, where nothing has to be waited for: a run that is taken over is
-  /// revoked, unless it has ended but for its saves. False: call wait(). Errors: conflict for
-  /// `reject`; runtime_stopped.
+  /// Begins a turn at once, when it need not wait. A run that is taken over is revoked, unless it
+  /// has ended and only its saves are open. False: call wait().
+  /// Errors: conflict for `reject`; runtime_stopped.
   result<bool> begin(const std::string& thread_id, const claim_ptr& claim, multitask_strategy how);
 
-  /// Tells `then` when the turn has come; perhaps before it returns. What is in the way of an
-  /// interrupt or rollback is cancelled; the claim's `undo_first` says what to undo.
-  /// Errors: (to `then`) overloaded for more than limits::queued_runs_max, runtime_stopped, what
-  ///         leave() says.
+  /// Calls `then` when the turn has come, perhaps before wait() returns. An interrupt or rollback
+  /// cancels the runs before it; after a rollback the claim's `undo_first` names the run to undo.
+  /// Errors: (to `then`) overloaded for more than limits::queued_runs_max, runtime_stopped, the
+  ///         `why` of leave().
   void wait(const std::string& thread_id, claim_ptr claim, multitask_strategy how, told then);
 
-  /// Gives up a wait, if there still is one: its `then` gets `why`.
+  /// Ends a wait, if it still waits: its `then` gets `why`.
   void leave(const std::string& thread_id, const held_claim* claim, error why);
 
-  /// Whether a run is on, or waits.
+  /// busy(): whether a run is on or waits. waiting(): how many wait.
   bool busy(const std::string& thread_id);
   std::size_t waiting(const std::string& thread_id);
 
-  /// Tells all who wait, and all who come, that the runtime stops.
+  /// Answers all waiting and all later runs with runtime_stopped.
   void close();
 
 private:
@@ -62,7 +64,7 @@ private:
     bool watched = false; // turn_over() is called when `on` is over
     std::deque<waiter> waiting;
   };
-  /// What is done, or let go of, when the lock is released.
+  /// The calls to make, and the claims to destroy, after the lock is released.
   struct afterwards;
 
   line& line_of(const std::string& thread_id);
@@ -74,7 +76,7 @@ private:
   std::mutex mutex_;
   bool closed_ = false;
   std::unordered_map<std::string, line> lines_;
-  std::size_t lines_kept_ = 0; // when those of runs that are gone were dropped last
+  std::size_t lines_kept_ = 0; // size when the lines of ended runs were last dropped
 };
 
 } // namespace troupe

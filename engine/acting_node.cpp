@@ -14,7 +14,8 @@ bool any_set(const std::vector<version>& versions) {
                      [](const version& v) { return v.number != 0; });
 }
 
-// What stands in versions_seen for others than nodes counts too, as in the reference.
+// Whether anything has seen a version. Entries of versions_seen that are not nodes count too, as in
+// the reference.
 bool anything_seen(const thread_state& state) {
   return std::any_of(state.seen.begin(), state.seen.end(),
                      [](const node_seen& s) { return any_set(s.at); })
@@ -24,7 +25,7 @@ bool anything_seen(const thread_state& state) {
 }
 
 result<node_index> last_node(const thread_state& state) {
-  if (state.plan->functional) // its one node: the first is not there for real
+  if (state.plan->functional) // its one node; START of a workflow never runs
     return node_index{1};
   if (state.plan->nodes.size() == 1 || !anything_seen(state))
     return node_index{0};

@@ -98,7 +98,7 @@ result<std::span<channel_change>> step_apply::begin(std::span<const applied_task
     state_.slot[g.channel] = 0;
     touched_.push_back(g.channel);
   }
-  std::size_t elsewhere = 0; // the groups of state channels, at the front
+  std::size_t elsewhere = 0; // number of groups of state channels, at the front
   for (auto& g : groups_) {
     if (state_.plan->channels[g.channel].control) {
       if (auto done = apply_here(g); !done)
@@ -115,11 +115,12 @@ void step_apply::settle(channel_index channel, channel_cell cell, bool changed) 
   if (!changed)
     return;
   moved(channel);
-  if (bump_ && available(state_, channel)) // a preview counts nothing as updated, as the reference
+  if (bump_ && available(state_, channel)) // in a preview no channel counts as updated, as in the
+                                           // reference
     updated_.push_back(channel);
 }
 
-// A preview counts nothing as updated, so the channels that forget do so at once, as in the
+// In a preview no channel counts as updated, so the channels that forget do so at once, as in the
 // reference.
 void step_apply::forget() {
   if (bump_step_)

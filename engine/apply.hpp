@@ -1,4 +1,5 @@
-// Applying the writes of a step: all channels change, or none of it counts. Pure.
+// step_apply: applies the writes of a step. All channels change, or the state must be thrown away.
+// Pure.
 #pragma once
 
 #include "engine/plan.hpp"
@@ -15,38 +16,40 @@ struct applied_task {
   enum class kind : std::uint8_t { input, outside, pull, push };
   kind what = kind::pull;
   node_index node = no_index;              // no_index: the input
-  const task_write_list* writes = nullptr; // null: none
+  const task_write_list* writes = nullptr; // null: the task wrote nothing
 };
 
-/// What one channel is told in a step.
+/// The writes of a step to one channel.
 struct channel_change {
   channel_index channel;
   std::vector<value> writes; // in task order; empty: the step wrote other channels only
 };
 
-/// One application, in three stages, so that state channels may live elsewhere (in actors):
-/// begin() changes what the engine owns and says what the state channels must be told; settle()
-/// takes each answer; finish() closes the step. On an error the state must be thrown away.
+/// One application, in three stages, so that state channels may live elsewhere (in actors). First,
+/// begin() changes the channels that the engine owns and returns the changes for state channels;
+/// settle() takes the answer of each; finish() closes the step. After an error the state must be
+/// thrown away.
 /// Source: langgraph/pregel/_algo.py, apply_writes.
 class step_apply {
 public:
   /// `bump` false: versions stay (previews of get_state). `tasks` in task order.
   step_apply(thread_state& state, bool bump) : state_{state}, bump_{bump} {}
 
-  /// The changes for state channels, first written first, then the silent ones; the writes may be
-  /// moved out. Valid until the next begin(), which forgets all that came before.
+  /// The changes for state channels: written channels in the order of their first write, then the
+  /// reacting channels that nothing wrote to. The caller may move the writes out. Valid until the
+  /// next begin(), which resets everything.
   result<std::span<channel_change>> begin(std::span<const applied_task> tasks);
 
-  /// The state channel's answer: its contents now, and whether it counts as updated.
+  /// Takes the answer of a state channel: its contents now, and whether it counts as updated.
   void settle(channel_index channel, channel_cell cell, bool changed);
 
-  /// Of a preview: what the channels that live for one step lose at its end.
+  /// For a preview: empties the channels that lose their value at the end of the step.
   void forget();
 
   /// The channels that were updated and are available. `hurried`: joins whose time is up.
   std::vector<channel_index> finish(std::span<const channel_index> hurried = {});
 
-  /// Channels written that the graph does not have.
+  /// Written channels that the graph does not have.
   const std::vector<std::string>& unknown() const noexcept { return unknown_; }
 
 private:
@@ -61,12 +64,12 @@ private:
   bool bump_step_ = false;
   version next_;
   std::vector<channel_change> groups_;
-  std::vector<channel_index> touched_; // reacting channels this step spoke to
+  std::vector<channel_index> touched_; // reacting channels that this step changed
   std::vector<channel_index> updated_;
   std::vector<std::string> unknown_;
 };
 
-/// All three stages at once, with the state channels changed right here.
+/// All three stages at once; the state channels are changed in `state`.
 result<std::vector<channel_index>> apply_here(thread_state& state,
                                               std::span<const applied_task> tasks, bool bump,
                                               std::vector<std::string>* unknown = nullptr);

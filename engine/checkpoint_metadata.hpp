@@ -1,4 +1,4 @@
-// What a checkpoint says about itself: where it comes from, and what its caller put there. Pure.
+// The metadata of a checkpoint: where it comes from, and what its caller put there. Pure.
 #pragma once
 
 #include <troupe/runtime.hpp>
@@ -8,11 +8,11 @@
 
 namespace troupe {
 
-/// The metadata of a checkpoint: source, step and parents, then the scalars of the config's
-/// `metadata` and `configurable` that name none of these, nothing of the engine's and nothing
-/// hidden. Shape:  `source` is input, loop, update or fork; `parents` a map, or null for none.
-/// Strings lose
-///         their NUL characters.
+/// The metadata of a checkpoint: source, step and parents, then scalars of the config's `metadata`
+/// and `configurable`. Scalars with one of these names, names of the engine and hidden names are
+/// left out.
+/// Shape:  `source` is input, loop, update or fork; `parents` a map, or null without any.
+///         Strings lose their NUL characters.
 /// Units:  `step` in super-steps, from -1.
 /// Errors: none.
 /// Source: langgraph/checkpoint/base, get_checkpoint_metadata.

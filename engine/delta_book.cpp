@@ -1,4 +1,4 @@
-// See delta_book.hpp.
+// delta_book: counting updates, forcing values, and moving versions that nothing wrote.
 #include "engine/delta_book.hpp"
 
 #include "channels/kinds.hpp"
@@ -28,8 +28,8 @@ void set(named<version>& entries, std::string name, version to) {
 
 // ---- what was seen --------------------------------------------------------------------------
 
-// The marks of what had seen a version that moved without a write: `entry:channel`, the version
-// that was really seen, and `entry|channel`, the one it has in its place.
+// The marks of entries that had seen a version which moved without a write. `entry:channel` is the
+// version that was really seen, `entry|channel` the version in its place.
 class bump_marks {
 public:
   bump_marks(thread_state& state, channel_index c, version from, version to)
@@ -38,7 +38,7 @@ public:
       from_{from},
       to_{to} {}
 
-  /// What `entry` has seen of the channel moves with it.
+  /// Moves the version that `entry` has seen of the channel.
   void move(const std::string& entry, version& seen) {
     if (seen != from_)
       return;
@@ -77,9 +77,10 @@ void move_nodes(thread_state& state, channel_index c, bool first, bump_marks& ma
   }
 }
 
-// Entries of nodes that this graph does not have. One that never saw the channel is left alone.
+// Moves the entries of nodes that this graph does not have. An entry that never saw the channel
+// stays as it is.
 void move_foreign(thread_state& state, const std::string& channel, bump_marks& marks) {
-  for (std::size_t i = 0; i < state.foreign_seen.size(); ++i) { // it may grow at its end
+  for (std::size_t i = 0; i < state.foreign_seen.size(); ++i) { // move() may append an entry
     if (state.foreign_seen[i].first == names::snapshot_bumps)
       continue;
     const auto* seen = find_named(state.foreign_seen[i].second, channel);
@@ -91,7 +92,7 @@ void move_foreign(thread_state& state, const std::string& channel, bump_marks& m
   }
 }
 
-// Where an entry's version of a channel stands, in memory.
+// The place of an entry's version of a channel in memory; null without one.
 version* find_seen(thread_state& state, std::string_view entry, std::string_view channel) {
   auto c = state.plan->find_channel(channel);
   if (entry == names::interrupt)

@@ -1,4 +1,4 @@
-// See delta_values.hpp.
+// Rebuilding the values of delta channels from the histories of checkpoints.
 #include "engine/delta_values.hpp"
 
 #include "channels/channel.hpp"
@@ -52,7 +52,7 @@ result<std::vector<named<delta_history>>> histories_of(const graph_plan& plan, s
   listed_checkpoints listed{list};
   std::vector<named<delta_history>> out;
   for (const auto& tuple : list) {
-    std::optional<checkpoint_tuple> read; // the last one that was not listed
+    std::optional<checkpoint_tuple> read; // the last checkpoint that was not listed
     auto step_back = [&](const std::string& id, const auto&) -> result<const checkpoint_tuple*> {
       const checkpoint_ref ref{tuple.ref.thread_id, tuple.ref.checkpoint_ns, id};
       if (const auto* known = listed.find(ref))
@@ -115,7 +115,8 @@ result<std::optional<checkpoint_tuple>> find_checkpoint(const graph_plan& plan, 
   return found;
 }
 
-// All walks come first: a value that is added is none that is stored.
+// All histories are read before any value is added: an added value must not be taken for a stored
+// one.
 result<std::vector<checkpoint_tuple>> list_checkpoints(const graph_plan& plan, saver& from,
                                                        const list_query& query) {
   auto list = from.list(query);

@@ -1,16 +1,19 @@
-// The values of delta channels on their way in: where a checkpoint holds none, they are rebuilt
-// from the writes of its ancestors, before anyone looks at it. Pure but for the saver it is given.
+// delta_values: the values of delta channels when checkpoints are read. Where a checkpoint holds no
+// value, it is rebuilt from the writes of the ancestors before the checkpoint is returned. Pure,
+// apart from calls to the saver that it is given.
 //
-// How delta channels hang together. A step stores what its tasks write to them with the checkpoint
-// it started from, as all writes; the checkpoint it makes holds their values only now and then.
-// Who does what:
+// The parts of delta channels: a step stores its tasks' writes to them with the checkpoint it
+// started from, like all writes. The checkpoint that the step makes holds their values only now and
+// then.
+// Duties of the files:
 //
-//   this file        find_checkpoint() and list_checkpoints(), for whoever reads a checkpoint to
-//                    load it, in place of saver::get_tuple() and list(). What they give is
-//                    complete, so load_state() and all that follows knows nothing of histories.
+//   this file        find_checkpoint() and list_checkpoints(), for all code that loads a
+//   checkpoint,
+//                    in place of saver::get_tuple() and list(). Their results are complete, so
+//                    load_state() and everything after it knows nothing of histories.
 //   message_writes   give_message_ids(), before a write is stored, reported or applied
-//   delta_book       which checkpoints hold a value: counts updates, and knows what a new branch
-//                    would misread; the versions that move for it
+//   delta_book       decides which checkpoints hold a value: counts updates, knows what a
+//                    new branch would misread, and moves the versions for it
 //   exit_writes      durability exit: the writes of all steps, for the one checkpoint at the end
 //   run_deltas       both for a run: enter → begin, take_command → command_wrote, task_finished →
 //                    ids, applied → applied, put_checkpoint → made, make_put → settle, save_exit
@@ -30,7 +33,7 @@
 namespace troupe {
 
 /// The channels whose value this checkpoint leaves to its history: they were written, and it holds
-/// nothing for them.
+/// no value of them.
 /// Order:  that of the plan.
 /// Source: langgraph/pregel/_checkpoint.py.
 std::vector<std::string> channels_to_replay(const graph_plan& plan, const checkpoint& of);
@@ -45,7 +48,8 @@ result<void> add_replayed(const graph_plan& plan, checkpoint& to,
 result<std::optional<checkpoint_tuple>> find_checkpoint(const graph_plan& plan, saver& from,
                                                         const checkpoint_ref& ref);
 
-/// Those the query names, likewise. An ancestor that is among them is not read again.
+/// The checkpoints that the query names, with the values of all their channels. An ancestor that is
+/// among them is not read again.
 /// Errors: as saver::list and replay_channel.
 result<std::vector<checkpoint_tuple>> list_checkpoints(const graph_plan& plan, saver& from,
                                                        const list_query& query);

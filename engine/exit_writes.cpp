@@ -1,4 +1,4 @@
-// See exit_writes.hpp.
+// Collecting the writes to delta channels for durability exit.
 #include "engine/exit_writes.hpp"
 
 #include "graph/names.hpp"

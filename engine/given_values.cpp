@@ -1,4 +1,4 @@
-// The checks of what a caller gives to a graph.
+// Checks of the values that a caller gives to a graph.
 #include "engine/given_values.hpp"
 
 #include "channels/typed_write.hpp"

@@ -1,4 +1,4 @@
-// See message_writes.hpp.
+// Giving ids to the messages in writes to delta channels.
 #include "engine/message_writes.hpp"
 
 #include "channels/message_ids.hpp"

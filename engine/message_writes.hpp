@@ -1,4 +1,4 @@
-// Ids for the messages in what is written to delta channels. Pure but for the randomness of an id.
+// Ids for messages that are written to delta channels. Pure, apart from the randomness of an id.
 #pragma once
 
 #include "graph/task_write.hpp"

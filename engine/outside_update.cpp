@@ -1,5 +1,5 @@
-// Updates from outside. A superstep of them is worked out first and stored then, so that one that
-// is refused leaves nothing behind.
+// Updates from outside. A superstep of updates is computed first and stored then, so that a refused
+// one leaves nothing stored.
 #include "engine/acting_node.hpp"
 #include "engine/apply.hpp"
 #include "engine/checkpoint_metadata.hpp"
@@ -25,13 +25,13 @@ error refuse(std::string why) {
 }
 
 struct superstep_base {
-  checkpoint_ref at;                     // asked for, or what the superstep before made
-  std::optional<checkpoint_tuple> saved; // what is there
+  checkpoint_ref at;                     // asked for, or made by the superstep before
+  std::optional<checkpoint_tuple> saved; // the checkpoint found there
   bool superseded = false;               // `saved` was addressed by id and is not the newest
-  std::uint64_t newest_id = 0;           // id_ticks() of the newest one that is known
+  std::uint64_t newest_id = 0;           // id_ticks() of the newest known id
 };
 
-/// One superstep of updates, as what is to be stored for it.
+/// One superstep of updates, turned into the requests that store it.
 class superstep {
 public:
   superstep(const std::shared_ptr<const graph_plan>& plan, const run_config& config,
@@ -81,7 +81,7 @@ private:
 
   // -- the ways to update
 
-  // All tasks that wait count as run; what finished ones wrote is kept.
+  // All waiting tasks count as run; the writes of finished tasks are kept.
   result<void> clear() {
     auto tasks = pending_tasks();
     auto stored = base_.saved ? read_stored(*plan_, base_.saved->pending_writes) : stored_writes{};
@@ -122,7 +122,7 @@ private:
     return {};
   }
 
-  // The copy is a sibling of what is copied, and may get updates of its own at once.
+  // The copy is a sibling of the copied checkpoint, and may get updates of its own at once.
   result<void> copy(const outside_update& update) {
     if (!base_.saved)
       return refuse("Cannot copy a non-existent checkpoint");
@@ -147,7 +147,7 @@ private:
     return {};
   }
 
-  // A list of [values, as_node], those of one node together.
+  // Updates from a list of [values, as_node]; those of one node are grouped.
   static result<std::vector<outside_update>> updates_of_copy(const outside_update& update) {
     auto list = update.values ? whole_value(*update.values) : value{};
     std::vector<outside_update> out;
@@ -209,7 +209,7 @@ private:
 
   // -- parts of them
 
-  // Before writers run, so that the message names the call and not only the node.
+  // Checked before the writers run, so that the message names the call and not only the node.
   result<void> check_update(node_index node, const std::optional<state_update>& values) const {
     if (!values)
       return {};
@@ -222,7 +222,7 @@ private:
       {.what = what, .code = errc::invalid_update, .strict = config_.strict_input});
   }
 
-  // Behind all ids of the namespace that are known, by whatever clock they were made.
+  // An id that sorts after all known ids of the namespace, by whatever clock they were made.
   std::string next_id(std::int64_t step) {
     auto id = tools_.next_checkpoint_id(step, newest_id_);
     newest_id_ = id_ticks(id);
@@ -238,7 +238,7 @@ private:
       nullptr);
   }
 
-  // Those of the node's tasks that wait, so that history shows what became of them.
+  // The ids of the node's waiting tasks, so that history shows their results.
   std::vector<std::string> task_ids(const std::vector<node_index>& nodes) const {
     std::map<node_index, std::deque<std::string>> waiting;
     for (auto& t : pending_tasks())
@@ -257,7 +257,7 @@ private:
     return out;
   }
 
-  // On the checkpoint that is built upon, unless that has another future already.
+  // Keeps writes on the checkpoint that is built upon, unless that checkpoint has another child.
   void keep(std::vector<task_writes>& kept, task_writes writes) const {
     if (base_.saved && !base_.superseded && !writes.writes.empty())
       kept.push_back(std::move(writes));
@@ -273,9 +273,9 @@ private:
                                base_.saved ? base_.saved->metadata["parents"] : value{}, config_);
   }
 
-  // Which delta channels the checkpoint holds a value of: on a fresh thread all, since their writes
-  // are stored nowhere; the same goes for those written beside another future, and for those of a
-  // task that has stored writes already.
+  // The delta channels whose value the checkpoint holds. On a fresh thread these are all, since
+  // their writes are stored nowhere. Otherwise they are those written beside another child, and
+  // those of a task that has stored writes already.
   std::vector<channel_index> settle_deltas(const std::vector<applied_task>& tasks) {
     task_write_list written;
     for (const auto& t : tasks)
@@ -317,7 +317,7 @@ private:
   std::int64_t step_ = -1; // of the checkpoint that is built upon
   thread_state state_;
   delta_book deltas_;
-  bool repeats_ = false; // acts as a task that has stored writes
+  bool repeats_ = false; // an update acts as a task that has stored writes
   std::vector<save_request> requests_;
 };
 
@@ -340,7 +340,8 @@ result<superstep_base> find_base(const graph_plan& plan, saver& store, checkpoin
   return out;
 }
 
-// A copy is a sibling of what is copied: of one whose parent was pruned it has none either.
+// A copy is a sibling of the copied checkpoint: when the parent of that was pruned, the copy has no
+// parent.
 result<void> forget_pruned_parent(saver& store, checkpoint_tuple& copied) {
   auto parent = store.get_tuple({copied.ref.thread_id, copied.ref.checkpoint_ns, copied.parent_id});
   if (!parent)
@@ -381,7 +382,7 @@ result<checkpoint_ref> update_thread(const std::shared_ptr<const graph_plan>& pl
       return requests.error();
     for (auto& request : *requests) {
       at.checkpoint_id = request.put->checkpoint.id;
-      request.claim = claim->at_rest(claim->held); // an update is no reason to run the thread
+      request.claim = claim->at_rest(claim->held); // an update is not a reason to run the thread
       if (auto saved = store_durably(store, std::move(request)); !saved)
         return saved.error();
       claim->held = true;

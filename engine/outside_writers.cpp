@@ -10,14 +10,15 @@ namespace troupe {
 
 namespace {
 
-// A body that has its output already: so writers run where those of every other body do, and what
-// they throw is caught there.
+// A body that has its output already. So writers run in the same place as those of every other
+// body, and their exceptions are caught there.
 coro<node_output> hand_over(node_output output) {
   co_return output;
 }
 
-// A workflow's writers: the value becomes its result and what it saves, as if its body had returned
-// it. An update that names these two alone gives each a value of its own, as final_value does.
+// A workflow's writers: the value becomes its result and the saved value, as if its body had
+// returned it. An update that names exactly these two gives each a value of its own, as final_value
+// does.
 state_update returned_by_workflow(const std::optional<state_update>& values) {
   if (!values)
     return {{std::string{names::end}, value{}}, {std::string{names::previous}, value{}}};

@@ -1,4 +1,4 @@
-// What a node's writers make of values from outside. Pure.
+// run_writers: what a node's writers make of values from outside. Pure.
 #pragma once
 
 #include "engine/thread_state.hpp"
@@ -21,14 +21,14 @@ struct outside_task {
   const std::optional<state_update>* values = nullptr;
 };
 
-/// The one value an update stands for.
+/// The single value that an update stands for.
 value whole_value(const state_update& update);
 
-/// The writes the node's run would have ended with, had its body returned these values: the values,
-/// its edges, then its routes. Its body does not run. Routes read `state` with these writes
-/// applied. Errors: invalid_update (no map where one is needed, a route that asks a question), and
-/// what a
-///         route fails with.
+/// The writes with which a run of the node would have ended if its body had returned these values:
+/// the values, its edges, then its routes. The body does not run. Routes read `state` with these
+/// writes applied.
+/// Errors: invalid_update (no map where one is needed, or a route that asks a question), and errors
+///         of a route.
 /// Source: langgraph/pregel/main.py, bulk_update_state.
 result<task_write_list> run_writers(const thread_state& state, const run_config& config,
                                     const outside_task& update);

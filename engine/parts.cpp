@@ -11,7 +11,7 @@ bool among(const std::vector<channel_index>& keys, channel_index c) {
   return c != no_index && std::find(keys.begin(), keys.end(), c) != keys.end();
 }
 
-// What a started task returned.
+// The return value of a started task; null without one.
 const value* find_returned(const task_write_list& writes) {
   for (const auto& w : writes)
     if (w.channel == no_index && w.name == names::returned)
@@ -32,7 +32,7 @@ value config_payload(const checkpoint_view& view, const std::string& checkpoint_
                                                   {"checkpoint_id", checkpoint_id}})}});
 }
 
-// Where the state of a task that is a graph is.
+// The config under which the state of a task that is a graph is found.
 value inner_config(const planned_task& task, const checkpoint_view& view) {
   auto ns = subgraph_namespace(*view.plan, view.checkpoint_ns, task);
   if (ns.empty())

@@ -13,30 +13,30 @@
 
 namespace troupe {
 
-/// What a finished task wrote to the shown channels: a map; a list of one-member maps when it wrote
-/// a channel twice; null when it wrote none of them; for a bare one the value, a list of them when
-/// it wrote several. Of a task that a body started: what it returned.
+/// A finished task's writes to the shown channels. A map; a list of one-member maps when the task
+/// wrote a channel twice; null when it wrote none of them. For a bare channel: the value, or a list
+/// of values. For a task that a body started: its return value.
 value update_payload(const graph_plan& plan, const task_write_list& writes,
                      const shown_channels& shown);
 
-/// The namespace of a task that is, or says it calls, a graph; empty for others and for graphs that
-/// store nothing. Reading under it finds the task's state: see kept_namespace.
+/// The namespace of a task that is a graph, or declares to call one; empty for other tasks and for
+/// graphs that store nothing. Reading under it finds the task's state: see kept_namespace.
 std::string subgraph_namespace(const graph_plan& plan, std::string_view checkpoint_ns,
                                const planned_task& task);
 
-/// `{node: update}`; with `cached` also the metadata that says so.
+/// `{node: update}`; with `cached` also the metadata that marks it as cached.
 value updates_part(const std::string& node, value update, bool cached);
-/// `{"__interrupt__": [questions]}`; no questions for a breakpoint.
+/// `{"__interrupt__": [questions]}`; the list is empty for a breakpoint.
 value interrupts_part(const std::vector<interrupt>& questions);
 
-/// A task's result as snapshots and result parts show it: a map of what it wrote to state
-/// channels; of a channel written twice {"$writes": [...]}.
+/// A task's result as snapshots and result parts show it: a map of its writes to state channels. A
+/// channel that was written twice has {"$writes": [...]}.
 value result_payload(const graph_plan& plan, const task_write_list& writes);
-/// The same without what a single-value graph or a started task makes of it: always a map.
+/// As result_payload(), but always a map, also for a single-value graph or a started task.
 value result_map(const graph_plan& plan, const task_write_list& writes);
 
-/// When a task starts, and when it ends. `worker`: whose process it ran in; empty: this one.
-/// Shape:  without the member `metadata` when there is none.
+/// The parts at a task's start and at its end. `worker`: the worker it ran on; empty: this process.
+/// Shape:  without the member `metadata` when `metadata` is null.
 value task_part(const plan_node& node, const planned_task& task, const value& input,
                 const graph_plan& plan, const value& metadata);
 value task_result_part(const plan_node& node, const std::string& id, const value& error,
@@ -46,12 +46,12 @@ value task_result_part(const plan_node& node, const std::string& id, const value
 /// A failure as it is stored and shown.
 value error_value(const error& err);
 
-/// What the checkpoints stream shows.
+/// The data that the checkpoints stream shows.
 struct checkpoint_view {
   std::string thread_id;
   std::string checkpoint_ns;
   std::string checkpoint_id;
-  std::string parent_id; // empty: none
+  std::string parent_id; // empty: no parent
   value values;
   value metadata;
   const graph_plan* plan = nullptr;

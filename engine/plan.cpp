@@ -1,4 +1,4 @@
-// Which tasks run next: the trigger rule and the identities of the tasks it starts.
+// Planning: the trigger rule, and the identities of the tasks that it starts.
 #include "engine/plan.hpp"
 
 #include <boost/container/small_vector.hpp>

@@ -1,4 +1,4 @@
-// Which tasks run next. Pure.
+// plan_next_tasks: which tasks run next. Pure.
 #pragma once
 
 #include "engine/thread_state.hpp"
@@ -17,13 +17,13 @@ namespace troupe {
 struct planned_task {
   node_index node = 0;
   bool push = false;       // started by a send
-  std::uint32_t index = 0; // of the send
+  std::uint32_t index = 0; // place of the send
   std::string id;
-  value arg;                                            // of the send
-  std::optional<timeout_policy> timeout = std::nullopt; // of the send
+  value arg;                                            // argument of the send
+  std::optional<timeout_policy> timeout = std::nullopt; // time-out of the send
 };
 
-/// What task ids are made of besides the task.
+/// The parts of task ids that do not depend on the task.
 struct plan_context {
   std::string_view checkpoint_id; // the checkpoint the step starts from
   std::string_view checkpoint_ns; // "" for the root
@@ -31,19 +31,21 @@ struct plan_context {
 };
 
 /// The tasks to run next.
-/// Shape:  `updated`: the channels the last step changed; nullptr: unknown, all nodes are asked.
+/// Shape:  `updated`: the channels that the last step changed; nullptr: unknown, then all nodes are
+///         checked.
 /// Order:  sends by index, then nodes: by name when `updated` is known, else in the order in which
 ///         they were added.
-/// Errors: none; a send to an unknown node is dropped, its name goes to `ignored`.
+/// Errors: none. A send to an unknown node is dropped; its name goes to `ignored`.
 /// Source: langgraph/pregel/_algo.py, prepare_next_tasks.
 std::vector<planned_task> plan_next_tasks(const thread_state& state, const plan_context& at,
                                           const std::vector<channel_index>* updated,
                                           std::vector<std::string>* ignored = nullptr);
 
-/// Whether a node's trigger channels call for it.
+/// Whether one of a node's trigger channels is available and has a version that the node has not
+/// seen.
 bool triggered(const thread_state& state, node_index node);
 
-/// Whether a breakpoint at one of `names` ("*": all but START) stops before or behind `tasks`.
+/// Whether a breakpoint at one of `names` ("*": all but START) stops before or after `tasks`.
 /// Source: langgraph/pregel/_algo.py, should_interrupt.
 bool stops_at(const thread_state& state, const std::vector<std::string>& names,
               const std::vector<planned_task>& tasks);
@@ -62,7 +64,7 @@ planned_task plan_call(const plan_context& at, const std::string& name,
 std::string call_path_str(std::string_view caller_path, std::uint32_t index);
 std::string handler_path_str(std::string_view path);
 
-/// What orders tasks when their writes are applied: nodes by name, then sends by index.
+/// The order in which tasks' writes are applied: nodes by name, then sends by index.
 struct task_order {
   bool operator()(const graph_plan& plan, const planned_task& a, const planned_task& b) const {
     if (a.push != b.push)

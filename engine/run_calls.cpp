@@ -1,4 +1,5 @@
-// Tasks that come up while a step is open: those a body starts, and the handlers of failed ones.
+// run_loop, tasks that appear while a step is open: those that a body starts, and the handlers of
+// failed ones.
 #include "engine/run_loop.hpp"
 
 #include "engine/task_cache.hpp"
@@ -51,8 +52,8 @@ void run_loop::call_started(const task_call_ptr& call) {
   host_.run(s.scope, false);
 }
 
-// A later attempt of the caller counts on: a task that it starts anew is another task than the one
-// that failed.
+// The numbers continue over the attempts of a caller: a task that a later attempt starts anew
+// differs from the task that failed.
 std::uint32_t run_loop::next_call_number(const task_call_ptr& call) const {
   const auto& caller = *call->caller;
   if (caller.attempt == 1)
@@ -97,7 +98,7 @@ std::optional<cache_key> run_loop::cache_key_of(const step_slot& s, const state_
   }
 }
 
-// A body that is tried again starts its tasks again: those of the attempt before serve.
+// A retried body starts its tasks again: the tasks of the attempt before are reused.
 bool run_loop::take_over(const task_call_ptr& call) {
   const auto& caller = *call->caller;
   auto same = std::find_if(step_.slots.begin(), step_.slots.end(), [&](const step_slot& s) {
@@ -131,7 +132,7 @@ void run_loop::settle_call(step_slot& s) {
   call.ended.release();
 }
 
-// The run is over: nobody is to wait for what will never come.
+// The run is over: opens all latches, so that no body waits for a result that never comes.
 void run_loop::drop_calls() {
   for (auto& s : step_.slots)
     if (s.call && !s.call->ended.open()) {

@@ -1,4 +1,4 @@
-// See run_deltas.hpp.
+// A run's records about the delta channels of its graph.
 #include "engine/run_deltas.hpp"
 
 #include "graph/names.hpp"
@@ -36,7 +36,7 @@ void run_deltas::command_wrote(std::int64_t step, const task_write_list& writes,
 void run_deltas::applied(std::int64_t step, const std::string& task_id,
                          const std::string& task_path, const task_write_list& writes) {
   book_.force_overwritten(writes);
-  if (branch_ || earlier_.contains(task_id)) // what is stored of it is not this
+  if (branch_ || earlier_.contains(task_id)) // the stored writes of this task differ from these
     book_.force(writes);
   if (at_exit_)
     exit_.collect(step, task_id, task_path, writes);

@@ -1,9 +1,10 @@
-// What a run keeps of the delta channels of its graph. Pure.
+// run_deltas: a run's records about the delta channels of its graph. Pure.
 //
 // Invariants:
-//  - Of a graph without delta channels nothing is kept: callers ask active() and go on.
-//  - Between the entry and the first checkpoint the run makes, writes belong to a checkpoint that
-//    may have other children. Then they are marked as a branch's own, and the values are stored.
+//  - For a graph without delta channels nothing is kept: callers check active() and skip the rest.
+//  - Between the entry and the first checkpoint that the run makes, writes belong to a checkpoint
+//    that may have other children. Then they are marked as a branch's own, and the values are
+//    stored.
 // Source: langgraph/pregel/_loop.py.
 #pragma once
 
@@ -19,23 +20,24 @@ namespace troupe {
 
 /// How a run enters a thread.
 struct thread_entry {
-  std::string_view checkpoint_id = {}; // where it starts from, there or not
+  std::string_view checkpoint_id = {}; // the checkpoint it starts from; need not exist
   const std::optional<checkpoint_tuple>& saved;
   bool reapplies = false;  // the finished tasks of that checkpoint are not run again
-  bool superseded = false; // it has a child
-  bool moved_here = false; // it is of another namespace
-  bool addressed = false;  // by its id
-  bool at_exit = false;    // one checkpoint is stored, when the run ends
+  bool superseded = false; // that checkpoint has a child
+  bool moved_here = false; // it was loaded from another namespace
+  bool addressed = false;  // it was addressed by its id
+  bool at_exit = false;    // one checkpoint is stored, at the run's end
 };
 
 class run_deltas {
 public:
-  /// A run enters a thread, which is loaded. `plan` must outlive it.
+  /// A run enters a thread, which is loaded. `plan` must outlive the run.
   void begin(const graph_plan& plan, const thread_state& state, const thread_entry& how);
 
   bool active() const noexcept { return book_.active(); }
 
-  /// A command wrote this. `carried`: into a fork, and is stored nowhere else.
+  /// A command made these writes. `carried`: they are taken into a fork and are stored nowhere
+  /// else.
   void command_wrote(std::int64_t step, const task_write_list& writes, bool carried);
 
   /// The path under which the writes of a task are stored.
@@ -43,8 +45,8 @@ public:
     return branch_ ? branch_path(task_path) : std::move(task_path);
   }
 
-  /// A task's writes were applied; then, once a step, its end. `lost`: stored writes of a task that
-  /// was not there any more.
+  /// A task's writes were applied; end_step() follows once a step. lost(): stored writes of a task
+  /// that does not exist any more.
   void applied(std::int64_t step, const std::string& task_id, const std::string& task_path,
                const task_write_list& writes);
   void lost(const task_write_list& writes) { book_.force(writes); }
@@ -53,20 +55,21 @@ public:
   /// A checkpoint was made, stored or not.
   void made(const std::vector<channel_index>* updated);
 
-  /// The channels whose value the checkpoint stored now holds; they are settled.
+  /// The channels whose value the next stored checkpoint holds; counts them as stored.
   std::vector<channel_index> settle(thread_state& state) { return book_.settle(state); }
   value counted(value metadata) const { return book_.counted(std::move(metadata)); }
 
-  /// Durability exit: what is stored with the parent of the one checkpoint.
+  /// Durability exit: the writes to store with the parent of the one checkpoint.
   std::vector<task_writes> take_exit_writes(const thread_state& state);
-  /// The checkpoint to store first when that parent is none.
+  /// The id of the checkpoint to store first when that parent does not exist.
   std::optional<std::string> stub_id() const;
 
 private:
   delta_book book_;
   exit_writes exit_;
   std::string base_id_;
-  std::set<std::string, std::less<>> earlier_; // tasks that run again, beside their stored writes
+  std::set<std::string, std::less<>> earlier_; // tasks that run again although they have stored
+                                               // writes
   bool fresh_ = false;
   bool branch_ = false;
   bool addressed_ = false;

@@ -1,4 +1,4 @@
-// How a run enters a thread: start it, resume it, or travel back in it.
+// run_loop, entry: how a run enters a thread. It starts, resumes, or travels back in it.
 // Source: langgraph/pregel/_loop.py, _first.
 #include "engine/run_loop.hpp"
 
@@ -32,7 +32,7 @@ error nothing_to_resume(const std::string& thread_id) {
                                  "with an input first"};
 }
 
-// What a command from outside writes, answers last.
+// The writes of a command from outside, answers last.
 task_write_list outside_writes(const graph_plan& plan, const command& c) {
   task_write_list out;
   for (const auto& d : c.goto_.list()) {
@@ -49,7 +49,7 @@ task_write_list outside_writes(const graph_plan& plan, const command& c) {
   return out;
 }
 
-// A goto to the end is dropped, as in the reference.
+// A goto to END is dropped, as in the reference.
 result<void> check_targets(const graph_plan& plan, const command& c) {
   if (!plan.options.strict_targets)
     return {};
@@ -62,7 +62,7 @@ result<void> check_targets(const graph_plan& plan, const command& c) {
   return {};
 }
 
-// Whether what is shown may be lost without a write.
+// Whether a shown channel may lose its value without a write.
 bool forgets(const graph_plan& plan, const shown_channels& shown) {
   return std::any_of(shown.keys.begin(), shown.keys.end(),
                      [&plan](channel_index c) { return reacts_to_silence(plan.channels[c].spec); });
@@ -349,7 +349,7 @@ result<void> run_loop::resume_thread() {
 }
 
 result<void> run_loop::start_with(const value& input) {
-  // What the thread had not finished is given up: its triggers count as seen.
+  // Unfinished tasks of the thread are given up: their triggers count as seen.
   auto unfinished = plan_next_tasks(state_, context_now(), nullptr);
   std::vector<applied_task> tasks;
   for (const auto& t : unfinished)

@@ -1,4 +1,4 @@
-// One super-step: plan, run, apply, save, and again.
+// run_loop, one super-step: plan, run, apply, save, and again.
 #include "engine/run_loop.hpp"
 
 #include "engine/message_writes.hpp"
@@ -17,7 +17,7 @@ std::string describe_limit(std::uint32_t limit) {
            "run_config::recursion_limit or compile_options::recursion_limit";
 }
 
-// As the caller sees it: what is stored is the exception's own text.
+// The error as the caller sees it; the stored text is the exception's own.
 error read_error(const value& stored, const std::string& node) {
   const auto& members = stored.is(value_kind::error) ? stored.payload() : stored;
   auto text = [&members](std::string_view name) {
@@ -49,7 +49,7 @@ void run_loop::tick() {
           s.writes = known->output;
           s.ended = true;
         } else if (known->handed_over && s.node->handler != no_index) {
-          s.ended = true; // its handler takes over, it does not run again
+          s.ended = true; // its handler takes over; the task does not run again
           s.status = task_status::failed;
           s.failure = read_error(known->error, s.node->name);
         }
@@ -171,7 +171,7 @@ void run_loop::give_input(detail::task_scope& task, const step_slot& s) const {
       add_cell(c);
 }
 
-// The keys of the node's input schema, as the last step left them.
+// Reads the keys of the node's input schema, as the last step left them.
 void run_loop::read_state(detail::task_scope& task) const {
   const auto& node = *task.node;
   const auto& channels = plan().channels;
@@ -252,7 +252,7 @@ void run_loop::record(step_slot& s, detail::task_scope& task) {
     if (s.writes.empty())
       s.writes.push_back(write_to(names::no_writes, {}));
   }
-  if (stored_) { // else nobody needs the list
+  if (stored_) { // without a saver the list is not needed
     mark_answer_taken();
     keep_writes(s, writes_of(s, task));
   }
@@ -369,7 +369,8 @@ void run_loop::refused(std::uint64_t epoch, error why) {
     applied();
 }
 
-// A join with a time-out has waited since its first arrival; after a restart, since it went on.
+// Joins whose time-out has passed. A join waits since its first arrival or, after a restart, since
+// the run resumed.
 std::vector<channel_index> run_loop::joins_out_of_patience() {
   std::vector<channel_index> out;
   for (auto c : plan().patient) {

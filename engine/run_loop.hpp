@@ -29,34 +29,34 @@
 
 namespace troupe {
 
-/// What a run is started with.
+/// The arguments of a run.
 struct run_request {
   std::shared_ptr<run_shared> shared;
   std::variant<std::monostate, value, state_update, command> input;
-  std::optional<checkpoint_tuple> saved; // the checkpoint it starts from
-  bool superseded = false;               // addressed by id, and not the newest
+  std::optional<checkpoint_tuple> saved; // the checkpoint that the run starts from
+  bool superseded = false;               // `saved` was addressed by id and is not the newest
   bool addressed = false;                // by id, or by the time travel of the run above
-  /// Of a run within another one: what it is told about resuming.
+  /// For a nested run: what the run above reports about resuming.
   std::optional<bool> told_resuming = std::nullopt;
-  bool moved_here = false; // `saved` is of another namespace: the state goes on in this one
+  bool moved_here = false; // `saved` is of another namespace: its state is used in this one
   bool stored = false;     // there is a saver, and the graph uses it
-  shown_channels shown;    // in values parts and the result
-  std::uint64_t tag = 0;   // of the versions this run makes
-  /// Of one that goes on where another one was cut off: the owner that left the thread.
+  shown_channels shown;    // in values parts and in the result
+  std::uint64_t tag = 0;   // tag of the versions that this run makes
+  /// For a run that resumes where another one was cut off: the owner that left the thread.
   std::optional<std::uint64_t> cut_off_from = std::nullopt;
 };
 
 /// How a run ended.
 using run_end = nested_end;
 
-/// What a run_loop has done for it. The answers come back through the loop's members, later or from
-/// within the call.
+/// The actions that a run_loop requests. The answers come back through the loop's members, later or
+/// from within the call.
 class loop_host {
 public:
   virtual ~loop_host() = default;
-  /// Runs a task → task_finished. `alone`: the only one of its step.
+  /// Runs a task → task_finished. `alone`: it is the only task of its step.
   virtual void run(task_ptr task, bool alone) = 0;
-  /// Tells a state channel what a step wrote → settled. `before`: its contents.
+  /// Sends a state channel the writes of a step → settled. `before`: its contents.
   virtual void change(std::uint64_t epoch, channel_change change, const channel_cell& before) = 0;
   /// Saves → saved, with the same ticket, in order.
   virtual void save(save_request request, save_ack when, std::uint64_t ticket) = 0;
@@ -67,11 +67,11 @@ public:
   virtual std::chrono::nanoseconds now() = 0;
   /// A step was opened: arm its deadline.
   virtual void step_opened(std::uint64_t epoch) = 0;
-  /// The runtime's cache: what is kept under a key, if anything; and keeping something.
+  /// The runtime's cache: the value under a key, if there is one; and storing a value.
   virtual std::optional<value> cached(const cache_key& key) = 0;
   virtual void cache(const cache_key& key, const value& v,
                      const std::optional<std::chrono::nanoseconds>& ttl) = 0;
-  /// Nobody waits any more for the tasks that run.
+  /// The running tasks are not waited for any more.
   virtual void give_up_tasks() = 0;
   virtual void resumed(const lifecycle_callbacks::event& what) = 0;
   virtual void interrupted(const lifecycle_callbacks::event& what) = 0;
@@ -89,12 +89,12 @@ public:
   void settled(std::uint64_t epoch, channel_index channel, channel_cell cell, bool changed);
   void refused(std::uint64_t epoch, error why);
   void saved(std::uint64_t ticket, const result<void>& how);
-  /// The open step ran out of time; the whole run did.
+  /// The open step ran out of time; out_of_time(): the whole run did.
   void timed_out(std::uint64_t epoch);
   void out_of_time();
   /// The actor of a task died.
   void task_lost(const task_ptr& task, const std::string& why);
-  /// Ends the run now, with this error; what was not saved is lost.
+  /// Ends the run now, with this error; unsaved changes are lost.
   void abort(error why);
 
   bool active() const noexcept { return !phase_.is(run_phase::idle); }
@@ -205,8 +205,8 @@ private:
 
   /// A part that waits until what it reports is durable.
   struct held_part {
-    std::uint64_t ticket; // it leaves with
-    std::uint64_t number; // the gate's
+    std::uint64_t ticket; // the part leaves when this save is acknowledged
+    std::uint64_t number; // of the part in the gate
   };
   std::deque<held_part> held_;
 };

@@ -1,4 +1,4 @@
-// What a run shows while it goes, and how it ends.
+// run_loop, reports: the parts that a run shows, and its end.
 #include "engine/run_loop.hpp"
 
 #include "graph/crash_point.hpp"
@@ -11,7 +11,7 @@ namespace troupe {
 
 void run_loop::emit(stream_mode mode, value data) {
   if (nested() && shared_->given_up())
-    return; // what is left of it is no part of the run any more
+    return; // the nested run was given up: its parts do not count any more
   stream_part part{mode, ns_, std::move(data), 0};
   bool sync = stored_ && shared_->config.durability == durability::sync;
   // What it reports is durable with the next save, when something of it was not handed over yet.
@@ -144,7 +144,7 @@ void run_loop::pause_with_questions() {
   if (nested())
     return end(make_result());
   host_.interrupted(lifecycle("pending"));
-  // The state as the finished tasks leave it is shown, not kept: the step is not over.
+  // The state with the writes of the finished tasks is shown, not kept: the step is not over.
   if (wrote) {
     auto updated = apply_here(state_, step_.applied(plan()), true);
     if (!updated)
@@ -167,7 +167,7 @@ void run_loop::fail(error why) {
   end(std::move(why));
 }
 
-// Ends the run when all it has to say is stored.
+// Ends the run when everything it has to store is stored.
 void run_loop::end(result<run_result> how) {
   phase_.enter(run_phase::ending);
   progress_.outcome = std::move(how);
@@ -184,7 +184,7 @@ void run_loop::end(result<run_result> how) {
     if (auto put = saving_.take_put(true))
       submit_put(std::move(*put));
     bool sync = shared_->config.durability == durability::sync;
-    // The run above waits for the disk at its own end, which is behind everything of this one.
+    // The run above waits for the disk at its own end, which comes after all saves of this one.
     bool durable = sync || !nested();
     if (!saving_.unsaved.empty() || (!sync && durable && saving_.used()))
       submit({here(at_.checkpoint_id), std::exchange(saving_.unsaved, {}), std::nullopt},
@@ -198,7 +198,7 @@ void run_loop::end(result<run_result> how) {
     complete();
 }
 
-// Of a run that was given up, or whose save failed, what is not durable is not reported.
+// For a run that was given up, or whose save failed, parts that are not durable are dropped.
 void run_loop::complete() {
   release_parts();
   for (const auto& held : held_)

@@ -1,4 +1,4 @@
-// What a run hands to the saver, and when it may go on.
+// run_loop, saving: what a run hands to the saver, and when it may proceed.
 #include "engine/run_loop.hpp"
 
 #include "engine/checkpoint_metadata.hpp"
@@ -27,8 +27,9 @@ void run_loop::keep_writes(const step_slot& s, const task_write_list& writes) {
          shared_->config.durability == durability::sync ? save_ack::durable : save_ack::accepted);
 }
 
-// A plain answer is stored until its step is over, and used once: who took it may be a task further
-// in, or one that stores nothing itself. The path it is stored with says so.
+// A plain answer is stored until its step is over, and used once. The task that took it may be in a
+// nested graph, or store nothing itself, so the path of the stored answer records that it was
+// taken.
 void run_loop::mark_answer_taken() {
   // Behind an input's checkpoint it is stored no more.
   if (!progress_.answer_given || !progress_.pending.answer || nested() || shared_->answer_waits())
@@ -71,9 +72,9 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
   ++at_.step;
 }
 
-// A checkpoint that was read from another namespace is stored in this one, as it is: the writes of
-// its tasks belong to it, and who resumes looks for it here. With durability exit it is the run's
-// one checkpoint, unless the run gets any further.
+// A checkpoint that was read from another namespace is stored in this one, unchanged: the writes of
+// its tasks belong to it, and a resuming run looks for it here. With durability exit, it is the
+// run's one checkpoint, unless the run makes a later one.
 void run_loop::put_moved() {
   if (!stored_)
     return;
@@ -102,7 +103,7 @@ checkpoint_put run_loop::make_put(const std::vector<channel_index>* updated) {
   return out;
 }
 
-// What the tasks of the step wrote to delta channels, once it is applied.
+// Records the step's writes to delta channels, once they are applied.
 void run_loop::note_deltas() {
   for (const auto& s : step_.slots)
     if (!s.call)
@@ -114,7 +115,8 @@ void run_loop::note_deltas() {
   deltas_.end_step();
 }
 
-// The parent of the one checkpoint of a first run: so that the writes which made it have a place.
+// Stores the parent of the one checkpoint of a thread's first run, so that the writes which made
+// the checkpoint have a place.
 void run_loop::put_stub(std::string id) {
   checkpoint_put stub;
   stub.checkpoint.id = at_.saved_id = id;
@@ -143,9 +145,9 @@ void run_loop::submit_put(save_request request) {
   saving_.put_left();
 }
 
-// Whether the thread waits for somebody from here on. Else, if anything is left to be done, the run
-// was cut off, and whoever looks for such threads goes on with this one (basic_app::unfinished). A
-// run that could not begin leaves the thread as it was.
+// Whether the thread is at rest from here on. If it is not, and something is left to run, the run
+// counts as cut off, and basic_app::unfinished finds the thread. A run that could not begin leaves
+// the thread as it was.
 bool run_loop::puts_to_rest(const result<run_result>& how) const {
   const auto& claim = shared_->claim;
   bool exits = shared_->config.durability == durability::exit; // it owns with its last requests
@@ -161,7 +163,8 @@ bool run_loop::puts_to_rest(const result<run_result>& how) const {
   return !cut_off;
 }
 
-// Durability exit: the checkpoint the run ended at, then the writes of its unfinished step.
+// Durability exit: saves the checkpoint at which the run ended, then the writes of its unfinished
+// step.
 void run_loop::save_exit() {
   if (at_.checkpoint_id != at_.saved_id && !at_.metadata.is_null()) {
     save_request request{here(at_.checkpoint_id), {}, std::nullopt};

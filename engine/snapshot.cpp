@@ -1,4 +1,4 @@
-// A stored checkpoint as a snapshot: the state, and the tasks that follow it.
+// Snapshots: from a stored checkpoint to the state, and the tasks that follow it.
 #include "engine/apply.hpp"
 #include "engine/delta_values.hpp"
 #include "engine/parts.hpp"
@@ -33,7 +33,8 @@ result<pending_step> load_step(const std::shared_ptr<const graph_plan>& plan,
   return out;
 }
 
-// Whether the channels took the writes; else the state is as before, so that it stays readable.
+// Whether the channels accepted the writes; otherwise the state is as before, so that it stays
+// readable.
 bool preview(thread_state& state, std::span<const applied_task> tasks) {
   auto changed = state;
   if (!apply_here(changed, tasks, false))
@@ -118,7 +119,7 @@ result<state_snapshot> make_snapshot(const std::shared_ptr<const graph_plan>& pl
   return out;
 }
 
-// The graph a node is, or the n-th it says it calls.
+// The graph that a node is, or the n-th graph that it declares to call.
 static std::shared_ptr<const graph_plan> inner_graph(const graph_plan& plan, std::string_view node,
                                                      std::size_t nth) {
   auto n = plan.find_node(node);
@@ -142,7 +143,7 @@ result<std::shared_ptr<const graph_plan>> graph_at(const std::shared_ptr<const g
       std::from_chars(parts[i + 1].data(), parts[i + 1].data() + parts[i + 1].size(), nth);
     auto name = nodes_of_namespace(parts[i]);
     if (name.empty())
-      continue; // the number behind a graph
+      continue; // the number after a graph's name
     at = inner_graph(*at, name.front(), nth);
     if (!at)
       return error{errc::invalid_config,

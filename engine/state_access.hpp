@@ -1,5 +1,5 @@
-// Reading and changing the state of a thread that no run holds: snapshots, history, updates from
-// outside. Pure but for the saver it is given.
+// state_access: reads and changes the state of a thread that no run holds: snapshots, history,
+// updates from outside. Pure, apart from calls to the saver that it is given.
 // Source: langgraph/pregel/main.py, _prepare_state_snapshot and bulk_update_state.
 #pragma once
 
@@ -16,10 +16,9 @@ namespace troupe {
 
 /// A stored checkpoint as a snapshot.
 /// Shape:  `saved` nullopt: the empty snapshot. `live`: the newest checkpoint, read without an id:
-///         what its finished tasks wrote is applied, and only unanswered questions are listed.
-/// Errors: checkpoint_corrupt. Stored writes that the channels refuse are no error: the state is
-/// shown
-///         without them, their tasks as pending.
+///         the writes of its finished tasks are applied, and only unanswered questions are listed.
+/// Errors: checkpoint_corrupt. Stored writes that the channels refuse are not an error: the state
+///         is shown without them, and their tasks as pending.
 result<state_snapshot> make_snapshot(const std::shared_ptr<const graph_plan>& plan,
                                      const run_config& config,
                                      const std::optional<checkpoint_tuple>& saved, bool live);
@@ -43,16 +42,16 @@ std::string kept_namespace(const graph_plan& plan, std::string_view checkpoint_n
 
 class thread_owners; // engine/thread_owners.hpp
 
-/// What an update needs besides the saver.
+/// The functions that an update needs besides the saver.
 struct update_tools {
-  /// `above`: id_ticks() of an id that it sorts behind.
+  /// `above`: id_ticks() of an id; the new id sorts after it.
   std::function<std::string(std::int64_t step, std::uint64_t above)> next_checkpoint_id;
   std::function<std::string()> timestamp;
-  std::function<std::uint64_t()> tag; // of the versions one superstep makes
+  std::function<std::uint64_t()> tag; // of the versions that one superstep makes
   thread_owners* owners = nullptr;    // of the runtime
 };
 
-/// Applies supersteps of updates, each on the checkpoint the one before made.
+/// Applies supersteps of updates, each on the checkpoint that the one before made.
 /// Errors: see basic_app::try_update_state; nothing of a superstep is stored when it fails.
 result<checkpoint_ref> update_thread(const std::shared_ptr<const graph_plan>& plan, saver& store,
                                      const run_config& config,

@@ -1,4 +1,4 @@
-// Reading stored writes.
+// Reading and writing the stored form of a task's writes.
 #include "engine/stored_writes.hpp"
 
 #include "graph/task_id.hpp"
@@ -41,7 +41,8 @@ void add_to(task_record& task, const graph_plan& plan, const pending_write& w) {
   }
 }
 
-// What is not to be stored does not get there by way of a send either.
+// The packet of a send without untracked channels: these are not stored, also not as part of a
+// send.
 value without_untracked(const graph_plan& plan, const value& packet) {
   if (!packet.is(value_kind::send) || !packet.payload()[1].is_map())
     return packet;

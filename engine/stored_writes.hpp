@@ -1,5 +1,5 @@
-// What the stored writes of a checkpoint say about its tasks. One reading for execution, state,
-// history, updates and the checkpoints stream. Pure.
+// stored_writes: what the stored writes of a checkpoint say about its tasks. The one reading for
+// execution, state, history, updates and the checkpoints stream. Pure.
 // Source: the reference's behaviour (tests/conformance).
 #pragma once
 
@@ -16,14 +16,14 @@ namespace troupe {
 
 /// One task as its stored writes show it.
 struct task_record {
-  task_write_list output;           // in stored order; empty: not finished
+  task_write_list output;           // in stored order; empty: the task is not finished
   std::vector<value> answers;       // to its questions so far
-  std::vector<interrupt> questions; // the latest, answered or not
-  value error;                      // the first, or null
+  std::vector<interrupt> questions; // the latest ones, answered or not
+  value error;                      // the first error, or null
   bool handed_over = false;         // it failed, and its node's error handler took over
 
   bool finished() const noexcept { return !output.empty(); }
-  /// Questions that still wait.
+  /// Questions that still wait for an answer.
   std::vector<interrupt> waiting() const {
     return finished() ? std::vector<interrupt>{} : questions;
   }
@@ -35,23 +35,23 @@ struct stored_writes {
   std::optional<value> answer; // the null task's plain answer, unless a task took it
 
   const task_record* find(std::string_view task_id) const;
-  /// The questions of all tasks that wait, each once, in the order of their tasks' ids.
+  /// The questions of all waiting tasks, each once, in the order of their tasks' ids.
   std::vector<interrupt> waiting() const;
 };
 
 stored_writes read_stored(const graph_plan& plan, const std::vector<pending_write>& writes);
 
-/// A write as it was stored, for this graph.
+/// A stored write in the form that this graph uses.
 task_write restore_write(const graph_plan& plan, const std::string& channel, value v);
 
-/// A task's writes in the form a saver takes.
+/// A task's writes in the form that a saver takes.
 std::vector<std::pair<std::string, value>> store_writes(const graph_plan& plan,
                                                         const task_write_list& writes);
 
-/// The map of answers a resume value is, when it is one: a map whose keys are all interrupt ids.
+/// Whether a resume value is a map of answers: a map whose keys are all interrupt ids.
 bool is_answer_map(const value& resume);
 
-/// The answer such a map has for a task that holds `answers` answers already.
+/// The answer in such a map for a task that holds `answers` answers already.
 std::optional<value> find_answer(const value& map, std::string_view task_ns, std::size_t answers);
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-// Keys and forms of cached tasks.
+// Keys and stored forms of cached task writes.
 #include "engine/task_cache.hpp"
 
 #include "engine/stored_writes.hpp"

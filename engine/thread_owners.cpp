@@ -1,4 +1,4 @@
-// See thread_owners.hpp.
+// Numbers of owners, and entering a thread.
 #include "engine/thread_owners.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ bool thread_owners::may_be_on(std::uint64_t owner) {
     return false;
   if ((owner & ~low_half) != mark_)
     return true;
-  std::shared_ptr<held_claim> there; // goes behind the lock
+  std::shared_ptr<held_claim> there; // destroyed after the lock is released
   std::lock_guard lock{mutex_};
   if (auto known = on_.find(owner); known != on_.end())
     there = known->second.lock();

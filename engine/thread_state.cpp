@@ -1,4 +1,4 @@
-// The state of a thread in memory, and its two ways: from a checkpoint and into one.
+// thread_state: loading it from a checkpoint, and turning it into one.
 #include "engine/thread_state.hpp"
 
 #include "graph/names.hpp"

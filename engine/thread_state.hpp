@@ -19,7 +19,7 @@
 
 namespace troupe {
 
-/// What a node saw when it last ran: nothing yet, or the versions of its triggers.
+/// The versions that a node saw when it last ran: nothing yet, or the versions of its triggers.
 struct node_seen {
   bool present = false;
   std::vector<version> at; // one a trigger, in the order of plan_node::triggers; empty: all null
@@ -34,11 +34,13 @@ struct thread_state {
   std::optional<std::vector<version>> interrupt_seen; // "__interrupt__": one a channel
   std::vector<channel_index> live;
   std::vector<std::uint8_t> is_live; // one a channel: whether `live` holds it
-  std::vector<std::uint32_t> slot;   // one a channel, all 0 between steps: scratch of step_apply
-  std::vector<channel_index> moved;  // got a new version since the last checkpoint was made
+  std::vector<std::uint32_t> slot;   // one a channel, all 0 between steps: scratch space of
+                                     // step_apply
+  std::vector<channel_index> moved;  // channels with a new version since the last checkpoint was
+                                     // made
   version newest;                    // the greatest of all versions
   std::uint64_t tag = 0;             // of versions made from here on
-  // What the checkpoint has and this graph does not know; kept as it is.
+  // Data of the checkpoint that this graph does not know; kept as it is.
   named<version> foreign_versions;
   named<named<version>> foreign_seen;
 
@@ -53,16 +55,16 @@ void reset_state(thread_state& state, std::shared_ptr<const graph_plan> plan, st
 result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> plan,
                         std::uint64_t tag, const checkpoint& from);
 
-/// The state as a checkpoint, with the values of the channels in `moved`, which is emptied; their
-/// names go to `new_versions`, sorted. `id` and `ts` are left to the caller.
+/// The state as a checkpoint, with the values of the channels in `moved`, which is emptied. The
+/// names of these channels go to `new_versions`, sorted. `id` and `ts` are left to the caller.
 /// Shape:  `updated` by index, any order; nullptr: null.
 checkpoint take_checkpoint(thread_state& state, const std::vector<channel_index>* updated,
                            std::vector<std::string>& new_versions);
 
-/// A task that a body started counts as seen: by its name, with nothing.
+/// Marks a started task as seen: by its name, with nothing.
 void mark_called(thread_state& state, const std::string& name);
 
-/// The version the next apply gives to the channels it moves.
+/// The version that the next apply gives to the channels it moves.
 inline version next_version(const thread_state& state) {
   return {state.newest.number + 1, state.tag};
 }
@@ -71,11 +73,11 @@ inline bool available(const thread_state& state, channel_index c) {
   return channel_available(state.plan->channels[c].spec, state.cells[c]);
 }
 
-/// The available ones of these channels as a map.
+/// The available channels among `keys`, as a map.
 value read_channels(const thread_state& state, const std::vector<channel_index>& keys);
 
-/// What results and stream parts show of a state: a map of these channels, or the bare value of the
-/// only one.
+/// The channels of a state that results and stream parts show: a map of them, or the bare value of
+/// the only one.
 struct shown_channels {
   std::vector<channel_index> keys;
   bool bare = false;

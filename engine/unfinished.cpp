@@ -1,4 +1,4 @@
-// See unfinished.hpp.
+// Finding the threads that were cut off in the middle of a run.
 #include "engine/unfinished.hpp"
 
 #include "engine/plan.hpp"
@@ -15,8 +15,8 @@ namespace troupe {
 
 namespace {
 
-// Nodes and control channels of another graph. What is left of an older form of this one, channels
-// of the state, does not tell; nor do started tasks, which have seen nothing.
+// Whether a node or control channel is of another graph. State channels do not show that: they may
+// be left from an older form of this graph. Neither do started tasks, which have seen nothing.
 bool is_of_another_graph(const thread_state& state) {
   auto is_control = [](const auto& channel) {
     std::string_view name = channel.first;
@@ -27,7 +27,7 @@ bool is_of_another_graph(const thread_state& state) {
          || std::ranges::any_of(state.foreign_seen, saw_something);
 }
 
-// Whose runtime is there is asked once each.
+// Asks once for each runtime whether it lives.
 class living_runtimes {
 public:
   explicit living_runtimes(saver& store) : store_{store} {}
@@ -80,7 +80,7 @@ result<bool> is_cut_off(const std::shared_ptr<const graph_plan>& plan,
                                 .step = step.is_int() ? step.as_int() + 1 : 0},
                                nullptr);
   auto stored = read_stored(*plan, newest.pending_writes);
-  if (stored.answer || !stored.outside.empty()) // somebody answered, and was not heard
+  if (stored.answer || !stored.outside.empty()) // an answer or command that no run has used
     return true;
   if (tasks.empty() || stops_at(state, plan->options.interrupt_before, tasks))
     return false;
@@ -88,7 +88,7 @@ result<bool> is_cut_off(const std::shared_ptr<const graph_plan>& plan,
   for (const auto& task : tasks) {
     const auto* record = stored.find(task.id);
     if (record && !record->error.is_null() && !record->handed_over && !record->finished())
-      return false; // it failed
+      return false; // the task failed
     all_finished &= record && record->finished();
     bool asks = record && !record->waiting().empty();
     waits |= asks;

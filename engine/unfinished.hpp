@@ -1,9 +1,9 @@
-// Which threads were cut off in the middle of a run, as far as the store tells. Pure but for the
-// saver it is given.
+// unfinished: finds the threads that were cut off in the middle of a run, as far as the store
+// shows. Pure, apart from calls to the saver that it is given.
 //
-// A run that pauses or fails puts its thread to rest (thread_at_rest), and one that is finished
-// leaves nothing to run: what has an owner, is not at rest and has something left to run was cut
-// off. What is left to run is seen by the channels that trigger nodes alone: no state is read.
+// A run that pauses or fails puts its thread to rest (thread_at_rest), and a finished run leaves
+// nothing to run. So a thread was cut off when it has an owner, is not at rest and has something
+// left to run. The channels that trigger nodes show what is left to run; no state is read.
 #pragma once
 
 #include "engine/thread_owners.hpp"
@@ -18,8 +18,8 @@
 
 namespace troupe {
 
-/// Whether the newest checkpoint of a thread that is not at rest leaves something to do that waits
-/// for nobody, and is of this graph.
+/// Whether the newest checkpoint of a thread that is not at rest belongs to this graph and leaves
+/// something to do that waits for no answer.
 /// Shape:  `newest` has the values of the trigger_channels at least.
 /// Errors: checkpoint_corrupt.
 result<bool> is_cut_off(const std::shared_ptr<const graph_plan>& plan,
@@ -28,8 +28,8 @@ result<bool> is_cut_off(const std::shared_ptr<const graph_plan>& plan,
 /// The channels whose values decide what runs next. Order: by name.
 std::vector<std::string> trigger_channels(const graph_plan& plan);
 
-/// See basic_app::try_unfinished; with the owners that left them. `skipped` is told of each thread
-/// that can't be read.
+/// See basic_app::try_unfinished; with the owners that left the threads. `skipped` is called for
+/// each thread that can't be read.
 result<std::vector<owned_thread>>
 find_unfinished(const std::shared_ptr<const graph_plan>& plan, saver& store, thread_owners& owners,
                 const unfinished_query& which,

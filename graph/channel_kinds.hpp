@@ -5,7 +5,8 @@
 
 namespace troupe {
 
-/// Whether a step that writes nothing to the channel must still tell it (it then forgets).
+/// Whether a step that writes nothing to the channel must still be applied to it: the channel then
+/// becomes empty.
 constexpr bool reacts_to_silence(const channel_spec& spec) {
   return spec.kind == channel_kind::any_value || spec.kind == channel_kind::ephemeral
          || (spec.kind == channel_kind::topic && !spec.accumulate);
@@ -18,7 +19,7 @@ constexpr bool waits_for_finish(const channel_spec& spec) {
          || (spec.kind == channel_kind::named_quorum && spec.patience.count() > 0);
 }
 
-/// Whether a version without a stored value means that the value is in the writes before it: the
+/// Whether a channel that has a version but no stored value gets its value from earlier writes: the
 /// channel is a delta channel, or may have been one.
 constexpr bool replays_history(channel_kind kind) {
   return kind == channel_kind::delta || kind == channel_kind::binary_operator;

@@ -31,7 +31,7 @@ std::string task_namespace(std::string_view checkpoint_ns, std::string_view node
   if (!checkpoint_ns.empty())
     out.append(checkpoint_ns).append("|");
   out.append(node).append(":").append(task_id);
-  return out; // not the reference append returns, which would be copied
+  return out; // a plain return moves; the reference that append() returns would be copied
 }
 
 std::string without_task_ids(std::string_view ns) {

@@ -26,7 +26,7 @@ thread_local const void* exporter = nullptr;
 
 /// A program or shared library in memory.
 struct loaded_object {
-  const void* address; // that it holds
+  const void* address; // an address within the object
   const void* base = nullptr;
   std::string file = {};
   std::string build = {}; // empty: it has no build id
@@ -43,7 +43,7 @@ std::string hex(std::span<const unsigned char> bytes) {
   return out.size() <= limits::graph_build_bytes_max ? out : xxh3_128_hex(out);
 }
 
-/// The GNU build id among notes; empty: there is none.
+/// The GNU build id among notes; empty without one.
 std::string build_id_in(std::span<const unsigned char> notes, std::size_t alignment) {
   auto padded = [alignment](std::size_t size) { return (size + alignment - 1) & ~(alignment - 1); };
   for (std::size_t at = 0; notes.size() - at >= sizeof(ElfW(Nhdr));) {
@@ -86,7 +86,7 @@ loaded_object object_with(const void* address) {
   return out;
 }
 
-/// The program itself, which the loader has first.
+/// The program itself, which the loader lists first.
 loaded_object program() {
   loaded_object out{.address = nullptr};
   ::dl_iterate_phdr(
@@ -124,7 +124,8 @@ std::string build_of(const loaded_object& object) {
   return hash;
 }
 
-/// What holds the code of a body: the type of a function object lies where it was made one.
+/// Adds the object that holds a body's code: the type information of a function object lies in the
+/// object that created it.
 template <class F> void add_code(std::set<const void*>& to, const F& body) {
   if (body)
     to.insert(&body.target_type());
@@ -156,7 +157,7 @@ std::string graph_build(const graph_plan& plan) {
   const auto own = object_with(&anchor);
   std::set<const void*> code;
   add_code(code, plan);
-  std::map<const void*, std::string> builds; // of each object once
+  std::map<const void*, std::string> builds; // each object is looked at once
   for (const auto* address : code)
     if (auto object = object_with(address); object.is_found && object.base != own.base)
       builds.try_emplace(object.base, build_of(object));

@@ -1,5 +1,5 @@
-// The build of a graph's code: which program or shared library its bodies come from, as a short
-// text.
+// The build of a graph's code: a short text for the programs and shared libraries that its bodies
+// come from.
 #pragma once
 
 #include "graph/graph_plan.hpp"
@@ -8,25 +8,24 @@
 
 namespace troupe {
 
-/// The build of the program or shared library that holds this address: its GNU build id; without
-/// one (`-Wl,--build-id` makes one), the hash of its file.
+/// The build of the program or shared library that holds this address. It is the GNU build id
+/// (`-Wl,--build-id` makes one), or the hash of the file without one.
 /// Shape:  hex digits, at most limits::graph_build_bytes_max. An object that has neither gets a
-/// text
-///         of its own in each process, so that it equals no other one.
+///         text of its own in each process, so that it equals no other one.
 /// Cost:   a look at the loaded objects; a file is read once.
 /// Source: troupe.
 std::string build_of_object(const void* address);
 
-/// The build of a graph's code: of the objects that hold its bodies and routes, with those of the
-/// graphs within it, and of the library that exports it (load_graph). Bodies that are troupe's own
-/// count as the program's.
-/// Shape:  as build_of_object(); of several objects the hash of all of theirs.
-/// Cost:   as large as the graph; not for a step.
+/// The build of a graph's code: of the objects that hold its bodies and routes, those of the graphs
+/// within it, and the library that exports it (load_graph). Bodies that troupe provides count as
+/// the program's.
+/// Shape:  as build_of_object(); for several objects, the hash of all their builds.
+/// Cost:   proportional to the graph; too slow for each step.
 /// Source: troupe.
 std::string graph_build(const graph_plan& plan);
 
-/// While one lives, the graphs that this thread compiles count as exported by the object that holds
-/// the address.
+/// During its lifetime, the graphs that this thread compiles count as exported by the object that
+/// holds the address.
 class exporting_object {
 public:
   explicit exporting_object(const void* address);
@@ -34,7 +33,7 @@ public:
   exporting_object& operator=(const exporting_object&) = delete;
   ~exporting_object();
 
-  /// Of this thread; null: none.
+  /// The address of this thread's innermost exporting_object; null without one.
   static const void* current() noexcept;
 
 private:

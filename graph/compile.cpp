@@ -1,9 +1,9 @@
 // The compiler: from a checked collection of names to a plan of indices.
 //
 // Invariants:
-//  - Every step is linear in what was added, look-ups by name aside.
-//  - Channels of the plan stand in the reference's order of declaration; node 0 is START, the
-//    node at place i of the builder is node i + 1.
+//  - Every step is linear in the size of the graph, apart from look-ups by name.
+//  - Channels of the plan stand in the reference's order of declaration. Node 0 is START; the node
+//    at place i of the builder is node i + 1.
 #include "graph/code_build.hpp"
 #include "graph/graph_plan.hpp"
 #include "graph/graph_spec.hpp"
@@ -22,9 +22,9 @@ namespace {
 
 using indices = std::vector<channel_index>;
 
-constexpr node_index end_node = no_index - 1; // END is no node of the plan
+constexpr node_index end_node = no_index - 1; // END is not a node of the plan
 
-// In one allocation of the size that is needed: plans are kept in large numbers.
+// Joins the parts in one allocation of exactly the needed size: plans are kept in large numbers.
 std::string concat(std::initializer_list<std::string_view> parts) {
   std::size_t size = 0;
   for (auto p : parts)
@@ -86,7 +86,7 @@ private:
     plan_->channels.reserve(spec_.channels.size() + 2 + spec_.nodes.size() + spec_.joins.size());
     channel_at_.resize(spec_.channels.size());
     add_state_channels(false);
-    add_state_channels(true); // managed ones behind the others, as in the reference
+    add_state_channels(true); // managed ones after the others, as in the reference
     plan_->start = add_channel(std::string{names::start}, ephemeral);
     plan_->tasks = add_channel(std::string{names::tasks}, topic);
     state_keys_ = places(spec_.state);
@@ -170,7 +170,7 @@ private:
     return static_cast<node_index>(plan_->nodes.size() - 1);
   }
 
-  // Reads nothing by itself: it is given what the failed node was given.
+  // An error handler reads no channels: its task gets the input of the failed node.
   node_index add_handler(std::string name, const any_body& body, lane runs_on = lane::standard) {
     auto& node = add_plan_node(std::move(name), false);
     node.body = body.get();
@@ -181,7 +181,7 @@ private:
     return static_cast<node_index>(plan_->nodes.size() - 1);
   }
 
-  // The place in the plan of a name that was checked.
+  // The place in the plan of a name that was checked before.
   node_index place(std::string_view name) const {
     if (name == names::start)
       return 0;
@@ -308,8 +308,8 @@ private:
                   "commands say. Remove the edges if its commands decide alone."}));
   }
 
-  // Nodes that a join waits for and that nothing leads to. A route without a path map, and a
-  // command without destinations, may lead anywhere.
+  // Warns of nodes that a join waits for but that no edge leads to. A route without a path map, and
+  // a command without destinations, may lead anywhere.
   void warn_of_hopeless_joins() {
     if (plan_->finishing.empty() && spec_.joins.empty())
       return;

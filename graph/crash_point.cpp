@@ -1,3 +1,4 @@
+// The crash points: reading TROUPE_CRASH_AT and TROUPE_MUTATION, and acting on them.
 #include "graph/crash_point.hpp"
 
 #ifdef TROUPE_CRASH_POINTS
@@ -24,7 +25,7 @@ std::string_view environment(const char* name) {
   return text ? text : "";
 }
 
-/// What the environment asked for when the process first passed a point.
+/// The settings from the environment, read when the process first passes a point.
 struct orders {
   std::string_view die_at = environment("TROUPE_CRASH_AT");
   int log = -1;

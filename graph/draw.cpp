@@ -1,4 +1,4 @@
-// The edges of a compiled graph as they are drawn: who may run behind whom.
+// The edges of a compiled graph as they are drawn: which node may run after which.
 #include "graph/graph_plan.hpp"
 #include "graph/names.hpp"
 
@@ -19,7 +19,8 @@ struct exit {
   std::string_view label;
 };
 
-// Where its commands and routes say they may send it. A route without a path map says nothing.
+// The destinations that a node's commands and routes declare. A route without a path map declares
+// none.
 std::vector<exit> conditional_exits(const graph_plan& plan, const plan_node& node) {
   std::vector<exit> out;
   for (const auto& to : node.destinations)
@@ -37,7 +38,7 @@ public:
 
   void add(channel_index c, node_index from) { from_[c].insert(from); }
   void clear(channel_index c) { from_[c].clear(); }
-  /// An edge needs one node, a join all of its nodes.
+  /// An edge is complete with one node, a join with all of its nodes.
   bool complete(channel_index c) const {
     return from_[c].size() >= std::max<std::size_t>(plan_.channels[c].spec.names.size(), 1);
   }
@@ -96,8 +97,8 @@ private:
 
 // ---- a rehearsal ----------------------------------------------------------------------------
 
-// Runs the graph on paper: edges lead on each time, routes and destinations the first time only.
-// So it ends unless edges alone make a circle.
+// A rehearsal follows the edges of a graph without running it: edges lead on each time, routes and
+// destinations the first time only. So it ends unless plain edges form a cycle.
 // Source: langgraph/pregel/_draw.py, draw_graph.
 class rehearsal {
 public:
@@ -108,7 +109,8 @@ public:
       arrived_{plan},
       left_once_(plan.nodes.size()) {}
 
-  /// The node that runs alone in the last step; no_index when there is none, or no last step.
+  /// The node that runs alone in the last step; no_index when the last step has several nodes, or
+  /// is missing.
   node_index last_alone() {
     std::set<node_index> running{0}, last;
     for (std::size_t step = 0; step < steps_max && !running.empty(); ++step)
@@ -158,7 +160,7 @@ private:
   const graph_plan& plan_;
   arrivals arrived_;
   std::vector<bool> left_once_;
-  std::set<channel_index> waiting_; // for nothing else to run
+  std::set<channel_index> waiting_; // joins that wait until nothing else is left to run
 };
 
 // ---- edges ----------------------------------------------------------------------------------
@@ -167,7 +169,7 @@ std::string name_of(const graph_plan& plan, node_index n) {
   return n == no_index ? std::string{names::end} : plan.nodes[n].name;
 }
 
-// All that reachable nodes declare.
+// All edges that reachable nodes declare.
 std::vector<edge> declared_edges(const graph_plan& plan) {
   reachable reached{plan};
   std::vector<edge> out;
@@ -184,8 +186,8 @@ std::vector<edge> declared_edges(const graph_plan& plan) {
   return out;
 }
 
-// One edge from a node to another: a conditional one says more than a plain one, then the first
-// label counts.
+// Keeps one edge for each pair of nodes: a conditional edge before a plain one, then the one with
+// the first label.
 void keep_one_a_pair(std::vector<edge>& edges) {
   std::ranges::sort(edges, {}, [](const edge& e) {
     return std::make_tuple(std::string_view{e.from}, std::string_view{e.to}, !e.conditional,
@@ -195,11 +197,11 @@ void keep_one_a_pair(std::vector<edge>& edges) {
   edges.erase(std::unique(edges.begin(), edges.end(), same_ends), edges.end());
   for (auto& e : edges)
     if (e.label == e.to)
-      e.label.clear(); // says nothing new
+      e.label.clear(); // the label repeats the name of the target
 }
 
-// Nodes that lead nowhere lead to END. Where there is none and nothing else leads to END, the one
-// in which a run may stop does.
+// Nodes without successors lead to END. Without such nodes, and without another edge to END, the
+// node in which a run may stop does.
 std::vector<edge> end_edges(const graph_plan& plan, const std::vector<edge>& edges) {
   std::set<std::string_view> last;
   for (const auto& e : edges)
@@ -217,7 +219,7 @@ std::vector<edge> end_edges(const graph_plan& plan, const std::vector<edge>& edg
   return out;
 }
 
-// An entrypoint writes to no node: it runs once, and may stop anywhere.
+// An entrypoint has no edges to other nodes: it runs once, and may stop anywhere.
 std::vector<edge> workflow_edges(const graph_plan& plan) {
   const auto& name = plan.nodes[1].name;
   return {{std::string{names::start}, name, {}, false}, {name, std::string{names::end}, {}, true}};

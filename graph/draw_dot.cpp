@@ -8,7 +8,8 @@ namespace troupe {
 namespace drawing {
 namespace {
 
-// Within double quotes: Graphviz knows backslash escapes and, in labels, HTML's entities.
+// Text for use within double quotes: Graphviz knows backslash escapes and, in labels, HTML's
+// entities.
 std::string dot_escaped(std::string_view text) {
   std::string out;
   for (char c : text) {
@@ -76,7 +77,7 @@ private:
       edge(graph, e, indent);
   }
 
-  // A title over the whole picture would be inherited: a cluster says its own label.
+  // A title over the whole picture would be inherited, so each cluster sets its own label.
   void box(const drawn_node& node, const std::string& indent) {
     out_ += indent + "subgraph " + cluster_of(node) + " {\n";
     out_ += indent + "  graph [label=" + dot_label(node) + ", labelloc=t, style=\"rounded,filled\""
@@ -95,7 +96,7 @@ private:
     return {};
   }
 
-  // Edges join nodes only: one of a box is cut at the border of its cluster.
+  // Graphviz edges join nodes only: an edge of a box is cut at the border of its cluster.
   void edge(const drawn_graph& graph, const drawn_edge& e, const std::string& indent) {
     const auto& from = graph.nodes[e.from];
     const auto& to = graph.nodes[e.to];

@@ -1,4 +1,4 @@
-// Layers: break circles, take longest paths, cut long edges to pieces, and untangle.
+// Layers: break cycles, take longest paths, cut long edges to pieces, and reduce crossings.
 #include "graph/draw_layers.hpp"
 
 #include <algorithm>
@@ -11,11 +11,11 @@ namespace {
 using slots = std::vector<std::uint32_t>;
 
 constexpr int sweeps_max = 12;
-constexpr int idle_sweeps_max = 4; // sweeps that find nothing better, then it ends
+constexpr int idle_sweeps_max = 4; // sweeps without an improvement before the search ends
 
 // ---- circles --------------------------------------------------------------------------------
 
-// The arrows that lead back to an item the walk has come through.
+// Finds the arrows that lead back to an item on the current path of the walk.
 class circle_finder {
 public:
   circle_finder(std::size_t items, std::span<const arrow> arrows)
@@ -36,7 +36,7 @@ private:
   enum class state : std::uint8_t { unseen, open, done };
 
   void walk(std::uint32_t from) {
-    std::vector<std::pair<std::uint32_t, std::size_t>> path; // (item, its arrows taken)
+    std::vector<std::pair<std::uint32_t, std::size_t>> path; // (item, number of its arrows taken)
     auto enter = [&](std::uint32_t item) {
       seen_[item] = state::open;
       path.emplace_back(item, 0);
@@ -155,7 +155,7 @@ private:
     net_.above[lower].push_back(upper);
   }
 
-  // In the order of a walk from above, in which a tree has no crossings.
+  // Fills layers in the order of a walk from above, in which a tree has no crossings.
   void fill_layers() {
     std::uint32_t count = 0;
     for (auto l : net_.layer_of)
@@ -192,7 +192,7 @@ std::vector<std::uint32_t> places(const layered_net& net) {
   return out;
 }
 
-// How many were added so far behind a place. (A Fenwick tree.)
+// Counts the elements added so far that lie after a place. (A Fenwick tree.)
 class later_counter {
 public:
   explicit later_counter(std::size_t size) : sums_(size + 1) {}
@@ -227,7 +227,7 @@ std::size_t crossings_below(const layered_net& net, std::size_t layer, const slo
 
 // ---- untangling -----------------------------------------------------------------------------
 
-// Each slot to the middle of those it is linked to; one that is linked to none stays.
+// Moves each slot to the middle of the slots it is linked to; one without links stays.
 void order_by(slots& layer, const std::vector<slots>& linked, slots& place) {
   std::vector<std::pair<double, std::uint32_t>> wanted;
   for (auto s : layer) {

@@ -1,4 +1,4 @@
-// The combinatorial half of the layout: which layer an item is in, and who stands beside whom.
+// The combinatorial half of the layout: the layer of each item, and the order within each layer.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace troupe::drawing {
 
 struct arrow {
   std::uint32_t from, to;
-  bool labelled = false; ///< then there is a layer between its ends, where the label finds room
+  bool labelled = false; ///< then a layer lies between its ends, where the label finds room
 };
 
 /// Items in layers. Slots are the items, then the pieces of edges that pass layers.
@@ -24,16 +24,16 @@ struct layered_net {
   std::size_t slots() const noexcept { return layer_of.size(); }
 };
 
-/// Pieces of edges a net has at most; the longest edges go without when there would be more.
+/// The most pieces of edges that a net has; above it, the longest edges get no pieces.
 inline constexpr std::size_t pieces_max = 20'000;
 
 /// Layers for `items` items, with few crossings of `arrows`.
 /// Shape:  an arrow from an item to itself is in no layer and has no pieces.
-/// Order:  every arrow leads to a later layer unless it is reversed; arrows that close a circle in
-///         a depth-first walk, in the order of items and arrows, are.
+/// Order:  every arrow leads to a later layer unless it is reversed. Reversed are the arrows that
+///         close a cycle in a depth-first walk, in the order of items and arrows.
 layered_net make_layers(std::size_t items, std::span<const arrow> arrows);
 
-/// How many pairs of links cross. For tests.
+/// The number of pairs of links that cross. For tests.
 std::size_t crossings(const layered_net& net);
 
 } // namespace troupe::drawing

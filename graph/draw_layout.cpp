@@ -18,20 +18,20 @@ constexpr double item_gap = 32;   // between items side by side
 constexpr double piece_gap = 14;  // beside an edge that passes
 constexpr double layer_gap = 44;  // between layers of items
 constexpr double label_gap = 22;  // above and below a layer that only edges pass
-constexpr double gap_extra = 80;  // at most, where edges lead far to the side
+constexpr double gap_extra = 80;  // at most: added where edges lead far to the side
 constexpr double loop_width = 26; // beside an item
 constexpr double port_gap = 16;   // between edges at one side of an item, at most
-constexpr double corner = 10;     // where no edge begins
-constexpr int rounds = 10;        // of finding x
+constexpr double corner = 10;     // no edge begins this close to a corner
+constexpr int rounds = 10;        // iterations of finding x
 
 // ---- x --------------------------------------------------------------------------------------
 
-// Places in a row that are as near as possible to those wanted, a weighted sum of squares, and
-// keep their distance: neighbours that are in each other's way are pooled and move as one.
+// Finds places in a row: as near as possible to the wanted ones (a weighted sum of squares), at the
+// required distances. Neighbours that are too close are pooled and move as one.
 class row_solver {
 public:
   void add(double wanted, double weight, double distance) {
-    offset_ += distance; // from the first one
+    offset_ += distance; // relative to the first one of the pool
     offsets_.push_back(offset_);
     pools_.push_back({(wanted - offset_) * weight, weight, 1});
     while (pools_.size() > 1 && pools_[pools_.size() - 2].place() > pools_.back().place()) {
@@ -149,7 +149,7 @@ private:
       x = std::ceil(x - left);
   }
 
-  // Towards its neighbours in the layers above and below.
+  // Moves slots towards their neighbours in the layers above and below.
   void move(const std::vector<std::uint32_t>& layer, bool above, bool below) {
     constexpr double stay = 0.01;
     row_solver row;
@@ -167,7 +167,7 @@ private:
         look_at(net_.above[s]);
       if (below)
         look_at(net_.below[s]);
-      // A pixel more, so that what is rounded at the end keeps apart.
+      // One more pixel, so that rounding at the end keeps them apart.
       row.add(sum / weight, weight, i == 0 ? 0 : distance(layer[i - 1], s) + 1);
     }
     row.each([&](std::size_t i, double x) { x_[layer[i]] = x; });
@@ -211,7 +211,8 @@ private:
     std::uint32_t edge;
   };
 
-  // Ends at one side of an item lie in the order of what they lead to, so they do not cross there.
+  // Ends at one side of an item are sorted by the place they lead to, so that they do not cross
+  // there.
   void find_ports() {
     std::vector<end> below;
     std::vector<end> above;

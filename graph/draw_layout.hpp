@@ -1,8 +1,8 @@
-// Where the nodes and edges of one drawn graph go: layers from top to bottom, or left to right.
-// Pure geometry; knows boxes of some size and arrows between them, nothing else.
+// The layout of one drawn graph: where its nodes and edges go, in layers from top to bottom or left
+// to right. Pure geometry: it knows boxes of some size and arrows between them, nothing else.
 //
 // Source: the method of Sugiyama, Tagawa and Toda (1981), as in Gansner et al., "A technique for
-// drawing directed graphs" (1993), with simpler parts.
+//         drawing directed graphs" (1993), with simpler parts.
 #pragma once
 
 #include <cstddef>
@@ -25,18 +25,18 @@ struct point {
 
 struct layout_edge {
   std::uint32_t from, to; ///< places among the items
-  extent label = {};      ///< 0 by 0: none
+  extent label = {};      ///< 0 by 0: the edge has no label
 };
 
 struct placed_edge {
   enum class way : std::uint8_t {
     onward, ///< towards higher layers
-    back,   ///< against them: it closes a circle
+    back,   ///< against the layers: it closes a cycle
     loop,   ///< from an item to itself
   };
   way leads = way::onward;
-  /// From the border of `from` to the border of `to`. It goes along the layers' direction at each
-  /// of these points; of a loop they are the four points of a cubic curve.
+  /// From the border of `from` to the border of `to`. The path runs along the layers' direction at
+  /// each of these points; for a loop, they are the four points of a cubic curve.
   std::vector<point> path;
   point label = {}; ///< its centre
 };
@@ -49,12 +49,11 @@ struct placed_items {
 
 /// Places `items` and routes `edges` between them.
 /// Shape:  `edges` has at most one loop an item. Results stand in the order of the arguments.
-///         No two items or labels overlap and no edge crosses an item, as long as the edges that
-///         pass layers do not come to more than pieces_max pieces (draw_layers.hpp): the longest
-///         of more go straight, behind what stands in their way.
-/// Order:  layers follow the edges, except those that are `back`; which are is decided by a
-///         depth-first walk in the order of items and edges. The same arguments give the same
-///         result.
+///         No two items or labels overlap and no edge crosses an item, as long as long edges have
+///         at most pieces_max pieces together (draw_layers.hpp). Above that, the longest edges go
+///         straight and may pass below items.
+/// Order:  layers follow the edges, except those that are `back`. A depth-first walk, in the order
+///         of items and edges, decides which are. The same arguments give the same result.
 /// Units:  `rightwards` exchanges x and y in all of the result.
 /// Errors: none.
 placed_items place(std::span<const extent> items, std::span<const layout_edge> edges,

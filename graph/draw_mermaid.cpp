@@ -15,7 +15,7 @@ bool is_word(char c) {
          || static_cast<unsigned char>(c) >= 0x80;
 }
 
-// Marks that mean nothing where they stand; elsewhere some begin a list or set text in italics.
+// Marks without a meaning at this place; elsewhere some begin a list or set text in italics.
 bool is_harmless(char before, char mark, char after) {
   switch (mark) {
     case ',':
@@ -33,8 +33,8 @@ bool begins_direction(std::string_view text) {
   return text.starts_with("direction");
 }
 
-// What stands between double quotes: all but words as entity codes, which Mermaid turns back when
-// nothing is parsed any more.
+// Text for use within double quotes: everything but words becomes entity codes, which Mermaid turns
+// back after parsing.
 std::string mermaid_string(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -115,7 +115,7 @@ private:
       edge(graph, e, indent);
   }
 
-  // Says the direction itself: without, Mermaid turns a block that no edge leads into.
+  // Sets the direction itself: without it, Mermaid turns a block that no edge leads into.
   void box(const drawn_node& node, const std::string& indent) {
     out_ += indent + "subgraph " + node.id + "[" + mermaid_label(node) + "]\n";
     out_ += indent + "  direction " + (down_ ? "TB" : "LR") + "\n";

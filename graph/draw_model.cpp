@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::size_t id_bytes_max = 80;
 constexpr std::size_t detail_characters_max = 60;
-constexpr std::size_t detail_bytes_max = 4 * (detail_characters_max + 1); // what is behind is cut
+constexpr std::size_t detail_bytes_max = 4 * (detail_characters_max + 1); // longer texts are cut
 
 // ---- ids ------------------------------------------------------------------------------------
 
-// Words that Mermaid's flowcharts or Graphviz, whatever the case, keep for themselves.
+// Words that Mermaid's flowcharts or Graphviz reserve, in any case.
 constexpr std::array<std::string_view, 18> grammar_words{
   "call",      "class",       "classdef",  "click",     "default", "digraph",
   "direction", "edge",        "end",       "flowchart", "graph",   "href",
@@ -40,7 +40,7 @@ bool is_plain_word(std::string_view name) {
   return std::ranges::find(grammar_words, lower) == grammar_words.end();
 }
 
-// Ids of one picture: names where they are plain words of some length, `_` and a number where not.
+// Ids of one picture: the name where it is a plain word of limited length, else `_` and a number.
 class id_maker {
 public:
   std::string make(const std::string& prefix, std::string_view name) {
@@ -49,7 +49,7 @@ public:
     bool is_end = prefix.empty() && (name == names::start || name == names::end);
     if ((is_end || is_plain_word(id)) && taken_.insert(id).second)
       return id;
-    return "_" + std::to_string(number); // begins like no plain word
+    return "_" + std::to_string(number); // no plain word begins so
   }
 
 private:
@@ -158,7 +158,7 @@ private:
       add_called(at, place, called);
   }
 
-  // A graph that a node calls stands beside it.
+  // A called graph is drawn beside the node that calls it.
   void add_called(level& at, std::uint32_t caller, const compiled_graph& called) {
     const auto& by = at.out.nodes[caller];
     auto place = add_node(at, {.id = ids_.make(by.id + "_", called.name()),

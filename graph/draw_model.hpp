@@ -1,5 +1,5 @@
-// The drawn graph: nodes, edges and what is nested in them, the same for every format. What is
-// drawn is decided here, how it looks in draw_mermaid, draw_dot and draw_svg.
+// The drawn graph: nodes, edges and what is nested in them, the same for every format. This file
+// decides the contents; draw_mermaid, draw_dot and draw_svg decide the appearance.
 //
 // Invariants:
 //  - An edge joins two nodes of one drawn_graph: none leads into a nested one.
@@ -26,7 +26,7 @@ enum class node_shape : std::uint8_t {
 struct drawn_graph;
 
 struct drawn_node {
-  std::string id;   ///< a plain word no format has another meaning for; unique in the picture
+  std::string id;   ///< a plain word without a meaning in any format; unique in the picture
   std::string name; ///< "start" and "end" for START and END
   std::string path; ///< as in compiled_graph::subgraphs, "outer|inner"
   std::vector<std::string> details = {};
@@ -40,20 +40,20 @@ struct drawn_edge {
   bool dotted = false;
 };
 
-/// Order: START, the nodes as they were added, each with the graphs it calls behind it, and END
-///        when something leads there; edges by the places of their ends.
+/// Order:  START, the nodes as they were added (each followed by the graphs it calls), and END when
+///         something leads there. Edges are sorted by the places of their ends.
 struct drawn_graph {
   std::vector<drawn_node> nodes;
   std::vector<drawn_edge> edges;
 
-  /// The node of that shape; null when there is none.
+  /// The node of that shape; null without one.
   const drawn_node* find(node_shape shape) const noexcept;
 };
 
-/// What `options` shows of `graph`.
+/// The part of `graph` that `options` shows.
 drawn_graph make_drawn_graph(const compiled_graph& graph, const draw_options& options);
 
-/// The colours with every one that is none replaced by its default.
+/// `colors`, with the default in place of each text that is not a colour.
 draw_colors safe_colors(draw_colors colors);
 
 } // namespace troupe::drawing

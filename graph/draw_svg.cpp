@@ -1,7 +1,7 @@
 // A drawn graph as an SVG document: sizes from inside out, then everything at its place.
 //
 // Invariants:
-//  - Every text that is not ours passes xml_escaped(); it is printable before (draw_model.hpp).
+//  - Every text from the graph passes xml_escaped(); it is printable before (draw_model.hpp).
 //  - No ids, style sheets or markers: several documents can stand in one page.
 #include "graph/draw_layout.hpp"
 #include "graph/draw_model.hpp"
@@ -28,7 +28,7 @@ constexpr double node_height = 36;
 constexpr double node_width_min = 64;
 constexpr double node_padding = 14; // beside a name
 constexpr double box_padding = 18;
-constexpr double box_head = 30; // above what is inside, details come on top of it
+constexpr double box_head = 30; // above the content of a box; details come on top of it
 constexpr double arrow_length = 8;
 constexpr double arrow_half = 3.5;
 
@@ -59,7 +59,7 @@ std::string cut(std::string_view text) {
   return shortened(text, name_characters_max);
 }
 
-// To a tenth.
+// Rounded to a tenth.
 std::string number(double x) {
   std::array<char, 32> digits{};
   auto [end, failure] = std::to_chars(digits.data(), digits.data() + digits.size(), x,
@@ -70,7 +70,7 @@ std::string number(double x) {
   return out == "-0" ? "0" : out;
 }
 
-// ` name="value"` of one that needs no escapes.
+// ` name="value"`, for a value that needs no escapes.
 std::string attribute(std::string_view name, std::string_view text) {
   return " " + std::string{name} + "=\"" + std::string{text} + "\"";
 }
@@ -84,7 +84,7 @@ std::string attribute(std::string_view name, double x) {
 struct placed_graph {
   placed_items places;
   std::vector<extent> sizes;        // of nodes
-  std::vector<placed_graph> inside; // of nodes, in their order; empty for those that are no box
+  std::vector<placed_graph> inside; // of nodes, in their order; empty for nodes that are not boxes
 };
 
 double details_width(const drawn_node& node) {
@@ -162,7 +162,7 @@ private:
            + "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
   }
 
-  // Edges below nodes: where one goes straight, nodes stay readable.
+  // Edges are drawn below nodes: where an edge goes straight, nodes stay readable.
   void content_of(const drawn_graph& graph, const placed_graph& placed, point origin) {
     for (std::size_t e = 0; e < graph.edges.size(); ++e)
       edge(graph.edges[e], placed.places.edges[e], origin);
@@ -253,7 +253,8 @@ private:
     return out;
   }
 
-  // Onward edges end at the side where layers begin, back edges at the other, loops beside.
+  // Onward edges end at the side where layers begin, back edges at the other side, loops beside the
+  // item.
   std::string head(point tip, placed_edge::way leads) const {
     double length = leads == placed_edge::way::onward ? -arrow_length : arrow_length;
     bool along_x = rightwards_ != (leads == placed_edge::way::loop);
@@ -279,7 +280,7 @@ private:
 
   // ---- elements -----------------------------------------------------------------------------
 
-  // The whole name where only its beginning is shown.
+  // The whole name, where only its beginning is drawn.
   void tooltip(const std::string& name) {
     if (cut(name) != name)
       out_ += "<title>" + xml_escaped(name) + "</title>";

@@ -1,4 +1,4 @@
-// Text in drawings.
+// Text in drawings: decoding, cleaning, shortening and measuring.
 #include "graph/draw_text.hpp"
 
 #include <array>

@@ -1,4 +1,4 @@
-// Names of error codes, ours and the reference's.
+// Names of error codes: troupe's and the reference's.
 #include <troupe/error.hpp>
 
 #include <troupe/value.hpp>
@@ -75,7 +75,7 @@ std::string_view to_string(errc code) noexcept {
     case errc::runtime_stopped: return "runtime_stopped";
     case errc::key_missing: return "key_missing";
   }
-  return "unknown"; // a number from outside that no code has
+  return "unknown"; // a number from outside that is not a code
 }
 
 const value& error::details() const noexcept {

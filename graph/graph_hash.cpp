@@ -1,4 +1,4 @@
-// What a graph looks like, as one short text.
+// The hash of a graph's structure: writes a description of the graph and hashes it.
 #include "graph/graph_hash.hpp"
 
 #include "graph/task_id.hpp"
@@ -7,7 +7,7 @@ namespace troupe {
 
 namespace {
 
-// Each part with its length: no two graphs have the same description.
+// Every part is preceded by its length, so no two graphs have the same description.
 class description {
 public:
   description& add(std::string_view text) {

@@ -1,4 +1,5 @@
-// What a graph looks like, as one short text: two processes that give the same have the same graph.
+// The hash of a graph's structure as a short text: two processes with the same text have the same
+// graph.
 #pragma once
 
 #include "graph/graph_plan.hpp"
@@ -7,11 +8,11 @@
 
 namespace troupe {
 
-/// Of names, channels and their kinds, nodes, edges, routes and the graphs within it; not of code,
-/// which nothing can compare: a graph whose code changed says so with another
+/// The hash covers names, channels and their kinds, nodes, edges, routes and the graphs within. It
+/// does not cover code, which cannot be compared: a graph whose code changed shows that by another
 /// compile_options::version.
 /// Shape:  32 hex digits, the same in every process and on every machine.
-/// Cost:   as large as the graph; not for a step.
+/// Cost:   proportional to the graph; too slow for each step.
 /// Source: troupe.
 std::string graph_hash(const graph_plan& plan);
 

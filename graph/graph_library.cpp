@@ -28,7 +28,8 @@ bool is_identifier(std::string_view name) {
   return true;
 }
 
-// Never closed: graphs point into it. Looking it up again gives the same handle.
+// The library is never closed, because graphs point into it. Opening it again gives the same
+// handle.
 result<void*> open_library(const std::filesystem::path& library) {
   std::error_code failed;
   auto path = std::filesystem::absolute(library, failed); // a bare name would search the system

@@ -1,4 +1,4 @@
-// A compiled graph: everything by index, checked, immutable. What the coordinator runs.
+// A compiled graph: everything by index, checked, immutable. The coordinator runs it.
 #pragma once
 
 #include "graph/channel_kinds.hpp"
@@ -26,7 +26,7 @@ struct plan_channel {
   std::vector<node_index> triggers; // the nodes it triggers
 };
 
-/// A write every run of a node makes: an edge or its part of a join.
+/// A write that every run of a node makes: an edge, or the node's part of a join.
 struct plan_write {
   channel_index channel;
   value val;
@@ -35,12 +35,12 @@ struct plan_write {
 struct plan_route {
   std::string name;
   route_body body;
-  std::optional<std::vector<channel_index>> reads; // nullopt: as its node
+  std::optional<std::vector<channel_index>> reads; // nullopt: the same as its node
   path_map map;
 };
 
-/// A node, or a task of a workflow, which has no place among the nodes: a task is started by a
-/// call, reads its arguments and writes to no channel.
+/// A node, or a task of a workflow. A task is not among the nodes: a call starts it, it reads its
+/// arguments and writes to no channel.
 struct plan_node {
   std::string name;
   node_body body; // empty for START
@@ -49,13 +49,13 @@ struct plan_node {
   retry_policy retry = no_retry_policy;
   timeout_policy timeout;
   cache_policy cache = no_cache_policy;
-  node_index handler = no_index; // runs when it failed for good
-  bool handles = false;          // is such a handler
-  bool graph_state = false;      // sent tasks carry the state as well
+  node_index handler = no_index; // runs when the node failed for good
+  bool handles = false;          // the node is such a handler
+  bool graph_state = false;      // tasks started by a send carry the state as well
   value metadata;
   troupe::placement placement;
   std::vector<std::string> destinations;
-  std::vector<compiled_graph> calls;   // graphs its body says it calls
+  std::vector<compiled_graph> calls;   // graphs that its body declares to call
   channel_index branch = no_index;     // branch:to:NAME, or __start__ for START
   std::vector<channel_index> triggers; // sorted by channel name
   std::string pull_suffix; // NAME "__pregel_pull" TRIGGER…: the end of a pull task's hash
@@ -64,7 +64,7 @@ struct plan_node {
   std::vector<plan_route> routes;
 };
 
-/// What a run's context must be.
+/// The requirements on a run's context.
 struct context_spec {
   value json;                              // JSON Schema; null: anything
   std::function<void(const value&)> check; // throws error; null: anything
@@ -86,15 +86,16 @@ public:
   channel_index start = no_index;         // __start__
   channel_index tasks = no_index;         // __pregel_tasks
   bool single = false;                    // the whole state, or what is shown, is one channel
-  bool functional = false; // an entrypoint: node 1 reads __start__, there is no START
+  bool functional = false;                // an entrypoint: node 1 reads __start__, without a START
   context_spec context;
-  const void* exporter = nullptr; // an address in the library that exports it; null: none does
+  const void* exporter = nullptr; // an address in the library that exports the plan; null: none
+                                  // does
   std::vector<std::string> warnings;
 
-  /// no_index when there is none. Cost: a binary search.
+  /// no_index when nothing has this name. Cost: a binary search.
   channel_index find_channel(std::string_view name) const noexcept;
   node_index find_node(std::string_view name) const noexcept;
-  /// Whether a goto or send may name it: a node other than START.
+  /// Whether a goto or send may name it: only nodes other than START.
   bool leads_to(std::string_view name) const noexcept {
     auto n = find_node(name);
     return n != no_index && n != 0;
@@ -112,7 +113,8 @@ private:
 };
 
 /// The error of a route, goto or send to a node that the graph does not have.
-/// Shape:  `who` decided: "node `a`", or what brought a command from outside.
+/// Shape:  `who`: the origin of the decision, "node `a`" or the call that brought a command from
+///         outside.
 /// Source: troupe.
 error unknown_target(const graph_plan& plan, std::string_view who, std::string_view target);
 

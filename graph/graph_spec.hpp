@@ -1,5 +1,5 @@
-// What a builder has collected so far: channels, nodes, edges and routes by name. What only the
-// whole graph shows is unchecked.
+// The collection of a builder: channels, nodes, edges and routes by name. Mistakes that only the
+// whole graph shows are not checked yet.
 #pragma once
 
 #include "graph/graph_plan.hpp"
@@ -30,7 +30,7 @@ struct edge_spec {
 };
 
 struct join_spec {
-  std::vector<std::string> from; // order kept, it names the channel
+  std::vector<std::string> from; // in the order given, which decides the channel's name
   std::string to;
   join_options how = {};
 
@@ -53,7 +53,7 @@ struct subscription_spec {
 /// The names of the routes out of one node.
 struct route_names {
   std::set<std::string, std::less<>> taken;
-  unsigned unnamed = 0; // how many got a number
+  unsigned unnamed = 0; // how many of them got a number
 };
 
 struct name_hash : std::hash<std::string_view> {
@@ -68,7 +68,7 @@ struct graph_spec {
   std::optional<schema> output;
   std::vector<std::pair<std::string, channel_spec>> channels; // of all schemas, as first declared
   std::vector<node_spec> nodes;
-  std::vector<edge_spec> edges; // as added, an edge may stand twice
+  std::vector<edge_spec> edges; // as added; an edge may stand twice
   std::vector<join_spec> joins; // likewise
   std::vector<route_spec> routes;
   std::vector<subscription_spec> subscriptions; // each once
@@ -84,13 +84,13 @@ struct graph_spec {
   bool has_node(std::string_view name) const { return node_at.contains(name); }
 };
 
-/// Declares the channels of `keys`, besides those that are known. Nothing is declared on an error.
-/// Errors: throws error{invalid_graph}: a reserved name, a key twice in `keys`, or a key that is
-///         declared as another kind; last_value means whatever the key is already.
+/// Declares the channels of `keys` that are not known yet. Nothing is declared on an error.
+/// Errors: throws error{invalid_graph} for a reserved name, a key twice in `keys`, or a key that is
+///         declared as another kind. A last_value key keeps the kind that is already declared.
 /// Source: langgraph/graph/state.py, StateGraph._add_schema.
 void declare_channels(graph_spec& spec, const schema& keys);
 
-/// What is wrong with the graph as a whole, if anything is.
+/// The first mistake of the graph as a whole, or nullopt.
 /// Source: langgraph/graph/state.py, StateGraph.validate.
 std::optional<error> find_mistake(const graph_spec& spec, const compile_options& options);
 

@@ -46,7 +46,7 @@ std::string to_base64(std::string_view data) {
   return out;
 }
 
-/// Nothing unless `text` is exactly what to_base64 writes.
+/// nullopt unless `text` is exactly as to_base64 writes it.
 std::optional<std::string> from_base64(std::string_view text) {
   std::string out;
   if (text.size() % 4 != 0)
@@ -111,7 +111,7 @@ std::optional<value> read_extension(std::string_view name, const value& payload)
   return std::nullopt;
 }
 
-/// What a JSON object stands for: most often itself.
+/// The value that a JSON object stands for: usually the object itself.
 value read_object(const value& object) {
   if (!is_dollar_map(object))
     return object;
@@ -167,7 +167,7 @@ private:
     auto start = out_.size();
     write_number(d);
     if (out_.find_first_of(".e", start) == out_.npos)
-      out_ += ".0"; // or it would read back as an integer
+      out_ += ".0"; // without it, the number would be read back as an integer
   }
 
   void write_string(std::string_view s) {
@@ -246,7 +246,7 @@ private:
 
 // ---- reading text ---------------------------------------------------------------------------
 
-/// Walks over text and shows outside how far it got.
+/// Iterates over text and shows outside how far the parser got.
 struct watched_iterator {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -272,7 +272,8 @@ struct watched_iterator {
   }
 };
 
-/// Takes what the JSON parser finds. Returning false stops it; then problem() says why.
+/// Receives the events of the JSON parser. Returning false stops the parser; problem() then gives
+/// the reason.
 class json_reader {
 public:
   std::string_view problem() const noexcept { return problem_; }
@@ -297,7 +298,7 @@ public:
     builder_.close_list();
     return true;
   }
-  // One level more, for an object that stands for bytes or a double.
+  // One level more than value_depth_max, for an object that stands for bytes or a double.
   bool start_object(std::size_t) {
     if (builder_.depth() > value_depth_max)
       return fail("too deep");
@@ -451,7 +452,7 @@ result<value> from_json(std::string_view text) {
     if (!json::sax_parse(first, last, &reader))
       return read_error(reader.problem(), static_cast<std::size_t>(seen - text.data()));
     return reader.take();
-  } catch (const std::exception& e) { // no memory
+  } catch (const std::exception& e) { // out of memory
     return read_error(e.what(), static_cast<std::size_t>(seen - text.data()));
   }
 }

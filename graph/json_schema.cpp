@@ -1,4 +1,4 @@
-// What goes into a graph and what comes out, as JSON Schema.
+// The input and output of a graph as JSON Schema.
 #include "graph/graph_plan.hpp"
 
 #include <troupe/json_schema.hpp>
@@ -20,7 +20,7 @@ value list_of(value items) {
   return {{"type", "array"}, {"items", std::move(items)}};
 }
 
-// What the kind of a channel says of its value.
+// The schema that follows from the kind of a channel.
 value schema_of_kind(const channel_spec& spec) {
   if (spec.json)
     return *spec.json;

@@ -22,7 +22,7 @@ struct string_sink {
   void write(const char* data, std::size_t size) { out.append(data, size); }
 };
 
-/// Appends one value to a string. The first problem ends it.
+/// Appends one value to a string; stops at the first problem.
 class msgpack_writer {
 public:
   explicit msgpack_writer(std::string& out)
@@ -31,7 +31,7 @@ public:
       sink_{out},
       pack_{sink_} {}
 
-  /// Empty when all went well.
+  /// The problem; empty on success.
   std::string_view write(const value& v, std::size_t depth = 0) {
     switch (v.kind()) {
       case value_kind::null: pack_.pack_nil(); return check_size();
@@ -57,7 +57,7 @@ private:
 
   void write_bool(bool b) { b ? pack_.pack_true() : pack_.pack_false(); }
 
-  // By hand: the packer would turn 1.0 into the integer 1.
+  // Written by hand: the packer would turn 1.0 into the integer 1.
   void write_double(double d) {
     auto bits = std::bit_cast<std::uint64_t>(d);
     char record[9] = {'\xcb'};
@@ -109,8 +109,8 @@ private:
     return check_size();
   }
 
-  // The head's length depends on the payload's: the payload is written first and the head put
-  // before it.
+  // The length of the head depends on that of the payload, so the payload is written first and the
+  // head is inserted before it.
   std::string_view write_extension(const value& v, std::size_t depth) {
     if (depth > value_depth_max)
       return too_deep;
@@ -133,7 +133,8 @@ private:
   msgpack::packer<string_sink> pack_;
 };
 
-/// Takes what the msgpack parser finds. Returning false stops it; then problem() says why.
+/// Receives the events of the msgpack parser. Returning false stops the parser; problem() then
+/// gives the reason.
 class msgpack_reader : public msgpack::null_visitor {
 public:
   /// Reads all of `data` as one value into the builder.
@@ -238,7 +239,7 @@ result<value> from_msgpack(std::string_view data) {
       return read_error(reader.problem(), data);
     return reader.take();
   } catch (const std::bad_alloc&) {
-    throw; // the bytes are not to blame
+    throw; // an exception says nothing about the bytes
   } catch (const std::exception& e) {
     return read_error(e.what(), data);
   }

@@ -1,4 +1,4 @@
-// The reserved words of the engine.
+// The reserved words of the engine, as a sorted table.
 #include "graph/names.hpp"
 
 #include <algorithm>

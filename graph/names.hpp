@@ -22,8 +22,8 @@ inline constexpr std::string_view error_handler_prefix = "__error_handler__";
 inline constexpr std::string_view default_error_handler = "__default_error_handler__";
 inline constexpr std::string_view error_handler_path = "node_error_handler";
 inline constexpr std::string_view scheduled = "__scheduled__";
-/// The task paths of what a command brought, and of its plain answer once a task took it: the
-/// latter sorts first, both before those of tasks.
+/// The task paths of the writes that a command brought, and of its plain answer once a task took
+/// it. The latter sorts first; both sort before the paths of tasks.
 inline constexpr std::string_view command_path = "!";
 inline constexpr std::string_view taken_path = " taken";
 inline constexpr std::string_view tasks = "__pregel_tasks";
@@ -36,11 +36,12 @@ inline constexpr std::string_view branch_prefix = "branch:to:";
 inline constexpr std::string_view join_prefix = "join:";
 inline constexpr std::string_view null_task_id = "00000000-0000-0000-0000-000000000000";
 
-/// Whether a user may not call a node or channel so. START and END are not in this list, their
-/// errors have a text of their own.
+/// Whether the word is reserved, so that a user may not give this name to a node or channel. START
+/// and END are not in the list: they have error texts of their own.
 bool reserved(std::string_view name) noexcept;
 
-/// Whether a user may not call a channel so: the reserved words and what the compiler makes itself.
+/// Whether a user may not give this name to a channel: the reserved words and the compiler's own
+/// channels.
 bool reserved_channel(std::string_view name) noexcept;
 
 } // namespace troupe::names

@@ -1,4 +1,5 @@
-// See troupe/plain_json.hpp.
+// Plain JSON to values and back: objects with `$` members are ordinary maps
+// (troupe/plain_json.hpp).
 #include <troupe/plain_json.hpp>
 
 #include <troupe/limits.hpp>

@@ -1,4 +1,4 @@
-// Which errors are worth another attempt.
+// The default retry rule: which errors are worth another attempt.
 #include <troupe/policy.hpp>
 
 #include <algorithm>
@@ -9,8 +9,8 @@ namespace troupe {
 
 namespace {
 
-// The classes the reference does not retry, and the standard ones that count as these (error::base)
-// for an error whose base is not known.
+// Classes that are not retried: those of the reference and, for an error whose base class
+// (error::base) is not known, the standard C++ classes that count as such.
 constexpr std::array<std::string_view, 38> final_classes{
   "ValueError",          "UnicodeError",        "UnicodeDecodeError", "UnicodeEncodeError",
   "ValidationError",     "JSONDecodeError",     "TypeError",          "ArithmeticError",
@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 38> final_classes{
   "std::range_error",    "std::overflow_error",
 };
 
-// Failures of the engine or its store are not the task's: they end the run.
+// Whether the failure is the task's. Failures of the engine or its store are not: they end the run.
 bool of_task(errc code) {
   return code < errc::checkpoint_missing || code == errc::worker_lost || code == errc::overloaded;
 }

@@ -1,4 +1,5 @@
-// What a node reads and says: the state view, updates, and how sends and interrupts become values.
+// The input and output of a node: the state view, updates, and how sends and interrupts become
+// values.
 #include <troupe/control.hpp>
 #include <troupe/state.hpp>
 
@@ -7,7 +8,8 @@
 namespace troupe {
 namespace {
 
-constexpr const char* root_channel = "__root__"; // of a graph whose whole state is one value
+constexpr const char* root_channel = "__root__"; // the channel of a graph whose whole state is one
+                                                 // value
 
 constinit const value no_entry;
 
@@ -101,7 +103,7 @@ timeout_policy read_timeout(const value& v) {
 
 } // namespace
 
-// A third part is troupe's own: the time-out, when it has one.
+// The third part is troupe's own: the send's time-out, when it has one.
 value value_traits<send>::to(const send& s) {
   std::vector<value> parts{value(s.node), s.arg};
   if (s.timeout)

@@ -1,4 +1,4 @@
-// The builder: collects nodes, edges and routes, and refuses what is wrong in itself.
+// The builder: collects nodes, edges and routes, and refuses each that is wrong by itself.
 #include <troupe/state_graph.hpp>
 
 #include "graph/graph_plan.hpp"
@@ -103,7 +103,7 @@ std::string numbered(const std::string& name, unsigned number) {
   return number == 1 ? name : name + "_" + std::to_string(number);
 }
 
-// condition, condition_2, …: the next one that is not taken.
+// The next name among condition, condition_2, … that is not taken.
 std::string next_route_name(route_names& of_node) {
   std::string name;
   do

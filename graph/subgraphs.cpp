@@ -1,4 +1,4 @@
-// The graphs within a compiled graph: those that are nodes, and those that nodes say they call.
+// The graphs within a compiled graph: those that are nodes, and those that nodes declare to call.
 #include "graph/graph_plan.hpp"
 
 namespace troupe {

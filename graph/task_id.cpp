@@ -40,7 +40,7 @@ std::string hex_text(const uuid_bytes& bytes) {
   return out;
 }
 
-// 8-4-4-4-12
+// The dashed form, 8-4-4-4-12.
 std::string uuid_text(const uuid_bytes& bytes) {
   std::string out(36, '-');
   auto* to = out.data();
@@ -81,7 +81,7 @@ error no_uuid(std::string_view text) {
   return {errc::invalid_value, "make an id: no UUID: " + std::string{text}};
 }
 
-// The usual form, 8-4-4-4-12, without a branch a digit. False for any other.
+// Parses the usual form, 8-4-4-4-12, without a branch per digit. False for any other form.
 bool parse_usual_uuid(std::string_view text, uuid_bytes& out) {
   if (text.size() != 36)
     return false;
@@ -96,7 +96,7 @@ bool parse_usual_uuid(std::string_view text, uuid_bytes& out) {
          && text[23] == '-';
 }
 
-// The 16 bytes of a UUID; the dashes may stand anywhere or be absent.
+// The 16 bytes of a UUID; the dashes may stand anywhere or be missing.
 uuid_bytes parse_uuid(std::string_view text) {
   uuid_bytes out{};
   if (parse_usual_uuid(text, out))
@@ -117,7 +117,7 @@ uuid_bytes parse_uuid(std::string_view text) {
   return out;
 }
 
-// A number's digits, without an allocation.
+// The digits of a number, without an allocation.
 class decimal {
 public:
   explicit decimal(std::int64_t n)
@@ -131,7 +131,8 @@ private:
 
 // ---- hashing --------------------------------------------------------------------------------
 
-// XXH3-128 of text that comes in parts: gathered on the stack, streamed when there is a lot of it.
+// XXH3-128 of text that comes in parts. Short text is gathered on the stack, longer text is
+// streamed.
 class hasher {
 public:
   void add(std::string_view part) {
@@ -165,7 +166,7 @@ private:
   char buffer_[512];
   std::size_t used_ = 0;
   bool spilled_ = false;
-  XXH3_state_t state_; // only once spilled
+  XXH3_state_t state_; // used only once spilled
 };
 
 void add_checkpoint(hasher& h, std::string_view checkpoint_id) {
@@ -236,7 +237,7 @@ std::string interrupt_id(std::string_view task_ns, std::size_t answers) {
 
 namespace {
 
-// As Python's `:010`: the sign counts.
+// Padded as Python's `:010`: the sign counts.
 void append_padded(std::string& out, std::int64_t n) {
   constexpr std::size_t width = 10;
   decimal number{n};

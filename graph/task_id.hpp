@@ -16,11 +16,12 @@ std::string xxh3_128_hex(std::string_view bytes);
 
 /// A task's id: XXH3-128 over the checkpoint id's 16 bytes and the parts, in UUID form.
 /// Shape:  `checkpoint_id` is a UUID text; the parts are those of the reference.
-/// Errors: throws error{invalid_value} when `checkpoint_id` is no UUID; so do those below.
+/// Errors: throws error{invalid_value} when `checkpoint_id` is not a UUID; the functions below do
+///         so too.
 /// Source: langgraph/pregel/_algo.py, _xxhash_str.
 std::string task_id(std::string_view checkpoint_id, std::span<const std::string_view> parts);
 
-/// The id of a task that a node's triggers started. `triggers` sorted.
+/// The id of a task that a node's triggers started. `triggers` must be sorted.
 std::string pull_task_id(std::string_view checkpoint_id, std::string_view checkpoint_ns,
                          std::int64_t step, std::string_view node,
                          std::span<const std::string> triggers);
@@ -28,10 +29,11 @@ std::string pull_task_id(std::string_view checkpoint_id, std::string_view checkp
 std::string push_task_id(std::string_view checkpoint_id, std::string_view checkpoint_ns,
                          std::int64_t step, std::string_view node, std::int64_t index);
 
-/// uuid5 with a UUID as namespace. Source: update_state task ids.
+/// uuid5 with a UUID as namespace. Source: langgraph/pregel/main.py, bulk_update_state (task ids).
 std::string uuid5(std::string_view namespace_uuid, std::string_view name);
 
-/// The random UUID of these bits, of which 122 are used. Source: ids of messages.
+/// The random UUID of these bits, of which 122 are used. Source: langgraph/graph/message.py
+/// (message ids).
 std::string uuid4(std::uint64_t high, std::uint64_t low);
 
 /// A part of a task path: text, a number, or a nested path.
@@ -45,29 +47,29 @@ struct path_part {
 task_path pull_path(std::string_view node);
 task_path push_path(std::int64_t index);
 
-/// The text tasks are ordered by: `~` and the parts, numbers padded to 10 digits.
+/// The text that tasks are ordered by: `~` and the parts, numbers padded to 10 digits.
 /// Source: langgraph/pregel/_algo.py, task_path_str.
 std::string task_path_str(const task_path& path);
 
-/// The id of the k-th question of the task with this namespace.
+/// The id of the next question of the task with this namespace.
 /// Units:  `answers`: how many answers the task holds when it asks.
 /// Source: langgraph/types.py, Interrupt.from_ns.
 std::string interrupt_id(std::string_view task_ns, std::size_t answers);
 
 /// The time in a checkpoint id.
-/// Units:  100 ns since 1582-10-15, up to id_ticks_max; 0 for what is no uuid6, or of a time so
-///         late that few ids could follow.
+/// Units:  100 ns since 1582-10-15, at most id_ticks_max. 0 for a text that is not a uuid6, or
+///         whose time is so late that few ids could follow.
 std::uint64_t id_ticks(std::string_view checkpoint_id);
 inline constexpr std::uint64_t id_ticks_max = (std::uint64_t{1} << 60) - (std::uint64_t{1} << 50);
 
-/// Makes checkpoint ids (uuid6): each sorts behind the one before. Pure: time and randomness come
-/// in as arguments. One per process; guard it when threads share it.
+/// Makes checkpoint ids (uuid6): each sorts after the one before. Pure: time and randomness are
+/// arguments. One per process; guard it when threads share it.
 /// Source: langgraph/checkpoint/base/id.py.
 class checkpoint_id_clock {
 public:
   /// Units:  `now_ns` nanoseconds since 1970 UTC; `step` ≥ -2; `random` 48 bits are used. `above`:
-  ///         id_ticks() of an id that this one has to sort behind, too, because it is of a process
-  ///         whose clock is ahead; ids that follow are not bound to it.
+  ///         id_ticks() of another process's id, whose clock may be ahead. The new id sorts after
+  ///         that id, too; later ids need not.
   std::string next(std::uint64_t now_ns, std::int64_t step, std::uint64_t random,
                    std::uint64_t above = 0);
 

@@ -1,4 +1,5 @@
-// A write of a task: to a channel of the graph, by index, or to a special or unknown name.
+// A task_write: one write of a task to a channel of the graph, by index, or to a special or unknown
+// name.
 #pragma once
 
 #include "graph/graph_plan.hpp"
@@ -11,7 +12,7 @@
 namespace troupe {
 
 struct task_write {
-  channel_index channel = no_index; // no_index: `name` says where
+  channel_index channel = no_index; // no_index: `name` names the target
   value val;
   std::string name = {};
 
@@ -25,7 +26,7 @@ inline task_write write_to(std::string_view special, value v) {
   return {no_index, std::move(v), std::string{special}};
 }
 
-/// Whether a stored write says something about the task itself rather than what it produced.
+/// Whether a stored write describes the task itself rather than its output.
 /// Source: the reference's behaviour (tests/conformance).
 inline bool control_write(std::string_view channel) {
   return channel == names::error || channel == names::interrupt || channel == names::resume

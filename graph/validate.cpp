@@ -1,4 +1,4 @@
-// What only the whole graph shows to be wrong. The first mistake counts, in the reference's order.
+// Checks of the whole graph. The first mistake counts, in the reference's order.
 #include "graph/graph_spec.hpp"
 #include "graph/names.hpp"
 

@@ -24,7 +24,7 @@ std::uint32_t rank_above(std::uint32_t rank) noexcept {
   return rank == UINT32_MAX ? rank : rank + 1;
 }
 
-/// The rank of a node that points to these.
+/// The rank of a node that points to these values.
 std::uint32_t rank_over(std::span<const value> children) noexcept {
   std::uint32_t highest = 0;
   for (const auto& child : children)
@@ -61,7 +61,7 @@ bool key_equal(const map_entry& a, const map_entry& b) noexcept {
   return a.key() == b.key();
 }
 
-/// Keeps the last of equal keys among sorted entries. Whether there were any.
+/// Keeps the last one of equal keys among sorted entries. Result: whether there were equal keys.
 bool drop_superseded(map_node& node) {
   auto* first = node.entries();
   auto* last = first + node.count;
@@ -78,8 +78,8 @@ bool drop_superseded(map_node& node) {
   return kept != last;
 }
 
-/// Puts the entries in key order, each key once, and gives the node its rank. Whether there were
-/// equal keys.
+/// Puts the entries in key order, each key once, and gives the node its rank. Result: whether there
+/// were equal keys.
 bool settle_entries(map_node& node) {
   auto* first = node.entries();
   auto* last = first + node.count;
@@ -136,7 +136,7 @@ template <class Visit> void visit_children(value_node& node, Visit visit) {
 
 // ---- nodes ----------------------------------------------------------------------------------
 
-// Dead nodes wait in a chain through their reference counts, which nobody needs any more.
+// Dead nodes wait in a chain through their reference counts, which are not needed any more.
 void value_node::dispose(value_node* dead) noexcept {
   static_assert(sizeof(std::uintptr_t) <= sizeof(std::uint64_t));
   dead->refs.store(0, std::memory_order_relaxed);
@@ -151,7 +151,7 @@ void value_node::dispose(value_node* dead) noexcept {
         dead = released;
       }
     });
-    ::operator delete(node); // what it held is released; nothing else needs a destructor
+    ::operator delete(node); // its children are released; nothing else needs a destructor
   }
 }
 
@@ -249,7 +249,7 @@ value value::extension(value_kind kind, value payload) {
 
 namespace {
 
-// [node, arg], and what a time-out of its own says.
+// [node, arg], or three parts when the send has a time-out of its own.
 bool is_packet(const value& v) noexcept {
   return is_pair(v) || (v.is_list() && v.size() == 3 && v[0].is_string() && v[2].is_map());
 }
@@ -380,7 +380,7 @@ value value::append(value item) const {
 
 namespace {
 
-// The very same handles, not merely equal values.
+// Whether the handles are identical, not merely equal values.
 bool same_handles(const value* slots, std::span<const value> items) {
   return std::memcmp(static_cast<const void*>(slots), items.data(), items.size_bytes()) == 0;
 }
@@ -396,15 +396,16 @@ value value::append_all(std::span<const value> more) const {
   auto size = old.size() + more.size();
   auto rank = rank_over(more);
   auto* buffer = static_cast<list_buffer*>(node());
-  // Somebody appended the same to this version before (a look ahead, then the real thing): shared.
+  // The same elements were appended to this version before (a preview, then the real append):
+  // shared.
   if (buffer && size <= buffer->made.load(std::memory_order_acquire)
       && same_handles(buffer->slots() + old.size(), more)) {
     buffer->retain();
     return value(tag::list, buffer, size);
   }
   // In place when this is the newest version, there is room, and nothing in `more` can lead back
-  // here. Relaxed: the slots before ours were made before this handle, and whoever gets the new
-  // handle from another thread synchronises to get it.
+  // here. Relaxed: the slots before were made before this handle, and passing the new handle to
+  // another thread synchronises the two threads.
   auto newest = old.size();
   if (buffer && size <= buffer->capacity && rank <= buffer->rank
       && buffer->used.compare_exchange_strong(newest, size, std::memory_order_relaxed)) {
@@ -488,7 +489,7 @@ bool holds_text(const value& v) noexcept {
   return v.is_string() || v.is_bytes();
 }
 
-/// Equal but for the children, which `open` says are still to be compared.
+/// Equal apart from the children; `open` reports whether children remain to be compared.
 bool same_head(const value& a, const value& b, bool& open) noexcept {
   open = false;
   if (value_access::same_words(a, b))
@@ -529,7 +530,8 @@ private:
   std::uint64_t state_ = 0x2545'f491'4f6c'dd1d;
 };
 
-/// A value but for its children: kind, size and content, so that no two trees give one sequence.
+/// Mixes in a value without its children: kind, size and content, so that no two trees give one
+/// sequence.
 void hash_head(value_hasher& hasher, const value& v) noexcept {
   hasher.add(static_cast<std::uint64_t>(v.kind()) << 56 | v.size());
   if (holds_text(v))

@@ -1,4 +1,4 @@
-// Builds nested values from what a parser finds, in the order it finds it.
+// value_builder: builds nested values from a parser's events, in their order.
 #pragma once
 
 #include "graph/value_node.hpp"
@@ -12,14 +12,14 @@
 
 namespace troupe::detail {
 
-/// One stack holds the finished parts of all open lists and maps, so that nothing is reserved for
-/// a count that is only declared, and a list is allocated once, at its size.
+/// One stack holds the finished parts of all open lists and maps. So no memory is reserved for a
+/// declared count, and a list is allocated once, at its size.
 class value_builder {
 public:
   void add(value v) { done_.push_back(std::move(v)); }
   /// Begins a list, map or extension.
   void open() { starts_.push_back(done_.size()); }
-  /// Lists, maps and extensions now open.
+  /// The number of lists, maps and extensions that are open.
   std::size_t depth() const noexcept { return starts_.size(); }
   const value& last() const noexcept { return done_.back(); }
 
@@ -27,25 +27,25 @@ public:
     auto start = starts_.back();
     close(start, value_access::list(parts(start)));
   }
-  /// The parts are key, value, key, value … and the keys strings. Whether a key was there twice;
-  /// the last one counts.
+  /// The parts are key, value, key, value …, and the keys are strings. Result: whether a key stood
+  /// twice; the last one counts.
   bool close_map() {
     auto start = starts_.back();
     bool duplicates = false;
     close(start, value_access::map(parts(start), duplicates));
     return duplicates;
   }
-  /// Why the one part there is can't be the payload of an extension `kind`; empty when it can.
+  /// The reason why the one part cannot be the payload of an extension `kind`; empty when it can.
   std::string_view close_extension(value_kind kind) {
     auto problem = payload_problem(kind, last());
     if (problem.empty())
       close(starts_.back(), value::extension(kind, std::move(done_.back())));
     return problem;
   }
-  /// Another value instead of the last finished one.
+  /// Replaces the last finished value.
   void replace_last(value v) noexcept { done_.back() = std::move(v); }
 
-  /// What was built, once nothing is open and one value is done.
+  /// The finished value. Requires that nothing is open and one value is done.
   value take() { return std::move(done_.back()); }
 
 private:

@@ -1,4 +1,4 @@
-// What a value's handle points to, and the codecs' way to build values from parts.
+// The nodes that a value's handle points to, and the codecs' way to build values from parts.
 #pragma once
 
 #include <troupe/value.hpp>
@@ -11,10 +11,11 @@ static_assert(std::endian::native == std::endian::little,
 namespace detail {
 
 /// Elements 0 … `used` - 1 are made and never change; a version of the list sees the first n of
-/// them. Whoever moves `used` from n to n + k owns the slots between until its handle exists.
+/// them. The thread that moves `used` from n to n + k owns the slots between until its handle
+/// exists.
 struct list_buffer : value_node {
   std::atomic<std::size_t> used{0};
-  std::atomic<std::size_t> made{0}; // of the used ones, those that are complete
+  std::atomic<std::size_t> made{0}; // how many of the used ones are complete
   std::size_t capacity;
 
   list_buffer(std::uint32_t r, std::size_t c) noexcept
@@ -39,23 +40,23 @@ struct extension_node : value_node {
       payload(std::move(p)) {}
 };
 
-/// Why `payload` can't be the payload of an extension `kind`; empty when it can.
+/// The reason why `payload` cannot be the payload of an extension `kind`; empty when it can.
 std::string_view payload_problem(value_kind kind, const value& payload) noexcept;
 
-/// "$message" … : an extension kind's member name in JSON. Empty for every other kind.
+/// The member name of an extension kind in JSON ("$message" …). Empty for every other kind.
 std::string_view json_name(value_kind kind) noexcept;
 
 } // namespace detail
 
-/// Parts in, value out.
+/// Builds values from parts, and takes them apart.
 struct value_access {
-  /// A list of these, which are moved from.
+  /// A list of these items, which are moved from.
   static value list(std::span<value> items);
-  /// A map of key, value, key, value …, which are moved from; every key is a string. Of equal keys
-  /// the last one counts; `duplicates` tells that there were some.
+  /// A map of key, value, key, value …, which are moved from; every key is a string. The last one
+  /// of equal keys counts; `duplicates` reports that there were some.
   static value map(std::span<value> keys_and_values, bool& duplicates);
 
-  /// The handle's reference passes to the caller.
+  /// The handle's reference, which passes to the caller.
   static detail::value_node* release(value& v) noexcept {
     auto* node = v.counted() ? v.node() : nullptr;
     v.forget();
@@ -68,7 +69,7 @@ struct value_access {
     return std::memcmp(static_cast<const void*>(&a), static_cast<const void*>(&b), sizeof a) == 0;
   }
 
-  /// Values a value is made of: list elements, keys and values of a map, a payload.
+  /// The values that a value consists of: list elements, keys and values of a map, a payload.
   static std::size_t child_count(const value& v) noexcept;
   static const value& child(const value& v, std::size_t i) noexcept;
 };

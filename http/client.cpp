@@ -1,4 +1,4 @@
-// Waiting for transfers.
+// http client: waiting for transfers.
 #include "http/client.hpp"
 
 #include <troupe/completion.hpp>
@@ -18,7 +18,7 @@ http_response response_of(http_transfer& transfer) {
   return out;
 }
 
-// Suspends the body until `sign`; the transfer is given up with it.
+// Suspends the body until `sign`; the transfer is given up together with the body.
 coro<void> http_sign_of(const context& ctx, std::shared_ptr<http_loop> loop,
                         http_transfer_ptr transfer, http_sign sign) {
   auto there = ctx.completion<void>();

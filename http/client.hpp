@@ -1,5 +1,6 @@
-// HTTP for coroutine bodies, and for threads that may wait. One thread of the process carries all
-// transfers (http/loop.hpp); a body that waits holds none, and goes on in its own lane.
+// http client: HTTP for coroutine bodies, and for threads that may wait. One thread of the process
+// carries all transfers (http/loop.hpp). A body that waits holds no thread, and resumes in its own
+// lane.
 //
 //     auto asked = http_fetch(ctx, std::move(request));    the whole response
 //     auto response = co_await asked;
@@ -20,12 +21,12 @@
 
 namespace troupe {
 
-/// A request that is on its way while this lives, for one coroutine body. Given up when the body's
-/// attempt is (cancelled, timed out), and when this is destroyed.
+/// A request of one coroutine body; it is on its way during the lifetime of this object. It is
+/// given up when the body's attempt is (cancelled, timed out), and when this object is destroyed.
 /// Thread: that of the body.
 class http_call {
 public:
-  /// Sends it. A server that sends faster than the body reads has to wait.
+  /// Sends the request. A server that sends faster than the body reads has to wait.
   /// Errors: throws http_error not_sent.
   http_call(const context& ctx, http_request request);
   http_call(const http_call&) = delete;
@@ -35,15 +36,16 @@ public:
   /// Status and headers, as soon as they are there, whatever the status.
   /// Errors: throws http_error.
   coro<http_head> head();
-  /// What came of the body since; at its end empty.
-  /// Errors: throws http_error, behind all that came before it.
+  /// The bytes of the body since the last call; empty at its end.
+  /// Errors: throws http_error, after all bytes that came before it.
   coro<std::string> more();
 
-  /// Ends the transfer with a time-out that says `what`, unless expect_nothing() is called before.
+  /// Ends the transfer with a time-out whose message is `what`, unless expect_nothing() is called
+  /// before.
   void expect(std::chrono::milliseconds within, std::string what);
   void expect_nothing();
-  /// The reader has all it wants: what is left may end by itself within this time, so that the
-  /// connection can be used again. Nothing may be asked of the call any more.
+  /// Called when the reader has all it wants: the rest may end by itself within this time, so that
+  /// the connection can be reused. The call must not be used afterwards.
   void let_end(std::chrono::milliseconds within);
 
 private:

@@ -1,4 +1,4 @@
-// A connection of a listener: reading requests, writing answers.
+// http_connection: one connection of a listener. It reads requests and writes answers.
 #include "http/listener_core.hpp"
 
 #include <boost/asio/write.hpp>
@@ -81,12 +81,12 @@ void http_connection::take_body(error_code failed) {
   watch();
   try {
     handler_.answer(std::move(request), http_responder{*this});
-  } catch (const std::exception&) { // no reason to end what others wait for
+  } catch (const std::exception&) { // a failure of one connection must not end the others
     send({.status = 500});
   }
 }
 
-// A request that is none, or goes beyond its bounds.
+// Answers an invalid request, or one beyond its bounds.
 void http_connection::refuse(error_code why) {
   int status = why == http::error::header_limit ? 431 : why == http::error::body_limit ? 413 : 400;
   bool is_gone = why.category() != http::make_error_code(http::error::bad_method).category()
@@ -94,7 +94,7 @@ void http_connection::refuse(error_code why) {
   is_gone ? close() : refuse(http_whole{.status = status});
 }
 
-// What it still sends is not looked at.
+// Refuses the request; bytes that the peer still sends are skipped.
 void http_connection::refuse(http_whole answer) {
   keeps_ = false;
   is_refused_ = true;
@@ -102,7 +102,8 @@ void http_connection::refuse(http_whole answer) {
   send(std::move(answer));
 }
 
-// A socket that is closed while bytes wait in it takes back what was answered: they are read first.
+// Closing a socket while received bytes wait in it would discard the answer, so they are read
+// first.
 void http_connection::pass_over(error_code failed) {
   if (failed)
     return close();
@@ -110,7 +111,7 @@ void http_connection::pass_over(error_code failed) {
   stream_.async_read_some(buffer_.prepare(16u << 10), then(&http_connection::pass_over));
 }
 
-// Notices while it waits that the peer is gone.
+// Notices, while waiting for an answer, that the peer is gone.
 void http_connection::watch() {
   if (std::exchange(is_watched_, true))
     return;
@@ -122,7 +123,7 @@ void http_connection::watch() {
       char byte = 0;
       auto got = ::recv(self->stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
       if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        self->watch(); // it was the request, and is read by now
+        self->watch(); // these bytes were the request, which is read by now
       else if (got <= 0)
         self->close();
     });
@@ -221,7 +222,7 @@ void http_connection::written(error_code failed) {
   unsent_.pop_front();
   if (!unsent_.empty())
     return write_next();
-  if (is_refused_ && !is_draining()) { // for as long as the write had
+  if (is_refused_ && !is_draining()) { // as long as the write's time-out
     state_ = stage::asks;
     failed = stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, failed);
     return pass_over(failed);

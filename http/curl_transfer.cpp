@@ -1,4 +1,4 @@
-// libcurl's easy interface.
+// curl_transfer: options and callbacks of libcurl's easy interface.
 #include "http/curl_transfer.hpp"
 
 #include <sys/socket.h>
@@ -72,24 +72,24 @@ void curl_transfer::set_up() {
     auto* more = curl_slist_append(headers_.get(), line.c_str());
     if (!more)
       throw http_error{http_fault::not_sent, transfer_->request().url, "out of memory"};
-    if (!headers_) // else it is the same list
+    if (!headers_) // the list is the same otherwise
       headers_.reset(more);
   };
-  add("Expect:"); // a large body does not wait for leave
+  add("Expect:"); // a large body is sent without waiting for permission
   for (const auto& [name, text] : request.headers)
     add(text.empty() ? name + ";" : name + ": " + text);
   set(CURLOPT_PRIVATE, static_cast<void*>(this));
   set(CURLOPT_ERRORBUFFER, said_.data());
   set(CURLOPT_URL, request.url.c_str());
   set(CURLOPT_PROTOCOLS_STR, "http,https");
-  set(CURLOPT_HEADEROPT, static_cast<long>(CURLHEADER_SEPARATE)); // keys are not for proxies
+  set(CURLOPT_HEADEROPT, static_cast<long>(CURLHEADER_SEPARATE)); // keys must not reach proxies
   if (!request.proxy.empty()) {
     set(CURLOPT_PROXY, request.proxy.c_str());
-    set(CURLOPT_NOPROXY, ""); // not even for what the environment excepts
+    set(CURLOPT_NOPROXY, ""); // also for hosts that the environment excepts
   }
-  set(CURLOPT_FOLLOWLOCATION, 0L); // keys go nowhere else
+  set(CURLOPT_FOLLOWLOCATION, 0L); // keys must not reach other hosts
   set(CURLOPT_HTTP_VERSION,
-      static_cast<long>(CURL_HTTP_VERSION_1_1)); // a slow reader delays no other
+      static_cast<long>(CURL_HTTP_VERSION_1_1)); // so a slow reader delays no other
   set(CURLOPT_HTTP09_ALLOWED, 0L);
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(CURLOPT_NOSIGNAL, 1L);
@@ -140,7 +140,7 @@ bool curl_transfer::take_header(std::string_view line) {
   if (has_head_) // a trailer
     return true;
   if (text.empty()) {
-    has_head_ = head_.status >= 200; // else an interim response
+    has_head_ = head_.status >= 200; // lower: an interim response
     if (has_head_) {
       transfer_->give_head(head_);
       tell_(curl_event::answered);
@@ -178,7 +178,7 @@ std::size_t curl_transfer::on_header(char* data, std::size_t, std::size_t size,
   try {
     return me.take_header({data, size}) ? size : 0;
   } catch (...) {
-    return 0; // no memory; libcurl ends the transfer
+    return 0; // out of memory; libcurl ends the transfer
   }
 }
 
@@ -204,7 +204,7 @@ int curl_transfer::on_connected(void* self, char*, char*, int, int) noexcept {
 void curl_transfer::go_on() {
   if (!std::exchange(waits_, false))
     return;
-  last_piece_ = clock::now(); // it was the reader who was slow
+  last_piece_ = clock::now(); // the pause was the reader's, not the server's
   curl_easy_pause(easy_.get(), CURLPAUSE_CONT);
 }
 

@@ -1,5 +1,5 @@
-// A transfer as a handle of libcurl: how it is set up, what its callbacks make of what arrives, and
-// when its time is up. Of the loop's thread alone.
+// curl_transfer: a transfer as a handle of libcurl. It sets up the handle, turns callbacks into a
+// response, and knows its deadlines. Used by the loop's thread alone.
 #pragma once
 
 #include "http/transfer.hpp"
@@ -19,7 +19,7 @@ template <auto Free> struct freed_by {
   template <class T> void operator()(T* p) const { Free(p); }
 };
 
-/// How far a transfer has come: the host's address is known, a connection is there, the head came.
+/// The progress of a transfer: the host's address is known, a connection is there, the head came.
 enum class curl_event : std::uint8_t { looked_up, connected, answered };
 
 class curl_transfer {
@@ -41,12 +41,12 @@ public:
   const http_transfer_ptr& transfer() const noexcept { return transfer_; }
 
   void expect(std::optional<clock::time_point> when, std::string what);
-  /// The next moment at which it has taken too long.
+  /// The next moment at which the transfer times out.
   std::optional<deadline> due() const;
 
-  /// libcurl may give on what it had to keep.
+  /// Lets libcurl deliver the bytes that it had to keep.
   void go_on();
-  /// What libcurl's end of it means; nothing when all went well.
+  /// The error that libcurl's code stands for; nullopt when the transfer succeeded.
   std::optional<http_error> outcome(CURLcode code) const;
 
 private:

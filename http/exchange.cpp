@@ -1,4 +1,4 @@
-// Checks of requests, and reading what came back.
+// http exchange: checks of requests, and texts of errors.
 #include "http/exchange.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ errc code_of_fault(http_fault fault) {
   }
 }
 
-// RFC 9110, 5.6.2.
+// A token of RFC 9110, 5.6.2.
 bool is_http_token(std::string_view text) {
   constexpr std::string_view more = "!#$%&'*+-.^_`|~";
   return !text.empty() && std::ranges::all_of(text, [more](char c) {
@@ -38,7 +38,7 @@ std::size_t end_of_origin(std::string_view url) {
   return std::min(end, url.size());
 }
 
-// What is wrong with an address; empty when nothing is.
+// The mistake in an address; empty when it is valid.
 std::string wrong_address(std::string_view url, std::initializer_list<std::string_view> schemes) {
   if (std::ranges::none_of(schemes, [url](auto scheme) { return url.starts_with(scheme); })) {
     std::string known;

@@ -1,4 +1,4 @@
-// What is asked over HTTP and what comes back, as data.
+// http exchange: requests and responses as data.
 #pragma once
 
 #include <troupe/error.hpp>
@@ -15,7 +15,7 @@ namespace troupe {
 
 using http_headers = std::vector<std::pair<std::string, std::string>>;
 
-/// How long what may take; 0: for ever. `response`: until the first byte of it. `idle`: between two
+/// The time limits of a request; 0: no limit. `response`: until its first byte. `idle`: between two
 /// pieces of the body, while the reader takes them.
 struct http_timeouts {
   std::chrono::milliseconds connect = limits::http_connect_timeout;
@@ -25,9 +25,10 @@ struct http_timeouts {
 };
 
 /// A request. Redirects are not followed.
-/// Shape:  `url` http or https, without a name and password. Of a header, name and value. `proxy`:
-///         http, https, socks5 or socks5h, likewise; empty: what curl's environment variables say.
-/// No aggregate, so that it can stand in a co_await expression.
+/// Shape:  `url` http or https, without a name and password. A header is a name and a value.
+///         `proxy`: http, https, socks5 or socks5h, also without these; empty: from curl's
+///         environment variables.
+/// Not an aggregate, so that it can stand in a co_await expression.
 class http_request {
 public:
   http_request() = default;
@@ -47,7 +48,7 @@ public:
   int status = 0;
   http_headers headers;
 
-  /// The first header of this name (in lower case); empty when there is none.
+  /// The first header of this name (in lower case); empty without one.
   std::string_view header(std::string_view name) const noexcept;
 };
 
@@ -57,19 +58,19 @@ public:
   std::string body;
 };
 
-/// Why there is no response, or no whole one.
+/// The reason why a response is missing or incomplete.
 enum class http_fault : std::uint8_t {
-  not_sent,      ///< the request, or this process, is to blame
-  no_connection, ///< nothing arrived there
-  untrusted,     ///< the other side's certificate
+  not_sent,      ///< the request or this process is the cause
+  no_connection, ///< the server could not be reached
+  untrusted,     ///< the certificate of the server or proxy
   timed_out,
   broken, ///< the connection ended too early
   too_large,
-  given_up, ///< nobody waits for it any more
+  given_up, ///< the reader does not wait any more
 };
 
 /// Codes: invalid_value for not_sent, node_timeout for timed_out, else node_failed; its type is
-/// HTTPError. No header and no body is in its text, and of the URL neither path nor query.
+/// HTTPError. Its text has no header and no body, and of the URL neither path nor query.
 class http_error : public error {
 public:
   http_error(http_fault fault, std::string_view url, std::string_view what);
@@ -82,8 +83,8 @@ private:
 /// Scheme, host and port of a URL, for messages.
 std::string http_origin(std::string_view url);
 
-/// Errors: http_error not_sent: another scheme, a name and password, characters that are no part of
-///         a URL, also of the proxy; a method or header that would be more than one.
+/// Errors: http_error not_sent. URL and proxy: another scheme, a name and password, or characters
+///         that a URL can't have. Method and headers: a line end, which would begin another header.
 void check_request(const http_request& request);
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-// See host_gates.hpp.
+// host_gates: queues of transfers by host.
 #include "http/host_gates.hpp"
 
 #include <troupe/limits.hpp>
@@ -8,7 +8,7 @@
 namespace troupe {
 namespace {
 
-// libcurl forgets an address by a clock of its own.
+// libcurl drops an address by a clock of its own.
 constexpr std::chrono::seconds lookup_margin{5};
 
 } // namespace

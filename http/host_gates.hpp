@@ -1,8 +1,9 @@
-// Whose turn it is to look up the address of a host. Pure.
+// host_gates: which transfer may look up the address of a host. Pure.
 //
 // Invariants:
-//  - of a host whose address is not known, one transfer asks at a time; the others wait for it.
-//  - at most twice as many hosts are kept as are in use or have a known address, and a few.
+//  - while a host's address is not known, one transfer at a time looks it up; the others wait.
+//  - the number of entries is at most twice the number of hosts that are in use or have a known
+//    address, plus a few.
 #pragma once
 
 #include <chrono>
@@ -19,18 +20,19 @@ class http_transfer;
 class host_gates {
 public:
   using clock = std::chrono::steady_clock;
-  /// Shape:  of transfers only the identity counts.
+  /// Shape:  only the identity of a transfer counts.
   using transfers = std::vector<http_transfer*>;
 
-  /// Whether `who` may begin; else it waits until opened() or left() names it.
+  /// Whether `who` may begin; otherwise it waits until opened() or left() returns it.
   bool enter(const std::string& host, http_transfer* who, clock::time_point now);
-  /// The one that asks has learnt the address: those that may begin now, in the order in which they
-  /// came. From any other transfer it is no news.
+  /// `who` has the host's address: returns the transfers that may begin now, in the order in which
+  /// they came. Empty unless `who` is the one that looked it up.
   transfers opened(const std::string& host, const http_transfer* who, clock::time_point now);
-  /// `who` ended, or found a connection and need not ask: the one that asks now, or nothing.
+  /// `who` ended, or found a connection and needs no look-up. Returns the transfer that looks up
+  /// now; null without one.
   http_transfer* left(const std::string& host, const http_transfer* who, clock::time_point now);
 
-  /// Hosts that are kept.
+  /// The number of hosts with an entry.
   std::size_t size() const noexcept { return gates_.size(); }
 
 private:

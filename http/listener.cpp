@@ -1,4 +1,4 @@
-// See listener.hpp.
+// http_listener: accepting connections, draining, and stopping.
 #include "http/listener_core.hpp"
 
 #include <csignal>
@@ -16,7 +16,7 @@ void http_listener::core::accept() {
   acceptor.async_accept([this](error_code failed, tcp::socket socket) {
     if (!acceptor.is_open())
       return;
-    if (failed) { // no descriptors are left: some time later
+    if (failed) { // no descriptors are left: tries again later
       retry.expires_after(std::chrono::milliseconds{100});
       retry.async_wait([this](error_code stopped) {
         if (!stopped)
@@ -50,7 +50,7 @@ void http_listener::core::drain() {
   ignored = acceptor.close(ignored);
   if (open.empty())
     drained.set_value();
-  auto idle = open; // each takes itself out
+  auto idle = open; // a copy, since each removes itself
   for (const auto& one : idle)
     if (one->asks())
       one->close();
@@ -90,7 +90,7 @@ http_listener::~http_listener() {
     error_code ignored;
     ignored = core->acceptor.close(ignored);
     core->retry.cancel();
-    auto open = core->open; // each takes itself out
+    auto open = core->open; // a copy, since each removes itself
     for (const auto& one : open)
       one->close();
     core->io.stop();

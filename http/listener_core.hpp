@@ -1,8 +1,8 @@
-// What a listener is made of: its acceptor, and the connections it has. Only its two sources, the
-// only ones of the library that see Beast, include this.
+// listener_core: the acceptor of a listener and its connections. Only the listener's two sources
+// include this; no other file of the library sees Beast.
 //
 // Invariants:
-//  - sockets, timers and what is written belong to the one thread; handles post to it.
+//  - sockets, timers and written bytes belong to the one thread; handles post to it.
 //  - a connection reads a request only when the one before is answered in full.
 #pragma once
 
@@ -37,14 +37,15 @@ struct http_listener::core : std::enable_shared_from_this<core> {
 
   const http_listener_options options;
   const http_handler handler;
-  // What is left of its handlers goes with it, and they with their sockets: before all below.
+  // Declared before the members below, so destroyed after them: handlers that are left in it hold
+  // connections with their sockets.
   boost::asio::io_context io{1};
   boost::asio::ip::tcp::acceptor acceptor{io};
-  boost::asio::ip::tcp::endpoint at; // where it listens
+  boost::asio::ip::tcp::endpoint at; // the address it listens at
   boost::asio::steady_timer retry{io};
   std::set<std::shared_ptr<http_connection>> open;
-  bool is_full = false; // accepts when one goes
-  bool drains = false;  // none stays when it has its answer
+  bool is_full = false; // accepts again when a connection ends
+  bool drains = false;  // connections are closed after their answers
   std::promise<void> drained;
   const std::shared_future<void> is_drained{drained.get_future()};
   std::thread thread;
@@ -62,9 +63,10 @@ public:
   void read_head();
   void close();
 
-  // -- of handles, on any thread; `turn`: which answer
+  // -- called by handles, on any thread; `turn`: the number of the answer
 
-  // A socket must not outlive the listener: who holds it here holds that, too, and for longer.
+  // A socket must not outlive the listener: a thread that holds a connection here holds the
+  // listener, too, and for longer.
   struct address {
     std::weak_ptr<http_listener::core> listener;
     std::weak_ptr<http_connection> connection;
@@ -123,7 +125,7 @@ private:
 
   const std::weak_ptr<http_listener::core> listener_;
   const http_handler& handler_;          // of the listener
-  const http_listener_options& options_; // likewise
+  const http_listener_options& options_; // of the listener, too
   boost::beast::tcp_stream stream_;
   boost::asio::steady_timer quiet_timer_;
   boost::beast::flat_buffer buffer_;
@@ -136,7 +138,7 @@ private:
   bool is_chunked_ = false;
   std::string quiet_;
   std::deque<std::string> unsent_;
-  std::size_t sent_ = 0; // of the first
+  std::size_t sent_ = 0; // bytes of the first one
 };
 
 } // namespace troupe

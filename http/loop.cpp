@@ -1,9 +1,9 @@
-// The thread of all transfers: libcurl's multi interface, told by epoll what is ready.
+// http_loop: the thread of all transfers, with libcurl's multi interface on epoll.
 //
 // Invariants:
-//  - libcurl is called by the loop's thread only, and its multi interface never from a callback.
-//  - of a host whose address is not known, one transfer at a time is with libcurl, whose resolver
-//    takes a thread for each of them; the others wait until it is (host_gates).
+//  - only the loop's thread calls libcurl, and never its multi interface from a callback.
+//  - while a host's address is not known, one of its transfers at a time is with libcurl, whose
+//    resolver takes a thread for each of them. The others wait until it is (host_gates).
 #include "http/loop.hpp"
 
 #include "http/curl_transfer.hpp"
@@ -87,7 +87,7 @@ private:
   struct live {
     std::unique_ptr<curl_transfer> curl;
     std::string host;
-    bool begun = false; // else it waits at its host's gate
+    bool begun = false; // false: it waits at its host's gate
     std::optional<deadline_list::iterator> armed = std::nullopt;
   };
   struct progress {
@@ -116,20 +116,20 @@ private:
 
   const http_loop_bounds bounds_;
 
-  // shared
+  // shared between threads
   std::mutex mutex_;
   std::vector<order> orders_;
   bool stopped_ = false;
   std::thread thread_;
 
-  // of the thread
+  // of the loop's thread
   descriptor epoll_{epoll_create1(EPOLL_CLOEXEC)};
   descriptor wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::unique_ptr<CURLM, freed_by<curl_multi_cleanup>> multi_;
-  std::unordered_map<http_transfer*, live> lives_; // before multi_ is gone they must be
+  std::unordered_map<http_transfer*, live> lives_; // must be destroyed before multi_
   deadline_list deadlines_;
   host_gates gates_;
-  std::vector<progress> progress_; // while libcurl was at work
+  std::vector<progress> progress_; // noted by callbacks while libcurl ran
   std::optional<clock::time_point> curl_due_;
 };
 
@@ -160,7 +160,7 @@ void http_loop::work::stop() {
   if (!thread.joinable())
     return;
   if (thread.get_id() == std::this_thread::get_id())
-    thread.detach(); // the last holder was let go by a reader's callback
+    thread.detach(); // a reader's callback dropped the last reference
   else
     thread.join();
 }
@@ -204,7 +204,7 @@ void http_loop::work::run() {
   multi_.reset();
 }
 
-// False when it is time to stop.
+// False when the thread must stop.
 bool http_loop::work::take_orders() {
   for (;;) {
     std::vector<order> orders;
@@ -294,7 +294,7 @@ void http_loop::work::begin(live& one) {
   finish(transfer, loop_error(*transfer, http_fault::not_sent, "libcurl takes no more transfers"));
 }
 
-// What callbacks could not do.
+// Does the work that callbacks could not do.
 void http_loop::work::note_progress() {
   for (std::size_t i = 0; i < progress_.size(); ++i) {
     auto news = progress_[i];
@@ -312,7 +312,7 @@ void http_loop::work::note_progress() {
   progress_.clear();
 }
 
-// The one that asked for the address goes without one: the next one asks.
+// A transfer that looked up its host's address ended without it: the next one looks it up.
 void http_loop::work::leave_gate(const std::string& host, const http_transfer* transfer) {
   if (auto* next = gates_.left(host, transfer, clock::now()))
     begin(lives_.at(next));
@@ -334,7 +334,7 @@ void http_loop::work::arm(live& one) {
   one.armed = deadlines_.emplace(due->when, one.curl->transfer().get());
 }
 
-// A deadline that has moved on since is still in the list where it was: it is looked at again.
+// A deadline that was moved is still in the list at its old time: then it is checked again.
 void http_loop::work::end_late_ones() {
   auto now = clock::now();
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
@@ -371,11 +371,11 @@ void http_loop::work::finish(const http_transfer_ptr& transfer, std::optional<ht
     curl_multi_remove_handle(multi_.get(), one.curl->handle());
   disarm(one);
   leave_gate(one.host, transfer.get());
-  for (auto& news : progress_) // another transfer may have its address soon
+  for (auto& news : progress_) // another transfer may get this address soon
     if (news.transfer == transfer.get())
       news.transfer = nullptr;
   one.curl.reset();
-  transfer->end(std::move(failure)); // the reader may do anything now
+  transfer->end(std::move(failure)); // after this, the reader may do anything
 }
 
 // ---- libcurl's wishes ---------------------------------------------------------------------------
@@ -388,7 +388,7 @@ int http_loop::work::on_interest(CURL*, curl_socket_t socket, int what, void* se
 
 void http_loop::work::watch(curl_socket_t socket, int what) {
   if (what == CURL_POLL_REMOVE) {
-    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr); // it may be closed already
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr); // the socket may be closed already
     return;
   }
   epoll_event event{};

@@ -1,4 +1,4 @@
-// See retry.hpp.
+// http retry: reading retry headers, and computing waits.
 #include "http/retry.hpp"
 
 #include <curl/curl.h>

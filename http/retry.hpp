@@ -1,4 +1,4 @@
-// When a request is tried again, and after how long. Pure.
+// http retry: when a request is tried again, and after which wait. Pure.
 #pragma once
 
 #include "http/exchange.hpp"
@@ -8,20 +8,20 @@
 
 namespace troupe {
 
-/// Whether a response of this status may be another one next time: 408, 409, 429 and 5xx, unless
-/// the server says so itself (`x-should-retry`). Source: anthropic/_base_client.py, _should_retry;
-/// the same in openai.
+/// Whether a response of this status may differ next time: 408, 409, 429 and 5xx, unless the server
+/// answers that itself (`x-should-retry`). Source: anthropic/_base_client.py, _should_retry; the
+/// same in openai.
 bool may_change(const http_head& head) noexcept;
-/// Whether what went wrong on the way may not next time.
+/// Whether a failure of the connection may not occur next time.
 bool may_change(http_fault fault) noexcept;
 
-/// How long the server wants not to be asked: `retry-after-ms`, else `retry-after`, as seconds or a
-/// date; nothing when it does not say, or what it says is in the past.
+/// How long the server asks to wait: `retry-after-ms`, else `retry-after`, as seconds or a date.
+/// nullopt when the headers are missing or their time is in the past.
 std::optional<std::chrono::milliseconds> retry_after(const http_head& head,
                                                      std::chrono::system_clock::time_point now);
 
-/// How long to wait before attempt `attempt` (from 2): `first`, doubled each time up to `most`,
-/// shortened by up to a quarter. `chance` is from 0 to 1.
+/// The wait before attempt `attempt` (from 2): `first`, doubled each time up to `most`, shortened
+/// by up to a quarter. `chance` is from 0 to 1.
 std::chrono::milliseconds retry_wait(unsigned attempt, std::chrono::milliseconds first,
                                      std::chrono::milliseconds most, double chance);
 

@@ -1,4 +1,4 @@
-// Lines of a stream of events, and what they add up to.
+// sse: splitting a stream into lines, and lines into events.
 #include "http/sse.hpp"
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-// Where the first line ends; npos: not here. Two passes of memchr are faster than one that looks
-// for both.
+// The end of the first line; npos when it is not in `text`. Two passes of memchr are faster than
+// one search for both characters.
 std::size_t end_of_line(std::string_view text) {
   const auto* feed = static_cast<const char*>(std::memchr(text.data(), '\n', text.size()));
   auto line = feed ? static_cast<std::size_t>(feed - text.data()) : text.size();
@@ -77,7 +77,7 @@ void sse_decoder::take_line(std::string_view line, std::vector<sse_event>& event
   auto text = colon == line.npos ? std::string_view{} : line.substr(colon + 1);
   if (text.starts_with(' '))
     text.remove_prefix(1);
-  take_field(line.substr(0, colon), text); // of a comment, the name is empty
+  take_field(line.substr(0, colon), text); // the name of a comment is empty
 }
 
 void sse_decoder::take_field(std::string_view name, std::string_view text) {

@@ -1,4 +1,4 @@
-// Server-sent events out of bytes. Pure.
+// sse: server-sent events out of bytes. Pure.
 #pragma once
 
 #include <troupe/error.hpp>
@@ -12,9 +12,9 @@
 
 namespace troupe {
 
-/// Shape:  `type` is empty where the stream names none; `data` has its lines joined by line feeds,
-///         as the bytes came: nobody has looked whether they are UTF-8. `id`: the last one that was
-///         given, perhaps by an event before.
+/// Shape:  `type` is empty where the stream names none. `data` has its lines joined by line feeds,
+///         as the bytes came; whether they are UTF-8 was not checked. `id`: the last one in the
+///         stream, perhaps from an earlier event.
 struct sse_event {
   std::string type;
   std::string data;
@@ -24,11 +24,11 @@ struct sse_event {
 
 struct sse_bounds {
   std::size_t line_bytes_max = limits::sse_line_bytes_max;
-  std::size_t event_bytes_max = limits::sse_event_bytes_max; ///< its data and type
+  std::size_t event_bytes_max = limits::sse_event_bytes_max; ///< of data and type together
 };
 
-/// Reads a stream that may be cut into pieces anywhere. Lines end with LF, CR or both; a byte order
-/// mark and comments are skipped; what the stream's end cuts off is no event.
+/// Reads a stream that may be cut into pieces anywhere. Lines end with LF, CR or both. A byte order
+/// mark and comments are skipped. An event that the stream's end cuts off does not count.
 /// Cost:   linear, however small the pieces.
 /// Source: WHATWG HTML, 9.2.6 "Interpreting an event stream".
 class sse_decoder {
@@ -36,11 +36,11 @@ public:
   explicit sse_decoder(sse_bounds bounds = {}) : bounds_{bounds} {}
 
   /// Appends the events that end within `bytes`.
-  /// Errors: node_failed of type StreamError for a line or event beyond its bound; `events` has
-  ///         those before it, and the decoder is of no more use.
+  /// Errors: node_failed of type StreamError for a line or event beyond its bound. `events` has the
+  ///         events before it; the decoder must not be used any more.
   result<void> feed(std::string_view bytes, std::vector<sse_event>& events);
 
-  /// What the stream said last of how long to wait before it is asked for again.
+  /// The last wait before a reconnection that the stream asked for.
   std::optional<std::chrono::milliseconds> retry() const noexcept { return retry_; }
 
 private:
@@ -49,12 +49,12 @@ private:
   void end_event(std::vector<sse_event>& events);
 
   sse_bounds bounds_;
-  std::string line_; // the beginning of one that is not there as a whole
+  std::string line_; // the beginning of an unfinished line
   sse_event event_;
   std::optional<std::chrono::milliseconds> retry_;
   bool has_data_ = false;
   bool at_start_ = true;
-  bool behind_cr_ = false; // a line feed now belongs to the line before
+  bool behind_cr_ = false; // a line feed would belong to the line before
   bool too_large_ = false;
 };
 

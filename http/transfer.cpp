@@ -1,4 +1,4 @@
-// Between the loop's thread and a reader.
+// http_transfer: the exchange between the loop's thread and a reader.
 #include "http/transfer.hpp"
 
 #include <utility>

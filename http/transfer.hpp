@@ -1,10 +1,10 @@
-// One request on its way and what has come of it: written by the loop's thread, taken by one
-// reader.
+// http_transfer: one request and its response so far. The loop's thread writes it, one reader takes
+// from it.
 //
 // Invariants:
 //  - a reader's callback is called at most once, without a lock held.
-//  - at most limits::http_buffer_bytes_max and one piece of libcurl's wait to be taken, but where
-//    the reader wants the whole; then as much as the request allows.
+//  - at most limits::http_buffer_bytes_max and one piece of libcurl's wait to be taken. For a
+//    reader of the whole response, the limit is that of the request.
 #pragma once
 
 #include "http/exchange.hpp"
@@ -16,23 +16,25 @@
 
 namespace troupe {
 
-/// What a reader waits for.
+/// The progress that a reader waits for.
 enum class http_sign : std::uint8_t { head, data, end };
 
-/// The side of the reader. Thread: any, one at a time; the loop's beside it.
+/// The reader's side. Thread: any, one at a time, concurrently with the loop's.
 class http_transfer {
 public:
   http_transfer(http_request request, bool whole) : request_{std::move(request)}, whole_{whole} {}
   http_transfer(const http_transfer&) = delete;
   http_transfer& operator=(const http_transfer&) = delete;
 
-  /// Calls `then` when this is there, or the transfer ended; at once when it is.
+  /// Calls `then` when the sign has come or the transfer has ended; at once when that is so
+  /// already.
   void when(http_sign sign, std::function<void()> then);
 
   /// The head. Errors: throws the transfer's failure.
   http_head head() const;
-  /// What came of the body; empty at its end. `had_to_wait` says that the loop has to be told.
-  /// Errors: throws the transfer's failure, behind the bytes that came before it.
+  /// The bytes of the body that came since the last call; empty at its end. `had_to_wait`: the
+  /// caller must call http_loop::go_on().
+  /// Errors: throws the transfer's failure, after the bytes that came before it.
   std::string take(bool& had_to_wait);
 
   const http_request& request() const noexcept { return request_; }
@@ -40,7 +42,7 @@ public:
   // -- for the loop
 
   void give_head(http_head head);
-  /// False, and nothing taken, when the reader has to catch up first.
+  /// False, with nothing taken, when the reader has to catch up first.
   bool give(std::string_view piece);
   void end(std::optional<http_error> failure);
 

@@ -1,4 +1,4 @@
-// See delta_history.hpp.
+// history_walk: gathering the histories of delta channels.
 #include "persistence/delta_history.hpp"
 
 #include "persistence/record/saver_rules.hpp"

@@ -1,4 +1,5 @@
-// The walk through the ancestors of a checkpoint that gathers what delta channels are made of.
+// history_walk: goes through the ancestors of a checkpoint and gathers the values and writes that
+// make up its delta channels.
 #pragma once
 
 #include <troupe/saver.hpp>
@@ -9,24 +10,25 @@
 
 namespace troupe {
 
-/// Gathers histories while someone leads it from parent to parent.
+/// Gathers histories while the caller leads it from parent to parent.
 /// Order:  the target's parent first, then its parent, and so on.
 /// Source: langgraph/checkpoint/base, get_delta_channel_history.
 class history_walk {
 public:
-  /// `channels` in any order, also several times.
+  /// `channels` in any order; a channel may stand several times.
   explicit history_walk(const std::vector<std::string>& channels);
 
-  /// The channels that are still looked for.
+  /// The channels whose histories are not complete yet.
   const std::vector<std::string>& open() const noexcept { return open_; }
 
-  /// Whether to go on at this checkpoint: something is looked for, and it was not met before.
+  /// Whether the walk continues at this checkpoint: some histories are not complete, and the
+  /// checkpoint was not met before.
   bool wants(const std::string& checkpoint_id);
 
-  /// Takes an ancestor's writes, and its values where it has some.
+  /// Takes an ancestor's writes, and those of its values that complete a history.
   void take(const checkpoint_tuple& ancestor);
 
-  /// What was gathered, by channel.
+  /// The gathered histories, by channel.
   named<delta_history> finish();
 
 private:
@@ -37,9 +39,9 @@ private:
   std::set<std::string> met_;
 };
 
-/// Leads a walk from `parent_id` on. `read(id, open)` gives result<std::optional<checkpoint_tuple>>
-/// or result<const checkpoint_tuple*>, of which only the parent, the writes and the values of the
-/// channels `open` are used; nothing or null ends the walk.
+/// Leads a walk from `parent_id` on. `read(id, open)` returns
+/// result<std::optional<checkpoint_tuple>> or result<const checkpoint_tuple*>. Only the parent, the
+/// writes and the values of the channels `open` are used. nullopt or null ends the walk.
 template <class Read>
 result<named<delta_history>> walk_history(const std::vector<std::string>& channels,
                                           std::string parent_id, Read read) {

@@ -1,3 +1,4 @@
+// encoded_request: encodes the values of a request, as whole values or patches.
 #include "persistence/encoded_request.hpp"
 
 #include "persistence/record/metadata_record.hpp"
@@ -17,8 +18,8 @@ error refused(std::string_view what, std::string_view name, std::string_view why
   return {errc::invalid_value, std::move(text)};
 }
 
-// What the new value of a channel may be a patch of. On another branch the last value that was
-// stored may have a higher version; patches always lead to lower ones.
+// The value that a channel's new value may be a patch of; null without one. On another branch the
+// last stored value may have a higher version, but patches always lead to lower versions.
 const value_base* find_base(const value_bases* bases, const std::string& channel,
                             const checkpoint& cp) {
   if (!bases)

@@ -1,4 +1,4 @@
-// The values of a request as msgpack, before anything of it is stored.
+// encoded_request: the values of a request as msgpack, before anything of it is stored.
 #pragma once
 
 #include "persistence/record/value_base.hpp"
@@ -11,20 +11,20 @@
 
 namespace troupe {
 
-/// Used again and again, to keep its memory.
-/// Order:  take() gives the values as a saver stores them: of each write of each task, of each
-///         channel in new_versions that has one, then the metadata.
+/// Reused for all requests, to keep its memory.
+/// Order:  take() returns the values in a saver's order: of each write of each task, of each
+///         channel in new_versions that has a value, then the metadata.
 class encoded_request {
 public:
-  /// A value of a channel becomes a patch where `bases` (null: none) has something to start from;
-  /// the bases must stay as they are until the values were taken.
+  /// Encodes all values. A channel's value becomes a patch where `bases` (null: none) has a value
+  /// to start from. The bases must not change until the values were taken.
   /// Errors: invalid_value, which names the channel: too deep, or larger than
   ///         limits::value_size_bytes_max.
   result<void> encode(const save_request& request, const value_bases* bases);
 
   struct piece {
     std::string_view bytes;
-    const value_base* base = nullptr; // what it is a patch of; null: a whole value
+    const value_base* base = nullptr; // the value that it is a patch of; null: a whole value
   };
   /// The next value. Owns: nothing; valid until the next encode().
   piece take();

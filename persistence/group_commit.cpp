@@ -1,9 +1,12 @@
+// group_commit: the writer thread and its transactions.
+//
 // Invariants of the writer thread:
-// - a job is in exactly one of queue_, taken_, batch_, and is answered once: an accepted one when
-//   it enters batch_ (its `done` is empty from then on), a durable one when batch_ is settled;
+// - a job is in exactly one of queue_, taken_ and batch_, and is answered once: an accepted job
+//   when it enters batch_ (its `done` is empty from then on), a durable job when batch_ is settled;
 // - the sink's transaction is open if and only if is_open_;
 // - a thread of an accepted job is in uncommitted_ before the job is answered;
-// - memory that runs out ends the open transaction, not the thread: what was in it is told as lost.
+// - when memory runs out, the open transaction ends, not the thread: the jobs in it are answered as
+//   lost.
 #include "persistence/group_commit.hpp"
 
 #include "graph/crash_point.hpp"
@@ -20,9 +23,9 @@ namespace troupe {
 
 namespace {
 
-static_assert(std::is_nothrow_move_constructible_v<commit_job>); // moved where nothing may be lost
+static_assert(std::is_nothrow_move_constructible_v<commit_job>); // moved where no job may be lost
 
-// Between two looks at the queue; now and then another thread gets the core.
+// A pause between two looks at the queue; from time to time, another thread gets the core.
 void pause_a_little(unsigned round) {
   if (round % 64 == 63)
     std::this_thread::yield();
@@ -31,7 +34,7 @@ void pause_a_little(unsigned round) {
 #endif
 }
 
-// Blocks all signals for the threads that are started while it lives.
+// Blocks all signals for the threads that are started during its lifetime.
 class without_signals {
 public:
   without_signals() {
@@ -47,7 +50,7 @@ private:
   sigset_t before_;
 };
 
-// A thread that takes none of the process's signals.
+// A thread that receives none of the process's signals.
 template <class Fn> std::thread start_writer(Fn fn) {
   without_signals blocked;
   std::thread writer{std::move(fn)};
@@ -55,7 +58,7 @@ template <class Fn> std::thread start_writer(Fn fn) {
   return writer;
 }
 
-// Short enough for a string to hold without memory of its own.
+// The text is short enough for a string without an allocation.
 error no_memory() {
   return {errc::storage_failed, "out of memory"};
 }
@@ -72,7 +75,7 @@ void answer(commit_job& job, result<void> with) {
   std::exchange(job.done, nullptr)(std::move(with));
 }
 
-// Whether it ran to its end; false when memory ran out.
+// Whether `fn` ran to its end; false when memory ran out.
 template <class Fn> bool had_memory(Fn fn) {
   try {
     fn();
@@ -115,7 +118,7 @@ void group_commit::submit(commit_job job) {
 }
 
 result<void> group_commit::submit_and_wait(commit_job job) {
-  // Shared, because the waiter may be gone before set_value returns.
+  // Shared, because the waiting thread may be gone before set_value returns.
   auto answer = std::make_shared<std::promise<result<void>>>();
   auto answered = answer->get_future();
   job.when = save_ack::durable;
@@ -132,7 +135,7 @@ void group_commit::flush(const std::string& thread_id) {
     if (thread_id.empty() ? uncommitted_.empty() : !uncommitted_.contains(thread_id))
       return;
   }
-  // A failure is told to the thread whose requests were lost, with its next one.
+  // A failure is reported with the next request of the thread whose requests were lost.
   static_cast<void>(submit_and_wait({}));
 }
 
@@ -152,8 +155,8 @@ bool group_commit::poll_for_work() {
   return true;
 }
 
-// Returns with jobs in taken_, or because the open transaction is due, or to stop: true only then,
-// with nothing left to take.
+// Waits until there are jobs in taken_, or the open transaction is due, or the thread must stop.
+// Returns true only to stop, with taken_ empty.
 bool group_commit::wait_for_work() {
   auto found = poll_for_work();
   std::unique_lock lock{queue_mutex_};
@@ -202,7 +205,7 @@ void group_commit::give_up() {
   settle(no_memory());
 }
 
-// Without memory for it the sink knows nothing of what comes.
+// When memory runs out here, the sink does not learn of the jobs to come.
 void group_commit::foresee(std::span<const commit_job> jobs) {
   taken_stay_together_ = false;
   static_cast<void>(
@@ -226,8 +229,8 @@ void group_commit::take(commit_job& job) {
     write_again(job);
 }
 
-// A thread that lost a request learns it from the next one, which is not written: what it builds
-// on is not there. A job with nothing to write waits for the transaction, if there is one.
+// The next request of a thread that lost one gets the error and is not written, because what it
+// builds on was lost. A job with nothing to write waits for the open transaction, if there is one.
 bool group_commit::answer_at_once(commit_job& job) {
   if (cannot_tell_) {
     answer(job, no_memory());
@@ -283,7 +286,8 @@ void group_commit::enter(commit_job& job, const write_outcome& outcome) {
   crash_point("accepted.answered");
 }
 
-// The job broke the transaction: saves what was in it, then gives the job one of its own.
+// The job broke the transaction: writes the jobs before it again, then tries the job in a
+// transaction of its own.
 void group_commit::write_again(commit_job& job) {
   sink_.abort();
   is_open_ = false;
@@ -322,7 +326,7 @@ result<void> group_commit::write_batch() {
     if (outcome.answer) {
       ++job;
     } else {
-      refuse(*job, outcome.answer.error()); // meanwhile somebody else owns its thread
+      refuse(*job, outcome.answer.error()); // another run owns the thread by now
       job = batch_.erase(job);
     }
   }
@@ -345,8 +349,8 @@ void group_commit::close() {
     settle(commit_batch());
 }
 
-// A single job gets a second chance: the sink may have made room, or opened the store anew. A batch
-// does when the sink says so.
+// A single job gets a second chance, because the sink may have made room or opened the store anew.
+// A batch gets one when the sink allows it.
 result<void> group_commit::commit_batch() {
   auto committed = sink_.commit();
   if (committed || (batch_.size() > 1 && !sink_.may_repeat()))
@@ -355,7 +359,7 @@ result<void> group_commit::commit_batch() {
   return rewritten ? sink_.commit() : rewritten;
 }
 
-// What was accepted already is told with the thread's next request.
+// An accepted job was answered already: its error is reported with the thread's next request.
 void group_commit::refuse(commit_job& job, const troupe::error& why) {
   const auto& thread_id = job.request.ref.thread_id;
   if (!job.done) {
@@ -363,7 +367,7 @@ void group_commit::refuse(commit_job& job, const troupe::error& why) {
     cannot_tell_ = cannot_tell_ || !noted;
     return;
   }
-  lost_.erase(thread_id); // this answer tells it
+  lost_.erase(thread_id); // this answer reports it
   answer(job, copy_of(why));
 }
 

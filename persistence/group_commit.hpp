@@ -1,5 +1,5 @@
-// The writer thread: takes requests in order, writes many into one transaction, syncs once, answers
-// all. Knows no LMDB: what it writes into is a commit_sink.
+// group_commit: the writer thread. It takes requests in order, writes many into one transaction,
+// syncs once, and answers all. Knows no LMDB: it writes into a commit_sink.
 #pragma once
 
 #include <troupe/saver.hpp>
@@ -19,7 +19,7 @@
 
 namespace troupe {
 
-/// How a job went into the open transaction.
+/// How the write of a job into the open transaction ended.
 struct write_outcome {
   result<void> answer;
   /// False: the transaction must be given up. True with an error: the job was refused and left no
@@ -28,12 +28,12 @@ struct write_outcome {
   std::size_t bytes = 0;
 };
 
-/// Something to do on the writer thread.
+/// A job for the writer thread.
 struct commit_job {
   save_request request;       // empty: only a place in the order
   bool delete_thread = false; // of request.ref.thread_id
-  /// Something else to do within the transaction, instead of the above. May be called again when
-  /// the transaction had to be given up.
+  /// Other work within the transaction, instead of the above. Called again when the transaction had
+  /// to be given up.
   std::function<write_outcome()> upkeep = nullptr;
   save_ack when = save_ack::durable;
   std::function<void(result<void>)> done;
@@ -43,45 +43,49 @@ struct commit_job {
   }
 };
 
-/// A store with one transaction open at most. Called on the writer thread only. When a member
+/// A store with at most one open transaction. Called on the writer thread only. When a member
 /// throws std::bad_alloc, abort() is called next, whether a transaction is open or not.
 class commit_sink {
 public:
   virtual ~commit_sink() = default;
   virtual result<void> begin() = 0;
   virtual write_outcome write(const commit_job& job) = 0;
-  virtual result<void> commit() = 0; // ends the transaction, also when it fails
+  virtual result<void> commit() = 0; // ends the transaction, even when it fails
   virtual void abort() = 0;
-  /// The jobs that will come next, instead of those foreseen before: to prepare for all at once.
-  /// True: they belong into one transaction, even if it gets older than the window.
+  /// Announces the next jobs, in place of those announced before, so that the sink can prepare for
+  /// all at once. True: they belong into one transaction, even if it gets older than the window.
   virtual bool foresee(std::span<const commit_job>) { return false; }
-  /// Whether the commit that failed may succeed when the same is written once more, or even did.
+  /// Whether the failed commit may succeed when the same is written once more, or even may have
+  /// succeeded.
   virtual bool may_repeat() const { return false; }
 };
 
 /// Gathers jobs into transactions.
-/// A transaction is committed when a durable job is in it and no other waits, when it is as old as
-/// the window (and, if the sink wants that, all that was taken off the queue at once is in it), or
-/// when it holds limits::commit_bytes_max.
-/// Thread: submit() and flush() on any; `done` is called on the writer thread, must not throw, be
-///         short, and not drop the last reference to this object's owner.
-/// Order:  jobs are written in the order of submit(). A job that breaks the transaction does not
-///         take those before it along: they are committed, then it is tried once more alone.
-/// Errors: storage_failed also when memory runs out, here or in the sink (std::bad_alloc): then the
+/// A transaction is committed in three cases:
+/// - it has a durable job, and no other job waits;
+/// - it is as old as the window and, if the sink wants that, holds all jobs that were taken off the
+///   queue with it;
+/// - it holds limits::commit_bytes_max.
+/// Thread: submit() and flush() on any. `done` is called on the writer thread. It must be short,
+/// must not throw, and must not drop the last reference to this object's owner.
+/// Order:  jobs are written in the order of submit(). When a job breaks the transaction, the jobs
+///         before it are committed, then the job is tried once more alone.
+/// Errors: storage_failed also when memory runs out, here or in the sink (std::bad_alloc); then the
 ///         open transaction is given up.
 class group_commit {
 public:
   group_commit(commit_sink& sink, std::chrono::milliseconds window);
-  /// Writes and commits what was submitted, answers everything, ends the thread.
+  /// Writes and commits all submitted jobs, answers them, and ends the thread.
   ~group_commit();
   group_commit(const group_commit&) = delete;
   group_commit& operator=(const group_commit&) = delete;
 
   void submit(commit_job job);
-  /// Submits with `durable` and waits for the answer.
+  /// Submits the job with `durable` and waits for the answer.
   result<void> submit_and_wait(commit_job job);
-  /// Commits what was accepted of a thread (of any thread when empty) and is not durable yet.
-  /// Blocks: on a commit, if there is such a thing.
+  /// Commits the jobs of a thread (of all threads when empty) that were accepted and are not
+  /// durable yet.
+  /// Blocks: on a commit, if there are such jobs.
   void flush(const std::string& thread_id);
 
 private:
@@ -117,25 +121,26 @@ private:
   std::vector<commit_job> queue_;
   bool writer_sleeps_ = false;
   bool stopping_ = false;
-  std::atomic<std::size_t> queued_ = 0; // queue_.size(), for a look without the lock
+  std::atomic<std::size_t> queued_ = 0; // queue_.size(), readable without the lock
   std::atomic<bool> stop_seen_ = false;
 
-  std::vector<commit_job> taken_; // off the queue, not yet written
+  std::vector<commit_job> taken_; // taken off the queue, not yet written
   std::size_t next_taken_ = 0;
-  bool taken_stay_together_ = false; // in one transaction
-  std::vector<commit_job> batch_;    // in the open transaction
+  bool taken_stay_together_ = false; // the jobs in taken_ belong into one transaction
+  std::vector<commit_job> batch_;    // the jobs in the open transaction
   bool is_open_ = false;
   std::size_t batch_bytes_ = 0;
-  bool batch_is_awaited_ = false; // by a durable job
+  bool batch_is_awaited_ = false; // a durable job is in batch_
   clock::time_point opened_at_;
-  std::unordered_map<std::string, troupe::error> lost_; // accepted, then not committed, by thread
-  bool cannot_tell_ = false; // there was no memory for lost_: nothing more is taken
+  std::unordered_map<std::string, troupe::error> lost_; // the error of accepted jobs that were not
+                                                        // committed, by thread
+  bool cannot_tell_ = false; // lost_ could not be stored: no further job is taken
 
   std::mutex uncommitted_mutex_;
   std::unordered_set<std::string> uncommitted_; // threads with accepted jobs in batch_
   std::atomic<bool> any_uncommitted_ = false;
 
-  std::thread writer_; // the last member: it uses all others
+  std::thread writer_; // the last member: the thread uses all others
 };
 
 } // namespace troupe

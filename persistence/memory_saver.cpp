@@ -1,5 +1,5 @@
 // The saver in memory. One lock around everything; values are handles, so nothing is copied.
-// It takes what it is given: no value is too deep or too large for it.
+// It accepts every value: none is too deep or too large.
 #include "persistence/retention.hpp"
 #include "persistence/record/saver_rules.hpp"
 
@@ -89,7 +89,7 @@ prune_report prune(stored_thread& thread, const std::function<void(thread_summar
                    bool dry_run = false) {
   auto all = summarize(thread);
   mark(all);
-  // It has no error: `stores` has none.
+  // mark_needed() can't fail, because `stores` returns no error.
   static_cast<void>(mark_needed(all, [&](const auto& at, const auto& cp, const auto& channel) {
     return stores(thread.namespaces.at(at.ns), cp.id, channel);
   }));
@@ -363,7 +363,7 @@ private:
     return info;
   }
 
-  std::vector<std::weak_ptr<std::uint32_t>> marks_; // of runtimes
+  std::vector<std::weak_ptr<std::uint32_t>> marks_; // of runtimes that announced themselves
   std::mutex mutex_;
   std::map<std::string, stored_thread> threads_;
 };

@@ -1,3 +1,4 @@
+// Retention: marking the checkpoints that stay when a thread is pruned.
 #include "persistence/retention.hpp"
 
 #include <algorithm>
@@ -8,20 +9,22 @@ namespace troupe {
 
 namespace {
 
-constexpr std::string_view counters_key = "counters_since_delta_snapshot"; // of channels not stored
+// of channels without a stored value
+constexpr std::string_view counters_key = "counters_since_delta_snapshot";
 
 checkpoint_summary* find(std::vector<checkpoint_summary>& all, std::string_view id) {
   auto at = std::ranges::lower_bound(all, id, {}, &checkpoint_summary::id);
   return at != all.end() && at->id == id ? &*at : nullptr;
 }
 
-// The namespace of a call in a task, which no other task goes on in: `node:task_id`. One without
-// task ids is a graph's whose state stays from call to call.
+// Whether the namespace is that of a call in a task, in which no other task continues:
+// `node:task_id`. A namespace without task ids belongs to a graph that keeps its state from call to
+// call.
 bool is_of_a_task(std::string_view ns) {
   return ns.find(':') != ns.npos;
 }
 
-// Whether a checkpoint above that this one was made under is gone, or will be.
+// Whether a checkpoint of a graph above, under which this one was made, is gone or will be removed.
 bool is_orphan(thread_summary& thread, const namespace_summary& at, const checkpoint_summary& cp) {
   if (!is_of_a_task(at.ns))
     return false;

@@ -1,4 +1,5 @@
-// Which checkpoints of a thread stay when it is pruned. Pure: the savers read, and remove the rest.
+// Retention: which checkpoints of a thread stay when it is pruned. Pure: the savers read, and
+// remove the rest.
 #pragma once
 
 #include <troupe/saver.hpp>
@@ -9,7 +10,7 @@
 
 namespace troupe {
 
-/// What decides about a checkpoint.
+/// The facts that decide about a checkpoint.
 struct checkpoint_summary {
   std::string id;
   std::string parent_id;
@@ -28,18 +29,18 @@ struct namespace_summary {
 /// Order:  by name, so that a graph is before the graphs within.
 using thread_summary = std::vector<namespace_summary>;
 
-/// Marks what the rules name.
+/// Marks the checkpoints that the rules of `keep` name.
 void mark_kept(thread_summary& thread, const retention& keep);
 
-/// Marks what none of these runs made.
+/// Marks the checkpoints that none of these runs made.
 void mark_other_runs(thread_summary& thread, const std::vector<std::string>& run_ids);
 
 /// Whether a value of the channel is stored under the version it has at this checkpoint.
 using stores_value = std::function<result<bool>(
   const namespace_summary& at, const checkpoint_summary&, const std::string& channel)>;
 
-/// Marks what those marked can't be read without: a delta channel's value is in the writes of the
-/// checkpoints above, up to one that stores it.
+/// Marks the checkpoints without which the marked ones can't be read: a delta channel's value is in
+/// the writes of its ancestors, up to one that stores the value.
 /// Errors: those of `stores`.
 result<void> mark_needed(thread_summary& thread, const stores_value& stores);
 

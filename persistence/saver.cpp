@@ -1,4 +1,4 @@
-// What a saver without a queue of its own does with a submitted request.
+// The saver interface: the members that a saver need not implement.
 #include <troupe/saver.hpp>
 
 namespace troupe {

@@ -1,4 +1,4 @@
-// When a failed task is tried again.
+// Retries: computing the wait before the next attempt, and the error of a time-out.
 #include "tasks/attempts.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string seconds(nanoseconds t) {
 
 std::optional<nanoseconds> retry_delay(const retry_policy& policy, std::uint32_t attempt,
                                        const error& failure, double random) {
-  // That the run is to stop is no failure of the task, whatever the policy is for.
+  // A stop of the run is not a failure of the task, whatever the policy retries on.
   if (failure.code() == errc::graph_drained || failure.code() == errc::cancelled)
     return std::nullopt;
   const auto* fits = policy.max_attempts > 0 && policy.retry_on(failure) ? &policy : nullptr;

@@ -1,4 +1,4 @@
-// When a failed task is tried again. Pure.
+// Retries: when a failed task is tried again. Pure.
 // Source: langgraph/pregel/_retry.py.
 #pragma once
 
@@ -9,13 +9,13 @@
 
 namespace troupe {
 
-/// How long to wait before the next attempt, or nothing when the task has failed for good.
+/// The wait before the next attempt; nullopt when the task has failed for good.
 /// Shape:  `attempt`: the one that failed, from 1; `random` in [0, 1).
 std::optional<std::chrono::nanoseconds> retry_delay(const retry_policy& policy,
                                                     std::uint32_t attempt, const error& failure,
                                                     double random);
 
-/// What a task that ran out of time fails with.
+/// The failure of a task that ran out of time.
 /// Units:  `elapsed` since the attempt began, or since its last sign of life.
 error timeout_error(const std::string& node, bool idle, std::chrono::nanoseconds bound,
                     std::chrono::nanoseconds elapsed);

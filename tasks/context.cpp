@@ -1,4 +1,4 @@
-// What a body sees of its run.
+// The context: a body's view of its run.
 #include <troupe/context.hpp>
 
 #include "tasks/task_scope.hpp"
@@ -41,7 +41,7 @@ value context::interrupt(const value& question, const value& response_schema) {
 }
 
 void context::refuse_answer(const std::string& why) {
-  --scope_->answered; // it is not kept, so that the question can be answered again
+  --scope_->answered; // the answer is not kept, so that the question can be answered again
   throw error{errc::invalid_resume,
               "node `" + scope_->node->name + "`: the answer to its question does not fit: " + why};
 }
@@ -83,7 +83,7 @@ std::uint32_t context::attempt() const noexcept {
 std::chrono::system_clock::time_point context::first_attempt_time() const noexcept {
   using std::chrono::steady_clock, std::chrono::system_clock;
   auto& first = scope_->first_attempt;
-  if (first.time_since_epoch().count() == 0) // the only one, this
+  if (first.time_since_epoch().count() == 0) // this is the only attempt
     first =
       system_clock::now()
       - std::chrono::duration_cast<system_clock::duration>(steady_clock::now() - scope_->began);

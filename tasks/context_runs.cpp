@@ -1,5 +1,5 @@
-// What a body runs within itself: graphs and tasks, waited for by a thread of the blocking lane or
-// by a coroutine.
+// Runs within a body: graphs and tasks, which a thread of the blocking lane or a coroutine waits
+// for.
 #include "tasks/task_scope.hpp"
 #include "graph/task_id.hpp"
 

@@ -1,4 +1,4 @@
-// The end of a turn, and what a run began with.
+// The end of a turn, and the checkpoints that a run started from.
 #include "tasks/held_claim.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ void held_claim::run_ended() {
   if (ended_.exchange(true))
     return;
   {
-    std::function<void()> stop; // what it holds goes outside of the lock
+    std::function<void()> stop; // destroyed outside of the lock
     std::lock_guard lock{mutex_};
     stop.swap(stop_);
   }

@@ -1,10 +1,10 @@
-// A run's claim on its thread, which is also its turn: what its saves carry, when it is over, and
-// what has to be undone to undo it.
+// held_claim: a run's claim on its thread, which is also its turn. It holds the claim of the run's
+// saves, knows when the turn is over, and collects what a rollback needs.
 //
 // Invariants:
-//  - The turn is over once: when the run ended and everything it handed to the saver was answered.
-//    From then on, nothing of a run within it that is still on reaches the saver.
-//  - `undo` is complete when the turn is over.
+//  - The turn is over once: when the run has ended and all its saves were answered. From then on,
+//    nothing of a nested run that still runs reaches the saver.
+//  - before_run() is complete when the turn is over.
 #pragma once
 
 #include <troupe/saver.hpp>
@@ -17,27 +17,28 @@
 
 namespace troupe {
 
-/// Of a root run and all runs within it. Any thread.
+/// Shared by a root run and all runs within it. Any thread.
 class held_claim {
 public:
   held_claim() = default;
   held_claim(const held_claim&) = delete;
   held_claim& operator=(const held_claim&) = delete;
-  /// Of a run that never began, ends the turn.
+  /// Ends the turn of a run that never began.
   ~held_claim() { run_ended(); }
 
   thread_claim first;               // of requests until one was stored
-  std::atomic<bool> held{false};    // one was
-  std::atomic<bool> rests{false};   // the thread was put to rest behind it
+  std::atomic<bool> held{false};    // a request was stored under this claim
+  std::atomic<bool> rests{false};   // the run has put the thread to rest
   std::atomic<bool> revoked{false}; // another run of this runtime took over
   std::string after_id;             // less than the id of any checkpoint of the run
-  /// The run to be undone before this one begins. Set before this one's turn.
+  /// The run that is undone before this run begins. Set before this run's turn.
   std::shared_ptr<held_claim> undo_first;
 
   thread_claim now() const noexcept {
     return held ? thread_claim{first.owner, first.owner} : first;
   }
-  /// Of the run's last requests, which put the thread to rest. `behind`: others come before them.
+  /// The claim of the run's last requests, which put the thread to rest. `behind`: other requests
+  /// of the run come before them.
   thread_claim at_rest(bool behind) const noexcept {
     return {behind ? first.owner : first.before, first.owner | thread_at_rest,
             !behind && first.from_newest};
@@ -45,27 +46,28 @@ public:
 
   // -- the turn
 
-  /// Something is handed to the saver; false: the turn is over, and it must not be.
+  /// Called before something is handed to the saver. False: the turn is over, and nothing may be
+  /// handed over.
   bool save_begins() noexcept;
   void save_answered() { leave(); }
   void run_ended();
   bool ended() const noexcept { return ended_.load(); }
   bool over() const noexcept { return state_.load() == state::over; }
-  /// Calls `then` once, when the turn is over, on the thread that ends it. False: it is over
+  /// Calls `then` once, when the turn is over, on the thread that ends it. False: the turn is over
   /// already. Called at most once, by the owner of the thread's turns.
   bool when_over(std::function<void()> then);
 
   // -- cancelling
 
-  /// How to end the run, once it can be; at once if that was asked for before.
+  /// Sets the function that ends the run; calls it at once when the run was cancelled before.
   void begun(std::function<void()> stop);
   void cancel();
 
   // -- undoing
 
-  /// The run, or one within it, goes on from this checkpoint with these writes.
+  /// The run, or one within it, resumes from this checkpoint with these writes.
   void goes_on_from(checkpoint_ref ref, std::vector<pending_write> writes);
-  /// What undoes the run. Of a turn that is over.
+  /// The point to which a rollback of the run returns. Call it only when the turn is over.
   rewind_point before_run();
 
 private:

@@ -1,4 +1,4 @@
-// From what a body returned to the writes of its task.
+// map_output: from the output of a body to the writes of its task.
 #include "tasks/task_scope.hpp"
 #include "channels/message_forms.hpp"
 #include "channels/typed_write.hpp"
@@ -9,8 +9,8 @@ namespace troupe {
 
 namespace {
 
-// Whether a command that a body of this graph returned is for one further out. A name that no
-// graph around it has means this graph, as in the reference.
+// Whether a command that a body of this graph returned is for a graph further out. A name that no
+// surrounding graph has means this graph, as in the reference.
 bool goes_up(const detail::task_scope& task, const command& c) {
   if (c.graph.empty())
     return false;
@@ -49,7 +49,7 @@ public:
   }
 
 private:
-  // A workflow or a task of one: what it returns, by name.
+  // The output of a workflow, or of a task of a workflow, by name.
   task_write_list map_function(const node_output& output) {
     for (const auto& part : output.parts) {
       if (auto* c = std::get_if<command>(&part); c && goes_up(task_, *c))
@@ -129,7 +129,8 @@ private:
                     "command, a send, or a list of these (Expected dict)"};
   }
 
-  // A map has no order of its own: the one it was given in, or else the schema's.
+  // A map has no order of its own: its members get the order in which they were given, else the
+  // schema's.
   void order_input(std::size_t first) {
     const auto& order = task_.input_order;
     auto rank = [&](const task_write& w) -> std::size_t {
@@ -180,7 +181,7 @@ private:
 
   // -- routes
 
-  // Routes read messages as they will be stored: those without an id get theirs before.
+  // Routes read messages as they will be stored, so messages without an id get one before.
   void settle_messages() {
     for (auto& w : writes_)
       if (w.channel != no_index && plan_.channels[w.channel].spec.op
@@ -211,7 +212,7 @@ private:
     }
   }
 
-  // The channel as this task leaves it: its own writes applied, no other task's.
+  // The channel as this task leaves it: with its own writes applied, and no other task's.
   void fresh_read(channel_index c, std::vector<state_view::entry>& out) const {
     const auto& channel = plan_.channels[c];
     if (auto v = managed(c)) {

@@ -18,7 +18,7 @@ bool is_chunk(const value& message) {
   return message.payload()["chunk"].is_bool() && message.payload()["chunk"].as_bool();
 }
 
-// A message and where it comes from.
+// A message and the metadata of the task that it comes from.
 value message_part(const detail::task_scope& task, const value& message) {
   auto from = task.metadata.is_map() ? task.metadata : value::map();
   std::vector<value> triggers;
@@ -61,7 +61,7 @@ void mark_seen(detail::task_scope& task) {
       each_message(e.val, mark);
 }
 
-// The value with an id for each message in it, all of them streamed but for those seen before.
+// The value with an id for each message in it. Streams all of these messages but those seen before.
 value stream_from(detail::task_scope& task, const value& v) {
   if (is_message(v)) {
     auto message = with_message_id(v);
@@ -87,7 +87,7 @@ state_update stream_from(detail::task_scope& task, const state_update& update) {
   return state_update{std::move(entries)};
 }
 
-// Whether a command in it is for a graph further out, where what it writes will be seen.
+// Whether the output has a command for a graph further out, where its writes will be seen.
 bool leaves_upward(const node_output& output) {
   return std::any_of(output.parts.begin(), output.parts.end(), [](const auto& part) {
     auto* c = std::get_if<command>(&part);
@@ -95,7 +95,7 @@ bool leaves_upward(const node_output& output) {
   });
 }
 
-// The tag `nostream` in a node's metadata keeps what its models say out of the stream.
+// The tag `nostream` in a node's metadata keeps the output of its models out of the stream.
 bool muted(const detail::task_scope& task) {
   if (!task.metadata.is_map())
     return false;

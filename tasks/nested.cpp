@@ -1,4 +1,4 @@
-// Waiting for something that another thread ends.
+// The latch: waiting for something that another thread ends.
 #include "tasks/nested.hpp"
 
 #include "tasks/task_scope.hpp"

@@ -25,27 +25,28 @@ struct nested_run {
   std::shared_ptr<const graph_plan> graph;
   run_input input;
   task_ptr task;
-  std::uint32_t nth = 0; // of the graphs this attempt ran; it names the state
-  bool spread = false;   // worth another thread
-  value metadata;        // over the task's; may be null
+  std::uint32_t nth = 0; // number among the graphs that this attempt ran; part of the state's name
+  bool spread = false;   // long enough to be worth another thread
+  value metadata;        // added over the task's metadata; may be null
 };
 
-/// How it ended.
+/// The end of a nested run.
 struct nested_end {
   result<run_result> how;
-  std::optional<command> upward = std::nullopt; // with parent_command: what is to be carried out
-  state_update update = {}; // the output of a run within another one, in the order of its schema
+  std::optional<command> upward = std::nullopt; // with parent_command: the command to carry out
+  state_update update = {}; // the output of a nested run, in the order of its schema
 };
 
-/// Something a body waits for: set once by another thread.
+/// A latch that a body waits for: opened once by another thread.
 class latch {
 public:
   bool open() const noexcept { return open_.load(std::memory_order_acquire); }
-  /// Opens it and tells who waits.
+  /// Opens the latch and wakes the waiting thread or coroutine.
   void release();
-  /// `then` runs at once when it is open, else when it opens, on the opening thread. One at most.
+  /// `then` runs at once when the latch is open, else when it opens, on the opening thread. At most
+  /// one call.
   void when_open(std::function<void()> then);
-  /// Blocks.
+  /// Blocks until the latch is open.
   void wait();
 
 private:
@@ -55,14 +56,14 @@ private:
   std::atomic<bool> open_{false};
 };
 
-/// What can run graphs. Outlives every run.
+/// Runs graphs within tasks. Outlives every run.
 class nested_host {
 public:
   virtual ~nested_host() = default;
-  /// Starts it; `then` is called once, on whatever thread the run ended. The answer stops the run
-  /// (which then ends with `cancelled`); calling it late does nothing.
+  /// Starts the run; `then` is called once, on the thread on which the run ended. The returned
+  /// function stops the run, which then ends with `cancelled`; a late call does nothing.
   virtual std::function<void()> start(nested_run run, std::function<void(nested_end)> then) = 0;
-  /// Runs it on the calling thread, which nobody else needs; the task's `stop_inner` stops it.
+  /// Runs on the calling thread, which nothing else needs; the task's `stop_inner` stops the run.
   virtual nested_end run_here(nested_run run) = 0;
   /// Waits on a thread of the blocking lane, which gets another thread for that time.
   virtual void wait(latch& what) = 0;
@@ -77,13 +78,13 @@ struct graph_call {
   std::optional<nested_end> end; // once `ended`
 };
 
-/// A task that a body started: asked for with the coordinator, which runs it as a task of the same
-/// step and fills in what came of it.
+/// A task that a body started. The coordinator runs it as a task of the same step and fills in its
+/// result.
 struct task_call {
   std::shared_ptr<const plan_node> node;
   value arguments;
   task_ptr caller;
-  std::uint32_t index = 0; // of the calls of the caller's attempt
+  std::uint32_t index = 0; // number among the calls of the caller's attempt
   latch ended;
   // once `ended`, one of:
   value returned;
@@ -91,8 +92,8 @@ struct task_call {
   bool paused = false;
   std::vector<interrupt> questions;
 
-  std::atomic<bool> taken{false}; // by the coordinator
-  /// The message to the coordinator is gone; if it was not taken, the call ends here.
+  std::atomic<bool> taken{false}; // the coordinator has taken the call
+  /// Called when the message to the coordinator is destroyed. A call that was not taken ends here.
   void message_gone();
 };
 
@@ -100,7 +101,7 @@ struct task_call {
 
 using task_call_ptr = std::shared_ptr<detail::task_call>;
 
-/// The way from a body, on whatever thread, to the coordinator of its run.
+/// The way from a body, on any thread, to the coordinator of its run.
 class call_port {
 public:
   virtual ~call_port() = default;

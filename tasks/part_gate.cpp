@@ -54,7 +54,7 @@ void part_gate::settle(std::uint64_t number, bool leaves) {
   let_go();
 }
 
-// Under the lock, so that no later part overtakes these. emit() never waits for the reader.
+// Called under the lock, so that no later part overtakes these. emit() never waits for the reader.
 void part_gate::let_go() {
   while (!waiting_.empty() && waiting_.front().number == 0) {
     from_bodies_ -= waiting_.front().from_body ? 1 : 0;

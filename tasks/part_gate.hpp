@@ -1,10 +1,10 @@
-// The order of a run's parts while some of them wait for the disk (durability sync).
+// part_gate: the order of a run's parts while some of them wait for the disk (durability sync).
 //
 // Invariants:
 //  - parts leave in the order in which they came, whichever of them had to wait: a part that a body
 //    streams never overtakes the end of a task that ended before.
 //  - while nothing is held, a part passes without a lock.
-//  - a body that may wait does so while queue_parts_max parts of bodies are held back; a body on a
+//  - a body that may wait does so while queue_parts_max parts of bodies are held back. A body on a
 //    thread that others need does not wait.
 #pragma once
 
@@ -29,8 +29,8 @@ public:
   void emit(stream_part part) override;
   void emit_custom(stream_part part) override;
 
-  /// Keeps the part back, and with it all that come after it.
-  /// Shape:  a number for release() or drop(), each of which is called once.
+  /// Keeps the part back, and with it all parts that come after it.
+  /// Shape:  a number for release() or drop(); exactly one of them must be called once.
   std::uint64_t hold(stream_part part);
   /// The part may leave.
   void release(std::uint64_t number);
@@ -42,7 +42,7 @@ public:
 
 private:
   struct waiting_part {
-    std::uint64_t number; // of a held part; 0: it waits for those before it
+    std::uint64_t number; // of a held part; 0: the part waits for those before it
     bool from_body;
     stream_part part;
   };
@@ -52,12 +52,12 @@ private:
   void let_go();
 
   std::shared_ptr<part_sink> next_;
-  std::atomic<bool> holds_{false}; // some part waits
+  std::atomic<bool> holds_{false}; // at least one part waits
   std::mutex mutex_;
   std::condition_variable room_;
-  std::deque<waiting_part> waiting_; // the first of them is held
-  std::size_t from_bodies_ = 0;      // of those that wait
-  std::uint64_t last_ = 0;           // number handed out
+  std::deque<waiting_part> waiting_; // the first one is a held part
+  std::size_t from_bodies_ = 0;      // how many of the waiting parts come from bodies
+  std::uint64_t last_ = 0;           // the last number handed out
 };
 
 } // namespace troupe

@@ -1,4 +1,5 @@
-// Running one attempt at a task: the body, what it throws, and the questions it asks.
+// run_body: one attempt at a task, with the exceptions that its body throws and the questions it
+// asks.
 #include "tasks/task_scope.hpp"
 
 #include <cxxabi.h>
@@ -26,8 +27,8 @@ error node_failure(const detail::task_scope& task, const std::string& type, cons
                type, what};
 }
 
-// An error that a body threw says what was wrong, not where. One of a graph within it, of a route
-// or of an update says so already.
+// Adds the node's name to an error that a body threw. Errors of a nested graph, of a route or of an
+// update name their place already.
 error placed(const detail::task_scope& task, const error& err) {
   bool bare = err.code() == errc::invalid_value || err.code() == errc::invalid_update
               || err.code() == errc::missing_key;
@@ -56,7 +57,7 @@ void leave_upward(detail::task_scope& task, command what) {
   task.writes.clear();
 }
 
-// The only place that catches what a body throws.
+// The only place that catches exceptions of a body.
 template <class F> void guarded(detail::task_scope& task, F&& run) {
   try {
     run();
@@ -78,7 +79,7 @@ template <class F> void guarded(detail::task_scope& task, F&& run) {
   }
 }
 
-// Right before the body, since nothing tells a process that it stood still.
+// Checked right before the body begins, since a process cannot notice that it was frozen.
 bool may_begin(detail::task_scope& task) {
   if (!task.run->lease || task.run->lease->may_begin())
     return true;
@@ -88,7 +89,8 @@ bool may_begin(detail::task_scope& task) {
   return false;
 }
 
-// A body that caught what asks its question has no answer: what it returns counts for nothing.
+// A body that asked a question and returned has caught the exception of interrupt(): its output
+// does not count.
 void check_it_left(const detail::task_scope& task) {
   if (task.left_to_ask.load(std::memory_order_relaxed))
     throw error{errc::invalid_graph,
@@ -97,7 +99,7 @@ void check_it_left(const detail::task_scope& task) {
                     "(a catch (...) around it must throw it again)"};
 }
 
-// A command that a graph within the body sent to this graph counts as what the body returned.
+// A command that a graph within the body sent to this graph counts as the body's output.
 template <class F> void mapped(detail::task_scope& task, context& ctx, F&& output) {
   guarded(task, [&] {
     node_output out;
@@ -105,14 +107,14 @@ template <class F> void mapped(detail::task_scope& task, context& ctx, F&& outpu
       out = output();
       check_it_left(task);
       stream_messages_of(task, out);
-    } catch (upward_command& c) { // what it writes is streamed by nobody, as in the reference
+    } catch (upward_command& c) { // its messages are not streamed, as in the reference
       if (!sent_here(task, c.what))
         throw;
       c.what.graph.clear();
       out.parts.emplace_back(std::move(c.what));
     }
     task.writes = map_output(task, out, ctx);
-    check_it_left(task); // its routes may ask, too
+    check_it_left(task); // a route may ask a question, too
     if (!task.early.empty())
       task.writes.insert(task.writes.begin(), task.early.begin(), task.early.end());
   });

@@ -1,5 +1,5 @@
-// What all tasks of one run share: its options, its answer in waiting, its reader, and where it
-// stands among the runs around it.
+// run_shared: the data that all tasks of one run share. It holds options, an unused answer, the
+// reader, and the run's place among the runs around it.
 #pragma once
 
 #include "tasks/held_claim.hpp"
@@ -30,20 +30,21 @@ struct run_control::state {
   std::atomic<bool> cancel{false};
   mutable std::mutex mutex;
   std::string reason;
-  bool leaves = false; // the drain is that of the process: the run resumes in another one
-  std::map<const void*, std::function<void()>> on_cancel; // one a run it controls; short, no throw
+  bool leaves = false; // the process drains: the run resumes in another one
+  std::map<const void*, std::function<void()>> on_cancel; // one a run; short, must not throw
 };
 
-/// What a run is told by its control the moment it is told.
+/// Calls from a run's control to the run, at the moment of the request.
 struct control_hooks {
   static void add(run_control& control, const void* run, std::function<void()> on_cancel);
   static void remove(run_control& control, const void* run);
-  /// Drains the run where it is; it resumes elsewhere. A drain of the run itself comes first.
+  /// Drains the run because its process drains; the run resumes elsewhere. An earlier drain of the
+  /// run itself has priority.
   static void leave(run_control& control, std::string reason);
   static bool leaves(const run_control& control);
 };
 
-/// Whether bodies of a run may begin: on a worker while its lease lasts.
+/// Whether bodies of a run may begin: on a worker, only while its lease lasts.
 class begin_gate {
 public:
   virtual ~begin_gate() = default;
@@ -51,7 +52,7 @@ public:
   virtual bool may_begin() noexcept = 0;
 };
 
-/// Where the parts of a run go. emit() is called by the coordinator, emit_custom() by bodies on
+/// The receiver of a run's parts. emit() is called by the coordinator, emit_custom() by bodies on
 /// any thread.
 class part_sink {
 public:
@@ -60,9 +61,10 @@ public:
   virtual void emit(stream_part part) = 0;
   /// Blocks while the reader lags by limits::stream_queue_parts_max parts.
   virtual void emit_custom(stream_part part) = 0;
-  /// Whether the reader asked to stop the run once it lags, and lags.
+  /// Whether the reader lags and had asked to stop the run in that case.
   virtual bool gave_up() const noexcept { return false; }
-  /// Whether a message with this id was streamed before; it counts as streamed from now on.
+  /// Whether a message with this id was streamed before; from now on, the message counts as
+  /// streamed.
   bool streamed_before(const std::string& message_id);
 
 private:
@@ -70,7 +72,7 @@ private:
   std::set<std::string, std::less<>> messages_;
 };
 
-/// Time travel, for the subgraphs of the run that travels.
+/// Time travel: the bound for the subgraphs of a run that travels.
 /// Source: langgraph/_internal/_replay.py.
 class replay_bound {
 public:
@@ -94,31 +96,32 @@ inline std::uint32_t steps_max(const run_config& config) noexcept {
 struct run_shared {
   std::shared_ptr<const graph_plan> plan;
   run_config config;
-  std::shared_ptr<part_sink> sink;     // null: nobody reads
-  std::shared_ptr<part_gate> gate;     // the sink, where parts wait for the disk; else null
-  caf::execution_unit* home = nullptr; // the thread that is lent to the run, if any
+  std::shared_ptr<part_sink> sink;     // null: nothing reads the parts
+  std::shared_ptr<part_gate> gate;     // `sink`, where parts wait for the disk; else null
+  caf::execution_unit* home = nullptr; // the thread that is lent to the run; else null
   std::atomic<bool> stop{false};       // bodies should return
   run_control control;                 // the caller's, or the run's own
   nested_host* graphs = nullptr;       // runs subgraphs
-  std::shared_ptr<call_port> calls;    // takes the tasks bodies start
+  std::shared_ptr<call_port> calls;    // takes the tasks that bodies start
   troupe::store* memory = nullptr;     // the runtime's store
   node_cache* cache = nullptr;
   std::shared_ptr<begin_gate> lease; // asked before a body begins; null: it always may
 
   // -- its place
-  std::shared_ptr<run_shared> above; // the run it is part of; null for a root
-  task_ptr caller;                   // the task of that run which it is part of
+  std::shared_ptr<run_shared> above; // the run that this run is part of; null for a root
+  task_ptr caller;                   // the task in `above` that this run is part of
   std::string ns;                    // checkpoint namespace; "" for a root
   value parents;                     // {namespace: checkpoint id} of the runs above; null at a root
   troupe::saver* store = nullptr;    // null: nothing is stored
-  std::shared_ptr<saver_link> saver; // its actor
-  std::shared_ptr<held_claim> claim; // the root run's, for all runs within it; null: there is none
-  /// Time travel into a subgraph: {namespace: checkpoint id} of those to begin at, or null.
+  std::shared_ptr<saver_link> saver; // the actor of `store`
+  std::shared_ptr<held_claim> claim; // the root run's, for all runs within it; may be null
+  /// Time travel into a subgraph: {namespace: checkpoint id} of the checkpoints to begin at; null
+  /// without time travel.
   value addressed;
 
   // -- changed by the coordinator between steps; a task that was given up may read them then
   std::string checkpoint_id;    // the open step starts from it
-  std::optional<bool> resuming; // what subgraphs are told; nullopt behind the first step
+  std::optional<bool> resuming; // passed to subgraphs; nullopt after the first step
   struct step_facts {
     std::string checkpoint_id;
     std::optional<bool> resuming;
@@ -127,25 +130,25 @@ struct run_shared {
   void set_resuming(std::optional<bool> told);
   step_facts open_step();
 
-  std::shared_ptr<replay_bound> replay; // of a run that travels
+  std::shared_ptr<replay_bound> replay; // set for a run that travels in time
   value answers;                        // by question id, for this run and those within
 
-  /// The plain answer of this run or of one above, for the first question that has none; consumed
-  /// once.
+  /// The plain answer of this run or of one above, for the first question without an answer;
+  /// consumed once.
   std::optional<value> take_answer();
   void give_answer(value answer);
   bool answer_waits();
   void forget_answer();
 
-  /// The newest checkpoint id that is known of the thread, to this run and those around and within
-  /// it; ids they make sort behind it, whatever the clock of this process says. Any thread.
+  /// The newest known checkpoint id of the thread, shared by this run and those around and within
+  /// it. New ids sort after it, whatever the clock of this process says. Any thread.
   /// Units:  as id_ticks().
   std::uint64_t newest_id() const noexcept { return root().newest_id_.load(); }
   void saw_id(std::uint64_t ticks) noexcept;
   void saw_id(std::string_view checkpoint_id) { saw_id(id_ticks(checkpoint_id)); }
 
   bool wants(stream_mode mode) const noexcept { return sink && sink->wants(mode); }
-  /// Whether nobody waits for this run any more, nor for one it is part of.
+  /// Whether this run was given up, or one that it is part of.
   bool given_up() const noexcept;
 
 private:
@@ -153,7 +156,7 @@ private:
 
   std::mutex mutex_;
   std::optional<value> answer_;
-  mutable std::atomic<std::uint64_t> newest_id_{0}; // of a root
+  mutable std::atomic<std::uint64_t> newest_id_{0}; // used in a root only
 };
 
 } // namespace troupe

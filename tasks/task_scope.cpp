@@ -51,7 +51,8 @@ void task_scope::when_given_up(const void* who, std::function<void()> stop) {
 }
 
 void task_scope::forget(const void* who) {
-  std::function<void()> dropped; // behind the lock: it may be the last to hold something
+  std::function<void()> dropped; // destroyed after the lock is released: it may be the last
+                                 // reference to something
   std::lock_guard lock{mutex_};
   auto it = std::ranges::find(stops_, who, [](const auto& stop) { return stop.first; });
   if (it == stops_.end())

@@ -1,4 +1,4 @@
-// See attached_computers.hpp.
+// attached_computers: opening, finding and dropping computers.
 #include "agents/computer/attached_computers.hpp"
 
 #include <algorithm>
@@ -23,11 +23,11 @@ void attached_computers::require_fitting(const computer_instance& made) const {
 attached_ptr attached_computers::keep(const computer_instance& made) {
   auto out = std::make_shared<attached_computer>();
   out->computer = made.computer;
-  attached_ptr let_go; // beyond the lock
+  attached_ptr let_go; // destroyed outside the lock
   std::lock_guard guard{mutex_};
   auto known = std::ranges::find(kept_, made.id, [](const auto& one) { return one.first; });
   if (known != kept_.end())
-    return known->second; // somebody was faster
+    return known->second; // another thread was faster
   if (kept_.size() >= limits::computers_attached_max) {
     auto idle = std::ranges::find_if(kept_,
                                      [](const auto& one) { return one.second.use_count() == 1; });
@@ -70,7 +70,7 @@ attached_ptr attached_computers::get(const std::string& id) {
 }
 
 void attached_computers::let_go(const std::string& id) {
-  attached_ptr gone; // beyond the lock
+  attached_ptr gone; // destroyed outside the lock
   std::lock_guard guard{mutex_};
   auto known = std::ranges::find(kept_, id, [](const auto& one) { return one.first; });
   if (known == kept_.end())

@@ -1,4 +1,5 @@
-// What a model wants a computer to do, out of a call's arguments. Nothing of it is believed.
+// computer_action: the action that a model asks for, out of a call's arguments. Every argument is
+// checked.
 #include <troupe/agents/computer.hpp>
 #include <troupe/agents/confined_folder.hpp>
 
@@ -38,7 +39,7 @@ constexpr std::array action_forms{
   action_form{"zoom", computer_verb::zoom},
 };
 
-constexpr std::size_t shown_bytes_max = 80; // of what a model gave
+constexpr std::size_t shown_bytes_max = 80; // of a model's text in a message
 
 [[noreturn]] void refuse_action(std::string why) {
   throw node_error{"ToolError", std::move(why)};
@@ -87,7 +88,7 @@ std::vector<key_chord> chords_of(std::string_view text) {
   return out;
 }
 
-// The members of one call.
+// Reads the members of one call.
 class action_reader {
 public:
   action_reader(const value& args, const screen_size& display)
@@ -137,7 +138,7 @@ public:
       refuse_action("text has control characters; press keys with the action key");
     return out;
   }
-  // In `text`, or as older versions of the tool say in `key`; may be none.
+  // The keys in `text`, or in `key` as older versions of the tool have it; may be empty.
   std::vector<key_chord> held() const {
     const auto& given = args_["text"].is_null() ? args_["key"] : args_["text"];
     if (given.is_null() || given == value(""))

@@ -1,4 +1,4 @@
-// See computer_screen.hpp.
+// computer_screen: checking and replacing screenshots.
 #include "agents/computer/computer_screen.hpp"
 
 #include <openssl/evp.h>
@@ -27,7 +27,7 @@ std::size_t screenshots_in(const value& message) {
 }
 
 std::string base64_of(std::string_view data) {
-  std::string out(4 * ((data.size() + 2) / 3) + 1, '\0'); // and the NUL that it ends with
+  std::string out(4 * ((data.size() + 2) / 3) + 1, '\0'); // one more for OpenSSL's final NUL
   auto written = ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
                                    reinterpret_cast<const unsigned char*>(data.data()),
                                    static_cast<int>(data.size()));

@@ -1,8 +1,8 @@
-// The prebuilt agent that uses a computer.
+// create_cua: the prebuilt agent that uses a computer.
 //
 // Invariants:
-//  - the id of a computer is stored before anything is done with it.
-//  - nothing is done for a call that was refused.
+//  - the id of a computer is stored before its first action.
+//  - a refused call does nothing.
 #include <troupe/agents/computer.hpp>
 #include <troupe/agents/middleware.hpp>
 
@@ -21,7 +21,7 @@ constexpr const char* computer_name = "computer";
 constexpr const char* instance_id = "instance_id";
 constexpr const char* stream_url = "stream_url";
 
-// What the hooks and the tool of one agent share.
+// The data that the hooks and the tool of one agent share.
 struct computer_user {
   cua_options options;
   attached_computers computers;
@@ -90,7 +90,7 @@ void move_first(computer& on, const computer_action& action) {
     on.mouse_move(*action.at);
 }
 
-// What there is to say of it, or to show.
+// Does the action. Result: the text for the model, or a screenshot.
 std::string do_action(computer& on, const computer_action& a) {
   switch (a.verb) {
     case computer_verb::screenshot:
@@ -122,7 +122,7 @@ std::string do_action(computer& on, const computer_action& a) {
   return "Done.";
 }
 
-// With the computer of this id, and nobody else at it.
+// Calls `use` with the computer of this id, while no other call uses it.
 template <class F> auto with_computer(computer_user& user, const std::string& id, F use) {
   auto at_hand = user.computers.get(id);
   std::unique_lock alone{at_hand->in_use, std::try_to_lock};
@@ -176,7 +176,7 @@ coro<value> content_of_action(user_ptr user, computer_action action, std::string
   co_return value::list(std::move(content));
 }
 
-// The model is told, and its next action begins another computer.
+// Reports the loss to the model; its next action begins another computer.
 command without_computer(const value& call, const std::string& why) {
   auto told = tool_message("The computer is lost, with all that was open on it: " + why
                              + ". The next action begins another one.",
@@ -341,7 +341,7 @@ compiled_graph create_cua(cua_options options) {
     asked.when = [sensitive = options.sensitive, display = options.display,
                   can_zoom = options.enable_zoom](const value& call, const value&) {
       auto action = parse_computer_action(call["args"], display, can_zoom);
-      return action && sensitive(*action); // what is refused needs no person
+      return action && sensitive(*action); // a refused action needs no approval
     };
     out.middleware.push_back(human_in_the_loop({{computer_name, std::move(asked)}}));
   }

@@ -1,4 +1,4 @@
-// An X display as a computer: xdotool and import, a program for each action.
+// x11_computer: an X display as a computer, by one run of xdotool or import for each action.
 #include <troupe/agents/computer.hpp>
 #include <troupe/agents/confined_folder.hpp>
 
@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 using program_words = child_process::words;
 
 constexpr milliseconds typing_delay{12};       // between two keys
-constexpr std::size_t said_bytes_max = 500;    // of a program, that a model is told
+constexpr std::size_t said_bytes_max = 500;    // of a program's message to a model
 constexpr std::size_t answer_bytes_max = 4096; // of xdotool
 constexpr const char* left_button = "1";
 
@@ -52,7 +52,7 @@ std::string geometry(const screen_size& size) {
   return std::to_string(size.width) + 'x' + std::to_string(size.height);
 }
 
-// Whole numbers behind these marks.
+// The whole numbers after these marks.
 std::optional<std::pair<int, int>> two_numbers(std::string_view text, std::string_view first,
                                                std::string_view second) {
   auto number = [&text](std::string_view mark) -> std::optional<int> {
@@ -72,7 +72,7 @@ std::optional<std::pair<int, int>> two_numbers(std::string_view text, std::strin
   return b ? std::optional{std::pair{*a, *b}} : std::nullopt;
 }
 
-// What a program complains of.
+// The error text of a program.
 std::string complaint(const program_end& how) {
   auto said = readable_text(how.err.substr(0, said_bytes_max));
   while (said.ends_with('\n'))
@@ -141,7 +141,7 @@ public:
   void drag(const screen_point& from, const screen_point& to) override {
     auto words = move_to(from);
     words.insert(words.end(), {"mousedown", left_button, "sleep", "0.1"});
-    for (auto& word : move_to(to)) // programs look at where it moves
+    for (auto& word : move_to(to)) // programs react to the movement itself
       words.push_back(std::move(word));
     words.insert(words.end(), {"sleep", "0.1", "mouseup", left_button});
     xdotool(std::move(words));
@@ -152,7 +152,7 @@ public:
     click_button(numbers[static_cast<int>(direction)], notches, at, held);
   }
   void type(const std::string& text) override {
-    // Two waits a character: for it and its modifier.
+    // Two delays a character: for the character and its modifier.
     auto time = 2 * typing_delay * static_cast<long>(text.size());
     xdotool({"type", "--delay", std::to_string(typing_delay.count()), "--", text}, time);
   }
@@ -181,7 +181,7 @@ private:
     with_keys(held, words, milliseconds{20} * times);
   }
 
-  // These words of xdotool's while the keys are held.
+  // Runs these words of xdotool while the keys are held.
   void with_keys(const key_chord& keys, const program_words& words, milliseconds time) {
     program_words down;
     program_words up;
@@ -209,7 +209,7 @@ private:
   std::string xdotool(program_words words, milliseconds time = milliseconds{0}) {
     auto how = run({program_words{"xdotool"}, std::move(words)}, options_.timeout + time,
                    answer_bytes_max);
-    // It goes on when it does not know a key.
+    // xdotool continues when it does not know a key, so its messages are checked.
     if (how.err.find("No such key") != std::string::npos)
       throw node_error{"ToolError", complaint(how)};
     return ended_well("xdotool", std::move(how));
@@ -247,7 +247,8 @@ private:
     }
   }
 
-  // What it says; that it is there is looked at before anything is done with it.
+  // The program's output. Checked at the start, so that a missing program is reported before the
+  // first action.
   std::string require_program(const std::string& name, const char* package, program_words words) {
     try {
       auto how = run_program(std::move(words), environment_, {options_.timeout, answer_bytes_max});

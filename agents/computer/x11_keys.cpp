@@ -1,4 +1,4 @@
-// See x11_keys.hpp.
+// x11_keys: the table of names.
 #include "agents/computer/x11_keys.hpp"
 
 #include <algorithm>
@@ -73,7 +73,7 @@ bool is_function_key(std::string_view name) {
          && std::ranges::all_of(name.substr(1), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Families whose names no command has.
+// Families of names that are not commands.
 bool is_of_family(std::string_view name) {
   constexpr std::array<std::string_view, 4> families{"KP_", "XF86", "ISO_", "dead_"};
   return std::ranges::any_of(families, [name](auto f) { return name.starts_with(f); });

@@ -1,4 +1,4 @@
-// Names of keys as xdotool takes them. Pure.
+// x11_keys: the names of keys for xdotool. Pure.
 #pragma once
 
 #include <optional>
@@ -7,10 +7,9 @@
 
 namespace troupe {
 
-/// The X11 name of a key: of a mark its number ("U002F"), of what models call a key its own
-/// ("ctrl" is Control_L, "enter" Return); nothing for a name that is not known.
-/// Shape:  never a word that xdotool takes as a command: it looks at those before keys, in any
-///         case.
+/// The X11 name of a key: for a punctuation mark its number ("U002F"), for a model's name X11's own
+/// ("ctrl" is Control_L, "enter" Return). nullopt for an unknown name.
+/// Shape:  never a word that xdotool takes as a command: it checks for commands first, in any case.
 std::optional<std::string> x11_key(std::string_view name);
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-// Grammars of schemas and of answers that call tools.
+// gbnf: grammars of schemas, and of answers that call tools.
 #include "agents/grammar/gbnf_schema.hpp"
 #include "agents/messages/json_text.hpp"
 #include "agents/models/model_wire.hpp"
@@ -16,7 +16,7 @@ error no_grammar(const std::string& why) {
   return {errc::invalid_value, "make a grammar of tools: " + why};
 }
 
-// tool_text.cpp tells calls by their first character, too.
+// tool_text.cpp recognises calls by their first character, too.
 constexpr std::string_view text_without_calls = R"([^\[] [^\x00]*)";
 
 gbnf::way call_of_tool(gbnf::rules& into, const value& definition) {

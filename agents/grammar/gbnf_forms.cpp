@@ -1,4 +1,4 @@
-// See gbnf_forms.hpp.
+// gbnf_forms: building the rules of lists and objects.
 #include "agents/grammar/gbnf_forms.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ way optional_rule(rules& into, way one) {
   return {rules::name(rule) + '?', {}, {rule}};
 }
 
-// What comes behind the first items; it may begin the list.
+// The items after the first ones; `begins`: first ones are missing, so these begin the list.
 way rest_of_list(rules& into, rule_id item, const bounds& size, bool begins) {
   auto more = into.add("");
   into.allow(more, {R"("," " "? )" + rules::name(item), {item}});
@@ -32,7 +32,7 @@ way rest_of_list(rules& into, rule_id item, const bounds& size, bool begins) {
 
 } // namespace
 
-// From behind: an item that may be missing is a rule, with those that may come behind it.
+// Built from the end: an optional item is a rule that includes the items which may follow it.
 way list_of(rules& into, const std::vector<rule_id>& items, std::optional<rule_id> rest,
             const bounds& size) {
   way out;
@@ -54,7 +54,8 @@ way list_of(rules& into, const std::vector<rule_id>& items, std::optional<rule_i
   return out;
 }
 
-// A rule for what may come behind each of the others, so that the size is a multiple of theirs.
+// Each optional member has one rule for the members that may follow it, so that the grammar's size
+// is linear in their number.
 way object_of(rules& into, const std::vector<member>& first, const std::vector<member>& others,
               const std::optional<member>& further) {
   constexpr std::string_view comma = R"("," " "? )";
@@ -64,7 +65,7 @@ way object_of(rules& into, const std::vector<member>& first, const std::vector<m
     out.needs.push_back(one.rule);
   }
   std::optional<rule_id> behind;
-  way begins; // with one of the others, where none is required
+  way begins; // the members that may begin the object, when none is required
   auto begin_with = [&begins](const member& one, const std::string& rest,
                               std::optional<rule_id> rule) {
     begins.text = one.text + rest + (begins.text.empty() ? "" : " | ") + begins.text;

@@ -1,4 +1,4 @@
-// See gbnf_keywords.hpp.
+// gbnf_keywords: reading the keywords of JSON Schemas.
 #include "agents/grammar/gbnf_keywords.hpp"
 
 #include <troupe/error.hpp>
@@ -19,7 +19,7 @@ constexpr std::array<std::pair<std::string_view, unsigned>, 7> type_names{
    {"array", list_kind},
    {"object", object_kind}}};
 
-// What a schema without a type means that has one of these.
+// The kind of value that each keyword is about, for schemas without a type.
 constexpr std::array<std::pair<std::string_view, unsigned>, 13> meant_by{
   {{"properties", object_kind},
    {"required", object_kind},

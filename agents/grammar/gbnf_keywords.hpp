@@ -1,4 +1,4 @@
-// What the keywords of JSON Schemas say, as far as a grammar can. Pure.
+// gbnf_keywords: the keywords of JSON Schemas, as far as a grammar can express them. Pure.
 #pragma once
 
 #include "agents/grammar/gbnf_numbers.hpp"
@@ -13,7 +13,7 @@
 
 namespace troupe::gbnf {
 
-/// A schema, and its place, for errors.
+/// A schema, and its place for errors.
 struct placed {
   value schema;
   std::string at;
@@ -21,7 +21,7 @@ struct placed {
 /// Schemas all of which must fit.
 using conjunction = std::vector<placed>;
 
-/// Errors: throws error{invalid_value} that names the place.
+/// Errors: always throws error{invalid_value} that names the place.
 [[noreturn]] void refuse(const std::string& at, const std::string& why);
 
 /// Kinds of JSON, as bits.
@@ -29,41 +29,43 @@ enum kind : unsigned {
   null_kind = 1,
   boolean_kind = 2,
   integer_kind = 4,
-  fraction_kind = 8, // a number that is no integer
+  fraction_kind = 8, // a number that is not an integer
   text_kind = 16,
   list_kind = 32,
   object_kind = 64,
   all_kinds = 127
 };
-/// Of what may fit; by the types, else by what is spoken of.
+/// The kinds that may fit: those of the types, else those that the other keywords are about.
 unsigned kinds_of(const conjunction& all);
 
-/// Only the keywords of a schema that a grammar can hold: others make no two schemas different.
+/// The schema with only the keywords that a grammar can express, so that schemas which differ only
+/// in others are equal.
 value said_by(const value& schema);
-/// Without schemas in it.
+/// The schema without keywords that hold schemas.
 value flat(const value& schema);
-/// Equal for conjunctions of equal schemas, wherever they stand.
+/// A key that is equal for conjunctions of equal schemas, whatever their places.
 value key_of(const conjunction& all);
 
-/// The list that a keyword has. Errors: throws error{invalid_value} for what is none.
+/// The list under a keyword. Errors: throws error{invalid_value} when it is not a list.
 const value& list_at(const placed& in, std::string_view keyword);
-/// What a keyword has, or a part of it, as a schema.
+/// The value of a keyword, or a part of it, as a placed schema.
 placed below(const placed& in, std::string_view keyword, const value& part);
 
-/// Errors: throw error{invalid_value} for keywords that are not of their kind.
+/// Errors: throw error{invalid_value} for a keyword whose value is of the wrong kind.
 bounds bounds_of(const conjunction& all, std::string_view least, std::string_view most);
-/// By minimum, maximum and the exclusive ones, where they are numbers, as the check takes them.
+/// The range of minimum, maximum and the exclusive bounds, where these are numbers, as check_schema
+/// reads them.
 whole_numbers whole_numbers_of(const conjunction& all);
-/// How many items have schemas of their own.
+/// The number of items with schemas of their own.
 std::size_t first_items_of(const conjunction& all);
-/// What item `i` must fit.
+/// The schemas that item `i` must fit.
 conjunction item_at(const conjunction& all, std::size_t i);
-/// Each once: required names in their order, names of properties in key order.
+/// Each name once: required names in their order, names of properties in key order.
 std::vector<std::string> required_of(const conjunction& all);
 std::vector<std::string> properties_of(const conjunction& all);
-/// What the member of this name must fit.
+/// The schemas that the member of this name must fit.
 conjunction member_at(const conjunction& all, const std::string& name);
-/// What members of other names must fit; nothing where there are none.
+/// The schemas that members of other names must fit; nullopt when these are not allowed.
 std::optional<conjunction> further_members_of(const conjunction& all);
 
 } // namespace troupe::gbnf

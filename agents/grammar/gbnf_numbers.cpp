@@ -1,4 +1,4 @@
-// See gbnf_numbers.hpp.
+// gbnf_numbers: the text of a range.
 #include "agents/grammar/gbnf_numbers.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::string any_digits(std::size_t count) {
   return count == 0 ? "" : " [0-9]{" + std::to_string(count) + '}';
 }
 
-// Texts of digits from `a` to `b`, which are of one length.
+// Digits from `a` to `b`, which have the same length.
 std::string digits_between(std::string_view a, std::string_view b) {
   if (a.size() == 1)
     return digit(a[0], b[0]);
@@ -46,13 +46,13 @@ std::string digits_between(std::string_view a, std::string_view b) {
   return out;
 }
 
-// Of numbers from 0.
+// Numbers from 0.
 std::string naturals_between(std::int64_t least, std::int64_t most) {
   std::string out;
   if (least == 0)
     add_way(out, R"("0")");
   least = std::max<std::int64_t>(least, 1);
-  while (least <= most) { // a length at a time
+  while (least <= most) { // one length at a time
     auto from = std::to_string(least);
     auto longest = std::stoll(std::string(from.size(), '9'));
     auto to = std::min<std::int64_t>(longest, most);

@@ -1,4 +1,4 @@
-// Whole numbers within bounds, digit by digit. Pure.
+// gbnf_numbers: whole numbers within bounds, digit by digit. Pure.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace troupe::gbnf {
 
-/// Units:  of at most 18 digits, so that each is an int64.
+/// Units:  at most 18 digits, so that every number is an int64.
 inline constexpr std::int64_t whole_number_max = 999'999'999'999'999'999;
 struct whole_numbers {
   std::int64_t least = -whole_number_max;
@@ -14,7 +14,7 @@ struct whole_numbers {
   friend bool operator==(const whole_numbers&, const whole_numbers&) = default;
 };
 
-/// A text of a grammar for these, without zeros in front; empty where there are none.
+/// The text of a grammar for these numbers, without leading zeros; empty when the range is empty.
 std::string between(const whole_numbers& range);
 
 } // namespace troupe::gbnf

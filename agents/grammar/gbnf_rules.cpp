@@ -1,4 +1,4 @@
-// See gbnf_rules.hpp.
+// gbnf_rules: rules, literals and repetitions.
 #include "agents/grammar/gbnf_rules.hpp"
 
 #include <troupe/error.hpp>
@@ -22,7 +22,8 @@ struct shared_rule {
   std::array<std::string_view, 2> uses = {};
 };
 
-// Numbers end: no digits without end, and none beyond double. A character is written in one way.
+// Numbers are bounded: they have no endless digits, and none exceeds double. Every character is
+// written in one way.
 constexpr std::array<shared_rule, 6> shared_rules{
   {{escape, R"("\\" (["\\bfnrt] | "u00" ("0" [0-7bef] | "1" [0-9a-f])))"},
    {character, R"([^"\\\x00-\x1F] | escape)", {escape}},
@@ -45,7 +46,7 @@ error too_large() {
                                  + std::to_string(limits::grammar_bytes_max) + " bytes"};
 }
 
-// Of a class of characters: there, more of them mean something.
+// A character within a class, where further characters have a special meaning.
 std::string class_character(std::string_view character) {
   constexpr const char* hex_digits = "0123456789ABCDEF";
   auto c = static_cast<unsigned char>(character[0]);
@@ -59,7 +60,7 @@ bool reads_back(const value& v) {
   return read && *read == v;
 }
 
-// The characters of a text as JSON writes them: `\n` is one.
+// The characters of a text as JSON writes them: `\n` counts as one.
 std::vector<std::string> written_characters(std::string_view text) {
   auto json = to_json(value(text));
   std::vector<std::string> out;
@@ -74,7 +75,7 @@ std::vector<std::string> written_characters(std::string_view text) {
   return out;
 }
 
-// The beginnings of names; the first one is that of all of them.
+// A tree of the beginnings of names; its first element is the empty beginning.
 struct beginning {
   std::map<std::string, std::size_t> next = {};
   bool is_name = false;
@@ -139,14 +140,15 @@ std::vector<bool> rules::used_by(const way& root) const {
   return used;
 }
 
-// A rule ends when one of its ways needs only rules that end.
+// A rule ends when one of its alternatives requires only rules that end.
 std::vector<bool> rules::ending() const {
   std::vector<bool> ends(rules_.size(), false);
   auto all_end = [&ends](const way& one) {
     return std::ranges::all_of(one.needs, [&ends](rule_id r) { return ends[r]; });
   };
   for (bool more = true; std::exchange(more, false);)
-    for (std::size_t i = rules_.size(); i-- > 0;) // most rules are in front of what they need
+    for (std::size_t i = rules_.size(); i-- > 0;) // most rules stand before those that they
+                                                  // require
       if (!ends[i] && std::ranges::any_of(rules_[i].ways, all_end))
         more = ends[i] = true;
   return ends;
@@ -224,7 +226,7 @@ std::string repeated(std::string_view what, const bounds& times) {
 way other_name(rules& into, const std::vector<std::string>& names) {
   if (names.empty())
     return {into.use(any_text)};
-  constexpr std::size_t character_bytes_min = 32; // of the rule behind a character
+  constexpr std::size_t character_bytes_min = 32; // of the rule after a character
   std::size_t size = 0;
   for (const auto& name : names)
     size += name.size();

@@ -1,5 +1,6 @@
-// See gbnf_schema.hpp. What must fit several schemas at once (allOf, siblings of $ref and anyOf) is
-// a conjunction, which has one rule wherever it stands: so recursion ends.
+// gbnf_schema: from a JSON Schema to the rules of a grammar. Schemas that must fit at once (allOf,
+// siblings of $ref and anyOf) form a conjunction. Equal conjunctions share one rule, so recursion
+// ends.
 #include "agents/grammar/gbnf_schema.hpp"
 
 #include "agents/grammar/gbnf_forms.hpp"
@@ -53,7 +54,7 @@ private:
       refuse(at, "it is deeper than " + std::to_string(limits::grammar_depth_max) + " schemas");
   }
 
-  // Nothing where no JSON fits all of them.
+  // The rule of a conjunction; nullopt when no JSON fits all of its schemas.
   std::optional<rule_id> rule_of(const conjunction& all, std::size_t depth) {
     const auto& at = all.empty() ? root_at_ : all[0].at;
     count(at);
@@ -63,7 +64,7 @@ private:
       return it->second;
     auto rule = into_.add(at);
     auto key = it->first;
-    it->second = rule; // of itself, while it is made
+    it->second = rule; // for uses of the rule within itself
     auto* of_root = std::exchange(is_root_, nullptr);
     alternatives plain;
     flatten(all, plain, depth);
@@ -75,14 +76,15 @@ private:
     return std::nullopt;
   }
 
-  // One of `all` must fit. What is `open` adds nothing to itself.
+  // Alternatives of `all`. A conjunction that is already being expanded (`open`) contributes
+  // nothing, so recursion ends.
   struct alternatives {
     std::vector<conjunction> all;
     std::unordered_set<value, value_hash> known;
     std::vector<value> open;
   };
 
-  // Without $ref, allOf, anyOf and oneOf.
+  // Expands $ref, allOf, anyOf and oneOf.
   void flatten(const conjunction& all, alternatives& out, std::size_t depth) {
     conjunction parts;
     if (!gather(all, parts))
@@ -113,7 +115,7 @@ private:
     return out;
   }
 
-  // All that must fit, each once; false when one of them fits nothing.
+  // The schemas that must fit, each once; false when one of them fits nothing.
   bool gather(const conjunction& all, conjunction& out) {
     conjunction open(all.rbegin(), all.rend());
     std::vector<value> seen;
@@ -180,8 +182,8 @@ private:
       allow_object(rule, all, depth);
   }
 
-  // Schemas of what is in a choice are left to the check: it has no bound on its time for schemas
-  // that lead to themselves.
+  // Schemas of values within a choice are left to check_schema(): for schemas that refer to
+  // themselves, its time has no bound.
   void allow_choices(rule_id rule, const conjunction& all, const placed& by, schema_rule* of_root) {
     auto choices = by.schema.contains("enum") ? list_at(by, "enum")
                                               : value::list({by.schema["const"]});
@@ -242,7 +244,7 @@ private:
       count(all[0].at);
       auto one = member_of(all, name, depth);
       if (!one)
-        return; // none can have it
+        return; // no object can have this required member
       first.push_back(*one);
     }
     std::vector<std::string> names = required;
@@ -265,7 +267,7 @@ private:
     return member{*written + R"( ":" " "? )" + rules::name(*rule), *rule};
   }
 
-  // Any member of another name; nothing where there may be none.
+  // Any member of another name; nullopt when these are not allowed.
   std::optional<member> further_of(const conjunction& all, const std::vector<std::string>& names,
                                    std::size_t depth) {
     auto what = further_members_of(all);

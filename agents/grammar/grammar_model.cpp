@@ -1,4 +1,4 @@
-// A model that is held to its tools and schemas by a grammar.
+// grammar_model: a model whose answers a grammar restricts to its tools and schemas.
 #include "agents/grammar/tool_text.hpp"
 
 #include <troupe/error.hpp>
@@ -45,7 +45,7 @@ told_request told_request_of(model_request asked, const tool_grammar_options& op
   return {std::move(asked), may_call};
 }
 
-// Parts on their way to a reader: given as they come, unless the text is calls.
+// Parts on their way to a reader: passed on as they come, unless the text is calls.
 class told_parts {
 public:
   explicit told_parts(std::function<void(const value&)> give) : give_{std::move(give)} {}

@@ -1,4 +1,5 @@
-// See tool_text.hpp. The form of a call is that of the grammar (gbnf.cpp).
+// tool_text: writing and reading calls as text. The form of a call is that of the grammar
+// (gbnf.cpp).
 #include "agents/grammar/tool_text.hpp"
 
 #include "agents/models/answer_builder.hpp"
@@ -22,7 +23,7 @@ std::string told_call(const value& name, std::string_view arguments) {
          + std::string{arguments};
 }
 
-// As they were said: one that was cut off has no end.
+// The calls as the model wrote them: a call that was cut off has no end.
 std::string told_calls(const value& message) {
   std::string out{'['};
   for (const auto& call : message_tool_calls(message).items())
@@ -73,7 +74,7 @@ value with_more_text(const value& message, const std::string& more) {
 
 // ---- reading --------------------------------------------------------------------------------
 
-// The elements of a list, as far as it goes: the last one may be cut off.
+// The elements of a list as far as it reaches; the last one may be cut off.
 std::vector<std::string_view> elements_of(std::string_view list) {
   std::vector<std::string_view> out;
   std::size_t begin = 1;

@@ -1,4 +1,4 @@
-// Starting and ending a server's program.
+// mcp_child: starting and ending a server's program.
 #include "agents/mcp/mcp_child.hpp"
 
 #include "agents/workspace/spawn_orders.hpp"
@@ -122,14 +122,14 @@ mcp_child::mcp_child(const mcp_program& program, bool keeps_log) {
 }
 
 mcp_child::~mcp_child() {
-  // Before it is reaped, so that the number is still its own.
+  // Before the program is reaped, so that its number is still its own.
   signal_group(SIGKILL);
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {}
 }
 
 bool mcp_child::wait(std::chrono::milliseconds at_most) {
   auto until = std::chrono::steady_clock::now() + at_most;
-  constexpr std::chrono::milliseconds look{10}; // where the kernel can't say
+  constexpr std::chrono::milliseconds look{10}; // for kernels without a pidfd
   for (;;) {
     siginfo_t state{};
     if (::waitid(P_PID, static_cast<id_t>(pid_), &state, WEXITED | WNOHANG | WNOWAIT) == 0

@@ -1,4 +1,4 @@
-// A program that runs beside this process, spoken to through pipes.
+// mcp_child: a program that runs beside this process and is reached through pipes.
 #pragma once
 
 #include <troupe/agents/mcp.hpp>
@@ -25,27 +25,27 @@ private:
   int fd_;
 };
 
-/// A running program, in a process group of its own. What of it and its children is left when this
-/// is destroyed is killed; it is reaped.
+/// A running program, in a process group of its own. The destructor kills what is left of it and
+/// its children, and reaps it.
 class mcp_child {
 public:
-  /// Starts it: without a shell, with no descriptor but its three, with the environment that
-  /// mcp_program describes. Without `keeps_log` its stderr goes nowhere.
+  /// Starts the program without a shell, with only its three descriptors, and with the environment
+  /// of mcp_program. Without `keeps_log` its stderr is discarded.
   /// Errors: throws error{invalid_config}.
   mcp_child(const mcp_program& program, bool keeps_log);
   mcp_child(const mcp_child&) = delete;
   mcp_child& operator=(const mcp_child&) = delete;
   ~mcp_child();
 
-  /// Waits for its end; whether it came. Blocks: so long at most.
+  /// Waits for the program's end. Result: whether it ended. Blocks: at most this long.
   bool wait(std::chrono::milliseconds at_most);
   void signal_group(int signal) noexcept;
 
-  // Of this side; none of them blocks.
+  // This side's ends of the pipes; none of them blocks.
   mcp_pipe_end in;   ///< to its stdin
   mcp_pipe_end out;  ///< from its stdout
   mcp_pipe_end log;  ///< from its stderr
-  mcp_pipe_end ends; ///< readable when it has ended; none where the kernel can't say
+  mcp_pipe_end ends; ///< readable when the program has ended; closed where the kernel has no pidfd
 
 private:
   pid_t pid_ = -1;

@@ -1,4 +1,4 @@
-// The client: greeting a server, listing its tools, calling them.
+// mcp_client: greeting a server, listing its tools, calling them.
 #include "agents/messages/json_text.hpp"
 #include "agents/mcp/mcp_tools.hpp"
 #include "agents/mcp/mcp_transport.hpp"
@@ -15,7 +15,7 @@ namespace troupe {
 struct mcp_client::state {
   std::shared_ptr<mcp_transport> transport;
   mcp_options options;
-  value greeting; // the server's
+  value greeting; // of the server
   std::string version;
   mutable std::atomic<std::uint64_t> changes_seen{0};
 };
@@ -36,7 +36,7 @@ value call_params(const std::string& tool, const value& arguments) {
   return value::map({{"name", tool}, {"arguments", arguments}});
 }
 
-// What the server said to our greeting.
+// The server's answer to the greeting.
 result<value> greet(mcp_transport& transport, const mcp_options& options) {
   auto said = ask_and_wait(transport, "initialize", mcp_greeting(), options.connect_timeout);
   if (!said)
@@ -53,7 +53,7 @@ result<value> greet(mcp_transport& transport, const mcp_options& options) {
   return said;
 }
 
-// What a tool needs for its calls.
+// The data for a tool's calls.
 struct mcp_tool_of {
   mcp_client client;
   mcp_definition definition;
@@ -74,7 +74,7 @@ tool make_mcp_tool(const mcp_client& client, mcp_definition definition, bool err
     return call_mcp_tool(of, std::move(args), runtime);
   };
   tool_options options;
-  options.check_arguments = false; // the server does
+  options.check_arguments = false; // the server checks them
   if (errors_to_model)
     options.on_error = [](const error& e) { return std::optional{"Error: " + e.text()}; };
   return {of->definition.tool, of->definition.description, of->definition.schema, std::move(body),

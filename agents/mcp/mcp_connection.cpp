@@ -1,4 +1,4 @@
-// See mcp_connection.hpp.
+// mcp_connection: from messages to runs and back.
 #include "agents/mcp/mcp_connection.hpp"
 
 #include "agents/messages/failure.hpp"

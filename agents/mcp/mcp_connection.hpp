@@ -1,5 +1,5 @@
-// One client of a server of MCP, whatever carries its messages: what it says becomes runs, what
-// they come to becomes answers.
+// mcp_connection: one client of an MCP server, over any transport. Its messages become runs, and
+// the results of runs become answers.
 #pragma once
 
 #include "agents/mcp/mcp_service.hpp"
@@ -14,13 +14,13 @@
 
 namespace troupe {
 
-/// What answers a message.
+/// The answer to a message.
 struct mcp_reply {
-  std::string text = {}; ///< empty: nothing does, and nothing will
-  bool refused = false;  ///< nobody can tell what it answers
+  std::string text = {}; ///< empty: an answer is not sent, also not later
+  bool refused = false;  ///< it is not known which message this answers
 };
 
-/// Thread: any. Its end cancels what runs.
+/// Thread: any. The destructor cancels its runs.
 class mcp_connection : public std::enable_shared_from_this<mcp_connection> {
 public:
   explicit mcp_connection(std::shared_ptr<const mcp_service> service)
@@ -30,12 +30,12 @@ public:
   mcp_connection& operator=(const mcp_connection&) = delete;
   ~mcp_connection() { close(); }
 
-  /// Hears a message. `then` is called once: at once, or, of a call, on a thread of the runtime,
-  /// where it must be short. What is cancelled, or takes longer than the client's `patience`, is
-  /// not answered.
+  /// Handles a message. `then` is called once: at once or, for a call, on a thread of the runtime,
+  /// where it must be short. A call that is cancelled, or takes longer than the client's
+  /// `patience`, gets no answer.
   void hear(std::string_view text, std::function<void(mcp_reply)> then,
             std::chrono::milliseconds patience = std::chrono::milliseconds::max());
-  /// Cancels what runs.
+  /// Cancels its runs.
   void close();
 
   bool is_greeted() const;

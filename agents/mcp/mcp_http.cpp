@@ -1,9 +1,10 @@
-// An MCP server over streamable HTTP: a POST for each message, answered by JSON or an event stream.
+// mcp_http: a client's connection to an MCP server over streamable HTTP: a POST for each message,
+// answered by JSON or an event stream.
 //
 // Invariants:
-//  - what waits for an answer gets one: out of its response, or when that ends or its time is up;
-//    one request that fails fails nothing else.
-//  - callbacks of transfers run on the loop's thread, and hold this only while they run.
+//  - each question gets an answer: from its response, or when that ends or its time is up. A failed
+//    request does not affect others.
+//  - callbacks of transfers run on the loop's thread, and hold this object only while they run.
 //  - a session that the server has forgotten is begun anew once for each request.
 #include "agents/messages/json_text.hpp"
 #include "agents/mcp/mcp_transport.hpp"
@@ -50,13 +51,13 @@ private:
     std::chrono::milliseconds timeout;
     http_transfer_ptr transfer = nullptr;
     int status = 0;
-    std::optional<sse_decoder> events = {}; // else the body is JSON
+    std::optional<sse_decoder> events = {}; // unset: the body is JSON
     std::string body = {};
     bool renewed = false; // sent again in a new session
   };
 
   http_request request_for(std::string method, std::string body,
-                           std::chrono::milliseconds timeout) const; // under the lock
+                           std::chrono::milliseconds timeout) const; // called under the lock
   void begin(std::int64_t id, exchange one);
   void post(std::string text, std::function<void()> then = {});
   void then_at(std::int64_t id, http_sign sign, void (mcp_http::*act)(std::int64_t),
@@ -77,7 +78,7 @@ private:
     auto found = live_.find(id);
     return found == live_.end() ? nullptr : found->second.transfer;
   }
-  // Takes it out, and ends what is still on its way.
+  // Removes a question, and ends its transfer if that is still running.
   std::optional<exchange> settle(std::int64_t id);
   error refusal(const exchange& one) const;
 
@@ -88,7 +89,7 @@ private:
   mutable std::mutex mutex_;
   mcp_session session_;
   std::map<std::int64_t, exchange> live_;
-  std::map<std::int64_t, exchange> to_renew_; // wait for a new session
+  std::map<std::int64_t, exchange> to_renew_; // these wait for a new session
   std::string session_id_;
   std::string version_;
 };
@@ -136,7 +137,8 @@ void mcp_http::begin(std::int64_t id, exchange one) {
     fail(id, e);
     return;
   }
-  then_at(id, http_sign::head, &mcp_http::take_head, transfer); // before it starts: not from here
+  then_at(id, http_sign::head, &mcp_http::take_head, transfer); // before the transfer starts, so
+                                                                // not called from here
   loop_->start(transfer);
 }
 
@@ -157,7 +159,7 @@ std::int64_t mcp_http::ask(std::string method, value params, std::chrono::millis
   return id;
 }
 
-// Sends what has no answer; whether it arrives, `then` is called.
+// Sends a message that gets no answer; calls `then` whether it arrives or not.
 void mcp_http::post(std::string text, std::function<void()> then) {
   if (text.empty())
     return;
@@ -169,7 +171,7 @@ void mcp_http::post(std::string text, std::function<void()> then) {
     transfer = std::make_shared<http_transfer>(std::move(request), true);
   } catch (const error&) {
     if (then)
-      then(); // the next question says why
+      then(); // the next question reports the reason
     return;
   }
   transfer->when(http_sign::end, [kept = transfer, loop = loop_, then = std::move(then)] {
@@ -212,7 +214,7 @@ mcp_http::~mcp_http() {
     then(mcp_failure("connection", options_.name + ": it was closed"));
   if (session_id_.empty())
     return;
-  // Nobody waits for its end, but the loop lives until then.
+  // Its end is not waited for, but the loop lives until then.
   auto bye = std::make_shared<http_transfer>(request_for("DELETE", {}, limits::mcp_stop_wait),
                                              true);
   bye->when(http_sign::end, [kept = bye, loop = loop_] {});
@@ -290,7 +292,7 @@ void mcp_http::take_body(std::int64_t id) {
     then_at(id, http_sign::data, &mcp_http::take_body, transfer);
 }
 
-// Whether more is wanted.
+// Whether further pieces are wanted.
 bool mcp_http::take_piece(std::int64_t id, const std::string& piece) {
   std::vector<sse_event> events;
   bool too_large = false;

@@ -1,4 +1,4 @@
-// See mcp_http_gate.hpp.
+// mcp_http_gate: checking heads, and keeping sessions.
 #include "agents/mcp/mcp_http_gate.hpp"
 
 #include "agents/mcp/mcp_protocol.hpp"
@@ -21,7 +21,7 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
-// Of "name:port", or "[address]:port".
+// The name in "name:port" or "[address]:port".
 std::string name_of_host(std::string_view host) {
   auto end = host.starts_with('[') ? host.find(']') : host.find(':');
   if (end == host.npos)
@@ -39,7 +39,8 @@ bool is_known_host(const mcp_http_options& rules, std::string_view host) {
   return is_loopback_name(name) || same(rules.address) || std::ranges::any_of(rules.hosts, same);
 }
 
-// Of a page that a browser shows: another one's could have been made to have this host's name.
+// Whether the page of this origin may ask. A browser's page of another origin could have been given
+// this host's name.
 bool is_known_origin(const mcp_http_options& rules, bool is_loopback, std::string_view origin) {
   if (std::ranges::find(rules.origins, origin) != rules.origins.end())
     return true;
@@ -160,7 +161,7 @@ std::shared_ptr<mcp_connection> mcp_http_sessions::remove(std::string_view id) {
 void mcp_http_sessions::forget_idle(clock::time_point now) {
   for (auto& [id, one] : all_)
     if (one.who->running() > 0)
-      one.used = now; // from the end of its calls, as far as that is looked at
+      one.used = now; // idle time counts from the end of its calls, as far as this check sees it
   std::erase_if(all_, [&](const auto& one) { return now - one.second.used > idle_; });
 }
 

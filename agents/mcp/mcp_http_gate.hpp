@@ -1,5 +1,5 @@
-// Who may speak to an MCP server over HTTP, and the sessions that there are. Pure: what time it is
-// is given.
+// mcp_http_gate: which requests an MCP server accepts over HTTP, and its sessions. Pure: the
+// current time is an argument.
 #pragma once
 
 #include "agents/mcp/mcp_connection.hpp"
@@ -15,14 +15,15 @@
 
 namespace troupe {
 
-/// Why a request is refused by its head, if it is.
-/// Order:  who asks, before what is asked: a stranger learns nothing of the server.
+/// The answer that refuses a request by its head; nullopt to accept it.
+/// Order:  the client is checked before the request, so that a stranger learns nothing about the
+///         server.
 std::optional<http_whole> refused_by_head(const mcp_http_options& rules, bool is_loopback,
                                           const http_asked& head);
 /// A message without an id, as the body of an answer.
 http_whole mcp_http_refusal(int status, std::string_view why);
 
-/// Whether the client takes a stream of events for an answer.
+/// Whether the client accepts a stream of events as an answer.
 bool takes_events(const http_asked& head);
 
 /// The clients that were greeted. Thread: one.
@@ -32,11 +33,13 @@ public:
 
   mcp_http_sessions(std::size_t most, std::chrono::milliseconds idle) : most_{most}, idle_{idle} {}
 
-  /// A new one. Its id; nothing when as many are there as may be, and each has a call that runs.
+  /// Adds a session. Result: its id; nullopt when there are as many as allowed and each has a
+  /// running call.
   std::optional<std::string> add(std::shared_ptr<mcp_connection> who, clock::time_point now);
-  /// The one of this id, which is used now; null when there is none, or it was idle for too long.
+  /// The session of this id, which counts as used now; null when it does not exist or was idle for
+  /// too long.
   std::shared_ptr<mcp_connection> find(std::string_view id, clock::time_point now);
-  /// Takes it out; null when there is none.
+  /// Removes a session; null when it does not exist.
   std::shared_ptr<mcp_connection> remove(std::string_view id);
   std::size_t size() const noexcept { return all_.size(); }
 

@@ -1,4 +1,4 @@
-// An MCP server over streamable HTTP.
+// mcp_http_server: an MCP server over streamable HTTP.
 //
 // Invariants:
 //  - sessions belong to the listener's thread; answers of calls come on threads of the runtime.
@@ -13,7 +13,7 @@ namespace troupe {
 
 namespace {
 
-// An answer that may come before the request was looked at, or after.
+// An answer that may come before or after the listener's thread looks for it.
 class http_turn {
 public:
   http_turn(http_responder to, bool takes_events)
@@ -35,7 +35,7 @@ public:
     to_.end();
   }
 
-  /// The answer, if it is there by now; else it goes its own way.
+  /// The answer, if it has come by now; otherwise it is sent later by itself.
   std::optional<mcp_reply> look() {
     std::scoped_lock lock{mutex_};
     is_waited_for_ = !at_once_;
@@ -89,7 +89,7 @@ struct mcp_http_server::state {
   const bool is_loopback;
   const std::shared_ptr<const mcp_service> service;
   mcp_http_sessions sessions;
-  http_listener listener; // the last: its thread uses all others
+  http_listener listener; // the last member: its thread uses all others
 };
 
 void mcp_http_server::state::answer(const http_asked& request, http_responder to) {
@@ -107,7 +107,7 @@ void mcp_http_server::state::answer(const http_asked& request, http_responder to
     to.send(http_turn::whole(*reply));
 }
 
-// Who has no session may only begin one.
+// A client without a session may only begin one.
 void mcp_http_server::state::greet(const http_asked& request, const http_responder& to) {
   auto client = std::make_shared<mcp_connection>(service);
   mcp_reply reply;

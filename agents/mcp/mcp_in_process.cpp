@@ -1,9 +1,9 @@
-// A client of a server in the same process: what they say goes from one to the other as text, on
-// the thread that says it. No socket and no thread.
+// mcp_in_process: a client and a server in the same process. Messages go between them as text, on
+// the sender's thread, without a socket or a thread.
 //
 // Invariants:
-//  - what waits for an answer gets one: the server's, or that its time is up, or the end of this.
-//  - nobody is called while this is locked.
+//  - each question gets an answer: the server's, a time-out, or the end of this object.
+//  - no callback is called while this object is locked.
 #include "agents/mcp/mcp_connection.hpp"
 #include "agents/mcp/mcp_transport.hpp"
 
@@ -41,7 +41,7 @@ public:
     then();
   }
   void agree(const std::string&) override {}
-  std::uint64_t tool_changes() const override { return 0; } // there are none
+  std::uint64_t tool_changes() const override { return 0; } // the list of tools never changes
 
 private:
   void say(const std::string& text) {

@@ -1,4 +1,4 @@
-// See mcp_offers.hpp.
+// mcp_offers: definitions, arguments and results of served tools and graphs.
 #include "agents/mcp/mcp_offers.hpp"
 
 #include "agents/messages/json_text.hpp"
@@ -13,13 +13,13 @@ namespace {
 
 constexpr const char* thread_argument = "thread_id";
 constexpr const char* resume_argument = "resume";
-constexpr const char* input_argument = "input"; // of a graph whose state is one bare value
+constexpr const char* input_argument = "input"; // for a graph whose state is one bare value
 
 bool is_object(const value& schema) {
   return schema["type"] == value("object");
 }
 
-// Kinds that JSON has not, as what they hold: a message is a map of its members.
+// Kinds that JSON does not have, as their contents: a message is a map of its members.
 value as_plain(const value& v) {
   if (v.is(value_kind::message))
     return as_plain(v.payload());
@@ -44,7 +44,8 @@ value described(const std::string& name, const std::string& description, value i
     {{"name", name}, {"description", description}, {"inputSchema", std::move(input)}});
 }
 
-// What a definition promises of structured content is kept, or the call has failed.
+// Checks that a result has the structured content that its definition promises; otherwise the call
+// has failed.
 value finished(const value& definition, value content, const value& structured) {
   const auto& promised = definition["outputSchema"];
   if (!promised.is_null()) {
@@ -77,7 +78,7 @@ value media_content(const value& block, const std::string& type, std::size_t pla
       {{"type", type},
        {"data", data},
        {"mimeType", mime.empty() ? (type == "image" ? "image/png" : "audio/wav") : mime}});
-  auto uri = "content:" + std::to_string(place); // of this result alone
+  auto uri = "content:" + std::to_string(place); // used within this result only
   return value::map(
     {{"type", "resource"}, {"resource", with_mime(value::map({{"uri", uri}, {"blob", data}}))}});
 }
@@ -102,7 +103,7 @@ value input_properties(const mcp_graph_tool& g) {
   return g.is_whole ? g.input["properties"] : value::map({{input_argument, g.input}});
 }
 
-// The arguments besides those that are the graph's input.
+// Adds the arguments besides the graph's input to its schema.
 value with_thread_arguments(const value& schema) {
   auto thread = value::map(
     {{"type", "string"},
@@ -116,7 +117,7 @@ value with_thread_arguments(const value& schema) {
     .with(
       "properties",
       properties.with(thread_argument, std::move(thread)).with(resume_argument, std::move(resume)))
-    .without("required"); // whoever resumes gives nothing else
+    .without("required"); // a call that resumes gives nothing else
 }
 
 } // namespace

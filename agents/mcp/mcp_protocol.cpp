@@ -1,4 +1,4 @@
-// See mcp_protocol.hpp.
+// mcp_protocol: messages, and the questions that are open.
 #include "agents/mcp/mcp_protocol.hpp"
 
 #include "agents/messages/json_text.hpp"
@@ -13,14 +13,14 @@
 namespace troupe {
 namespace {
 
-// Messages with these members, without those that are null.
+// A message with these members, without those that are null.
 std::string rpc_text(std::vector<value::map_init> members) {
   std::erase_if(members, [](const value::map_init& m) { return m.second.is_null(); });
   members.emplace_back("jsonrpc", "2.0");
   return spaced_json(value::map(std::move(members)));
 }
 
-// A server may give a number back as a text.
+// Accepts a number as text: a server may return it so.
 std::optional<std::int64_t> number_of(const value& id) {
   if (id.is_int())
     return id.as_int();

@@ -1,5 +1,5 @@
-// MCP's messages, JSON-RPC 2.0: writing and reading them, and what is open between two sides. Pure:
-// no clock, no thread, no transport.
+// mcp_protocol: MCP's messages, JSON-RPC 2.0: writing and reading them, and the open questions
+// between two sides. Pure: no clock, no thread, no transport.
 #pragma once
 
 #include <troupe/error.hpp>
@@ -18,60 +18,61 @@ namespace troupe {
 /// The newest version, which is offered.
 inline constexpr std::string_view mcp_version = "2025-11-25";
 bool is_known_mcp_version(std::string_view version) noexcept;
-/// The version that is spoken with a client that offers this one.
+/// The version to speak with a client that offers this one.
 std::string_view agreed_mcp_version(std::string_view offered) noexcept;
 
-/// What a request is refused with.
+/// The codes with which a request is refused.
 enum class rpc_refused : std::int16_t {
   no_json = -32700,
   no_request = -32600,
   unknown_method = -32601,
   wrong_params = -32602,
-  by_server = -32000, ///< of those that JSON-RPC leaves to servers
+  by_server = -32000, ///< one of those that JSON-RPC leaves to servers
 };
 
-/// JSON text without line breaks, and without troupe's `$` forms: maps print as they stand.
+/// JSON text without line breaks, and without troupe's `$` forms: maps are written unchanged.
 std::string mcp_request(std::int64_t id, std::string_view method, const value& params);
 std::string mcp_notification(std::string_view method, const value& params);
 std::string mcp_answer(const value& id, const value& result);
-/// Without an id (null) it answers what none could be read from.
+/// A null id answers a message whose id could not be read.
 std::string mcp_refusal(const value& id, rpc_refused why, std::string_view message);
 
-/// That nobody waits for this answer any more; empty for the first question, the greeting, which
-/// may not be cancelled.
+/// The notification that this answer is not wanted any more; empty for the first question, the
+/// greeting, which may not be cancelled.
 std::string mcp_cancellation(std::int64_t id);
 value mcp_greeting();                                        ///< the params of `initialize`
 error mcp_failure(std::string_view doing, std::string what); ///< node_failed of class McpError
 
-/// What is open between us and a server.
-/// Invariant: whatever the server says, each question is answered at most once.
+/// The open questions to a server.
+/// Invariant: whatever the server sends, each question is answered at most once.
 class mcp_session {
 public:
   using answer = std::function<void(result<value>)>;
 
-  /// What hearing a message leads to, for the caller to do, when it holds no lock.
+  /// The consequences of a message, which the caller carries out while it holds no lock.
   struct heard {
-    answer then = {}; ///< of the question that was answered
+    answer then = {}; ///< of the answered question
     std::optional<result<value>> with = {};
-    std::optional<std::int64_t> id = {}; ///< of that question
-    std::string reply = {};              ///< to be sent; empty: nothing
-    std::string log = {};                ///< to be told; empty: nothing
+    std::optional<std::int64_t> id = {}; ///< of the answered question
+    std::string reply = {};              ///< to send; empty: nothing
+    std::string log = {};                ///< to log; empty: nothing
   };
 
-  /// Why there may be no further question now: overloaded, of the server that is called so.
+  /// The error overloaded when no further question may be asked now; `server` is its name in the
+  /// message.
   std::optional<error> refusal(std::string_view server) const;
-  /// A new question. Its number, from 0.
+  /// Adds a question. Result: its number, from 0.
   std::int64_t ask(std::string method, answer then);
-  /// It waits no longer; nothing when it did not.
+  /// Removes a question; nullopt when it did not wait any more.
   std::optional<answer> forget(std::int64_t id);
-  /// All that wait, in order; they do no longer.
+  /// Removes all questions and returns their callbacks, in order.
   std::vector<answer> forget_all();
   std::size_t waiting() const noexcept { return open_.size(); }
 
-  /// A message of the server.
+  /// Handles a message of the server.
   heard hear(std::string_view text);
 
-  /// How often the server said that its tools have changed.
+  /// How often the server reported that its tools have changed.
   std::uint64_t tool_changes() const noexcept { return tool_changes_; }
 
 private:

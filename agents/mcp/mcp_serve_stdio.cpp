@@ -1,10 +1,10 @@
-// Serving one client over two descriptors, a line a message.
+// mcp_serve_stdio: serves one client over two descriptors, a line a message.
 //
 // Invariants:
-//  - one thread reads and writes; those of the runtime only leave lines, and wake it.
+//  - one thread reads and writes; threads of the runtime only add lines, and wake it.
 //  - nothing is read while more than mcp_queue_bytes_max wait to be written.
-//  - a write is one of PIPE_BUF bytes to a descriptor that has said it can take some: none blocks,
-//    though the descriptors, which others share, stay as they are.
+//  - a write is of PIPE_BUF bytes at most, to a descriptor that poll() reports as writable. So no
+//    write blocks, although the descriptors, which other processes share, stay in blocking mode.
 #include "agents/mcp/mcp_child.hpp"
 #include "agents/mcp/mcp_connection.hpp"
 
@@ -33,7 +33,8 @@ error not_served(errc code, const std::string& why) {
   return {code, "serve MCP: " + why};
 }
 
-// Stdin and stdout for the protocol alone, as long as this lives: 0 is empty, 1 is stderr.
+// Reserves stdin and stdout for the protocol during its lifetime: descriptor 0 is empty, 1 is
+// stderr.
 class taken_descriptors {
 public:
   taken_descriptors(int in, int out) : in{copy_of(in)}, out{copy_of(out)} {
@@ -69,7 +70,7 @@ private:
   bool takes_out_ = false;
 };
 
-// Lines on their way out, and how many more will come.
+// Lines on their way out, and the number of lines that will follow.
 class line_queue {
 public:
   void expect() {
@@ -146,11 +147,12 @@ private:
   const taken_descriptors& ends_;
   const mcp_stdio_options& options_;
   std::string unread_;
-  std::size_t searched_ = 0; // of it there is no line's end
+  std::size_t searched_ = 0; // this much of it has no line end
   std::string unsent_;
   std::size_t sent_ = 0;
-  std::optional<serve_clock::time_point> until_; // nothing more is read, and this is the end
-  bool is_heard_ = true;                         // somebody reads what is written
+  std::optional<serve_clock::time_point> until_; // set when nothing more is read: the end of the
+                                                 // last writes
+  bool is_heard_ = true;                         // the reader of the output is still there
   std::optional<error> wrong_;
 };
 
@@ -161,7 +163,7 @@ result<void> stdio_service::run() {
   return wrong_ ? result<void>{*wrong_} : result<void>{};
 }
 
-// Waits for something and does it; false: this is the end.
+// Waits for an event and handles it; false: the service ends.
 bool stdio_service::go_round() {
   if (options_.stop.stop_requested())
     no_more();
@@ -206,7 +208,7 @@ void stdio_service::read_some() {
   if (n > 0)
     unread_.append(buffer.data(), static_cast<std::size_t>(n));
   else if (!unread_.empty())
-    unread_ += '\n'; // the last line may have no end
+    unread_ += '\n'; // the last line may lack its end
   hear_lines();
   if (n <= 0)
     no_more();
@@ -259,7 +261,7 @@ result<void> serve_stdio(const mcp_server& server, mcp_stdio_options options) {
     taken_descriptors ends{options.in, options.out};
     stdio_service service{server, ends, options};
     result<void> how;
-    std::thread thread{[&] { // of its own: a broken pipe is no signal to the caller's
+    std::thread thread{[&] { // a thread of its own, so that the caller's thread gets no SIGPIPE
       sigset_t all;
       ::sigfillset(&all);
       ::pthread_sigmask(SIG_BLOCK, &all, nullptr);

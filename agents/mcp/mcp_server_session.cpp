@@ -1,4 +1,4 @@
-// See mcp_server_session.hpp.
+// mcp_server_session: handling requests, and answering calls.
 #include "agents/mcp/mcp_server_session.hpp"
 
 #include "agents/messages/json_text.hpp"
@@ -13,7 +13,7 @@
 namespace troupe {
 namespace {
 
-constexpr std::size_t shown_name_bytes = 200; // of what a client named; it is cut
+constexpr std::size_t shown_name_bytes = 200; // longer names of a client are cut
 
 mcp_server_session::heard replied(std::string reply) {
   return {.reply = std::move(reply)};
@@ -27,7 +27,7 @@ bool is_rpc_id(const value& id) {
   return id.is_int() || id.is_string();
 }
 
-// The place that a cursor stands for, if it is one of ours.
+// The place that a cursor stands for, if this server made the cursor.
 std::optional<std::size_t> place_of(const value& cursor, std::size_t size) {
   if (cursor.is_null())
     return 0;
@@ -67,7 +67,7 @@ mcp_server_session::heard mcp_server_session::hear(std::string_view text) {
                    "Invalid Request: no message of JSON-RPC 2.0");
   if (!message->contains("method")) {
     if (message->contains("result") || message->contains("error"))
-      return {}; // an answer; nothing was asked
+      return {}; // an answer, but nothing was asked
     return refusal(answered, rpc_refused::no_request, "Invalid Request: it has no method");
   }
   if (!(*message)["method"].is_string())
@@ -155,7 +155,7 @@ mcp_server_session::heard mcp_server_session::hear_notification(const value& mes
     return {};
   auto found = find(message["params"]["requestId"]);
   if (found == open_.end())
-    return {}; // it has its answer
+    return {}; // the call has its answer
   auto number = found->first;
   open_.erase(found);
   return {.cancelled = number};
@@ -170,7 +170,7 @@ std::string mcp_server_session::answer(std::uint64_t call, const value& result) 
     return mcp_answer(id, mcp_text_result("Error: the result " + what, true));
   };
   if (depth_of(result, limits::value_depth_max)
-      >= limits::value_depth_max) // the message is one more
+      >= limits::value_depth_max) // the message is one level more
     return too_much("is nested more deeply than value_depth_max ("
                     + std::to_string(limits::value_depth_max) + ')');
   auto text = mcp_answer(id, result);

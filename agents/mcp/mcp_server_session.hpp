@@ -1,4 +1,4 @@
-// What a server hears from one client, and what is open between them. Pure: no clock, no thread, no
+// mcp_server_session: the requests of one client, and the open calls. Pure: no clock, no thread, no
 // transport, no run.
 #pragma once
 
@@ -15,42 +15,43 @@
 
 namespace troupe {
 
-/// What a server says of itself, and of its tools.
+/// The description of a server and its tools.
 struct mcp_listing {
   value server_info;        ///< {name, version}
   std::string instructions; ///< empty: none
-  std::vector<value> tools; ///< as tools/list shows them; each has a name of its own
-  std::size_t calls_max = limits::mcp_served_calls_max; ///< of a client at a time
+  std::vector<value> tools; ///< as tools/list shows them; their names differ
+  std::size_t calls_max = limits::mcp_served_calls_max; ///< of a client at the same time
 };
 
-/// A call that is to run, under the number that it has here.
+/// A call to run, under the session's number for it.
 struct mcp_served_call {
   std::uint64_t number = 0;
   std::size_t tool = 0; ///< its place in the listing
   value arguments;      ///< a map
 };
 
-/// Invariant: whatever the client says, each request is answered at most once: at once, or, a call
-/// that began and was not cancelled, by answer().
+/// Invariant: whatever the client sends, each request is answered at most once. The answer comes at
+/// once or, for a call that began and was not cancelled, by answer().
 class mcp_server_session {
 public:
   explicit mcp_server_session(std::shared_ptr<const mcp_listing> listing)
     : listing_{std::move(listing)} {}
 
-  /// What hearing a message leads to, for the caller to do.
+  /// The consequences of a message, which the caller carries out.
   struct heard {
-    std::string reply = {}; ///< to be sent; empty: nothing
-    bool refused = false;   ///< no id could be read: nobody can tell what `reply` answers
+    std::string reply = {}; ///< to send; empty: nothing
+    bool refused = false;   ///< no id could be read: it is not known what `reply` answers
     std::optional<mcp_served_call> call = {};
-    std::optional<std::uint64_t> cancelled = {}; ///< nobody waits for this call any more
+    std::optional<std::uint64_t> cancelled = {}; ///< the result of this call is not wanted any more
   };
   heard hear(std::string_view text);
 
-  /// The message that answers a call; empty when nobody waits for it. A result that no client of
-  /// ours could read (limits::mcp_message_bytes_max, value_depth_max) is one that says so.
+  /// The message that answers a call; empty when its result is not wanted any more. A result that
+  /// troupe's own client could not read (limits::mcp_message_bytes_max, value_depth_max) is
+  /// replaced by an error.
   /// Shape:  `result` is {content, structuredContent, isError}.
   std::string answer(std::uint64_t call, const value& result);
-  /// Nobody waits for any of them any more.
+  /// Drops all open calls.
   void forget_all() { open_.clear(); }
 
   bool is_greeted() const noexcept { return greeted_; }

@@ -1,4 +1,4 @@
-// See mcp_service.hpp.
+// mcp_service: calls as runs.
 #include "agents/mcp/mcp_service.hpp"
 
 #include "agents/messages/failure.hpp"
@@ -13,13 +13,13 @@
 namespace troupe {
 namespace {
 
-constexpr const char* served_call_id = "call"; // one a run
+constexpr const char* served_call_id = "call"; // each run has one call
 
 error not_offered(const std::string& what) {
   return {errc::invalid_config, "make an MCP server: " + what};
 }
 
-// One call of a tool, kept nowhere.
+// A graph that runs one call of a tool and stores nothing.
 compiled_graph graph_of_tools(std::vector<tool> tools) {
   state_graph<> g{{{"messages", add_messages}}};
   g.add_node("tools", tool_node{std::move(tools), {.handle_tool_errors = true}});
@@ -27,7 +27,7 @@ compiled_graph graph_of_tools(std::vector<tool> tools) {
   return g.compile({.name = "mcp_tools", .checkpointer = checkpointing::none});
 }
 
-// A run, so that nobody waits for the disk but the blocking lane.
+// Deletes a thread by a run, so that only the blocking lane waits for the disk.
 compiled_graph graph_that_forgets(const std::vector<saver*>& savers) {
   state_graph<> g{{{"thread_id", last_value}, {"saver", last_value}}};
   g.add_node("forget",
@@ -41,7 +41,7 @@ compiled_graph graph_that_forgets(const std::vector<saver*>& savers) {
   return g.compile({.name = "mcp_forget", .checkpointer = checkpointing::none});
 }
 
-// What graph_that_looks() has read.
+// The result of graph_that_looks() as a snapshot.
 state_snapshot looked_at(const value& seen) {
   state_snapshot out;
   out.created_at = seen["created_at"].as<std::string>();
@@ -56,7 +56,7 @@ error lost_its_thread(const std::string& thread, const error& why) {
                         + "`, and this one has done nothing more: " + why.text()};
 }
 
-// What is shown of a run must not end the thread that carried it.
+// An exception while a result is shown must not end the thread that carried the run.
 template <class Show> value shown_or_failure(Show show) {
   try {
     return show();
@@ -168,7 +168,7 @@ void mcp_service::begin_graph(std::size_t which, const value& arguments, run_con
   begin_run(which, call->input, config, is_named, std::move(then));
 }
 
-// As graph_that_forgets. A run of it keeps this alive.
+// Reads a thread by a run, as graph_that_forgets() deletes one. The run keeps this object alive.
 compiled_graph mcp_service::graph_that_looks() const {
   state_graph<> g{{{"thread_id", last_value},
                    {"graph", last_value},
@@ -192,7 +192,7 @@ compiled_graph mcp_service::graph_that_looks() const {
   return g.compile({.name = "mcp_look", .checkpointer = checkpointing::none});
 }
 
-// An answer waits for no other run of the thread: the first one counts.
+// An answer does not wait for another run of the thread: the first answer counts.
 void mcp_service::begin_resuming(std::size_t which, mcp_graph_call call, run_config config,
                                  std::function<void(const value&)> then) const {
   auto look = looks_->start(

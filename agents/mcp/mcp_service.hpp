@@ -1,4 +1,5 @@
-// What a server of MCP offers, and the runs of it: each call is a run of a graph.
+// mcp_service: the tools and graphs of an MCP server, and their runs: each call is a run of a
+// graph.
 #pragma once
 
 #include "agents/mcp/mcp_offers.hpp"
@@ -23,8 +24,8 @@ public:
 
   const std::shared_ptr<const mcp_listing>& listing() const noexcept { return listing_; }
 
-  /// Runs a call for `patience` at most. `then` is called once with its result, {content, isError
-  /// …}: perhaps at once, else on a thread of the runtime.
+  /// Runs a call for at most `patience`. `then` is called once with its result, {content, isError
+  /// …}, perhaps at once, else on a thread of the runtime.
   void begin(const mcp_served_call& call, const run_control& control,
              std::chrono::milliseconds patience, std::function<void(const value&)> then) const;
   std::chrono::milliseconds call_timeout() const noexcept { return call_timeout_; }
@@ -47,12 +48,12 @@ private:
                         const std::string& thread) const;
   void forget(std::size_t which, const std::string& thread) const;
 
-  std::shared_ptr<const mcp_listing> listing_; // tools, behind them graphs
+  std::shared_ptr<const mcp_listing> listing_; // tools, followed by graphs
   std::chrono::milliseconds call_timeout_;
   std::optional<basic_app> tools_; // a graph that runs one call
   std::vector<offered_graph> graphs_;
   std::optional<basic_app> forgets_; // a graph that deletes a thread
-  std::optional<basic_app> looks_;   // a graph that reads how far a thread has come
+  std::optional<basic_app> looks_;   // a graph that reads the state of a thread
 };
 
 } // namespace troupe

@@ -1,10 +1,13 @@
-// An MCP server over stdin and stdout: one thread for each, which alone reads and writes.
+// mcp_stdio: a client's connection to an MCP server over stdin and stdout. Each has a thread, which
+// alone reads and writes.
 //
 // Invariants:
-//  - what waits for an answer gets one: from the server, by its time-out, or when the connection
-//    ends; answers are given without a lock held.
-//  - nothing grows beyond mcp_message_bytes_max and mcp_queue_bytes_max, whatever the server does.
-//  - all signals are blocked on the thread: a server that is gone costs EPIPE, no SIGPIPE.
+//  - each question gets an answer: from the server, by its time-out, or when the connection ends.
+//    Answers are given without a lock held.
+//  - no buffer grows beyond mcp_message_bytes_max and mcp_queue_bytes_max, whatever the server
+//    does.
+//  - all signals are blocked on the thread: writing to a server that is gone gives EPIPE, not
+//    SIGPIPE.
 #include "agents/mcp/mcp_child.hpp"
 #include "agents/mcp/mcp_transport.hpp"
 
@@ -26,7 +29,7 @@ namespace troupe {
 namespace {
 
 using stdio_clock = std::chrono::steady_clock;
-constexpr std::chrono::hours for_ever{24 * 365}; // so that no sum is too large for the clock
+constexpr std::chrono::hours for_ever{24 * 365}; // small enough for sums with the clock
 
 class mcp_stdio final : public mcp_transport {
 public:
@@ -52,7 +55,7 @@ public:
   void tell(std::string_view method, const value& params, std::function<void()> then) override {
     {
       std::scoped_lock lock{mutex_};
-      send(mcp_notification(method, params)); // in order: as good as there
+      send(mcp_notification(method, params)); // sent in order: counts as arrived
     }
     then();
   }
@@ -72,10 +75,10 @@ private:
     std::uint64_t one = 1;
     [[maybe_unused]] auto written = ::write(wake_.get(), &one, sizeof one);
   }
-  bool send(std::string line); // under the lock
+  bool send(std::string line); // called under the lock
   void log(std::string_view line) const;
 
-  // -- of the thread
+  // -- on the thread
   void run();
   bool go_round();
   int wait_at_most() const;
@@ -97,15 +100,15 @@ private:
   mcp_session session_;
   std::map<std::int64_t, deadline> deadlines_;
   std::string unsent_;
-  std::size_t sent_ = 0; // of it is in the pipe
+  std::size_t sent_ = 0; // this much of it is in the pipe
   std::optional<error> ended_;
   bool stops_ = false;
 
-  std::string unread_;       // of the thread
-  std::size_t searched_ = 0; // of it there is no line's end
+  std::string unread_;       // used by the thread only
+  std::size_t searched_ = 0; // this much of it has no line end
   std::string unread_log_;
 
-  std::thread thread_; // the last: it uses all others
+  std::thread thread_; // the last member: it uses all others
 };
 
 bool mcp_stdio::send(std::string line) {
@@ -165,7 +168,7 @@ void mcp_stdio::run() {
   stop();
 }
 
-// Waits for something and does it; false: the connection is to end.
+// Waits for an event and handles it; false: the connection ends.
 bool mcp_stdio::go_round() {
   std::array<pollfd, 5> what{{{.fd = wake_.get(), .events = POLLIN, .revents = 0},
                               {.fd = child_.out.get(), .events = POLLIN, .revents = 0},
@@ -188,7 +191,7 @@ bool mcp_stdio::go_round() {
     read_log();
   bool has_ended = what[3].revents != 0;
   auto read = what[1].revents != 0 || has_ended ? read_some() : read_end::later;
-  if (read == read_end::later && has_ended) { // and what it said before is read
+  if (read == read_end::later && has_ended) { // all output before its end was read
     end(mcp_failure("connection", options_.name + ": its program has ended"));
     return false;
   }
@@ -234,7 +237,7 @@ void mcp_stdio::write_some() {
   if (n > 0)
     sent_ += static_cast<std::size_t>(n);
   else if (n < 0 && errno != EAGAIN && errno != EINTR) {
-    sent_ = unsent_.size(); // it has closed its stdin; what it still says is heard
+    sent_ = unsent_.size(); // the server has closed its stdin; its further output is still read
     child_.in.close();
   }
   if (sent_ < unsent_.size() / 2)
@@ -243,7 +246,7 @@ void mcp_stdio::write_some() {
   sent_ = 0;
 }
 
-// Once a round, so that one who never stops talking stops nothing else.
+// Reads once a round, so that a server which never stops sending does not block the rest.
 mcp_stdio::read_end mcp_stdio::read_some() {
   std::array<char, 64 << 10> buffer;
   auto n = ::read(child_.out.get(), buffer.data(), buffer.size());

@@ -1,4 +1,4 @@
-// See mcp_tools.hpp.
+// mcp_tools: reading definitions and results.
 #include "agents/mcp/mcp_tools.hpp"
 
 #include "agents/messages/json_text.hpp"
@@ -13,7 +13,7 @@ namespace troupe {
 namespace {
 
 std::string name_for_models(std::string name) {
-  constexpr std::size_t name_max = 64; // what providers take
+  constexpr std::size_t name_max = 64; // providers accept no longer names
   for (char& c : name) {
     bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
                 || c == '_' || c == '-';
@@ -24,7 +24,7 @@ std::string name_for_models(std::string name) {
   return name;
 }
 
-// Data that comes as base64 or stands at an address.
+// A block of data that comes as base64 or stands at an address.
 value media_block(const char* where, const value& what, const value& mime_type) {
   auto mime = text_in(mime_type);
   bool image = mime.starts_with("image/");
@@ -54,7 +54,7 @@ value block_of(const value& content) {
                     "content of a type that tool messages have not: " + quoted_text(type));
 }
 
-// What the server promised of its structured content, it has to keep.
+// Checks structured content against the schema that the server declared.
 void check_structured(const mcp_definition& called, const value& content) {
   if (called.output_schema.is_null())
     return;
@@ -79,7 +79,7 @@ result<void> add_mcp_page(const value& page, const std::string& prefix,
       return error{errc::invalid_value, "list an MCP server's tools: more than "
                                           + std::to_string(limits::mcp_tools_max)};
     if (t["execution"]["taskSupport"] == value("required"))
-      continue; // it runs as a task of that server alone: each call as ours would be refused
+      continue; // it only runs as a task of the server, so plain calls would be refused
     auto name = text_in(t["name"]);
     if (name.empty())
       return mcp_failure("tools/list", "a tool without a name");

@@ -1,4 +1,4 @@
-// How an MCP client reaches its server.
+// mcp_transport: the connection of an MCP client to its server.
 #pragma once
 
 #include "agents/mcp/mcp_protocol.hpp"
@@ -14,7 +14,7 @@ namespace troupe {
 
 class mcp_service; // agents/mcp/mcp_service.hpp
 
-/// A connection. Thread: any. Its end fails all questions that wait.
+/// A connection. Thread: any. Its destructor fails all open questions.
 class mcp_transport {
 public:
   mcp_transport() = default;
@@ -22,20 +22,20 @@ public:
   mcp_transport& operator=(const mcp_transport&) = delete;
   virtual ~mcp_transport() = default;
 
-  /// Sends a question. `then` is called once: with the result, McpError, node_timeout or
-  /// overloaded; perhaps at once, else on the connection's thread. Its number.
+  /// Sends a question. `then` is called once, with the result, McpError, node_timeout or
+  /// overloaded: perhaps at once, else on the connection's thread. Result: the question's number.
   virtual std::int64_t ask(std::string method, value params, std::chrono::milliseconds timeout,
                            mcp_session::answer then) = 0;
-  /// Nobody waits for this answer any more: the server is told.
+  /// Cancels a question: the server is notified that its answer is not wanted.
   virtual void cancel(std::int64_t id) = 0;
   /// Sends a notification. `then` is called when it has arrived, or never will.
   virtual void tell(std::string_view method, const value& params, std::function<void()> then) = 0;
-  /// The version that both sides speak, once it is known.
+  /// Sets the version that both sides speak, once it is known.
   virtual void agree(const std::string& version) = 0;
   virtual std::uint64_t tool_changes() const = 0;
 };
 
-/// Nothing is sent yet.
+/// Sends nothing yet.
 std::shared_ptr<mcp_transport> make_mcp_http(const mcp_endpoint& endpoint,
                                              const mcp_options& options);
 /// Starts the program. Errors: throws error{invalid_config}.

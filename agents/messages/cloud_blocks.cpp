@@ -1,4 +1,4 @@
-// Blocks of Google's Gemini API and of Amazon's Bedrock Converse API.
+// cloud_blocks: blocks of Google's Gemini API and of Amazon's Bedrock Converse API.
 #include "agents/messages/content_blocks.hpp"
 #include "agents/messages/json_text.hpp"
 
@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::int64_t outcome_ok = 1; // Google's OUTCOME_OK
 
-// Bytes as text; what came by JSON is text already.
+// Bytes as base64 text; a value from JSON is text already.
 value as_base64(const value& bytes) {
   if (!bytes.is_bytes())
     return bytes;
   auto data = bytes.as_bytes();
-  std::string out((data.size() + 2) / 3 * 4 + 1, '\0'); // with the 0 that OpenSSL writes
+  std::string out((data.size() + 2) / 3 * 4 + 1, '\0'); // one more for OpenSSL's final NUL
   auto size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
                               reinterpret_cast<const unsigned char*>(data.data()),
                               static_cast<int>(data.size()));
@@ -46,7 +46,7 @@ value from_converse_media(const value& block, std::string_view kind) {
   return {};
 }
 
-// A thought of Bedrock's: {text, signature} or {redacted_content}.
+// A thought of Bedrock's API: {text, signature} or {redacted_content}.
 value from_converse_thought(const value& block) {
   const auto& thought = block["reasoning_content"];
   renamed_block out{block};
@@ -96,7 +96,7 @@ value from_function_call(const value& block) {
                     block);
 }
 
-// Where one piece of Google's answer is from: a page, or a place.
+// The source of one piece of Google's answer: a page, or a place.
 value grounding_citation(const value& support, const value& number, const value& metadata) {
   const auto& chunk = metadata["grounding_chunks"][static_cast<std::size_t>(number.as_int())];
   auto google = value::map(

@@ -1,4 +1,5 @@
-// The content of a message as LangChain's standard blocks, whatever provider wrote it. Pure.
+// content_blocks: the content of a message as LangChain's standard blocks, whatever provider wrote
+// it. Pure.
 #include "agents/messages/content_blocks.hpp"
 #include "agents/messages/json_text.hpp"
 
@@ -32,7 +33,7 @@ bool is_media(std::string_view type) {
 
 // ---- pictures, sounds, files --------------------------------------------------------------------
 
-// "data:image/png;base64,…" as base64 and its type; any other address as one.
+// "data:image/png;base64,…" as base64 and its type; any other address as an address.
 renamed_block& put_address(renamed_block& out, std::string_view url) {
   constexpr std::string_view mark = ";base64,";
   auto at = url.find(mark);
@@ -41,7 +42,7 @@ renamed_block& put_address(renamed_block& out, std::string_view url) {
   return out.put("base64", url.substr(at + mark.size())).put("mime_type", url.substr(5, at - 5));
 }
 
-// OpenAI's: the picture, sound or file stands in a member of the block's name.
+// OpenAI's form: the picture, sound or file stands in a member named like the block.
 value from_openai_image(const value& block) {
   const auto& given = block["image_url"];
   const auto& url = given.is_map() ? given["url"] : given;
@@ -81,7 +82,7 @@ value from_openai_file(const value& block) {
   return out.done();
 }
 
-// Anthropic's: {type, source: {type, …}}.
+// Anthropic's form: {type, source: {type, …}}.
 value from_source(const value& block, std::string_view type) {
   const auto& source = block["source"];
   auto kind = text_in(source["type"]);
@@ -104,7 +105,7 @@ value from_source(const value& block, std::string_view type) {
   return out.done();
 }
 
-// LangChain's of before: {type, source_type: url|base64|id|text, …}.
+// LangChain's older form: {type, source_type: url|base64|id|text, …}.
 value from_source_type(const value& block, std::string_view type) {
   auto kind = text_in(block["source_type"]);
   renamed_block out{block};
@@ -153,7 +154,7 @@ value from_text(const value& block) {
   return block.without("citations").with("annotations", value::list(std::move(annotations)));
 }
 
-// What a provider's own tool is called with; a part of a stream has it as text.
+// The input of a provider's own tool; a part of a stream has it as text.
 value input_of(const value& block) {
   if (!block["input"].empty() || !block["partial_json"].is_string())
     return block["input"].is_null() ? value::map() : block["input"];
@@ -226,7 +227,7 @@ value standard_block(const value& block, bool said) {
   return cloud.is_null() ? non_standard_block(block) : cloud;
 }
 
-// Calls are as the message says now, also where a block says otherwise.
+// Calls are taken from the message's `tool_calls`, even where a block differs.
 void add_shown_calls(std::vector<value>& blocks, const value& calls) {
   for (const auto& call : calls.items()) {
     auto at = std::ranges::find_if(blocks, [&call](const value& b) {
@@ -239,7 +240,7 @@ void add_shown_calls(std::vector<value>& blocks, const value& calls) {
   }
 }
 
-// What an assistant's message has besides its content.
+// Adds the parts of an assistant's message that stand beside its content.
 void add_said_beside(std::vector<value>& blocks, const value& message) {
   const auto& thoughts = message_member(message, "additional_kwargs")["reasoning_content"];
   if (thoughts.is_string() && !thoughts.empty())
@@ -249,7 +250,7 @@ void add_said_beside(std::vector<value>& blocks, const value& message) {
     blocks.push_back(call_block(call, "tool_call_chunk"));
 }
 
-// Google says once where an answer is from, not of each text.
+// Google names the sources of an answer once, not for each text.
 void add_sources(std::vector<value>& blocks, const value& grounding) {
   auto citations = grounding_citations(grounding);
   auto first =

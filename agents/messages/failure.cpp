@@ -1,4 +1,4 @@
-// See failure.hpp.
+// failure: classes and texts of exceptions.
 #include "agents/messages/failure.hpp"
 
 #include <cxxabi.h>

@@ -1,18 +1,18 @@
-// What code of a user's own threw, as an error.
+// failure: exceptions of a user's code as errors.
 #pragma once
 
 #include <troupe/error.hpp>
 
 namespace troupe {
 
-/// The error itself, or node_failed with the class and text of what was thrown.
+/// The error itself, or node_failed with the class and text of the exception.
 error failure_of(const std::exception& thrown);
 
-/// In a handler: the C++ class of what was thrown, whatever it is.
+/// Within a handler: the C++ class of the exception, whatever it is.
 std::string class_in_flight();
 
-/// Whether it ends the run whatever is said: a drain, a cancelled run, a command for a graph
-/// further out, an answer that does not fit its question.
+/// Whether the failure always ends the run: a drain, a cancelled run, a command for a graph further
+/// out, or an answer that does not fit its question.
 bool ends_the_run(const error& failure) noexcept;
 
 /// A node's failure with a class of the reference's.

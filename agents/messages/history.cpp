@@ -1,4 +1,4 @@
-// See history.hpp.
+// history: finding open calls, and answering them.
 #include "agents/messages/history.hpp"
 
 #include "agents/messages/failure.hpp"
@@ -12,14 +12,14 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t calls_shown = 3;
-constexpr std::size_t message_id_shown = 24; // in an id of ours
+constexpr std::size_t message_id_shown = 24; // in an id that is made here
 
 bool is_call_of(const value& call, const std::vector<std::string>& tools) {
   const auto& name = call["name"];
   return name.is_string() && std::ranges::find(tools, name.as_string()) != tools.end();
 }
 
-// Looks behind place `i` first, where answers stand.
+// Looks after place `i` first, where answers usually stand.
 bool is_answered(std::span<const value> messages, std::size_t i, const value& call) {
   auto answers_it = [&call](const value& m) { return is_answer_to(m, call); };
   return std::ranges::any_of(messages.subspan(i), answers_it)
@@ -32,7 +32,8 @@ struct call_ids {
   std::vector<value> seen = {};
   bool changed = false;
 
-  // The list with a new id in each element that `is_call` and has none, or one that was seen.
+  // The list with a new id in each element that satisfies `is_call` and has no id, or one that was
+  // seen.
   template <class Is> value distinct(const value& list, Is is_call) {
     std::vector<value> out;
     for (const auto& item : list.items())
@@ -113,7 +114,7 @@ value patched_tool_calls(const value& messages) {
   std::vector<value> out, owed;
   bool is_patched = false;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (message_role(all[i]) != "tool") { // behind the answers that there are
+    if (message_role(all[i]) != "tool") { // after the answers that exist
       out.insert(out.end(), owed.begin(), owed.end());
       owed.clear();
     }

@@ -1,4 +1,4 @@
-// See json_text.hpp.
+// json_text: printing and reading JSON for models.
 #include "agents/messages/json_text.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void print(const value& v, std::string& out) {
   }
 }
 
-// Line breaks and other raw control characters in texts as JSON wants them.
+// Escapes line breaks and other raw control characters within strings, as JSON requires.
 std::string with_escaped_controls(std::string_view json) {
   constexpr const char* digits = "0123456789abcdef";
   std::string out;

@@ -1,4 +1,4 @@
-// See malformed_calls.hpp.
+// malformed_calls: errors for calls that could not be read.
 #include "agents/messages/malformed_calls.hpp"
 
 #include "agents/messages/history.hpp"
@@ -11,7 +11,7 @@ namespace troupe {
 namespace {
 
 constexpr const char* malformed = "arguments were malformed or truncated.";
-constexpr std::size_t reason_bytes_max = 300; // of a parser, as the error of a run shows it
+constexpr std::size_t reason_bytes_max = 300; // of a parser's reason in the error of a run
 
 std::string name_or(const value& v, const char* otherwise) {
   return v.is_string() && !v.empty() ? v.as<std::string>() : otherwise;
@@ -49,7 +49,7 @@ std::optional<value> answered(const value& messages, bool also_open) {
   return value::list(std::move(out));
 }
 
-// Why an answer ended, in either provider's word.
+// The reason for which an answer ended, in either provider's word.
 std::string end_of(const value& answer) {
   const auto& about = message_member(answer, "response_metadata");
   for (const auto* name : {"finish_reason", "stop_reason"})

@@ -1,4 +1,4 @@
-// Parts of an answer, added up.
+// message_chunks: adding up the parts of an answer.
 #include "agents/messages/json_text.hpp"
 #include "agents/messages/message_lists.hpp"
 
@@ -13,8 +13,8 @@ namespace {
 
 using members = std::vector<value::map_init>;
 
-constexpr std::string_view run_id = "lc_run-"; // ids that a run made up
-constexpr std::string_view own_id = "lc_";     // and others that no provider gave
+constexpr std::string_view run_id = "lc_run-"; // ids that a run made
+constexpr std::string_view own_id = "lc_";     // and other ids that are not a provider's
 
 bool is_own_index(const value& index) {
   return index.is_string() && index.as_string().starts_with(own_id);
@@ -70,7 +70,7 @@ bool says_nothing(const value& v) {
   return v.is_null() || (v.is_string() && v.empty());
 }
 
-// Whether two elements are pieces of one.
+// Whether two elements are pieces of the same one.
 bool continues(const value& left, const value& right) {
   const auto& index = right["index"];
   if (!index.is_int() && !is_own_index(index))
@@ -114,7 +114,7 @@ value merge_content(const value& left, const value& right) {
   return value::list(std::move(out));
 }
 
-// The one a provider gave, else the first run's, else the first.
+// The id that a provider gave, else the first run's, else the first.
 value choose_id(const value& left, const value& right) {
   auto rank = [](const value& id) {
     if (says_nothing(id) || !id.is_string())
@@ -136,7 +136,7 @@ bool is_text(const value& chunk) {
   return message_member(chunk, "content").is_string();
 }
 
-// Whether a part says nothing to `sum` but text.
+// Whether a part adds only text to `sum`.
 bool only_text(const value& chunk, const value& sum) {
   return std::ranges::all_of(chunk.payload().entries(), [&sum](const detail::map_entry& e) {
     return e.key() == "role" || e.key() == "content" || e.key() == "chunk" || e.val.is_null()
@@ -144,7 +144,7 @@ bool only_text(const value& chunk, const value& sum) {
   });
 }
 
-// Their content as one text, without joining each two of them.
+// The content of the parts as one text, joined in one pass.
 std::string joined_text(std::span<const value> chunks) {
   std::string out;
   for (const auto& chunk : chunks)
@@ -152,7 +152,7 @@ std::string joined_text(std::span<const value> chunks) {
   return out;
 }
 
-// What was cut off is no map: nobody acts on a part of the arguments.
+// Arguments that were cut off are not a map, so that they are never used.
 value read_args(const value& text) {
   if (!text.is_string())
     return text.is_null() ? value::map() : text;
@@ -198,7 +198,7 @@ value add_chunks(const value& left, const value& right) {
     throw error{errc::invalid_value, "Cannot concatenate ToolMessageChunks with different names.",
                 "ValueError"};
   members out;
-  for (const auto* side : {&a, &b}) // what has no rule of its own: the later one counts
+  for (const auto* side : {&a, &b}) // of members without a rule of their own, the later one counts
     for (const auto& e : side->entries())
       put(out, e.key(), e.val);
   out.emplace_back("content", merge_content(a["content"], b["content"]));

@@ -1,4 +1,4 @@
-// LangChain's JSON of a message, both ways.
+// message_json: LangChain's JSON of a message, both ways.
 #include "agents/messages/json_text.hpp"
 
 #include <troupe/agents/messages.hpp>
@@ -33,7 +33,7 @@ std::string type_of(std::string_view role, bool chunk) {
   return role == "function" ? "function" : "chat";
 }
 
-// The class of a constructor form and the names of parts: "AIMessageChunk" is an `ai`.
+// The class of a constructor form, or the name of a part: "AIMessageChunk" is an `ai`.
 struct named_class {
   std::string type;
   bool chunk = false;
@@ -67,12 +67,12 @@ value json_calls(const value& calls, std::string_view type) {
   return value::list(std::move(out));
 }
 
-// What stands under another name in the JSON, or is known from the class.
+// Members that have another name in the JSON, or follow from the class.
 constexpr std::array<std::string_view, 4> renamed{"role", "usage", "chunk", "tool_call_chunks"};
 
 // ---- reading --------------------------------------------------------------------------------
 
-// What is a call is for coerce_message to say.
+// The elements as they are: coerce_message() decides which are calls.
 std::vector<value> plain_calls(const value& calls) {
   std::vector<value> out;
   if (calls.is_null())
@@ -84,7 +84,7 @@ std::vector<value> plain_calls(const value& calls) {
   return out;
 }
 
-// Calls that only OpenAI's form holds: {id, function: {name, arguments}}.
+// Calls that stand only in OpenAI's form: {id, function: {name, arguments}}.
 void read_openai_calls(const value& calls, std::vector<value>& good, std::vector<value>& bad) {
   for (const auto& call : calls.items()) {
     const auto& function = call["function"];
@@ -116,7 +116,7 @@ void add_calls(members& out, const value& given) {
     out.emplace_back("invalid_tool_calls", value::list(std::move(bad)));
 }
 
-// The pieces of calls in a part; calls that are there as a whole are pieces of their own.
+// The pieces of calls in a part; a whole call is a piece of its own.
 void add_call_chunks(members& out, const value& given) {
   const auto& pieces = given["tool_call_chunks"];
   std::vector<value> whole;
@@ -140,7 +140,7 @@ constexpr std::array<std::string_view, 5> read_apart{"type", "role", "content", 
 constexpr std::array<std::string_view, 3> of_answers{"tool_calls", "invalid_tool_calls",
                                                      "tool_call_chunks"};
 
-// Whether a member is kept as it is: but null, and what every message has.
+// Whether a member is kept unchanged: not null, and not one that every message has.
 bool is_further(const detail::map_entry& e, std::string_view role) {
   if (e.val.is_null() || std::ranges::find(read_apart, e.key()) != read_apart.end())
     return false;
@@ -160,7 +160,7 @@ value text_id(const value& id) {
 value from_flat(const value& given, const named_class& named, std::string_view role) {
   auto content = or_empty(given["content"], "");
   if (role == "tool" && !content.is_string() && !content.is_list())
-    content = to_json(content); // as coerce_message
+    content = to_json(content); // as coerce_message() does
   members out{{"role", role}, {"content", content}};
   if (named.chunk)
     out.emplace_back("chunk", true);
@@ -178,7 +178,7 @@ value from_flat(const value& given, const named_class& named, std::string_view r
   return value::extension(value_kind::message, value::map(std::move(out)));
 }
 
-// Whether a map is LangChain's flat form of a class, and which one.
+// The message, when a map is LangChain's flat form of a class.
 std::optional<value> read_flat(const value& given, const std::string& name) {
   auto named = read_type(name);
   if (named.type == "remove")
@@ -224,7 +224,7 @@ value message_to_json(const value& message) {
               {"response_metadata", or_empty(m["response_metadata"], value::map())},
               {"name", m["name"]},
               {"id", m["id"]}};
-  for (const auto& e : m.entries()) // what was given beyond these stays
+  for (const auto& e : m.entries()) // further members are kept
     if (std::ranges::find(renamed, e.key()) == renamed.end()
         && std::ranges::find(out, e.key(), &value::map_init::first) == out.end())
       out.emplace_back(std::string{e.key()}, e.val);

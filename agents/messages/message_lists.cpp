@@ -1,4 +1,4 @@
-// Sifting conversations, and joining what stands side by side.
+// message_lists: filtering conversations, and joining neighbouring messages.
 #include "agents/messages/message_lists.hpp"
 
 #include "agents/messages/json_text.hpp"
@@ -19,7 +19,7 @@ template <class Drop> value remaining(const value& list, Drop drop) {
   return value::list(std::move(out));
 }
 
-// The message without these calls; nothing when it has no call left.
+// The message without these calls; nullopt when no call is left.
 std::optional<value> without_calls(const value& message, const std::vector<std::string>& ids) {
   auto is_one = [&ids](const value& call) { return names(ids, call["id"]); };
   const auto& calls = message_tool_calls(message);
@@ -112,7 +112,7 @@ std::string attribute(std::string_view text) {
   return '"' + out + '"';
 }
 
-// Longer ids are shown as far as they tell calls apart.
+// Longer ids are shortened to a length that still distinguishes calls.
 std::string shown_id(const value& id) {
   constexpr std::size_t most = 64;
   auto text = text_in(id);

@@ -1,4 +1,4 @@
-// A conversation in OpenAI's chat form.
+// message_openai: a conversation in OpenAI's chat form.
 #include "agents/messages/json_text.hpp"
 
 #include <troupe/agents/messages.hpp>
@@ -23,7 +23,7 @@ value openai_call(const value& id, const value& name, const value& args) {
 
 // A picture in any form, as {"image_url": {"url"}}.
 value openai_image(const value& block) {
-  const auto& source = block["source"]; // Anthropic's
+  const auto& source = block["source"]; // Anthropic's form
   const auto& data = source.is_map() ? source["data"] : block["base64"];
   const auto& mime = source.is_map() ? source["media_type"] : block["mime_type"];
   auto url = source.is_map() && source["url"].is_string() ? source["url"] : block["url"];
@@ -38,7 +38,7 @@ std::string data_address(const value& block, const char* mime_default) {
          + text_in(block["base64"]);
 }
 
-// A standard sound or file; as it is where it has no data.
+// A standard sound or file; unchanged when it has no data.
 value openai_media(const value& block) {
   if (is_type(block, "audio") && block["base64"].is_string()) {
     auto format = text_in(block["mime_type"]);
@@ -62,7 +62,7 @@ value openai_media(const value& block) {
 }
 
 struct spoken {
-  std::vector<value> blocks;  // of the message itself
+  std::vector<value> blocks;  // the blocks of the message itself
   std::vector<value> calls;   // tool_use blocks
   std::vector<value> results; // tool_result blocks, messages of their own
 };
@@ -74,7 +74,7 @@ spoken read_blocks(const value& content) {
   for (const auto& block : content.items()) {
     if (block.is_string())
       out.blocks.push_back(text_block(block.as_string()));
-    else if (is_type(block, "text") && block["text"].is_string()) // and no cache marks
+    else if (is_type(block, "text") && block["text"].is_string()) // without cache marks
       out.blocks.push_back(text_block(block["text"].as_string()));
     else if (is_type(block, "image"))
       out.blocks.push_back(openai_image(block));
@@ -108,7 +108,7 @@ value joined(std::vector<value> blocks) {
   return out;
 }
 
-// Text, or blocks where there is more than text.
+// A text, or blocks when there is more than text.
 value openai_content(const value& content) {
   return content.is_list() ? joined(read_blocks(content).blocks) : content;
 }
@@ -131,7 +131,7 @@ value given_call(const value& call) {
                      {"args", read_plain_json(function["arguments"].as_string()).value()}});
 }
 
-// A message whose content is in OpenAI's form, behind those that its results become.
+// A message whose content is in OpenAI's form; its tool results become messages before it.
 void add_normalized(std::vector<value>& out, const value& message) {
   const auto& content = message_member(message, "content");
   if (!is_message(message) || !content.is_list()) {

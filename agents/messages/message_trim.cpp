@@ -1,4 +1,4 @@
-// Cutting a conversation to a number of tokens.
+// message_trim: cutting a conversation to a number of tokens.
 #include "agents/messages/message_lists.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ value with_content(const value& message, value content) {
                           message.payload().with("content", std::move(content)));
 }
 
-// Cuts what stands at the front of a list; the one that keeps the end sees everything reversed.
+// Keeps the beginning of a list that fits. When the end is to be kept, the list is reversed.
 class trimming {
 public:
   trimming(const trim_options& options, std::int64_t budget, bool from_end)
@@ -40,7 +40,7 @@ public:
       budget_{budget},
       from_end_{from_end} {}
 
-  // The longest prefix that fits, up to a message of the types it may end with.
+  // The longest prefix that fits and ends with a message of an allowed type.
   std::vector<value> prefix(const value& messages, const std::vector<std::string>& end_on) const {
     auto kept = fitting(messages);
     std::vector<value> out(messages.items().begin(),
@@ -81,7 +81,7 @@ private:
     return out;
   }
 
-  // The message at the cut, shortened from its far side; nothing when nothing of it fits.
+  // The message at the cut, shortened at its far side; nullopt when nothing of it fits.
   std::optional<value> partial(std::vector<value> before, const value& message) const {
     const auto& content = message_member(message, "content");
     if (content.is_list()) {

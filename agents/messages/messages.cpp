@@ -1,4 +1,4 @@
-// Making messages, and reading them.
+// messages: making and reading them.
 #include <troupe/agents/messages.hpp>
 
 #include <utility>

@@ -1,4 +1,4 @@
-// JSON text that may end anywhere.
+// partial_json: JSON text that may end anywhere.
 #include "agents/messages/json_text.hpp"
 
 #include <troupe/limits.hpp>
@@ -9,14 +9,14 @@
 namespace troupe {
 namespace {
 
-// JSON that ends too early, and what would close it.
+// JSON that ends too early, and the text that would close it.
 struct open_text {
-  std::string text;    // without a dangling backslash
-  std::string closing; // the brackets that are open, innermost first
-  bool broken = false; // a bracket closes what is not open
+  std::string text;    // without an incomplete escape at its end
+  std::string closing; // the closing brackets, innermost first
+  bool broken = false; // a closing bracket does not match
 };
 
-// Line breaks and tabs inside strings are let pass.
+// Line breaks and tabs within strings are accepted.
 void add_in_string(std::string& out, char c) {
   switch (c) {
     case '\n': out += "\\n"; break;

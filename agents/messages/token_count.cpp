@@ -1,4 +1,4 @@
-// About how many tokens a conversation is.
+// token_count: an estimate of a conversation's tokens.
 #include "agents/messages/json_text.hpp"
 
 #include <troupe/agents/messages.hpp>
@@ -54,7 +54,7 @@ double message_tokens(const value& message, const token_estimate& how) {
          + how.extra_tokens_per_message;
 }
 
-// How much more than the estimate the last answer's usage says; 1 where that can't be told.
+// The ratio of the last answer's usage to the estimate; 1 when it is not known.
 double usage_scale(const value& messages, const token_estimate& how) {
   if (messages.size() < 2)
     return 1.0;

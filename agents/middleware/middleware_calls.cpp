@@ -1,4 +1,4 @@
-// Which tool calls may run, and who answers in a tool's place.
+// Middleware for tool calls: which calls may run, and answers in place of a tool's.
 #include <troupe/agents/middleware.hpp>
 
 #include "agents/messages/history.hpp"

@@ -1,4 +1,4 @@
-// What of a long conversation the model sees.
+// Middleware for long conversations: the part of them that the model sees.
 #include <troupe/agents/middleware.hpp>
 
 #include "agents/agent_model.hpp"
@@ -28,7 +28,7 @@ constexpr std::string_view default_prompt =
 
 struct summarizer {
   chat_model_ptr model;
-  summary_options options; // fractions are tokens by now
+  summary_options options; // fractions are converted to tokens
 };
 
 std::int64_t count(const summarizer& by, const value& messages, bool scaled) {
@@ -36,11 +36,11 @@ std::int64_t count(const summarizer& by, const value& messages, bool scaled) {
     return by.options.token_counter(messages);
   token_estimate how{.use_usage_metadata_scaling = scaled};
   if (provider_of(*by.model) == "anthropic")
-    how.chars_per_token = 3.3; // as the reference counts for these models
+    how.chars_per_token = 3.3; // the reference's ratio for these models
   return count_tokens_approximately(messages, how);
 }
 
-// As the same model counted its last call; 0 when another one answered.
+// The tokens that the same model counted for its last call; 0 when another model answered.
 std::int64_t tokens_of_last_answer(const chat_model& model, const value& messages) {
   auto provider = value(provider_of(model));
   for (const auto& m : messages.items() | std::views::reverse)
@@ -64,7 +64,7 @@ bool is_long(const summarizer& by, const value& messages) {
   return both ? many && large() : many || large();
 }
 
-// The first message of the longest end of the conversation that is within the budget.
+// The first message of the longest end of the conversation that fits into the budget.
 std::size_t first_within(const summarizer& by, const value& messages) {
   auto items = messages.items();
   auto fits = [&](std::size_t first) {
@@ -87,7 +87,7 @@ bool calls_for(const value& message, const value& answer) {
   });
 }
 
-// Where the part that is kept begins: calls stay with their answers.
+// The beginning of the part that is kept: calls stay together with their answers.
 std::size_t cut_of(const summarizer& by, const value& messages) {
   const auto& options = by.options;
   auto kept = std::min(options.keep_messages, messages.size());
@@ -98,11 +98,11 @@ std::size_t cut_of(const summarizer& by, const value& messages) {
     if (calls_for(messages[at], messages[cut]))
       return at;
   while (cut < messages.size() && message_role(messages[cut]) == "tool")
-    ++cut; // answers without calls go with the rest
+    ++cut; // answers without calls are summed up with the rest
   return cut;
 }
 
-// The conversation that is summed up, as text; empty when nothing of it is.
+// The part of the conversation to sum up, as text; empty when no message is in it.
 std::string history_of(const summary_options& options, const value& older) {
   auto trimmed = trim_messages(older, {.max_tokens = options.tokens_to_summarize,
                                        .allow_partial = true,
@@ -118,15 +118,15 @@ value prompt_of(const summary_options& options, const std::string& history) {
   return value::list({human_message(prompt)});
 }
 
-// The place of a character, at `at` or before it.
+// The beginning of the character at `at`.
 std::size_t character_at(std::string_view text, std::size_t at) {
   while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80)
     --at;
   return at;
 }
 
-// Half of it, or what is 2/5 of the model's window if that is less: a quarter of that from its
-// beginning, the rest from its end.
+// The history without its middle. The kept part is half of it, or 2/5 of the model's window if that
+// is less: one quarter from the beginning, the rest from the end.
 std::string without_middle(const std::string& history, const chat_model& model) {
   constexpr std::size_t bytes_a_token = 3;
   auto kept = history.size() / 2;
@@ -138,12 +138,13 @@ std::string without_middle(const std::string& history, const chat_model& model) 
          + history.substr(tail);
 }
 
-// Asks once more with less when it was too much.
+// Asks once more with a shorter history when the first one was too long.
 coro<value> summary_of(const summarizer& by, std::string history, context& ctx) {
   for (bool shortened = false;; shortened = true) {
     try {
       model_request request{prompt_of(by.options, history)};
-      auto asked = by.model->invoke(std::move(request), ctx); // not for readers of messages
+      auto asked = by.model->invoke(std::move(request), ctx); // its parts are not for readers of
+                                                              // messages
       auto answer = co_await asked;
       co_return answer;
     } catch (const std::exception& why) {
@@ -184,7 +185,7 @@ error bad_bound(const std::string& why) {
   return {errc::invalid_config, "summarize conversations: " + why};
 }
 
-// The lesser of both bounds, in tokens.
+// The smaller one of both bounds, in tokens.
 void set_tokens(const chat_model& model, double fraction, std::int64_t& tokens) {
   if (tokens < 0)
     throw bad_bound("a bound of less than 0 tokens");
@@ -218,7 +219,8 @@ value cleared(const value& message, const clear_options& options) {
                           noted.payload().with("content", options.placeholder).without("artifact"));
 }
 
-// The ids that a message notes of calls without arguments, and this one; in order.
+// The ids of calls whose arguments were cleared, as a message notes them, with this one added; in
+// order.
 value cleared_inputs(const value& note, const value& call_id) {
   const auto& before = note["cleared_tool_inputs"];
   std::vector<value> ids(before.items().begin(), before.items().end());
@@ -228,7 +230,7 @@ value cleared_inputs(const value& note, const value& call_id) {
   return value::list(std::move(ids));
 }
 
-// The message with no arguments in this call, and a note of that.
+// The message without the arguments of this call, and with a note of that.
 value without_arguments(const value& message, const value& call_id) {
   std::vector<value> calls;
   for (const auto& call : message_tool_calls(message).items())
@@ -248,7 +250,7 @@ value without_arguments(const value& message, const value& call_id) {
   return with_note(value::extension(value_kind::message, std::move(payload)), note);
 }
 
-// The places of results that may go, the oldest first: all but the last few.
+// The places of results that may be cleared, the oldest first: all but the last few.
 std::vector<std::size_t> older_results(const std::vector<value>& messages, std::size_t keep) {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < messages.size(); ++i)
@@ -258,7 +260,7 @@ std::vector<std::size_t> older_results(const std::vector<value>& messages, std::
   return out;
 }
 
-// The call that a result answers, in the last answer before it; null: there is none.
+// The call that a result answers, in the last answer before it; null without one.
 value call_of(const value& answer, const value& result) {
   for (const auto& call : message_tool_calls(answer).items())
     if (call["id"] == message_member(result, "tool_call_id"))

@@ -1,4 +1,4 @@
-// Tools for the files below a folder.
+// Middleware for files: tools for the files below a folder.
 #include "agents/workspace/folder_search.hpp"
 #include "agents/messages/message_lists.hpp"
 
@@ -18,11 +18,11 @@ using text_arg = std::optional<std::string>;
   throw node_error{"ToolError", std::move(why)};
 }
 
-// A folder that tools share. Thread: several at once.
+// A folder that several tools share. Thread: several at once.
 struct shared_folder {
   confined_folder files;
   std::size_t file_bytes_max;
-  std::mutex editing; // from reading a file to its replacement
+  std::mutex editing; // held from reading a file to replacing it
 
   shared_folder(const std::filesystem::path& folder, std::size_t bytes_max,
                 std::vector<std::string> hidden = {})
@@ -35,7 +35,7 @@ struct shared_folder {
 };
 using folder_ptr = std::shared_ptr<shared_folder>;
 
-// What a tool refuses, the model is told.
+// Options with which the errors of a tool are reported to the model.
 tool_options telling() {
   tool_options out;
   out.on_error = [](const error& e) -> std::optional<std::string> {
@@ -144,7 +144,8 @@ std::vector<tool> reading_tools(const folder_ptr& folder) {
 
 // ---- writing --------------------------------------------------------------------------------
 
-// Also with folders on the way that are not there yet. Where a path leads out, writing refuses it.
+// False also when folders of the path are missing. A path that leads outside is refused when
+// writing.
 bool is_there(const shared_folder& in, const std::string& path) {
   try {
     return in.files.look(path).what != confined_folder::kind::none;

@@ -1,4 +1,4 @@
-// At most so many calls.
+// Middleware for limits: bounds on the number of calls.
 #include <troupe/agents/middleware.hpp>
 
 #include "agents/messages/history.hpp"
@@ -23,7 +23,7 @@ void require_bound(const call_limits& limits, const char* of) {
 constexpr const char* thread_calls = "thread_model_call_count";
 constexpr const char* run_calls = "run_model_call_count";
 
-// Which bounds are reached, as a text; empty: none.
+// The bounds that are reached, as text; empty when none is.
 std::string reached(const call_limits& limits, const state_view& state) {
   std::string out;
   auto look = [&](const char* what, const std::optional<std::int64_t>& bound, const char* channel) {
@@ -42,7 +42,7 @@ constexpr const char* thread_tools = "thread_tool_call_count";
 constexpr const char* run_tools = "run_tool_call_count";
 
 struct tool_limit {
-  std::string tool; // empty: all
+  std::string tool; // empty: all tools
   call_limits limits;
   limit_exit at_limit;
 

@@ -1,4 +1,4 @@
-// Hiding personal data from models, in what they say, and in what tools give them.
+// Middleware for personal data: hides it from models, in their answers, and in results of tools.
 #include "agents/middleware/pii_stream.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ value after_model(const pii_guard& by, const state_view& state) {
   return update_of(std::move(changed));
 }
 
-// A model whose answers are clean before anybody sees them.
+// A model whose answers are cleaned before anything else sees them.
 class guarded_model final : public chat_model {
 public:
   guarded_model(guard_ptr by, chat_model_ptr model)
@@ -76,7 +76,7 @@ private:
   chat_model_ptr model_;
 };
 
-// What a tool gave, and what readers are told of it, with its messages clean.
+// Runs a tool, and cleans the messages in its result and in its events.
 coro<tool_output> clean_results(guard_ptr by, tool_call_request request, tool_executor run) {
   pii_tool_events clean_events{by};
   filtered_tool_events told{request.runtime(), clean_events};
@@ -130,7 +130,7 @@ middleware pii(std::string type, pii_options options) {
     });
     return run(std::move(call));
   };
-  // What another piece of middleware said in the model's place.
+  // Cleans the answer that another middleware gave in place of the model's.
   out.after_model = [by](const state_view& state) { return after_model(*by, state); };
   return out;
 }

@@ -1,4 +1,4 @@
-// Trying again, and asking somebody else.
+// Middleware for failures: retrying, and falling back on other models.
 #include <troupe/agents/chat_models.hpp>
 #include <troupe/agents/middleware.hpp>
 
@@ -28,12 +28,12 @@ std::chrono::nanoseconds delay_after(const retry_options& options, std::uint32_t
     std::chrono::duration<double>(seconds));
 }
 
-// What went wrong, as an error and as it was thrown.
+// A failure, as an error and as it was thrown.
 struct failed_attempt {
   error what;
   std::exception_ptr thrown;
   std::uint32_t attempt = 1;
-  bool stays = false; // a model's provider said that it does not go away by itself
+  bool stays = false; // a model's provider reported that a retry does not help
 
   bool may_try_again(const retry_options& options) const {
     return attempt <= options.retries_max && is_known(options);
@@ -53,7 +53,7 @@ std::optional<failed_attempt> caught(std::uint32_t attempt) {
   }
 }
 
-// An answer in a failed model's place says so.
+// An answer in place of a failed model's, marked as such.
 value marked_answer(const std::string& text, const error& failure) {
   auto answer = ai_message(text);
   auto metadata = value::map(
@@ -71,7 +71,7 @@ detail::suspension pause(const tool_call_request& request, std::chrono::nanoseco
   return request.runtime().sleep_for(delay);
 }
 
-// `stand_in` gives what is returned when it fails for good, or nothing: then the error is raised.
+// `stand_in` returns the value to use after the last failure; with nullopt the error is thrown.
 template <class Out, class Request>
 coro<Out> retry(options_ptr options, Request request, std::function<coro<Out>(Request)> run,
                 std::function<std::optional<Out>(const failed_attempt&)> stand_in) {
@@ -166,7 +166,7 @@ value without_cache_marks(const value& v) {
   return content.is_list() ? out.with("content", without_cache_marks(content)) : out;
 }
 
-// What one provider is told of its cache, another one would refuse.
+// A provider's cache settings would be refused by another provider.
 void forget_cache_settings(model_call& call) {
   auto& request = call.request;
   for (const auto* name : {"cache_control", "prompt_cache_key"})

@@ -1,4 +1,4 @@
-// Asking a person before tools run.
+// Middleware for review: asks a person before tools run.
 #include <troupe/agents/middleware.hpp>
 
 #include "agents/messages/failure.hpp"
@@ -10,7 +10,7 @@
 namespace troupe {
 namespace {
 
-// Calls as a reviewer edited them: {id of the call: {name, args, message_id}}.
+// Calls that a reviewer edited: {id of the call: {name, args, message_id}}.
 constexpr const char* edited_calls = "hitl_edited_tool_calls";
 constexpr const char* edited_in = "message_id";
 
@@ -49,7 +49,7 @@ value question_of(const reviews& all, const std::vector<value>& calls) {
                      {"review_configs", value::list(std::move(configs))}});
 }
 
-// The member that a decision of this type lacks, as a description; empty: it has all.
+// The member that a decision of this type lacks, as a description; empty when it has all.
 std::string missing_in(const value& decision, std::string_view type) {
   const auto& action = decision["edited_action"];
   if (type == "edit" && !(action["name"].is_string() && action["args"].is_map()))
@@ -61,7 +61,7 @@ std::string missing_in(const value& decision, std::string_view type) {
   return {};
 }
 
-// Why a decision can't be followed; empty: it can.
+// The reason why a decision can't be followed; empty when it can.
 std::string objection(const review& r, const value& call, const value& decision) {
   auto type = text_in(decision["type"]);
   auto unexpected = [&] { return "Unexpected human decision: " + spaced_json(decision) + ". "; };
@@ -92,7 +92,7 @@ std::string objection(const reviews& all, const std::vector<value>& calls, const
   return {};
 }
 
-// The question stays open, and its next answer is read as if this one had not been given.
+// Refuses the answer: the question stays open, and this answer is forgotten.
 [[noreturn]] void refuse(context& ctx, const std::string& why) {
   try {
     ctx.refuse_answer(why);
@@ -110,7 +110,7 @@ std::string rejection(const value& call, const value& decision) {
            "requests it.";
 }
 
-// The message that a decision puts in place of the tool's, or null: the tool runs.
+// The message that a decision puts in place of the tool's; null when the tool runs.
 value message_of(const value& call, const value& decision) {
   auto answer = [&call](const std::string& text, const char* status) {
     return tool_message(text, text_in(call["id"]), text_in(call["name"]), status);
@@ -123,8 +123,8 @@ value message_of(const value& call, const value& decision) {
   return {};
 }
 
-// The id of the answer that made the calls: an edit holds for the calls of that answer alone, as a
-// later one may use their ids again.
+// The id of the answer that made the calls. An edit counts for the calls of that answer only,
+// because a later answer may use their ids again.
 value id_of_last_answer(const value& messages) {
   auto all = messages.items();
   auto last = std::ranges::find_if(all.rbegin(), all.rend(),
@@ -132,7 +132,7 @@ value id_of_last_answer(const value& messages) {
   return last == all.rend() ? value{} : message_member(*last, "id");
 }
 
-// What the decisions say of each call.
+// The results of the decisions for the calls.
 struct verdicts {
   value answer_id;
   std::vector<value> messages = {};
@@ -146,7 +146,7 @@ struct verdicts {
                            decision["edited_action"].with(edited_in, answer_id));
   }
 
-  // Edits of earlier answers go.
+  // Edits of earlier answers are dropped.
   value update(const value& edited_before) && {
     auto out = value::map();
     if (!messages.empty())
@@ -170,7 +170,7 @@ value ask_person(const reviews& all, const state_view& state, context& ctx) {
   return std::move(out).update(state[edited_calls]);
 }
 
-// What a reviewer put in place of this call; null: nothing.
+// The call that a reviewer put in place of this one; null without an edit.
 value edit_of(const tool_call_request& request) {
   const auto& action = request.state()[edited_calls][text_in(request.call()["id"])];
   bool same = action[edited_in] == id_of_last_answer(request.state()["messages"]);
@@ -275,7 +275,7 @@ value answer_schema(const review& r, const tool_call_request& request) {
   return value::map({{"oneOf", value::list(std::move(shapes))}});
 }
 
-// What a person is asked before each call, and whether the model is told of edits.
+// The questions before each kind of call, and whether the model is informed of edits.
 struct call_reviews {
   reviews all;
   bool notices = true;

@@ -1,4 +1,4 @@
-// Agents that another one gives tasks to.
+// Middleware for sub-agents: agents to which another one gives tasks.
 #include <troupe/agents/middleware.hpp>
 
 #include "agents/messages/message_lists.hpp"

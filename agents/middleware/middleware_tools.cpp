@@ -1,4 +1,4 @@
-// Which tools a model is shown, and a tool of the agent's own: its list of things to do.
+// Middleware for tools: which tools a model sees, and a tool for the agent's list of things to do.
 #include <troupe/agents/middleware.hpp>
 
 #include "agents/agent_model.hpp"
@@ -55,7 +55,7 @@ value last_question(const value& messages) {
   return *last;
 }
 
-// Those that were chosen, in their order, then those always shown, then the provider's.
+// The chosen tools in their order, then those that are always shown, then the provider's.
 value chosen_tools(const value& tools, const value& names, const selection_options& options) {
   std::vector<std::string> chosen;
   for (const auto& name : names.items())
@@ -110,7 +110,7 @@ coro<model_response> select(std::shared_ptr<const selector> by, model_call call,
 
 // ---- a provider's search --------------------------------------------------------------------
 
-// The provider's own tool, or null for one that has none.
+// The provider's own search tool; null for a provider without one.
 value search_tool_of(const chat_model& model) {
   auto provider = provider_of(model);
   if (provider == "anthropic")
@@ -169,7 +169,7 @@ tool todo_tool() {
           std::move(body), std::move(options)};
 }
 
-// Of several lists in one answer none is taken.
+// When one answer writes several lists, all are refused.
 value refuse_several(const state_view& state) {
   std::vector<value> refused;
   for (const auto& call : unanswered_calls(state["messages"]))

@@ -1,4 +1,4 @@
-// Personal data in texts: where it stands, and what is put in its place.
+// pii: personal data in texts: where it stands, and what replaces it.
 #pragma once
 
 #include <troupe/agents/middleware.hpp>
@@ -13,25 +13,25 @@
 
 namespace troupe {
 
-/// Places [begin, end) in a text, in order and apart.
+/// Places [begin, end) in a text, in order, without overlap.
 using pii_places = std::vector<std::pair<std::size_t, std::size_t>>;
 using pii_finder = std::function<pii_places(std::string_view)>;
 
 /// The rule of a type. Errors: throws error{invalid_config} for a type without one.
 pii_finder pii_finder_of(const std::string& type);
 
-/// What is looked for, and how it is hidden. Pure.
+/// A type of personal data, how it is found, and how it is hidden. Pure.
 struct pii_guard {
   std::string type;
   pii_options options;
   pii_finder find;
 
-  /// What stands in for something that was found.
+  /// The replacement of a found text.
   std::string hidden(std::string_view found) const;
-  /// The text with what was found in it hidden; nothing when nothing was.
-  /// Errors: throws node_error of class PIIDetectionError when it is to be blocked.
+  /// The text with all found places hidden; nullopt when nothing was found.
+  /// Errors: throws node_error of class PIIDetectionError when the data is to be blocked.
   std::optional<std::string> clean(std::string_view text) const;
-  /// The same for a message's text, and that in its blocks.
+  /// The same for a message: its text, and the texts in its blocks.
   std::optional<value> clean_message(const value& message) const;
 };
 

@@ -1,5 +1,5 @@
-// Personal data in a text: found by scanning, never by regular expressions, whose time and stack
-// depend on the text.
+// pii_rules: finding personal data in a text by scanning. Regular expressions are not used, because
+// their time and stack depend on the text.
 #include "agents/middleware/pii.hpp"
 
 #include <openssl/sha.h>
@@ -27,7 +27,7 @@ bool is_one_of(char c, std::string_view set) {
   return set.find(c) != std::string_view::npos;
 }
 
-// Whether a word begins or ends at this place: what a regular expression calls `\b`.
+// Whether a word begins or ends at this place: the `\b` of regular expressions.
 bool is_word_edge(std::string_view text, std::size_t at) {
   bool before = at > 0 && is_word(text[at - 1]);
   bool after = at < text.size() && is_word(text[at]);
@@ -36,8 +36,8 @@ bool is_word_edge(std::string_view text, std::size_t at) {
 
 // ---- finding --------------------------------------------------------------------------------
 
-// Where the domain of an email address ends that begins here: behind its last label of two letters
-// or more. 0: it is not a domain.
+// The end of an email address's domain that begins here: after its last label of two letters or
+// more. 0 when it is not a domain.
 std::size_t end_of_domain(std::string_view text, std::size_t begin) {
   auto is_domain = [](char c) { return is_digit(c) || is_letter(c) || c == '.' || c == '-'; };
   auto end = begin;
@@ -58,7 +58,8 @@ std::size_t end_of_domain(std::string_view text, std::size_t begin) {
 pii_places find_emails(std::string_view text) {
   auto is_local = [](char c) { return is_word(c) || is_one_of(c, ".%+-"); };
   pii_places out;
-  std::size_t free = 0; // what was found, or can't be part of an address, ends here
+  std::size_t free = 0; // texts before this place are found already, or can't be part of an
+                        // address
   for (auto at = text.find('@'); at != std::string_view::npos; at = text.find('@', at + 1)) {
     auto begin = at;
     while (begin > free && is_local(text[begin - 1]))
@@ -113,8 +114,8 @@ pii_places find_cards(std::string_view text) {
   return out;
 }
 
-// The end of what looks like an IPv4 address and begins here; 0: nothing does. `valid`: its numbers
-// are those of one. A number with a leading zero is not, as it may be octal.
+// The end of a text of the form of an IPv4 address that begins here; 0 without one. `valid`:
+// its numbers are valid. A number with a leading zero is not, since it may be octal.
 std::size_t end_of_ip(std::string_view text, std::size_t begin, bool& valid) {
   valid = true;
   auto end = begin;
@@ -151,7 +152,7 @@ pii_places find_ips(std::string_view text) {
 }
 
 pii_places find_macs(std::string_view text) {
-  constexpr std::size_t mac_size = 17; // six pairs and what stands between
+  constexpr std::size_t mac_size = 17; // six pairs and the characters between
   pii_places out;
   for (std::size_t i = 0; i + mac_size <= text.size(); ++i) {
     bool fits = is_word_edge(text, i) && is_word_edge(text, i + mac_size);
@@ -167,14 +168,14 @@ pii_places find_macs(std::string_view text) {
 
 constexpr std::string_view white = " \t\r\n\f\v";
 
-// Without the punctuation of the sentence around it.
+// The end of an address without the punctuation of the sentence around it.
 std::size_t without_punctuation(std::string_view text, std::size_t begin, std::size_t end) {
   while (end > begin && is_one_of(text[end - 1], ".,;:!?)"))
     --end;
   return end;
 }
 
-// With http:// or https:// before them.
+// Addresses with http:// or https:// before them.
 pii_places find_full_urls(std::string_view text) {
   auto is_part = [](char c) { return !is_one_of(c, white) && !is_one_of(c, "<>\"{}|\\^`[]"); };
   pii_places out;
@@ -195,7 +196,7 @@ pii_places find_full_urls(std::string_view text) {
   return out;
 }
 
-// The end of a label of a host's name; 0: none begins here.
+// The end of a label of a host's name that begins here; 0 when none does.
 std::size_t end_of_label(std::string_view text, std::size_t begin) {
   constexpr std::size_t label_max = 63;
   auto is_label = [](char c) { return is_digit(c) || is_letter(c) || c == '-'; };
@@ -207,7 +208,7 @@ std::size_t end_of_label(std::string_view text, std::size_t begin) {
   return end == begin || text[begin] == '-' || end - begin > label_max ? 0 : end;
 }
 
-// The end of a name of two labels or more; 0: none begins here.
+// The end of a name of two or more labels that begins here; 0 when none does.
 std::size_t end_of_host(std::string_view text, std::size_t begin) {
   auto end = end_of_label(text, begin);
   int labels = end > 0 ? 1 : 0;
@@ -230,7 +231,7 @@ std::size_t end_of_port(std::string_view text, std::size_t host_end) {
   return end;
 }
 
-// Without a scheme: those that begin with www. or have a path. A bare name may be prose.
+// Addresses without a scheme that begin with www. or have a path. A bare name may be prose.
 pii_places find_bare_urls(std::string_view text) {
   pii_places out;
   for (std::size_t i = 0; i < text.size(); ++i) {

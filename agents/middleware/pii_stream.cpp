@@ -1,4 +1,4 @@
-// See pii_stream.hpp.
+// pii_stream: keeping back and cleaning texts in pieces.
 #include "agents/middleware/pii_stream.hpp"
 
 #include <troupe/limits.hpp>
@@ -16,7 +16,7 @@ value part_with_content(const value& part, value content) {
   return value::extension(value_kind::message, part.payload().with("content", std::move(content)));
 }
 
-// Whether there is nothing to a part but its text.
+// Whether a part has nothing but its text.
 bool is_text_alone(const value& part) {
   return std::ranges::all_of(part.payload().entries(), [](const auto& e) {
     return e.key() == "role" || e.key() == "content" || e.key() == "id" || e.key() == "chunk"
@@ -39,7 +39,7 @@ std::string pii_text::take(const pii_guard& by, std::string_view more, bool last
   auto found = by.find(text);
   std::erase_if(found, [shown](const auto& place) { return place.second <= shown; });
   for (const auto& [begin, end] : found)
-    if (!last && end > edge) // it may go on
+    if (!last && end > edge) // it may continue
       edge = std::min(edge, std::max(begin, shown));
   while (!last && edge > shown && continues_character(text[edge]))
     --edge;
@@ -137,7 +137,7 @@ value clean_texts(const pii_guard& by, const value& v) {
 value pii_tool_events::cleaned(const value& v) const {
   try {
     return clean_texts(*by_, v);
-  } catch (const node_error&) { // it is to be blocked
+  } catch (const node_error&) { // the data is to be blocked
     return {};
   }
 }

@@ -1,4 +1,4 @@
-// Personal data in what readers are told as it comes: parts of an answer, output of a tool.
+// pii_stream: hides personal data in streams: in parts of an answer, and in events of a tool.
 #pragma once
 
 #include "agents/middleware/pii.hpp"
@@ -11,20 +11,21 @@
 
 namespace troupe {
 
-/// A text that comes in pieces. Its end is kept back until it is clear that nothing begins in it.
+/// A text that comes in pieces. Its end is kept back until it can't be the beginning of personal
+/// data.
 class pii_text {
 public:
-  /// What may be shown, given what came.
+  /// The text that may be shown after this piece.
   std::string take(const pii_guard& by, std::string_view more, bool last = false);
   bool holds() const noexcept { return !held_.empty(); }
 
 private:
-  std::string before_; // the end of what was shown, as it came
+  std::string before_; // the end of the shown text, as it came
   std::string held_;
   bool blocked_ = false;
 };
 
-/// Passes on the parts of one answer, cleaned.
+/// Passes on the cleaned parts of one answer.
 class pii_stream {
 public:
   using reader = std::function<void(const value& part)>;
@@ -33,7 +34,7 @@ public:
       out_{std::move(out)} {}
 
   void part(const value& part);
-  /// Passes on what was kept back.
+  /// Passes on the text that was kept back.
   void finish();
 
 private:
@@ -41,12 +42,13 @@ private:
   std::shared_ptr<const pii_guard> by_;
   reader out_;
   pii_text text_;
-  std::map<std::string, std::pair<value, pii_text>> blocks_; // by index; the first part of each
+  std::map<std::string, std::pair<value, pii_text>> blocks_; // by index; with the first part of
+                                                             // each block
   value last_;
 };
 
-/// What one call says, cleaned: pieces of text as those of an answer, each other piece and the
-/// result by itself. With `block`, what has personal data in it is told as null.
+/// The cleaned events of one call. Pieces of text are cleaned as those of an answer, each other
+/// piece and the result by itself. With `block`, an event with personal data becomes null.
 class pii_tool_events final : public tool_event_filter {
 public:
   explicit pii_tool_events(std::shared_ptr<const pii_guard> by) : by_{std::move(by)} {}
@@ -56,7 +58,7 @@ private:
   value cleaned(const value& v) const;
   std::shared_ptr<const pii_guard> by_;
   pii_text text_;
-  value last_piece_; // whose text may be held
+  value last_piece_; // its text may be kept back
 };
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-// See answer_builder.hpp.
+// answer_builder: adding up blocks and calls.
 #include "agents/models/answer_builder.hpp"
 
 #include "agents/messages/json_text.hpp"
@@ -51,7 +51,7 @@ void answer_builder::give_block(std::int64_t index, value piece) {
 }
 
 void answer_builder::add_text(std::int64_t index, std::string_view piece) {
-  if (piece.empty()) // announced, not said
+  if (piece.empty()) // announced, without content
     return;
   block_at(index, "text").text += piece;
   if (form_.as_blocks)
@@ -226,7 +226,7 @@ value usage_value(const token_usage& usage) {
 }
 
 std::int64_t count_in(const value& v, std::int64_t otherwise) {
-  constexpr std::int64_t most = std::int64_t{1} << 52; // sums of them stay integers
+  constexpr std::int64_t most = std::int64_t{1} << 52; // sums of such numbers stay integers
   return v.is_int() && v.as_int() >= 0 && v.as_int() <= most ? v.as_int() : otherwise;
 }
 

@@ -1,4 +1,4 @@
-// Answers of Anthropic's Messages API, whole and streamed.
+// anthropic_answer: answers of Anthropic's Messages API, whole and streamed.
 #include "agents/models/answer_builder.hpp"
 #include "agents/models/anthropic_wire.hpp"
 #include "agents/messages/json_text.hpp"
@@ -19,7 +19,8 @@ token_usage usage_of(const value& given) {
   const auto& timed = given["cache_creation"];
   auto for_5m = count_in(timed["ephemeral_5m_input_tokens"], -1);
   auto for_1h = count_in(timed["ephemeral_1h_input_tokens"], -1);
-  if (or_none(for_5m) + or_none(for_1h) == written) { // else a stream said more since
+  if (or_none(for_5m) + or_none(for_1h) == written) { // differs when a stream reported further
+                                                      // tokens since
     out.cache_creation_5m = for_5m;
     out.cache_creation_1h = for_1h;
     out.cache_creation = written > 0 ? 0 : out.cache_creation;
@@ -36,8 +37,8 @@ void describe(answer_builder& into, const value& message) {
   into.set_metadata("model_provider", "anthropic");
 }
 
-// How an answer ended, and what a next request may need: `from` is a message, or what comes at the
-// end of a streamed one.
+// Records how an answer ended, and data that a next request may need. `from` is a message, or the
+// end event of a streamed one.
 void describe_end(answer_builder& into, const value& from) {
   for (const auto* name : {"stop_reason", "stop_sequence", "stop_details", "container",
                            "context_management", "input_transformations"})
@@ -78,7 +79,7 @@ public:
     if (event.type == "ping")
       return;
     auto read = read_plain_json(event.data);
-    if (!read && event.type.empty()) // not the provider's
+    if (!read && event.type.empty()) // not an event of the provider
       return;
     if (!read)
       throw broken_answer("an event is no JSON");
@@ -114,7 +115,7 @@ public:
 private:
   using input_texts = std::map<std::int64_t, std::string>;
 
-  // Others may be added any day.
+  // Other event types may be added at any time; they are skipped.
   static bool is_known(std::string_view type) {
     return type.empty() || type.starts_with("message_") || type.starts_with("content_block_");
   }
@@ -137,7 +138,7 @@ private:
     if (type == "tool_use") {
       builder_.begin_call(index, text_in(block["id"]), text_in(block["name"]), extras_of(block));
       calls_.insert(index);
-      if (!block["input"].empty()) // else it comes in pieces
+      if (!block["input"].empty()) // otherwise it comes in pieces
         builder_.add_arguments(index, spaced_json(block["input"]));
     } else if (type == "text") {
       builder_.add_text(index, text_in(block["text"]));
@@ -168,7 +169,7 @@ private:
           builder_.set_in_block(index, name, delta[name]);
   }
 
-  // What a tool of the provider's own was called with.
+  // Ends the input of a provider's own tool.
   void end_input(input_texts::iterator at) {
     if (at == inputs_.end())
       return;
@@ -194,7 +195,7 @@ private:
     count(data["usage"]);
   }
 
-  // Counts are cumulative: the last ones stand.
+  // Counts are cumulative: the last ones count.
   void count(const value& usage) {
     for (const auto& e : usage.entries())
       if (!e.val.is_null())
@@ -203,7 +204,7 @@ private:
 
   answer_builder builder_;
   std::set<std::int64_t> calls_;
-  input_texts inputs_; // of other blocks, as far as they came
+  input_texts inputs_; // of other blocks, as far as they have come
   value usage_ = value::map();
   bool begun_ = false;
   bool complete_ = false;

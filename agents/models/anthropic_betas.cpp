@@ -1,4 +1,4 @@
-// What Anthropic's tools must be asked for by, besides their type.
+// anthropic_betas: the beta headers that Anthropic's own tools require.
 #include "agents/models/anthropic_wire.hpp"
 #include "agents/messages/json_text.hpp"
 

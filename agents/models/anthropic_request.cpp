@@ -1,4 +1,4 @@
-// Requests of Anthropic's Messages API.
+// anthropic_request: requests of Anthropic's Messages API.
 #include "agents/models/anthropic_wire.hpp"
 #include "agents/messages/failure.hpp"
 #include "agents/messages/json_text.hpp"
@@ -49,7 +49,7 @@ value allowed_id(const value& id) {
 
 // ---- blocks -------------------------------------------------------------------------------------
 
-// "data:image/png;base64,…" as a source; any other address as one.
+// "data:image/png;base64,…" as a source; any other address as an address.
 value source_of_url(std::string_view url) {
   constexpr std::string_view mark = ";base64,";
   auto at = url.find(mark);
@@ -81,7 +81,7 @@ value image_source(const value& block) {
   return source_of_url(text_in(block["url"]));
 }
 
-// A standard file or text as a document; null: it has nothing to send.
+// A standard file or text as a document; null when it has no content to send.
 value document_of(const value& block) {
   value source;
   if (block["text"].is_string())
@@ -104,7 +104,7 @@ value document_of(const value& block) {
   return with_cache_mark(out, block);
 }
 
-// What a model thought, as far as the provider signed it.
+// A model's thought, if the provider signed it.
 value thought_to_send(const value& text, const value& signature) {
   if (!signature.is_string())
     return {};
@@ -118,7 +118,7 @@ value with_kept(value block, const value& from) {
   return block;
 }
 
-// A call of the provider's own tool, whose input other programs keep as it was streamed.
+// A call of the provider's own tool; other programs store its input as it was streamed.
 value provider_call(const value& block) {
   if (!block["partial_json"].is_string())
     return block;
@@ -129,7 +129,7 @@ value provider_call(const value& block) {
 
 value tool_result(const value& block);
 
-// A block as the API takes it; null: left out.
+// A block in the form of the API; null to leave it out.
 value block_to_send(const value& block) {
   if (block.is_string())
     return is_blank(block.as_string()) ? value{} : text_block(block.as_string());
@@ -200,8 +200,8 @@ value result_of_tool(const value& message) {
                      {"is_error", message_member(message, "status") == value("error")}});
 }
 
-// Calls that stand in no block of the content are added; those that do are called as the message
-// says now.
+// Adds the calls that stand in no block of the content. Calls in blocks get the message's current
+// names and arguments.
 void add_sent_calls(std::vector<value>& blocks, const value& message) {
   auto put = [&blocks](const value& call, bool is_valid) {
     auto id = allowed_id(call["id"]);
@@ -235,7 +235,8 @@ void strip_end(std::vector<value>& blocks) {
   blocks.back() = blocks.back().with("text", text);
 }
 
-// Whether another provider's model said it; some others serve Anthropic's.
+// Whether another provider's model wrote the message. Some other providers serve Anthropic's
+// models.
 bool is_of_others(const value& message) {
   constexpr std::array<std::string_view, 4> own{"anthropic", "bedrock", "bedrock_converse",
                                                 "google_vertexai"};
@@ -266,7 +267,7 @@ public:
   }
 
   value system() {
-    if (system_.size() == 1 && system_[0].size() == 2) // type and text: nothing else to say
+    if (system_.size() == 1 && system_[0].size() == 2) // only type and text: sent as a plain text
       return system_[0]["text"];
     return system_.empty() ? value{} : value::list(system_);
   }
@@ -291,7 +292,7 @@ public:
 private:
   void add_answer(const value& message) {
     auto blocks = blocks_to_send(message_member(message, "content"));
-    if (is_of_others(message)) // who could not check how it is signed
+    if (is_of_others(message)) // Anthropic could not check the signature of such a thought
       std::erase_if(blocks, [](const value& block) { return is_block(block, "thinking"); });
     add_sent_calls(blocks, message);
     for (const auto& block : blocks)
@@ -300,7 +301,7 @@ private:
     turns_.push_back({"assistant", std::move(blocks)});
   }
 
-  // A result says of which toolset its call was.
+  // A result names the toolset of its call.
   value with_toolset(value block) const {
     auto at = toolsets_.find(text_in(block["tool_use_id"]));
     if (at == toolsets_.end() || !is_block(block, "tool_result") || block.contains("toolset_name"))
@@ -327,7 +328,8 @@ value tool_to_send(const value& definition) {
   if (!tool.is_function)
     return definition;
   if (const auto& type = tool.extras["type"]; type.is_string() && type != value("custom"))
-    return tool.extras.with("name", tool.name); // the provider's own: it knows the rest
+    return tool.extras.with("name", tool.name); // the provider's own tool: the provider knows the
+                                                // rest
   auto out = tool.extras.with("name", tool.name).with("input_schema", tool.parameters);
   return text_in(tool.description).empty() ? out : out.with("description", tool.description);
 }

@@ -1,4 +1,4 @@
-// Asking models, and what is bound to them.
+// chat_model: asking models, and binding settings to them.
 #include "agents/messages/json_text.hpp"
 
 #include <troupe/agents/chat_model.hpp>
@@ -27,7 +27,7 @@ node_error not_structured(const value& schema, const std::string& why) {
           "Failed to parse structured output for '" + name + "': " + why + '.'};
 }
 
-// A model with what goes along with every request.
+// A model with settings that are sent with every request.
 class bound_model final : public chat_model {
 public:
   bound_model(chat_model_ptr model, value tools, value choice, value settings)

@@ -1,3 +1,4 @@
+// embeddings_reply: writing requests and reading replies.
 #include "agents/models/embeddings_reply.hpp"
 
 #include <troupe/value.hpp>

@@ -1,4 +1,4 @@
-// What an embeddings endpoint is asked, and what it may answer.
+// embeddings_reply: requests to an embeddings endpoint, and its replies.
 #pragma once
 
 #include <troupe/agents/embeddings.hpp>
@@ -16,13 +16,12 @@ std::string embeddings_request(const embeddings_options& options,
 
 /// The vectors of a reply's JSON.
 /// Order:  that of the texts, whatever that of the reply.
-/// Errors: node_failed of the type EmbeddingsError: not `count` vectors, of several lengths or not
-/// of
-///         the options' dims, or of what is no finite number.
+/// Errors: node_failed of the type EmbeddingsError: not `count` vectors, vectors of several lengths
+///         or not of the options' dims, or a number that is not finite.
 result<std::vector<std::vector<float>>> read_embeddings(std::string_view reply, std::size_t count,
                                                         const embeddings_options& options);
 
-/// What the JSON of a refusal says, in one printable line of at most 200 bytes; else nothing.
+/// The text of a refusal's JSON, in one printable line of at most 200 bytes; empty without one.
 std::string refusal_text(std::string_view reply);
 
 } // namespace troupe

@@ -1,5 +1,5 @@
-// See hosted_model.hpp. The key goes into one header, and what a provider says is shown only if it
-// repeats neither the key nor the messages.
+// hosted_model: one call as a loop of attempts. The key goes into one header. A provider's text is
+// shown only if it repeats neither the key nor the messages.
 #include "agents/models/hosted_model.hpp"
 
 #include "agents/messages/json_text.hpp"
@@ -45,7 +45,7 @@ private:
   // One call with all its attempts.
   struct call_state {
     model_clock::time_point until;
-    bool given = false; // a part, to a reader
+    bool given = false; // a reader has got a part
   };
 
   http_request written(const model_request& asked, bool stream, const call_state& state) const;
@@ -75,7 +75,7 @@ http_request http_model::written(const model_request& asked, bool stream,
   out.body_bytes_max = limits::model_answer_bytes_max;
   auto left = std::chrono::ceil<milliseconds>(state.until - model_clock::now());
   out.timeouts = {.connect = options_.connect_timeout,
-                  .response = milliseconds{0}, // a whole answer comes when it is made
+                  .response = milliseconds{0}, // a whole answer comes only when it is complete
                   .idle = stream ? options_.idle_timeout : milliseconds{0},
                   .total = std::max(left, milliseconds{1})};
   return out;
@@ -137,7 +137,7 @@ coro<value> http_model::ask_streamed(const model_request& asked, context& ctx, c
   call.expect(options_.first_token_timeout, "no first word of an answer in time");
   auto answered = call.head();
   auto head = co_await answered;
-  if (head.status != 200 || !is_event_stream(head)) { // a refusal, or a server that does not stream
+  if (head.status != 200 || !is_event_stream(head)) { // an error, or a server that does not stream
     std::string body;
     for (bool more_to_come = true; more_to_come;) {
       auto more = call.more();
@@ -172,7 +172,7 @@ coro<value> http_model::ask_streamed(const model_request& asked, context& ctx, c
       auto more = call.more();
       piece = co_await more;
     } catch (const http_error&) {
-      if (!reader->is_complete()) // else only the end of the stream is missing
+      if (!reader->is_complete()) // otherwise only the end of the stream is missing
         throw;
     }
     if (piece.empty())
@@ -182,7 +182,7 @@ coro<value> http_model::ask_streamed(const model_request& asked, context& ctx, c
     } catch (const model_error& e) {
       if (e.kind() != broken_answer({}).kind() || reader->has_content())
         throw;
-      auto known = e.known(); // nothing was read: another attempt may read more
+      auto known = e.known(); // no content was read: another attempt may succeed
       known.may_try_again = true;
       throw model_error{e.code(), e.message(), e.type(), std::move(known)};
     }

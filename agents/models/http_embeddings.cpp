@@ -1,6 +1,6 @@
-// Embedding over HTTP: attempts, waits between them, and what a failure means.
+// http_embeddings: embedding over HTTP: attempts, waits between them, and what a failure means.
 //
-// The key goes into one header and nowhere else: it is cut out of whatever a server says.
+// The key goes into one header and nowhere else: it is cut out of every text of a server.
 #include "http/client.hpp"
 #include "http/retry.hpp"
 #include "agents/models/embeddings_reply.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// One attempt's outcome: a response, or why there is none.
+// The outcome of one attempt: a response, or the reason why it is missing.
 struct http_reply {
   std::optional<http_error> lost;
   http_response response;
@@ -170,7 +170,7 @@ private:
                                                          : err;
   }
 
-  // Also a beginning of it, which a cut text may end with.
+  // Removes the key, and also a beginning of it, with which a shortened text may end.
   std::string without_key(std::string text) const {
     auto shown = std::min<std::size_t>(key_.size(), 6);
     if (shown > 0 && text.find(key_.substr(0, shown)) != text.npos)

@@ -1,4 +1,4 @@
-// Chat models by name.
+// init_chat_model: chat models by name.
 #include "agents/models/hosted_model.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What providers and connections report, as errors.
+// model_error: reports of providers and failures of connections, as errors.
 #include "agents/messages/json_text.hpp"
 #include "agents/models/model_wire.hpp"
 #include "http/retry.hpp"
@@ -33,7 +33,7 @@ error_class class_of_status(int status) {
   return {status >= 400 ? errc::invalid_value : errc::node_failed, "APIStatusError"};
 }
 
-// The status that an error in a stream would have had.
+// The status that an error within a stream would have had.
 int status_of_kind(std::string_view kind) {
   struct known {
     std::string_view kind;
@@ -85,7 +85,7 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
-// Whether a longer piece of `secret`, or the whole of it, is within `text`.
+// Whether `text` contains a longer piece of `secret`, or the whole of it.
 bool repeats(std::string_view text, std::string_view secret) {
   constexpr std::size_t piece = 12; // of a run of 24, one of these is whole
   for (std::size_t at = 0; at + piece <= text.size(); at += piece)
@@ -104,7 +104,7 @@ bool repeats_any(std::string_view text, const value& secrets) {
                              [text](const auto& e) { return repeats_any(text, e.val); });
 }
 
-// Also a beginning of the key, which providers show.
+// Whether `text` contains the key or its beginning, which providers show.
 bool shows_key(std::string_view text, std::string_view key) {
   return key.size() >= 4
          && text.find(key.substr(0, std::min<std::size_t>(key.size(), 6))) != text.npos;
@@ -130,7 +130,7 @@ value details_of(const model_error::facts& known) {
            : out;
 }
 
-// Scheme, host and path: no name, password or query, which may be keys.
+// Scheme, host and path: without name, password and query, which may be keys.
 std::string address_shown(std::string_view url, std::string_view key) {
   url = url.substr(0, url.find_first_of("?#"));
   auto begin = url.find("://");
@@ -147,7 +147,7 @@ std::string seconds_shown(std::chrono::milliseconds wait) {
   return std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count()) + " s";
 }
 
-// How long the provider wants not to be asked, for those who read that nobody asks it again.
+// The wait that the provider asks for, for errors after which no attempt follows.
 std::string wait_shown(const model_error::facts& known) {
   if (!known.retry_after)
     return {};

@@ -1,4 +1,4 @@
-// What requests of every provider are made of: settings, definitions of tools, schemas.
+// model_settings: the parts of requests to every provider: settings, definitions of tools, schemas.
 #include "agents/messages/json_text.hpp"
 #include "agents/models/model_wire.hpp"
 

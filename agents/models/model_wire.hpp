@@ -1,4 +1,5 @@
-// What differs between providers: how a request is written, an answer and an error read. Pure.
+// model_wire: the differences between providers: how requests are written, and answers and errors
+// are read. Pure.
 #pragma once
 
 #include "http/exchange.hpp"
@@ -22,15 +23,16 @@ public:
   answer_reader& operator=(const answer_reader&) = delete;
   virtual ~answer_reader() = default;
 
-  /// Errors: throws model_error: what the event reports, or the event is none of the format.
+  /// Errors: throws model_error for an error that the event reports, and for an event of another
+  ///         format.
   virtual void take(const sse_event& event) = 0;
   /// The parts since the last call.
   virtual std::vector<value> take_parts() = 0;
   virtual bool has_content() const = 0;
-  /// Whether the answer is whole, and whether there is nothing more to come.
+  /// is_complete(): the answer is whole. is_over(): nothing follows any more.
   virtual bool is_complete() const = 0;
   virtual bool is_over() const = 0;
-  /// The message, as far as it came, whose last part is among the parts then. Errors: none.
+  /// The message, as far as it has come; afterwards, take_parts() has its last part. Errors: none.
   virtual value finish() = 0;
 };
 
@@ -39,7 +41,7 @@ struct reported_error {
   std::string kind = {};
   std::string message = {};
   std::string request_id = {};
-  int status = 0; ///< as the JSON says it; 0: it does not
+  int status = 0; ///< from the JSON; 0: not given
   bool context_overflow = false;
 };
 
@@ -51,7 +53,7 @@ public:
   virtual ~model_wire() = default;
 
   virtual std::string url() const = 0;
-  /// Those of the options and of the request among them.
+  /// The headers of a request, including those of the options and of `asked`.
   virtual http_headers headers(const std::string& key, const model_request& asked) const = 0;
   /// The body of a request.
   /// Errors: throws node_error of class ValueError for messages that the format can't express.
@@ -62,47 +64,48 @@ public:
                                                 std::string message_id) const = 0;
 };
 
-/// `model` without the provider; `base_url` without a slash at its end.
+/// `model` is without the provider; `base_url` is without a slash at its end.
 std::unique_ptr<model_wire> anthropic_wire(std::string model, chat_model_options options);
-/// `own_address`: it is OpenAI itself that is asked, which calls max_tokens otherwise.
+/// `own_address`: the endpoint is OpenAI's own, which has another name for max_tokens.
 std::unique_ptr<model_wire> openai_wire(std::string model, chat_model_options options,
                                         bool own_address);
 
 // ---- what both need ---------------------------------------------------------------------------
 
-/// The error in a body or event, in the form of either provider or of what is compatible with it:
+/// The error in a body or event. It may have the form of either provider or of a compatible server:
 /// {"error": {…}}, {"error": "text"}, {"message": …}, {"detail": …}.
 reported_error read_reported_error(const value& json);
 
-/// Failures as errors whose message is what was said and no more; told_error makes a sentence of
-/// it. A response whose status is none of success.
+/// Failures as errors whose message is only the provider's text; told_error() makes a sentence of
+/// it. refused_by_status() is for a response whose status is not a success.
 model_error refused_by_status(const http_head& head, std::string_view body,
                               std::chrono::system_clock::time_point now);
-/// What an event, or a body in an answer's place, reports.
+/// The error that an event reports, or a body in place of an answer.
 model_error refused_by_event(const value& json);
-/// What became of the connection.
+/// The error of a failed connection.
 model_error lost_connection(const http_error& failure);
 
-/// What no message may repeat.
+/// The texts that no message may repeat.
 struct hidden_texts {
   std::string_view key;
   const value& messages;
 };
-/// The error as it is thrown: model, status, kind, what was said (one line of printable characters,
-/// cut to limits::model_error_bytes_max, and nothing of what is hidden), where it came from without
-/// query and password, the request's id, and how long the provider asks to wait.
+/// The error as it is thrown. Its message has the model, status and kind, the provider's text, the
+/// address without query and password, the request's id, and the wait that the provider asks for.
+/// The text is one line of printable characters, at most limits::model_error_bytes_max, without any
+/// of the hidden texts.
 model_error told_error(std::string_view model, const model_error& raw, const hidden_texts& hidden,
                        std::string_view url = {});
 
-/// A JSON Schema, closed: objects that say nothing of other members allow none, as providers want
-/// it.
+/// A JSON Schema, closed: objects without a rule for further members allow none, as providers
+/// require.
 value closed_schema(const value& schema);
 
-/// The options' settings with those of a request over them, null ones left out.
+/// The options' settings, replaced by those of a request where it has some; null ones are left out.
 value merged_settings(const chat_model_options& options, const model_request& asked);
 
-/// A tool's definition as {name, description, parameters, …}, also out of OpenAI's form; a
-/// provider's own tool as it is.
+/// A tool's definition as {name, description, parameters, …}, also from OpenAI's form. A provider's
+/// own tool stays as it is.
 struct tool_definition_parts {
   bool is_function = false;
   value name;

@@ -1,4 +1,5 @@
-// Models around models: one that waits for its turn, one that has others to fall back on.
+// model_wrappers: models around models: one that limits the rate of requests, and one that falls
+// back on others.
 #include "agents/messages/failure.hpp"
 
 #include <troupe/agents/chat_models.hpp>
@@ -89,13 +90,13 @@ private:
 rate_limiter::rate_limiter(double requests_per_second, double burst)
   : seconds_each_{1.0 / requests_per_second},
     burst_{burst} {
-  constexpr double seconds_max = 1e6; // to fill the bucket; sums of them are no overflow
+  constexpr double seconds_max = 1e6; // to fill the bucket; sums of such times do not overflow
   if (!(requests_per_second > 0) || !(burst >= 1) || !(seconds_each_ * burst <= seconds_max))
     throw error{errc::invalid_config, "make a rate limiter: requests_per_second must be above 0, "
                                       "burst at least 1, and a million seconds must fill it"};
 }
 
-// The bucket's state is one moment: when it is full again. Each turn moves it on.
+// The bucket's state is one point in time: when it is full again. Each turn moves it forward.
 rate_limiter::clock::duration rate_limiter::take_turn(clock::time_point now) {
   auto seconds = [](double s) {
     return std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(s));

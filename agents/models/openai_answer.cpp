@@ -1,4 +1,4 @@
-// Answers of OpenAI's chat completions, and of servers that are compatible with them, more or less.
+// openai_answer: answers of OpenAI's chat completions, and of servers that are roughly compatible.
 #include "agents/models/answer_builder.hpp"
 #include "agents/messages/json_text.hpp"
 #include "agents/models/openai_echo.hpp"
@@ -12,7 +12,7 @@
 namespace troupe {
 namespace {
 
-// Where models that think aloud are heard.
+// The members in which servers send a model's thoughts.
 constexpr std::array<const char*, 2> spoken_thoughts{"reasoning_content", "reasoning"};
 
 token_usage counted(const value& given) {
@@ -35,7 +35,7 @@ void describe_answer(answer_builder& into, const value& json) {
   into.set_metadata("model_provider", "openai");
 }
 
-// Texts, and Mistral's thoughts, which are lists of texts.
+// Adds texts, and Mistral's thoughts, which are lists of texts.
 void add_said_block(answer_builder& into, const value& block) {
   if (block["type"] == value("text"))
     into.add_text(0, text_in(block["text"]));
@@ -45,8 +45,8 @@ void add_said_block(answer_builder& into, const value& block) {
         into.add_extra_text("reasoning_content", text);
 }
 
-// Of the answers that were asked for the first one: with n > 1, events of all of them come mixed.
-// Null: there is none.
+// The first of the requested answers: with n > 1, a stream mixes the events of all. Null when it is
+// missing.
 const value& first_choice(const value& json) {
   static const value none;
   for (const auto& choice : json["choices"].items())
@@ -55,7 +55,7 @@ const value& first_choice(const value& json) {
   return none;
 }
 
-// What is said in a message or in a piece of one, but calls.
+// Adds everything but the calls of a message, or of a piece of one.
 void add_said(answer_builder& into, const value& said) {
   for (const auto* name : spoken_thoughts)
     if (auto text = text_in(said[name]); !text.empty()) {
@@ -70,14 +70,14 @@ void add_said(answer_builder& into, const value& said) {
     add_said_block(into, block);
 }
 
-// How likely each word was: lists that come in pieces.
+// The probabilities of words: lists that come in pieces.
 class likelihoods {
 public:
   void add(const value& given) {
     for (auto& [name, list] : lists_)
       list.insert(list.end(), given[name].items().begin(), given[name].items().end());
   }
-  /// Null where nothing came.
+  /// Null when none came.
   value whole() const {
     auto out = value::map();
     for (const auto& [name, list] : lists_)
@@ -97,10 +97,10 @@ std::string arguments_in(const value& function) {
   return arguments.is_map() ? spaced_json(arguments) : text_in(arguments);
 }
 
-// Finds the call that a piece belongs to: by its index, else a new one begins with an id or name.
+// Finds the call of a piece: by its index. Without one, an id or name begins a new call.
 class call_finder {
 public:
-  /// The call's number, and whether it is new.
+  /// The call's number, and whether the call is new.
   std::pair<std::int64_t, bool> find(const value& piece) {
     const auto& index = piece["index"];
     auto id = text_in(piece["id"]);
@@ -156,7 +156,7 @@ public:
       describe_answer(builder_, data);
     for (const auto* given : {&data["x_groq"]["usage"], &data["usage"]})
       if (given->is_map())
-        usage_ = *given; // the last one counts: some servers send them cumulated
+        usage_ = *given; // the last one counts: some servers send cumulative numbers
     go_on(first_choice(data));
   }
 
@@ -234,7 +234,7 @@ public:
   }
 
 private:
-  // Of OpenAI's own there is nothing that it wants to hear again.
+  // OpenAI's own endpoint requires no data to be sent back.
   std::string endpoint() const { return own_address_ ? "" : endpoint_of(options_.base_url); }
 
   std::string model_;

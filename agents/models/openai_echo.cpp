@@ -1,4 +1,4 @@
-// See openai_echo.hpp.
+// openai_echo: gathering the data, and sending it back.
 #include "agents/models/openai_echo.hpp"
 
 #include "agents/messages/json_text.hpp"
@@ -94,7 +94,7 @@ void openai_echo::keep_in(answer_builder& into) const {
     members.emplace_back(reasoning_details);
     into.set_extra(reasoning_details, details());
   } else if (has_thoughts_ && has_calls_) {
-    members.emplace_back(reasoning); // the answer has it
+    members.emplace_back(reasoning); // the answer has it already
   }
   if (!extra_content_.is_null())
     into.set_extra(extra_content, extra_content_);

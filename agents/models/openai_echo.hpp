@@ -1,7 +1,8 @@
-// What endpoints that speak OpenAI's format say beside an answer, and want to hear again with it:
-// Gemini's signatures, which calls are refused without, the thoughts that DeepSeek had before it
-// called tools, OpenRouter's reasoning_details. A message keeps them, and whose they are: another
-// endpoint would refuse what it does not know. Pure.
+// openai_echo: data that endpoints of OpenAI's format send with an answer and require in later
+// requests.
+// It consists of Gemini's signatures, without which calls are refused, DeepSeek's thoughts before
+// tool calls, and OpenRouter's reasoning_details. A message keeps the data together with its
+// endpoint, since another endpoint would refuse unknown members. Pure.
 #pragma once
 
 #include "agents/models/answer_builder.hpp"
@@ -17,21 +18,21 @@ namespace troupe {
 /// The host of an endpoint's address.
 std::string endpoint_of(std::string_view base_url);
 
-/// Gathers it from an answer, whole or in pieces. With an empty endpoint it keeps nothing.
+/// Gathers the data from an answer, whole or in pieces. With an empty endpoint it keeps nothing.
 class openai_echo {
 public:
   explicit openai_echo(std::string endpoint) : endpoint_{std::move(endpoint)} {}
 
-  /// Shape:  `said`: a message, or the piece of one.
+  /// Shape:  `said`: a message, or a piece of one.
   /// Errors: throws model_error of the kind broken_answer past limits::model_blocks_max details.
   void hear(const value& said);
-  /// Shape:  additional_kwargs.reasoning_details (those of one index and type as one, texts
-  ///         joined) and .extra_content; response_metadata.sent_back: {to, members}.
+  /// Shape:  additional_kwargs.reasoning_details (those of one index and type as one, texts joined)
+  ///         and .extra_content; response_metadata.sent_back: {to, members}.
   void keep_in(answer_builder& into) const;
 
 private:
   struct detail {
-    value known = value::map(); // what came as a whole
+    value known = value::map(); // members that came as a whole
     std::map<std::string, std::string> texts = {};
   };
   void hear_detail(const value& piece);
@@ -46,10 +47,10 @@ private:
   bool has_signed_calls_ = false;
 };
 
-/// What is kept with a call, as its `extras`; an empty map where nothing came.
+/// The data to keep with a call, as its `extras`; an empty map when none came.
 value call_extras(const value& call);
 
-/// A message as it is sent, with what its answer said, if that was of this endpoint.
+/// `sent`, a message to send, with the data of its answer if the answer came from this endpoint.
 value with_echo(value sent, const value& message, std::string_view endpoint);
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-// Requests of OpenAI's chat completions.
+// openai_request: requests of OpenAI's chat completions.
 #include "agents/messages/json_text.hpp"
 #include "agents/models/openai_echo.hpp"
 #include "agents/models/openai_wire.hpp"
@@ -20,7 +20,7 @@ value sent_block(const value& block) {
   return block.without("index").without("cache_control");
 }
 
-// Blocks that only another provider knows.
+// Whether a block is of a type that only another provider knows.
 bool is_foreign(const value& block) {
   constexpr std::string_view foreign[] = {
     "redacted_thinking", "server_tool_use",  "web_search_tool_result", "document",
@@ -39,7 +39,7 @@ value sent_content(const value& content) {
   return value::list(std::move(out));
 }
 
-// The next assistant's message from place `at`; null when there is none.
+// The next assistant's message from place `at`; null without one.
 value next_answer(const value& messages, std::size_t& at) {
   auto all = messages.items();
   while (at < all.size() && message_role(all[at]) != "assistant")
@@ -47,7 +47,7 @@ value next_answer(const value& messages, std::size_t& at) {
   return at < all.size() ? all[at++] : value{};
 }
 
-// Calls whose arguments are no JSON go back as they came.
+// Calls whose arguments are not JSON are sent back as they came.
 value sent_answer(value out, const value& message) {
   auto calls = out["tool_calls"].is_list() ? out["tool_calls"] : value::list();
   for (const auto& call : message_member(message, "invalid_tool_calls").items())
@@ -66,7 +66,8 @@ value sent_message(const value& plain) {
   return plain["role"] == value("tool") ? out.without("name") : out;
 }
 
-// Models that reason know system messages as a developer's: o1, o3-mini …
+// Whether the model is a reasoning one (o1, o3-mini …), which takes system messages as a
+// developer's.
 bool knows_developers(std::string_view model) {
   return model.size() >= 2 && model[0] == 'o' && model[1] >= '0' && model[1] <= '9';
 }
@@ -109,7 +110,7 @@ value sent_choice(const value& choice) {
   return value::map({{"type", "function"}, {"function", value::map({{"name", word}})}});
 }
 
-// Whether the provider may insist on it: no other members, and all of them required.
+// Whether the provider can enforce the schema: no further members, and all of them required.
 bool is_strict(const value& schema) {
   if (schema.is_list())
     return std::ranges::all_of(schema.items(), is_strict);
@@ -144,7 +145,7 @@ value openai_request(std::string_view model, const chat_model_options& options,
   body_members out{{"model", model},
                    {"messages", sent_messages(model, asked.messages, endpoint)},
                    {"stream", stream}};
-  if (stream) // else a stream has no usage
+  if (stream) // without it, a stream has no usage
     out.emplace_back("stream_options", value::map({{"include_usage", true}}));
   if (options.temperature)
     out.emplace_back("temperature", *options.temperature);

@@ -1,4 +1,4 @@
-// Models that need no network.
+// scripted_model: models that need no network.
 #include <troupe/agents/chat_model.hpp>
 
 #include "agents/messages/json_text.hpp"
@@ -14,7 +14,7 @@ bool is_space(char c) {
   return std::isspace(static_cast<unsigned char>(c)) != 0;
 }
 
-// Each with the white space behind it; white space at the beginning is one of its own.
+// Words, each with the white space after it; white space at the beginning is a word of its own.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> out;
   for (char c : text) {
@@ -38,7 +38,7 @@ value call_part(const value& id, const value& call, std::size_t index) {
   return part(id, "").with("tool_call_chunks", value::list({piece}));
 }
 
-// What a script says, as an assistant's message.
+// An entry of a script as an assistant's message.
 value as_answer(const value& said, const model_request& request) {
   if (is_message(said))
     return said;

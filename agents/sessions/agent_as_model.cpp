@@ -1,4 +1,4 @@
-// An agent that is asked as a model.
+// agent_as_model: an agent that is asked as a model.
 #include <troupe/agents/teams.hpp>
 
 #include "agents/messages/failure.hpp"
@@ -10,7 +10,7 @@
 namespace troupe {
 namespace {
 
-// A message that had no id has got one within the agent.
+// Whether the message is one of `messages`. A message without an id got one within the agent.
 bool is_one_of(const value& messages, const value& message) {
   const auto& id = message_member(message, "id");
   auto bare = message.payload().without("id");
@@ -20,7 +20,7 @@ bool is_one_of(const value& messages, const value& message) {
   });
 }
 
-// What the agent used on the way: of its answers, not of those it was given.
+// The usage of the agent's own answers; messages that it was given do not count.
 value usage_of(const value& messages, const value& given) {
   value out;
   for (const auto& m : messages.items())

@@ -1,4 +1,4 @@
-// See agent_events.hpp.
+// agent_events: reading parts.
 #include "agents/sessions/agent_events.hpp"
 
 #include "agents/team_names.hpp"
@@ -14,7 +14,7 @@ bool is_message_or_removal(const value& v) {
   return is_message(v) || v.is(value_kind::remove_message);
 }
 
-// Calls `f` with the messages in what is written to a channel, or read from one.
+// Calls `f` with the messages in a value that is written to a channel, or read from one.
 template <class F> void each_message_in(const value& v, F f) {
   if (is_message(v))
     f(v);
@@ -73,9 +73,9 @@ const std::string& event_reader::author_of(const std::vector<std::string>& ns) c
   return known == authors_.end() ? agent_ : known->second;
 }
 
-// What a task is given was told before this run, or is told already.
+// Messages in a task's input were reported before this run, or are reported already.
 void event_reader::task_begins(const stream_part& part) {
-  if (!part.data.contains("triggers")) // it ends
+  if (!part.data.contains("triggers")) // the task ends
     return;
   if (const auto& name = part.data["metadata"][agent_name_mark]; name.is_string())
     authors_[part.ns] = name.as<std::string>();
@@ -109,7 +109,7 @@ void event_reader::told(const value& message, const std::string& author, const s
     tell(event_kind::tool_call, call);
 }
 
-// One node's update: a map, or a list of them where it wrote to a channel twice.
+// One node's update: a map, or a list of maps when the node wrote to a channel twice.
 void event_reader::written(const stream_part& part, const value& update, events& out) {
   if (update.is_list()) {
     for (const auto& item : update.items())
@@ -130,7 +130,7 @@ void event_reader::written(const stream_part& part, const value& update, events&
 
 void event_reader::updated(const stream_part& part, events& out) {
   for (const auto& node : part.data.entries())
-    if (!node.key().starts_with("__")) // questions, marks
+    if (!node.key().starts_with("__")) // questions and marks
       written(part, node.val, out);
 }
 

@@ -1,4 +1,4 @@
-// What the parts of a stream say of an agent, as events. Pure.
+// agent_events: from the parts of a stream to the events of an agent. Pure.
 #pragma once
 
 #include <troupe/agents/agent_runner.hpp>
@@ -9,26 +9,26 @@
 
 namespace troupe {
 
-/// What invocation::say writes to the `custom` stream. The mark is the runner's own, so that a
-/// tool's output can't pass for it.
+/// The value that invocation::say() writes to the `custom` stream. The mark is the runner's own, so
+/// that a tool's output can't pass for it.
 value said_part(const std::string& mark, const std::string& author, const value& message);
 
 /// Follows one run.
-/// Order:  a message is told when it is first reported, as said or in a node's update; once more
-///         only when it has changed.
+/// Order:  a message is reported when it first appears, by say() or in a node's update. It is
+///         reported again only when it has changed.
 class event_reader {
 public:
   event_reader(std::string agent, std::string mark)
     : agent_{std::move(agent)},
       mark_{std::move(mark)} {}
 
-  /// Which modes of a stream it reads.
+  /// The modes of a stream that it reads.
   static std::vector<stream_mode> modes();
 
   /// The events of a part, without ids.
   std::vector<agent_event> events_of(const stream_part& part);
 
-  /// How a run that ended, or waits, looks: its last events.
+  /// The last events of a run that ended or waits.
   std::vector<agent_event> last_events(const run_result& how) const;
   agent_event failed(const error& why) const;
 

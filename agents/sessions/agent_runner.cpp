@@ -1,4 +1,4 @@
-// See troupe/agent_runner.hpp.
+// agent_runner: sessions, and invocations of an agent in them.
 #include "agents/sessions/event_source.hpp"
 #include "agents/sessions/session_threads.hpp"
 

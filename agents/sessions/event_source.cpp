@@ -1,4 +1,4 @@
-// See event_source.hpp.
+// event_source: running an invocation, and reading its events.
 #include "agents/sessions/event_source.hpp"
 
 #include "agents/messages/failure.hpp"
@@ -98,13 +98,13 @@ std::string runner_core::invocation_of(const state_snapshot& now) {
 
 // ---- an invocation --------------------------------------------------------------------------
 
-// Calls that a cancelled or failed invocation left open are answered before a new message; but not
-// while another one is on, whose calls they may be.
+// Open calls of a cancelled or failed invocation are answered before a new message. While another
+// invocation runs, they are left, because they may be its calls.
 run_input event_source::make_input(const state_snapshot& now, bool busy) {
   if (std::holds_alternative<go_on>(input_))
     return nullptr;
   if (auto* given = std::get_if<new_answers>(&input_)) {
-    if (now.interrupts.empty()) // the runtime would go on with nothing
+    if (now.interrupts.empty()) // the runtime would resume with no answer
       throw error{errc::unknown_interrupt, "answer a session: it waits for no answer"};
     return command{.resume = given->answers};
   }
@@ -160,7 +160,7 @@ void event_source::add(std::vector<agent_event> events) {
 }
 
 void event_source::leave() {
-  parts_.reset(); // first: until then the run is on
+  parts_.reset(); // first, because the run is on until then
   if (!thread_id_.empty())
     core_->running.leave(thread_id_, this);
 }

@@ -1,11 +1,11 @@
-// One invocation on its way: the run of a thread, and its parts as events.
+// event_source: one invocation in progress: the run of a thread, with its parts as events.
 //
 // Invariants:
 //  - nothing is read or run before the first event is asked for.
-//  - of each invocation the last event is question, paused, finished or failed; an error comes
-//    behind `failed`, once.
-//  - what is under way in a session is in running_invocations, from before it reads the thread
-//    until its reader has heard of the end, or left.
+//  - the last event of each invocation is question, paused, finished or failed; after `failed` an
+//    error follows, once.
+//  - an invocation is in running_invocations from before it reads the thread until its reader has
+//    got the end, or left.
 #pragma once
 
 #include "agents/sessions/agent_events.hpp"
@@ -18,10 +18,10 @@
 
 namespace troupe {
 
-/// What a runner has under way, by thread. Any thread.
+/// The running invocations of a runner, by thread. Any thread.
 class running_invocations {
 public:
-  /// Says that one begins; whether another one of its thread is on.
+  /// Adds an invocation. Result: whether another one of its thread is running.
   bool enter(const std::string& thread_id, const void* who, const run_control& control);
   void leave(const std::string& thread_id, const void* who);
   std::size_t cancel(const std::string& thread_id);
@@ -31,14 +31,14 @@ private:
   std::multimap<std::string, std::pair<const void*, run_control>, std::less<>> running_;
 };
 
-/// What copies of a runner share.
+/// The data that copies of a runner share.
 class runner_core {
 public:
   runner_core(runtime& rt, session_agent_ptr agent, agent_runner_options options);
 
   run_config config(const std::string& thread_id, const session_ref& session,
                     const std::string& invocation_id, const value& context) const;
-  /// Of a session's newest checkpoint; empty where it does not say.
+  /// The invocation of a session's newest checkpoint; empty when that names none.
   static std::string invocation_of(const state_snapshot& now);
 
   session_agent_ptr agent;
@@ -49,7 +49,7 @@ public:
   mutable running_invocations running;
 };
 
-/// What an invocation begins or goes on with.
+/// The input with which an invocation begins or resumes.
 struct new_message {
   value message;
 };
@@ -88,13 +88,13 @@ private:
   invocation_options with_;
   event_reader reader_;
   run_control control_;
-  std::string thread_id_; // once it begins
-  std::string run_;       // what events' ids begin with
+  std::string thread_id_; // set when it begins
+  std::string run_;       // the beginning of its events' ids
   std::string invocation_id_;
   std::size_t told_ = 0;
   std::optional<part_stream> parts_;
   std::deque<agent_event> events_;
-  std::optional<error> failure_; // still to be told
+  std::optional<error> failure_; // not reported yet
   bool begun_ = false;
   bool ended_ = false;
 };

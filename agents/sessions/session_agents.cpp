@@ -1,4 +1,4 @@
-// What an agent says in an invocation, and agents that are graphs.
+// session_agents: an agent's messages in an invocation, and agents that are graphs.
 #include "agents/sessions/session_agents.hpp"
 
 #include "agents/sessions/agent_events.hpp"
@@ -50,7 +50,7 @@ void invocation::set_state(value state) {
   state_changed_ = true;
 }
 
-// The same one when the body begins again.
+// The id of the next message; it is the same when the body runs again.
 std::string invocation::next_id() const {
   return ctx_->task_id() + ':' + std::to_string(said_);
 }

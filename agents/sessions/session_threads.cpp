@@ -1,4 +1,4 @@
-// See session_threads.hpp.
+// session_threads: writing and reading the ids of sessions' threads.
 #include "agents/sessions/session_threads.hpp"
 
 namespace troupe {
@@ -8,7 +8,7 @@ error no_session(const char* what, const std::string& why) {
   return {errc::invalid_config, "name a session: " + std::string{what} + ' ' + why};
 }
 
-// The texts of a list of three; nothing for anything else.
+// The texts of a list of three; nullopt for any other text.
 std::optional<session_ref> read_thread(std::string_view app, std::string_view thread_id) {
   auto json = from_json(thread_id);
   if (!json || !json->is_list() || json->size() != 3)
@@ -33,12 +33,12 @@ result<std::string> thread_of(const std::string& app, const session_ref& session
        {std::pair{"the app", app}, {"the user", session.user}, {"the id", session.id}})
     if (text.empty())
       return no_session(what, "is empty");
-  // Looked at first: what is too long is not worth more work.
+  // Checked first: a text that is too long is not worth further work.
   auto bytes = app.size() + session.user.size() + session.id.size();
   auto out = bytes > limits::thread_id_bytes_max ? std::string{} : written(app, session);
   if (out.empty() || out.size() > limits::thread_id_bytes_max)
     return no_session("app, user and id", "are too long (thread_id_bytes_max, as JSON)");
-  if (read_thread(app, out) != session) // JSON has no bytes that are no text
+  if (read_thread(app, out) != session) // JSON can't hold bytes that are not text
     return no_session("app, user or id", "is no UTF-8");
   return out;
 }

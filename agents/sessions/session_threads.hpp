@@ -1,4 +1,4 @@
-// Which thread a session is. Pure.
+// session_threads: the thread of a session. Pure.
 #pragma once
 
 #include <troupe/agents/agent_runner.hpp>
@@ -9,11 +9,12 @@
 
 namespace troupe {
 
-/// The thread of a session: the JSON list [app, user, id], so that no character is a separator.
+/// The thread of a session: the JSON list [app, user, id], so that every character may stand in its
+/// parts.
 /// Errors: as session_ref.
 result<std::string> thread_of(const std::string& app, const session_ref& session);
 
-/// The session that a thread is; nothing for a thread of another app, or that is none.
+/// The session of a thread; nullopt for a thread of another app, or one that is not a session's.
 std::optional<session_ref> session_of(std::string_view app, std::string_view thread_id);
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-// See troupe/schema_check.hpp.
+// schema_check: checking values against a JSON Schema.
 #include <troupe/agents/schema_check.hpp>
 
 #include "agents/messages/json_text.hpp"
@@ -28,7 +28,7 @@ bool is_of_type(const value& v, std::string_view type) {
          || (type == "object" && v.is_map());
 }
 
-// As JSON has it: 1 and 1.0 are one number.
+// Equality of JSON: 1 and 1.0 are the same number.
 bool same(const value& a, const value& b) {
   return a.is_number() && b.is_number() ? a.as_double() == b.as_double() : a == b;
 }
@@ -66,7 +66,7 @@ public:
     if (const auto& ref = schema["$ref"]; ref.is_string())
       check(referred_schema(root_, ref.as_string()), v, path, depth + 1);
     if (!check_type(schema["type"], v, path))
-      return; // the rest would only say it again
+      return; // further errors would repeat this one
     check_choice(schema, v, path);
     check_number(schema, v, path);
     check_text(schema, v, path);
@@ -221,7 +221,7 @@ private:
       refuse(path, "Input should not be of the excluded form");
   }
 
-  // Of a choice between something and null, what is wrong with the something.
+  // For a choice between a schema and null, reports the errors of that schema.
   void refuse_parts(const value& parts, std::ptrdiff_t fitting, const value& v,
                     const std::string& path, std::size_t depth) {
     std::vector<value> real;

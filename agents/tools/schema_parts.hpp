@@ -1,5 +1,5 @@
-// What readers of a JSON Schema have in common: schema_check.cpp, which checks, and
-// gbnf_schema.cpp, which says beforehand.
+// schema_parts: shared by the readers of JSON Schemas: schema_check.cpp, which checks values, and
+// gbnf_schema.cpp, which makes grammars.
 #pragma once
 
 #include <troupe/value.hpp>
@@ -8,10 +8,10 @@
 
 namespace troupe {
 
-/// "#/$defs/x": a part of the whole schema `root`; null where there is none.
+/// "#/$defs/x": a part of the whole schema `root`; null when it does not exist.
 const value& referred_schema(const value& root, std::string_view ref) noexcept;
 
-/// Whether `v` fits `part`, whose references are into `root`.
+/// Whether `v` fits `part`, whose references point into `root`.
 bool fits_schema(const value& root, const value& part, const value& v);
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-// Tools, and what they can ask of their run.
+// tool: tools, and the members of tool_runtime.
 #include <troupe/agents/tool.hpp>
 
 #include "agents/tools/tool_turn.hpp"
@@ -21,7 +21,7 @@ struct tool::spec {
 
 namespace {
 
-constexpr std::size_t tool_name_max = 64; // what providers take
+constexpr std::size_t tool_name_max = 64; // providers accept no longer names
 
 bool is_tool_name(std::string_view name) {
   auto fits = [](char c) {
@@ -39,9 +39,10 @@ bool asks_for_integer(const value& schema) {
                                      [](const value& p) { return p["type"] == value("number"); }));
 }
 
-// A whole number that was written 1.0, where an integer is asked for.
+// A whole number that was written 1.0, as an integer where the schema asks for one.
 value as_asked(const value& schema, const value& v) {
-  constexpr double exact_max = 9e15; // of whole numbers a double holds exactly
+  constexpr double exact_max = 9e15; // largest whole number that a double holds exactly, rounded
+                                     // down
   bool whole = v.is_double() && std::floor(v.as_double()) == v.as_double()
                && std::fabs(v.as_double()) < exact_max;
   return whole && asks_for_integer(schema) ? value(static_cast<std::int64_t>(v.as_double())) : v;

@@ -1,4 +1,4 @@
-// Which errors of tools become messages, and what these say.
+// tool_errors: which errors of tools become messages, and the texts of these.
 #include "agents/messages/json_text.hpp"
 
 #include <troupe/agents/tool_node.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 using class_pair = std::pair<std::string_view, std::string_view>;
 
-// Classes and what they are derived from: those of Python and the reference, and of C++.
+// Classes and their base classes: those of Python and the reference, and of C++.
 constexpr class_pair bases[] = {
   {"BlockingIOError", "OSError"},
   {"BrokenPipeError", "ConnectionError"},
@@ -58,12 +58,12 @@ constexpr class_pair bases[] = {
   {"std::underflow_error", "std::runtime_error"},
 };
 
-// Other names of a class.
+// The class that another name stands for.
 std::string_view own_name(std::string_view name) {
   return name == "IOError" || name == "EnvironmentError" ? std::string_view{"OSError"} : name;
 }
 
-// Whether a class is another one, or derived from it.
+// Whether a class is `wanted` or derived from it.
 bool is_a(std::string_view name, std::string_view wanted) {
   if (wanted == "Exception" || wanted == "BaseException" || wanted == "std::exception")
     return true;

@@ -1,11 +1,11 @@
-// Running the tools a model called for.
+// tool_node: running the tools that a model called.
 //
 // Invariants:
 //  - results stand in the order of the calls, whatever the order in which they ended.
-//  - a call that asks a person or runs a graph does so in its turn: the questions of a task are
-//    known by their number, which must not depend on what ended first.
-//  - what is injected comes from the run alone: tool::check drops what the model gave beyond the
-//    declared arguments.
+//  - a call that asks a question or runs a graph does so in its turn: the questions of a task are
+//    identified by their number, which must not depend on the order of ends.
+//  - injected arguments come from the run alone: tool::check drops all arguments of the model that
+//    are not declared.
 #include <troupe/agents/tool_node.hpp>
 
 #include "agents/messages/failure.hpp"
@@ -26,7 +26,7 @@ namespace troupe {
 
 struct tool_node::parts {
   std::vector<tool> tools;
-  std::map<std::string, const tool*, std::less<>> by_name; // those that run here
+  std::map<std::string, const tool*, std::less<>> by_name; // tools that run here
   tool_node_options options;
 };
 
@@ -42,7 +42,7 @@ struct given_calls {
   value state;
 };
 
-// The calls of the last assistant's message that no message answers yet.
+// The calls of the last assistant's message without an answer.
 std::vector<value> open_calls(const value& messages) {
   if (std::ranges::none_of(messages.items(),
                            [](const value& m) { return message_role(m) == "assistant"; }))
@@ -77,7 +77,7 @@ given_calls read_input(const state_view& input, const std::string& messages_key,
 
 // ---- what is injected -----------------------------------------------------------------------
 
-// The state as tools see it that want fields of it.
+// The state for tools that read fields of it.
 value visible_state(const value& state, tool_input kind, const std::string& messages_key) {
   return kind == tool_input::messages ? value::map({{messages_key, state}}) : state;
 }
@@ -102,8 +102,8 @@ void require_injected(const tool& t, const tool_runtime& runtime, tool_input kin
 
 // ---- one call -------------------------------------------------------------------------------
 
-// In a handler of all that is thrown: raises what is not a std::exception as a failure of its
-// class. What the runtime throws for its own ends stays as it is.
+// In a catch-all handler: throws an exception that is not a std::exception as a failure of its
+// class. The runtime's own exceptions pass unchanged.
 [[noreturn]] void raise_as_exception() {
   try {
     throw;
@@ -155,7 +155,7 @@ value shown_result(const tool_output& out) {
   return v ? *v : value{};
 }
 
-// What all calls of a task share.
+// The data that all calls of a task share.
 struct running_calls {
   const std::vector<tool>& tools;
   const std::map<std::string, const tool*, std::less<>>& by_name;
@@ -173,7 +173,7 @@ std::string known_names(const std::vector<tool>& tools) {
   return out;
 }
 
-// The parts as one output again: a wrapper sees what a tool gave as messages and commands.
+// The parts as one output: a wrapper sees a tool's result as messages and commands.
 tool_output as_output(std::vector<tool_output::part> parts) {
   if (parts.size() != 1)
     return tool_output{std::move(parts)};
@@ -182,7 +182,7 @@ tool_output as_output(std::vector<tool_output::part> parts) {
   return tool_output{std::get<value>(std::move(parts.front()))};
 }
 
-// The message for a failure, if it is not to end the run.
+// The message for a failure; nullopt when the failure ends the run.
 std::optional<tool_output> handled(const running_calls& all, const tool* t, const error& failure,
                                    const value& call) {
   if (ends_the_run(failure))
@@ -204,7 +204,7 @@ tool_output unknown_tool(const running_calls& all, const value& call) {
                              call);
 }
 
-// The arguments a tool is called with.
+// The arguments with which a tool is called.
 value begin(const tool_runtime& runtime, const tool& t, const value& call) {
   auto args = t.check(call["args"]);
   if (!args)
@@ -221,7 +221,7 @@ tool_output end(const running_calls& all, const tool& t, const tool_output& give
   return out;
 }
 
-// In a handler: what was thrown as a message, if it is not to end the run.
+// In a handler: the message for the exception; nullopt when it ends the run.
 std::optional<tool_output> caught(const running_calls& all, const tool& t, const value& call,
                                   const tool_runtime& runtime, const std::exception& thrown) {
   auto failure = failure_of(thrown);
@@ -234,7 +234,8 @@ bool runs_at_once(const tool& t) {
   return t.body().plain && t.options().lane == lane::standard;
 }
 
-// A tool that suspends nowhere. No coroutine: a thousand calls need no more stack than one.
+// Runs a tool that does not suspend. Not a coroutine, so that a thousand calls need no more stack
+// than one.
 tool_output execute_at_once(const running_calls& all, const tool* t, const value& call,
                             tool_runtime& runtime) {
   if (!t)
@@ -250,7 +251,7 @@ tool_output execute_at_once(const running_calls& all, const tool* t, const value
   }
 }
 
-// Runs the tool of a request; what it throws becomes a message where the node says so.
+// Runs the tool of a request; its exceptions become messages where the node's options ask for that.
 coro<tool_output> execute(running_calls& all, tool_call_request request) {
   const auto& call = request.call();
   const auto* t = request.tool() ? &*request.tool() : nullptr;
@@ -274,7 +275,7 @@ coro<tool_output> execute(running_calls& all, tool_call_request request) {
   co_return std::move(*out);
 }
 
-// A call, from its beginning to what came of it.
+// A call, from its beginning to its result.
 struct call_run {
   value call;
   const tool* known = nullptr;
@@ -324,7 +325,7 @@ coro<tool_output> run_wrapped(running_calls& all, call_run& one) {
   co_return std::move(*out);
 }
 
-// Whether it was one that suspends nowhere.
+// Runs the call if its tool does not suspend. Result: whether it did.
 bool run_at_once(running_calls& all, call_run& one) {
   if (all.options.wrap_tool_call || (one.known && !runs_at_once(*one.known)))
     return false;
@@ -385,7 +386,7 @@ const std::vector<tool>& tool_node::tools() const noexcept {
 }
 
 coro<node_output> tool_node::operator()(const state_view& input, context& ctx) const {
-  auto kept = parts_; // the node may be gone while the body is suspended
+  auto kept = parts_; // the node may be destroyed while the body is suspended
   auto given = read_input(input, kept->options.messages_key, ctx);
   if (given.calls.size() > limits::tool_calls_max)
     throw error{errc::invalid_value, "run tools: " + std::to_string(given.calls.size())

@@ -1,4 +1,4 @@
-// See tool_results.hpp.
+// tool_results: checking and combining results.
 #include "agents/tools/tool_results.hpp"
 
 #include "agents/messages/failure.hpp"
@@ -37,7 +37,7 @@ error bad_output(errc code, const std::string& text) {
   return {code, text, "ToolOutputError", text};
 }
 
-// Texts and bytes in a value, as far as they count.
+// The bytes of texts and bytes in a value; counting stops above the limit.
 std::size_t bytes_in(const value& v, std::size_t depth = 0) {
   constexpr std::size_t enough = limits::tool_result_bytes_max + 1;
   if (depth > limits::value_depth_max)
@@ -82,7 +82,7 @@ bool removes_all(const value& messages) {
          && messages[0].payload() == value(REMOVE_ALL_MESSAGES);
 }
 
-// The messages with those that answer the call under the tool's name.
+// The messages, with the tool's name in those that answer the call.
 value answer_named(const value& messages, const value& call, std::size_t& answers) {
   if (answers_call(messages, call)) {
     ++answers;
@@ -117,7 +117,7 @@ bool sends_to_parent(const command& c) {
             });
 }
 
-// Commands that send the parent graph on, as one.
+// Commands that only send tasks to the parent graph, as one command.
 struct parent_sends {
   std::optional<command> all;
 

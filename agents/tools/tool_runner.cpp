@@ -1,4 +1,4 @@
-// See troupe/tool_runner.hpp.
+// tool_runner: a model and its tools, turn by turn.
 #include <troupe/agents/tool_runner.hpp>
 
 #include "agents/messages/failure.hpp"
@@ -27,17 +27,17 @@ std::int64_t tokens_in(const value& v) {
 
 enum class next_turn : std::uint8_t { none, asked_again, with_tools };
 
-// What an answer is followed by. A model that says why it stopped is believed: a call in an answer
-// that was cut off, refused or filtered is no call.
+// The turn that follows an answer. The model's stop reason counts: a call in an answer that was cut
+// off, refused or filtered is not run.
 next_turn next_after(const value& answer) {
   const auto& metadata = message_member(answer, "response_metadata");
   auto calls = message_tool_calls(answer).empty() ? next_turn::none : next_turn::with_tools;
-  if (const auto& reason = metadata["stop_reason"]; reason.is_string()) // Anthropic
+  if (const auto& reason = metadata["stop_reason"]; reason.is_string()) // Anthropic's member
     return reason == value("pause_turn") ? next_turn::asked_again
            : reason == value("tool_use") ? calls
                                          : next_turn::none;
   const auto& reason =
-    metadata["finish_reason"]; // OpenAI; "stop" also behind a call it had to make
+    metadata["finish_reason"]; // OpenAI's member; "stop" also after a call that was forced
   bool cut = reason == value("length") || reason == value("content_filter");
   return cut ? next_turn::none : calls;
 }
@@ -50,7 +50,7 @@ bool is_call(const value& block) {
   return block["type"] == value("tool_use") || block["type"] == value("tool_call");
 }
 
-// The message without its calls; nothing when nothing else is in it.
+// The message without its calls; nullopt when nothing else is in it.
 std::optional<value> without_calls(const value& message) {
   auto members = message.payload().without("tool_calls").without("invalid_tool_calls");
   auto content = message_member(message, "content");
@@ -64,7 +64,7 @@ std::optional<value> without_calls(const value& message) {
   return value::extension(value_kind::message, members.with("content", content));
 }
 
-// A conversation whose last answer calls for nothing.
+// A conversation whose last answer has no open calls.
 value without_open_calls(const value& messages) {
   if (unanswered_calls(messages).empty())
     return messages;
@@ -141,7 +141,7 @@ bool tool_runner::is_too_long() const {
   return control.enabled && context_tokens(answer_) >= control.context_token_threshold;
 }
 
-// Adds the turn to the conversation; whether there is another one.
+// Adds the turn to the conversation. Result: whether another turn follows.
 coro<bool> tool_runner::finish_turn(context& ctx) {
   auto next = next_after(answer_);
   if (next == next_turn::with_tools && is_too_long()) {
@@ -173,7 +173,7 @@ coro<std::optional<value>> tool_runner::next(context& ctx) {
     auto finishing = finish_turn(ctx);
     bool goes_on = co_await finishing;
     answer_ = value{};
-    ended_ = !goes_on; // another call finds it too
+    ended_ = !goes_on; // a further call returns the same
   }
   if (ended_ || full)
     co_return std::optional<value>{};

@@ -1,4 +1,4 @@
-// A call among those that run side by side: whose turn it is, and who hears what it says.
+// tool_turn: a call among concurrent ones: whose turn it is, and where its events go.
 #pragma once
 
 #include <troupe/body_exit.hpp>
@@ -13,13 +13,14 @@ namespace troupe {
 class tool_event_filter {
 public:
   virtual ~tool_event_filter() = default;
-  /// Gives `out` what is told in place of `event`: any number of events.
+  /// Calls `out` with the events in place of `event`: any number of them.
   virtual void event(const value& event, const std::function<void(const value&)>& out) = 0;
 };
 
 namespace detail {
 
-/// Of one call. What depends on the order of the calls is refused until it is this one's turn.
+/// The turn of one call. Actions that depend on the order of the calls are refused until it has
+/// come.
 struct tool_turn {
   bool open = true;
   std::vector<tool_event_filter*> filters = {}; // of wrappers, the outermost first
@@ -33,7 +34,7 @@ struct tool_events {
 
 } // namespace detail
 
-/// While it lives, `filter` hears what the call says, before those that were there.
+/// During its lifetime, `filter` gets the call's events before the filters that were there.
 class filtered_tool_events {
 public:
   filtered_tool_events(const tool_runtime& runtime, tool_event_filter& filter)

@@ -1,4 +1,4 @@
-// Checking tool calls without running anything.
+// validation_node: checking tool calls without running them.
 #include "agents/messages/failure.hpp"
 #include "agents/messages/json_text.hpp"
 

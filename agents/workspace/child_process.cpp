@@ -1,4 +1,4 @@
-// See child_process.hpp.
+// child_process: starting, reading and ending programs.
 #include "agents/workspace/child_process.hpp"
 
 #include "agents/workspace/spawn_orders.hpp"
@@ -19,8 +19,8 @@ namespace {
 
 using child_clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds look_again{20}; // at whether it is over
-constexpr std::chrono::milliseconds look_soon{1};   // when it has closed its outputs
+constexpr std::chrono::milliseconds look_again{20}; // between checks whether it has ended
+constexpr std::chrono::milliseconds look_soon{1};   // the same after it has closed its outputs
 constexpr std::size_t err_bytes_max = 8u << 10;
 
 [[noreturn]] void throw_errno(int why, const char* what) {
@@ -35,7 +35,7 @@ std::vector<char*> pointers_in(child_process::words& of) {
   return out;
 }
 
-// What there is of one output; the end of it closes it.
+// Reads the available bytes of one output; closes it at its end.
 void read_some(pipe_end& from, std::string& into, std::size_t most, bool& is_cut) {
   std::array<char, 64u << 10> block;
   auto got = ::read(from.get(), block.data(), block.size());
@@ -120,7 +120,7 @@ program_end run_program(child_process::words arguments, child_process::words env
       read_some(child.out.read, out.out, bounds.out_bytes_max, out.is_cut);
     if (ready > 0 && what[1].revents != 0)
       read_some(child.err.read, out.err, err_bytes_max, out.is_cut);
-    if (code && ready <= 0) { // nothing more of it is to be read
+    if (code && ready <= 0) { // no further output can be read
       out.code = code;
       return out;
     }

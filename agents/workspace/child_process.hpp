@@ -1,8 +1,8 @@
-// A program with two outputs, and what it says.
+// child_process: a program with two outputs.
 //
 // Invariants:
-//  - its processes are a group of their own, which is killed before its first process is reaped:
-//    nobody else can have its number by then.
+//  - its processes form a group of their own, which is killed before its first process is reaped:
+//    until then no other process can get its number.
 #pragma once
 
 #include <array>
@@ -38,20 +38,21 @@ struct both_ends {
   both_ends(); ///< Errors: throws std::system_error.
 };
 
-/// A running program without input. What is left of it when this is destroyed is killed.
+/// A running program without input. The destructor kills what is left of it.
 class child_process {
 public:
   using words = std::vector<std::string>;
 
-  /// `arguments` begin with the program, which is looked for on PATH if there is no `/` in it.
-  /// `environment`: "NAME=text" each. `folder`: a descriptor of where it runs; -1: here.
+  /// `arguments` begin with the program, which is looked up on PATH unless it has a `/`.
+  /// `environment`: "NAME=text" each. `folder`: a descriptor of its working directory; -1: this
+  /// process's.
   /// Errors: throws std::system_error.
   child_process(words arguments, words environment, int folder = -1);
   child_process(const child_process&) = delete;
   child_process& operator=(const child_process&) = delete;
   ~child_process();
 
-  /// What a shell calls its exit code, once it is over. It is reaped later.
+  /// Its exit code as a shell reports it; nullopt while it runs. The program is reaped later.
   std::optional<int> exit_code() const;
 
   both_ends out, err;
@@ -63,22 +64,22 @@ private:
 /// PATH of this process.
 std::string path_of_programs();
 
-/// What a program was asked to do, to its end.
-/// Shape:  `code`: nothing when it was stopped because its time was up. Of what it said no more
-///         than the bounds is kept, and `is_cut` says so.
+/// The end of a program.
+/// Shape:  `code`: nullopt when the program was stopped by its time-out. At most the bounded bytes
+///         of its output are kept; `is_cut` reports that there were more.
 struct program_end {
   std::optional<int> code;
   std::string out;
   std::string err;
   bool is_cut = false;
 };
-/// Units:  of what it says; `err` is bounded by a few KiB.
+/// Units:  bytes of output; `err` is bounded by a few KiB.
 struct program_bounds {
   std::chrono::milliseconds timeout;
   std::size_t out_bytes_max;
 };
-/// Runs a program to its end. Blocks: for the time-out at most.
-/// Errors: throws std::system_error when it can't be begun.
+/// Runs a program to its end. Blocks: at most for the time-out.
+/// Errors: throws std::system_error when it can't be started.
 program_end run_program(child_process::words arguments, child_process::words environment,
                         const program_bounds& bounds);
 

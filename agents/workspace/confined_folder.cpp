@@ -1,4 +1,4 @@
-// See confined_folder.hpp.
+// confined_folder: files below one folder; no path leads outside.
 #include <troupe/agents/confined_folder.hpp>
 
 #include <troupe/error.hpp>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr mode_t private_folder_mode = 0700;
 constexpr mode_t private_file_mode = 0600;
-constexpr mode_t open_folder_mode = 0777; // and the umask
+constexpr mode_t open_folder_mode = 0777; // minus the umask
 constexpr mode_t open_file_mode = 0666;
 
 [[noreturn]] void refuse_path(std::string text) {
@@ -55,7 +55,7 @@ open_descriptor open_folder(int at, const std::string& name) {
     ::openat(at, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
 }
 
-// A name and the folder it stands in; the root has no name.
+// A name and the folder that it stands in; the root has an empty name.
 struct located {
   open_descriptor folder;
   std::string name;
@@ -69,7 +69,7 @@ std::optional<struct stat> status_of(const located& at) {
   return what;
 }
 
-// A name of a file that nobody else of this process writes.
+// The name of a temporary file that no other thread of this process writes.
 std::string passing_name() {
   static std::atomic<unsigned> count{0};
   return '.' + std::to_string(::getpid()) + '-' + std::to_string(++count) + ".troupe-part";
@@ -110,7 +110,7 @@ struct confined_folder::parts {
       refuse_path("Path" + outside() + " via symlink");
   }
 
-  // A name that leads elsewhere is refused, not resolved.
+  // A path that leads outside is refused, not resolved.
   std::vector<std::string> names_of(const std::string& path) const {
     std::vector<std::string> out;
     std::string_view rest{path};
@@ -129,7 +129,7 @@ struct confined_folder::parts {
     return out;
   }
 
-  // What is done about a folder on the way that is not there.
+  // How a missing folder of a path is handled.
   enum class way : std::uint8_t { looked_for, made, given_up };
 
   located find(const std::string& path, way folders = way::looked_for) const {

@@ -1,5 +1,4 @@
-// A memory in files, wherever they are: the texts for the model, and the edits. See
-// memory_files.hpp.
+// file_memory: a memory in files of any kind: the texts for the model, and the edits.
 #include "agents/workspace/memory_files.hpp"
 
 #include <troupe/error.hpp>
@@ -54,7 +53,7 @@ std::string size_text(std::uint64_t bytes) {
   return text;
 }
 
-// The path below the root, which is the folder's own.
+// The path below the root, which is the memory's own.
 std::string below(const std::string& path) {
   if (path != root && !path.starts_with(std::string{root} + '/'))
     refuse("Path must start with /memories, got: " + path);
@@ -144,12 +143,12 @@ public:
   }
 
 private:
-  // A path whose folders are not there is not there either.
+  // False also when folders of the path are missing.
   bool is_there(const std::string& path) const {
     try {
       return files_->look(below(path)).what != memory_files::kind::none;
     } catch (const node_error&) {
-      return false; // writing says what is wrong with it
+      return false; // writing reports the error
     }
   }
 
@@ -169,7 +168,7 @@ private:
       auto what = files_->look(below(inner));
       bool folder = what.what == memory_files::kind::folder;
       if (what.what == memory_files::kind::none)
-        continue; // gone meanwhile
+        continue; // removed meanwhile
       out += '\n' + size_text(what.size_bytes) + '\t' + inner + (folder ? "/" : "");
       if (folder && levels > 1)
         list_into(out, inner, levels - 1);
@@ -186,7 +185,7 @@ private:
     return out;
   }
 
-  // The change with two lines before and behind.
+  // The change with two lines before and after it.
   static std::string snippet(const std::string& text, std::size_t place,
                              const std::string& changed) {
     constexpr std::size_t around = 2;

@@ -1,4 +1,4 @@
-// A memory in a folder.
+// folder_memory: a memory in a folder.
 #include "agents/workspace/memory_files.hpp"
 
 #include <troupe/agents/confined_folder.hpp>

@@ -1,4 +1,4 @@
-// See folder_search.hpp.
+// folder_search: walking a folder, and searching its files.
 #include "agents/workspace/folder_search.hpp"
 
 #include "agents/workspace/text_pattern.hpp"
@@ -16,7 +16,7 @@ using entry = confined_folder::entry;
 constexpr const char* more_hits = "… and more: say more closely what you look for\n";
 
 struct found_file {
-  std::string path; // from the folder down
+  std::string path; // relative to the folder
   entry what;
 };
 
@@ -28,7 +28,7 @@ std::string path_below(const std::string& folder, const std::string& name) {
   return folder.empty() || folder.ends_with('/') ? folder + name : folder + '/' + name;
 }
 
-// What is there, also when it is gone meanwhile, or too deep.
+// The entry at a path; also for one that was removed meanwhile, or is too deep.
 entry entry_at(const folder_search& in, const std::string& path) {
   try {
     return in.files.look(path);
@@ -37,14 +37,15 @@ entry entry_at(const folder_search& in, const std::string& path) {
   }
 }
 
-// Calls `f` with each file below `path`, in order, until it says false; whether it went through.
+// Calls `f` with each file below `path`, in order, until it returns false. Result: whether all
+// files were visited.
 bool each_file(const folder_search& in, const std::string& path, std::size_t& looked_at,
                const std::function<bool(const found_file&)>& f) {
   std::vector<std::string> names;
   try {
     names = in.files.list(path); // without hidden ones
   } catch (const node_error&) {
-    return true; // not there, or gone meanwhile
+    return true; // missing, or removed meanwhile
   }
   for (const auto& name : names) {
     if (in.stopped() || ++looked_at > limits::search_files_max)
@@ -59,7 +60,7 @@ bool each_file(const folder_search& in, const std::string& path, std::size_t& lo
   return true;
 }
 
-// As a model is told of it: the folder is `/`.
+// A path as the model sees it: the folder is `/`.
 std::string shown_path(const std::string& path) {
   return readable_text(path.starts_with('/') ? path : '/' + path);
 }
@@ -78,7 +79,7 @@ struct grep_run {
 
   bool full() const { return hits.size() >= limits::search_hits_max; }
 
-  // False when there is no place for more.
+  // False when the result is full or the search must stop.
   bool look_into(const found_file& file) {
     if (file.what.size_bytes > in.file_bytes_max)
       return true;
@@ -86,7 +87,7 @@ struct grep_run {
     try {
       text = in.files.read(file.path);
     } catch (const node_error&) {
-      return true; // too large, or gone meanwhile
+      return true; // too large, or removed meanwhile
     }
     if (text.find('\0') != std::string::npos)
       return true;
@@ -111,7 +112,8 @@ struct grep_run {
     return !full();
   }
 
-  static constexpr std::size_t looked_into_max = 64 * limits::file_line_bytes_max; // of a line
+  // bytes of a line that are searched
+  static constexpr std::size_t looked_into_max = 64 * limits::file_line_bytes_max;
 };
 
 std::string hit_list(const std::vector<std::string>& lines, bool whole, const char* nothing) {

@@ -1,4 +1,4 @@
-// Where the files of a memory are, and the memory that is made of them.
+// memory_files: where the files of a memory are stored, and the memory over them.
 #pragma once
 
 #include <troupe/agents/memory_tool.hpp>
@@ -11,11 +11,11 @@
 namespace troupe {
 
 /// Files below one root.
-/// Shape:  a path is names with `/` between them, from the root down; it may begin with one. `.`
-///         and empty names say nothing; `..` leads outside.
+/// Shape:  a path is names with `/` between them, from the root down; it may begin with a `/`. `.`
+///         and empty names are ignored; `..` leads outside.
 /// Thread: one at a time.
 /// Errors: of the members: node_error of class ToolError, with a text for the model, for a path
-///         that leads outside, is not there, or is of another kind; storage codes.
+///         that leads outside, does not exist, or is of another kind; storage codes.
 class memory_files {
 public:
   enum class kind : std::uint8_t { none, file, folder, other };
@@ -31,12 +31,12 @@ public:
 
   virtual entry look(const std::string& path) = 0;
   virtual std::string read(const std::string& path) = 0;
-  /// Replaces the file whole or not at all; makes the folders on the way.
+  /// Replaces the file whole or not at all; makes missing folders of the path.
   virtual void write(const std::string& path, const std::string& text) = 0;
-  /// Also a folder with all that is in it.
+  /// Removes a file, or a folder with everything in it.
   virtual void remove(const std::string& path) = 0;
   virtual void rename(const std::string& from, const std::string& to) = 0;
-  /// The names in a folder but hidden ones. Order: sorted.
+  /// The names in a folder, without hidden ones. Order: sorted.
   virtual std::vector<std::string> list(const std::string& path) = 0;
 };
 

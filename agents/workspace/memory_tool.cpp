@@ -1,4 +1,4 @@
-// The memory tool: from a call to a command of its backend.
+// memory_tool: from a call to a command of its backend.
 #include <troupe/agents/memory_tool.hpp>
 
 #include "agents/messages/failure.hpp"

@@ -1,7 +1,7 @@
-// Commands in a folder, bounded in time and in what they print.
+// shell: commands in a folder, bounded in time and output.
 //
 // Invariants:
-//  - `timeout` bounds a command also when this process is killed.
+//  - the program `timeout` bounds a command even when this process is killed.
 #include "agents/workspace/child_process.hpp"
 #include "agents/workspace/folder_search.hpp"
 #include "agents/messages/json_text.hpp"
@@ -26,11 +26,11 @@ namespace {
 using shell_clock = std::chrono::steady_clock;
 using words = child_process::words;
 
-constexpr std::chrono::milliseconds patience{20}; // between looks at whether it is over
-constexpr std::chrono::seconds grace{3};          // `timeout` is to be first
-constexpr int timed_out_status = 124;             // of `timeout`
+constexpr std::chrono::milliseconds patience{20}; // between checks whether it has ended
+constexpr std::chrono::seconds grace{3}; // gives `timeout` the time to end the command first
+constexpr int timed_out_status = 124;    // the exit code of `timeout`
 
-// A program that is begun, or why the command was not run.
+// A started program, or the reason why the command was not run.
 std::unique_ptr<child_process> begun(words arguments, words environment, int folder) {
   try {
     return std::make_unique<child_process>(std::move(arguments), std::move(environment), folder);
@@ -41,7 +41,7 @@ std::unique_ptr<child_process> begun(words arguments, words environment, int fol
 
 // ---- what it prints -------------------------------------------------------------------------
 
-// The first lines of it.
+// The first lines of an output.
 class printed {
 public:
   explicit printed(const shell_options& bounds) : bounds_{bounds} {}
@@ -67,7 +67,7 @@ private:
   const shell_options& bounds_;
 };
 
-// One of its two outputs, line by line.
+// One of the two outputs, line by line.
 class output_lines {
 public:
   output_lines(pipe_end& from, const char* mark, printed& into)
@@ -110,7 +110,7 @@ private:
     begun_ = false;
   }
 
-  static constexpr std::size_t line_max_ = 1u << 20; // kept of one; the bound on bytes is less
+  static constexpr std::size_t line_max_ = 1u << 20; // kept of a line; the bound on bytes is lower
   pipe_end& from_;
   const char* mark_;
   printed& into_;
@@ -118,7 +118,7 @@ private:
   bool begun_ = false;
 };
 
-// Reads what there is, or waits a little for it. False: there is nothing.
+// Reads the available bytes, or waits a little for some. False without any.
 bool read_outputs(output_lines& out, output_lines& err, std::chrono::milliseconds wait) {
   pollfd what[2] = {{out.is_open() ? out.descriptor() : -1, POLLIN, 0},
                     {err.is_open() ? err.descriptor() : -1, POLLIN, 0}};
@@ -169,7 +169,7 @@ words shell_environment(const shell_place& in) {
 }
 
 struct command_end {
-  std::optional<int> code; // nothing: it was stopped
+  std::optional<int> code; // nullopt: it was stopped
   bool timed_out = false;
 };
 
@@ -184,7 +184,8 @@ command_end run_command(const shell_place& in, const std::string& command, print
   while (!code && shell_clock::now() - began < in.options.timeout + grace
          && !runtime.info().stop_requested()) {
     if (!read_outputs(out, err, patience) && !out.is_open() && !err.is_open())
-      ::poll(nullptr, 0, static_cast<int>(patience.count())); // it closed both and goes on
+      ::poll(nullptr, 0, static_cast<int>(patience.count())); // it has closed both outputs and
+                                                              // still runs
     code = child->exit_code();
   }
   while ((out.is_open() || err.is_open()) && read_outputs(out, err, std::chrono::milliseconds{0})) {

@@ -1,4 +1,4 @@
-// How a program is begun.
+// spawn_orders: the attributes with which a program is started.
 #pragma once
 
 #include <signal.h>
@@ -6,7 +6,7 @@
 
 namespace troupe {
 
-/// What posix_spawn is told: a group of its own, and signals as a program finds them at first.
+/// The arguments of posix_spawn: a process group of its own, and default signal handling.
 class spawn_orders {
 public:
   spawn_orders() {

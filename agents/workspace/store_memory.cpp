@@ -1,8 +1,8 @@
-// A memory in a store: an item for each file, under its path.
+// store_memory: a memory in a store: an item for each file, under its path.
 //
 // Invariants:
-//  - a folder is there while a file is in it; no file lies below another one.
-//  - what one command changes is stored in one batch.
+//  - a folder exists while a file is in it; no file lies below another one.
+//  - the changes of one command are stored in one batch.
 #include "agents/workspace/memory_files.hpp"
 
 #include <troupe/error.hpp>
@@ -17,7 +17,7 @@ namespace troupe {
 namespace {
 
 constexpr const char* text_member = "text";
-constexpr std::size_t item_bytes = 64; // more than an item has beside its text
+constexpr std::size_t item_bytes = 64; // an upper bound of an item's size without its text
 
 [[noreturn]] void refuse_key(std::string text) {
   throw node_error{"ToolError", std::move(text)};
@@ -132,7 +132,8 @@ private:
     out.space = space_;
     out.key = std::move(key);
     out.value = std::move(v);
-    out.index = std::vector<std::string>{}; // not by meaning: an empty file has none
+    out.index = std::vector<std::string>{}; // not searchable by meaning, since an empty file has
+                                            // no text
     return out;
   }
 
@@ -145,7 +146,7 @@ private:
     return key.empty() ? std::nullopt : store_->get(space_, key).value();
   }
 
-  // What is in a folder, at any depth.
+  // The files in a folder, at any depth.
   std::vector<store_item> below(const std::string& key) const {
     std::vector<store_item> out;
     store_query query;
@@ -171,7 +172,7 @@ private:
     return out;
   }
 
-  // None of the folders on the way may be a file.
+  // Refuses a path of which a folder is a file.
   void check_folders(const std::string& key, const std::string& path) const {
     for (auto end = key.find('/'); end != key.npos; end = key.find('/', end + 1))
       if (find(key.substr(0, end)))

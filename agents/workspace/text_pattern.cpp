@@ -1,3 +1,4 @@
+// text_pattern: compiling patterns and globs.
 #include "agents/workspace/text_pattern.hpp"
 
 #include <troupe/limits.hpp>

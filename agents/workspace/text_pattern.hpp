@@ -1,4 +1,5 @@
-// Patterns of texts and paths that others write: the time they take is bounded, whatever they say.
+// text_pattern: patterns for texts and paths. Others write them, so their time is bounded for every
+// pattern.
 #pragma once
 
 #include <troupe/error.hpp>
@@ -17,14 +18,15 @@ namespace troupe {
 /// Cost: of a search: the length of the text.
 class text_pattern {
 public:
-  /// Errors: invalid_value that says what is wrong, also for a pattern that is too large
-  ///         (limits::search_pattern_bytes_max, or search_pattern_memory_max of what is made of
-  ///         it).
+  /// Errors: invalid_value with the mistake, also for a pattern above
+  ///         limits::search_pattern_bytes_max, or whose compiled form exceeds
+  ///         search_pattern_memory_max.
   static result<text_pattern> expression(std::string_view pattern);
-  /// Of a path: `*` and `?` are no `/`, `**/` is any folders, {a,b} either.
+  /// A pattern of a path: `*` and `?` do not match `/`, `**/` matches any folders, {a,b} either
+  /// text.
   static result<text_pattern> glob(std::string_view pattern);
 
-  /// Whether it fits some part of the text, or the whole of it.
+  /// found_in(): whether it fits some part of the text. fits(): whether it fits the whole text.
   bool found_in(std::string_view text) const;
   bool fits(std::string_view text) const;
 
@@ -35,7 +37,7 @@ private:
   std::shared_ptr<const re2::RE2> made_;
 };
 
-/// A glob as a regular expression for a whole path.
+/// The regular expression of a glob for a whole path.
 std::string expression_of_glob(std::string_view glob);
 
 } // namespace troupe

@@ -1,3 +1,4 @@
+// cache_change: setting, removing and counting the entries of a cache.
 #include "persistence/cache/cache_change.hpp"
 
 #include "persistence/cache/cache_rules.hpp"
@@ -37,7 +38,7 @@ result<void> cache_change::commit() {
   return commit_with([this](std::string& out) { append_cache_meta(meta_, out); });
 }
 
-// A data key that is damaged opens nothing any more.
+// A damaged data key can't open any entry any more.
 result<void> cache_change::seal_entry(const cache_entry& entry, const store_key& key) {
   auto try_to = [&] {
     begin_record(record_);
@@ -88,7 +89,7 @@ result<void> cache_change::set(const cache_key& place, std::string_view encoded,
 }
 
 std::uint64_t cache_change::charge_of(const cache_key& place, std::string_view encoded) {
-  constexpr std::size_t numbers = 48; // the most that stands in front, in either record
+  constexpr std::size_t numbers = 48; // at most: what stands in front, in either record
   auto space_size = cache_place(place.space).size();
   auto head = record_header_bytes + numbers + space_size;
   return cache_charge(head + gcm_overhead_bytes + place.key.size() + encoded.size(), head);
@@ -110,7 +111,7 @@ result<void> cache_change::erase_all() {
   return ok ? erase_data_key() : ok;
 }
 
-// Where LMDB itself can't go on, starting over fails too: then the first failure tells more.
+// When LMDB itself fails, starting over fails too; then the first failure is returned.
 result<void> cache_change::start_over_after(const troupe::error& failure) {
   if (!is_damage(failure))
     return failure;
@@ -124,12 +125,12 @@ result<void> cache_change::shrink(std::uint64_t charged_bytes_max, cache_time no
     if (!more)
       return start_over_after(more.error());
     if (!*more)
-      meta_.charged_bytes = 0; // nothing is left: damage took what it was for
+      meta_.charged_bytes = 0; // nothing is left: damage removed the entries that were charged
   }
   return {};
 }
 
-// Forgets what ran out first, or else the oldest. Says whether there was one.
+// Removes the entry that expired first, or else the oldest. Result: whether there was one.
 result<bool> cache_change::forget_first(cache_time now) {
   auto end = first_end();
   if (!end)
@@ -195,7 +196,7 @@ result<void> cache_change::forget(std::uint64_t number) {
   return erase(key);
 }
 
-// An entry of another number was set after this one was damaged: it stays, if it is whole.
+// An entry of another number was set after this one was damaged: it stays, if it is intact.
 result<void> cache_change::forget_entry(const std::string& entry_key, std::uint64_t number) {
   auto stored = txn_.get(entry_key);
   if (!stored)
@@ -207,7 +208,7 @@ result<void> cache_change::forget_entry(const std::string& entry_key, std::uint6
   return entry && entry->number != number ? result<void>{} : erase(entry_key);
 }
 
-// What a damaged entry leaves behind goes when its age comes.
+// The other records of a damaged entry are removed when its age comes.
 result<void> cache_change::forget_replaced(const store_key& entry_key) {
   auto stored = txn_.get(entry_key);
   if (!stored)

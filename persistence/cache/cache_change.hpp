@@ -1,9 +1,9 @@
-// What changes a cache's file, inside one write transaction.
+// cache_change: changes a cache's file, inside one write transaction.
 //
-// Invariants, but for what damage does:
-//  - An entry has one age record, and one end record if it has an end, of its number.
-//  - The meta record's `charged_bytes` is the sum of what the age records are charged.
-// A damaged entry is worth nothing and is left to be forgotten by age. Where the meta record or the
+// Invariants, unless the file is damaged:
+//  - An entry has one age record of its number and, if it has an end, one end record.
+//  - The meta record's `charged_bytes` is the sum of the charges of the age records.
+// A damaged entry counts as missing and stays until its age comes. When the meta record or the
 // index is damaged, the cache starts over, empty.
 #pragma once
 
@@ -23,21 +23,22 @@ class cache_change final : public file_change {
 public:
   std::uint64_t charged_bytes() const noexcept { return meta_.charged_bytes; }
 
-  /// Stores an encoded value under a place; one that is there is replaced. Before that, what ran
-  /// out at `now` and then the oldest go, until all are charged no more than `charged_bytes_max`.
+  /// Stores an encoded value under a place, and replaces the value there. Before that, removes
+  /// entries that expired by `now`, then the oldest ones, until the sum of charges is at most
+  /// `charged_bytes_max`.
   result<void> set(const cache_key& place, std::string_view encoded,
                    const std::optional<cache_time>& until, cache_time now,
                    std::uint64_t charged_bytes_max);
-  /// What a value would be charged.
+  /// The charge of a value.
   static std::uint64_t charge_of(const cache_key& place, std::string_view encoded);
-  /// Forgets until all are charged no more than that.
+  /// Removes entries until the sum of charges is at most this.
   result<void> shrink(std::uint64_t charged_bytes_max, cache_time now);
-  /// Forgets what is at or under a space; of an empty one all, and the data key with it.
+  /// Removes the entries at or under a space. An empty space removes all entries and the data key.
   result<void> clear(const std::vector<std::string>& space);
-  /// Forgets what is under an entry's key, unless it can be read.
+  /// Removes the entry under this key if it is damaged.
   result<void> forget_damaged(const store_key& entry_key);
 
-  /// Nothing is written where nothing was changed.
+  /// Nothing is written when nothing was changed.
   result<void> commit();
 
 private:

@@ -1,3 +1,4 @@
+// The cache's file: writing and reading its keys and payloads.
 #include "persistence/cache/cache_format.hpp"
 
 #include "persistence/record/bytes.hpp"
@@ -22,7 +23,7 @@ store_key area_key(cache_area area) {
   return key;
 }
 
-// Times as numbers that sort alike.
+// Times as numbers that sort in the same order.
 std::uint64_t time_number(cache_time at) {
   auto nanos = std::chrono::duration_cast<std::chrono::nanoseconds>(at.time_since_epoch());
   return sorting_number(nanos.count());
@@ -202,8 +203,8 @@ bool cached_space_is_under(std::string_view stored, const std::vector<std::strin
   return in.ok();
 }
 
-// LMDB keeps a record of up to about half a page in a page of its tree, which is half full at
-// worst; a larger one has whole pages to itself.
+// LMDB keeps a record of up to about half a page in a page of its tree, which is at worst half
+// full. A larger record has whole pages to itself.
 std::uint64_t cache_charge(std::size_t entry_record_bytes, std::size_t age_record_bytes) {
   constexpr std::size_t page = 4096;
   constexpr std::size_t in_tree_max = 2000;

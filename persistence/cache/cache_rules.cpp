@@ -1,3 +1,4 @@
+// The rules of all caches.
 #include "persistence/cache/cache_rules.hpp"
 
 namespace troupe {

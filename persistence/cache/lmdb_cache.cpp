@@ -1,10 +1,10 @@
-// The cache in an LMDB file of its own: reads on the calling thread, changes there too, one at a
-// time. A change is one transaction, synced as the saver's are: without that, a power cut could
-// leave a file that LMDB cannot even read without a crash.
+// lmdb_cache: the cache in an LMDB file of its own. Reads and changes run on the calling thread,
+// changes one at a time. A change is one transaction, synced like the saver's. Without that, a
+// power cut could leave a file on which LMDB crashes.
 //
-// The file is bounded by LMDB's map. Half of it is for values by their charge; the rest is what
-// LMDB needs to write anew before it reuses what was freed two transactions ago. Should that not be
-// enough, half of the values go, and then all of them.
+// The file is bounded by LMDB's map. Half of it is for values, by their charge. LMDB needs the rest
+// to write new pages before it reuses those freed two transactions ago. When the room does not
+// suffice, half of the values are removed, and then all of them.
 #include "persistence/cache/cache_change.hpp"
 #include "persistence/cache/cache_rules.hpp"
 #include "persistence/lmdb/data_directory.hpp"
@@ -16,10 +16,11 @@ namespace troupe {
 
 namespace {
 
-constexpr std::size_t values_share = 2; // of the file: one half for all of them,
-constexpr std::size_t value_share = 8;  // one eighth for one
+constexpr std::size_t values_share = 2; // of the file: one half for all values,
+constexpr std::size_t value_share = 8;  // one eighth for one value
 
-// What LMDB says of a file is written for a store.
+// LMDB's message about a damaged file is written for a store: this adds that a cache can be
+// deleted.
 error advised(const error& err) {
   return err.code() != errc::checkpoint_corrupt
            ? err
@@ -62,7 +63,7 @@ public:
     auto entry_key = cache_entry_key(key);
     bool is_damaged = false;
     auto found = read(key, entry_key, now, is_damaged);
-    if (is_damaged) // a miss all the same, also when it can't be removed
+    if (is_damaged) // a miss in any case, even when it can't be removed
       static_cast<void>(
         update([&](cache_change& change) { return change.forget_damaged(entry_key); }));
     return found ? found : advised(found.error());
@@ -151,8 +152,8 @@ private:
     return {};
   }
 
-  // Forgetting needs room itself: it gets the reserve beyond the map. What it frees can be used two
-  // transactions later, so a second one follows.
+  // Removing entries needs room itself, so it gets the reserve beyond the map. Freed pages can be
+  // used two transactions later, so a second transaction follows.
   result<void> make_room(bool all) {
     if (auto ok = reopen_if_needed(); !ok)
       return ok;
@@ -176,7 +177,7 @@ private:
   std::unique_ptr<lmdb_env> env_;
   std::mutex change_mutex_;
   file_sealing sealing_;      // its sealers are used under change_mutex_
-  bool reopen_first_ = false; // a commit failed
+  bool reopen_first_ = false; // set after a failed commit
   std::atomic<cache_time> last_now_ = cache_time::min();
 };
 

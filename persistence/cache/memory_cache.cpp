@@ -19,7 +19,7 @@ using time_point = node_cache::clock::time_point;
 struct cached_value {
   troupe::value value;
   std::optional<time_point> until;
-  std::uint64_t number = 0; // grows with every set
+  std::uint64_t number = 0; // grows with every set()
 };
 
 class memory_cache final : public node_cache {
@@ -71,7 +71,8 @@ private:
     entries_.erase(at);
   }
 
-  // What ran out goes at once, and not only when there is no room: each entry goes once.
+  // Expired entries are removed at once, not only when room is needed. Each entry is removed
+  // once.
   void shrink() {
     while (!by_end_.empty() && by_end_.begin()->first <= last_now_)
       forget(by_age_.at(by_end_.begin()->second));

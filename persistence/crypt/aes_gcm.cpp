@@ -1,3 +1,4 @@
+// aes_gcm: encrypting and decrypting by OpenSSL's EVP functions.
 #include "persistence/crypt/aes_gcm.hpp"
 
 #include <openssl/evp.h>
@@ -25,7 +26,7 @@ error failed(std::string_view doing) {
   return {errc::storage_failed, std::string{doing} + ": OpenSSL refused"};
 }
 
-// Feeds text that is authenticated only (`out` null), or that is written to `out`.
+// Feeds text that is only authenticated (`out` null), or that is written to `out`.
 bool feed(EVP_CIPHER_CTX* cipher, std::string_view text, char* out) {
   while (!text.empty()) {
     auto piece = text.substr(0, piece_bytes_max);
@@ -63,7 +64,7 @@ result<aes_gcm> aes_gcm::with(const secret_key& key) {
   return made;
 }
 
-// The key and the nonce's length, 12 by default, stay from with().
+// The key and the nonce's length, 12 by default, were set by with().
 bool aes_gcm::start(std::string_view nonce, const gcm_context& context, bool encrypts) {
   return EVP_CipherInit_ex(cipher_.get(), nullptr, nullptr, nullptr, bytes_of(nonce),
                            encrypts ? 1 : 0)
@@ -94,7 +95,7 @@ result<void> aes_gcm::encrypt(std::string_view text, const gcm_context& context,
 
 bool aes_gcm::decrypt_to(std::string_view bytes, const gcm_context& context, char* out) {
   auto text = bytes.substr(gcm_nonce_bytes, bytes.size() - gcm_overhead_bytes);
-  std::array<char, gcm_tag_bytes> tag; // OpenSSL wants it writable
+  std::array<char, gcm_tag_bytes> tag; // OpenSSL's parameter is not const
   std::copy_n(bytes.end() - gcm_tag_bytes, gcm_tag_bytes, tag.begin());
   return start(bytes.substr(0, gcm_nonce_bytes), context, false) && feed(cipher_.get(), text, out)
          && EVP_CIPHER_CTX_ctrl(cipher_.get(), EVP_CTRL_AEAD_SET_TAG, gcm_tag_bytes, tag.data())
@@ -109,7 +110,7 @@ bool aes_gcm::decrypt(std::string_view bytes, const gcm_context& context, std::s
   out.resize(bytes.size() - gcm_overhead_bytes);
   if (decrypt_to(bytes, context, out.data()))
     return true;
-  out.clear(); // nothing of it is to be trusted
+  out.clear(); // a text that failed authentication must not be used
   return false;
 }
 

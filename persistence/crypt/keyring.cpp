@@ -1,5 +1,5 @@
-// Reads keys. What has held key text is wiped; no message quotes more of a line than a well-formed
-// id.
+// keyring: reads keys. Memory that held key text is wiped; no message quotes more of a line than a
+// well-formed id.
 #include "persistence/crypt/private_file.hpp"
 
 #include <troupe/keyring.hpp>
@@ -19,9 +19,10 @@ namespace {
 constexpr const char* file_variable = "TROUPE_STORE_KEY_FILE";
 constexpr const char* keys_variable = "TROUPE_STORE_KEYS";
 constexpr std::size_t hex_digits = 2 * secret_key::size;
-constexpr std::size_t base64_digits = 43; // and perhaps one `=`
+constexpr std::size_t base64_digits = 43; // optionally followed by one `=`
 
-// The text of a key is longer, so one in the wrong place is never taken for an id and quoted.
+// The text of a key is longer than an id. So a key in the place of an id is never taken for an id
+// and quoted.
 static_assert(limits::store_key_id_bytes_max < base64_digits);
 
 error refused(const std::string& source, std::string_view what) {
@@ -76,7 +77,7 @@ bool read_base64(std::string_view text, secret_key& key) {
     count -= 8;
     *to++ = static_cast<std::uint8_t>(bits >> count);
   }
-  return (bits & 3) == 0; // 258 bits: the last two say nothing
+  return (bits & 3) == 0; // 258 bits: the last two must be 0
 }
 
 std::optional<secret_key> read_key(std::string_view text) {
@@ -106,7 +107,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(space) + 1 - begin);
 }
 
-// What stands before the separator; both are taken off `rest`.
+// The text before the separator; both are removed from `rest`.
 std::string_view take_until(std::string_view& rest, std::string_view separators) {
   auto end = std::min(rest.find_first_of(separators), rest.size());
   auto word = rest.substr(0, end);
@@ -120,7 +121,7 @@ struct key_entry {
   bool is_current = false;
 };
 
-// `line` and `between`: what separates the words of an entry.
+// `line` and `between`: the separators between the words of an entry.
 result<key_entry> read_entry(std::string_view line, std::string_view between,
                              const std::string& source) {
   auto id = take_until(line, between);
@@ -138,7 +139,7 @@ result<key_entry> read_entry(std::string_view line, std::string_view between,
   return key_entry{id, std::move(*key), !mark.empty()};
 }
 
-/// What is gathered until it is a ring.
+/// The keys that are gathered for a ring.
 struct gathered_keys {
   std::map<std::string, secret_key, std::less<>> keys;
   std::string current;
@@ -235,7 +236,7 @@ result<std::shared_ptr<const keyring>> keyring::from_environment() {
     return std::shared_ptr<const keyring>{};
   if (file && keys)
     return refused(file_variable, std::string{keys_variable} + " is set as well: choose one");
-  // Empty is what a failed command leaves; to go on without keys would be to store plain text.
+  // A failed command leaves an empty variable; continuing without keys would store plain text.
   if (*(file ? file : keys) == '\0')
     return refused(file ? file_variable : keys_variable, "it is set, but empty");
   return file ? from_file(file) : read(keys, keys_variable, true);

@@ -1,3 +1,4 @@
+// private_file: opening, checking and reading files with secrets.
 #include "persistence/crypt/private_file.hpp"
 
 #include <fcntl.h>
@@ -17,7 +18,7 @@ std::string text_of_errno(int number) {
   return std::generic_category().message(number);
 }
 
-// Looks at the file that is open, not at whatever has its name by then.
+// Checks the open file, not the file that has its name by then.
 std::string flaw_of_open_file(int fd, bool is_private) {
   struct stat info {};
   if (fstat(fd, &info) != 0)
@@ -53,7 +54,7 @@ std::string wiped_text::read(const std::filesystem::path& file, std::size_t byte
     return text_of_errno(errno);
   if (auto flaw = flaw_of_open_file(from.fd(), is_private); !flaw.empty())
     return flaw;
-  bytes_.resize(bytes_max + 1); // at once: a string that grows leaves copies behind
+  bytes_.resize(bytes_max + 1); // allocated at once: a string that grows leaves copies in memory
   std::size_t size = 0;
   while (size < bytes_.size()) {
     auto got = ::read(from.fd(), bytes_.data() + size, bytes_.size() - size);

@@ -1,5 +1,5 @@
-// Files that are opened by name and not trusted for it: descriptors, and texts with a secret in
-// them.
+// private_file: files that are opened by name but not trusted because of it. Descriptors, and texts
+// that hold a secret.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace troupe {
 
-/// A descriptor, closed at the end unless somebody took it.
+/// A descriptor, closed at the end of its lifetime unless it was released.
 class owned_descriptor {
 public:
   explicit owned_descriptor(int fd) noexcept : fd_{fd} {}
@@ -24,7 +24,7 @@ private:
   int fd_;
 };
 
-/// The text of a file, wiped at the end.
+/// The text of a file, wiped at the end of its lifetime.
 class wiped_text {
 public:
   wiped_text() = default;
@@ -32,9 +32,9 @@ public:
   wiped_text& operator=(wiped_text&&) = delete;
   ~wiped_text();
 
-  /// Reads a regular file of at most `bytes_max`. One with a secret in it is `is_private`: others
-  /// than its owner, who is this user or root, must not be able to read it.
-  /// Gives what is wrong with it; empty when nothing is.
+  /// Reads a regular file of at most `bytes_max`. With `is_private`, the file holds a secret: only
+  /// its owner, who is this user or root, may be able to read it.
+  /// Result: the problem with the file; empty on success.
   std::string read(const std::filesystem::path& file, std::size_t bytes_max, bool is_private);
   std::string_view view() const noexcept { return bytes_; }
 

@@ -1,4 +1,4 @@
-// FORMAT.md, "Compression" and "Encryption".
+// sealed_record: sealing and opening. FORMAT.md, "Compression" and "Encryption".
 #include "persistence/crypt/sealed_record.hpp"
 
 #include <troupe/limits.hpp>
@@ -9,7 +9,7 @@ namespace troupe {
 
 namespace {
 
-constexpr std::size_t kept_bytes_max = 1 << 20; // of memory between records
+constexpr std::size_t kept_bytes_max = 1 << 20; // of memory that is kept between records
 
 error refused(errc code, record_kind kind, std::string_view what) {
   std::string text{"read a "};
@@ -35,7 +35,7 @@ result<void> record_sealer::seal(std::string& record, std::string_view key, reco
                                  aes_gcm* cipher) {
   std::uint8_t flags = 0;
   auto size = record.size() - record_header_bytes;
-  // Beyond the limit nobody would believe the size when it is read.
+  // Above the limit, readers would refuse the size.
   if (size >= compress_bytes_min_ && size <= limits::decompressed_bytes_max) {
     begin_again(scratch_);
     if (compressor_.compress(payload_of(record), size - 1, scratch_)) {

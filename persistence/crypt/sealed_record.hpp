@@ -1,4 +1,4 @@
-// Records that are compressed, encrypted, or both: how they are made, and how they are read.
+// sealed_record: making and reading records that are compressed, encrypted, or both.
 #pragma once
 
 #include "persistence/crypt/aes_gcm.hpp"
@@ -17,13 +17,13 @@ namespace troupe {
 /// Thread: one at a time.
 class record_sealer {
 public:
-  /// Units:  payloads of at least so many bytes are compressed, if that makes them smaller.
+  /// Units:  payloads of at least this many bytes are compressed, if that makes them smaller.
   explicit record_sealer(std::size_t compress_bytes_min)
     : compress_bytes_min_{std::max(compress_bytes_min, std::size_t{1})} {}
 
-  /// As seal_record, once the payload is compressed, if it is large, and encrypted, if there is a
-  /// cipher. The record's key and header are authenticated with it, so that it fits no other key.
-  /// Errors: storage_failed; the record is then of no use.
+  /// As seal_record(), after compressing a large payload and encrypting it when there is a cipher.
+  /// The record's key and header are authenticated with it, so that it fits no other key.
+  /// Errors: storage_failed; the record must not be used then.
   result<void> seal(std::string& record, std::string_view key, record_kind kind, aes_gcm* cipher);
 
 private:
@@ -32,19 +32,20 @@ private:
   std::string scratch_;
 };
 
-/// Opens records. What is plain is given as it lies in the store, at no cost; of the
-/// rest the opener keeps the text. Thread: one at a time.
+/// Opens records. A plain payload is returned as it lies in the store, at no cost; for all others,
+/// the opener keeps the text.
+/// Thread: one at a time.
 class record_opener {
 public:
   /// The payload, as it was before it was sealed. `cipher` may be null for a record that is not
   /// encrypted.
-  /// Owns:   nothing; the payload lies in `stored`, or in the opener until the scope ends in which
-  ///         it was opened.
+  /// Owns:   nothing; the payload lies in `stored`, or in the opener until the end of the scope in
+  ///         which it was opened.
   /// Errors: checkpoint_corrupt, format_too_new; key_missing without a cipher.
   result<std::string_view> open(std::string_view stored, std::string_view key, record_kind kind,
                                 aes_gcm* cipher);
 
-  /// At its end the texts that were opened since its beginning are gone.
+  /// Its destructor drops the texts that were opened since its constructor.
   class scope {
   public:
     explicit scope(record_opener& opener) noexcept : opener_{opener}, kept_{opener.used_} {}
@@ -68,7 +69,7 @@ private:
   decompressor decompressor_;
 };
 
-/// Whether a stored record says that it is encrypted; unchecked.
+/// Whether a stored record is marked as encrypted; unchecked.
 inline bool is_encrypted(std::string_view stored) noexcept {
   return stored.size() >= record_header_bytes && (flags_of(stored) & record_flag::encrypted) != 0;
 }

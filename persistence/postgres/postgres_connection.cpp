@@ -1,5 +1,6 @@
-// A message quotes the server, or libpq about the host; never the conninfo, nor what libpq says
-// about one it can't read.
+// postgres_connection: sending statements and reading answers through libpq. A message may quote
+// the server, or libpq about the host. It never quotes the conninfo, nor libpq about a conninfo
+// that it can't read.
 #include "persistence/postgres/postgres_connection.hpp"
 
 #include <poll.h>
@@ -29,14 +30,14 @@ bool wait_for(int socket, short events, std::chrono::steady_clock::time_point un
     pollfd at{socket, events, 0};
     auto n = poll(&at, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
     if (n > 0 || (n < 0 && errno != EINTR))
-      return true; // a broken socket: libpq finds out
+      return true; // a broken socket: libpq notices it
     if (n == 0)
       return false;
   }
 }
 
-// A password that is not percent-encoded may end up in the host of what libpq reads, and so in its
-// messages.
+// Whether a password may not be percent-encoded. It could then become part of the host that libpq
+// reads, and so of its messages.
 bool has_stray_delimiter(std::string_view conninfo) {
   auto scheme = conninfo.find("://");
   if (!conninfo.starts_with("postgres") || scheme == conninfo.npos)
@@ -180,8 +181,8 @@ result<void> postgres_connection::connect(std::chrono::milliseconds timeout) {
   return {};
 }
 
-// A table that has just been made looks small to the planner, which then would scan it even when it
-// has grown; every statement here has an index.
+// A new table looks small to the planner, which would still scan it when it has grown; so scans are
+// disabled. Every statement here has an index.
 result<void> postgres_connection::set_up(const postgres_options& options) {
   auto* c = connection_.get();
   if (PQsetnonblocking(c, 1) != 0 || PQenterPipelineMode(c) != 1)
@@ -232,7 +233,7 @@ result<void> postgres_connection::send_once(const std::string& sql) {
               sql.size(), true);
 }
 
-// Small statements wait for each other, so that they leave together.
+// Small statements are gathered, so that they leave together.
 result<void> postgres_connection::sent(int ok, std::size_t bytes, bool is_asked_for) {
   if (ok != 1)
     return lost("can't send");
@@ -241,7 +242,7 @@ result<void> postgres_connection::sent(int ok, std::size_t bytes, bool is_asked_
   return unsent_bytes_ < unsent_bytes_max ? result<void>{} : flush();
 }
 
-// The server may be unable to read on before we have read what it answers.
+// The server may be unable to read on before its answers have been read here.
 result<void> postgres_connection::flush() {
   for (;;) {
     auto left = PQflush(connection_.get());
@@ -291,7 +292,7 @@ result<std::vector<postgres_rows>> postgres_connection::finish() {
     auto next = next_result();
     if (!next)
       return next.error();
-    if (!*next) { // the end of one statement's answer; two of them: there will be no more
+    if (!*next) { // the end of one statement's answer; a second one means that no more follows
       if (std::exchange(was_null, true))
         return lost("the connection ended");
       continue;

@@ -1,8 +1,9 @@
-// One connection to a Postgres server, always in pipeline mode and never blocking without an end.
+// postgres_connection: one connection to a Postgres server, always in pipeline mode. It never
+// blocks without a time limit.
 //
 // Invariants:
-//  - A connection that has seen a failure is not used again: all further calls give that failure.
-//  - Nothing waits longer than the connect time-out, or for a server that is silent longer than the
+//  - A connection that has seen a failure is not used again: all further calls return that failure.
+//  - No call waits longer than the connect time-out, or for a server that is silent longer than the
 //    statement time-out and a margin.
 #pragma once
 
@@ -18,50 +19,51 @@
 
 namespace troupe {
 
-/// What a failure means for who wants to try again.
+/// The kind of a failure, which decides whether to try again.
 enum class postgres_failure : std::uint8_t {
   none,
   statement, ///< the server refused something
-  repeat,    ///< the transaction fell victim to another one, and was undone
-  lost,      ///< the connection is gone; how a commit ended is not known
+  repeat,    ///< the transaction was undone because of another one
+  lost,      ///< the connection is gone; the result of a commit is not known
 };
 
-/// The error for what a server answered.
+/// The error for a server's answer.
 /// Shape:  `sqlstate` five characters, or empty.
 /// Errors: storage_full, storage_locked, else storage_failed.
 error postgres_error(std::string_view sqlstate, std::string_view message);
 postgres_failure kind_of_failure(std::string_view sqlstate) noexcept;
 
-/// Whether the options make sense and the conninfo can be read.
-/// Errors: invalid_config, which never quotes the conninfo: it may hold a password.
+/// Whether the options are valid and the conninfo can be read.
+/// Errors: invalid_config, which never quotes the conninfo, because it may hold a password.
 result<void> check_options(const postgres_options& options);
 
-/// A name as SQL has it, between quotes.
+/// A name as an SQL identifier, in quotes.
 std::string quoted_identifier(std::string_view name);
 
 /// Thread: one at a time.
 class postgres_connection {
 public:
-  /// Blocks: at most options.connect_timeout, but for the look-up of host names.
+  /// Opens a connection.
+  /// Blocks: at most options.connect_timeout, plus the look-up of host names.
   static result<std::unique_ptr<postgres_connection>> open(const postgres_options& options);
   ~postgres_connection();
   postgres_connection(const postgres_connection&) = delete;
   postgres_connection& operator=(const postgres_connection&) = delete;
 
-  /// Queues a statement behind those before it.
-  /// Owns:   copies of the parameters; refers to the statement for as long as it lives.
+  /// Queues a statement after those before it.
+  /// Owns:   copies of the parameters; refers to the statement for its whole lifetime.
   result<void> send(const postgres_statement& statement, const postgres_params& params = {});
   /// Queues a statement that is used once.
   result<void> send_once(const std::string& sql);
 
-  /// Waits for what was queued. Order: the answers of the statements since the last finish().
+  /// Waits for the queued statements. Order: the answers of the statements since the last finish().
   result<std::vector<postgres_rows>> finish();
-  /// send() and finish() of a statement, behind what is queued; its own answer.
+  /// send() and finish() of a statement, after the queued ones; returns its own answer.
   result<postgres_rows> ask(const postgres_statement& statement,
                             const postgres_params& params = {});
 
   bool is_usable() const noexcept { return failure_ == postgres_failure::none; }
-  /// Usable, outside a transaction and with no answer to wait for.
+  /// Whether it is usable, outside a transaction and without an answer to wait for.
   bool is_idle() const noexcept {
     return is_usable() && queued_.empty() && PQtransactionStatus(connection_.get()) == PQTRANS_IDLE;
   }
@@ -88,7 +90,7 @@ private:
   std::unique_ptr<PGconn, close> connection_;
   std::chrono::milliseconds patience_;
   std::unordered_map<const postgres_statement*, std::string> prepared_;
-  std::vector<bool> queued_;     // whether anybody wants the answer: not that of a preparation
+  std::vector<bool> queued_;     // whether the answer is wanted: false for a preparation
   std::size_t unsent_bytes_ = 0; // at most
   postgres_failure failure_ = postgres_failure::none;
   std::optional<error> why_;

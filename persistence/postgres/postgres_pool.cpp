@@ -1,3 +1,4 @@
+// postgres_pool: lending and taking back connections.
 #include "persistence/postgres/postgres_pool.hpp"
 
 namespace troupe {
@@ -22,8 +23,8 @@ result<std::unique_ptr<postgres_connection>> postgres_pool::take() {
   return opened;
 }
 
-// One that failed is closed, and so rolled back. When it was lost, so are as a rule those that
-// wait.
+// A connection that failed is closed, and so rolled back. When it was lost, the idle ones usually
+// are, too.
 void postgres_pool::give_back(std::unique_ptr<postgres_connection> connection) {
   {
     std::scoped_lock lock{mutex_};

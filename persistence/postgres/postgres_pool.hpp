@@ -1,4 +1,5 @@
-// The connections of many threads: opened when needed, kept, and replaced when they are lost.
+// postgres_pool: the connections of many threads. They are opened when needed, kept, and replaced
+// when they are lost.
 #pragma once
 
 #include "persistence/postgres/postgres_connection.hpp"
@@ -15,10 +16,11 @@ class postgres_pool {
 public:
   explicit postgres_pool(postgres_options options) : options_{std::move(options)} {}
 
-  /// `fn(connection)`, a result, on a connection that nobody else uses. What fails for want of the
-  /// connection, or falls victim to another transaction, is done once more on a new one: `fn` must
-  /// be such that this does no harm.
-  /// Blocks: while all are in use, at most statement_timeout; errors: overloaded.
+  /// Calls `fn(connection)`, which returns a result, on a connection that no other thread uses.
+  /// When the connection was lost, or another transaction caused the failure, `fn` is called once
+  /// more on a new connection: repeating it must do no harm.
+  /// Blocks: while all are in use, at most statement_timeout.
+  /// Errors: overloaded when none became free.
   template <class Fn> auto with(Fn fn) -> decltype(fn(std::declval<postgres_connection&>())) {
     for (auto may_repeat = true;; may_repeat = false) {
       auto lent = take();

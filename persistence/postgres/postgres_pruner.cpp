@@ -1,3 +1,4 @@
+// postgres_pruner: pruning and copying threads by statements.
 #include "persistence/postgres/postgres_pruner.hpp"
 
 #include "persistence/record/metadata_record.hpp"
@@ -49,7 +50,7 @@ public:
   }
 
 private:
-  // The thread's number, or nothing when it is not there; its row is locked.
+  // Locks the thread's row. Result: the thread's number; nullopt when the thread does not exist.
   result<std::optional<std::int64_t>> lock() {
     if (auto ok = on_.send(sql_.begin); !ok)
       return ok.error();
@@ -114,7 +115,7 @@ private:
     return all;
   }
 
-  // Asks once a channel where values of it are stored.
+  // Asks once for each channel where its values are stored.
   result<void> mark_what_is_needed(std::int64_t thread, thread_summary& all) {
     std::map<std::string, std::set<stored_place>> by_channel;
     auto stores = [&](const auto& at, const auto& cp, const auto& channel) -> result<bool> {

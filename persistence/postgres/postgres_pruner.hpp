@@ -1,4 +1,5 @@
-// Removes what a thread no longer needs, and copies threads, on a connection that reads else.
+// postgres_pruner: removes what a thread no longer needs, and copies threads, on a reader's
+// connection.
 #pragma once
 
 #include "persistence/postgres/postgres_connection.hpp"
@@ -11,12 +12,12 @@
 
 namespace troupe {
 
-/// Marks what stays of a thread by itself.
+/// Marks the checkpoints of a thread that stay by a rule.
 using postgres_rule = std::function<void(thread_summary&)>;
 
 /// Decides once, then removes in transactions of limits::postgres_pruned_max checkpoints, children
-/// before their parents, so that what is there can be read at any time. Each holds the thread's
-/// row, as the writer does. A dry run only decides, and counts checkpoints.
+/// before their parents. So the remaining ones can be read at any time. Each transaction locks the
+/// thread's row, as the writer does. A dry run only decides, and counts checkpoints.
 /// Errors: as saver::prune.
 result<prune_report> prune_thread(postgres_connection& on, const postgres_statements& sql,
                                   const std::string& thread_id, const postgres_rule& mark,
@@ -27,9 +28,9 @@ result<std::vector<std::string>> threads_of_runs(postgres_connection& on,
                                                  const postgres_statements& sql,
                                                  const std::vector<std::string>& run_ids);
 
-/// As saver::copy_thread, without its checks of the ids. `sequence`: where numbers come from.
-/// Shape:  `may_be_done` is set before the commit: from then on a lost connection leaves open
-///         whether the copy is there.
+/// As saver::copy_thread, without its checks of the ids. `sequence`: the sequence of new numbers.
+/// Shape:  `may_be_done` is set before the commit: from then on, after a lost connection, it is not
+///         known whether the copy exists.
 result<void> copy_thread(postgres_connection& on, const postgres_statements& sql,
                          const std::string& sequence, const std::string& source,
                          const std::string& target, bool& may_be_done);

@@ -1,3 +1,4 @@
+// postgres_reader: assembling checkpoints from rows.
 #include "persistence/postgres/postgres_reader.hpp"
 
 #include "persistence/delta_history.hpp"
@@ -22,7 +23,7 @@ version version_of(std::int64_t number, std::int64_t tag) {
   return {std::bit_cast<std::uint64_t>(number), std::bit_cast<std::uint64_t>(tag)};
 }
 
-// Puts the rows of checkpoints, values and writes together, in whatever order they come.
+// Assembles the rows of checkpoints, values and writes, in whatever order they come.
 class tuple_assembly {
 public:
   explicit tuple_assembly(postgres_rows& rows) : rows_{rows} {}
@@ -196,7 +197,7 @@ result<std::vector<checkpoint_tuple>> postgres_reader::list(const list_query& qu
   return found;
 }
 
-// Of rows of the cursor, those that fit the filter.
+// Takes those rows of the cursor that fit the filter.
 result<void> postgres_reader::take_listed(const list_query& query, postgres_rows& rows,
                                           std::vector<checkpoint_tuple>& found) {
   std::vector<std::size_t> fitting;

@@ -1,4 +1,5 @@
-// Reads threads and checkpoints out of Postgres, each call from one view of the tables.
+// postgres_reader: reads threads and checkpoints out of Postgres, each call from one snapshot of
+// the tables.
 #pragma once
 
 #include "persistence/postgres/postgres_connection.hpp"
@@ -11,8 +12,8 @@
 
 namespace troupe {
 
-/// What is assembled from the rows of a "tuple" statement.
-/// Shape:  each with its place; thread id and namespace are empty.
+/// A checkpoint that is assembled from the rows of a "tuple" statement.
+/// Shape:  with its place; thread id and namespace are empty.
 struct placed_tuple {
   std::int64_t place = 0;
   std::int64_t chain = 0;

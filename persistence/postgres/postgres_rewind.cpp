@@ -1,3 +1,4 @@
+// postgres_rewind: removing newer checkpoints and restoring writes.
 #include "persistence/postgres/postgres_rewind.hpp"
 
 #include "persistence/record/saver_rules.hpp"
@@ -10,7 +11,7 @@ namespace troupe {
 
 namespace {
 
-// What is stored behind a checkpoint, and its chain; 0 when nothing is.
+// The writes stored after a checkpoint, and its chain; 0 without any.
 struct head_writes {
   std::int64_t chain = 0;
   std::vector<slotted_write> writes;

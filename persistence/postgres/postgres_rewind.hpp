@@ -1,4 +1,4 @@
-// Undoes a run of a thread in Postgres.
+// postgres_rewind: undoes a run of a thread in Postgres.
 #pragma once
 
 #include "persistence/postgres/postgres_connection.hpp"
@@ -10,8 +10,8 @@
 
 namespace troupe {
 
-/// As saver::rewind, in one transaction, which holds the thread's row as the writer does. Done a
-/// second time it changes nothing, unless another run took the thread over: then it is a conflict.
+/// As saver::rewind, in one transaction, which locks the thread's row as the writer does. A second
+/// call changes nothing, unless another run took the thread over: then it is a conflict.
 result<void> rewind_thread(postgres_connection& on, const postgres_statements& sql,
                            const std::string& thread_id, const rewind_point& to);
 

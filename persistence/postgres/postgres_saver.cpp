@@ -1,4 +1,4 @@
-// The Postgres saver: reads on the calling thread, everything else through the writer thread.
+// postgres_saver: reads on the calling thread, everything else through the writer thread.
 #include "persistence/group_commit.hpp"
 #include "persistence/postgres/postgres_pool.hpp"
 #include "persistence/postgres/postgres_pruner.hpp"
@@ -140,7 +140,8 @@ private:
     return commits_.submit_and_wait({.request = std::move(request), .done = {}});
   }
 
-  // What was accepted of the thread is committed first, so that others than the writer see it.
+  // Commits the accepted requests of the thread first, so that other connections than the writer's
+  // see them.
   template <class Fn>
   auto read(const std::string& thread_id, Fn fn) -> decltype(fn(std::declval<postgres_reader&>())) {
     commits_.flush(thread_id);

@@ -1,17 +1,17 @@
-// What the columns hold is in FORMAT.md, "Postgres". A migration that was released is never edited.
+// postgres_schema: the migrations. FORMAT.md, "Postgres", explains the columns. A released
+// migration is never edited.
 #include "persistence/postgres/postgres_schema.hpp"
 
 namespace troupe {
 
 namespace {
 
-constexpr std::string_view key_bytes_max = "256"; // of a name in an index
+constexpr std::string_view key_bytes_max = "256"; // longest name that stands whole in an index
 
 // Ids and names are bytea: any bytes, compared as bytes whatever the database's collation.
 std::vector<postgres_migration> make_saver_migrations() {
   return {{
-    // Thread and chain numbers are handed out in blocks, so that a writer knows them without
-    // asking.
+    // Thread and chain numbers are handed out in blocks, so that a writer has them without a query.
     "CREATE SEQUENCE @.numbers INCREMENT BY 1024",
     // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a statement over two lines
     "CREATE TABLE @.threads (thread_id bytea PRIMARY KEY, thread int8 NOT NULL UNIQUE, "
@@ -33,7 +33,8 @@ std::vector<postgres_migration> make_saver_migrations() {
   }};
 }
 
-// The state's only row is what a change locks. Vectors hardly get smaller when they are compressed.
+// A change locks the state's only row. Vectors are stored uncompressed: compression hardly makes
+// them smaller.
 std::vector<postgres_migration> make_store_migrations() {
   return {{
     "CREATE TABLE @.store_state (last int8 NOT NULL)",
@@ -70,7 +71,7 @@ public:
       record_{in_schema("INSERT INTO @.migrations (part, version) VALUES ($1::text, $2::int8)",
                         schema)} {}
 
-  /// The part's version, 0 when there is none.
+  /// The part's version; 0 when it does not exist.
   result<std::int64_t> version() {
     auto quoted = quoted_identifier(schema_);
     auto there = on_.ask(is_there_, text_params({quoted + ".migrations"}));
@@ -84,11 +85,11 @@ public:
     return found->number(0, 0);
   }
 
-  /// Runs the migration after `from`, unless somebody else did meanwhile.
+  /// Runs the migration after `from`, unless another process did meanwhile.
   result<void> advance(std::int64_t from, const postgres_migration& migration) {
     if (auto ok = ask(lock_); !ok)
       return ok;
-    // Only behind the lock: a transaction that began before may not see the tables made since.
+    // Begun only after the lock: a transaction that began before may not see tables made since.
     if (auto ok = on_.send_once("BEGIN"); !ok)
       return ok;
     auto now = version();

@@ -1,3 +1,4 @@
+// postgres_statements: the texts of the statements.
 #include "persistence/postgres/postgres_statements.hpp"
 
 #include "persistence/postgres/postgres_schema.hpp"
@@ -6,12 +7,12 @@ namespace troupe {
 
 namespace {
 
-// Where a chain is found by its thread's id, $1, and its namespace, $2.
+// The chain of a thread's id, $1, and a namespace, $2.
 constexpr std::string_view chain_of_ref =
   "(SELECT c.chain FROM @.threads t JOIN @.chains c ON c.thread = t.thread "
   "WHERE t.thread_id = $1::bytea AND sha256(c.ns) = sha256($2::bytea))";
 
-// The version arrays of a checkpoint as rows, joined with the values that are stored for them.
+// Joins the version arrays of a checkpoint, as rows, with the values that are stored for them.
 std::string values_of(std::string_view versions) {
   return " JOIN @.channel_values s ON s.chain = " + std::string{versions} + ".chain AND s.number = "
          + std::string{versions} + ".number AND s.tag = " + std::string{versions} + ".tag AND "
@@ -37,7 +38,7 @@ std::string tuples_of(const std::string& found, std::string_view value_filter = 
          + std::string{write_filter};
 }
 
-// One checkpoint of the chain of a reference.
+// One checkpoint of a reference's chain.
 std::string one_tuple(std::string_view which) {
   return tuples_of("SELECT k.*, 0::int8 AS place FROM @.checkpoints k WHERE k.chain = "
                    + std::string{chain_of_ref} + std::string{which});
@@ -52,8 +53,9 @@ std::string still_open(std::string_view open) {
          + values_of("w") + "))";
 }
 
-// Walks from $2 to its parents. `wanted` is what is looked for at a checkpoint, `open` what is left
-// for those above. Where parents lead in a circle, each counts once.
+// Walks from $2 to its parents. `wanted`: the channels that are looked for at a checkpoint; `open`:
+// those that are left for its ancestors. When parents lead in a circle, each checkpoint counts
+// once.
 std::string walk_up() {
   return tuples_of("WITH RECURSIVE up AS (SELECT k.chain, k.checkpoint_id, k.parent_id, "
                    "1::int8 AS place, $3::bytea[] AS wanted, "

@@ -1,4 +1,4 @@
-// The SQL of the Postgres saver. What the columns hold is in FORMAT.md, "Postgres".
+// postgres_statements: the SQL of the Postgres saver. FORMAT.md, "Postgres", explains the columns.
 #pragma once
 
 #include "persistence/postgres/postgres_values.hpp"
@@ -8,15 +8,15 @@
 
 namespace troupe {
 
-/// What every set of statements has. What a connection prepared it finds by address, so a set stays
-/// where it is for as long as there are connections.
+/// The statements of every set. A connection finds its prepared statements by their addresses, so a
+/// set must not move while there are connections.
 struct postgres_transactions {
   postgres_transactions() = default;
   postgres_transactions(const postgres_transactions&) = delete;
   postgres_transactions& operator=(const postgres_transactions&) = delete;
 
   postgres_statement begin{"BEGIN"};
-  /// One view for several statements.
+  /// Gives several statements the same view.
   postgres_statement begin_reading{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
   postgres_statement commit{"COMMIT"};
   postgres_statement rollback{"ROLLBACK"};
@@ -28,8 +28,8 @@ struct postgres_statements : postgres_transactions {
 
   // ---- writing: numbers, threads and chains
   postgres_statement next_numbers;  // sequence → the first of a block of numbers_in_block
-  postgres_statement lock_threads;  // ids → id, thread, owner of those that are there; locked
-  postgres_statement make_threads;  // ids, threads → ids of those that were not there; locked
+  postgres_statement lock_threads;  // ids → id, thread, owner of existing ones; locked
+  postgres_statement make_threads;  // ids, threads → ids of those that did not exist; locked
   postgres_statement find_chains;   // threads, namespaces → thread, ns, chain
   postgres_statement make_chain;    // chain, thread, ns
   postgres_statement set_owner;     // thread, owner

@@ -1,7 +1,6 @@
-// The long-term store in Postgres: reads on the calling thread, changes there too. What makes it
-// one store for many processes is the row of store_state: each change holds it until it has
-// committed, so changes come one after the other, and the numbers of puts become visible in their
-// order.
+// postgres_store: the long-term store in Postgres. Reads and changes run on the calling thread. The
+// row of store_state makes it one store for many processes: each change locks it until its commit.
+// So changes come one after the other, and the numbers of puts become visible in their order.
 #include "persistence/store/local_store.hpp"
 #include "persistence/postgres/postgres_pool.hpp"
 #include "persistence/postgres/postgres_schema.hpp"
@@ -23,7 +22,8 @@ error corrupt_store(std::string_view what) {
   return {errc::checkpoint_corrupt, "read the store: " + std::string{what} + " does not fit"};
 }
 
-// Greater than all namespaces under a prefix, and not greater than any behind them.
+// An upper bound of the namespaces under a prefix: greater than all of them, and not greater than
+// any later one.
 std::string end_of(std::string prefix) {
   if (prefix.empty())
     return std::string(limits::store_namespace_bytes_max + 1, '\xff');
@@ -55,7 +55,7 @@ std::vector<std::int64_t> signed_numbers(std::span<const std::uint64_t> numbers)
 
 // ---- reading ------------------------------------------------------------------------------------
 
-// A transaction that begins with the first question.
+// A transaction that begins with the first read.
 class postgres_snapshot final : public store_snapshot {
 public:
   postgres_snapshot(postgres_connection& on, const postgres_store_statements& sql)
@@ -138,7 +138,7 @@ public:
                     && rows->number(0, extra_column) == static_cast<std::int64_t>(size));
       if (!is_last) {
         path = rows->string(size - 1, path_column);
-        key = rows->string(size - 1, key_column) + '\0'; // the next one there can be
+        key = rows->string(size - 1, key_column) + '\0'; // the smallest key after it
       }
     }
     return {};
@@ -174,7 +174,7 @@ public:
     return found;
   }
 
-  // A damaged vector is none.
+  // A damaged vector counts as missing.
   result<void> vectors_after(std::uint64_t number, std::size_t dims,
                              const take_vector& take) override {
     const auto bytes = dims * 4;
@@ -223,15 +223,15 @@ private:
 
 // ---- changing -----------------------------------------------------------------------------------
 
-// What is done is only queued, and goes out with the commit: two round trips a change.
+// Statements are only queued, and leave with the commit: two round trips a change.
 class postgres_change final : public store_change {
 public:
   postgres_change(postgres_connection& on, const postgres_store_statements& sql)
     : on_{on},
       sql_{sql} {}
 
-  // Numbers never come twice, not even where the server lost its last commits: they are at least
-  // the time.
+  // Numbers never come twice, even when the server lost its last commits: they are at least the
+  // current time.
   result<void> begin() {
     if (auto ok = on_.send(sql_.begin); !ok)
       return ok;
@@ -306,7 +306,7 @@ public:
   }
 
 private:
-  // The first column of what answers here is the number of an item that is gone.
+  // Collects the answers. The first column of each answer row is the number of a removed item.
   result<std::vector<postgres_rows>> settle() {
     auto answers = on_.finish();
     if (answers)
@@ -353,7 +353,7 @@ public:
 
 private:
   const postgres_store_statements sql_;
-  postgres_pool pool_; // behind what its connections have prepared
+  postgres_pool pool_; // after the statements that its connections have prepared
 };
 
 } // namespace

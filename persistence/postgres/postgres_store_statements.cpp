@@ -1,3 +1,4 @@
+// postgres_store_statements: the texts of the statements.
 #include "persistence/postgres/postgres_store_statements.hpp"
 
 #include "persistence/postgres/postgres_schema.hpp"
@@ -12,8 +13,8 @@ namespace {
 constexpr std::string_view item_columns =
   "s.path, i.key, i.number, i.value, i.created, i.updated, i.ttl, i.ends";
 
-// Items in order from ($1, $2) on. Each namespace gives as many as are wanted at most, so nothing
-// is sorted but what is given. Of a page of large values only the first ones are sent.
+// Items in order from ($1, $2) on. Each namespace gives at most the wanted number, so only the
+// given items are sorted. Only the first items of a page of large values are sent.
 std::string page_of_items() {
   auto rows = std::to_string(limits::postgres_rows_fetched);
   auto bytes = std::to_string(limits::postgres_statement_bytes_max);
@@ -29,8 +30,8 @@ std::string page_of_items() {
          + rows + ") q) r WHERE r.before < " + bytes + " ORDER BY path, key";
 }
 
-// In one statement, so that a batch is sent at once. `old` is what was there before; it may be
-// damaged.
+// One statement, so that a batch can be sent at once. `old` is the item that it replaces, which may
+// be damaged.
 std::string put_item() {
   auto min = std::to_string(timestamp_micros_min);
   auto max = std::to_string(timestamp_micros_max);
@@ -55,7 +56,7 @@ std::string put_item() {
            "ends = excluded.ends) SELECT number FROM old";
 }
 
-// Deletes the items that `which` says, with their vectors.
+// Deletes the items that `which` names, with their vectors.
 std::string erase_items(std::string_view which) {
   return "WITH gone AS (DELETE FROM @.store_items i USING " + std::string{which}
          + " RETURNING i.number, i.space), unranked AS (DELETE FROM @.store_vectors "
@@ -75,7 +76,8 @@ postgres_store_statements::postgres_store_statements(std::string_view schema) {
     return postgres_statement{in_schema(text, schema)};
   };
   const std::string items{item_columns};
-  const std::string no_end = std::to_string(INT64_MAX); // as the index on ends has it
+  const std::string no_end = std::to_string(INT64_MAX); // the value that the index on ends
+                                                        // excludes
 
   last_number = sql("SELECT last FROM @.store_state");
   find = sql("SELECT " + items

@@ -1,4 +1,5 @@
-// The SQL of the Postgres store. What the columns hold is in FORMAT.md, "Postgres".
+// postgres_store_statements: the SQL of the Postgres store. FORMAT.md, "Postgres", explains the
+// columns.
 #pragma once
 
 #include "persistence/postgres/postgres_statements.hpp"
@@ -23,7 +24,7 @@ struct postgres_store_statements : postgres_transactions {
   postgres_statement vectors_after; // number, place, bytes of a vector, how many → number, place,
                                     // group, vector
 
-  // ---- changing. What removes items gives their numbers.
+  // ---- changing; statements that remove items return their numbers
   postgres_statement lock;         // → the last number given; until the transaction ends
   postgres_statement set_last;     // number
   postgres_statement put;          // namespace, its number if it is new, key, number, value, now,

@@ -1,3 +1,4 @@
+// postgres_values: writing parameters and reading rows in binary format.
 #include "persistence/postgres/postgres_values.hpp"
 
 #include <utility>
@@ -14,7 +15,7 @@ template <class Int> void append_big_endian(std::string& out, Int n) {
     out.push_back(static_cast<char>(n >> shift));
 }
 
-// The number at the front of `data`, which is shortened; nothing when there is not enough.
+// The number at the front of `data`, which is shortened; nullopt when there are too few bytes.
 template <class Int> std::optional<Int> take_big_endian(std::string_view& data) {
   if (data.size() < sizeof(Int))
     return std::nullopt;

@@ -1,4 +1,5 @@
-// What goes to Postgres and comes back, in its binary format: bytea, int8 and arrays of both.
+// postgres_values: values on their way to and from Postgres, in its binary format: bytea, int8 and
+// arrays of both.
 #pragma once
 
 #include <libpq-fe.h>
@@ -14,8 +15,8 @@
 
 namespace troupe {
 
-/// A statement's text with $1 … for the parameters, whose types it names by casts. Prepared once a
-/// connection, so it must stay where it is.
+/// A statement's text with $1 … for the parameters, whose types it names by casts. Each connection
+/// prepares it once and finds it by its address, so it must not move.
 struct postgres_statement {
   std::string sql;
 };
@@ -35,7 +36,7 @@ public:
   const char* const* values() const noexcept { return values_.data(); }
   const int* lengths() const noexcept { return lengths_.data(); }
   const int* formats() const noexcept { return formats_.data(); }
-  /// Units:  bytes of all.
+  /// Units:  bytes of all parameters.
   std::size_t size() const noexcept { return size_; }
 
 private:
@@ -48,7 +49,7 @@ private:
   std::size_t size_ = 0;
 };
 
-/// The rows a statement gave. What is not of the expected type reads as 0 or empty, and
+/// The rows of a statement's answer. A value of an unexpected type reads as 0 or empty, and
 /// well_formed() is false from then on.
 /// Shape:  row and column from 0, within the rows and the statement's columns.
 class postgres_rows {

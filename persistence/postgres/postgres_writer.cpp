@@ -1,7 +1,9 @@
+// postgres_writer: storing requests within the open transaction.
+//
 // Invariants:
 //  - locked_ holds exactly the threads whose rows the open transaction has locked.
-//  - What is known of a thread was read after its row was locked, and is forgotten with the lock.
-//  - A connection that failed is given up; what it had not committed, the server rolls back.
+//  - The data known of a thread was read after its row was locked, and is dropped with the lock.
+//  - A connection that failed is given up; the server rolls back what it had not committed.
 #include "persistence/postgres/postgres_writer.hpp"
 
 #include "persistence/postgres/postgres_schema.hpp"
@@ -16,7 +18,7 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t row_overhead_bytes = 512; // the checkpoint's own row, ids, messages
-constexpr int lock_rounds_max = 4;              // a thread that others make and delete all the time
+constexpr int lock_rounds_max = 4; // rounds for a thread that others make and delete all the time
 
 std::int64_t signed_bits(std::uint64_t n) {
   return std::bit_cast<std::int64_t>(n);
@@ -67,7 +69,7 @@ postgres_writer::postgres_writer(const postgres_options& options, const postgres
 
 // ---- transactions -------------------------------------------------------------------------------
 
-// One by one, each would cost as much as all of them together.
+// All in one transaction: one by one, each request would cost as much as all of them together.
 bool postgres_writer::foresee(std::span<const commit_job> jobs) {
   foreseen_.clear();
   for (const auto& job : jobs)
@@ -76,8 +78,8 @@ bool postgres_writer::foresee(std::span<const commit_job> jobs) {
   return true;
 }
 
-// Who waits for an unreachable server waits once: for as long as the attempt took, there is no
-// other.
+// While a server is unreachable, a job waits for one attempt at most. After a failure, no attempt
+// is made for as long as the failed one took.
 result<void> postgres_writer::connect() {
   if (connection_ && connection_->is_usable())
     return {};
@@ -167,7 +169,7 @@ postgres_writer::place postgres_writer::place_of(const save_request& request) {
           request.claim && request.put ? request.put->parent_id : std::string{}};
 }
 
-// With all that are foreseen: two round trips as a rule, however many there are.
+// Locks all announced threads with it: usually two round trips, however many there are.
 result<postgres_writer::locked_thread*> postgres_writer::find_or_lock(const save_request& request) {
   const auto& thread_id = request.ref.thread_id;
   if (auto known = locked_.find(thread_id); known != locked_.end())
@@ -237,7 +239,7 @@ result<void> postgres_writer::make_missing(const std::vector<std::string>& threa
   return {};
 }
 
-// At least so many numbers are left afterwards.
+// Afterwards, at least `count` numbers are left.
 result<void> postgres_writer::take_numbers(std::size_t count) {
   static_assert(limits::postgres_threads_locked_max <= numbers_in_block);
   if (numbers_end_ - next_number_ >= static_cast<std::int64_t>(count))
@@ -289,7 +291,8 @@ result<postgres_writer::known_chain*> postgres_writer::find_chain(const save_req
   return &thread.chains.at(ns);
 }
 
-// What a run goes on from may have been pruned, or another one may have gone on from it.
+// Checks the checkpoint from which a run continues: it may have been pruned, or another run may
+// have continued from it.
 result<void> postgres_writer::check_parent(const save_request& request, locked_thread& thread) {
   if (takes_newest(request, thread.owner)) {
     auto chain = find_chain(request, thread);
@@ -351,7 +354,7 @@ result<void> postgres_writer::store(const save_request& request, locked_thread& 
   return store_checkpoint(chain.number, *request.put);
 }
 
-// Nobody else can make one meanwhile: the thread is locked.
+// No other writer can make the chain meanwhile, because the thread is locked.
 result<void> postgres_writer::make_chain(const save_request& request, const locked_thread& thread,
                                          known_chain& chain) {
   if (auto ok = take_numbers(1); !ok)

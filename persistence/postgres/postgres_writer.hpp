@@ -1,4 +1,4 @@
-// Writes requests into Postgres: the sink of the group commit.
+// postgres_writer: writes requests into Postgres, as the sink of the group commit.
 #pragma once
 
 #include "persistence/encoded_request.hpp"
@@ -15,8 +15,8 @@
 
 namespace troupe {
 
-/// Threads are locked before their owner is compared, all that are foreseen at once; what is stored
-/// is only queued, and goes out with the commit.
+/// Locks threads before it compares their owners, all announced ones at once. Statements that store
+/// are only queued, and leave with the commit.
 /// Thread: the writer thread.
 class postgres_writer final : public commit_sink {
 public:
@@ -32,11 +32,11 @@ public:
 private:
   using clock = std::chrono::steady_clock;
 
-  /// A chain of checkpoints as far as this transaction knows it.
+  /// A chain of checkpoints, as far as this transaction knows it.
   struct known_chain {
-    std::int64_t number = 0;       // 0: there is none yet
-    std::set<std::string> present; // some of the checkpoints that are there
-    std::string newest;            // of all of them; empty: there is none
+    std::int64_t number = 0;       // 0: it does not exist yet
+    std::set<std::string> present; // some of its checkpoints
+    std::string newest;            // the newest of all its checkpoints; empty: it has none
   };
   /// A thread that this transaction has locked.
   struct locked_thread {
@@ -44,9 +44,9 @@ private:
     std::uint64_t owner = 0;
     bool is_there = true;                      // not deleted
     bool is_unused = false;                    // its row was only made to lock it
-    std::map<std::string, known_chain> chains; // by namespace: those that were looked for
+    std::map<std::string, known_chain> chains; // by namespace; those that were looked up
   };
-  /// What a request needs to know: a chain, and whether it has a checkpoint.
+  /// The data that a request needs before it is stored: a chain, and whether it has a checkpoint.
   struct place {
     std::string thread_id;
     std::string ns;
@@ -80,10 +80,10 @@ private:
   const std::string numbers_; // the name of the sequence
   std::unique_ptr<postgres_connection> connection_;
   clock::time_point no_attempt_before_;
-  std::optional<troupe::error> unreachable_; // how the last attempt ended
+  std::optional<troupe::error> unreachable_; // the error of the last attempt to connect
   bool may_repeat_ = false;
 
-  std::set<place> foreseen_; // of jobs to come
+  std::set<place> foreseen_; // of announced jobs
   std::map<std::string, locked_thread> locked_;
   std::int64_t next_number_ = 0;
   std::int64_t numbers_end_ = 0;

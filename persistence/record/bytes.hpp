@@ -1,5 +1,5 @@
-// The small pieces records are made of: variable-length numbers, sized bytes, and a reader that
-// never leaves its input.
+// bytes: the pieces that records are made of: variable-length numbers, sized bytes, and a reader
+// that never leaves its input.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace troupe {
 
-/// Appends `n` in groups of seven bits, the lowest first; the top bit says that more follow.
+/// Appends `n` in groups of seven bits, the lowest first; the top bit marks that more follow.
 inline void append_varint(std::string& out, std::uint64_t n) {
   while (n >= 0x80) {
     out.push_back(static_cast<char>(n | 0x80));
@@ -35,8 +35,8 @@ inline void append_sized(std::string& out, std::string_view bytes) {
 }
 
 /// Takes pieces off the front of bytes that may be damaged. After the first piece that does not
-/// fit every further one is 0 or empty, and finished() stays false.
-/// Owns:   nothing; what sized() gives lies in the bytes it was made of.
+/// fit, all further pieces are 0 or empty, and finished() stays false.
+/// Owns:   nothing; the result of sized() lies in the bytes that the reader was made of.
 class byte_reader {
 public:
   explicit byte_reader(std::string_view data) noexcept : rest_{data} {}
@@ -87,7 +87,8 @@ public:
 
   std::string_view sized() noexcept { return take(varint()); }
 
-  /// How many elements follow; never more than there are bytes, so it is safe to reserve.
+  /// The number of elements that follow. It is never more than the number of bytes, so a caller may
+  /// reserve memory for it.
   std::size_t count() noexcept {
     auto n = varint();
     return n <= rest_.size() ? n : fail();

@@ -1,4 +1,4 @@
-// Layout: FORMAT.md, "Checkpoint" and "Writes".
+// The payloads of checkpoint and writes records. Layout: FORMAT.md, "Checkpoint" and "Writes".
 #include "persistence/record/checkpoint_record.hpp"
 
 #include "persistence/record/bytes.hpp"
@@ -13,7 +13,7 @@ namespace troupe {
 
 namespace {
 
-// The tags of a checkpoint's versions: few, so versions refer to them by position.
+// The tags of a checkpoint's versions: there are few, so versions refer to them by position.
 class tag_list {
 public:
   std::size_t position(std::uint64_t tag) {
@@ -60,8 +60,8 @@ void append_time(std::string_view ts, std::string& out) {
     append_sized(out, ts);
 }
 
-// A path that the tasks of a node have again and again. Other paths hold numbers, of steps among
-// them: as names they would have no end.
+// Whether the tasks of a node have this path again and again. Other paths hold numbers, for example
+// of steps: as names, they would grow without end.
 bool is_path_of_node(std::string_view path) {
   return path.starts_with("~__pregel_pull, ");
 }
@@ -201,7 +201,7 @@ void merge_writes(std::vector<stored_write>& there, std::span<const stored_write
 }
 
 void append_writes(std::span<const stored_write> writes, name_table* names, std::string& out) {
-  std::vector<std::string_view> paths; // as a rule one
+  std::vector<std::string_view> paths; // usually one
   for (const auto& write : writes)
     if (std::ranges::find(paths, write.task_path) == paths.end())
       paths.push_back(write.task_path);

@@ -13,12 +13,12 @@
 
 namespace troupe {
 
-/// A checkpoint as its record has it: without its id, which is the key, and without values.
+/// A checkpoint as in its record: without its id, which is the key, and without values.
 struct stored_checkpoint {
   troupe::checkpoint checkpoint;
-  std::vector<std::uint32_t> channels; // the numbers of checkpoint.channel_versions' names
+  std::vector<std::uint32_t> channels; // the numbers of the names in checkpoint.channel_versions
   std::string parent_id;
-  std::string_view metadata; // for read_metadata(), in the payload
+  std::string_view metadata; // for read_metadata(); lies in the payload
 };
 
 /// Appends the payload of a checkpoint's record to `out`; names get numbers from `names`.
@@ -29,7 +29,7 @@ void append_checkpoint(const checkpoint& cp, std::string_view parent_id, std::st
 result<stored_checkpoint> read_checkpoint(std::string_view payload,
                                           std::span<const std::string_view> names);
 
-/// A write of a task as its record has it.
+/// A write of a task as in its record.
 /// Owns:   nothing.
 struct stored_write {
   std::int64_t slot = 0;
@@ -38,17 +38,17 @@ struct stored_write {
   std::string_view value; // msgpack
 };
 
-/// What is there after more writes of the same task: taken slots are kept or replaced as
-/// slot_is_replaced says.
+/// Adds writes of the same task to those in `there`: taken slots are kept or replaced by the rule
+/// of slot_is_replaced().
 /// Order:  `there` by slot, before and after.
 void merge_writes(std::vector<stored_write>& there, std::span<const stored_write> more);
 
-/// Appends the payload of a writes record to `out`: of one write at least. The path of a node gets
-/// a number from `names`; null: none does.
+/// Appends the payload of a writes record, with at least one write, to `out`. The path of a node
+/// gets a number from `names`; with null, no path does.
 void append_writes(std::span<const stored_write> writes, name_table* names, std::string& out);
 
 /// Owns:   nothing; paths lie in the payload or in `names`.
-/// Errors: checkpoint_corrupt, also for a name that is not there, and when there is no write.
+/// Errors: checkpoint_corrupt, also for an unknown name, and for a payload without writes.
 result<std::vector<stored_write>> read_writes(std::string_view payload,
                                               std::span<const std::string_view> names);
 

@@ -1,3 +1,4 @@
+// compression: compressing and decompressing with zstd.
 #include "persistence/record/compression.hpp"
 
 #include <zstd.h>
@@ -35,8 +36,8 @@ void decompressor::closer::operator()(ZSTD_DCtx_s* context) const noexcept {
   ZSTD_freeDCtx(context);
 }
 
-// Both special sizes, "unknown" and "no frame", are above every limit; none says a frame that zstd
-// would skip.
+// The special sizes "unknown" and "error" are above every limit. A frame that zstd would skip has
+// the size 0.
 bool decompressor::decompress(std::string_view frame, std::size_t text_bytes_max,
                               std::string& out) {
   out.clear();
@@ -47,7 +48,7 @@ bool decompressor::decompress(std::string_view frame, std::size_t text_bytes_max
   if (!context_)
     context_.reset(ZSTD_createDCtx());
   if (!context_)
-    throw std::bad_alloc{}; // it is no fault of the frame's
+    throw std::bad_alloc{}; // the frame is not to blame
   out.resize(size);
   auto got = ZSTD_decompressDCtx(context_.get(), out.data(), out.size(), frame.data(),
                                  frame.size());

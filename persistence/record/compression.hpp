@@ -1,4 +1,4 @@
-// zstd, bounded: what is compressed again says how large it was, and is not believed beyond a
+// compression: zstd with bounds. A frame names the size of its text, which is not believed above a
 // limit.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace troupe {
 /// Thread: one at a time.
 class compressor {
 public:
-  /// Appends the text as one zstd frame that names its size. False, and `out` as it was, when that
-  /// takes more than `bytes_max`, or there is no memory.
+  /// Appends the text as one zstd frame that names its size. False, with `out` as it was, when the
+  /// frame takes more than `bytes_max`, or memory runs out.
   bool compress(std::string_view text, std::size_t bytes_max, std::string& out);
 
 private:
@@ -28,8 +28,8 @@ private:
 
 class decompressor {
 public:
-  /// The text of a frame, which replaces what is in `out`. False when it is no frame of compress(),
-  /// or says that it is larger than `text_bytes_max`: nothing is allocated for it then.
+  /// Replaces `out` by the text of a frame. False when the frame is not one of compress(), or names
+  /// a size above `text_bytes_max`; then nothing is allocated for it.
   bool decompress(std::string_view frame, std::size_t text_bytes_max, std::string& out);
 
 private:

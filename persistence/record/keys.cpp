@@ -1,4 +1,4 @@
-// The only file that knows how keys look.
+// keys: making and reading keys. The only file that knows their layout.
 #include "persistence/record/keys.hpp"
 
 #include <xxhash.h>
@@ -34,7 +34,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-// The 16 bytes of a UUID text that is written exactly as uuid_text writes it.
+// Reads the 16 bytes of a UUID text that is written exactly as uuid_text writes it.
 bool parse_uuid(std::string_view text, std::array<char, 16>& out) {
   if (text.size() != uuid_text_size)
     return false;
@@ -86,7 +86,7 @@ template <class Out> void append_id_to(Out& out, std::string_view id) {
 void store_key::append(std::string_view bytes) {
   if (bytes.size() > size_max - size_) {
     std::fprintf(stderr, "broken: a key of more than %zu bytes\n", size_max);
-    std::abort(); // an id that was not checked against its limit
+    std::abort(); // the id was not checked against its limit
   }
   std::memcpy(bytes_.data() + size_, bytes.data(), bytes.size());
   size_ += bytes.size();
@@ -201,7 +201,7 @@ store_key writes_key(std::uint64_t chain, std::string_view checkpoint_id,
 std::size_t tree_of(std::string_view key) noexcept {
   if (key.size() < 3 || static_cast<key_area>(key[0]) != key_area::chain)
     return 0;
-  auto part = 2 + static_cast<std::size_t>(static_cast<unsigned char>(key[1])); // behind the number
+  auto part = 2 + static_cast<std::size_t>(static_cast<unsigned char>(key[1])); // after the number
   if (part >= key.size())
     return 0;
   switch (static_cast<chain_part>(key[part])) {
@@ -216,7 +216,7 @@ bool is_tree_name(std::string_view key) noexcept {
   return std::ranges::find(tree_names, key) != tree_names.end();
 }
 
-// Every prefix here begins with an area byte below 0xff, so there is always such a key.
+// Every prefix here begins with an area byte below 0xff, so such a key always exists.
 store_key behind(const store_key& prefix) {
   auto bytes = prefix.view();
   while (static_cast<unsigned char>(bytes.back()) == 0xff)

@@ -1,3 +1,4 @@
+// metadata_record: writing and reading the short form of metadata.
 #include "persistence/record/metadata_record.hpp"
 
 #include "persistence/record/bytes.hpp"
@@ -10,9 +11,9 @@ namespace troupe {
 
 namespace {
 
-constexpr char short_form = '\xc1'; // which no msgpack begins with
+constexpr char short_form = '\xc1'; // no msgpack begins with this byte
 constexpr std::array<std::string_view, 4> sources{"input", "loop", "update", "fork"};
-constexpr std::uint8_t empty_parents = 0x80; // beside the source
+constexpr std::uint8_t empty_parents = 0x80; // a flag beside the source
 constexpr std::uint8_t more_follows = 0x40;
 
 bool is_empty_map(const value& v) {

@@ -1,3 +1,4 @@
+// name_table: numbering names, and storing them in batches.
 #include "persistence/record/name_table.hpp"
 
 #include "persistence/record/bytes.hpp"

@@ -12,21 +12,22 @@
 
 namespace troupe {
 
-/// The writer's side: numbers for names. Names get the next number when they are first asked for
-/// and are stored in batches, one for each request that brought new ones.
+/// The writer's side: numbers for names. A name gets the next number when it is first asked for.
+/// New names are stored in batches, one for each request that brought some.
 /// Thread: one at a time.
 class name_table {
 public:
-  /// The number of a name, a new one when it was not there.
+  /// The number of a name; a new name gets the next one.
   std::uint32_t number(std::string_view name);
 
-  /// All names by number. Owns: nothing; they stay where they are.
+  /// All names by number. Owns: nothing; the names lie in the table.
   std::vector<std::string_view> all() const;
 
-  /// Takes in a stored batch. Errors: checkpoint_corrupt when it is no batch, or not the next.
+  /// Adds a stored batch. Errors: checkpoint_corrupt when it is not a batch, or not the next one.
   result<void> load(std::string_view payload);
 
-  /// Whether there are names that no batch holds yet, and the batch that holds them.
+  /// Whether there are names that no batch holds yet; first_new() and append_new() are about the
+  /// batch that will hold them.
   bool has_new() const noexcept { return stored_ < order_.size(); }
   std::uint32_t first_new() const noexcept { return stored_; }
   void append_new(std::string& payload) const;
@@ -40,11 +41,11 @@ private:
     }
   };
   std::unordered_map<std::string, std::uint32_t, text_hash, std::equal_to<>> numbers_;
-  std::vector<const std::string*> order_; // keys of numbers_, which stay where they are
+  std::vector<const std::string*> order_; // point to the keys of numbers_, which do not move
   std::uint32_t stored_ = 0;
 };
 
-/// The reader's side: the names of a batch, appended to those of the batches before it.
+/// The reader's side: appends the names of a batch to those of the batches before it.
 /// Owns:   nothing; the names lie in `payload`.
 /// Errors: checkpoint_corrupt.
 result<void> read_names(std::string_view payload, std::vector<std::string_view>& names);

@@ -1,4 +1,4 @@
-// Layout of the 16 bytes, the same in every format: FORMAT.md, "Record".
+// record: the header of 16 bytes, which is the same in every format. FORMAT.md, "Record".
 #include "persistence/record/record.hpp"
 
 #include <xxhash.h>

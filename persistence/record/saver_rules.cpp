@@ -1,4 +1,4 @@
-// See saver_rules.hpp. Ids are any bytes; only their lengths are checked.
+// The rules of all savers. Ids are any bytes; only their lengths are checked.
 #include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
@@ -90,7 +90,8 @@ std::vector<pending_write> in_task_order(std::vector<slotted_write> writes) {
   return ordered;
 }
 
-// A write is known again by all it is; of equal ones of a task the first slots stay.
+// A stored write is one of `before` when task and channel are the same and, outside the special
+// slots, all else is equal. The first slots of equal writes of a task stay.
 std::vector<slotted_write> rewound_writes(std::vector<slotted_write> stored,
                                           std::vector<pending_write> before) {
   std::ranges::sort(stored, {}, &slotted_write::slot);

@@ -1,3 +1,4 @@
+// small_values: changing, writing and reading the small values of a version.
 #include "persistence/record/small_values.hpp"
 
 #include "persistence/record/bytes.hpp"

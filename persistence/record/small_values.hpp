@@ -1,4 +1,5 @@
-// The small values of one version share a record: on its own each would be mostly key and header.
+// small_values: the small values of one version share a record. In a record of its own, each would
+// be mostly key and header.
 #pragma once
 
 #include "persistence/record/value_base.hpp"
@@ -14,7 +15,8 @@
 namespace troupe {
 
 inline constexpr std::size_t small_value_bytes_max = 64;
-static_assert(small_value_bytes_max < patch_base_bytes_min); // patches build on records of values
+static_assert(small_value_bytes_max < patch_base_bytes_min); // patches build on records of single
+                                                             // values
 
 /// A channel's small value, as msgpack. Owns: nothing.
 struct small_value {
@@ -22,14 +24,14 @@ struct small_value {
   std::string_view bytes;
 };
 
-/// Makes each change in its channel's place: without bytes it takes what is there away.
+/// Applies the changes, each in its channel's place; a change without bytes removes the value.
 /// Order:  `there` by channel, before and after.
 void change_small_values(std::vector<small_value>& there, std::span<const small_value> changes);
 
 /// Shape:  FORMAT.md, "Small values".
 void append_small_values(std::span<const small_value> values, std::string& out);
 
-/// Order:  by channel; `values` is empty before. Errors: checkpoint_corrupt.
+/// Order:  by channel; `values` must be empty. Errors: checkpoint_corrupt.
 result<void> read_small_values(std::string_view payload, std::vector<small_value>& values);
 
 } // namespace troupe

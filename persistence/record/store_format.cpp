@@ -1,3 +1,4 @@
+// store_format: the meta record of the store.
 #include "persistence/record/store_format.hpp"
 
 #include "persistence/record/bytes.hpp"

@@ -1,4 +1,4 @@
-// The store's format as a whole, and the one record that says it. FORMAT.md.
+// store_format: the format of the store as a whole, and the one record that holds it. FORMAT.md.
 #pragma once
 
 #include <troupe/error.hpp>
@@ -9,13 +9,14 @@
 
 namespace troupe {
 
-/// The format this troupe writes. A store of format 1 is brought to it when it is opened.
+/// The format that this version of troupe writes. A store of format 1 is converted when it is
+/// opened.
 inline constexpr std::uint64_t store_format = 2;
 
 /// The payload of the meta record.
 struct store_meta {
   std::uint64_t format = store_format;
-  std::uint64_t next_number = 1; // for threads and namespaces; never given twice
+  std::uint64_t next_number = 1; // of threads and namespaces; never given twice
 };
 
 void append_meta(const store_meta& meta, std::string& out);

@@ -1,3 +1,4 @@
+// timestamp_text: writing and reading the text of a time.
 #include "persistence/record/timestamp_text.hpp"
 
 #include <chrono>
@@ -41,7 +42,7 @@ std::optional<std::int64_t> timestamp_micros(std::string_view text) {
   auto time = hours{digits(text, 11, 2)} + minutes{digits(text, 14, 2)}
               + seconds{digits(text, 17, 2)} + microseconds{digits(text, 20, 6)};
   auto micros = (sys_days{date} + time).time_since_epoch() / microseconds{1};
-  if (timestamp_text(micros) != text) // the 31st of June, a leap second
+  if (timestamp_text(micros) != text) // for example the 31st of June, or a leap second
     return std::nullopt;
   return micros;
 }

@@ -1,4 +1,4 @@
-// The text of a checkpoint's time, as a number and back.
+// timestamp_text: the text of a checkpoint's time, from a number and back.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace troupe {
 
-/// Microseconds since 1970 of a text that is exactly what timestamp_text gives, else nothing.
+/// Microseconds since 1970 for a text that is exactly as timestamp_text writes it, else nullopt.
 /// Shape:  `2026-11-21T20:21:07.123456+00:00`.
 std::optional<std::int64_t> timestamp_micros(std::string_view text);
 

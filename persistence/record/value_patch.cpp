@@ -1,4 +1,4 @@
-// Layout: FORMAT.md, "Patch".
+// value_patch: making and applying patches. Layout: FORMAT.md, "Patch".
 #include "persistence/record/value_patch.hpp"
 
 #include "graph/value_node.hpp"
@@ -16,14 +16,15 @@ namespace {
 
 enum class step : std::uint8_t { replace, list, map, remove };
 
-// How far the elements of a list may have moved to the front, for a list that keeps its newest.
+// How far the elements of a list may have moved to the front, for a list that keeps its newest
+// elements.
 constexpr std::size_t shift_max = 16;
 
 bool is_container(const value& v) {
   return v.is_list() || v.is_map();
 }
 
-// Whether two values are known to be equal without a look into containers.
+// Whether two values are known to be equal without looking into containers.
 bool plainly_equal(const value& a, const value& b) {
   return value_access::same_words(a, b)
          || (a.kind() == b.kind() && !is_container(a) && value_access::child_count(a) == 0
@@ -41,7 +42,7 @@ std::size_t common_prefix(std::span<const value> a, std::span<const value> b) {
 }
 
 struct common_part {
-  std::size_t skipped = 0; // elements of the old list before it
+  std::size_t skipped = 0; // elements of the old list before the common part
   std::size_t kept = 0;
 };
 
@@ -57,7 +58,7 @@ void append_step(step s, std::string& out) {
   out.push_back(static_cast<char>(s));
 }
 
-// A length stands before what has it; room for it is made behind.
+// The length stands before the bytes, so the value is encoded apart first.
 bool append_encoded(const value& v, std::string& out) {
   std::string bytes;
   if (!encode_msgpack(v, bytes))

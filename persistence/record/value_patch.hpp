@@ -1,4 +1,4 @@
-// What one value has that another one has not: how a list that grew, or a map of which an entry
+// value_patch: the difference between two values. A list that grew, or a map of which an entry
 // changed, is stored without storing it again.
 #pragma once
 
@@ -10,20 +10,20 @@
 
 namespace troupe {
 
-/// Appends to `out` what makes `after` of `before`: the elements behind a common part of two lists,
-/// the entries of maps that differ, and the same for maps and lists within maps. False, and `out`
-/// as it was, when the two have nothing in common that is worth it, or a value can't be encoded.
+/// Appends to `out` the patch from `before` to `after`: the elements after a common part of two
+/// lists, the entries of maps that differ, and the same within nested maps and lists. False, with
+/// `out` as it was, when the two have too little in common, or a value can't be encoded.
 /// Shape:  FORMAT.md, "Patch".
-/// Cost:   one comparison of handles for each element or entry, then what is new. Lists that share
-///         their buffer are not compared at all.
+/// Cost:   one comparison of handles for each element or entry, then the new parts. Lists that
+/// share their buffer are not compared at all.
 bool append_patch(const value& before, const value& after, std::string& out);
 
-/// `before` with the patch applied; shares what stayed.
-/// Errors: checkpoint_corrupt when the patch is no patch of such a value.
+/// `before` with the patch applied; shares the unchanged parts.
+/// Errors: checkpoint_corrupt when the bytes are not a patch of such a value.
 result<value> apply_patch(const value& before, std::string_view patch);
 
-/// What stands before a patch in its record: the version of the same channel that it starts from,
-/// a lower one, and the lowest bits of the checksum of that one's record.
+/// The head of a patch in its record: the lower version of the channel from which it starts, and
+/// the lowest bits of the checksum of that version's record.
 struct patch_base {
   version at;
   std::uint32_t checksum = 0;

@@ -1,3 +1,4 @@
+// versions_seen: encoding and decoding.
 #include "persistence/record/versions_seen.hpp"
 
 #include "persistence/record/bytes.hpp"

@@ -1,4 +1,4 @@
-// checkpoint::versions_seen as bytes, for savers whose rows hold it as one.
+// versions_seen: checkpoint::versions_seen as bytes, for savers that store it in one column.
 #pragma once
 
 #include <troupe/saver.hpp>

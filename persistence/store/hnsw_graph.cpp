@@ -1,5 +1,5 @@
-// The only file that knows hnswlib. Its own SIMD code is left out: it reads beyond its lists where
-// it prefetches. Its loader is not used at all: it trusts what it reads.
+// hnsw_graph: the only file that knows hnswlib. The library's SIMD code is left out, because its
+// prefetching reads beyond its lists. Its loader is not used, because it trusts its input.
 #include "persistence/store/hnsw_graph.hpp"
 
 #define NO_MANUAL_VECTORIZATION
@@ -10,11 +10,11 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t links = 16;            // of a vector, in each layer
-constexpr std::size_t build_breadth = 100;   // candidates for them
-constexpr std::size_t search_breadth = 128;  // candidates of a query, at least
-constexpr std::size_t first_capacity = 4096; // vectors; doubles
+constexpr std::size_t build_breadth = 100;   // candidates for these links
+constexpr std::size_t search_breadth = 128;  // at least: candidates of a query
+constexpr std::size_t first_capacity = 4096; // vectors; doubles when full
 
-// Sums side by side, so that the compiler can vectorize them.
+// Several sums in parallel, so that the compiler can vectorize them.
 template <class Term> float sum(std::span<const float> a, std::span<const float> b, Term term) {
   constexpr std::size_t lanes = 16;
   float sums[lanes] = {};

@@ -1,4 +1,5 @@
-// The graph of a vector index: hnswlib behind a wall. It throws and is not told of elsewhere.
+// hnsw_graph: the graph of a vector index, which hides hnswlib. It throws exceptions; no other file
+// knows the library.
 #pragma once
 
 #include <troupe/store.hpp>
@@ -11,16 +12,16 @@
 
 namespace troupe {
 
-/// How close two prepared vectors are: the higher, the closer. For the cosine they are of length 1
-/// or 0.
-/// Shape:  of the same size.
+/// The closeness of two prepared vectors: the higher, the closer. For the cosine, vectors have
+/// length 1 or 0.
+/// Shape:  both of the same size.
 float vector_score(vector_distance distance, std::span<const float> a,
                    std::span<const float> b) noexcept;
 
 /// A graph over slots 0, 1, 2 …
-/// Thread: one at a time, but for closest(), which may run beside itself.
-/// Errors: all members but size() throw what hnswlib and the allocator throw. After one the graph
-///         is good for nothing but its end.
+/// Thread: one at a time; only closest() may run concurrently with itself.
+/// Errors: all members but size() throw exceptions of hnswlib and the allocator. After an exception
+///         the graph may only be destroyed.
 class hnsw_graph {
 public:
   hnsw_graph(std::size_t dims, vector_distance distance);
@@ -29,11 +30,11 @@ public:
   ~hnsw_graph();
 
   std::size_t size() const noexcept;
-  /// The vector of the next slot.
+  /// Adds the vector of the next slot.
   void add(std::span<const float> vector);
-  /// Lets a slot be found no more.
+  /// Marks a slot, so that it is not found any more.
   void remove(std::size_t slot);
-  /// Slots and their scores, in no order.
+  /// The closest slots and their scores, in any order.
   std::vector<std::pair<std::size_t, float>> closest(std::span<const float> query,
                                                      std::size_t count) const;
 

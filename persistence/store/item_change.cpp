@@ -1,3 +1,4 @@
+// item_change: storing, refreshing and removing the items of a long-term store's file.
 #include "persistence/store/item_change.hpp"
 
 namespace troupe {
@@ -51,7 +52,8 @@ result<void> item_change::put_item(const store_key& key) {
   return ok ? write_sealed(key) : ok;
 }
 
-// Vectors are the file's last area, and each has a higher number than those before.
+// Vectors are the file's last area, and each number is higher than all before, so the record is
+// appended.
 result<void> item_change::put_vector(const store_key& key, std::string_view item,
                                      const store_vector& vector) {
   begin_record(record_);
@@ -88,7 +90,7 @@ result<item_head> item_change::open_head(std::string_view stored, std::string_vi
   return payload ? read_item_head(*payload) : payload.error();
 }
 
-// What is there; nothing where it is damaged.
+// The head of the item under this key; nullopt when it is missing or damaged.
 result<std::optional<item_head>> item_change::old_head(std::string_view key,
                                                        const std::string& name) {
   auto stored = txn_.get(key);
@@ -149,7 +151,7 @@ result<void> item_change::refresh(const stored_item& item, std::int64_t now, std
       || (*old)->item.end == end)
     return {};
   auto kept = (*old)->item;
-  begin_record(record_); // before the old bytes are written over
+  begin_record(record_); // before the old bytes are overwritten
   auto before = std::exchange(kept.end, end);
   append_item(kept, (*old)->has_vectors, (*old)->encoded, record_);
   if (auto ok = put_item(key); !ok)
@@ -161,7 +163,7 @@ result<void> item_change::refresh(const stored_item& item, std::int64_t now, std
 
 // ---- removing -----------------------------------------------------------------------------------
 
-// What belongs to an item, but for its own record.
+// Removes the records that belong to an item, except the item's own.
 result<void> item_change::forget(const item_head& head) {
   const auto& item = head.item;
   if (item.end != store_no_end)
@@ -207,7 +209,8 @@ result<void> item_change::erase_space_if_empty(const store_namespace& space, std
   return erase(space_key(space));
 }
 
-// An end whose item was put anew, is damaged or gone takes only itself and its vectors along.
+// Removes an expired item. When the item was stored anew, is damaged or is gone, only the end
+// record and the vectors of its number are removed.
 result<void> item_change::forget_over(const item_end& end, std::string_view end_key) {
   auto stored = txn_.get(end_key);
   if (!stored)

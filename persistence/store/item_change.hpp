@@ -1,9 +1,9 @@
-// What changes a long-term store's file, inside one write transaction.
+// item_change: changes a long-term store's file, inside one write transaction.
 //
-// Invariants, but for what damage does:
+// Invariants, unless the file is damaged:
 //  - A namespace has a record while it has an item.
-//  - An item has an end record of its number and end if it ends, and its vectors under its number.
-// A damaged item can be put anew and removed; what it leaves behind is found by nobody.
+//  - An item has its vectors under its number and, if it ends, an end record of its number and end.
+// A damaged item can be stored anew and removed; its other records are then not found any more.
 #pragma once
 
 #include "persistence/lmdb/file_change.hpp"
@@ -22,7 +22,7 @@ public:
   result<void> remove(const store_namespace& space, const std::string& key) override;
   result<void> refresh(const stored_item& item, std::int64_t now, std::int64_t end) override;
   result<std::size_t> sweep(std::int64_t now, std::size_t count) override;
-  /// Nothing is written where nothing was changed.
+  /// Nothing is written when nothing was changed.
   result<void> commit() override;
 
 private:
@@ -43,7 +43,7 @@ private:
   items_meta meta_;
 };
 
-/// The number of a namespace. Nothing where there is no such namespace.
+/// The number of a namespace; nullopt when the namespace does not exist.
 /// Errors: storage codes.
 result<std::optional<std::uint64_t>> find_space(const lmdb_txn& txn, const store_namespace& space);
 

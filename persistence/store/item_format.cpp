@@ -1,3 +1,4 @@
+// The long-term store's file: writing and reading its keys and payloads.
 #include "persistence/store/item_format.hpp"
 
 #include "persistence/record/bytes.hpp"
@@ -27,7 +28,8 @@ store_key area_key(item_area area) {
   return key;
 }
 
-// A name's beginning, and behind one that is longer its hash: those have a length of their own.
+// The beginning of a name, followed by a hash when the name is longer; a cut name has a length that
+// no whole name has.
 void append_name(store_key& key, std::string_view name) {
   key.append(name.substr(0, name_in_key_max));
   if (name.size() <= name_in_key_max)

@@ -13,25 +13,26 @@
 
 namespace troupe {
 
-/// The format this troupe writes. One of format 1, where all is plain, becomes that with the first
-/// change.
+/// The format that this version of troupe writes. A file of format 1, in which everything is plain,
+/// is converted with the first change.
 inline constexpr std::uint64_t item_format = 2;
 
 // ---- keys ---------------------------------------------------------------------------------------
 
 store_key items_meta_key();
-/// Where the file's data key is.
+/// The key of the file's data key.
 store_key items_data_key();
-/// A namespace, so that those under a prefix lie together, in order. Of its bytes the first 400
-/// stand in the key; behind those a hash.
+/// The key of a namespace, made so that the namespaces under a prefix lie together, in order. The
+/// first 400 of its bytes stand in the key, followed by a hash when there are more.
 store_key space_key(const store_namespace& space);
-/// What the keys of all namespaces under a prefix begin with; perhaps of others, too.
+/// The beginning of the keys of all namespaces under a prefix; keys of others may begin so, too.
 store_key spaces_prefix(const store_namespace& prefix);
-/// The items of a namespace by its number, in the order of their keys, cut alike.
+/// The keys of a namespace's items, by its number, in the order of their own keys, which are cut in
+/// the same way.
 store_key items_prefix(std::uint64_t space);
 store_key item_key(std::uint64_t space, std::string_view key);
-/// What a name begins with that is cut in its key; nothing for one that stands there whole.
-/// Shape:  `name` what follows the prefix in such a key.
+/// The beginning of a name that is cut in its key; nullopt for a name that stands there whole.
+/// Shape:  `name`: the part of such a key that follows the prefix.
 std::optional<std::string_view> cut_name(std::string_view name);
 /// Sorts by end, then by number.
 store_key item_ends_prefix();
@@ -45,7 +46,7 @@ struct item_end {
   std::int64_t end = 0;
   std::uint64_t number = 0;
 };
-/// Nothing for a damaged key.
+/// nullopt for a damaged key.
 std::optional<item_end> read_item_end_key(std::string_view key);
 std::optional<std::uint64_t> read_vector_key(std::string_view key);
 /// The number of an item key's namespace.
@@ -54,10 +55,10 @@ std::optional<std::uint64_t> space_of_item_key(std::string_view key);
 // ---- payloads -----------------------------------------------------------------------------------
 
 struct items_meta {
-  std::uint64_t last_number = 0; // given to a namespace or an item
+  std::uint64_t last_number = 0; // the last one given to a namespace or an item
 };
 void append_items_meta(const items_meta& meta, std::string& out);
-/// Errors: format_too_new, checkpoint_corrupt; as all below.
+/// Errors: format_too_new, checkpoint_corrupt; the same for all functions below.
 result<items_meta> read_items_meta(std::string_view payload);
 
 struct stored_space {
@@ -67,19 +68,19 @@ struct stored_space {
 void append_space(const stored_space& space, std::string& out);
 result<stored_space> open_space(std::string_view stored, std::string_view key);
 
-/// What stands in front of an item's value.
+/// The part of an item's record in front of its value.
 struct item_head {
   stored_item item; // without its value
   bool has_vectors = false;
-  std::string_view encoded; // the value
+  std::string_view encoded; // the encoded value
 };
 void append_item(const stored_item& item, bool has_vectors, std::string_view encoded,
                  std::string& out);
-/// Of an opened record. Owns: nothing of the value.
+/// Reads an opened record. Owns: nothing of the value.
 result<item_head> read_item_head(std::string_view payload);
 result<stored_item> read_item(std::string_view payload);
 
-/// An end's record: the key of its item.
+/// The payload of an end record: the key of its item.
 void append_item_end(std::string_view item_key, std::string& out);
 result<std::string_view> open_item_end(std::string_view stored, std::string_view key);
 
@@ -88,7 +89,7 @@ struct stored_vector {
   store_vector numbers;
 };
 void append_vector(std::string_view item_key, const store_vector& numbers, std::string& out);
-/// Of an opened record. Owns: nothing of the key.
+/// Reads an opened record. Owns: nothing of the key.
 result<stored_vector> read_vector(std::string_view payload);
 
 } // namespace troupe

@@ -1,3 +1,4 @@
+// item_snapshot: finding items, namespaces and vectors in one read transaction.
 #include "persistence/store/item_snapshot.hpp"
 
 #include "persistence/store/item_change.hpp"
@@ -9,8 +10,8 @@ namespace troupe {
 
 namespace {
 
-// Gives what is under a prefix in the order of its names, until `take` says no. Long names stand
-// cut in the keys: those alike so far are put in order here.
+// Passes the entries under a prefix to `take` in the order of their names, until `take` returns
+// false. Long names are cut in the keys: entries whose cut names are equal are sorted here.
 template <class Entry, class Open, class Less, class Take>
 result<bool> in_order(const lmdb_txn& txn, const store_key& prefix, std::size_t name_at, Open open,
                       Less is_less, Take take) {
@@ -71,7 +72,7 @@ public:
     if (!*number)
       return std::optional<stored_item>{};
     auto found = read_item(item_key(**number, name));
-    if (found && *found && (*found)->key != name) // of the same hash
+    if (found && *found && (*found)->key != name) // another name with the same hash
       return std::optional<stored_item>{};
     return found;
   }
@@ -135,7 +136,7 @@ public:
     return found;
   }
 
-  // A damaged vector is none.
+  // A damaged vector counts as missing.
   result<void> vectors_after(std::uint64_t number, std::size_t dims,
                              const take_vector& take) override {
     lmdb_cursor at{txn_};
@@ -159,7 +160,8 @@ private:
       cipher_{{items_data_key(), "the encrypted store"}, keys},
       last_number_{last_number} {}
 
-  // Any of its vectors has the item's key: the first may be damaged.
+  // Finds an item by any of its vectors, all of which have the item's key: the first may be
+  // damaged.
   result<std::optional<stored_item>> find_number(std::uint64_t number) {
     lmdb_cursor at{txn_};
     auto prefix = vectors_prefix(number);
@@ -188,7 +190,7 @@ private:
     return payload ? troupe::read_item(*payload) : payload.error();
   }
 
-  // Its key lies in the opener.
+  // The result's key lies in the opener.
   result<stored_vector> open_vector(std::string_view stored, std::string_view key) {
     auto payload = open(stored, key, record_kind::vector);
     return payload ? read_vector(*payload) : payload.error();
@@ -227,7 +229,7 @@ private:
       [](const stored_item& x, const stored_item& y) { return x.key < y.key; }, take);
   }
 
-  // A damaged item counts: its namespace must be found for it to be removed.
+  // A damaged item counts, too: its namespace must be found so that it can be removed.
   result<bool> has_item(std::uint64_t space, std::int64_t now) {
     lmdb_cursor at{txn_};
     auto prefix = items_prefix(space);

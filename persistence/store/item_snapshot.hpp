@@ -1,4 +1,4 @@
-// What a long-term store's file holds, as one read transaction sees it.
+// item_snapshot: the contents of a long-term store's file, as one read transaction sees them.
 #pragma once
 
 #include "persistence/lmdb/lmdb_env.hpp"
@@ -10,10 +10,10 @@
 
 namespace troupe {
 
-/// The items of a file that item_change made. What is damaged is told when it is met, but for
-/// vectors, of which a damaged one is none.
-/// Shape:  `keys` may be null; they outlive the snapshot.
-/// Errors: storage codes, checkpoint_corrupt, format_too_new; of the snapshot's members also
+/// The items of a file that item_change made. A damaged record is reported when it is read; only a
+/// damaged vector counts as missing.
+/// Shape:  `keys` may be null; they must outlive the snapshot.
+/// Errors: storage codes, checkpoint_corrupt, format_too_new; the snapshot's members also
 ///         key_missing.
 result<std::unique_ptr<store_snapshot>> read_items(lmdb_env& env, const keyring* keys);
 

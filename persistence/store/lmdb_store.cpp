@@ -1,9 +1,9 @@
-// The long-term store in an LMDB file of its own, beside the saver's: reads on the calling thread.
-// So are changes: of the threads that change something at once, one does it for all, in one
-// transaction that is synced.
+// lmdb_store: the long-term store in an LMDB file of its own, beside the saver's. Reads run on the
+// calling thread. When several threads change something at the same time, one of them makes all
+// changes, in one synced transaction.
 //
-// The file is not the saver's because that has one writer thread with a group commit; a store's put
-// would wait for it, and be waited for. Several stores of this process, with options of each one's
+// The saver's file has one writer thread with a group commit: a put would wait for it, and delay
+// it. So the store has a file of its own. Several stores of this process, each with options of its
 // own, share one file object, since LMDB must not open a file twice.
 #include "persistence/lmdb/data_directory.hpp"
 #include "persistence/store/item_change.hpp"
@@ -24,8 +24,8 @@ struct change_job {
   bool frees = false;
   const store_backend::change_work* work = nullptr;
   result<void> answer = {};
-  std::vector<std::uint64_t> gone = {}; // of the answer
-  std::exception_ptr thrown = nullptr;  // in the answer's place
+  std::vector<std::uint64_t> gone = {}; // part of the answer
+  std::exception_ptr thrown = nullptr;  // thrown by the change; takes the place of the answer
   bool is_done = false;
 };
 
@@ -78,7 +78,7 @@ private:
     : env_{std::move(env)},
       sealing_{items_sealing(options.keyring, options.compress_bytes_min)} {}
 
-  // Changes that fail together, be it for one of them, are done one by one.
+  // When changes fail together, even if only one of them is the reason, they are made one by one.
   void do_all(const std::vector<change_job*>& jobs) noexcept {
     if (jobs.size() > 1 && do_together(jobs))
       return;
@@ -132,8 +132,8 @@ private:
     return committed;
   }
 
-  // Removing needs room itself: it gets the reserve beyond the map. What it frees can be used two
-  // transactions later, so a second one follows.
+  // Removing needs room itself, so it gets the reserve beyond the map. Freed pages can be used two
+  // transactions later, so a second transaction follows.
   template <class Work> result<void> change_in_reserve(Work work) {
     env_->clear_dead_readers();
     if (auto ok = env_->resize(env_->map_size_bytes() + limits::store_reserve_bytes); !ok)
@@ -149,9 +149,9 @@ private:
   }
 
   std::unique_ptr<lmdb_env> env_;
-  shared_turn<change_job> turn_; // whose turn it is uses what follows
+  shared_turn<change_job> turn_; // the thread whose turn it is uses the members below
   file_sealing sealing_;
-  bool reopen_first_ = false; // a commit failed
+  bool reopen_first_ = false; // set after a failed commit
 };
 
 result<std::shared_ptr<lmdb_backend>> backend_at(const std::string& dir,

@@ -1,3 +1,4 @@
+// local_store: batches, searches, and the index that follows the backend.
 #include "persistence/store/local_store.hpp"
 
 #include "persistence/store/part_path.hpp"
@@ -27,10 +28,10 @@ bool is_before(const stored_item& a, const stored_item& b) {
   return std::tie(a.space, a.key) < std::tie(b.space, b.key);
 }
 
-constexpr std::size_t looked_up_max = 256;   // hits at once
-constexpr std::size_t compared_max = 10'000; // numbers at once
+constexpr std::size_t looked_up_max = 256;   // hits in one look-up
+constexpr std::size_t compared_max = 10'000; // numbers in one comparison
 
-// Takes the items of a search behind its offset, up to its limit.
+// Takes the items of a search after its offset, up to its limit.
 class found_items {
 public:
   found_items(const store_query& query, std::vector<stored_item>* read)
@@ -39,7 +40,7 @@ public:
       read_{read} {}
 
   bool is_full() const noexcept { return found_.size() >= limit_; }
-  /// How many items it takes until it is full, at most looked_up_max.
+  /// The number of items it takes until it is full, at most looked_up_max.
   std::size_t wanted() const noexcept {
     return std::min(std::min(to_skip_, looked_up_max) + limit_ - found_.size(), looked_up_max);
   }
@@ -74,8 +75,8 @@ struct local_store::look {
   local_store& self;
   store_snapshot& items;
   std::int64_t now;
-  std::vector<stored_item> read = {};   // whose times to live begin anew
-  std::vector<std::uint64_t> lost = {}; // numbers the index has and the snapshot has not
+  std::vector<stored_item> read = {};   // items whose times to live restart
+  std::vector<std::uint64_t> lost = {}; // numbers that the index has and the snapshot has not
 
   bool fits(const stored_item& item, const store_query& query) const {
     return !item.is_over(now) && fits_filter(item.value, query.filter);
@@ -158,8 +159,9 @@ struct local_store::look {
     return taken ? search_in_order(query, seen, found) : taken;
   }
 
-  // Of an item's vectors the first is the closest. Hits are looked up as many at once as may be
-  // wanted, and more when those did not fit: where the items are far away, each look-up takes time.
+  // Takes hits in order of their scores; the first vector of an item counts, because it is the
+  // closest. As many hits are looked up at once as may be wanted, then more when those did not fit:
+  // with a remote backend, each look-up takes time.
   result<void> take_ranked(const store_query& query, vector_ranking& ranking,
                            std::unordered_set<std::uint64_t>& seen, found_items& found) {
     auto last = items.last_number();
@@ -184,7 +186,8 @@ struct local_store::look {
     return {};
   }
 
-  // At least `count` hits of numbers that were not seen, if there are as many; of a score all.
+  // At least `count` hits of unseen numbers, if there are as many; hits of equal score stay
+  // together.
   static std::vector<vector_hit> next_hits(vector_ranking& ranking, std::size_t count,
                                            std::unordered_set<std::uint64_t>& seen) {
     std::vector<vector_hit> out;
@@ -199,7 +202,7 @@ struct local_store::look {
     return out;
   }
 
-  // Of those that are equally close, by namespace and key.
+  // Takes the hits; items that are equally close are sorted by namespace and key.
   void take_alike(const store_query& query, const std::vector<vector_hit>& hits,
                   std::vector<std::optional<stored_item>>& there, found_items& found) const {
     for (std::size_t i = 0; i < hits.size() && !found.is_full();) {
@@ -219,8 +222,8 @@ struct local_store::look {
 
 // ---- the index ----------------------------------------------------------------------------------
 
-// The lock comes before the first question: whoever waits for it keeps no transaction open, unless
-// the batch has looked at something else before.
+// The lock is taken before the first read. So a thread that waits for it keeps no transaction open,
+// unless its batch has read something before.
 result<void> local_store::follow(store_snapshot& items) {
   std::unique_lock lock{index_mutex_};
   auto last = items.last_number();
@@ -246,7 +249,7 @@ result<void> local_store::follow(store_snapshot& items) {
   return {};
 }
 
-// What other processes removed is gone from the index at the latest when it has doubled.
+// Drops vectors of items that other processes removed, each time the index has doubled.
 result<void> local_store::forget_lost(store_snapshot& items) {
   if (index_->size() < 2 * checked_size_)
     return {};
@@ -357,7 +360,7 @@ result<void> local_store::change(const prepared_batch& batch, const std::vector<
   return {};
 }
 
-// In pieces, so that puts get their turn.
+// In several pieces, so that puts get their turn.
 result<std::size_t> local_store::sweep(std::size_t items_max) {
   auto now = store_now_micros(options_);
   std::size_t all = 0;

@@ -1,7 +1,8 @@
-// The store in memory: one ordered map of namespaces, each one of keys. Values are handles.
+// memory_store: the store in memory, as one ordered map of namespaces, each of them a map of keys.
+// Values are handles.
 //
 // Invariants:
-//  - A namespace is there only while it has a key.
+//  - A namespace exists only while it has a key.
 //  - `places_` has the items that came with vectors, `ends_` those that end.
 //  - Vectors are handed to the index once, and not kept here.
 #include "persistence/store/local_store.hpp"
@@ -116,7 +117,7 @@ public:
     return found;
   }
 
-  // The store's only index asks, alone: so what is handed over can be let go.
+  // Only the store's own index calls this, so vectors that were handed over can be dropped.
   result<void> vectors_after(std::uint64_t, std::size_t, const take_vector& take) override {
     for (const auto& [number, fresh] : std::exchange(from_.fresh_, {}))
       for (const auto& vector : fresh.vectors)

@@ -1,4 +1,4 @@
-// Paths of parts: the namespaces of the store, the spaces of the cache.
+// part_path: paths that consist of parts: the namespaces of the store, the spaces of the cache.
 #pragma once
 
 #include <algorithm>

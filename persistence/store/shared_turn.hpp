@@ -1,4 +1,4 @@
-// Jobs that several threads have at once, done together by one of them.
+// shared_turn: jobs that several threads have at once, done together by one of them.
 #pragma once
 
 #include <condition_variable>
@@ -9,16 +9,16 @@
 
 namespace troupe {
 
-/// Who comes while others' jobs are being done waits; then one of those who wait does the jobs of
-/// all. A Job has a member `bool is_done = false`, which is this class's.
+/// A thread that comes while jobs are being done waits; then one of the waiting threads does the
+/// jobs of all. A Job has a member `bool is_done = false`, which belongs to this class.
 /// Invariants:
-///  - Jobs are done by one thread at a time, in the order they came in.
-///  - A job is touched by nobody else once run() has returned.
+///  - Jobs are done by one thread at a time, in the order in which they came.
+///  - No other thread touches a job once run() has returned.
 template <class Job> class shared_turn {
 public:
-  /// Has a job done, here or on another thread that is here with one of its own.
-  /// Shape:  `do_all` takes a std::vector<Job*> and does not throw: what becomes of a job is told
-  ///         in the job.
+  /// Has a job done, by this thread or by another one that called run().
+  /// Shape:  `do_all` takes a std::vector<Job*> and must not throw: the result of a job is written
+  ///         to the job.
   /// Blocks: on the jobs that came before.
   template <class DoAll> void run(Job& mine, DoAll do_all) {
     std::unique_lock lock{mutex_};
@@ -37,7 +37,7 @@ public:
     changed_.notify_all();
   }
 
-  /// How many jobs wait to be done.
+  /// The number of jobs that wait.
   std::size_t waiting() const {
     std::scoped_lock lock{mutex_};
     return waiting_.size();

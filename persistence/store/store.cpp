@@ -1,4 +1,4 @@
-// Each call of the store for one thing, as a batch of one.
+// store: each call about one item, as a batch of one.
 #include <troupe/store.hpp>
 
 namespace troupe {

@@ -1,3 +1,4 @@
+// store_backend: checks of items that a backend has read.
 #include "persistence/store/store_backend.hpp"
 
 #include "persistence/record/timestamp_text.hpp"

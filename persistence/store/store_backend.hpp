@@ -1,5 +1,5 @@
-// What a store of this process needs of the place where its items are: snapshots to read from, and
-// changes. local_store does all the rest.
+// store_backend: the interface between local_store and the place where the items are kept. A
+// backend gives snapshots to read from, and makes changes; local_store does everything else.
 #pragma once
 
 #include "persistence/store/store_batch.hpp"
@@ -12,7 +12,7 @@
 
 namespace troupe {
 
-/// An item as it is kept.
+/// An item as a backend keeps it.
 struct stored_item {
   std::uint64_t number = 0; // of the put that stored it: grows, and is never given twice
   store_namespace space;
@@ -26,10 +26,10 @@ struct stored_item {
   bool is_over(std::int64_t now) const noexcept { return end <= now; }
 };
 
-/// Whether an item that was read has times that a put can have stored.
+/// Whether the times of an item that was read are ones that a put can have stored.
 bool times_fit(const stored_item& item) noexcept;
 
-/// The items as they are at one moment, at the latest when they are first asked for.
+/// The items at one moment, which is at the latest that of the first read.
 /// Thread: one at a time.
 /// Errors: of all members storage codes.
 class store_snapshot {
@@ -38,45 +38,47 @@ public:
 
   virtual result<std::optional<stored_item>> find(const store_namespace& space,
                                                   const std::string& key) = 0;
-  /// The items that puts with vectors stored, each unless it is gone. Order: as their numbers.
+  /// The items that puts with vectors stored under these numbers; nullopt for an item that is gone.
+  /// Order: as the numbers.
   virtual result<std::vector<std::optional<stored_item>>>
   find(std::span<const std::uint64_t> numbers) = 0;
-  /// Those of the numbers whose items are gone.
+  /// The numbers among these whose items are gone.
   virtual result<std::vector<std::uint64_t>> missing(std::span<const std::uint64_t> numbers) = 0;
-  /// The number of the last put there was.
+  /// The number of the last put.
   virtual result<std::uint64_t> last_number() = 0;
 
-  /// The items under a prefix, in order, until `take` says no.
+  /// Passes the items under a prefix to `take`, in order, until it returns false.
   using take_item = std::function<result<bool>(const stored_item&)>;
   virtual result<void> each(const store_namespace& prefix, const take_item& take) = 0;
-  /// The namespaces with an item that is not over, in no order.
+  /// The namespaces with an item that has not expired, in any order.
   virtual result<std::vector<store_namespace>> namespaces(std::int64_t now) = 0;
-  /// The numbers by which the vectors of all namespaces under a prefix are grouped.
+  /// The numbers of the groups that hold the vectors of all namespaces under a prefix.
   virtual result<vector_groups> groups(const store_namespace& prefix) = 0;
-  /// The vectors of `dims` that came after a number. What is no vector is left out. A backend may
-  /// give each only once.
+  /// The vectors of `dims` that came after a number. Damaged ones are left out. A backend may give
+  /// each vector only once.
   using take_vector =
     std::function<void(std::uint64_t number, std::uint64_t group, std::span<const float>)>;
   virtual result<void> vectors_after(std::uint64_t number, std::size_t dims,
                                      const take_vector& take) = 0;
 };
 
-/// A change, done by commit(). Nobody else changes anything meanwhile.
+/// A change, made by commit(). Nothing else changes the store meanwhile.
 /// Errors: of all members storage codes.
 class store_change {
 public:
   virtual ~store_change() = default;
 
-  /// Stores an item in the place of the one that is there; what was not over keeps when it was
-  /// created. Its number is given to it.
+  /// Stores an item in place of an earlier one. An earlier item that has not expired passes on its
+  /// time of creation. The new item gets a number.
   virtual result<void> put(stored_item item, const prepared_put& what) = 0;
   virtual result<void> remove(const store_namespace& space, const std::string& key) = 0;
-  /// Sets the end of an item that was not put anew and is not over.
+  /// Sets the end of an item, unless it was stored anew or has expired.
   virtual result<void> refresh(const stored_item& item, std::int64_t now, std::int64_t end) = 0;
-  /// Removes items that are over, the first ones first, at most `count`, and says how many.
+  /// Removes expired items, those that expired first at first, at most `count`. Returns their
+  /// number.
   virtual result<std::size_t> sweep(std::int64_t now, std::size_t count) = 0;
   virtual result<void> commit() = 0;
-  /// The numbers of items with vectors that are gone.
+  /// The numbers of removed items with vectors.
   const std::vector<std::uint64_t>& gone() const noexcept { return gone_; }
 
 protected:
@@ -87,13 +89,13 @@ class store_backend {
 public:
   virtual ~store_backend() = default;
 
-  /// Lets `work` look at a snapshot. `work` is done again when it has to be.
+  /// Calls `work` with a snapshot. `work` may be called again.
   using read_work = std::function<result<void>(store_snapshot&)>;
   virtual result<void> read(const read_work& work) = 0;
 
-  /// Lets `work` make a change and commits it, perhaps along with others' changes, on another
-  /// thread that waits for one. `work` is done again when it has to be.
-  /// Shape:  `frees`: nothing is put, so a store that is full has room for it all the same.
+  /// Calls `work` with a change and commits the change, perhaps together with other threads'
+  /// changes, on one of these threads. `work` may be called again.
+  /// Shape:  `frees`: nothing is put, so even a full store has room for the change.
   using change_work = std::function<result<void>(store_change&)>;
   virtual result<std::vector<std::uint64_t>> change(bool frees, const change_work& work) = 0;
 };

@@ -1,3 +1,4 @@
+// store_batch: checking the operations of a batch, and embedding its texts.
 #include "persistence/store/store_batch.hpp"
 
 #include "persistence/store/store_filter.hpp"
@@ -51,7 +52,7 @@ result<path_list> parse_paths(const std::vector<std::string>& paths) {
 
 result<void> check_put(const store_put& op) {
   if (op.value.is_null())
-    return {}; // where nothing can be, nothing is removed
+    return {}; // a place where nothing can be stored has nothing to remove
   if (auto ok = check_store_namespace(op.space); !ok)
     return ok;
   if (!op.value.is_map())
@@ -92,7 +93,7 @@ result<void> check_vectors(const std::vector<store_vector>& vectors, std::size_t
 
 // ---- embedding ----------------------------------------------------------------------------------
 
-// The texts to embed, each once, and the places its vector goes to.
+// The texts to embed, each once, with the places of their vectors.
 class text_book {
 public:
   void add(std::string text, store_vector* to) {
@@ -128,7 +129,7 @@ private:
     return ok ? std::move(vectors) : ok.error();
   }
 
-  // Bodies of others throw what they like.
+  // A user's function may throw anything.
   static result<std::vector<store_vector>> call(const embed_function& embed,
                                                 const std::vector<std::string>& texts) {
     try {
@@ -159,7 +160,7 @@ result<std::vector<std::string>> texts_of(const store_put& put, const path_list&
   for (const auto& path : put.index ? own : fields)
     std::ranges::move(texts_at(put.value, path), std::back_inserter(texts));
   std::erase_if(texts, [](const std::string& text) { return text.empty(); });
-  std::ranges::sort(texts); // the closest counts: one of two alike is enough
+  std::ranges::sort(texts); // the closest vector counts, so one of two equal texts is enough
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
   if (texts.size() > limits::store_item_texts_max)
     return refused("more than " + std::to_string(limits::store_item_texts_max)

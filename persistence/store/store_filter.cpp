@@ -1,4 +1,5 @@
-// Recursion is bounded by the filter's depth, which check_filter bounds.
+// store_filter: checking and applying filters. Recursion is bounded by the filter's depth, which
+// check_filter bounds.
 #include "persistence/store/store_filter.hpp"
 
 #include <troupe/limits.hpp>
@@ -40,7 +41,7 @@ std::optional<double> parse_number(std::string_view text) {
   double number = 0;
   auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failed != std::errc{} || end != text.data() + text.size() || text.ends_with(')'))
-    return std::nullopt; // "nan(…)" is no number
+    return std::nullopt; // "nan(…)" is not a number
   return number;
 }
 

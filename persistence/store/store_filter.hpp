@@ -1,8 +1,9 @@
-// Filters of a store's search: which are allowed, and what fits them.
+// store_filter: the filters of a store's search, which of them are allowed, and which values fit.
 //
 // A filter is a map from members to conditions. A condition with a key that begins with `$` is a
-// set of operators; any other map asks the same of the member's own members, a list asks for one
-// of the same length, element by element; everything else must be equal. A missing member is null.
+// set of operators. Any other map asks the same of the member's own members. A list asks for a list
+// of the same length, element by element. Every other condition must be equal. A missing member is
+// null.
 #pragma once
 
 #include <troupe/value.hpp>
@@ -10,15 +11,16 @@
 namespace troupe {
 
 /// Whether a search can use the filter; null is an empty one.
-/// Errors: invalid_value: no map, deeper than limits::value_depth_max, an unknown operator (class
-///         ValueError), an order asked against what is no number (class as float() of it raises).
+/// Errors: invalid_value: not a map, deeper than limits::value_depth_max, an unknown operator
+///         (class ValueError), an order against a value that is not a number (the class that
+///         float() of it raises).
 result<void> check_filter(const value& filter);
 
 /// Whether a stored value fits a filter that was checked.
-/// Numbers are equal across kinds (1 and 1.0). $gt, $gte, $lt and $lte compare as numbers what
-/// float() takes: numbers, booleans, texts of a number; any other member does not fit.
-/// Source: langgraph/store/memory, _compare_values and _apply_operator; there a member that is no
-///         number fails the search, and true equals 1.
+/// Numbers are equal across kinds (1 and 1.0). $gt, $gte, $lt and $lte compare as numbers whatever
+/// float() accepts: numbers, booleans, texts of a number. Any other member does not fit.
+/// Source: langgraph/store/memory, _compare_values and _apply_operator. There a member that is not
+///         a number fails the search, and true equals 1.
 bool fits_filter(const value& stored, const value& filter);
 
 } // namespace troupe

@@ -1,3 +1,4 @@
+// store_namespace: checking, encoding and listing namespaces.
 #include "persistence/store/store_namespace.hpp"
 
 #include <algorithm>

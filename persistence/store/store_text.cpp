@@ -1,4 +1,4 @@
-// Recursion is bounded by the path's steps.
+// store_text: parsing paths and collecting texts. Recursion is bounded by the path's steps.
 #include "persistence/store/store_text.hpp"
 
 #include <troupe/limits.hpp>

@@ -1,3 +1,4 @@
+// vector_bytes: writing and reading a vector's bytes.
 #include "persistence/store/vector_bytes.hpp"
 
 #include <algorithm>

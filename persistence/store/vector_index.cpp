@@ -1,3 +1,4 @@
+// vector_index: exact ranking, and ranking by the graph.
 #include "persistence/store/vector_index.hpp"
 
 #include "persistence/store/hnsw_graph.hpp"
@@ -9,8 +10,8 @@ namespace troupe {
 
 namespace {
 
-constexpr std::size_t graph_step = 64; // vectors that a query brings into the graph, at most
-constexpr std::size_t overfetch = 4;   // hits asked for, for one that is hoped for
+constexpr std::size_t graph_step = 64; // at most: vectors that a query adds to the graph
+constexpr std::size_t overfetch = 4;   // hits asked of the graph for each expected one
 constexpr std::size_t fetch_min = 64;
 
 bool is_worse(const vector_hit& a, const vector_hit& b) {
@@ -94,7 +95,7 @@ void vector_index::remove(std::uint64_t number) {
     compact();
 }
 
-// Slots move, so the graph begins anew.
+// Slots move, so the graph starts anew.
 void vector_index::compact() {
   vector_index fresh{dims_, distance_, exact_max_};
   for (std::size_t i = 0; i < owners_.size(); ++i)

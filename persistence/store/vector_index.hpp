@@ -1,12 +1,13 @@
-// Vectors by number, and which of them are close to another one.
+// vector_index: vectors by number, and which of them are close to another one.
 //
-// Up to a bound a query is compared with all vectors, or all of the groups it is about. Above it a
-// graph (HNSW) finds most of the closest; the graph follows the vectors by a bounded step at each
-// query, and until it has all of them the answer is exact.
+// Up to a bound, a query is compared with all vectors, or with all vectors of the groups it is
+// about. Above it a graph (HNSW) finds most of the closest. The graph follows the vectors by a
+// bounded step at each query; until it has all of them, the answer is exact.
 //
 // Invariants:
-//  - Every vector has a slot; the graph has those of the slots below `graphed`, the removed marked.
-//  - A failure of the graph (it allocates) costs the graph, never an answer.
+//  - Every vector has a slot; the graph has those of the slots below `graphed`, with removed ones
+//    marked.
+//  - A failure of the graph (it allocates) drops the graph, never an answer.
 #pragma once
 
 #include <troupe/store.hpp>
@@ -20,20 +21,20 @@
 
 namespace troupe {
 
-/// A vector's item and how close it is.
+/// The number of a vector's item, and how close the vector is.
 struct vector_hit {
   float score = 0;
   std::uint64_t number = 0;
 };
 
-/// Hits from the best to the worst, sorted as far as they are taken.
+/// Hits from the best to the worst, sorted only as far as they are taken.
 class vector_ranking {
 public:
   vector_ranking(std::vector<vector_hit> hits, bool is_complete);
 
   /// The next hits, all of one score; empty at the end.
   std::vector<vector_hit> next();
-  /// Whether no vector was left out. If not, the hits are those the graph found.
+  /// Whether no vector was left out. If false, the hits are those that the graph found.
   bool is_complete() const noexcept { return is_complete_; }
 
 private:
@@ -45,7 +46,7 @@ using vector_groups = std::unordered_set<std::uint64_t>;
 
 class hnsw_graph;
 
-/// Thread: one at a time, but for rank(), which may run beside itself.
+/// Thread: one at a time; only rank() may run concurrently with itself.
 class vector_index {
 public:
   vector_index(std::size_t dims, vector_distance distance, std::size_t exact_max);
@@ -58,7 +59,7 @@ public:
   void add(std::uint64_t number, std::uint64_t group, std::span<const float> vector);
   /// Removes all vectors of a number.
   void remove(std::uint64_t number);
-  /// Lets the graph follow. To be called before rank(), which else is exact.
+  /// Lets the graph follow. Call it before rank(), whose answer is exact otherwise.
   void settle();
 
   bool contains(std::uint64_t number) const { return slots_of_.contains(number); }
@@ -66,8 +67,8 @@ public:
   std::size_t size() const noexcept { return alive_; }
   std::size_t dims() const noexcept { return dims_; }
 
-  /// The vectors by score, of the groups that are wanted; null: of all.
-  /// Shape:  `count`: how many hits the caller hopes to use.
+  /// The vectors by score, of the wanted groups; null: of all.
+  /// Shape:  `count`: how many hits the caller expects to use.
   vector_ranking rank(std::span<const float> query, const vector_groups* wanted,
                       std::size_t count) const;
   vector_ranking rank_exactly(std::span<const float> query, const vector_groups* wanted) const;
@@ -89,12 +90,12 @@ private:
   vector_distance distance_;
   std::size_t exact_max_;
   std::vector<float> floats_;      // slot after slot
-  std::vector<slot_owner> owners_; // of each slot
+  std::vector<slot_owner> owners_; // by slot
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> slots_of_;
-  std::unordered_map<std::uint64_t, std::size_t> group_sizes_; // vectors of each
+  std::unordered_map<std::uint64_t, std::size_t> group_sizes_; // number of vectors by group
   std::size_t alive_ = 0;
   std::unique_ptr<hnsw_graph> graph_;
-  bool graph_failed_ = false; // not tried again until the vectors are put together anew
+  bool graph_failed_ = false; // not tried again until compact() renews the slots
 };
 
 } // namespace troupe
