@@ -177,7 +177,7 @@ public:
   void push_message(const value& message, const std::string& key = "messages");
 
   /// Sends a part to readers of the `custom` stream; no effect without a reader.
-  /// Blocks: while the reader lags by limits::stream_queue_parts_max parts.
+  /// Blocks: with overflow::wait (the default), while stream_options::queue_parts_max parts wait.
   /// Thread: several threads may call write, stream_tool_event and stream_message at once.
   void write(const value& part);
   /// As write, for readers of the `tools` stream. A node whose metadata has "nostream" among its

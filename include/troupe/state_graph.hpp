@@ -35,7 +35,7 @@ struct node_options {
   /// nullopt: the node reads the whole state.
   std::optional<schema> input = std::nullopt;
   value metadata = {};
-  /// whether a task that was sent an argument can read context::graph_state()
+  /// Whether a task that was sent an argument can read context::graph_state()
   bool graph_state = false;
   /// The workers on which its tasks run. Without workers, tasks run here; an error handler always
   /// does. Input and writes cross as msgpack. A task elsewhere can't start tasks of a workflow.
@@ -95,8 +95,9 @@ struct compile_options {
 /// How many of its predecessors a join waits for, and for how long.
 struct join_options {
   std::size_t need = 0; ///< 0: all; 1: any
-  /// Measured from the first arrival. When it is over, the join runs with what has arrived: when
-  /// the next step ends, or at once when nothing else is left to run. 0: no time-out.
+  /// Measured from the first arrival; after a restart, from the resumption. When it is over, the
+  /// join runs with what has arrived: when the next step ends, or at once when nothing else is left
+  /// to run. 0: no time-out.
   std::chrono::nanoseconds timeout{0};
   friend bool operator==(const join_options&, const join_options&) = default;
 };
