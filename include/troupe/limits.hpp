@@ -276,7 +276,7 @@ inline constexpr std::size_t mcp_pages_max = 1000;        // of its list of tool
 inline constexpr std::size_t mcp_log_bytes_max = 4096;    // of a line of its log; it is cut
 inline constexpr std::chrono::milliseconds mcp_connect_timeout{30'000}; // node_timeout
 inline constexpr std::chrono::milliseconds mcp_call_timeout{30'000};    // node_timeout
-inline constexpr std::chrono::milliseconds mcp_stop_wait{2000};         // before a server is killed
+inline constexpr std::chrono::milliseconds mcp_stop_wait{2000}; // before a server is terminated
 // MCP servers. mcp_message_bytes_max also bounds clients' messages and the answers to them.
 inline constexpr std::size_t mcp_page_tools_max = 128;   // in one answer; more are on the next page
 inline constexpr std::size_t mcp_served_calls_max = 256; // of one client at a time; refused

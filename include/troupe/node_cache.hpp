@@ -39,10 +39,10 @@ public:
   /// Errors: storage codes; checkpoint_corrupt for a damaged file (a damaged value is removed
   ///         instead); invalid_value for a malformed key: see cache_key.
   virtual result<std::optional<value>> get(const cache_key& key, clock::time_point now) = 0;
-  /// Keeps `v` until `until`; nullopt: for good. One that is there is replaced. When the cache is
-  /// full, what ran out at the last `now` given to get() goes first, then what was set first.
-  /// Errors: as get(); invalid_value also for a value that is too large or too deep. What was
-  ///         there stays or is forgotten.
+  /// Keeps `v` until `until`; nullopt: without expiry. Replaces an existing value. A full cache
+  /// removes values that expired at the last `now` of get() first, then those set first.
+  /// Errors: as get(); invalid_value also for a value that is too large or too deep. The former
+  ///         value may then be removed.
   virtual result<void> set(const cache_key& key, const value& v,
                            std::optional<clock::time_point> until) = 0;
   /// Removes everything at or below a space (whole parts are compared); an empty one means

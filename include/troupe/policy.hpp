@@ -21,18 +21,18 @@ namespace troupe {
 /// (reference_base).
 /// Shape:  retried are
 ///         - lost connections: node_error "ConnectionError"; std::system_error with the code of a
-///         refused, reset, aborted or broken connection
+///           refused, reset, aborted or broken connection
 ///         - time-outs of a node, lost workers
 ///         - classes derived from std::exception alone (std::bad_alloc, the user's own), and
-///         exceptions not derived from std::exception
+///           exceptions not derived from std::exception
 ///         Not retried are
 ///         - other classes derived from std::runtime_error or std::logic_error, also
-///         std::system_error with another code, std::filesystem::filesystem_error and
-///         std::ios_base::failure
+///           std::system_error with another code, std::filesystem::filesystem_error and
+///           std::ios_base::failure
 ///         - std::bad_cast, bad_optional_access, bad_variant_access
 ///         - a node_error of one of the reference's classes ValueError, TypeError, ArithmeticError,
-///         ImportError, LookupError, KeyError, IndexError, NameError, SyntaxError, RuntimeError,
-///         ReferenceError, StopIteration, OSError
+///           ImportError, LookupError, KeyError, IndexError, NameError, SyntaxError, RuntimeError,
+///           ReferenceError, StopIteration, OSError
 ///         - values of the wrong type, failures of the store
 ///         std::runtime_error is C++'s general failure. To retry it, set `.retry_on =
 ///         {"RuntimeError"}` or `.retry_on = [](const troupe::error&) { return true; }`.

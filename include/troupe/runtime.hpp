@@ -182,29 +182,30 @@ public:
 /// Shape:  `ns`: the namespaces from the root to the graph of the part, empty for the root. `data`
 ///         by mode; interrupts, messages and errors are extension values (value_kind):
 ///         - values: the map {channel: value} of the channels that have a value, after each step
-///         that wrote a channel. For a task that asked: the state before the step, with the list
-///         `__interrupt__`. With run_config::output_key: that channel's bare value.
+///           that wrote a channel. For a task that asked: the state before the step, with the list
+///           `__interrupt__`. With run_config::output_key: that channel's bare value.
 ///         - updates: {node: update}, when a task finished. `update` is the map of its writes; a
-///         list of one-member maps when it wrote a channel twice; null when it wrote none; the
-///         returned value for a task of a workflow. An update from the cache, or of a task finished
-///         before the run was resumed, has also {"__metadata__": {"cached": true}}. A task that
-///         asked gives {"__interrupt__": [interrupt, …]}; a breakpoint {"__interrupt__": []}.
+///           list of one-member maps when it wrote a channel twice; null when it wrote none; the
+///           returned value for a task of a workflow. An update from the cache, or of a task
+///           finished before the run was resumed, has also {"__metadata__": {"cached": true}}. A
+///           task that asked gives {"__interrupt__": [interrupt, …]}; a breakpoint
+///           {"__interrupt__": []}.
 ///         - custom: the argument of context::write.
 ///         - checkpoints: {config, parent_config, values, metadata, next, tasks}. The configs are
-///         {"configurable": {thread_id, checkpoint_ns, checkpoint_id}}, `parent_config` null
-///         without a parent. `next` is a list of node names. `tasks` is a list of maps {id, name,
-///         state} with `error`, or `interrupts` and, once finished, `result`.
+///           {"configurable": {thread_id, checkpoint_ns, checkpoint_id}}, `parent_config` null
+///           without a parent. `next` is a list of node names. `tasks` is a list of maps {id, name,
+///           state} with `error`, or `interrupts` and, once finished, `result`.
 ///         - tasks: when a task starts {id, name, input, triggers} and, unless empty, `metadata`;
-///         when it ends {id, name, error, result, interrupts} and, if it ran on a worker, `worker`.
-///         `error` and `result` are null when absent; a channel written several times has
-///         {"$writes": [value, …]} in `result`.
+///           when it ends {id, name, error, result, interrupts} and, if it ran on a worker,
+///           `worker`. `error` and `result` are null when absent; a channel written several times
+///           has {"$writes": [value, …]} in `result`.
 ///         - debug: {type, step, timestamp, payload}: `type` is "checkpoint", "task" or
-///         "task_result", `payload` the data of the part of mode checkpoints or tasks.
+///           "task_result", `payload` the data of the part of mode checkpoints or tasks.
 ///         - messages: the list [message, metadata]. The message is whole, or a piece of one with
-///         "chunk": true. `metadata` is the task's, with langgraph_step, langgraph_node,
-///         langgraph_triggers (a list) and langgraph_checkpoint_ns.
+///           "chunk": true. `metadata` is the task's, with langgraph_step, langgraph_node,
+///           langgraph_triggers (a list) and langgraph_checkpoint_ns.
 ///         - tools: {event, tool_call_id, tool_name}: `event` is "tool-started" (with `input`),
-///         "tool-output-delta", "tool-finished" (with `output`) or "tool-error" (with `message`).
+///           "tool-output-delta", "tool-finished" (with `output`) or "tool-error" (with `message`).
 /// Units:  `seq` grows with every part of the thread, across runs, so that a reader can resume
 ///         after any number (basic_app::follow). A run without a thread counts from 1.
 /// Source: langgraph/pregel/main.py, stream; langgraph/pregel/debug.py.
@@ -366,8 +367,8 @@ struct outside_update {
 
 /// Selects threads whose run was cut off.
 /// Shape:  `filter`: metadata members that the newest checkpoint must have, as run_config::metadata
-///         set them. They are the only hint to the graph of a thread that was cut off before its
-///         first step.
+///         set them. Before its first step only they show the graph of a thread.
+/// Source: troupe.
 struct unfinished_query {
   value filter = {};
   /// Asserts that no other process works on the store now. Otherwise a thread counts only if its
@@ -391,9 +392,9 @@ public:
 
   /// Runs until the graph ends or pauses; lends the calling thread to the run.
   ///         - those of the nodes (node_failed …), invalid_update, graph_recursion, empty_input,
-  ///         invalid_config, unknown_interrupt, ambiguous_resume, graph_drained, storage codes
+  ///           invalid_config, unknown_interrupt, ambiguous_resume, graph_drained, storage codes
   ///         - invalid_value, before anything is stored: the input does not fit the members of a
-  ///         typed state, or, with run_config::strict_input, names an unknown channel
+  ///           typed state, or, with run_config::strict_input, names an unknown channel
   ///         - overloaded, for a run that had to wait (run_config::multitask)
   ///         What was stored before a failure stays, including finished tasks of the failed step.
   result<run_result> try_invoke(const run_input& input, const run_config& config = {}) const;
