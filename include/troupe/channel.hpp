@@ -191,8 +191,8 @@ extern const channel_spec maximum;
 /// Source: langgraph/graph/message.py, add_messages.
 extern const channel_spec add_messages;
 
-/// Whether every write to the channel, except an overwrite, has the kind of the channel's value:
-/// the channel keeps the write, or folds it with sum, append, merge or multiply.
+/// Whether every write to the channel, except an overwrite, has the kind of the channel's value.
+/// Such a channel keeps the write, or folds it with sum, append, merge or multiply.
 /// Errors: none.
 /// Source: troupe.
 bool takes_its_own_kind(const channel_spec& spec) noexcept;
@@ -219,12 +219,12 @@ channel_spec delta(batch_reducer folding,
                    std::int64_t snapshot_frequency = snapshot_frequency_default);
 
 /// `spec`, a list channel (append, topic_accumulating, add_messages, delta(append) …), limited to
-/// its last `count` elements: older ones are dropped at the end of each step that writes to it.
+/// its last `count` elements. Older ones are dropped at the end of each step that writes to it.
 /// Shape:  a value that is not a list is kept as it is.
 /// Units:  `count` in elements, from 1.
-/// Errors: throws error{invalid_graph} when `count` is 0, when `spec` is of another kind than
-///         binary_operator, topic or delta, and for a delta channel of messages: a dropped message
-///         could come back when the channel is read.
+/// Errors: throws error{invalid_graph} when `count` is 0, and when `spec` is of another kind than
+///         binary_operator, topic or delta. Also for a delta channel of messages, since a dropped
+///         message could come back when the channel is read.
 /// Source: troupe.
 channel_spec keep_last(const channel_spec& spec, std::size_t count);
 

@@ -65,9 +65,10 @@ struct worker_pool_options {
 
 /// Opens the home's port and begins to link to the workers.
 /// Blocks: until the TLS files are checked and the port is open; does not wait for workers.
-/// Errors: invalid_config: an address, a bound, the workers file, a TLS file (the message names its
-///         fault), neither or both of `tls` and `plain`, a port that can't be opened, plain links
-///         to another host.
+/// Errors: invalid_config for
+///         - an address, a bound, the workers file, or a TLS file (the message names its fault)
+///         - neither or both of `tls` and `plain`, or plain links to another host
+///         - a port that can't be opened
 /// Source: troupe.
 result<std::shared_ptr<worker_pool>> connect_workers(worker_pool_options options);
 

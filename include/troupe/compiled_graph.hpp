@@ -32,9 +32,9 @@ inline constexpr std::uint32_t xray_all = 0xffff'ffff;
 
 /// The contents and the look of a drawing.
 /// Units:  `xray` in levels of nesting: 0 draws a nested graph as one node, 1 opens the graphs in
-///         this graph, 2 also those within them, xray_all all. `nodes_max` in nodes, START and END
-///         included: a nested graph that would exceed it stays closed; the graph's own nodes are
-///         always drawn.
+///         this graph, 2 also those within them; xray_all opens all. `nodes_max` in nodes, START
+///         and END included. A nested graph that would exceed it stays closed; the graph's own
+///         nodes are always drawn.
 /// Source: langgraph/pregel/main.py, get_graph; langchain_core/runnables/graph.py, draw_mermaid.
 struct draw_options {
   std::uint32_t xray = 0;
@@ -94,9 +94,8 @@ public:
   /// Source: langgraph/pregel/main.py, get_subgraphs (which knows one graph a node).
   std::vector<std::pair<std::string, compiled_graph>> subgraphs(bool recurse = false) const;
 
-  /// A Mermaid flowchart. Conditional edges are dotted, nested graphs opened by `xray` are
-  /// `subgraph` blocks, and a graph that a node calls stands beside the node, linked by a dotted
-  /// edge.
+  /// A Mermaid flowchart. Conditional edges are dotted, and nested graphs opened by `xray` are
+  /// `subgraph` blocks. A graph that a node calls stands beside the node, linked by a dotted edge.
   /// Shape:  lines, each with its end. Names, labels and details are escaped, so they can't end
   ///         their text or act as markup. Mermaid itself refuses more than 500 edges or 50,000
   ///         characters by default.

@@ -115,15 +115,15 @@ public:
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
-  /// Returns the answer to `question`. Without an answer yet, leaves the body and pauses the run;
-  /// when the run is resumed with an answer, the body runs again from its first line. A body's
+  /// Returns the answer to `question`. Without an answer yet, leaves the body and pauses the run.
+  /// When the run is resumed with an answer, the body runs again from its first line. A body's
   /// questions are answered in the order of the calls.
   ///
-  /// The body is left by an exception. A handler for std::exception does not catch it;
-  /// a `catch (...)` around the call must rethrow it. A body that catches it and returns fails its
-  /// task, because the question has no answer. The same holds for invoke(), run() and
-  /// future::get() when the graph or task they wait for asks.
-  /// Shape:  any value; null can't be an answer. `response_schema` is a JSON Schema for the reader;
+  /// The body is left by an exception, which a handler for std::exception does not catch. Code
+  /// that catches everything around the call must rethrow it. A body that catches it and returns
+  /// fails its task, because the question has no answer. The same holds for invoke(), run() and
+  /// future::get() when the graph or task they wait for asks. Shape:  any value; null can't be an
+  /// answer. `response_schema` is a JSON Schema for the reader;
   ///         it is not checked. An answer is stored before the body reads it: when the body throws
   ///         because of an unusable answer, the resumed run finds the same answer. Use
   ///         interrupt_as<T> or refuse_answer instead: then the question waits for another answer.

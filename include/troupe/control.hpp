@@ -19,7 +19,7 @@ inline constexpr const char* END = "__end__";
 
 /// Writes to state channels, in the order in which they were made.
 /// Shape:  (channel, value) pairs; a channel may appear several times. A map value becomes its
-///         entries in key order; any other value but null becomes one write to the channel
+///         entries in key order. Any other value but null becomes one write to the channel
 ///         `__root__`, which only a graph whose whole state is one value has.
 class state_update {
 public:

@@ -131,12 +131,15 @@ std::string reference_name(const error& err);
 
 /// The reference's class that an exception counts as because of its standard base class; empty for
 /// any other exception.
-/// Shape:  std::system_error, std::filesystem::filesystem_error, std::ios_base::failure: OSError,
-///         and ConnectionError when the code is a refused, reset, aborted or broken connection;
-///         std::range_error, overflow_error, underflow_error: ArithmeticError; any other
-///         std::runtime_error: RuntimeError; std::out_of_range: IndexError; any other
-///         std::logic_error: ValueError; std::bad_cast, bad_typeid: TypeError;
-///         std::bad_optional_access, bad_variant_access: ValueError.
+/// Shape:
+///         - OSError: std::system_error, std::filesystem::filesystem_error, std::ios_base::failure;
+///           ConnectionError instead when the code is a refused, reset, aborted or broken
+///           connection
+///         - ArithmeticError: std::range_error, overflow_error, underflow_error
+///         - RuntimeError: any other std::runtime_error
+///         - IndexError: std::out_of_range
+///         - ValueError: any other std::logic_error; std::bad_optional_access, bad_variant_access
+///         - TypeError: std::bad_cast, bad_typeid
 /// Errors: none.
 /// Source: troupe.
 std::string_view reference_base(const std::exception& thrown) noexcept;

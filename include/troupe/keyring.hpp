@@ -92,14 +92,16 @@ struct rotation_report {
 
 /// Wraps the data keys of all threads in the data directory `dir`, of its long-term store and of
 /// its cache under the current key of `keys`. Data is not touched. Other processes may run
-/// meanwhile, if their rings have both keys. Afterwards no data key depends on the older keys,
-/// which can be dropped from the ring. The exception is a thread that another process with an older
-/// current key made meanwhile: rotating again is harmless.
+/// meanwhile, if their rings have both keys. Afterwards no data key depends on the older keys, so
+/// they can be dropped from the ring. One exception: another process with an older current key made
+/// a thread meanwhile. Rotating again is harmless.
 /// Shape:  `keys` is not null and also has the older keys.
 /// Blocks: on the disk; delays others' commits by some ms at a time.
-/// Errors: key_missing (a thread or file is under a key that is not in the ring; data keys wrapped
-///         before stay wrapped), invalid_config (no ring, or this process has one of the files open
-///         with other keys), storage_failed when `dir` has no store, and as open_lmdb_saver.
+/// Errors: as open_lmdb_saver, and
+///         - key_missing: a thread or file is under a key that is not in the ring; data keys
+///           wrapped before stay wrapped
+///         - invalid_config: no ring, or this process has one of the files open with other keys
+///         - storage_failed: `dir` has no store
 /// Source: troupe.
 result<rotation_report> rotate_store_keys(const std::filesystem::path& dir,
                                           std::shared_ptr<const keyring> keys);

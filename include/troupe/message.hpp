@@ -28,11 +28,12 @@ template <> struct value_traits<message> {
 };
 
 /// `given` as a message value or a removal.
-/// Shape:  a message value or removal stays as it is. Also accepted are a map with `role` (or
-///         `type`) and `content`, also in OpenAI's form; a string, as a user's message; a list or
-///         one-member map [role, content]. Roles: user, human, assistant, ai, system, developer,
-///         tool, function, remove. Tool calls have a name and `args`, a map; those in OpenAI's form
-///         are converted.
+/// Shape:  a message value or removal stays as it is. Also accepted are
+///         - a map with `role` (or `type`) and `content`, also in OpenAI's form
+///         - a string, as a user's message
+///         - a list or one-member map [role, content]
+///         Roles: user, human, assistant, ai, system, developer, tool, function, remove. Tool calls
+///         have a name and `args`, a map; those in OpenAI's form are converted.
 /// Errors: throws error{invalid_update}, of the reference's class ValueError, for anything else.
 /// Source: langchain_core/messages/utils.py, _convert_to_message.
 value coerce_message(const value& given);

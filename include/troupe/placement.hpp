@@ -30,10 +30,12 @@ enum class no_worker : std::uint8_t {
 /// Order:  tasks of one run that wait for the same workers go in the order in which they were
 ///         started; runs take turns.
 /// Units:  a node's time-outs count from when its worker begins the task.
-/// Errors: the task fails with worker_lost when no worker has the label or those that had it are
-///         gone, unknown_graph when none with the label has the same graph, overloaded when too
-///         many tasks wait, invalid_config for a label that is too long. Each message lists the
-///         workers, and why they could not take the task.
+/// Errors: the task fails with
+///         - worker_lost when no worker has the label, or those that had it are gone
+///         - unknown_graph when none with the label has the same graph
+///         - overloaded when too many tasks wait
+///         - invalid_config for a label that is too long
+///         Each message lists the workers, and why they could not take the task.
 /// Source: troupe.
 struct on_worker {
   std::string label = {};

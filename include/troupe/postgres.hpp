@@ -43,11 +43,12 @@ struct postgres_options {
 ///         time. A lost connection is opened again. A read, and a transaction whose end is not
 ///         known, are then tried once more; such a transaction may be stored twice. While the
 ///         server can't be reached, calls fail as soon as the connection is refused.
-/// Errors: of the opening and of all calls: invalid_config (the options), storage_full (the
-///         server's disk), storage_locked (another transaction held a thread for `lock_timeout`),
-///         format_too_new, checkpoint_corrupt, overloaded (no connection came free),
-///         storage_failed. No message contains the password.
-///         storage_failed. No message contains the password.
+/// Errors: the opening and all calls give
+///         - invalid_config (the options), storage_full (the server's disk)
+///         - storage_locked: another transaction held a thread for `lock_timeout`
+///         - overloaded: no connection came free
+///         - format_too_new, checkpoint_corrupt, storage_failed
+///         No message contains the password.
 /// Source: langgraph/checkpoint/postgres, PostgresSaver; persistence/FORMAT.md.
 result<std::shared_ptr<saver>> open_postgres_saver(const postgres_options& options);
 

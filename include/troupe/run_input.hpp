@@ -31,7 +31,7 @@ public:
   /// As a map; START writes its channels in the order of the update.
   run_input(state_update u) : rep_{std::move(u)} {}
   run_input(command c) : rep_{std::move(c)} {}
-  /// Writes every member of `s`, also those that only have their default: on an existing thread
+  /// Writes every member of `s`, also those that only have their default. On an existing thread
   /// that resets channels, and a reducer folds the member in once more. To write some members only:
   /// `run_input(set(&S::text, "x"))` or `{{"text", "x"}}`.
   template <typed_state S> run_input(const S& s) : rep_{value::of(s)} {}

@@ -151,9 +151,9 @@ struct run_config {
 };
 
 /// The result of a run that ended or paused.
-/// Shape:  `output`: a map of the output channels that have a value (null when the run changed none
-///         of them); of a paused run the current state. `questions`: the questions it waits for;
-///         empty at a breakpoint. `next`: the nodes that would run next.
+/// Shape:  `output`: a map of the output channels that have a value; null when the run changed none
+///         of them. For a paused run it is the current state. `questions`: the questions it waits
+///         for; empty at a breakpoint. `next`: the nodes that would run next.
 class run_result {
 public:
   troupe::value output;
@@ -184,19 +184,19 @@ public:
 ///         - values: the map {channel: value} of the channels that have a value, after each step
 ///           that wrote a channel. For a task that asked: the state before the step, with the list
 ///           `__interrupt__`. With run_config::output_key: that channel's bare value.
-///         - updates: {node: update}, when a task finished. `update` is the map of its writes; a
-///           list of one-member maps when it wrote a channel twice; null when it wrote none; the
-///           returned value for a task of a workflow. An update from the cache, or of a task
-///           finished before the run was resumed, has also {"__metadata__": {"cached": true}}. A
-///           task that asked gives {"__interrupt__": [interrupt, …]}; a breakpoint
-///           {"__interrupt__": []}.
+///         - updates: {node: update}, when a task finished. `update` is the map of its writes. It
+///           is a list of one-member maps when the task wrote a channel twice, and null when it
+///           wrote none. For a task of a workflow it is the returned value. An update from the
+///           cache, or of a task finished before the run was resumed, has also {"__metadata__":
+///           {"cached": true}}. A task that asked gives {"__interrupt__": [interrupt, …]}; a
+///           breakpoint gives {"__interrupt__": []}.
 ///         - custom: the argument of context::write.
 ///         - checkpoints: {config, parent_config, values, metadata, next, tasks}. The configs are
 ///           {"configurable": {thread_id, checkpoint_ns, checkpoint_id}}, `parent_config` null
 ///           without a parent. `next` is a list of node names. `tasks` is a list of maps {id, name,
 ///           state} with `error`, or `interrupts` and, once finished, `result`.
-///         - tasks: when a task starts {id, name, input, triggers} and, unless empty, `metadata`;
-///           when it ends {id, name, error, result, interrupts} and, if it ran on a worker,
+///         - tasks: when a task starts {id, name, input, triggers} and, unless empty, `metadata`.
+///           When it ends {id, name, error, result, interrupts} and, if it ran on a worker,
 ///           `worker`. `error` and `result` are null when absent; a channel written several times
 ///           has {"$writes": [value, …]} in `result`.
 ///         - debug: {type, step, timestamp, payload}: `type` is "checkpoint", "task" or
@@ -295,7 +295,7 @@ enum class overflow : std::uint8_t {
   wait,        ///< the body waits for the reader
   drop_oldest, ///< the oldest part of a body is dropped; without one, the new part
   drop_newest, ///< the new part is dropped
-  /// The new part and all later ones are dropped, and the run stops at the end of its step: the
+  /// The new part and all later ones are dropped, and the run stops at the end of its step. The
   /// thread can be resumed, as after a drain. After the last part the reader gets `overloaded`,
   /// also when the step was the last one.
   fail,
@@ -361,7 +361,7 @@ private:
 
 /// An outside update as one node. Source: langgraph/types.py, StateUpdate.
 struct outside_update {
-  optional_update values = std::nullopt; ///< nullopt: the node ran and wrote nothing
+  optional_update values = std::nullopt; ///< nullopt: no writes, as if the node returned nothing
   std::string as_node = {};              ///< empty: inferred
 };
 
@@ -391,6 +391,7 @@ public:
   explicit basic_app(std::shared_ptr<app_core> core) : core_{std::move(core)} {}
 
   /// Runs until the graph ends or pauses; lends the calling thread to the run.
+  /// Errors:
   ///         - those of the nodes (node_failed …), invalid_update, graph_recursion, empty_input,
   ///           invalid_config, unknown_interrupt, ambiguous_resume, graph_drained, storage codes
   ///         - invalid_value, before anything is stored: the input does not fit the members of a
@@ -428,9 +429,8 @@ public:
   /// Blocks: reads the newest checkpoint of each thread that is not at rest, without its state:
   ///         some ten µs each.
   /// Errors: no_saver, storage codes; invalid_config for a root graph with
-  ///         checkpointing::per_thread, or when, without `alone`, the saver can't tell which
+  ///         checkpointing::per_thread, or when, without `alone`, the saver does not know which
   ///         runtimes live. A thread that can't be read is left out and logged.
-  ///         and logged.
   /// Source: troupe.
   result<std::vector<std::string>> try_unfinished(const unfinished_query& which = {}) const;
 
@@ -461,9 +461,11 @@ public:
   try_get_state_history(const run_config& config, const history_options& options = {}) const;
   /// Writes as if a node had written; gives the place of the new checkpoint. In a workflow, the
   /// value becomes the next run's context::previous(), and the workflow's result.
-  /// Errors: as try_get_state, and invalid_update: an unknown or ambiguous node, a route to an
-  ///         unknown node, a value that does not fit the member of a typed state; with
-  ///         run_config::strict_input an unknown channel. Nothing is stored then.
+  /// Errors: as try_get_state, and invalid_update for
+  ///         - an unknown or ambiguous node, or a route to an unknown node
+  ///         - a value that does not fit the member of a typed state
+  ///         - with run_config::strict_input, an unknown channel
+  ///         Nothing is stored then.
   result<checkpoint_ref> try_update_state(const run_config& config, optional_update values,
                                           std::string as_node = {}) const;
   result<checkpoint_ref> try_bulk_update_state(

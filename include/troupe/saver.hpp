@@ -115,16 +115,17 @@ struct checkpoint_put {
 /// The right to write to a thread, in all of its namespaces: one run at a time. A run reads the
 /// owner of the thread before it reads the thread, and its first request makes it the owner. A
 /// request is refused when another run became the owner first or later, or the thread was deleted.
-/// The owner may still be running. A run that depends on everything stored therefore takes the
-/// thread over with an empty request, and reads afterwards: later requests of the old owner are
+/// The owner may still be running. A run that depends on everything stored therefore first takes
+/// the thread over with an empty request, and reads afterwards. Later requests of the old owner are
 /// refused.
 /// Shape:  `before`: the owner that was read (0: nobody); after the run's first request was stored,
-///         equal to `owner`. `owner`: the run; any number but 0 that no other run has. With the bit
-///         thread_at_rest it also records that the run has ended and the thread waits for an
-///         answer, a hand at a breakpoint or a mended node. `from_newest`: the run continues from
-///         the newest checkpoint. Then the request that makes the run the owner is refused unless
-///         that checkpoint is still the newest of the request's namespace: the run in `before` may
-///         have stored more after it was read.
+///         equal to `owner`.
+///         `owner`: the run; any number but 0 that no other run has. The bit thread_at_rest adds
+///         that the run has ended and the thread waits: for an answer, at a breakpoint, or for a
+///         mended node.
+///         `from_newest`: the run continues from the newest checkpoint. The request that makes it
+///         the owner is then refused unless that checkpoint is still the newest of the request's
+///         namespace. The run in `before` may have stored more after it was read.
 /// Source: troupe.
 struct thread_claim {
   std::uint64_t before = 0;
@@ -188,10 +189,12 @@ struct rewind_point {
 };
 
 /// The rules by which prune() keeps checkpoints. In each namespace of a thread a checkpoint stays
-/// when a rule names it, or when one that stays can't be read without it (delta channels). In a
-/// nested namespace, a checkpoint is removed when its checkpoint in the enclosing namespace is.
+/// when a rule names it, or when one that stays can't be read without it (delta channels). In the
+/// namespace of a task (`node:task_id`), keep_latest, keep_every and keep_forks keep a checkpoint
+/// only if the enclosing checkpoint stays.
 /// Shape:  `created_before`: as checkpoint::ts; checkpoints that are not older stay; nullopt: no
 ///         such rule.
+/// Units:  `keep_every` counts steps, as in the metadata; 0: no such rule.
 /// Source: langgraph/checkpoint/base, prune: strategy "keep_latest" is the default here, strategy
 ///         "delete" is delete_thread(). The other rules are troupe's.
 struct retention {
@@ -255,11 +258,12 @@ public:
 
   /// The histories of delta channels at the checkpoint `ref`. Its own writes do not count: they
   /// belong to the next step. The walk follows the parents, and so the branch, and leaves out
-  /// writes under branch_path_prefix. It ends for a channel at the first checkpoint that holds a
-  /// value for it, and for all channels at a checkpoint that is missing or was visited before.
+  /// writes under branch_path_prefix. For a channel it ends at the first checkpoint that holds a
+  /// value for it. For all channels it ends at a checkpoint that is missing or was visited before.
   /// Shape:  one entry for each of `channels`, sorted, each once; empty histories when `ref` has no
   ///         checkpoint. This implementation calls get_tuple for each checkpoint.
   /// Blocks: as get_tuple, for each checkpoint of the walk.
+  /// Errors: as get_tuple.
   /// Source: langgraph/checkpoint/base, get_delta_channel_history.
   virtual result<named<delta_history>>
   get_delta_channel_history(const checkpoint_ref& ref, const std::vector<std::string>& channels);
@@ -306,7 +310,8 @@ public:
   /// Removes the checkpoints of these threads that `keep` does not keep, their writes, and values
   /// that no checkpoint uses any more. A missing thread counts as pruned. A run that continues from
   /// a removed checkpoint gets `conflict` at its next save. With keep_latest > 0 the newest
-  /// checkpoint of a namespace is never removed, so runs in flight are not disturbed.
+  /// checkpoint of the root namespace, and the newest ones below it, always stay, so runs in flight
+  /// are not disturbed.
   /// Blocks: other calls for some ms at most: large removals are done in pieces.
   /// Errors: as put; invalid_config when this saver can't prune. What was removed before an error
   ///         stays removed; every remaining checkpoint can be read.
@@ -372,11 +377,12 @@ struct lmdb_saver_options {
 /// The saver in the data directory `dir`, which is created when missing (mode 0700). One writer
 /// thread with group commit. One saver a directory and process; several processes may share a
 /// directory.
-/// Errors: storage_failed (missing parent, not a directory, not writable; with `read_only` a
-///         missing file or one of an older format), storage_locked, checkpoint_corrupt (not an LMDB
-///         file), format_too_new; invalid_config when this process has it open with other keys, or
-///         read-only. A thread whose key is not in the ring gives key_missing when it is read or
-///         written.
+/// Errors: storage_locked, format_too_new, and
+///         - storage_failed: missing parent, not a directory, not writable; with `read_only` a
+///           missing file or one of an older format
+///         - checkpoint_corrupt: not an LMDB file
+///         - invalid_config: this process has it open with other keys, or read-only
+///         A thread whose key is not in the ring gives key_missing when it is read or written.
 /// Source: troupe; persistence/FORMAT.md.
 result<std::shared_ptr<saver>> open_lmdb_saver(const std::filesystem::path& dir,
                                                lmdb_saver_options options = {});

@@ -176,9 +176,9 @@ public:
 
   /// Declares the type of run_config::context. A run whose context is not a C is refused before
   /// anything runs or is stored.
-  /// Shape:  for a C with TROUPE_STATE, a map with every member that is not std::optional or a
-  ///         `value`, also those with a default, as `required` of context_jsonschema(); no other
-  ///         member. A missing context is refused, unless no member is required.
+  /// Shape:  for a C with TROUPE_STATE: a map with every member except those of type std::optional
+  ///         or `value`, and no other member. Members with a default are required too, as in
+  ///         context_jsonschema(). A missing context is refused, unless no member is required.
   /// Errors: none; such a run fails with invalid_config that names the member.
   /// Source: langgraph/graph/state.py, StateGraph(context_schema).
   template <class C> graph_builder& context_schema() {
@@ -249,8 +249,9 @@ public:
   /// Adds a node. Its body takes, in this order and as far as it needs them, the state and
   /// `context&`. The state is a `const S&`, another typed state (its members are then the node's
   /// input schema), `const state_view&` or `const value&`.
-  /// The body returns nothing, an update (`set(…)`, state_update, a map value, null for none), a
-  /// command, a list of those, an std::optional or std::variant of them, or a coro of any of these.
+  /// The body returns nothing, an update, a command, or a list of those. An update is `set(…)`, a
+  /// state_update, a map value, or null for none. Also possible are an std::optional or
+  /// std::variant of these, or a coro of any of them.
   /// A body that returns an S writes every member, also unchanged ones: a list under a reducer
   /// doubles. Return set(…) of the changed members instead.
   /// Errors: invalid_graph for a name that is taken, empty, reserved, or contains `|` or `:`.

@@ -156,9 +156,10 @@ public:
                                         std::optional<bool> refresh_ttl = std::nullopt);
   /// Stores a value, replacing an existing one of the key. The result must be checked, or a failed
   /// put goes unnoticed. `put(…).value()` throws the error.
-  /// Errors: invalid_value, of class InvalidNamespaceError for a bad namespace; else for a value
-  ///         that is not a map (null removes nothing), too deep or too large, a key that is too
-  ///         long, a `ttl` of 0 or less, or a malformed path.
+  /// Errors: invalid_value: of class InvalidNamespaceError for a bad namespace; else for
+  ///         - a value that is not a map (null removes nothing), is too deep or too large
+  ///         - a key that is too long
+  ///         - a `ttl` of 0 or less, or a malformed path
   result<void> put(const store_namespace& space, const std::string& key, const value& v);
   result<void> put(store_put what);
   /// Removes a key. No error when it is missing.

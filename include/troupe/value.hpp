@@ -79,7 +79,7 @@ struct value_node {
 /// A state value: 16 bytes; a copy increments a reference count. All members are const: a "change"
 /// gives a new value that shares what it can with the old one.
 /// Cost:   append of k items to a list of n is O(k) amortised and shares the prefix with every
-///         older version; with() on a map copies O(entries) handles.
+///         older version. with() on a map copies O(entries) handles.
 /// Owns:   versions of a list share one buffer, so an old version keeps alive the items appended by
 ///         newer ones.
 /// Thread: values may be copied, read and dropped on any thread at once.
@@ -116,7 +116,7 @@ public:
   value(std::string_view s);
   value(const std::string& s) : value(std::string_view{s}) {}
 
-  /// A map when every element is itself a braced pair whose first part is a string; else a list:
+  /// A map when every element is itself a braced pair whose first part is a string; else a list.
   /// `value{{"a", 1}, {"b", {1, 2}}}` is a map, `value{1, 2}` a list. Use list() or map() where the
   /// contents must not decide. Copy with parentheses: compilers disagree whether `value{v}` is v or
   /// a list of v.
@@ -161,8 +161,8 @@ public:
   static value map() { return map({}); }
   static value bytes(std::span<const std::byte> data);
   /// An extension value around `payload`.
-  /// Shape:  `kind` is one of message … (16 and up); `payload` is of the kind listed there: a map
-  ///         for message, interrupt and error, [string, any] for send.
+  /// Shape:  `kind` is one of message … (16 and up), and `payload` is of the kind listed there: a
+  ///         map for message, interrupt and error, [string, any] for send.
   /// Errors: throws error{invalid_value} when `kind` or `payload` is a different one.
   static value extension(value_kind kind, value payload);
 
@@ -353,9 +353,11 @@ result<std::string> to_msgpack(const value& v);
 /// be longer than needed, and map keys in any order.
 /// Units:  never allocates more than a small multiple of data.size(); size and depth are limited as
 ///         for encode_msgpack.
-/// Errors: invalid_value, also for a key that is not a string, a duplicate key, an integer beyond
-///         int64, an unknown extension or one whose payload does not fit, and bytes after the
-///         value.
+/// Errors: invalid_value, also for
+///         - a key that is not a string, or a duplicate key
+///         - an integer beyond int64
+///         - an unknown extension, or one whose payload does not fit
+///         - bytes after the value
 /// Source: troupe; msgpack format specification.
 result<value> from_msgpack(std::string_view data);
 

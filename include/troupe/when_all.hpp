@@ -87,7 +87,7 @@ template <class T> branch run_branch(coro<T>& part, branch_outcome<T>& outcome) 
 
 } // namespace detail
 
-/// Runs all parts side by side; when all have ended, gives their answers in the order of the parts:
+/// Runs all parts side by side. When all have ended, gives their answers in the order of the parts:
 ///     auto both = troupe::when_all(std::move(parts));
 ///     auto answers = co_await both;
 /// Shape:  as many answers as parts.

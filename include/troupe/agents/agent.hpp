@@ -65,9 +65,10 @@ using model_wrapper = std::function<coro<model_response>(model_call, model_execu
 
 /// A body before or after the agent or the model. It is a node of its own that reads the state and
 /// returns an update.
-/// Shape:  an update may have the member `jump_to`: "model" (the round begins again), "tools" (all
-///         open calls of the last answer) or "end" (the hooks after the agent). `jumps` lists the
-///         permitted ones.
+/// Shape:  an update may have the member `jump_to`; `jumps` lists its permitted values.
+///         - "model": the round begins again
+///         - "tools": all open calls of the last answer run
+///         - "end": the hooks after the agent run
 /// Errors: a run fails with ValueError for a jump that is not in `jumps`.
 struct agent_hook {
   any_body body = {};
@@ -83,8 +84,8 @@ struct agent_hook {
 };
 
 /// A set of extensions of an agent. Everything but the name may be absent.
-/// Order:  of several: hooks before run in the order of the list, hooks after in reverse; of
-///         wrappers the first is the outermost. before_agent and after_agent run once a run.
+/// Order:  hooks before run in the order of the list, hooks after in reverse. The first of several
+///         wrappers is the outermost. before_agent and after_agent run once a run.
 /// Source: langchain/agents/middleware/types.py, AgentMiddleware.
 struct middleware {
   std::string name;
@@ -158,9 +159,10 @@ struct agent_options {
 /// Order:  each tool call is a task of its own, whose tool reads the state when it runs. The agent
 ///         ends when an answer calls no tool, or when all tools that ran for an answer have
 ///         return_direct. After a reviewer's edit, the tool that ran counts.
-/// Errors: throws error{invalid_graph}: of class AssertionError for two middleware of one name,
-///         ValueError for a missing model or an unknown jump, and for two tools or schemas of one
-///         name. A run fails with
+/// Errors: throws error{invalid_graph}: of class AssertionError for two middleware of one name, of
+///         class ValueError for a missing model or an unknown jump. It also throws for two tools or
+///         schemas of one name.
+///         A run fails with
 ///         - the errors of models, tools and hooks
 ///         - ValueError for a tool that only the request has and that no wrapper ran
 ///         - StructuredOutputValidationError for a last answer without the requested data,

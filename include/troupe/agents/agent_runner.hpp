@@ -147,7 +147,7 @@ class session_agent;
 using session_agent_ptr = std::shared_ptr<session_agent>;
 
 /// The request to an agent that is not a graph, and the means to answer it. An invocation is part
-/// of a task: after a question, or a crash, its body begins again from its first line, and repeats
+/// of a task. After a question, or a crash, its body begins again from its first line, and repeats
 /// its messages with the same ids. Messages and state are stored when the body has ended.
 /// Thread: one at a time, that of its coroutine.
 /// Source: google/adk/agents/invocation_context.py, InvocationContext.
@@ -297,18 +297,19 @@ public:
 
   /// Starts an invocation: the agent's work on one message. The first one creates the session. A
   /// waiting question is dropped. Calls that a cancelled or failed invocation left open are
-  /// answered first, unless this runner has another invocation in the session: it still runs, or
-  /// its reader has not received its end.
+  /// answered first. They stay open while this runner has another invocation in the session, until
+  /// that one's reader has received its end.
   /// Shape:  `message`: a text, or any message (coerce_message).
   /// Order:  nothing is done before the first event is requested.
-  /// Errors: those of the stream: invalid_config (a malformed session_ref), invalid_update (not a
-  ///         message), conflict, overloaded (multitask); the agent's error, or cancelled. The
+  /// Errors: the stream gives invalid_config (a malformed session_ref), invalid_update (not a
+  ///         message), conflict, overloaded (multitask), cancelled, and the agent's error. The
   ///         session stays usable after any of them.
   event_stream run(session_ref session, value message, invocation_options with = {}) const;
   /// Answers one or several questions of a waiting session, and continues the invocation.
   /// Shape:  `answers`: as command::resume.
-  /// Errors: those of the stream: as run(); unknown_interrupt when no question matches (an answer
-  ///         to several questions must name them), invalid_resume: then the session still waits.
+  /// Errors: the stream gives those of run(), and unknown_interrupt when no question matches: an
+  ///         answer to several questions must name them. After invalid_resume the session still
+  ///         waits.
   event_stream answer(session_ref session, value answers, invocation_options with = {}) const;
   /// Continues an invocation that was cut off, failed, or waits at a breakpoint. For one that waits
   /// for an answer, the stream repeats the questions.

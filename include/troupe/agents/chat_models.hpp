@@ -59,29 +59,33 @@ struct chat_model_options {
 
 /// A model by "provider:model"; as the form without options, with these. An answer is streamed when
 /// there is a reader of its parts. The call ends with its node's attempt, and holds no thread.
-/// Unless a part was given to a reader, it is tried again after
+/// Unless a part was given to a reader, the call is tried again after
 ///  - 408, 409, 429 and 5xx, and an overloaded provider
 ///  - a connection that failed or broke
 ///  - a stream whose beginning is unreadable
+///
+/// Some endpoints need data of an answer back: Gemini's signatures, thoughts before tool calls,
+/// OpenRouter's reasoning_details. The message keeps such data of endpoints other than OpenAI's
+/// own, and it is sent to that endpoint alone (response_metadata.sent_back).
 /// Shape:  known providers: anthropic (Messages API), openai (chat completions, also of vLLM,
-///         Ollama, llama.cpp …), echo. request.settings override the options. Data that an endpoint
-///         other than OpenAI's own needs back (Gemini's signatures, thoughts before tool calls,
-///         OpenRouter's reasoning_details) is kept in the message, and sent to that endpoint alone
-///         (response_metadata.sent_back).
-/// Errors: throws error{invalid_config}: an unknown provider, no model, an address that is not
-///         http(s), a bound of 0, a key that is missing or malformed (the message names its
-///         variable). A call throws model_error.
+///         Ollama, llama.cpp …), echo. request.settings override the options.
+/// Errors: throws error{invalid_config} for an unknown provider, no model, an address that is not
+///         http(s), a bound of 0, or a missing or malformed key (the message names its variable). A
+///         call throws model_error.
 /// Source: langchain/chat_models/base.py, init_chat_model.
 chat_model_ptr init_chat_model(std::string_view name, chat_model_options options);
 
 /// The failure of a model call: the provider refused it, or gave no usable answer. A node's body
 /// may catch this class. The caller of a graph gets an `error`; model_facts() reads the same facts
 /// from it.
-/// Shape:  `code()`: invalid_config for a refused key; invalid_value for a refused request;
-///         overloaded for 429 and 529; node_timeout; else node_failed. `type()`: the class of the
-///         reference: RateLimitError, AuthenticationError, ContextOverflowError … The message has
-///         the provider's text, cut to limits::model_error_bytes_max, unless it repeats the key or
-///         the messages.
+/// Shape:  `code()`:
+///         - invalid_config for a refused key
+///         - invalid_value for a refused request
+///         - overloaded for 429 and 529
+///         - node_timeout; else node_failed
+///         `type()` is the class of the reference: RateLimitError, AuthenticationError,
+///         ContextOverflowError … The message has the provider's text, cut to
+///         limits::model_error_bytes_max, unless it repeats the key or the messages.
 /// Source: anthropic/_exceptions.py, openai/_exceptions.py.
 class model_error : public error {
 public:

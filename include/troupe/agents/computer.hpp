@@ -130,9 +130,10 @@ struct computer_action {
 
 /// The action in a call's arguments, in Anthropic's form: {action, coordinate?, …}. Members that
 /// the action does not use are ignored.
-/// Errors: node_failed of class ToolError, for the model: an unknown action (or zoom when not
-///         enabled), a member that is missing or of another type, a point beyond the display, a
-///         value beyond a limit (limits::computer_…).
+/// Errors: node_failed of class ToolError, for the model:
+///         - an unknown action (or zoom when not enabled)
+///         - a member that is missing or of another type
+///         - a point beyond the display, or a value beyond a limit (limits::computer_…)
 /// Source: anthropic-quickstarts, computer_use_demo/tools/computer.py.
 result<computer_action> parse_computer_action(const value& args, const screen_size& display,
                                               bool can_zoom);
@@ -200,22 +201,25 @@ struct cua_options {
 ///         API.
 /// Order:  the computer starts with the tool's first call, in a step of its own, so that its id is
 ///         stored before its first action. Actions of one answer run one after the other, each in a
-///         step of its own: an action with a stored result is not repeated after a restart; one
+///         step of its own. An action with a stored result is not repeated after a restart; one
 ///         that was cut off is.
-/// Owns:   a run's computer, from its first action until the run ends well; of idle ones at most
-///         limits::computers_attached_max. The thread keeps all screenshots, some 100 KB each and
-///         together at most limits::value_size_bytes_max; the middleware `summarization` helps.
+/// Owns:   a run's computer, from its first action until the run ends well; at most
+///         limits::computers_attached_max idle ones. The thread keeps all screenshots, some 100 KB
+///         each and together at most limits::value_size_bytes_max; the middleware `summarization`
+///         helps.
 /// Errors: throws error{invalid_config} without a factory, for a display of no size or beyond
-///         limits::computer_display_edge_max, for zoom with the older tool; else as create_agent. A
-///         run fails with the factory's exception for a new computer; invalid_config when that
-///         computer has another display or an invalid id; the exception of `release`. The model
-///         gets as messages: a computer's exception; a screenshot that is not a PNG, of another
-///         size than the display's, or too large; a computer that is lost, or still busy with an
-///         action that was given up.
+///         limits::computer_display_edge_max, and for zoom with the older tool; else as
+///         create_agent.
+///         A run fails with the factory's exception for a new computer, with invalid_config when
+///         that computer has another display or an invalid id, and with the exception of `release`.
+///         The model gets as messages
+///         - a computer's exception
+///         - a screenshot that is not a PNG, of another size than the display's, or too large
+///         - a computer that is lost, or still busy with an action that was given up
 /// Source: langgraph_cua/graph.py, create_cua; langgraph_cua/nodes.
 compiled_graph create_cua(cua_options options);
 /// The same as middleware, for the caller's own agent.
-/// Shape:  of the options it uses those of the computer.
+/// Shape:  only the options of the computer are used.
 /// Order:  put it first in the list: then the computer starts after other middleware has examined
 ///         the calls.
 /// Errors: as create_cua.

@@ -23,7 +23,7 @@ struct confined_folder_options {
 };
 
 /// Files below one folder. Every file is reached from the folder's descriptor, one name at a time,
-/// never through a symbolic link: no change between a check and its use can lead outside.
+/// and never through a symbolic link. No change between a check and its use can lead outside.
 /// Shape:  a path consists of names with `/` between them, from the folder down; it may begin with
 ///         `/`.
 /// Units:  a file has at most limits::value_size_bytes_max bytes, a path limits::value_depth_max
@@ -31,7 +31,8 @@ struct confined_folder_options {
 /// Thread: several threads may call its members at once; of two writes to one file the last one
 ///         counts.
 /// Errors: members throw node_error of class ToolError, with a text for the model, for a path that
-///         leads outside, does not exist, or is of another kind; error{storage_failed}.
+///         leads outside, does not exist, or is of another kind. Other failures are
+///         error{storage_failed}.
 /// Source: troupe; anthropic/lib/tools/_beta_builtin_memory_tool.py.
 class confined_folder {
 public:

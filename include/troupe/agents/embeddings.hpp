@@ -33,10 +33,12 @@ struct embeddings_options {
 /// Shape:  the reply's vectors are checked: one for each text, of one length, finite numbers.
 /// Blocks: the function, up to attempts_max times (timeout + retry_max) for each batch_max texts.
 /// Errors: here invalid_config: no model, an address that is not http(s), a bound of 0, a key that
-///         is missing or can't be a header. The function gives invalid_value for a text that is too
-///         long or empty, or that the endpoint refuses (4xx); invalid_config for a refused key
-///         (401, 403); overloaded after repeated 429; node_timeout; node_failed for any other
-///         failure and for a malformed reply (`type()` EmbeddingsError).
+///         is missing or can't be a header. The function gives
+///         - invalid_value for a text that is too long or empty, or that the endpoint refuses (4xx)
+///         - invalid_config for a refused key (401, 403)
+///         - overloaded after repeated 429
+///         - node_timeout
+///         - node_failed for any other failure and for a malformed reply (`type()` EmbeddingsError)
 /// Source: troupe; OpenAI API, "Create embeddings".
 result<embed_function> make_embeddings(embeddings_options options);
 

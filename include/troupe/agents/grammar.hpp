@@ -30,8 +30,9 @@ namespace troupe {
 ///           have at most 18 digits.
 /// Units:  at most limits::grammar_schemas_max schemas, limits::grammar_depth_max deep;
 ///         limits::grammar_bytes_max of grammar.
-/// Errors: throws error{invalid_value} that names the place: beyond a limit, a keyword with a value
-///         of the wrong kind, a $ref without a target, a schema that no finite JSON fits.
+/// Errors: throws error{invalid_value} that names the place: a limit that is exceeded, a keyword
+///         with a value of the wrong kind, a $ref without a target. Also for a schema that no
+///         finite JSON fits.
 /// Source: troupe; llama.cpp grammars/README.md.
 std::string gbnf_of_schema(const value& json_schema);
 
@@ -43,12 +44,14 @@ struct tool_answer_form {
   value response_schema = {};
   std::uint32_t calls_max = limits::grammar_calls_default;
 };
-/// A grammar of answers that call tools: [{"name": NAME, "arguments": {…}}, …], with arguments that
-/// fit the tool's parameters. If the choice permits, the answer may be a text (or data) instead.
-/// Shape:  `definitions` as in model_request. "any" or a tool's name: only calls; "none": no calls.
-/// Errors: as gbnf_of_schema; throws error{invalid_value} for a provider's tool, an unknown tool as
-///         choice, "any" without tools, calls_max of 0 or above limits::grammar_repeat_max, and,
-///         with tools, a response_schema that a list can fit, which would look like calls.
+/// A grammar of answers that call tools: [{"name": NAME, "arguments": {…}}, …]. Arguments fit the
+/// tool's parameters. If the choice permits, the answer may be a text (or data) instead.
+/// Shape:  `definitions` as in model_request. With "any" or a tool's name, only calls are
+///         permitted; with "none", no calls.
+/// Errors: as gbnf_of_schema; throws error{invalid_value} for
+///         - a provider's tool, an unknown tool as choice, "any" without tools
+///         - calls_max of 0 or above limits::grammar_repeat_max
+///         - tools together with a response_schema that a list can fit, which would look like calls
 /// Source: troupe.
 std::string gbnf_of_tools(const value& definitions, const tool_answer_form& form = {});
 

@@ -72,9 +72,11 @@ struct mcp_server_options {
 /// Owns:   nothing; the runtime must outlive the server and its clients in this process.
 /// Blocks: a call that continues a thread first reads the thread, on the transport's thread.
 /// Thread: any.
-/// Errors: throws error{invalid_config}: two tools of one name, a name that MCP refuses, a
-///         provider's tool, a channel with the name of a thread argument, more than
-///         limits::mcp_tools_max tools, a calls_max of 0, a time-out that is not above zero.
+/// Errors: throws error{invalid_config} for
+///         - two tools of one name, a name that MCP refuses, a provider's tool
+///         - a channel with the name of a thread argument
+///         - more than limits::mcp_tools_max tools
+///         - a calls_max of 0, or a time-out that is not above zero
 /// Source: modelcontextprotocol.io, 2025-11-25, and the versions that mcp_client knows.
 class mcp_server {
 public:

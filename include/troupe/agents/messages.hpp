@@ -1,10 +1,12 @@
 // Chat messages: constructors and readers, their JSON forms, joining of streamed parts, and
 // operations on whole conversations before a model sees them.
 //
-// A message is a value of the kind `message`, whose payload is a map: role (user, assistant,
-// system, tool), content (text or a list of blocks) and other members: id, name, tool_calls,
-// invalid_tool_calls, tool_call_id, status, artifact, usage, response_metadata, additional_kwargs.
-// A part of an answer also has chunk (true), tool_call_chunks, chunk_position.
+// A message is a value of the kind `message`, whose payload is a map with
+//  - role: user, assistant, system, tool
+//  - content: text or a list of blocks
+//  - other members: id, name, tool_calls, invalid_tool_calls, tool_call_id, status, artifact,
+//    usage, response_metadata, additional_kwargs
+//  - in a part of an answer also chunk (true), tool_call_chunks, chunk_position
 #pragma once
 
 #include <troupe/channel.hpp>
@@ -125,13 +127,13 @@ channel_spec add_messages_as_openai();
 // ---- parts of an answer ---------------------------------------------------------------------
 
 /// Two parts of one answer as one part.
-/// Shape:  texts are joined; list elements and tool call parts with one `index` (and no two ids)
-///         are merged; usage is summed; a provider's id replaces a run's.
+/// Shape:  texts are joined. List elements and tool call parts with one `index` (and no two ids)
+///         are merged. Usage is summed, and a provider's id replaces a run's.
 /// Errors: throws error{invalid_value}, of class TypeError, for metadata of different types.
 /// Source: langchain_core/messages/ai.py, add_ai_message_chunks.
 value add_chunks(const value& left, const value& right);
 
-/// The whole message of these parts. Its tool calls are read from their text only here: a text that
+/// The whole message of these parts. Its tool calls are read from their text only here. A text that
 /// is not a JSON object, also a truncated one, becomes an invalid tool call.
 /// Shape:  at least one part.
 /// Cost:   linear in the text, when the parts are text.

@@ -71,9 +71,9 @@ middleware model_retry(retry_options options = {});
 /// Source: langchain/agents/middleware/tool_retry.py.
 middleware tool_retry(retry_options options = {}, std::vector<std::string> tools = {});
 
-/// Turns exceptions of these tools into messages to the model. It is inside the middleware before
-/// it in the list and outside those after it: after tool_retry in the list, a failure is not
-/// retried any more.
+/// Turns exceptions of these tools into messages to the model. Middleware before it in the list is
+/// outside of it, middleware after it inside. After tool_retry in the list, it leaves no failure to
+/// retry.
 /// Shape:  `content` gives the text of an error message; nullopt: the failure is raised. `tools`:
 ///         names; empty: all. `content` does not see failures that always end the run.
 /// Source: langchain/agents/middleware/tool_error.py.
@@ -130,9 +130,9 @@ enum class review_mode : std::uint8_t {
 ///         open.
 ///         A decision is {type: "approve"}, {type: "edit", edited_action: {name, args}}, {type:
 ///         "reject", message} or {type: "respond", message}. An edited call runs in place of the
-///         original one, and its result mentions the edit unless `edit_notice` is false; per call
-///         the tool stays the same. A decision holds for that call alone: a later call with the
-///         same id is reviewed again.
+///         original one; per call the tool stays the same. The result mentions the edit unless
+///         `edit_notice` is false. A decision holds for that call alone: a later call with the same
+///         id is reviewed again.
 /// Errors: a run fails with invalid_resume (of class ValueError) for a wrong number of decisions, a
 ///         forbidden one, or one that lacks a member. The question then stays open with the same
 ///         id, and the next answer or a new input resumes the thread. The tools' task fails with
@@ -223,8 +223,8 @@ struct subagent {
   std::string description; ///< for the model that chooses
   compiled_graph graph;    ///< any graph over `messages`
 };
-/// Adds a tool `task`, which gives a task to one of these agents in a separate conversation and
-/// returns its last message, and instructions for its use.
+/// Adds a tool `task` and instructions for its use. The tool gives a task to one of these agents in
+/// a separate conversation and returns the agent's last message.
 /// Shape:  arguments: `description` (the task), `subagent_type` (a name). Several calls of one
 ///         answer run side by side. The metadata of the agent's tasks has `lc_agent_name` (the
 ///         name) and `tool_call_id` (of the call).
@@ -238,7 +238,7 @@ middleware subagents(std::vector<subagent> agents);
 enum class pii_strategy : std::uint8_t { redact, mask, hash, block };
 
 /// Where personal data is searched. `output` also covers what stream readers see of an answer while
-/// it arrives: the end of each text is held back (limits::pii_held_bytes) until no match can begin
+/// it arrives. The end of each text is held back (limits::pii_held_bytes) until no match can begin
 /// in it. With `block`, readers see nothing from a match on. `tool_results` likewise covers what
 /// readers of the `tools` stream see of a call.
 /// Shape:  `find` gives the places [begin, end) in a text, sorted and disjoint; unset: the rule of

@@ -87,7 +87,7 @@ struct agent_context {
 
 /// The parts of a prebuilt agent.
 /// Shape:  `tools`: provider tools are bound to the model, and not run here. `version` "v2" runs
-///         each tool call as a task of its own, so that a question pauses one call alone; "v1" runs
+///         each tool call as a task of its own, so that a question pauses one call alone. "v1" runs
 ///         all calls of an answer in one task. `state`: channels besides, or in place of,
 ///         `messages`, `remaining_steps` and, with a response format, `structured_response`. Hooks
 ///         are bodies of nodes. The hook before the model may write `llm_input_messages`, which
@@ -126,10 +126,12 @@ struct react_agent_options {
 ///         too few steps left for another call, its last message asks for more steps and the run
 ///         ends.
 /// Errors: throws error{invalid_graph}, of class ValueError, for an unknown version, or a model
-///         whose bound tools differ. A run fails with ValueError when a call in the history has no
-///         answer; MalformedToolCallError after malformed_answers_max answers in a row without any
-///         readable call; the errors of model and tools. An unreadable call in the history is
-///         answered with an error before the model sees it.
+///         whose bound tools differ. A run fails with
+///         - the errors of model and tools
+///         - ValueError when a call in the history has no answer
+///         - MalformedToolCallError after malformed_answers_max answers in a row without any
+///           readable call
+///         An unreadable call in the history is answered with an error before the model sees it.
 /// Source: langgraph/prebuilt/chat_agent_executor.py, create_react_agent.
 compiled_graph create_react_agent(react_agent_options options);
 

@@ -68,7 +68,7 @@ tool create_forward_message_tool(std::string supervisor_name = "supervisor");
 /// Source: troupe; langchain's multi-agent guide, "tool calling".
 tool agent_as_tool(compiled_graph agent, std::string name, std::string description);
 
-/// An agent as a model: code that asks a model (ask_model, tool_runner, with_fallbacks, a node of
+/// An agent as a model. Code that asks a model (ask_model, tool_runner, with_fallbacks, a node of
 /// another agent) asks the agent, as part of its own task.
 /// Shape:  `agent`: any graph over `messages`, which are those of the request. Its last message is
 ///         the answer, with the summed `usage` of all its answers, without that of tools and inner
@@ -77,10 +77,11 @@ tool agent_as_tool(compiled_graph agent, std::string name, std::string descripti
 /// Order:  it gives no parts, since only its end shows which message is the answer. Readers of the
 ///         `messages` stream with subgraphs see its messages as they arrive.
 /// Errors: throws error{invalid_graph} for a graph without an input `messages`. A call fails with
-///         the agent's error; with ValueError for a request with tools, which a graph can't be
-///         given, or with a response_schema when the agent gives no structured_response; with
-///         invalid_value when its last message is not an assistant's. The agent's questions are
-///         asked as those of the task.
+///         the agent's error, and with
+///         - ValueError for a request with tools, which a graph can't be given
+///         - ValueError for a response_schema when the agent gives no structured_response
+///         - invalid_value when its last message is not an assistant's
+///         The agent's questions are asked as those of the task.
 /// Source: troupe; adk-rust, GraphAgent; langgraph/pregel/remote.py, RemoteGraph as a Runnable.
 chat_model_ptr agent_as_model(compiled_graph agent, std::string name = {});
 
@@ -154,7 +155,7 @@ struct active_agent_router {
 struct swarm_options {
   std::vector<team_member> agents;
   std::string default_active_agent;
-  schema state = {}; ///< channels beside `messages` and `active_agent`
+  schema state = {}; ///< channels besides `messages` and `active_agent`
 };
 
 /// The swarm, to be compiled: START, the active agent, and the agents it hands over to.

@@ -13,9 +13,11 @@
 namespace troupe {
 
 /// The treatment of a tool's exception: a message to the model, or the end of the run.
-/// Shape:  by default only misfitting arguments become messages. true: all errors do; false: none;
-///         a text: all, with that text; a function: those for which it returns a text; classes (by
-///         reference_name()): those and their derived classes.
+/// Shape:  by default only misfitting arguments become messages. Other values:
+///         - true: all errors; false: none
+///         - a text: all errors, with that text
+///         - classes (by reference_name()): those and their derived classes
+///         - a function: the errors for which it returns a text
 /// Order:  a tool's own on_error comes first. Questions, drains, and a missing state field or store
 ///         are never handled; an unknown tool always is.
 /// Source: langgraph/prebuilt/tool_node.py, handle_tool_errors.
@@ -88,9 +90,9 @@ struct tool_node_options {
 /// Order:  tools of the blocking lane and coroutines run side by side. A tool that asks a person or
 ///         runs a graph waits there for the calls before it. Tools of the standard lane run in
 ///         order.
-/// Errors: the task fails with ValueError without an assistant message; with invalid_value for more
-///         than limits::tool_calls_max calls; after all calls have ended, with the first unhandled
-///         error in their order.
+/// Errors: the task fails with ValueError without an assistant message, and with invalid_value for
+///         more than limits::tool_calls_max calls. When all calls have ended, it fails with the
+///         first unhandled error in their order.
 /// Source: langgraph/prebuilt/tool_node.py, ToolNode.
 class tool_node {
 public:

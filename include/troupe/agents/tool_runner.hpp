@@ -1,5 +1,5 @@
 // The tool runner: a loop of a model and its tools without a graph, for a body that examines each
-// turn; and compaction, which replaces a long conversation by a summary.
+// turn. Compaction replaces a long conversation by a summary.
 #pragma once
 
 #include <troupe/agents/chat_model.hpp>

@@ -45,12 +45,16 @@ struct filesystem_options {
   std::size_t file_bytes_max = limits::search_file_bytes_default;
   std::vector<std::string> hidden = {};
 };
-/// Tools for the files below a folder, which no path leaves, and instructions for their use: ls,
-/// read_file, glob, grep, write_file (a new file), edit_file (a text that occurs once, or all its
-/// occurrences).
-/// Shape:  ls {path?}; read_file {file_path, offset?, limit?}: lines with their numbers, from
-///         `offset` (0 is the first); glob and grep as of file_search; write_file {file_path,
-///         content}; edit_file {file_path, old_string, new_string, replace_all?}.
+/// Tools for the files below a folder, which no path leaves, and instructions for their use.
+/// `write_file` makes a new file. `edit_file` replaces a text that occurs once, or all its
+/// occurrences.
+/// Shape:  the tools and their arguments:
+///         - ls {path?}
+///         - read_file {file_path, offset?, limit?}: lines with their numbers, from `offset` (0 is
+///           the first)
+///         - glob and grep as of file_search
+///         - write_file {file_path, content}
+///         - edit_file {file_path, old_string, new_string, replace_all?}
 /// Errors: as file_search, and invalid_config for a hidden name that is not a single name. A tool's
 ///         refusal is a message to the model, with status error.
 /// Source: deepagents/middleware/filesystem.py, FilesystemMiddleware.
@@ -87,9 +91,9 @@ struct shell_options {
 ///         output is `<no output>`. A command that fails or takes too long gives a message with
 ///         status error. The artifact has exit_code, timed_out, total_lines, total_bytes,
 ///         truncated_by_lines, truncated_by_bytes.
-/// Order:  each command has a new shell: the working directory and variables do not persist (the
-///         reference's session would be lost with each question to a person). Its processes end
-///         with it; their memory and disk use is not bounded.
+/// Order:  each command has a new shell, so the working directory and variables do not persist.
+///         (The reference's session would be lost with each question to a person.) Its processes
+///         end with it; their memory and disk use is not bounded.
 /// Errors: throws error{invalid_config} for a time-out or a bound of 0, and when a required sandbox
 ///         is missing; storage_failed when the folder can't be opened.
 /// Source: langchain/agents/middleware/shell_tool.py.
