@@ -21,6 +21,8 @@ namespace troupe {
 /// Shape:  `input`: msgpack of the input value; empty for no input. `resume`: msgpack of an answer,
 ///         which replaces `input` unless it is empty. `recursion_limit` 0: the graph's.
 ///         `durability`: 0 sync, 1 async, 2 exit.
+/// Errors: none.
+/// Source: troupe.
 struct start_run {
   std::string thread_id;
   std::vector<std::uint8_t> input;
@@ -32,6 +34,8 @@ struct start_run {
 /// A run ended or paused.
 /// Shape:  `error`: 0 or an errc, explained by `message`. `output`: msgpack of the output value.
 ///         `interrupts`: msgpack of the list of questions.
+/// Errors: none.
+/// Source: troupe.
 struct run_finished {
   std::string thread_id;
   std::uint8_t error = 0;
@@ -51,6 +55,8 @@ template <class Inspector> typename Inspector::result_type inspect(Inspector& f,
 
 /// A task for an actor that is a node (actor_node). The answer is actor_task_done, or an error.
 /// Shape:  `input`: msgpack of the node's input: the state as a map, or the argument of a send.
+/// Errors: none.
+/// Source: troupe.
 struct actor_task {
   std::string task_id;
   std::string node;
@@ -63,6 +69,8 @@ struct actor_task {
 /// The outcome of an actor_task.
 /// Shape:  `update`: msgpack of the update (a map, or null for none). `goto_`: nodes to go to
 ///         besides the edges. A non-empty `error` fails the task; `error_type` is its class.
+/// Errors: none.
+/// Source: troupe.
 struct actor_task_done {
   std::vector<std::uint8_t> update;
   std::vector<std::string> goto_;
@@ -82,6 +90,7 @@ typename Inspector::result_type inspect(Inspector& f, actor_task_done& x) {
 
 /// Decodes the input of an actor_task, and makes an answer with an update.
 /// Errors: throw error{invalid_value}.
+/// Source: troupe.
 value input_of(const actor_task& task);
 actor_task_done done_with(const value& update, std::vector<std::string> goto_ = {});
 
@@ -89,17 +98,23 @@ actor_task_done done_with(const value& update, std::vector<std::string> goto_ = 
 /// If it dies before the answer, the task fails with node_lost. The factory makes an actor for each
 /// task, which is ended with the task.
 /// Owns:   the handle, not the actor.
+/// Errors: none here; the task fails as described.
 /// Source: troupe.
 node_body actor_node(caf::actor target);
 node_body actor_node(std::function<caf::actor()> factory);
 
 /// A start_run with this input or answer.
 /// Errors: throws error{invalid_value} for a value that can't be encoded.
+/// Source: troupe.
 start_run make_start_run(std::string thread_id, const run_input& input);
 /// The result in a run_finished.
+/// Errors: the run's error; invalid_value for bytes that are not msgpack.
+/// Source: troupe.
 result<run_result> to_result(const run_finished& done);
 
 /// Makes troupe's message types known to a caller's actor system.
+/// Errors: none.
+/// Source: troupe.
 void add_message_types(caf::actor_system_config& config);
 
 } // namespace troupe

@@ -175,6 +175,7 @@ requires(!detail::value_reducer<F> && !std::is_null_pointer_v<F>) channel_spec
 /// A member whose default is null (`value messages;`, an empty std::optional) starts at these
 /// values.
 /// Errors: invalid_update when the operands are of other kinds or an integer overflows.
+/// Source: langgraph/channels/binop.py; the reducers are troupe's.
 extern const channel_spec sum;
 extern const channel_spec append;
 extern const channel_spec merge;
@@ -198,6 +199,8 @@ extern const channel_spec add_messages;
 bool takes_its_own_kind(const channel_spec& spec) noexcept;
 
 /// `spec` with another initial value; for binary_operator and delta channels only.
+/// Errors: throws error{invalid_graph} for a channel without a reducer.
+/// Source: troupe.
 channel_spec starting_at(const channel_spec& spec, value initial);
 
 /// A delta channel. It folds like a reducer, but a checkpoint stores only the writes of its step;

@@ -69,11 +69,15 @@ enum class errc : std::uint8_t {
 };
 
 /// The code's name as in this file, e.g. "invalid_update"; "unknown" for a value not listed.
+/// Errors: none.
+/// Source: troupe.
 std::string_view to_string(errc code) noexcept;
 
 /// A failure: a code, a message for people and, for node_failed, the class of the exception. The
 /// message reads "what was being done: what happened: which name". Where the reference's text is
 /// part of the contract, the message is that text verbatim.
+/// Errors: none.
+/// Source: langgraph/errors.py.
 class error : public std::exception {
 public:
   error(errc code, std::string message, std::string type = {}, std::string text = {})
@@ -126,6 +130,7 @@ private:
 
 /// The class that the reference raises for this failure, e.g. "InvalidUpdateError", "ValueError":
 /// `err.type()` unless that is empty.
+/// Errors: none.
 /// Source: langgraph/errors.py.
 std::string reference_name(const error& err);
 
@@ -146,6 +151,8 @@ std::string_view reference_base(const std::exception& thrown) noexcept;
 
 /// An exception that fails a node with a class name of the body's choice. Any other exception fails
 /// the node too, under the name of its C++ type.
+/// Errors: none.
+/// Source: troupe.
 class node_error : public std::exception {
 public:
   node_error(std::string type, std::string message)
@@ -161,6 +168,8 @@ private:
 
 /// A value, or the error that prevented it. Every public function that can fail has a form that
 /// returns a result.
+/// Errors: only value() throws.
+/// Source: troupe.
 template <class T> class [[nodiscard]] result {
 public:
   result(T value) : rep_{std::in_place_index<0>, std::move(value)} {}

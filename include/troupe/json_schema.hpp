@@ -17,6 +17,8 @@ template <class T> value json_schema();
 /// The JSON Schema of T. Specialise it for types with value_traits of their own.
 /// Shape:  `static value make()`, a map of JSON Schema 2020-12 keywords; an empty one allows
 ///         everything.
+/// Errors: none.
+/// Source: troupe.
 template <class T> struct json_schema_traits {
   static value make() { return value::map(); }
 };

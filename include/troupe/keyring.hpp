@@ -17,6 +17,8 @@
 namespace troupe {
 
 /// 256 bits that are wiped on destruction and can't be copied.
+/// Errors: none.
+/// Source: troupe.
 class secret_key {
 public:
   static constexpr std::size_t size = 32; // bytes
@@ -83,6 +85,8 @@ private:
 };
 
 /// The counts of rotate_store_keys.
+/// Errors: none.
+/// Source: troupe.
 struct rotation_report {
   std::size_t threads = 0;   // encrypted ones
   std::size_t rewrapped = 0; // data keys that were under another key, of threads and files

@@ -68,11 +68,13 @@ enum class stream_mode : std::uint8_t {
 };
 std::string_view to_string(stream_mode mode) noexcept;
 /// Errors: invalid_config for a name that is not a mode.
+/// Source: troupe.
 result<stream_mode> parse_stream_mode(std::string_view name);
 std::string_view to_string(durability d) noexcept;
 result<durability> parse_durability(std::string_view name);
 std::string_view to_string(multitask_strategy s) noexcept;
 /// Errors: invalid_config for a name that is not a strategy.
+/// Source: troupe.
 result<multitask_strategy> parse_multitask_strategy(std::string_view name);
 std::ostream& operator<<(std::ostream& out, stream_mode mode);
 
@@ -252,6 +254,7 @@ struct history_options {
 };
 
 /// An actor of a run, as run_handle::actors and runtime::actors list it.
+/// Source: troupe.
 struct actor_info {
   std::string kind;        ///< "run", "node", "channel" or "saver"
   std::string name;        ///< the graph's, node's or channel's name
@@ -269,6 +272,7 @@ class worker_pool;  // troupe/placement.hpp
 
 /// A started run, which advances without its caller.
 /// Owns:   nothing; the run continues when its handles are gone.
+/// Source: troupe.
 class run_handle {
 public:
   explicit run_handle(std::shared_ptr<class pending_run> run) : run_{std::move(run)} {}
@@ -302,6 +306,7 @@ enum class overflow : std::uint8_t {
 };
 
 /// How a run is streamed.
+/// Source: troupe.
 struct stream_options {
   std::vector<stream_mode> modes = {stream_mode::updates};
   std::size_t queue_parts_max = limits::stream_queue_parts_max;
@@ -315,6 +320,7 @@ struct stream_options {
 /// The parts of a run, pulled by the reader. The run advances while the reader reads, and waits
 /// when the reader lags, so memory is bounded. Destroying it stops the run at the end of its step.
 /// Use:    `for (auto& part : app.stream(…))`; one thread.
+/// Source: troupe.
 class part_stream {
 public:
   explicit part_stream(std::unique_ptr<class part_source> source);
@@ -377,6 +383,7 @@ struct unfinished_query {
 };
 
 /// A thread that was resumed, with its run.
+/// Source: troupe.
 struct resumed_run {
   std::string thread_id;
   run_handle run;

@@ -356,6 +356,8 @@ public:
 };
 
 /// A saver in memory, for tests and for runs that need no durability.
+/// Errors: none.
+/// Source: langgraph/checkpoint/memory, InMemorySaver.
 std::shared_ptr<saver> make_memory_saver();
 
 struct lmdb_saver_options {

@@ -132,6 +132,7 @@ template <typed_state S> schema schema_of() {
 
 /// The struct a node reads. Members whose channel has no value keep their default.
 /// Errors: throws error{invalid_value} that names the struct and the member.
+/// Source: troupe.
 template <typed_state S> S read_state(const state_view& view) {
   S out{};
   for_each_field<S>([&](const auto& field) {
@@ -269,6 +270,8 @@ private:
 };
 
 /// An update of one member: `set(&review::words, 3).set(&review::verdict, "ok")`.
+/// Errors: throws error{invalid_update} when the TROUPE_STATE declaration does not name the member.
+/// Source: troupe.
 template <class S, class T, class X = T> update<S> set(T S::*member, X&& x) {
   return update<S>{}.set(member, std::forward<X>(x));
 }

@@ -93,6 +93,8 @@ struct compile_options {
 };
 
 /// How many of its predecessors a join waits for, and for how long.
+/// Errors: none; see graph_builder::add_join.
+/// Source: troupe.
 struct join_options {
   std::size_t need = 0; ///< 0: all; 1: any
   /// Measured from the first arrival; after a restart, from the resumption. When it is over, the

@@ -23,6 +23,8 @@ namespace troupe {
 /// The closed set of kinds. The first eight are JSON's plus bytes. The others wrap one payload
 /// value, so that a channel or checkpoint keeps the meaning of its content.
 /// The numbers are wire and storage format (the extension code of msgpack): append only.
+/// Errors: none.
+/// Source: troupe.
 enum class value_kind : std::uint8_t {
   null = 0,
   boolean = 1,
@@ -44,6 +46,8 @@ enum class value_kind : std::uint8_t {
 };
 
 /// The kind's name as in this file, e.g. "remove_message"; "unknown" for a number not listed.
+/// Errors: none.
+/// Source: troupe.
 std::string_view to_string(value_kind kind) noexcept;
 
 class value;
@@ -203,7 +207,7 @@ public:
     return {};
   }
   std::span<const std::byte> as_bytes() const;
-  /// The wrapped value of an extension kind.
+  /// The wrapped value of an extension kind. Errors: invalid_value for any other kind.
   const value& payload() const;
 
   /// Elements of a list, entries of a map, bytes of a string; 0 for everything else.
@@ -319,6 +323,8 @@ struct map_entry {
 
 /// Prints JSON text (to_json), or the error's text when to_json fails. Throws only what `out`
 /// throws.
+/// Errors: none.
+/// Source: troupe.
 std::ostream& operator<<(std::ostream& out, const value& v);
 
 /// JSON text, members in key order. Kinds that JSON lacks print as an object with one member that

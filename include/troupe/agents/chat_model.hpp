@@ -39,6 +39,8 @@ public:
 
 /// A chat model.
 /// Thread: several runs may ask one model at once.
+/// Errors: those of its members.
+/// Source: langchain_core/language_models/chat_models.py, BaseChatModel.
 class chat_model {
 public:
   chat_model() = default;
@@ -80,15 +82,19 @@ coro<value> ask_structured(chat_model& model, model_request request, context& ct
 
 /// The data in an answer to a request with this response_schema.
 /// Errors: throws node_error of class StructuredOutputValidationError.
+/// Source: langchain_core/language_models/chat_models.py, with_structured_output.
 value structured_answer(const value& answer, const value& schema);
 
 /// `model` with these tools, or settings, in every request that sets none.
+/// Errors: none.
 /// Source: langchain_core/language_models/chat_models.py, bind_tools; runnables/base.py, bind.
 chat_model_ptr bind_tools(chat_model_ptr model, const std::vector<tool>& tools,
                           value tool_choice = {});
 chat_model_ptr bind_settings(chat_model_ptr model, value settings);
 
 /// The definitions of tools, a list.
+/// Errors: none.
+/// Source: troupe.
 value tool_definitions(const std::vector<tool>& tools);
 
 /// How a scripted_model answers.
@@ -135,6 +141,8 @@ public:
 /// The parts in which a message is streamed: its words, each with the white space after it, then
 /// one for each tool call. The last part has the usage. All have the message's id.
 /// Shape:  at least one.
+/// Errors: none.
+/// Source: troupe.
 std::vector<value> parts_of_message(const value& message);
 
 /// A model by "provider:model", or "provider" alone when the provider has only one.

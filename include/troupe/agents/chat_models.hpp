@@ -126,6 +126,8 @@ private:
 std::optional<model_error::facts> model_facts(const error& failure);
 
 /// The error for an unusable answer; `what` describes the fault.
+/// Errors: none.
+/// Source: troupe.
 model_error broken_answer(std::string_view what);
 
 /// Bounds requests a second over all models that share it; after a rest, `burst` requests may go at
@@ -152,14 +154,16 @@ private:
 };
 
 /// `model`, whose calls wait for their turn at `limiter`.
+/// Errors: throws error{invalid_config} without a model or a limiter. A call fails as one of
+///         `model`.
 /// Source: langchain_core/language_models/chat_models.py, rate_limiter.
 chat_model_ptr with_rate_limit(chat_model_ptr model, std::shared_ptr<rate_limiter> limiter);
 
 /// `model`; when it fails, the next of `others` gets the same request, in order. There is no
 /// fallback once a part was given to a reader.
 /// Shape:  at most limits::model_fallbacks_max others.
-/// Errors: a call fails with the error of the last model. The end of a run (a drain) is not a
-///         failure.
+/// Errors: throws error{invalid_config} for a missing model or too many others. A call fails with
+///         the error of the last model. The end of a run (a drain) is not a failure.
 /// Source: langchain_core/runnables/fallbacks.py, with_fallbacks.
 chat_model_ptr with_fallbacks(chat_model_ptr model, std::vector<chat_model_ptr> others);
 

@@ -74,6 +74,7 @@ private:
 
 /// A file, a name or a command's output as text for a model: each byte that is not part of UTF-8
 /// becomes U+FFFD.
+/// Errors: none.
 /// Source: troupe.
 std::string readable_text(std::string_view text);
 

@@ -51,12 +51,17 @@ value human_message(value content, std::string_view id = {});
 value system_message(value content, std::string_view id = {});
 value ai_message(value content, const std::vector<tool_call>& calls = {}, std::string_view id = {});
 /// The answer to a tool call. Shape: `status` is "success" or "error".
+/// Errors: none.
+/// Source: langchain_core/messages.
 value tool_message(value content, std::string_view tool_call_id, std::string_view name = {},
                    std::string_view status = "success");
 /// A removal of the message with this id.
+/// Errors: none.
+/// Source: langchain_core/messages.
 value remove_message(std::string_view id);
 
 /// Blocks of content, as Anthropic's and LangChain's messages have them.
+/// Errors: none.
 /// Source: the reference's behaviour (tests/conformance).
 value text_block(std::string_view text);
 value image_url_block(std::string_view url);
@@ -69,13 +74,18 @@ value tool_result_block(std::string_view tool_use_id, value content, bool is_err
 
 bool is_message(const value& v) noexcept;
 /// Empty, or null, for a value that is not a message.
+/// Errors: none.
+/// Source: troupe.
 std::string_view message_role(const value& message) noexcept;
 const value& message_member(const value& message, std::string_view name) noexcept;
 /// The text of a message: its content, or the joined text of its text blocks.
+/// Errors: none.
 /// Source: langchain_core/messages/base.py, BaseMessage.text.
 std::string message_text(const value& message);
 /// The calls of an assistant message, a list of {name, args, id}; empty for any other value.
 /// `extras` of a call holds what its provider needs back.
+/// Errors: none.
+/// Source: troupe.
 const value& message_tool_calls(const value& message) noexcept;
 
 // ---- JSON -----------------------------------------------------------------------------------
@@ -143,6 +153,7 @@ value join_chunks(std::span<const value> chunks);
 
 /// The readable part of JSON text that may end anywhere; nullopt when the text is not JSON.
 /// Units:  time grows with the length, and with the part that is dropped at the end.
+/// Errors: none.
 /// Source: langchain_core/utils/json.py, parse_partial_json.
 std::optional<value> parse_partial_json(std::string_view text);
 

@@ -76,6 +76,7 @@ middleware tool_retry(retry_options options = {}, std::vector<std::string> tools
 /// retry.
 /// Shape:  `content` gives the text of an error message; nullopt: the failure is raised. `tools`:
 ///         names; empty: all. `content` does not see failures that always end the run.
+/// Errors: throws error{invalid_config} without `content`.
 /// Source: langchain/agents/middleware/tool_error.py.
 using tool_error_text =
   std::function<std::optional<std::string>(const error& failure, const value& call)>;
@@ -86,6 +87,7 @@ middleware tool_error_messages(tool_error_text content, std::vector<std::string>
 ///         `refusal` gives the reason why a call must not run, or nullopt. Unset: all tools are
 ///         enabled, all calls may run. A refused call is answered with an error that gives the
 ///         reason. Both must be pure: they run again when a run is resumed.
+/// Errors: none.
 /// Source: troupe; langgraph-cpp, ToolPolicy.
 struct tool_policy_options {
   std::function<bool(const std::string& tool, const value& state)> enabled = {};
@@ -96,6 +98,7 @@ middleware tool_policy(tool_policy_options options);
 /// Before a run, answers the calls that an earlier run left open, as patched_tool_calls. A new
 /// message after a failed run, or one that interrupts a run (multitask_strategy::interrupt), then
 /// finds a conversation that models accept.
+/// Errors: none.
 /// Source: deepagents/middleware/patch_tool_calls.py, PatchToolCallsMiddleware.
 middleware patch_tool_calls();
 
@@ -133,7 +136,8 @@ enum class review_mode : std::uint8_t {
 ///         original one; per call the tool stays the same. The result mentions the edit unless
 ///         `edit_notice` is false. A decision holds for that call alone: a later call with the same
 ///         id is reviewed again.
-/// Errors: a run fails with invalid_resume (of class ValueError) for a wrong number of decisions, a
+/// Errors: throws error{invalid_config} for a tool without a permitted decision.
+///         A run fails with invalid_resume (of class ValueError) for a wrong number of decisions, a
 ///         forbidden one, or one that lacks a member. The question then stays open with the same
 ///         id, and the next answer or a new input resumes the thread. The tools' task fails with
 ///         node_failed of class ValueError for an edit to an unknown tool.
@@ -193,12 +197,15 @@ struct clear_options {
 };
 /// Shows the model a placeholder for older tool results once the conversation is long. The state
 /// keeps the results.
+/// Errors: none.
+/// Source: langchain/agents/middleware/context_editing.py.
 middleware context_editing(clear_options options = {});
 
 /// Lets `model` choose, by the user's last question, the tools that the agent's model sees.
 /// Shape:  `tools_max` 0: any number. The tools in `always` are added.
 /// Errors: a run fails with StructuredOutputValidationError when `model` names an unknown tool, and
-///         with ValueError for an `always` that is not among the request's tools.
+///         with ValueError for an `always` that is not among the request's tools,
+///         and with AssertionError when the request has no user message.
 /// Source: langchain/agents/middleware/tool_selection.py.
 struct selection_options {
   std::size_t tools_max = 0;
@@ -209,11 +216,13 @@ middleware tool_selector(chat_model_ptr model, selection_options options = {});
 /// Lets the provider search these tools (empty: all), instead of showing each of them to the model.
 /// Shape:  the tools get `defer_loading`, and the provider's search tool is added. Models of
 ///         providers other than Anthropic and OpenAI get the request unchanged.
+/// Errors: none.
 /// Source: langchain/agents/middleware/provider_tool_search.py.
 middleware provider_tool_search(std::vector<std::string> tools = {});
 
 /// Adds a tool `write_todos`, a channel `todos` ([{content, status}]), and instructions for their
 /// use.
+/// Errors: none.
 /// Source: langchain/agents/middleware/todo.py.
 middleware todo_list();
 

@@ -52,6 +52,7 @@ tool create_handoff_tool(handoff_options options);
 /// As create_handoff_tool, for a swarm: all messages of the agent's turn go along, and the target
 /// becomes `active_agent`. The first of several handoffs in one answer is obeyed; the others are
 /// answered with an error (the reference leaves them unanswered, and fails).
+/// Errors: as create_handoff_tool.
 /// Source: langgraph_swarm/handoff.py, create_handoff_tool.
 tool create_swarm_handoff_tool(handoff_options options);
 
@@ -94,6 +95,7 @@ enum class agent_name_mode : std::uint8_t {
 };
 /// `model`, with names shown in this way. The marks are removed from its answers, which are not
 /// streamed in parts.
+/// Errors: none here; a call fails as one of `model`.
 /// Source: langgraph_supervisor/agent_name.py, with_agent_name.
 chat_model_ptr with_agent_name(chat_model_ptr model, agent_name_mode mode);
 

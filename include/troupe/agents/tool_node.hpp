@@ -132,7 +132,9 @@ private:
   validation_options options_;
 };
 
-/// A send of one call to a tool node, with the state for its tool.
+/// The argument for a send of one call to a tool node, with the state for its tool.
+/// Shape:  a map.
+/// Errors: none.
 /// Source: langgraph/prebuilt/tool_node.py, ToolCallWithContext.
 value tool_call_with_context(const value& call, const value& state);
 

@@ -26,6 +26,7 @@ struct compaction_control {
 
 /// The tokens of the conversation and the answer: input, cache writes and reads, and output. 0
 /// without usage.
+/// Errors: none.
 /// Source: anthropic/lib/tools/_beta_runner.py, _check_and_compact.
 std::int64_t context_tokens(const value& answer);
 

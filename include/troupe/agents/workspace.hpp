@@ -70,6 +70,8 @@ enum class shell_sandbox : std::uint8_t {
   none,
 };
 /// Whether bubblewrap works here. Blocks: the first time, for some milliseconds.
+/// Errors: none.
+/// Source: troupe.
 bool has_shell_sandbox();
 
 /// The settings of shell_tool.
@@ -99,6 +101,8 @@ struct shell_options {
 /// Source: langchain/agents/middleware/shell_tool.py.
 tool shell_tool(const std::filesystem::path& folder, shell_options options = {});
 /// The same tool as middleware.
+/// Errors: as shell_tool.
+/// Source: langchain/agents/middleware/shell_tool.py.
 middleware shell(const std::filesystem::path& folder, shell_options options = {});
 
 } // namespace troupe
