@@ -94,11 +94,11 @@ typename Inspector::result_type inspect(Inspector& f, actor_task_done& x) {
 value input_of(const actor_task& task);
 actor_task_done done_with(const value& update, std::vector<std::string> goto_ = {});
 
-/// A node that is an actor of the caller. It gets an actor_task and answers with actor_task_done.
-/// If it dies before the answer, the task fails with node_lost. The factory makes an actor for each
-/// task, which is ended with the task.
+/// A node that is an actor of the caller. The actor gets an actor_task and answers with
+/// actor_task_done. If it dies before the answer, the task fails with node_lost. The factory makes
+/// an actor for each task, which is ended with the task.
 /// Owns:   the handle, not the actor.
-/// Errors: none here; the task fails as described.
+/// Errors: none here.
 /// Source: troupe.
 node_body actor_node(caf::actor target);
 node_body actor_node(std::function<caf::actor()> factory);

@@ -6,7 +6,7 @@ namespace troupe::detail {
 /// Base of exceptions that the runtime throws through a body and that are not failures: a question
 /// without an answer, a command for an enclosing graph. Code that catches everything (`catch
 /// (...)`) to report failures must rethrow them.
-/// Shape:  none. It is not a std::exception.
+/// Shape:  none. body_exit is not a std::exception.
 /// Errors: none.
 /// Source: langgraph/errors.py, GraphBubbleUp.
 struct body_exit {};

@@ -166,7 +166,7 @@ requires(!detail::value_reducer<F> && !std::is_null_pointer_v<F>) channel_spec
 }
 
 /// The built-in reducers, each a binary_operator channel:
-///  - `sum` adds numbers and joins strings and lists. It starts at 0; in a typed state at the
+///  - `sum` adds numbers and joins strings and lists. `sum` starts at 0; in a typed state at the
 ///    member's own default: 0, 0.0 or "".
 ///  - `append` joins lists and starts at [].
 ///  - `merge` unites maps, whose right members win, and starts at {}.
@@ -203,9 +203,9 @@ bool takes_its_own_kind(const channel_spec& spec) noexcept;
 /// Source: troupe.
 channel_spec starting_at(const channel_spec& spec, value initial);
 
-/// A delta channel. It folds like a reducer, but a checkpoint stores only the writes of its step;
-/// the whole value is stored once in `snapshot_frequency` updates. Reading a state replays the
-/// writes since.
+/// A delta channel. The channel folds like a reducer, but a checkpoint stores only the writes of
+/// its step; the whole value is stored once in `snapshot_frequency` updates. Reading a state
+/// replays the writes since.
 /// Shape:  `folding` is a binary_operator channel, whose reducer folds one write after another, or
 ///         a batch_reducer. add_messages becomes the reference's message delta reducer: a removal
 ///         of an unknown message, or of all messages, has no effect. An overwrite of null sets the

@@ -27,7 +27,7 @@ namespace troupe {
 
 /// The identity of a process towards its peers: PEM files of a private CA. Every certificate of the
 /// CA is fully trusted: use one CA a cluster (`troupe cluster init-ca`, `issue-cert`).
-/// Shape:  only its owner can read the key. Its passphrase, if any, comes from
+/// Shape:  only its owner can read the key. The key's passphrase, if any, comes from
 ///         TROUPE_TLS_PASSPHRASE, or from the file named by TROUPE_TLS_PASSPHRASE_FILE.
 /// Errors: connect_workers, worker and peer_status give invalid_config, which names the fault.
 /// Source: troupe.
@@ -49,8 +49,8 @@ struct link_certificates {
 struct worker_pool_options {
   /// Workers to link to. A link that breaks, or fails, is tried again.
   std::vector<std::string> workers = {};
-  /// A file of further workers, one a line; `#` begins a comment. It is read again when it changes,
-  /// within limits::workers_file_interval.
+  /// A file of further workers, one a line; `#` begins a comment. The file is read again when it
+  /// changes, within limits::workers_file_interval.
   std::filesystem::path workers_file = {};
   /// The address at which workers join; empty: none can. Port 0: any.
   std::string listen = {};

@@ -122,9 +122,9 @@ public:
   /// The body is left by an exception, which a handler for std::exception does not catch. Code
   /// that catches everything around the call must rethrow it. A body that catches it and returns
   /// fails its task, because the question has no answer. The same holds for invoke(), run() and
-  /// future::get() when the graph or task they wait for asks. Shape:  any value; null can't be an
-  /// answer. `response_schema` is a JSON Schema for the reader;
-  ///         it is not checked. An answer is stored before the body reads it: when the body throws
+  /// future::get() when the graph or task they wait for asks.
+  /// Shape:  any value; null can't be an answer. `response_schema` is a JSON Schema for the reader,
+  ///         and is not checked. An answer is stored before the body reads it. When the body throws
   ///         because of an unusable answer, the resumed run finds the same answer. Use
   ///         interrupt_as<T> or refuse_answer instead: then the question waits for another answer.
   /// Errors: the task fails with invalid_graph when its body asked a question and returned.

@@ -48,8 +48,8 @@ struct data_damage {
 };
 
 /// The result of a check.
-/// Shape:  `damages`: at most limits::damages_listed_max; `damaged` counts all. These are not
-///         damages:
+/// Shape:  `damages`: at most limits::damages_listed_max; `damaged` counts all. The following
+///         are not damages:
 ///         - writes without their checkpoint (of a run that ended between the two)
 ///         - values that no checkpoint uses (prune() removes them)
 ///         - checkpoints whose parent was removed

@@ -65,7 +65,7 @@ enum class errc : std::uint8_t {
   runtime_stopped = 33, ///< the runtime is shutting down
 
   // the operator, too
-  key_missing = 34, ///< encrypted with a key that is not in the key ring
+  key_missing = 34, ///< encrypted with a key that the key ring lacks, or has otherwise
 };
 
 /// The code's name as in this file, e.g. "invalid_update"; "unknown" for a value not listed.

@@ -209,10 +209,11 @@ inline constexpr std::size_t worker_runs_max = 65'536; // runs of one home on a 
 // refusal.
 inline constexpr std::chrono::milliseconds worker_backoff_first{100};
 inline constexpr std::chrono::milliseconds worker_backoff_max{2000};
-// Tasks that a home gives a worker ahead of its capacity. They wait at the worker for a place, and
-// go elsewhere when another worker has a free place. Their number is the capacity times the tasks
-// that a place finishes within worker_ahead_time at recent durations: at least 1 and at most
-// worker_ahead_turns_max. The totals are bounded by worker_ahead_max and worker_ahead_bytes_max.
+// Tasks that a home gives a worker ahead of its capacity. Such tasks wait at the worker for a
+// place, and go elsewhere when another worker has a free place. Their number is the capacity times
+// the tasks that a place finishes within worker_ahead_time at recent durations: at least 1 and at
+// most worker_ahead_turns_max. The totals are bounded by worker_ahead_max and
+// worker_ahead_bytes_max.
 inline constexpr std::chrono::microseconds worker_ahead_time{2000};
 inline constexpr std::uint32_t worker_ahead_turns_max = 4;
 inline constexpr std::uint32_t worker_ahead_max = 1024;

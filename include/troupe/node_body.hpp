@@ -232,7 +232,7 @@ template <class In, class F> route_body make_route(F f) {
 
 } // namespace detail
 
-/// Any callable that can be a node's body, where no graph determines the type it reads. Its first
+/// Any callable that can be a node's body, where no graph determines the type it reads. The first
 /// parameter does (a typed state, `const state_view&` or `const value&`).
 class any_body {
 public:

@@ -51,7 +51,7 @@ public:
   virtual result<void> clear(const std::vector<std::string>& space) = 0;
 };
 
-/// A cache in memory. It takes values of any size and depth.
+/// A cache in memory. The cache takes values of any size and depth.
 /// Units:  `entries_max` values.
 /// Source: langgraph/cache/memory, InMemoryCache.
 std::shared_ptr<node_cache>
@@ -71,9 +71,9 @@ struct lmdb_cache_options {
   std::size_t compress_bytes_min = limits::compress_bytes_min;
 };
 
-/// The cache in the data directory `dir`, beside a saver's files; created when missing. It outlives
-/// the process. One cache a directory and process, with the options of the first opening; several
-/// processes may share a directory. get() reads, set() and clear() wait for the disk.
+/// The cache in the data directory `dir`, beside a saver's files; created when missing. The cache
+/// outlives the process. One cache a directory and process, with the options of the first opening;
+/// several processes may share a directory. get() reads, set() and clear() wait for the disk.
 /// Errors: as open_lmdb_saver, also invalid_config when this process has it open with other keys.
 ///         get() and set() also give key_missing, for values whose key is not in the ring. Clearing
 ///         everything needs no key, and drops the missing one.

@@ -53,12 +53,12 @@ struct postgres_options {
 result<std::shared_ptr<saver>> open_postgres_saver(const postgres_options& options);
 
 /// A long-term store in a Postgres database (13 or newer); its own tables are created or migrated
-/// here. It may share a schema with a saver. Any number of stores, processes and hosts may share a
-/// schema, each with its own options. Every call of any of them sees everything that was stored by
-/// calls that had returned before it began. Times to live count by the clock of the calling host.
-/// Vectors are stored. Each store with an index has all vectors of its `dims` in memory: the first
-/// search by meaning reads them, each further one reads the new ones. A search without a `query`
-/// reads items page by page, and filters them here, until it has enough.
+/// here. The store may share a schema with a saver. Any number of stores, processes and hosts may
+/// share a schema, each with its own options. Every call of any of them sees everything that was
+/// stored by calls that had returned before it began. Times to live count by the clock of the
+/// calling host. Vectors are stored. Each store with an index has all vectors of its `dims` in
+/// memory: the first search by meaning reads them, each further one reads the new ones. A search
+/// without a `query` reads items page by page, and filters them here, until it has enough.
 /// Order:  changes of all stores are serialised; a change is one transaction of two round trips,
 ///         however many puts it has.
 /// Blocks: on the network, as the saver. A call that lost its connection is tried once more, also a

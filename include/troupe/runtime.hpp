@@ -41,8 +41,8 @@ enum class durability : std::uint8_t {
 /// Turns belong to one runtime. A run of another runtime, in this process or another one, is not
 /// seen: it is neither waited for, cancelled, undone nor a reason to refuse. Whatever the strategy,
 /// the new run then begins, and the other run gets `conflict` at its next save. What that run has
-/// stored stays, and none of its tasks runs again. For more, send all runs of a thread to one
-/// runtime.
+/// stored stays, and none of its tasks runs again. To coordinate them, send all runs of a thread
+/// to one runtime.
 /// Source: langgraph_sdk/schema.py, MultitaskStrategy; `take_over` is troupe's.
 enum class multitask_strategy : std::uint8_t {
   take_over, ///< the new run begins at once; the other one gets `conflict` at its next save
@@ -186,10 +186,10 @@ public:
 ///         - values: the map {channel: value} of the channels that have a value, after each step
 ///           that wrote a channel. For a task that asked: the state before the step, with the list
 ///           `__interrupt__`. With run_config::output_key: that channel's bare value.
-///         - updates: {node: update}, when a task finished. `update` is the map of its writes. It
-///           is a list of one-member maps when the task wrote a channel twice, and null when it
-///           wrote none. For a task of a workflow it is the returned value. An update from the
-///           cache, or of a task finished before the run was resumed, has also {"__metadata__":
+///         - updates: {node: update}, when a task finished. `update` is the map of its writes.
+///           `update` is a list of one-member maps when the task wrote a channel twice, and null
+///           when it wrote none. For a task of a workflow it is the returned value. An update from
+///           the cache, or of a task finished before the run was resumed, has also {"__metadata__":
 ///           {"cached": true}}. A task that asked gives {"__interrupt__": [interrupt, …]}; a
 ///           breakpoint gives {"__interrupt__": []}.
 ///         - custom: the argument of context::write.
@@ -452,7 +452,7 @@ public:
 
   /// The kept parts of a thread with a number above `after`, then those of the current run until it
   /// ends. Parts of streamed and of started runs are kept: the last limits::stream_log_parts_max of
-  /// a thread. They last as long as this process, while the thread is among the last
+  /// a thread. Kept parts last as long as this process, while the thread is among the last
   /// limits::stream_log_threads_max.
   /// Errors: the first next() gives missing_key when parts after `after` are gone.
   part_stream follow(const std::string& thread_id, std::uint64_t after = 0) const;
@@ -512,8 +512,8 @@ public:
   /// The saver of its threads: the graph's own, else the runtime's; null when they are not stored.
   troupe::saver* saver() const noexcept;
 
-  /// The graph as an actor: answers start_run with run_finished (troupe/actor.hpp). It lives as
-  /// long as the runtime.
+  /// The graph as an actor: answers start_run with run_finished (troupe/actor.hpp). The actor lives
+  /// as long as the runtime.
   caf::actor handle() const;
 
 protected:

@@ -153,9 +153,9 @@ struct save_request {
 
 /// The history of a delta channel, a channel whose checkpoint holds no value for it.
 /// Shape:  `seed`: the value of the nearest ancestor checkpoint that holds one; nullopt when none
-///         does. It is a delta_snapshot or, from a time when the channel was of another kind, a
-///         plain value. `writes`: all later writes to the channel, and those of that ancestor's own
-///         step.
+///         does. The value is a delta_snapshot or, from a time when the channel was of another
+///         kind, a plain value. `writes`: all later writes to the channel, and those of that
+///         ancestor's own step.
 /// Order:  `writes` oldest checkpoint first, then as checkpoint_tuple::pending_writes.
 /// Source: langgraph/checkpoint/base, DeltaChannelHistory.
 struct delta_history {
@@ -256,10 +256,11 @@ public:
   /// Errors: as put.
   virtual result<void> put_writes(const checkpoint_ref& ref, const task_writes& writes) = 0;
 
-  /// The histories of delta channels at the checkpoint `ref`. Its own writes do not count: they
-  /// belong to the next step. The walk follows the parents, and so the branch, and leaves out
-  /// writes under branch_path_prefix. For a channel it ends at the first checkpoint that holds a
-  /// value for it. For all channels it ends at a checkpoint that is missing or was visited before.
+  /// The histories of delta channels at the checkpoint `ref`. The checkpoint's own writes do not
+  /// count: they belong to the next step. The walk follows the parents, and so the branch, and
+  /// leaves out writes under branch_path_prefix. For a channel it ends at the first checkpoint that
+  /// holds a value for it. For all channels it ends at a checkpoint that is missing or was visited
+  /// before.
   /// Shape:  one entry for each of `channels`, sorted, each once; empty histories when `ref` has no
   ///         checkpoint. This implementation calls get_tuple for each checkpoint.
   /// Blocks: as get_tuple, for each checkpoint of the walk.

@@ -279,9 +279,9 @@ template <class S, class T, class X = T> update<S> set(T S::*member, X&& x) {
 } // namespace troupe
 
 // TROUPE_STATE(type, member | (member, channel_spec), …): makes `type` a typed state. The macro
-// stands inside the struct, after the members; the struct may be local to a function. It may name
-// inherited members, at most limits::state_members_max members in all. A struct that only inherits
-// a declaration is not a typed state of its own members: declare it too.
+// stands inside the struct, after the members; the struct may be local to a function. The macro may
+// name inherited members, at most limits::state_members_max members in all. A struct that only
+// inherits a declaration is not a typed state of its own members: declare it too.
 #define TROUPE_STATE(type, ...)                                                                    \
   [[maybe_unused]] static constexpr const char* troupe_name() {                                    \
     return #type;                                                                                  \

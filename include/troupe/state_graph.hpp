@@ -38,7 +38,8 @@ struct node_options {
   /// Whether a task that was sent an argument can read context::graph_state()
   bool graph_state = false;
   /// The workers on which its tasks run. Without workers, tasks run here; an error handler always
-  /// does. Input and writes cross as msgpack. A task elsewhere can't start tasks of a workflow.
+  /// runs here. Input and writes cross as msgpack. A task elsewhere can't start tasks of a
+  /// workflow.
   troupe::placement placement = {};
   std::vector<std::string> destinations = {}; ///< where its commands may go, for drawings only
   /// Graphs that its body calls (context::invoke): their state can then be read, and drawings show

@@ -66,7 +66,7 @@ struct store_get {
 /// Stores a value with its vectors and its time to live, replacing an existing item; removes the
 /// item when `value` is null.
 /// Shape:  `index`: the paths of the texts to embed (store_index); nullopt: those of the store; an
-///         empty list: no texts. It has no effect in a store without an index. `ttl` above 0;
+///         empty list: no texts. `index` has no effect in a store without an index. `ttl` above 0;
 ///         nullopt: that of the store.
 /// Source: langgraph/store/base, PutOp.
 struct store_put {
@@ -169,7 +169,7 @@ public:
   ///         the items without vectors. Ties, and all items without a `query`, are sorted by
   ///         namespace, then key, in the order of their bytes.
   /// Errors: invalid_value: a filter that is not a map or too deep (limits::value_depth_max), an
-  ///         unknown operator, an order compared with something that is not a number.
+  ///         unknown operator, a $gt, $gte, $lt or $lte with an operand that is not a number.
   result<std::vector<store_item>> search(const store_query& query);
   /// The namespaces that hold a value and fit.
   /// Order:  sorted, part by part; each once.

@@ -63,8 +63,8 @@ using model_executor = std::function<coro<model_response>(model_call)>;
 /// Wraps each call of the model. Shape: a coroutine.
 using model_wrapper = std::function<coro<model_response>(model_call, model_executor)>;
 
-/// A body before or after the agent or the model. It is a node of its own that reads the state and
-/// returns an update.
+/// A body before or after the agent or the model. The hook is a node of its own that reads the
+/// state and returns an update.
 /// Shape:  an update may have the member `jump_to`; `jumps` lists its permitted values.
 ///         - "model": the round begins again
 ///         - "tools": all open calls of the last answer run
@@ -160,8 +160,8 @@ struct agent_options {
 ///         ends when an answer calls no tool, or when all tools that ran for an answer have
 ///         return_direct. After a reviewer's edit, the tool that ran counts.
 /// Errors: throws error{invalid_graph}: of class AssertionError for two middleware of one name, of
-///         class ValueError for a missing model or an unknown jump. It also throws for two tools or
-///         schemas of one name.
+///         class ValueError for a missing model or an unknown jump. The same code,
+///         without a class, reports two tools or schemas of one name.
 ///         A run fails with
 ///         - the errors of models, tools and hooks
 ///         - ValueError for a tool that only the request has and that no wrapper ran

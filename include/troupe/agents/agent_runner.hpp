@@ -26,9 +26,9 @@ namespace troupe {
 // ---- sessions -------------------------------------------------------------------------------
 
 /// The name of a conversation in an app: its user and its id.
-/// Shape:  both are UTF-8 and not empty. They may come from untrusted sources: two sessions never
+/// Shape:  both are UTF-8 and not empty. Both may come from untrusted sources: two sessions never
 ///         share a thread, whatever the texts contain. With the app's name in JSON they have at
-///         most limits::thread_id_bytes_max bytes. They are stored in plain, as ids of threads are.
+///         most limits::thread_id_bytes_max bytes. Both are stored in plain, as ids of threads are.
 /// Errors: functions that take one give invalid_config that names the part that is empty, too long
 ///         or not UTF-8.
 /// Source: google/adk/sessions/session.py, Session.
@@ -178,8 +178,8 @@ public:
   value ask(const value& question, const value& response_schema = {}) {
     return ctx_->interrupt(question, response_schema);
   }
-  /// Lets another agent answer in this invocation: await it under a name, one at a time. Its
-  /// messages join the conversation under its name.
+  /// Lets another agent answer in this invocation: await it under a name, one at a time. The
+  /// messages of `other` join the conversation under its name.
   /// Errors: those of the agent.
   coro<void> run(session_agent_ptr other);
 
@@ -216,7 +216,7 @@ public:
   virtual std::string name() const = 0;
   /// For people, and for models that choose among agents.
   virtual std::string description() const { return {}; }
-  /// Answers in.message(). It is a coroutine on the coroutine lane, so blocking calls go into
+  /// Answers in.message(). The body is a coroutine on the coroutine lane, so blocking calls go into
   /// in.ctx().blocking().
   /// Errors: an exception fails the invocation (node_failed).
   virtual coro<void> run(invocation& in) = 0;
@@ -269,7 +269,7 @@ struct agent_runner_options {
 
 /// The values that go along with one message or answer.
 /// Shape:  `input`: further channels of the graph's input, a map; for an agent that is not a graph
-///         {"state": …}. It is ignored for an answer. `context` as run_config::context.
+///         {"state": …}. An answer ignores `input`. `context` as run_config::context.
 struct invocation_options {
   value input = {};
   value context = {};
@@ -297,8 +297,8 @@ public:
 
   /// Starts an invocation: the agent's work on one message. The first one creates the session. A
   /// waiting question is dropped. Calls that a cancelled or failed invocation left open are
-  /// answered first. They stay open while this runner has another invocation in the session, until
-  /// that one's reader has received its end.
+  /// answered first. Such calls stay open while this runner has another invocation in the session,
+  /// until that one's reader has received its end.
   /// Shape:  `message`: a text, or any message (coerce_message).
   /// Order:  nothing is done before the first event is requested.
   /// Errors: the stream gives invalid_config (a malformed session_ref), invalid_update (not a

@@ -33,8 +33,8 @@ struct chat_model_options {
   /// The proxy: http, https, socks5 or socks5h, without user name and password. Empty: curl's
   /// environment variables (https_proxy, all_proxy, no_proxy …).
   std::string proxy = {};
-  /// The environment variable with the key. Empty: ANTHROPIC_API_KEY or OPENAI_API_KEY. It may be
-  /// unset for an address other than the provider's own; then no key is sent.
+  /// The environment variable with the key. Empty: ANTHROPIC_API_KEY or OPENAI_API_KEY. The
+  /// variable may be unset for an address other than the provider's own; then no key is sent.
   std::string api_key_variable = {};
   std::optional<double> temperature = std::nullopt;
   std::optional<std::int64_t> max_tokens = std::nullopt; ///< Anthropic's default is 4096

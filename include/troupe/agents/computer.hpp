@@ -161,8 +161,8 @@ enum class computer_tool_version : std::uint8_t { computer_20250124, computer_20
 
 /// The parts of an agent that uses a computer.
 /// Shape:  `display`: the size of the factory's computers, which the model sees; its coordinates
-///         are used unchanged. Anthropic's models work best with 1024x768 to 1280x800. They scale
-///         down images of more than 1568 pixels (newer ones: 2576) a side, and clicks miss.
+///         are used unchanged. Anthropic's models work best with 1024x768 to 1280x800. These models
+///         scale down images of more than 1568 pixels (newer ones: 2576) a side, and clicks miss.
 /// Source: langgraph_cua/graph.py, create_cua.
 struct cua_options {
   chat_model_ptr model;

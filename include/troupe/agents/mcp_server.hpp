@@ -64,8 +64,8 @@ struct mcp_server_options {
 };
 
 /// Offers tools and graphs. A call is a run of the graph, or of a tool node, so that lanes,
-/// coroutines, the store and cancellation work as in agents. A handle: copies share the server. It
-/// supports the protocol's tools and sends no unrequested messages: no progress, no changes.
+/// coroutines, the store and cancellation work as in agents. A handle: copies share the server. The
+/// server supports the protocol's tools and sends no unrequested messages: no progress, no changes.
 /// Arguments and results are not logged.
 /// Shape:  results of tools: texts and lists of blocks become content, a map becomes JSON text and
 ///         structured content. A tool that asks a person fails, since no one can answer.
@@ -108,7 +108,8 @@ struct mcp_stdio_options {
 /// Source: modelcontextprotocol.io, basic/transports.
 result<void> serve_stdio(const mcp_server& server, mcp_stdio_options options = {});
 
-/// The access to a server over HTTP. It has no TLS: beyond this host, put a proxy before it.
+/// The access to a server over HTTP. The server has no TLS: beyond this host, put a proxy before
+/// it.
 /// Shape:  `address` is numeric. An address other than loopback needs a `token`, which requests
 ///         send as `Authorization: Bearer …`. On loopback a request's Host must be a loopback name
 ///         or one of `hosts` (names without a port). An Origin, if present, must be of such a name
@@ -128,11 +129,11 @@ struct mcp_http_options {
 };
 
 /// Serves clients by streamable HTTP, from construction to destruction. One thread carries all
-/// connections. A session begins with `initialize`. It ends by DELETE, when it was idle too long,
-/// or as the longest idle one of sessions_max. A POST is answered by JSON, or by an event stream
-/// when the answer takes longer. A stream of the server's own is not offered (405). The end of a
-/// connection does not end its calls, as the protocol demands; a cancellation and the end of the
-/// session or server do.
+/// connections. A session begins with `initialize`. A session ends by DELETE, when it was idle too
+/// long, or as the longest idle one of sessions_max. A POST is answered by JSON, or by an event
+/// stream when the answer takes longer. A stream of the server's own is not offered (405). The end
+/// of a connection does not end its calls, as the protocol demands; a cancellation and the end of
+/// the session or server do.
 /// Errors: throws error{invalid_config}: an invalid or used address, one beyond this host without a
 ///         token, a path that does not begin with `/`, a sessions_max of 0.
 /// Source: modelcontextprotocol.io, basic/transports.

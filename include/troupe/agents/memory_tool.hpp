@@ -62,7 +62,7 @@ std::shared_ptr<memory_backend> make_store_memory(std::shared_ptr<store> where,
 
 /// The tool "memory" over a backend.
 /// Shape:  one argument `command` (view, create, str_replace, insert, delete, rename) and those of
-///         the command. Its definition also has Anthropic's type, memory_20250818.
+///         the command. The definition also has Anthropic's type, memory_20250818.
 /// Errors: none here; the refusal of a command is a message for the model.
 /// Source: anthropic/lib/tools/_beta_builtin_memory_tool.py.
 tool memory_tool(std::shared_ptr<memory_backend> backend);

@@ -143,7 +143,7 @@ channel_spec add_messages_as_openai();
 /// Source: langchain_core/messages/ai.py, add_ai_message_chunks.
 value add_chunks(const value& left, const value& right);
 
-/// The whole message of these parts. Its tool calls are read from their text only here. A text that
+/// The whole message of these parts. Tool calls are read from their text only here. A text that
 /// is not a JSON object, also a truncated one, becomes an invalid tool call.
 /// Shape:  at least one part.
 /// Cost:   linear in the text, when the parts are text.

@@ -113,8 +113,8 @@ middleware tool_emulator(chat_model_ptr model, std::vector<std::string> tools = 
 // ---- people ---------------------------------------------------------------------------------
 
 /// The decisions a person may take about a call.
-/// Shape:  `decisions`: of "approve", "edit", "reject", "respond". `when` unset: always. It runs
-///         again when the run is resumed, so it must be pure.
+/// Shape:  `decisions`: of "approve", "edit", "reject", "respond". `when` unset: always. `when`
+///         runs again when the run is resumed, so it must be pure.
 struct review {
   std::vector<std::string> decisions = {"approve", "edit", "reject", "respond"};
   std::string description = "Tool execution requires approval";

@@ -39,7 +39,7 @@ private:
 };
 
 /// The prompt before the conversation: a text, a system message, or a function of the state that
-/// gives the whole list of messages for the model. It is not stored.
+/// gives the whole list of messages for the model. The prompt is not stored.
 class agent_prompt {
 public:
   using function = std::function<value(const state_view& state, context& ctx)>;

@@ -365,8 +365,9 @@ template <class F, class... P> struct tool_function<F, std::tuple<P...>> {
 /// Source: langchain_core/tools; langgraph/prebuilt/tool_node.py.
 class tool {
 public:
-  /// From a function. Its parameters are args, injected values and `tool_runtime&`, in any order.
-  /// It returns any type with value_traits, nothing, a tool_output, a command, or a coro of those.
+  /// From a function. The parameters are args, injected values and `tool_runtime&`, in any order.
+  /// The function returns any type with value_traits, nothing, a tool_output, a command, or a coro
+  /// of those.
   /// Errors: throws error{invalid_graph} for an empty name, or one that OpenAI's and Anthropic's
   ///         models refuse: letters, digits, `_` and `-`, 64 at most.
   template <class F>

@@ -110,10 +110,10 @@ private:
 };
 
 /// A node's body that checks the tool calls of the last message, and runs nothing.
-/// Shape:  each call is answered by a tool's message. Its content is the arguments as JSON, or for
-///         a misfit the reason (`format_error`, or a default text) with additional_kwargs.is_error.
-///         The status is "success" in both cases, as in the reference. Input: the state, or a list
-///         of messages.
+/// Shape:  each call is answered by a tool's message. The message has as content the arguments as
+///         JSON, or for a misfit the reason (`format_error`, or a default text) with
+///         additional_kwargs.is_error. The status is "success" in both cases, as in the reference.
+///         Input: the state, or a list of messages.
 /// Errors: throws error{invalid_graph} for two tools of one name. The task fails with ValueError
 ///         when the last message is not an assistant's, and with KeyError for an unknown tool.
 /// Source: langgraph/prebuilt/tool_validator.py, ValidationNode.
