@@ -149,7 +149,7 @@ public:
   [[noreturn]] void refuse_answer(const std::string& why);
 
   /// Runs another graph as part of this task and returns its output. A question of that graph is a
-  /// question of this task. What the graph had finished does not run again when the run is resumed.
+  /// question of this task. Finished tasks of the graph do not run again when the run is resumed.
   /// The n-th graph of a body keeps its state under the number n: run them in the same order each
   /// time.
   /// Shape:  `metadata` is a map or null; it overrides this task's metadata and

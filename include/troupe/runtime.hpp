@@ -37,12 +37,11 @@ enum class durability : std::uint8_t {
 
 /// What happens when a run is requested on a thread while another run of this runtime has its turn
 /// there. A turn ends when its run has ended and the run's last save was answered. Runs on
-/// different threads never wait for each other.
-/// Turns belong to one runtime. A run of another runtime, in this process or another one, is not
-/// seen: it is neither waited for, cancelled, undone nor a reason to refuse. Whatever the strategy,
-/// the new run then begins, and the other run gets `conflict` at its next save. What that run has
-/// stored stays, and none of its tasks runs again. To coordinate them, send all runs of a thread
-/// to one runtime.
+/// different threads never wait for each other. Turns belong to one runtime. A run of another
+/// runtime, in this process or another one, is not seen: it is neither waited for, cancelled,
+/// undone nor a reason to refuse. Whatever the strategy, the new run then begins, and the other run
+/// gets `conflict` at its next save. Everything that run has stored stays, and none of its tasks
+/// runs again. To coordinate them, send all runs of a thread to one runtime.
 /// Source: langgraph_sdk/schema.py, MultitaskStrategy; `take_over` is troupe's.
 enum class multitask_strategy : std::uint8_t {
   take_over, ///< the new run begins at once; the other one gets `conflict` at its next save

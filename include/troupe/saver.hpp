@@ -314,8 +314,8 @@ public:
   /// checkpoint of the root namespace, and the newest ones below it, always stay, so runs in flight
   /// are not disturbed.
   /// Blocks: other calls for some ms at most: large removals are done in pieces.
-  /// Errors: as put; invalid_config when this saver can't prune. What was removed before an error
-  ///         stays removed; every remaining checkpoint can be read.
+  /// Errors: as put; invalid_config when this saver can't prune. Removals before an error
+  ///         stay; every remaining checkpoint can be read.
   /// Source: langgraph/checkpoint/base, prune.
   virtual result<prune_report> prune(const std::vector<std::string>& thread_ids,
                                      const retention& keep = {});

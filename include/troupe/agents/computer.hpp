@@ -241,7 +241,7 @@ struct x11_options {
 };
 /// Makes a computer that runs xdotool (Debian: xdotool) and import (Debian: imagemagick), found on
 /// PATH, for each action. No shell is used, and no text of the model is an option or a command for
-/// them. Of the environment they see only PATH and DISPLAY (XAUTHORITY, HOME).
+/// them. Both programs see only PATH and DISPLAY (XAUTHORITY, HOME) of the environment.
 /// Blocks: some 10 ms an action, 200 ms a screenshot.
 /// Errors: throws error{invalid_config} for an invalid display name, a missing program (the message
 ///         names its package), a display that does not answer. Members throw node_error of class

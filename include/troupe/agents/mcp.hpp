@@ -69,8 +69,8 @@ struct mcp_options {
 
 /// A connection to a server. A handle: copies, and the tools made by it, share the connection. The
 /// client supports the protocol's tools. Resources, prompts, sampling and elicitation are not
-/// announced, and progress is not requested. Of the server's requests only ping is served; others
-/// are refused.
+/// announced, and progress is not requested. The server's ping is answered; its other requests are
+/// refused.
 /// Thread: any. A call that waits for its answer holds no thread.
 /// Errors: all members: node_failed of class McpError for a request that the server refused, a lost
 ///         server, or one of another protocol; node_timeout.

@@ -143,7 +143,7 @@ state_graph<> create_supervisor(supervisor_options options);
 /// A route to the agent named by the channel `active_agent`, or to the default one while the
 /// channel is empty.
 ///     g.add_conditional_edges(troupe::START, troupe::active_agent_router{names, "a"}, names);
-/// Errors: of class ValueError for an agent that is not in `agents`.
+/// Errors: fails with ValueError for an agent that is not in `agents`.
 /// Source: langgraph_swarm/swarm.py, add_active_agent_router.
 struct active_agent_router {
   std::vector<std::string> agents;

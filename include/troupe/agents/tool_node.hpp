@@ -140,7 +140,7 @@ value tool_call_with_context(const value& call, const value& state);
 
 /// A route: to "tools" when the last message has tool calls, else to END.
 ///     g.add_conditional_edges("agent", troupe::tools_condition{}, {"tools", troupe::END});
-/// Errors: of class ValueError when there is no message.
+/// Errors: fails with ValueError without a message.
 /// Source: langgraph/prebuilt/tool_node.py, tools_condition.
 struct tools_condition {
   std::string messages_key = "messages";
