@@ -1,5 +1,5 @@
-// The limits: every bound of troupe, with its unit. Each has an error code, and a test at the bound
-// and past it.
+// The limits: every bound of troupe, with its unit and, where exceeding it fails, the error code.
+// Each has a test at the bound and past it.
 #pragma once
 
 #include <chrono>

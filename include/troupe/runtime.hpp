@@ -417,6 +417,9 @@ public:
   /// Starts a run that the runtime's own threads carry.
   run_handle start(const run_input& input, const run_config& config = {}) const;
 
+  /// Starts a run, which advances while the reader takes its parts.
+  /// Errors: those of try_invoke(), from part_stream::next().
+  /// Source: langgraph/pregel/main.py, stream.
   part_stream stream(const run_input& input, const run_config& config = {},
                      const stream_options& options = {}) const;
 
@@ -459,8 +462,9 @@ public:
   /// The state of a thread at a checkpoint, and its history. `subgraphs` adds the snapshots of
   /// tasks that are graphs. `config.checkpoint_ns` names the state of a subgraph, as
   /// task_snapshot::subgraph_ns does.
-  /// Errors: no_saver, storage codes; invalid_config without a thread_id; missing_key for a
-  ///         namespace that belongs to no node of the graph.
+  /// Errors: no_saver, storage codes; invalid_config without a thread_id, or for a root graph with
+  ///         checkpointing::per_thread; missing_key for a namespace that belongs to no node of the
+  ///         graph.
   /// Source: the reference's behaviour (tests/conformance).
   result<state_snapshot> try_get_state(const run_config& config, bool subgraphs = false) const;
   result<std::vector<state_snapshot>>
@@ -580,8 +584,10 @@ public:
   runtime& operator=(const runtime&) = delete;
   ~runtime();
 
+  /// As the first constructor, with the error as a value.
   static result<std::unique_ptr<runtime>> open(runtime_options options = {});
 
+  /// The graph in this runtime, ready to run; the same one for a graph that was loaded before.
   app<> load(const compiled_graph& graph) { return app<>{load_core(graph)}; }
   template <class S> app<S> load(const typed_graph<S>& graph) { return app<S>{load_core(graph)}; }
 
