@@ -1,5 +1,5 @@
-// troupe inside a CAF actor system: message types, and the messages a graph actor understands.
-// Besides cluster.hpp the only public header that knows CAF.
+// Actors: troupe inside a CAF actor system; message types, and the messages of a graph actor.
+// Only this public header and cluster.hpp know CAF.
 #pragma once
 
 #include <troupe/runtime.hpp>
@@ -18,9 +18,11 @@
 namespace troupe {
 
 /// Starts a run; sent to basic_app::handle(). The answer is run_finished.
-/// Shape:  `input` msgpack of the input value; empty for no input; `resume` msgpack of an answer,
-///         used instead of `input` when not empty. `recursion_limit` 0: as the graph says.
-///         `durability` 0 sync, 1 async, 2 exit.
+/// Shape:  `input`: msgpack of the input value; empty for no input. `resume`: msgpack of an answer,
+///         which replaces `input` unless it is empty. `recursion_limit` 0: the graph's.
+///         `durability`: 0 sync, 1 async, 2 exit.
+/// Errors: none.
+/// Source: troupe.
 struct start_run {
   std::string thread_id;
   std::vector<std::uint8_t> input;
@@ -30,8 +32,10 @@ struct start_run {
 };
 
 /// A run ended or paused.
-/// Shape:  `error` 0 or an errc; then `message` says what happened. `output` msgpack of the output
-///         value, `interrupts` msgpack of the list of questions.
+/// Shape:  `error`: 0 or an errc, explained by `message`. `output`: msgpack of the output value.
+///         `interrupts`: msgpack of the list of questions.
+/// Errors: none.
+/// Source: troupe.
 struct run_finished {
   std::string thread_id;
   std::uint8_t error = 0;
@@ -50,7 +54,9 @@ template <class Inspector> typename Inspector::result_type inspect(Inspector& f,
 }
 
 /// A task for an actor that is a node (actor_node). The answer is actor_task_done, or an error.
-/// Shape:  `input` msgpack of the node's input: the state as a map, or the argument of a send.
+/// Shape:  `input`: msgpack of the node's input: the state as a map, or the argument of a send.
+/// Errors: none.
+/// Source: troupe.
 struct actor_task {
   std::string task_id;
   std::string node;
@@ -60,9 +66,11 @@ struct actor_task {
   std::vector<std::uint8_t> input;
 };
 
-/// What came of an actor_task.
-/// Shape:  `update` msgpack of the update (a map, or null for none); `goto_` nodes to go to besides
-///         the edges. `error` not empty: the task failed, `error_type` is the class.
+/// The outcome of an actor_task.
+/// Shape:  `update`: msgpack of the update (a map, or null for none). `goto_`: nodes to go to
+///         besides the edges. A non-empty `error` fails the task; `error_type` is its class.
+/// Errors: none.
+/// Source: troupe.
 struct actor_task_done {
   std::vector<std::uint8_t> update;
   std::vector<std::string> goto_;
@@ -80,26 +88,33 @@ typename Inspector::result_type inspect(Inspector& f, actor_task_done& x) {
            x.error_type);
 }
 
-/// The input of an actor_task, and an answer with an update.
+/// Decodes the input of an actor_task, and makes an answer with an update.
 /// Errors: throw error{invalid_value}.
+/// Source: troupe.
 value input_of(const actor_task& task);
 actor_task_done done_with(const value& update, std::vector<std::string> goto_ = {});
 
-/// A node that is an actor of the caller's: it gets an actor_task and answers with actor_task_done.
-/// If it dies before it answers, the task fails with node_lost. The factory is called for each
-/// task, and its actor ended with the task.
+/// A node that is an actor of the caller. The actor gets an actor_task and answers with
+/// actor_task_done. If it dies before the answer, the task fails with node_lost. The factory makes
+/// an actor for each task, which is ended with the task.
 /// Owns:   the handle, not the actor.
+/// Errors: none here.
 /// Source: troupe.
 node_body actor_node(caf::actor target);
 node_body actor_node(std::function<caf::actor()> factory);
 
-/// A start_run with this input, or this answer.
+/// A start_run with this input or answer.
 /// Errors: throws error{invalid_value} for a value that can't be encoded.
+/// Source: troupe.
 start_run make_start_run(std::string thread_id, const run_input& input);
-/// The result a run_finished stands for.
+/// The result in a run_finished.
+/// Errors: the run's error; invalid_value for bytes that are not msgpack.
+/// Source: troupe.
 result<run_result> to_result(const run_finished& done);
 
 /// Makes troupe's message types known to a caller's actor system.
+/// Errors: none.
+/// Source: troupe.
 void add_message_types(caf::actor_system_config& config);
 
 } // namespace troupe

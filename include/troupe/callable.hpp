@@ -1,4 +1,4 @@
-// The parameters of a callable.
+// The callable traits: the parameter types of a callable.
 #pragma once
 
 #include <tuple>

@@ -1,4 +1,5 @@
-// Declaring a state channel: its kind and, for reducers, how writes fold into its value.
+// The channel declaration: the kind of a state channel and, for reducers, how writes fold into its
+// value.
 #pragma once
 
 #include <troupe/callable.hpp>
@@ -23,26 +24,26 @@ namespace troupe {
 /// The kinds of channels. Numbers are not stored.
 /// Source: langgraph/channels.
 enum class channel_kind : std::uint8_t {
-  last_value,              ///< one write a step, kept
+  last_value,              ///< keeps the one write of a step
   last_value_after_finish, ///< readable only when nothing else is left to run
-  any_value,               ///< the last write of a step, gone when a step writes nothing
-  ephemeral,               ///< as any_value; guarded: one write a step
+  any_value,               ///< the last write of a step; cleared when a step writes nothing to it
+  ephemeral,               ///< as any_value, but guarded: one write a step
   untracked,               ///< kept during the run, never stored
-  topic,                   ///< a list of all writes; of one step, or accumulating
+  topic,                   ///< a list of all writes, of one step or accumulating
   binary_operator,         ///< folds each write with a reducer
   named_barrier,           ///< available when all names were written
   named_barrier_after_finish,
   delta,        ///< folds like binary_operator, but is stored as the writes that made it
   named_quorum, ///< available when enough of its names were written
-  // managed: computed for the reader, no channel at all
+  // Managed: computed for the reader, not stored in a channel.
   remaining_steps, ///< super-steps left before the recursion limit
   is_last_step,    ///< true in the last super-step the limit allows
 };
 
 /// How a binary_operator channel folds: `op(current, update)`.
-/// Shape:  `initial` is the value before the first write; nullopt: there is no initial value,
-///         the first write becomes the value. `op` may throw troupe::error{invalid_update}.
-/// Thread: `op` is called from one thread at a time for a channel, from many for a graph.
+/// Shape:  `initial` is the value before the first write; nullopt: the first write becomes the
+///         value. The function may throw troupe::error{invalid_update}.
+/// Thread: one thread at a time calls it for a channel, many threads for a graph.
 /// Source: langgraph/channels/binop.py.
 struct reducer {
   std::string name; // for messages and drawings
@@ -68,30 +69,31 @@ struct batch_reducer {
   bool messages = false;
 };
 
-/// What a schema says about one channel.
+/// The declaration of one channel in a schema.
 struct channel_spec {
   channel_kind kind = channel_kind::last_value;
   bool guard = true;                      // ephemeral, untracked: one write a step
   bool accumulate = false;                // topic
-  bool unique = false;                    // topic: a value it holds already is not added again
+  bool unique = false;                    // topic: a value that it holds already is not added again
   std::shared_ptr<const reducer> op = {}; // binary_operator
   std::vector<std::string> names = {};    // barriers
   std::size_t need = 0;                   // named_quorum: how many of the names
-  std::chrono::nanoseconds patience{0};   // named_quorum: then fewer will do; 0: never
+  // named_quorum: after this wait fewer names suffice; 0: never.
+  std::chrono::nanoseconds patience{0};
   std::shared_ptr<const batch_reducer> batch = {}; // delta
   std::int64_t snapshot_frequency = 0;             // delta: updates between two stored values
   std::size_t keep_last = 0; // a list channel keeps this many of its last elements; 0: all
-  std::shared_ptr<const value> json = {}; // JSON Schema of its value; null: what the kind says
-  const value_check* check = nullptr;     // what a write must be; null: whatever the channel takes
+  std::shared_ptr<const value> json = {}; // JSON Schema of its value; null: that of the kind
+  const value_check* check = nullptr;     // the check of a write; null: only the channel's own rule
 
   bool managed() const noexcept { return kind >= channel_kind::remaining_steps; }
 
-  /// Two declarations of one key agree. Reducers agree when they are the same function, whatever
-  /// they start at, or one of them is a closure.
+  /// Whether two declarations of one key agree. Reducers agree when they are the same function,
+  /// with any initial values, or one of them is a closure.
   friend bool operator==(const channel_spec& a, const channel_spec& b) noexcept;
 };
 
-/// The default: the one write of a step, kept.
+/// The default: keeps the one write of a step.
 inline const channel_spec last_value{};
 inline const channel_spec any_value{.kind = channel_kind::any_value};
 inline const channel_spec ephemeral{.kind = channel_kind::ephemeral};
@@ -105,7 +107,7 @@ inline const channel_spec topic_unique{
 inline const channel_spec remaining_steps{.kind = channel_kind::remaining_steps};
 inline const channel_spec is_last_step{.kind = channel_kind::is_last_step};
 
-/// A binary_operator channel of a reducer of your own.
+/// A binary_operator channel with a reducer of the caller's own.
 /// Shape:  see `reducer`.
 /// Errors: throws error{invalid_graph} when `op` is empty.
 /// Source: langgraph/channels/binop.py.
@@ -131,12 +133,12 @@ template <class T> T read_operand(const value& v, const char* which) {
 
 } // namespace detail
 
-/// The same of a function over C++ types: `T(T current, U update)`, where T and U are any types
-/// that a value can become.
+/// A reducer over C++ types: `T(T current, U update)`, where T and U have value_traits.
 ///     TROUPE_STATE(st, (best, troupe::reduce("best", [](int a, int b) { return std::max(a, b);
 ///     })))
 /// Shape:  starts at `initial`, else at T{}; in a typed state at the member's own default.
-/// Errors: of a step: invalid_update, of class TypeError, for a write that is not a U.
+/// Errors: none here; a step fails with invalid_update, of class TypeError, for a write that is not
+///         a U.
 /// Source: troupe.
 template <class F>
 requires(!detail::value_reducer<F> && !std::is_null_pointer_v<F>) channel_spec
@@ -163,13 +165,17 @@ requires(!detail::value_reducer<F> && !std::is_null_pointer_v<F>) channel_spec
   }
 }
 
-/// The built-in reducers. Each is a binary_operator channel; `sum` starts at 0 (a typed state
-/// starts it at the member's own default: 0, 0.0 or ""), `append` at [], `merge` at {}. A member
-/// that is null by default (`value messages;`, an empty std::optional) starts where these do.
-/// `sum` adds numbers and joins strings and lists; `append` joins lists; `merge` unites maps, the
-/// right one wins; `multiply`, `minimum`, `maximum` want numbers (minimum and maximum also strings)
-/// and start with their first write.
+/// The built-in reducers, each a binary_operator channel:
+///  - `sum` adds numbers and joins strings and lists. `sum` starts at 0; in a typed state at the
+///    member's own default: 0, 0.0 or "".
+///  - `append` joins lists and starts at [].
+///  - `merge` unites maps, whose right members win, and starts at {}.
+///  - `multiply`, `minimum`, `maximum` take numbers (minimum and maximum also strings) and start
+///    with their first write.
+/// A member whose default is null (`value messages;`, an empty std::optional) starts at these
+/// values.
 /// Errors: invalid_update when the operands are of other kinds or an integer overflows.
+/// Source: langgraph/channels/binop.py; the reducers are troupe's.
 extern const channel_spec sum;
 extern const channel_spec append;
 extern const channel_spec merge;
@@ -177,34 +183,37 @@ extern const channel_spec multiply;
 extern const channel_spec minimum;
 extern const channel_spec maximum;
 
-/// Messages: new ones are appended, one with the id of an older message replaces it, and a
-/// message removal takes it out. Messages without an id get one. Starts at [].
-/// Shape:  the write is one message or a list of them; a message is a message value, a map with
+/// Messages: a new one is appended; one with the id of an older message replaces that message; a
+/// removal removes it. Messages without an id get one. Starts at [].
+/// Shape:  the write is one message or a list of them. A message is a message value, a map with
 ///         "role" and "content", a string (a user's message) or a [role, content] pair.
-/// Errors: invalid_update (of the reference's class ValueError) when a removal names an id that is
-///         not there, and for what is no message.
+/// Errors: invalid_update (of the reference's class ValueError) when a removal names an unknown id,
+///         and for a write that is not a message.
 /// Source: langgraph/graph/message.py, add_messages.
 extern const channel_spec add_messages;
 
-/// Whether every write to the channel, but an overwrite, is of the kind of its value: it keeps what
-/// is written, or folds it with sum, append, merge or multiply.
+/// Whether every write to the channel, except an overwrite, has the kind of the channel's value.
+/// Such a channel keeps the write, or folds it with sum, append, merge or multiply.
 /// Errors: none.
 /// Source: troupe.
 bool takes_its_own_kind(const channel_spec& spec) noexcept;
 
-/// `spec` starting at another value; for binary_operator and delta channels only.
+/// `spec` with another initial value; for binary_operator and delta channels only.
+/// Errors: throws error{invalid_graph} for a channel without a reducer.
+/// Source: troupe.
 channel_spec starting_at(const channel_spec& spec, value initial);
 
-/// A delta channel: like a reducer, but a checkpoint stores only the writes of its step, and the
-/// whole value once in `snapshot_frequency` updates. Reading a state replays the writes since.
-/// Shape:  `folding` is a binary_operator channel, whose reducer folds one write after another; or
-///         a batch_reducer of your own. add_messages becomes the reference's message delta
-///         reducer: a removal of what is not there, or of all, does nothing. An overwrite of null
-///         puts the initial value in place. Folding all writes of some steps at once must give
-///         what folding them step by step gives: a state is read back so.
+/// A delta channel. The channel folds like a reducer, but a checkpoint stores only the writes of
+/// its step; the whole value is stored once in `snapshot_frequency` updates. Reading a state
+/// replays the writes since.
+/// Shape:  `folding` is a binary_operator channel, whose reducer folds one write after another, or
+///         a batch_reducer. add_messages becomes the reference's message delta reducer: a removal
+///         of an unknown message, or of all messages, has no effect. An overwrite of null sets the
+///         initial value. Folding the writes of several steps at once must give the same value as
+///         folding step by step, because a state is read that way.
 /// Units:  `snapshot_frequency` in updates of the channel, from 1.
 /// Errors: throws error{invalid_graph}: of class ValueError when snapshot_frequency < 1; when
-///         `folding` has no function, or no value to start at (see starting_at).
+///         `folding` has no function, or no initial value (see starting_at).
 /// Source: langgraph/channels/delta.py.
 inline constexpr std::int64_t snapshot_frequency_default = 100; // updates
 channel_spec delta(const channel_spec& folding,
@@ -212,13 +221,13 @@ channel_spec delta(const channel_spec& folding,
 channel_spec delta(batch_reducer folding,
                    std::int64_t snapshot_frequency = snapshot_frequency_default);
 
-/// `spec`, a list channel (append, topic_accumulating, add_messages, delta(append) …), keeping its
-/// last `count` elements: the older ones are dropped at the end of each step that writes to it.
-/// Shape:  a value that is no list is kept as it is.
+/// `spec`, a list channel (append, topic_accumulating, add_messages, delta(append) …), limited to
+/// its last `count` elements. Older ones are dropped at the end of each step that writes to it.
+/// Shape:  a value that is not a list is kept as it is.
 /// Units:  `count` in elements, from 1.
-/// Errors: throws error{invalid_graph} when `count` is 0, when `spec` is of another kind than
-///         binary_operator, topic or delta, and for a delta channel of messages: a message that
-///         was dropped could come back when the channel is read.
+/// Errors: throws error{invalid_graph} when `count` is 0, and when `spec` is of another kind than
+///         binary_operator, topic or delta. Also for a delta channel of messages, since a dropped
+///         message could come back when the channel is read.
 /// Source: troupe.
 channel_spec keep_last(const channel_spec& spec, std::size_t count);
 

@@ -1,5 +1,4 @@
-// Graphs over processes and hosts: a home that gives placed tasks to workers, and workers that run
-// them.
+// The cluster: a home gives placed tasks to workers in other processes and on other hosts.
 //
 // A worker:
 //   troupe::worker w{{.listen = "10.0.0.7:4242", .tls = files}, {graph}};
@@ -26,11 +25,11 @@
 
 namespace troupe {
 
-/// Who a process is to its peers: PEM files of a private CA. Every certificate of the CA is trusted
-/// with everything: one CA a cluster (`troupe cluster init-ca`, `issue-cert`).
-/// Shape:  the key is readable by its owner alone. Its passphrase, if it has one, is what
-///         TROUPE_TLS_PASSPHRASE says, or the file that TROUPE_TLS_PASSPHRASE_FILE names.
-/// Errors: of connect_workers, worker and peer_status: invalid_config, which says what is wrong.
+/// The identity of a process towards its peers: PEM files of a private CA. Every certificate of the
+/// CA is fully trusted: use one CA a cluster (`troupe cluster init-ca`, `issue-cert`).
+/// Shape:  only its owner can read the key. The key's passphrase, if any, comes from
+///         TROUPE_TLS_PASSPHRASE, or from the file named by TROUPE_TLS_PASSPHRASE_FILE.
+/// Errors: connect_workers, worker and peer_status give invalid_config, which names the fault.
 /// Source: troupe.
 struct link_certificates {
   std::filesystem::path certificate;
@@ -40,97 +39,98 @@ struct link_certificates {
 
 // ---- the home -----------------------------------------------------------------------------------
 
-/// Which workers a home has, and how it reaches them.
+/// The workers of a home, and how the home reaches them.
 /// Shape:  either `tls` or `plain`. Addresses are HOST:PORT.
 /// Units:  a lease is lease_heartbeats_min to lease_heartbeats_max heartbeats, at most
-///         limits::worker_lease_max; a worker that is silent for longer is lost. With a worker that
-///         asks for a longer lease, that one holds.
+///         limits::worker_lease_max; a worker that is silent for longer is lost. A longer lease of
+///         a worker replaces the home's for that worker.
 /// Errors: see connect_workers.
 /// Source: troupe.
 struct worker_pool_options {
-  /// Workers to link to. Links that break, or can't be made yet, are made again.
+  /// Workers to link to. A link that breaks, or fails, is tried again.
   std::vector<std::string> workers = {};
-  /// More of them, one a line; `#` begins a comment. Read again when it changes, which is seen
-  /// within limits::workers_file_interval.
+  /// A file of further workers, one a line; `#` begins a comment. The file is read again when it
+  /// changes, within limits::workers_file_interval.
   std::filesystem::path workers_file = {};
-  /// Where workers that join from their side are let in; empty: nowhere. Port 0: any.
+  /// The address at which workers join; empty: none can. Port 0: any.
   std::string listen = {};
   std::optional<link_certificates> tls = std::nullopt;
   bool plain = false; ///< links without TLS: this host only, for tests
   std::chrono::milliseconds heartbeat = limits::heartbeat_interval_default;
   std::chrono::milliseconds lease = limits::worker_lease_default;
-  /// Also workers whose code of a graph is another build of the same structure get its tasks, if
-  /// they allow it, too. One run may mix both then.
+  /// true: workers with another build of a graph's code, but the same structure, get its tasks if
+  /// they allow it too. One run may then mix both builds.
   bool allow_other_builds = false;
 };
 
-/// Begins to link to workers.
-/// Blocks: until the TLS files are checked and the port is open; for no worker.
-/// Errors: invalid_config: an address, a bound, the workers file, a TLS file (it says what is wrong
-///         with it), neither or both of `tls` and `plain`, a port that can't be opened, plain links
-///         to another host.
+/// Opens the home's port and begins to link to the workers.
+/// Blocks: until the TLS files are checked and the port is open; does not wait for workers.
+/// Errors: invalid_config for
+///         - an address, a bound, the workers file, or a TLS file (the message names its fault)
+///         - neither or both of `tls` and `plain`, or plain links to another host
+///         - a port that can't be opened
 /// Source: troupe.
 result<std::shared_ptr<worker_pool>> connect_workers(worker_pool_options options);
 
 // ---- the worker ---------------------------------------------------------------------------------
 
-/// What a worker is, and whom it works for.
+/// The properties of a worker, and the homes it works for.
 /// Shape:  either `tls` or `plain`; `listen`, `join` or both. Addresses are HOST:PORT.
-/// Units:  as worker_pool_options. A `lease` of 0 is that of each home; a longer one than a home's
-///         holds between the two, a shorter one does not. A `heartbeat` of 0: a fifth of the lease.
+/// Units:  as worker_pool_options. A `lease` of 0 is that of each home; a longer one replaces a
+///         home's, a shorter one has no effect. A `heartbeat` of 0: a fifth of the lease.
 /// Errors: see worker.
 /// Source: troupe.
 struct worker_options {
-  /// Of it among the workers of a home; empty: the host's name and a random part.
+  /// The worker's name at its homes; empty: the host's name and a random part.
   std::string name = {};
-  /// Where homes link to it; empty: it only joins. Port 0: any.
+  /// The address to which homes link; empty: it only joins. Port 0: any.
   std::string listen = "127.0.0.1:0";
   std::vector<std::string> join = {}; ///< homes that listen
   std::vector<std::string> labels = {};
   std::uint32_t capacity = 0; ///< tasks at a time, over all homes; 0: four a core
   std::optional<link_certificates> tls = std::nullopt;
   bool plain = false;      ///< links without TLS: this host only, for tests
-  std::size_t threads = 0; ///< that run tasks; 0: as many as cores
+  std::size_t threads = 0; ///< threads that run tasks; 0: as many as cores
   std::chrono::milliseconds heartbeat{0};
   std::chrono::milliseconds lease{0};
-  /// Also for homes whose code of a graph is another build, if they allow it, too.
+  /// true: also serves homes with another build of a graph's code, if they allow it too.
   bool allow_other_builds = false;
 };
 
-/// Runs tasks of these graphs, and of those within them, for the homes that link to it.
+/// Runs tasks of these graphs, and of graphs within them, for the homes it is linked to.
 /// Source: troupe.
 class worker {
 public:
   /// Shape:  at least one graph.
-  /// Blocks: until the TLS files are checked and the port is open; for no home.
+  /// Blocks: until the TLS files are checked and the port is open; does not wait for homes.
   /// Errors: throws error: as connect_workers, and invalid_config for a name, label, capacity or
-  ///         lease beyond its limit, for no graph, and for one that neither listens nor joins.
+  ///         lease beyond its limit, without a graph, and when it neither listens nor joins.
   /// Source: troupe.
   worker(worker_options options, std::vector<compiled_graph> graphs);
   worker(const worker&) = delete;
   worker& operator=(const worker&) = delete;
-  /// Drops what it runs: its homes hand it out again.
+  /// Drops its tasks: the homes give them to other workers.
   ~worker();
 
-  /// The port where homes reach it.
-  /// Shape:  0 when it listens nowhere.
+  /// The port at which homes reach it.
+  /// Shape:  0 when it does not listen.
   /// Errors: none.
   /// Source: troupe.
   std::uint16_t port() const;
 
-  /// Takes no more tasks. Graphs it runs are given back at their next step border, other tasks run
-  /// to their end; what is left when `patience` is over is told to stop and goes elsewhere at once.
-  /// Then wait() returns. A second call may only shorten the time. From when it returns no graph
-  /// that ran here begins a step here.
-  /// Shape:  `why` is what its homes log.
+  /// Takes no more tasks. Graphs return to their homes at their next step border; other tasks run
+  /// to their end. Tasks left after `patience` are stopped and go elsewhere at once. Then wait()
+  /// returns. A second call can only shorten the time. After drain() returns, a graph that ran here
+  /// begins no further step here.
+  /// Shape:  `why` is logged by its homes.
   /// Units:  `patience` up to limits::worker_drain_max; 0: everything goes elsewhere now.
-  /// Blocks: until the worker has taken note: microseconds. Not for a signal handler.
+  /// Blocks: until the worker has noted the request: microseconds. Not for a signal handler.
   /// Errors: none.
   /// Source: troupe.
   void drain(std::string why, std::chrono::milliseconds patience = limits::worker_drain_default);
 
-  /// Waits until it has drained.
-  /// Blocks: as long as it works.
+  /// Waits until the worker has drained.
+  /// Blocks: until then.
   /// Errors: none.
   /// Source: troupe.
   void wait();
@@ -153,20 +153,20 @@ struct peer_access {
   std::chrono::milliseconds patience{5000};
 };
 
-/// How a worker, or a home that listens, at HOST:PORT is.
-/// Shape:  a map; its `kind` is "worker" or "home". Of a worker: name, labels, capacity, running,
-///         graphs (with hash, build and version), homes (with lease, round trip, tasks), counts. Of
-///         a home: workers (with the same graphs), what waits, counts, latencies.
+/// The status of a worker, or of a home that listens, at HOST:PORT.
+/// Shape:  a map; its `kind` is "worker" or "home". A worker has name, labels, capacity, running,
+///         graphs (with hash, build and version), homes (with lease, round trip, tasks), counts. A
+///         home has workers (with the same graphs), waiting tasks, counts, latencies.
 /// Units:  members that end in `_ms`: milliseconds.
 /// Blocks: until the answer, or `patience`.
 /// Errors: worker_lost: no answer; as connect_workers.
 /// Source: troupe.
 result<value> peer_status(const std::string& at, const peer_access& access);
 
-/// Has a worker drain, as worker::drain(), and gives its status from right before.
+/// Makes a worker drain, as worker::drain(), and gives its status from right before.
 /// Shape:  as peer_status.
 /// Units:  `patience` of worker::drain().
-/// Blocks: as peer_status; not until it has drained.
+/// Blocks: as peer_status; does not wait for the drain.
 /// Errors: as peer_status.
 /// Source: troupe.
 result<value> drain_worker(const std::string& at, const std::string& why, const peer_access& access,

@@ -1,4 +1,4 @@
-// A graph that can be run, and how it looks.
+// The compiled graph: an immutable graph that can be run, its schemas and its drawings.
 #pragma once
 
 #include <troupe/value.hpp>
@@ -27,14 +27,14 @@ struct draw_colors {
   std::string box = "#faf9ff"; ///< around a nested graph
 };
 
-/// draw_options::xray of every level there is.
+/// draw_options::xray that opens all levels.
 inline constexpr std::uint32_t xray_all = 0xffff'ffff;
 
-/// What a drawing shows, and how.
-/// Units:  `xray` in levels of nesting: 0 draws a nested graph as one node, 1 opens those of this
-///         graph, 2 those within them too, xray_all all. `nodes_max` in nodes, START and END
-///         included: a nested graph that would make the picture larger stays closed; the nodes of
-///         the graph itself are always drawn.
+/// The contents and the look of a drawing.
+/// Units:  `xray` in levels of nesting: 0 draws a nested graph as one node, 1 opens the graphs in
+///         this graph, 2 also those within them; xray_all opens all. `nodes_max` in nodes, START
+///         and END included. A nested graph that would exceed it stays closed; the graph's own
+///         nodes are always drawn.
 /// Source: langgraph/pregel/main.py, get_graph; langchain_core/runnables/graph.py, draw_mermaid.
 struct draw_options {
   std::uint32_t xray = 0;
@@ -59,44 +59,46 @@ public:
   /// of its input.
   std::vector<std::string> inputs() const;
 
-  /// What an input may be, and what a result is: JSON Schema objects of the channels' values. Of a
-  /// state that is one bare value, the schema of that. Any member may be missing.
-  /// Shape:  a map of JSON Schema 2020-12 keywords. A channel of a typed state is of its member's
-  ///         type; else its kind says what it knows (lists, messages), or nothing.
+  /// The schema of an input and of a result: JSON Schema objects of the channels' values, in which
+  /// no member is required. A state that is one bare value has the schema of that value.
+  /// Shape:  a map of JSON Schema 2020-12 keywords. A channel of a typed state has the schema of
+  ///         its member's type. Another channel has the schema of its kind (lists, messages), or an
+  ///         empty one.
   /// Errors: none.
   /// Source: langgraph/pregel/main.py, get_input_jsonschema, get_output_jsonschema.
   value input_jsonschema() const;
   value output_jsonschema() const;
-  /// That of graph_builder::context_schema; null without one.
+  /// The schema of graph_builder::context_schema; null without one.
   /// Source: langgraph/pregel/main.py, get_context_jsonschema.
   value context_jsonschema() const;
 
-  /// Edges as they are drawn.
+  /// An edge of a drawing.
   struct edge {
     std::string from, to, label;
     bool conditional = false; ///< a route or a command decides whether it is taken
     friend auto operator<=>(const edge&, const edge&) = default;
   };
   /// The edges between this graph's nodes, START and END; a graph as a node is one node.
-  /// Shape:  at most one from a node to another. Without a path map a route may go anywhere.
+  /// Shape:  at most one edge from a node to another. Without a path map a route may go to any
+  ///         node.
   /// Order:  by from, to, label.
   /// Errors: none.
   /// Source: langgraph/pregel/_draw.py, draw_graph.
   std::vector<edge> edges() const;
 
-  /// The graphs that are nodes of this one, or that its nodes say they call.
+  /// The graphs that are nodes of this one, and those of node_options::calls.
   /// Shape:  (name of the node, graph); one entry for each graph of a node that calls several. With
-  ///         `recurse`, those within them too, under the path of names, as "outer|inner".
-  /// Order:  of the nodes; a graph comes right before those within it.
+  ///         `recurse`, also the graphs within them, under the path of names, as "outer|inner".
+  /// Order:  of the nodes; a graph comes right before the graphs within it.
   /// Errors: none.
   /// Source: langgraph/pregel/main.py, get_subgraphs (which knows one graph a node).
   std::vector<std::pair<std::string, compiled_graph>> subgraphs(bool recurse = false) const;
 
-  /// As a Mermaid flowchart: conditional edges dotted, nested graphs as `subgraph` blocks under
-  /// x-ray, and graphs that a node calls beside it, behind a dotted edge.
-  /// Shape:  lines, each with its end. Names, labels and details are escaped: none can end its
-  ///         text or be taken for markup. Mermaid itself refuses more than 500 edges or 50,000
-  ///         characters unless its own settings say otherwise.
+  /// A Mermaid flowchart. Conditional edges are dotted, and nested graphs opened by `xray` are
+  /// `subgraph` blocks. A graph that a node calls stands beside the node, linked by a dotted edge.
+  /// Shape:  lines, each with its end. Names, labels and details are escaped, so they can't end
+  ///         their text or act as markup. Mermaid itself refuses more than 500 edges or 50,000
+  ///         characters by default.
   /// Errors: none.
   /// Source: langchain_core/runnables/graph_mermaid.py (the look, not the text).
   std::string draw_mermaid(const draw_options& options = {}) const;
@@ -107,16 +109,16 @@ public:
   /// Source: langchain_core/runnables/graph_png.py (the look).
   std::string draw_dot(const draw_options& options = {}) const;
 
-  /// The same picture as an SVG document, laid out here: nodes in layers, edges downwards (or to
-  /// the right) except those that close a circle, nested graphs in boxes.
+  /// The same picture as an SVG document with a layout of its own. Nodes stand in layers, edges
+  /// point down (or right) except those that close a circle, and nested graphs are boxes.
   /// Shape:  well-formed XML in UTF-8, without scripts, links or style sheets. Long names are cut;
-  ///         the whole one is the tooltip. The same graph gives the same bytes.
-  /// Units:  of its size: pixels.
+  ///         the tooltip shows the whole name. The same graph gives the same bytes.
+  /// Units:  sizes in pixels.
   /// Errors: none.
   /// Source: troupe.
   std::string draw_svg(const draw_options& options = {}) const;
 
-  /// Advice about the graph that is no error, e.g. a node with both commands and static edges.
+  /// Advice about the graph that is not an error, e.g. a node with both commands and static edges.
   const std::vector<std::string>& warnings() const noexcept;
 
   const std::shared_ptr<const graph_plan>& plan() const noexcept { return plan_; }

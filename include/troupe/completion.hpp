@@ -1,5 +1,5 @@
-// Something a coroutine body waits for that comes from outside troupe: a callback of a library, an
-// event loop, another thread.
+// The completion: a coroutine body awaits an event from outside: a library's callback, an event
+// loop, another thread.
 //
 //     auto page = ctx.completion<std::string>();
 //     start_download(url, [done = page.completer()](std::string text) { done.set(text); });
@@ -19,16 +19,17 @@ namespace troupe {
 
 namespace detail {
 
-/// What resumes the body that is suspended at `at`, in its own lane; nothing when the body is gone.
+/// A function that resumes the body suspended at `at`, in its own lane; it has no effect once the
+/// body is gone.
 /// Errors: throws invalid_graph when no coroutine runs here.
 std::function<void()> resume_of(task_scope& scope, std::coroutine_handle<> at);
-/// Calls `stop` once, on any thread, when the attempt is given up; at once when it was.
+/// Calls `stop` once, on any thread, when the attempt is given up; at once when it was already.
 void when_given_up(task_scope& scope, const void* who, std::function<void()> stop);
 void forget(task_scope& scope, const void* who);
 void show_life(task_scope& scope) noexcept;
 error nobody_completes();
 
-/// What the one who waits and those who answer share. Calls nobody while it is locked.
+/// The state shared by the awaiting body and its completers. Calls no callback while it is locked.
 template <class T> class completion_state {
 public:
   using answer_type = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
@@ -51,7 +52,7 @@ public:
     return true;
   }
 
-  /// Nobody waits any more.
+  /// The body no longer waits.
   void leave() {
     std::function<void()> wake;
     std::function<void()> stop;
@@ -83,12 +84,12 @@ public:
     return over_;
   }
 
-  /// Whether `wake` will be called.
+  /// Whether the body stays suspended: until `wake` is called, or for good after leave().
   bool wait(std::function<void()> wake) {
     std::lock_guard lock{mutex_};
     if (!over_)
       wake_.swap(wake);
-    return !over_ || left_; // who was left stays where it is
+    return !over_ || left_; // a body that was left stays suspended
   }
 
   T take() {
@@ -110,16 +111,16 @@ private:
 
 } // namespace detail
 
-/// The end of a completion that answers. Cheap to copy.
-/// Thread: any, also before the body waits, and long after it is gone.
+/// The answering end of a completion. Cheap to copy.
+/// Thread: any, also before the body waits and after the body is gone.
 /// Source: troupe.
 template <class T> class completer {
 public:
   explicit completer(std::shared_ptr<detail::completion_state<T>> state)
     : held_{std::make_shared<last_one>(std::move(state))} {}
 
-  /// The first answer counts: the body goes on with it, in its own lane, never on this thread.
-  /// False when there was one before, or nobody waits any more.
+  /// Answers. The first answer counts: the body resumes with it in its own lane, never on this
+  /// thread. False when there was an answer before, or the body no longer waits.
   template <class U = T>
   requires(!std::is_void_v<U>) bool set(U answer) const {
     return held_->state->settle(std::move(answer), nullptr);
@@ -127,14 +128,14 @@ public:
   bool set() const requires(std::is_void_v<T>) {
     return held_->state->settle(std::monostate{}, nullptr);
   }
-  /// The body goes on with this thrown where it waits.
+  /// Resumes the body with this exception, thrown at its co_await.
   bool fail(std::exception_ptr failure) const {
     return held_->state->settle(std::nullopt, std::move(failure));
   }
   bool fail(const error& failure) const { return fail(std::make_exception_ptr(failure)); }
 
   /// Calls `stop` when the body is given up (cancelled, timed out, destroyed) before an answer; at
-  /// once when it was. On any thread; it must be short. The last `stop` counts.
+  /// once when it was already. `stop` runs on any thread and must be short. The last `stop` counts.
   void when_left(std::function<void()> stop) const { held_->state->when_left(std::move(stop)); }
 
 private:
@@ -151,10 +152,10 @@ private:
   std::shared_ptr<last_one> held_;
 };
 
-/// The end of a completion that waits; context::completion() makes it. Awaited at most once, under
-/// a name, by the body it was made in, which may be given up meanwhile.
-/// Errors: of co_await: what fail() was given; cancelled when all its completers are gone without
-///         an answer; invalid_graph in a body that is no coroutine.
+/// The awaiting end of a completion; context::completion() makes it. The body that made it awaits
+/// it at most once, under a name. The body may be given up meanwhile.
+/// Errors: co_await throws the argument of fail(); cancelled when all completers are gone without
+///         an answer; invalid_graph in a body that is not a coroutine.
 /// Source: troupe; asyncio's Future.
 template <class T> class completion {
 public:
@@ -176,7 +177,7 @@ public:
     state_->leave();
   }
 
-  /// To be called before the completion is awaited.
+  /// An answering end; call it before the completion is awaited.
   troupe::completer<T> completer() const { return *first_; }
 
   class awaiter {
@@ -185,7 +186,7 @@ public:
     bool await_ready() const noexcept { return false; }
     bool await_suspend(std::coroutine_handle<> body) {
       auto wake = detail::resume_of(*what_->scope_, body);
-      what_->first_.reset(); // so that the others are known to be the last
+      what_->first_.reset(); // only the caller's completers remain
       return what_->state_->wait(std::move(wake));
     }
     T await_resume() {

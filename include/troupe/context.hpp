@@ -1,4 +1,4 @@
-// What a node body can ask of the run it is part of.
+// The context: what a node body can read of its run, and what it can ask the run to do.
 #pragma once
 
 #include <troupe/control.hpp>
@@ -20,7 +20,7 @@ class store;
 template <class T> class completion;   // troupe/completion.hpp
 enum class stream_mode : std::uint8_t; // troupe/runtime.hpp
 
-/// What an error handler is told.
+/// The failure that an error handler gets.
 /// Source: langgraph/errors.py, NodeError.
 struct task_failure {
   std::string node;
@@ -32,7 +32,7 @@ namespace detail {
 struct task_scope; // tasks/task_scope.hpp
 struct graph_call; // tasks/task_scope.hpp
 
-/// Suspends a coroutine body until `wake` was carried out by the task's host.
+/// Suspends a coroutine body; `arrange` asks the task's host to resume it later.
 class suspension {
 public:
   suspension(task_scope& scope, std::function<void(task_scope&, std::coroutine_handle<>)> arrange)
@@ -106,8 +106,8 @@ private:
   std::shared_ptr<detail::graph_call> call_;
 };
 
-/// A task's view of its run. Valid until the body returns; a body may use it from one thread at a
-/// time.
+/// A task's view of its run. Valid until the body returns. One thread at a time may use it, except
+/// where a member allows several.
 /// Source: langgraph/runtime.py, Runtime; langgraph/types.py, interrupt.
 class context {
 public:
@@ -115,25 +115,25 @@ public:
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
-  /// The answer to `question`, or, when there is none yet, leaves the body and pauses the run:
-  /// the body runs again from its first line when the run is resumed with an answer. Questions of
-  /// a body are answered in the order of the calls.
+  /// Returns the answer to `question`. Without an answer yet, leaves the body and pauses the run.
+  /// When the run is resumed with an answer, the body runs again from its first line. A body's
+  /// questions are answered in the order of the calls.
   ///
-  /// An exception leaves the body. It is not a std::exception, so `catch (const std::exception&)`
-  /// lets it pass; a `catch (...)` around the call must throw it again. A body that caught it and
-  /// returned fails its task: the question has no answer. The same holds for invoke(), run() and
-  /// future::get() when what they wait for asks.
-  /// Shape:  any value; null can't be an answer. `response_schema`: a JSON Schema for the
-  ///         reader, not checked. An answer is stored before the body reads it: when it is not what
-  ///         the body can use and the body throws, the run finds the same answer when it is
-  ///         resumed. Use interrupt_as<T>, or refuse_answer: then the question waits for another
-  ///         answer.
-  /// Errors: invalid_graph, of the task: its body asked a question and returned.
+  /// The body is left by an exception, which a handler for std::exception does not catch. Code
+  /// that catches everything around the call must rethrow it. A body that catches it and returns
+  /// fails its task, because the question has no answer. The same holds for invoke(), run() and
+  /// future::get() when the graph or task they wait for asks.
+  /// Shape:  any value; null can't be an answer. `response_schema` is a JSON Schema for the reader,
+  ///         and is not checked. An answer is stored before the body reads it. When the body throws
+  ///         because of an unusable answer, the resumed run finds the same answer. Use
+  ///         interrupt_as<T> or refuse_answer instead: then the question waits for another answer.
+  /// Errors: the task fails with invalid_graph when its body asked a question and returned.
   /// Source: langgraph/types.py, interrupt.
   value interrupt(const value& question, const value& response_schema = {});
 
-  /// The answer as a T (anything a value can become).
-  /// Errors: invalid_resume when the answer is no T: the question waits on, with the same id.
+  /// The answer as a T, for every T with value_traits.
+  /// Errors: invalid_resume when the answer does not fit T: the question stays open, with the same
+  ///         id.
   /// Source: langgraph/types.py, interrupt with a response_schema.
   template <class T> T interrupt_as(const value& question, const value& response_schema = {}) {
     auto answer = interrupt(question, response_schema);
@@ -144,18 +144,20 @@ public:
     }
   }
 
-  /// Leaves the body because the answer it was given last does not fit its question, which waits
-  /// on, with the same id. Errors: throws error{invalid_resume} with `why`. Source: troupe.
+  /// Leaves the body because its last answer does not fit the question. The question stays open,
+  /// with the same id. Errors: throws error{invalid_resume} with `why`. Source: troupe.
   [[noreturn]] void refuse_answer(const std::string& why);
 
-  /// Runs another graph as part of this task and gives its output. What it asks, this task asks;
-  /// what it had finished is not run again when the run is resumed. The n-th graph a body runs
-  /// keeps its state by that number: run them in the same order each time.
-  /// Shape:  `metadata`: a map, or null: it stands over this task's, and compile_options::metadata.
+  /// Runs another graph as part of this task and returns its output. A question of that graph is a
+  /// question of this task. Finished tasks of the graph do not run again when the run is resumed.
+  /// The n-th graph of a body keeps its state under the number n: run them in the same order each
+  /// time.
+  /// Shape:  `metadata` is a map or null; it overrides this task's metadata and
+  ///         compile_options::metadata.
   /// invoke() is for plain bodies of the blocking lane, run() for coroutines:
   ///     auto inner = ctx.run(graph, {{"topic", topic}});
   ///     auto out = co_await inner;
-  /// Errors: what the graph fails with; invoke() on another lane: invalid_graph.
+  /// Errors: those of the graph; invalid_graph when invoke() is called on another lane.
   /// Source: langgraph/pregel/main.py, a graph called in a node.
   value invoke(const compiled_graph& graph, const run_input& input = {},
                const value& metadata = {});
@@ -164,29 +166,30 @@ public:
     return {*scope_, detail::prepare_graph(*scope_, graph, input, metadata)};
   }
 
-  /// A message for readers of the `messages` stream: whole, or a part of one (a message value with
-  /// "chunk": true). A whole message whose id was streamed before is not streamed again. Nothing is
-  /// streamed from a node whose metadata has "nostream" among its "tags".
+  /// Sends a message to readers of the `messages` stream: a whole one, or a part of one (a message
+  /// value with "chunk": true). A whole message whose id was streamed before is not streamed again.
+  /// A node whose metadata has "nostream" among its "tags" streams nothing.
   void stream_message(const value& message);
-  /// The same, and a write to the channel `key` ahead of what the body returns.
+  /// As stream_message, and writes the message to the channel `key`, before the writes that the
+  /// body returns.
   /// Errors: invalid_update when the message has no id; missing_key when there is no such channel.
   /// Source: langgraph/graph/message.py, push_message.
   void push_message(const value& message, const std::string& key = "messages");
 
-  /// A part for readers of the `custom` stream; nothing when nobody reads it.
-  /// Blocks: while the reader lags by limits::stream_queue_parts_max parts.
-  /// Thread: write, stream_tool_event and stream_message may be called from several threads at
-  /// once.
+  /// Sends a part to readers of the `custom` stream; no effect without a reader.
+  /// Blocks: with overflow::wait (the default), while stream_options::queue_parts_max parts wait.
+  /// Thread: several threads may call write, stream_tool_event and stream_message at once.
   void write(const value& part);
-  /// The same for readers of the `tools` stream. Nothing is streamed from a node whose metadata has
-  /// "nostream" among its "tags".
+  /// As write, for readers of the `tools` stream. A node whose metadata has "nostream" among its
+  /// "tags" streams nothing.
   void stream_tool_event(const value& event);
-  /// Whether somebody reads this stream of the run.
+  /// Whether the run has a reader of this stream.
   bool is_streaming(stream_mode mode) const noexcept;
 
-  /// The state of the graph at the step's start, all its channels but managed ones, also in a task
-  /// that was sent something else.
-  /// Shape:  of a sent task empty, unless its node has node_options::graph_state and runs here.
+  /// The state of the graph at the step's start: all its channels except managed ones, also in a
+  /// task that was sent an argument.
+  /// Shape:  empty in a task that was sent an argument, unless its node has
+  ///         node_options::graph_state and runs here.
   /// Errors: none.
   /// Source: langgraph/pregel/_read.py, ChannelRead in a body.
   state_view graph_state() const;
@@ -197,23 +200,23 @@ public:
   /// Whether the run was given up: a long body should return soon.
   bool stop_requested() const noexcept;
 
-  /// Tells the idle time-out of this attempt that the body goes on.
+  /// Restarts the idle time-out of this attempt: the body is still at work.
   void heartbeat() noexcept;
 
-  /// Which attempt this is, from 1, and when the first one began.
+  /// The number of this attempt, from 1, and the time at which the first one began.
   std::uint32_t attempt() const noexcept;
   std::chrono::system_clock::time_point first_attempt_time() const noexcept;
-  /// In an error handler: what failed. Null elsewhere.
+  /// In an error handler, the failure of the task; null elsewhere.
   const task_failure* failure() const noexcept;
 
   /// The runtime's store; null without one.
   troupe::store* store() const noexcept;
-  /// In an entrypoint: what the run before it saved on this thread; null the first time.
+  /// In an entrypoint: the value that the previous run saved on this thread; null in the first run.
   const value& previous() const noexcept;
 
   const std::string&
-  checkpoint_ns() const noexcept; ///< of this task: `node:id`, from the outside in
-  const std::string& checkpoint_id() const noexcept; ///< the one this step starts from
+  checkpoint_ns() const noexcept; ///< of this task: `node:id`, from the outermost graph inwards
+  const std::string& checkpoint_id() const noexcept; ///< the checkpoint this step starts from
   const std::string& thread_id() const noexcept;     ///< empty without a saver
   const std::string& node() const noexcept;
   const std::string& task_id() const noexcept;
@@ -221,14 +224,14 @@ public:
   std::int64_t remaining_steps() const noexcept; ///< super-steps left before the recursion limit
   bool is_last_step() const noexcept;
   const value& run_context() const noexcept; ///< run_config::context
-  /// The same as a T. Errors: throws error{invalid_value}.
+  /// run_context() as a T. Errors: throws error{invalid_value}.
   template <class T> T run_context_as() const { return run_context().template as<T>(); }
-  /// run_config::configurable, whole, in graphs and tasks within the run and on workers too.
+  /// The whole run_config::configurable, also in nested graphs, in started tasks and on workers.
   /// Shape:  a map, or null when the run was given none.
   /// Errors: none.
   /// Source: langchain_core/runnables/config.py, RunnableConfig["configurable"].
   const value& configurable() const noexcept;
-  /// compile_options::metadata, over it run_config::metadata, and the node's.
+  /// compile_options::metadata, overridden by run_config::metadata, overridden by the node's.
   const value& metadata() const noexcept;
 
   /// Suspends a coroutine body without holding a thread: `co_await ctx.sleep_for(10ms);`
@@ -236,22 +239,22 @@ public:
     return detail::sleep(*scope_, delay);
   }
 
-  /// Runs `job` on the blocking lane, when it is awaited, and gives its result:
+  /// Runs `job` on the blocking lane when it is awaited, and gives its result:
   ///     auto page = ctx.blocking([url] { return download(url); });
   ///     auto text = co_await page;
-  /// In two lines, because g++ 12 destroys a capturing lambda that stands inside a co_await
-  /// expression twice; the one-line form does not compile.
-  /// Errors: what `job` throws.
+  /// Two lines, because g++ 12 destroys a capturing lambda inside a co_await expression twice; the
+  /// one-line form does not compile.
+  /// Errors: the exception of `job`.
   template <class F> blocking_job<std::invoke_result_t<F&>> blocking(F job) {
     return blocking_job<std::invoke_result_t<F&>>{run_job(*scope_, std::move(job))};
   }
 
-  /// Something to await that comes from outside: a library's callback, another thread, an event
-  /// loop. See troupe/completion.hpp, which the caller includes.
+  /// An awaitable for an event from outside: a library's callback, another thread, an event loop.
+  /// Include troupe/completion.hpp to use it.
   ///     auto answer = ctx.completion<int>();
   ///     ask_somebody([done = answer.completer()](int n) { done.set(n); });
   ///     auto n = co_await answer;
-  /// Thread: several completions of one body may be waited for at once (when_all).
+  /// Thread: the thread of the body; it may await several completions at once (when_all).
   template <class T = void> troupe::completion<T> completion() const;
 
   detail::task_scope& scope() noexcept { return *scope_; }

@@ -1,4 +1,4 @@
-// What a node can say besides values: updates, commands, sends, overwrites; and interrupts.
+// Control values: the updates, commands, sends and overwrites that a node returns, and interrupts.
 #pragma once
 
 #include <troupe/policy.hpp>
@@ -19,7 +19,7 @@ inline constexpr const char* END = "__end__";
 
 /// Writes to state channels, in the order in which they were made.
 /// Shape:  (channel, value) pairs; a channel may appear several times. A map value becomes its
-///         entries in key order; any other value but null becomes one write to the channel
+///         entries in key order. Any other value but null becomes one write to the channel
 ///         `__root__`, which only a graph whose whole state is one value has.
 class state_update {
 public:
@@ -42,15 +42,15 @@ public:
   std::vector<entry> entries() && noexcept { return std::move(entries_); }
   bool empty() const noexcept { return entries_.empty(); }
 
-  /// As a map; of a channel written twice the last write counts.
+  /// As a map; the last write to a channel counts.
   value to_value() const;
 
 private:
   std::vector<entry> entries_;
 };
 
-/// A task of `node` in the next step with an input of its own; `timeout`, when given, in place of
-/// the node's.
+/// A task of `node` in the next step with an input of its own. `timeout`, when given, replaces the
+/// node's.
 /// Source: langgraph/types.py, Send.
 struct send {
   std::string node;
@@ -61,7 +61,7 @@ struct send {
   }
 };
 
-/// Where to go: a node (or END) by name, or a send.
+/// A destination: a node (or END) by name, or a send.
 using destination = std::variant<std::string, send>;
 
 /// Any number of destinations, in order; converts from one name, one send, or a list of them.
@@ -104,11 +104,12 @@ public:
     : optional{std::in_place, entries} {}
 };
 
-/// From a node: write `update` and go to `goto_`, besides the node's edges. As a run's input:
-/// answer a question (`resume`), write and go. `graph` is empty (this graph), PARENT, or the name
-/// (compile_options::name) of a graph further out, where the update and goto_ are carried out as if
-/// the node that holds this graph had returned them.
-/// Shape:  `resume` is the answer, or a map from interrupt ids (32 hex digits) to answers.
+/// Returned by a node: write `update` and go to `goto_`, in addition to the node's edges. As a
+/// run's input: answer a question (`resume`), write and go.
+/// Shape:  `resume` is the answer, or a map from interrupt ids (32 hex digits) to answers. `graph`
+///         is empty (this graph), PARENT, or the name (compile_options::name) of an enclosing
+///         graph. That graph applies `update` and `goto_` as if its node that holds this graph had
+///         returned them.
 /// Source: langgraph/types.py, Command.
 struct command {
   static constexpr const char* PARENT = "__parent__";
@@ -120,13 +121,13 @@ struct command {
 };
 
 /// A write that replaces a reducer's value instead of folding into it.
-/// Errors: a second one for the same channel in one step is invalid_update.
+/// Errors: invalid_update when one step writes a second one to the same channel.
 /// Source: langgraph/types.py, Overwrite.
 inline value overwrite(value v) {
   return value::extension(value_kind::overwrite, std::move(v));
 }
 
-/// A question a run waits for.
+/// A question that a run waits for.
 /// Shape:  `id` is 32 hex digits, stable until the next checkpoint; `response_schema` is a JSON
 ///         Schema or null.
 /// Source: langgraph/types.py, Interrupt.

@@ -1,4 +1,4 @@
-// A coroutine that a node body (or a part of one) can be.
+// The coroutine: the lazily started coroutine type that a node body, or a part of one, can return.
 #pragma once
 
 #include <troupe/error.hpp>
@@ -16,7 +16,7 @@ template <class T> class coro;
 namespace detail {
 
 struct coro_promise_base {
-  std::coroutine_handle<> continuation = nullptr; // who awaits; none for the outermost
+  std::coroutine_handle<> continuation = nullptr; // the awaiting coroutine; null for the outermost
   std::exception_ptr failure;
 
   struct final_awaiter {
@@ -59,11 +59,11 @@ template <> struct coro_promise<void> : coro_promise_base {
 
 } // namespace detail
 
-/// A lazily started coroutine that gives a T. `co_await` it from another one; a node body that
-/// returns one runs on the coroutine lane, where a suspended body holds no thread.
-/// Owns:   its frame; destroying it before it is done destroys the frame and what it awaits.
+/// A lazily started coroutine that gives a T, awaited by another coroutine with `co_await`. A node
+/// body that returns one runs on the coroutine lane, where a suspended body holds no thread.
+/// Owns:   its frame; destroying it early destroys the frame and the coroutines it awaits.
 /// Thread: resumed on any thread, one at a time.
-/// Errors: what the body throws comes out of `co_await`.
+/// Errors: `co_await` throws the exception of the body.
 /// Source: troupe.
 template <class T> class [[nodiscard]] coro {
 public:
@@ -88,7 +88,7 @@ public:
   }
   T await_resume() { return handle_.promise().take(); }
 
-  /// For whoever drives the outermost coroutine: runs it to its first suspension.
+  /// For the driver of the outermost coroutine: runs it to its first suspension.
   void start() { handle_.resume(); }
   bool done() const noexcept { return handle_.done(); }
   /// The result of a coroutine that is done.

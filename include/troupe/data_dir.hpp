@@ -1,4 +1,4 @@
-// Looking after a data directory: what is in it, whether it is whole, and copies of it.
+// The data directory: statistics, a check of everything stored, and copies.
 #pragma once
 
 #include <troupe/error.hpp>
@@ -15,42 +15,44 @@ namespace troupe {
 
 class keyring;
 
-/// How many records of one kind there are.
-/// Units:  `bytes` of records and keys, without what pages waste.
+/// The number of records of one kind.
+/// Units:  `bytes` of records and keys, without unused space in pages.
 struct record_count {
-  std::string kind; ///< as FORMAT.md names it: "thread", "checkpoint", "value", "patch" …
+  std::string kind; ///< as in FORMAT.md: "thread", "checkpoint", "value", "patch" …
   std::size_t records = 0;
   std::uint64_t bytes = 0;
 };
 
-/// What a data directory holds.
-/// Units:  bytes; `used` are the file's pages that hold something, the rest is reused first.
-/// Order:  `records` by kind, as in FORMAT.md; kinds without any are left out.
+/// The contents of a data directory.
+/// Units:  bytes; `used` counts the file's pages in use; the other pages are reused first.
+/// Order:  `records` by kind, as in FORMAT.md; kinds without records are left out.
 struct data_stats {
   std::uint64_t file_bytes = 0;
   std::uint64_t used_bytes = 0;
   std::uint64_t file_bytes_max = 0;
   std::size_t threads = 0;
-  std::size_t readers = 0; ///< transactions that are open now, of all processes
+  std::size_t readers = 0; ///< transactions open now, of all processes
   std::vector<record_count> records;
 };
 
-/// Counts what is in a data directory. Others may go on using it.
+/// Counts the contents of a data directory, which others may use meanwhile.
 /// Blocks: on reading all keys.
-/// Errors: storage codes, checkpoint_corrupt for no such store.
+/// Errors: storage codes, checkpoint_corrupt when it is not such a store.
 /// Source: troupe.
 result<data_stats> stat_data(const std::filesystem::path& dir);
 
-/// Something that does not fit.
+/// A fault that a check found.
 struct data_damage {
-  std::string where; ///< the thread and namespace, or the key in hex when it is nobody's
+  std::string where; ///< the thread and namespace; else the key in hex
   std::string what;
 };
 
-/// What a check found.
-/// Shape:  `damages`: at most limits::damages_listed_max; `damaged` counts all. What follows is no
-///         damage: writes that no checkpoint has (of a run that ended between the two), values that
-///         no checkpoint has (prune() removes them), and checkpoints whose parent was removed.
+/// The result of a check.
+/// Shape:  `damages`: at most limits::damages_listed_max; `damaged` counts all. The following
+///         are not damages:
+///         - writes without their checkpoint (of a run that ended between the two)
+///         - values that no checkpoint uses (prune() removes them)
+///         - checkpoints whose parent was removed
 struct data_report {
   std::size_t records = 0;
   std::size_t checkpoints = 0;
@@ -59,30 +61,32 @@ struct data_report {
   std::size_t lone_writes = 0;
   std::size_t unused_values = 0;
   std::size_t removed_parents = 0;
-  std::size_t locked_threads = 0; ///< encrypted, and their key is not at hand: only checksums
+  std::size_t locked_threads = 0; ///< encrypted, key missing: only checksums were checked
 };
 
-/// How far a check has come: records looked at, of so many.
+/// The progress of a check: `done` records of `all`.
 using check_progress = std::function<void(std::size_t done, std::size_t all)>;
 
-/// Checks every record, its checksum and form, that each belongs to a thread, that names and chains
-/// have no holes, that each value that is stored as a difference has what it builds on, and that
-/// every checkpoint can be read; of the long-term store, pages and checksums.
-/// Shape:  `keys`: those that encrypted threads are read with; null: only their checksums count.
-/// Blocks: on reading everything. Others may go on using the directory; what they store meanwhile
-///         is not looked at.
-/// Errors: as stat_data; damage is no error.
+/// Checks
+///  - every record: its checksum and form, and that it belongs to a thread
+///  - that names and chains have no holes, and that a value stored as a difference has its base
+///  - that every checkpoint can be read
+///  - pages and checksums of the long-term store
+/// Shape:  `keys`: the ring for encrypted threads; null: only their checksums are checked.
+/// Blocks: on reading everything. Others may use the directory meanwhile; the check ignores what
+///         they store.
+/// Errors: as stat_data; damage is not an error.
 /// Source: troupe.
 result<data_report> check_data(const std::filesystem::path& dir,
                                const check_progress& progress = {},
                                std::shared_ptr<const keyring> keys = nullptr);
 
-/// Copies the threads of a data directory to a new one, as they are at one moment, and then its
-/// long-term store, as that is at another. Others may go on using the first. With `compact` without
-/// unused pages: slower, and smaller.
-/// Units:  gives the bytes written; they are on the disk.
-/// Errors: as stat_data; storage_failed when `to` holds threads or can't be made. What was written
-///         of a copy that failed is removed.
+/// Copies the threads of a data directory, as of one moment, to a new directory, and then its
+/// long-term store, as of a later moment. Others may use the first directory meanwhile. `compact`
+/// leaves out unused pages: slower, and smaller.
+/// Units:  gives the bytes written; they are synced to the disk.
+/// Errors: as stat_data; storage_failed when `to` holds threads or can't be made. A failed copy is
+///         removed.
 /// Source: troupe; mdb_env_copy.
 result<std::uint64_t> copy_data(const std::filesystem::path& dir, const std::filesystem::path& to,
                                 bool compact = false);

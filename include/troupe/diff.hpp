@@ -1,4 +1,4 @@
-// What differs between two states of a thread.
+// The difference of two states of a thread.
 #pragma once
 
 #include <troupe/runtime.hpp>
@@ -9,22 +9,28 @@
 namespace troupe {
 
 /// One difference between two values.
-/// Shape:  `path` a JSON pointer to where they differ ("" the whole). Of a list that only grew, one
-///         change for each new element. `before` nullopt: it was not there; `after` nullopt: it is
-///         gone.
+/// Shape:  `path`: a JSON pointer to the difference ("" the whole value). A list that only grew has
+///         one change for each new element. `before` nullopt: the value is new; `after` nullopt: it
+///         is gone.
+/// Errors: none.
+/// Source: troupe.
 struct value_change {
   std::string path;
   std::optional<value> before;
   std::optional<value> after;
 };
 
-/// The differences, in the order of their paths; none for equal values. Extensions compare whole.
+/// The differences, in the order of their paths; empty for equal values. Extensions compare whole.
+/// Errors: none.
+/// Source: troupe.
 std::vector<value_change> diff_values(const value& before, const value& after);
 
-/// What happened between two checkpoints of a thread.
+/// The changes between two checkpoints of a thread.
+/// Errors: none.
+/// Source: troupe.
 struct state_diff {
   std::vector<value_change> values;   ///< of the state channels
-  std::vector<std::string> next_gone; ///< nodes that were to run next and are not now
+  std::vector<std::string> next_gone; ///< nodes that were to run next and now are not
   std::vector<std::string> next_new;
   std::int64_t steps = 0; ///< super-steps from the first to the second; negative: backwards
 };

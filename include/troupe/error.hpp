@@ -1,4 +1,4 @@
-// What can go wrong, by who must act, and how a function says so.
+// The error codes, grouped by who must act, and result<T>, the value of a function that can fail.
 #pragma once
 
 #if __cplusplus < 202002L
@@ -24,41 +24,41 @@ class value;
 /// Every failure troupe reports, grouped by who must act. Values are wire and storage format:
 /// append only. A new code also goes into to_string, reference_name and the table of
 /// ARCHITECTURE.md.
-/// Source: troupe; the reference's class names are given by reference_name.
+/// Source: troupe; reference_name gives the reference's class names.
 enum class errc : std::uint8_t {
   ok = 0,
 
   // the author of the graph, or the caller
   invalid_graph = 1,   ///< the graph can't be built: the message names the node, edge or channel
-  invalid_update = 2,  ///< a write a channel or node mapping refuses
+  invalid_update = 2,  ///< a write that a channel or a node mapping refuses
   empty_input = 3,     ///< nothing to run: no input on a fresh thread, or an empty command
   graph_recursion = 4, ///< recursion_limit super-steps did not reach the end
-  invalid_config = 5,  ///< a run option that makes no sense, e.g. recursion_limit 0
-  invalid_value = 6,   ///< a value that is no JSON / msgpack, too deep, too large, of another kind
-  missing_key = 7,     ///< a look-up of something that is not there (path map, thread_id)
+  invalid_config = 5,  ///< a contradictory or impossible run option, e.g. recursion_limit 0
+  invalid_value = 6,   ///< a value that is not JSON / msgpack, too deep, too large, of another kind
+  missing_key = 7,     ///< a missing entry: a label of a path map, a thread_id
   unknown_interrupt = 8, ///< a resume that names no waiting question
   ambiguous_resume = 9,  ///< one plain answer for several waiting questions
 
   // the node, its body or its host
-  node_failed = 10,    ///< the body threw; `error::type()` is the class of what it threw
+  node_failed = 10,    ///< the body threw; `error::type()` is the class of the exception
   node_timeout = 11,   ///< the task or the step ran out of time
   node_lost = 12,      ///< the actor that ran the task died
-  parent_command = 13, ///< a command for the parent graph that nobody above took
-  graph_drained = 14,  ///< the run stopped at a step's end because it was asked to
+  parent_command = 13, ///< a command for an enclosing graph that does not exist
+  graph_drained = 14,  ///< the run stopped at a step's end because a drain was requested
   cancelled = 15,      ///< the run was given up by its owner
-  invalid_resume = 16, ///< an answer that is not of the kind the question asks for; it still waits
+  invalid_resume = 16, ///< an answer of the wrong kind; its question still waits
 
   // the operator
   checkpoint_missing = 20, ///< no such checkpoint
   checkpoint_corrupt = 21, ///< a stored record that does not match its checksum or format
   storage_full = 22,       ///< no space left, or the map size is used up
   storage_failed = 23,     ///< any other failure of the store
-  storage_locked = 24,     ///< another process holds the data directory in a way that excludes us
+  storage_locked = 24,     ///< another process holds the data directory exclusively
   format_too_new = 25,     ///< written by a newer troupe
   no_saver = 26,           ///< the call needs a saver and the runtime has none
   unknown_graph = 27,      ///< no graph of that name, or a library that exports none
   abi_mismatch = 28,       ///< a graph library built for another ABI version
-  conflict = 29, ///< another run has taken the thread over; what this one did since is not stored
+  conflict = 29, ///< another run took the thread over; this run's later output is not stored
 
   // try again later
   worker_lost = 30,
@@ -67,15 +67,19 @@ enum class errc : std::uint8_t {
   runtime_stopped = 33, ///< the runtime is shutting down
 
   // the operator, too
-  key_missing = 34, ///< stored encrypted, with a key that is not in the key ring, or another one
+  key_missing = 34, ///< encrypted with a key that the key ring lacks, or has otherwise
 };
 
 /// The code's name as in this file, e.g. "invalid_update"; "unknown" for a value not listed.
+/// Errors: none.
+/// Source: troupe.
 std::string_view to_string(errc code) noexcept;
 
-/// A failure: a code, a message for people and, for node_failed, the class of what was thrown.
-/// The message reads "what was being done: what happened: which name", or is the reference's text
-/// verbatim where that text is part of the contract.
+/// A failure: a code, a message for people and, for node_failed, the class of the exception. The
+/// message reads "what was being done: what happened: which name". Where the reference's text is
+/// part of the contract, the message is that text verbatim.
+/// Errors: none.
+/// Source: langgraph/errors.py.
 class error : public std::exception {
 public:
   error(errc code, std::string message, std::string type = {}, std::string text = {})
@@ -88,25 +92,25 @@ public:
   const std::string& message() const noexcept { return message_; }
   const char* what() const noexcept override { return message_.c_str(); }
 
-  /// Of node_failed the class name of what the node threw ("std::out_of_range", or the name a
-  /// node_error carries); of other codes the reference's class where the code says too little;
-  /// else empty.
+  /// For node_failed, the class name of the exception ("std::out_of_range", or the name of a
+  /// node_error). For other codes, the reference's class where the code is less precise; else
+  /// empty.
   const std::string& type() const noexcept { return type_; }
 
-  /// The message without the place where it happened: of node_failed what the thrown exception
-  /// says by itself, of an error that a node's body threw that error's message.
+  /// The message without its place. For node_failed, the exception's own text; for an error that a
+  /// node's body threw, that error's message.
   const std::string& text() const noexcept { return text_.empty() ? message_ : text_; }
 
-  /// Of node_failed the reference's class that the thrown exception counts as by inheritance
-  /// (reference_base), e.g. "RuntimeError"; else empty. Retry policies look at it.
+  /// For node_failed, the reference's class that the exception counts as by inheritance
+  /// (reference_base), e.g. "RuntimeError"; else empty. Retry policies read it.
   const std::string& base() const noexcept { return base_; }
   error&& with_base(std::string_view base) && {
     base_ = base;
     return std::move(*this);
   }
 
-  /// Facts about the failure that a program can read; null when there are none. The error keeps
-  /// them when a nested graph or another process passes it on.
+  /// Facts about the failure for programs; null without facts. The error keeps them when a nested
+  /// graph or another process passes it on.
   /// Shape:  a map, or null. The facts of a model's failure: troupe/chat_models.hpp, model_facts.
   /// Errors: none.
   /// Source: troupe.
@@ -126,25 +130,31 @@ private:
   std::shared_ptr<const value> details_;
 };
 
-/// The class the reference raises for this failure, e.g. "InvalidUpdateError", "ValueError":
-/// `err.type()` when there is one.
+/// The class that the reference raises for this failure, e.g. "InvalidUpdateError", "ValueError":
+/// `err.type()` unless that is empty.
+/// Errors: none.
 /// Source: langgraph/errors.py.
 std::string reference_name(const error& err);
 
-/// The reference's class that an exception counts as because of the standard class it is derived
-/// from; empty for any other exception.
-/// Shape:  std::system_error, std::filesystem::filesystem_error, std::ios_base::failure: OSError,
-///         and ConnectionError when the code is a refused, reset, aborted or broken connection;
-///         std::range_error, overflow_error, underflow_error: ArithmeticError; any other
-///         std::runtime_error: RuntimeError; std::out_of_range: IndexError; any other
-///         std::logic_error: ValueError; std::bad_cast, bad_typeid: TypeError;
-///         std::bad_optional_access, bad_variant_access: ValueError.
+/// The reference's class that an exception counts as because of its standard base class; empty for
+/// any other exception.
+/// Shape:
+///         - OSError: std::system_error, std::filesystem::filesystem_error, std::ios_base::failure;
+///           ConnectionError instead when the code is a refused, reset, aborted or broken
+///           connection
+///         - ArithmeticError: std::range_error, overflow_error, underflow_error
+///         - RuntimeError: any other std::runtime_error
+///         - IndexError: std::out_of_range
+///         - ValueError: any other std::logic_error; std::bad_optional_access, bad_variant_access
+///         - TypeError: std::bad_cast, bad_typeid
 /// Errors: none.
 /// Source: troupe.
 std::string_view reference_base(const std::exception& thrown) noexcept;
 
-/// What a node body throws to fail with a class name of its own choosing. Any other exception
-/// fails the node too, under the name of its C++ type.
+/// An exception that fails a node with a class name of the body's choice. Any other exception fails
+/// the node too, under the name of its C++ type.
+/// Errors: none.
+/// Source: troupe.
 class node_error : public std::exception {
 public:
   node_error(std::string type, std::string message)
@@ -158,8 +168,10 @@ private:
   std::string message_;
 };
 
-/// A value or the error that kept it from being made. Every public function that can fail has a
-/// form that returns one.
+/// A value, or the error that prevented it. Every public function that can fail has a form that
+/// returns a result.
+/// Errors: only value() throws.
+/// Source: troupe.
 template <class T> class [[nodiscard]] result {
 public:
   result(T value) : value_(std::move(value)), has_value_{true} {}
@@ -189,7 +201,7 @@ public:
   bool has_value() const noexcept { return has_value_; }
   explicit operator bool() const noexcept { return has_value_; }
 
-  /// The value; throws the error when there is none.
+  /// The value; throws the error when there is no value.
   T& value() & {
     check();
     return value_;

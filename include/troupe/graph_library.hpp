@@ -1,4 +1,4 @@
-// Sharing graphs in a shared library, e.g. for the troupe command line.
+// The graph library: graphs exported by a shared library, e.g. for the troupe command line.
 #pragma once
 
 #include <troupe/state_graph.hpp>
@@ -8,15 +8,15 @@
 
 namespace troupe {
 
-/// Changes whenever a library built before can't be used any more.
+/// Changes whenever libraries built before can't be used any more.
 inline constexpr int graph_abi_version = 1;
 
 /// The graph that `library` exports under `name` with TROUPE_GRAPH.
 /// Owns:   the library stays mapped until the process ends, since graphs point into it.
 /// Blocks: on the file system.
-/// Errors: unknown_graph (no such file, no library, no such export), abi_mismatch (built for
-///         another graph_abi_version), invalid_graph from building it. Opening a library runs its
-///         initialisers: load only what you trust.
+/// Errors: unknown_graph (no such file, library or export), abi_mismatch (built for another
+///         graph_abi_version), invalid_graph from building the graph. Opening a library runs its
+///         initialisers: load only trusted ones.
 /// Source: troupe.
 result<compiled_graph> load_graph(const std::filesystem::path& library, const std::string& name);
 

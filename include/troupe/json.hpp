@@ -1,4 +1,4 @@
-// Values to and from nlohmann::json, for code that already speaks it. Not part of troupe.hpp.
+// JSON documents: values to and from nlohmann::json. Not part of troupe.hpp.
 #pragma once
 
 #include <troupe/value.hpp>
@@ -7,7 +7,7 @@
 
 namespace troupe {
 
-/// The JSON that to_json prints, as a document: kinds that are no JSON are `$` objects.
+/// The output of to_json as a document: kinds that JSON lacks are `$` objects.
 /// Errors: throws error{invalid_value} when deeper than limits::value_depth_max.
 /// Source: troupe.
 nlohmann::json to_nlohmann(const value& v);

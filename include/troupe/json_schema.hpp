@@ -1,4 +1,4 @@
-// What a C++ type looks like as JSON.
+// The JSON Schema of a C++ type.
 #pragma once
 
 #include <troupe/value.hpp>
@@ -14,8 +14,11 @@ namespace troupe {
 
 template <class T> value json_schema();
 
-/// The JSON Schema of T. Specialise it for a type with value_traits of your own.
-/// Shape:  `static value make()`, a map of JSON Schema 2020-12 keywords; an empty one says nothing.
+/// The JSON Schema of T. Specialise it for types with value_traits of their own.
+/// Shape:  `static value make()`, a map of JSON Schema 2020-12 keywords; an empty one allows
+///         everything.
+/// Errors: none.
+/// Source: troupe.
 template <class T> struct json_schema_traits {
   static value make() { return value::map(); }
 };
@@ -49,9 +52,9 @@ requires(std::is_same_v<typename M::key_type, std::string>&& requires {
   }
 };
 
-/// The JSON Schema of T: of bool, numbers, strings, std::optional, std::vector, string maps, and
-/// structs with a TROUPE_STATE declaration (an object whose members are required unless they are
-/// optional); of any other type one that allows everything.
+/// The JSON Schema of bool, numbers, strings, std::optional, std::vector, string maps, and structs
+/// with a TROUPE_STATE declaration. A struct is an object whose members are required unless
+/// optional. The schema of any other type allows everything.
 /// Errors: none.
 /// Source: langgraph/pregel/main.py, get_input_jsonschema (Pydantic's of Python types).
 template <class T> value json_schema() {

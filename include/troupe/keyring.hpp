@@ -1,4 +1,5 @@
-// Keys for encryption at rest: where they come from, and wrapping a store's data keys anew.
+// The key ring: keys for encryption at rest, their sources, and the rotation of a store's data
+// keys.
 #pragma once
 
 #include <troupe/error.hpp>
@@ -15,7 +16,9 @@
 
 namespace troupe {
 
-/// 256 bits that are wiped when they go, and that no copy is made of by accident.
+/// 256 bits that are wiped on destruction and can't be copied.
+/// Errors: none.
+/// Source: troupe.
 class secret_key {
 public:
   static constexpr std::size_t size = 32; // bytes
@@ -34,19 +37,19 @@ private:
   std::array<std::uint8_t, size> bytes_;
 };
 
-/// The keys that data keys are stored under, by id. Each thread of an encrypted data directory has
-/// a random data key of its own, the long-term store and the cache have one each; they are kept
-/// beside the data, encrypted under the ring's current key: so a new key means wrapping those anew
-/// (rotate_store_keys), not the data.
+/// The keys, by id, under which data keys are stored. Each thread of an encrypted data directory
+/// has a random data key; the long-term store and the cache have one each. Data keys are stored
+/// beside the data, encrypted under the ring's current key. A new key therefore means wrapping them
+/// anew (rotate_store_keys), not the data.
 /// Shape:  1 … limits::store_keys_max keys; an id is 1 … limits::store_key_id_bytes_max letters,
 ///         digits and `.`, `_`, `-`. One key is the current one.
-/// Owns:   the keys, which are wiped at the end. They are in no message, log or error.
+/// Owns:   the keys, which are wiped on destruction. No message, log or error contains them.
 /// Source: troupe; the reference's EncryptedSerializer encrypts with one key without an id.
 class keyring {
 public:
-  /// From a file of lines `ID KEY` or `ID KEY current`; empty lines and those that begin with `#`
-  /// count as none. KEY is 64 hex digits or base64 of 32 bytes. The line marked `current` is the
-  /// current key, without a mark the last one.
+  /// From a file of lines `ID KEY` or `ID KEY current`; empty lines and lines that begin with `#`
+  /// are ignored. KEY is 64 hex digits or base64 of 32 bytes. The line marked `current` is the
+  /// current key; without a mark, the last one.
   /// Shape:  a regular file of at most limits::store_key_file_bytes_max, owned by this user or
   ///         root, without any permission for group and others.
   /// Blocks: on the disk.
@@ -57,15 +60,15 @@ public:
   /// Errors: invalid_config.
   static result<std::shared_ptr<const keyring>> from_text(std::string_view text);
 
-  /// From the file that TROUPE_STORE_KEY_FILE names, or from TROUPE_STORE_KEYS: `ID:KEY` or
-  /// `ID:KEY:current`, separated by commas. nullptr when neither is set. Programs that this one
-  /// starts inherit its environment: a file is the better place.
+  /// From the file named by TROUPE_STORE_KEY_FILE, or from TROUPE_STORE_KEYS: `ID:KEY` or
+  /// `ID:KEY:current`, separated by commas. nullptr when neither is set. Child processes inherit
+  /// the environment: prefer a file.
   /// Errors: invalid_config; also when both are set, or one is set and empty.
   static result<std::shared_ptr<const keyring>> from_environment();
 
-  /// The id of the key that new data keys are wrapped under.
+  /// The id of the key under which new data keys are wrapped.
   const std::string& current_id() const noexcept { return current_; }
-  /// The key of an id, null when the ring has none.
+  /// The key of an id; null when the ring lacks it.
   const secret_key* find(std::string_view id) const noexcept;
   /// All ids, sorted.
   std::vector<std::string> ids() const;
@@ -81,7 +84,9 @@ private:
   std::string current_;
 };
 
-/// What rotate_store_keys found.
+/// The counts of rotate_store_keys.
+/// Errors: none.
+/// Source: troupe.
 struct rotation_report {
   std::size_t threads = 0;   // encrypted ones
   std::size_t rewrapped = 0; // data keys that were under another key, of threads and files
@@ -90,15 +95,17 @@ struct rotation_report {
 };
 
 /// Wraps the data keys of all threads in the data directory `dir`, of its long-term store and of
-/// its cache under the current key of `keys`. Data is not touched; other processes may go on, as
-/// long as their rings have both keys. Afterwards no data key depends on the older keys, which can
-/// then be dropped from the ring, unless another process with an older current key made a thread
-/// meanwhile: running it again is harmless.
-/// Shape:  `keys` is not null and has the older keys, too.
-/// Blocks: on the disk, and others' commits for some ms at a time.
-/// Errors: key_missing (a thread or file is under a key that is not in the ring; what was wrapped
-///         before stays so), invalid_config (no ring, or this process has one of the files open
-///         with other keys), storage_failed when there is nothing, and as open_lmdb_saver.
+/// its cache under the current key of `keys`. Data is not touched. Other processes may run
+/// meanwhile, if their rings have both keys. Afterwards no data key depends on the older keys, so
+/// they can be dropped from the ring. One exception: another process with an older current key made
+/// a thread meanwhile. Rotating again is harmless.
+/// Shape:  `keys` is not null and also has the older keys.
+/// Blocks: on the disk; delays others' commits by some ms at a time.
+/// Errors: as open_lmdb_saver, and
+///         - key_missing: a thread or file is under a key that is not in the ring; data keys
+///           wrapped before stay wrapped
+///         - invalid_config: no ring, or this process has one of the files open with other keys
+///         - storage_failed: `dir` has no store
 /// Source: troupe.
 result<rotation_report> rotate_store_keys(const std::filesystem::path& dir,
                                           std::shared_ptr<const keyring> keys);

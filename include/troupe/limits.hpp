@@ -1,4 +1,5 @@
-// Every bound of troupe, with its unit. Each has an error code and a test at the bound and past it.
+// The limits: every bound of troupe, with its unit and, where exceeding it fails, the error code.
+// Each has a test at the bound and past it.
 #pragma once
 
 #include <chrono>
@@ -11,7 +12,7 @@ inline constexpr std::uint32_t recursion_limit_default = 25;   // super-steps of
 inline constexpr std::uint32_t tasks_per_step_max = 1'000'000; // tasks; overloaded
 inline constexpr std::uint32_t tasks_in_flight_max = 1024;     // of one run at a time; more wait
 
-// Super-steps after which a delta channel's value is stored even if few of them wrote to it.
+// Super-steps after which a delta channel's value is stored even after few writes.
 inline constexpr std::int64_t delta_supersteps_max = 5000;
 
 inline constexpr std::size_t value_depth_max = 128; // nested lists and maps; invalid_value
@@ -25,13 +26,14 @@ inline constexpr std::size_t node_name_bytes_max = 1024; // of UTF-8; invalid_gr
 
 inline constexpr std::size_t stream_queue_parts_max = 256; // parts a reader may lag behind a writer
 inline constexpr std::size_t stream_log_parts_max = 1024; // of a thread, for readers that follow it
-inline constexpr std::size_t stream_log_threads_max = 64; // whose parts are kept; the oldest go
+inline constexpr std::size_t stream_log_threads_max = 64; // threads with kept parts; the oldest go
 inline constexpr std::size_t blocking_threads_max = 64;   // threads of the blocking lane
-inline constexpr std::size_t blocking_queue_max = 1'000'000; // jobs that wait for one; overloaded
-inline constexpr std::size_t queued_runs_max = 256;          // that wait for one thread; overloaded
-inline constexpr std::size_t pooled_groups_max = 64;         // idle groups a graph keeps
-inline constexpr std::chrono::milliseconds pooled_group_idle{2000}; // then an idle group ends
-inline constexpr std::chrono::milliseconds slow_body{50}; // a default-lane body is reported past it
+// Jobs that wait for a thread of the blocking lane; overloaded.
+inline constexpr std::size_t blocking_queue_max = 1'000'000;
+inline constexpr std::size_t queued_runs_max = 256;  // runs that wait for one thread; overloaded
+inline constexpr std::size_t pooled_groups_max = 64; // idle groups a graph keeps
+inline constexpr std::chrono::milliseconds pooled_group_idle{2000}; // an idle group ends after this
+inline constexpr std::chrono::milliseconds slow_body{50}; // a longer default-lane body is reported
 
 inline constexpr std::size_t memory_cache_entries_max = 100'000; // values; the oldest go
 inline constexpr std::size_t cache_key_bytes_max = 64u << 10;    // space and key; invalid_value
@@ -52,14 +54,15 @@ inline constexpr std::size_t store_key_id_bytes_max = 40; // of ASCII; invalid_c
 inline constexpr std::size_t store_key_file_bytes_max = 64u << 10; // invalid_config
 inline constexpr std::chrono::milliseconds commit_window{
   2}; // async: a group commit is at most this old
-inline constexpr std::size_t commit_bytes_max = 8u << 20; // then a group commit is due
+inline constexpr std::size_t commit_bytes_max = 8u << 20; // a group commit of this size is due
 inline constexpr std::chrono::microseconds commit_poll{
   50}; // the writer looks for work this long before it sleeps
 inline constexpr unsigned store_readers_max =
   4096; // read transactions at once, of all processes; storage_failed
 inline constexpr std::size_t store_threads_cached_max =
   4096; // threads whose names the writer remembers
-inline constexpr std::size_t store_threads_chains_max = 1024; // namespaces of a thread it remembers
+// Namespaces of a thread that the writer remembers.
+inline constexpr std::size_t store_threads_chains_max = 1024;
 // Another process may hold the whole store this long while it opens it; storage_locked.
 inline constexpr std::chrono::milliseconds store_lock_wait{2000};
 inline constexpr std::size_t damages_listed_max = 1000;   // of a data directory; more are counted
@@ -71,17 +74,17 @@ inline constexpr std::size_t store_reserve_bytes =
 inline constexpr std::size_t store_map_bytes_min =
   1u << 20; // of the long-term store; a smaller bound counts as this
 
-// Of the long-term memory. Each is invalid_value past it, but where something else is said.
+// Long-term memory. Exceeding a limit gives invalid_value, unless noted.
 inline constexpr std::size_t store_namespace_parts_max = 64;    // of a namespace that is put to
 inline constexpr std::size_t store_namespace_bytes_max = 1024;  // all parts, and one more for each
 inline constexpr std::size_t store_key_bytes_max = 1024;        // of an item
-inline constexpr std::size_t store_results_max = 100'000;       // of a search; more wait: offset
+inline constexpr std::size_t store_results_max = 100'000;       // of a search; more by `offset`
 inline constexpr std::size_t store_batch_ops_max = 10'000;      // operations of one batch
 inline constexpr std::size_t store_index_fields_max = 64;       // paths of an index or a put
 inline constexpr std::size_t store_index_path_bytes_max = 1024; // of one path
 inline constexpr std::size_t store_item_texts_max = 256;        // texts embedded for one item
 inline constexpr std::size_t store_vector_dims_max = 16'384;    // invalid_config
-inline constexpr float store_vector_number_max = 1e15f; // so that no sum is infinite; node_failed
+inline constexpr float store_vector_number_max = 1e15f;         // keeps sums finite; node_failed
 inline constexpr std::size_t store_exact_vectors_default =
   16'384; // up to as many, a search compares with all; above, it uses an index
 inline constexpr std::size_t store_sweep_items_max = 1000; // removed in one transaction
@@ -97,14 +100,14 @@ inline constexpr unsigned embedding_attempts_default = 4; // on 429, 5xx, lost c
 inline constexpr std::chrono::milliseconds embedding_retry_first{500}; // doubles with each attempt
 inline constexpr std::chrono::milliseconds embedding_retry_max{
   30'000}; // longest wait, also when the server asks for more
-// Postgres. Connections for reading; one more writes.
+// Postgres. Connections for reading; one more connection writes.
 inline constexpr std::size_t postgres_pool_size_default = 4;
 inline constexpr std::size_t postgres_pool_size_max = 1024;                    // invalid_config
 inline constexpr std::chrono::milliseconds postgres_connect_timeout{5000};     // storage_failed
 inline constexpr std::chrono::milliseconds postgres_statement_timeout{30'000}; // storage_failed
-inline constexpr std::chrono::milliseconds postgres_silence_margin{5000}; // the client's, beyond it
+inline constexpr std::chrono::milliseconds postgres_silence_margin{5000}; // added on the client
 inline constexpr std::chrono::milliseconds postgres_lock_timeout{15'000}; // storage_locked
-// The server ends a transaction whose process stands still; shorter than the wait for its locks.
+// The server ends a transaction whose process stands still; shorter than postgres_lock_timeout.
 inline constexpr std::chrono::milliseconds postgres_idle_in_transaction{10'000};
 inline constexpr std::size_t postgres_schema_bytes_max = 63;          // of a name; invalid_config
 inline constexpr std::size_t postgres_statement_bytes_max = 8u << 20; // of values; more are split
@@ -113,131 +116,138 @@ inline constexpr std::size_t postgres_rows_fetched = 64;       // checkpoints or
 inline constexpr std::size_t postgres_ancestors_fetched = 256; // of a history in one answer
 inline constexpr std::size_t postgres_pruned_max = 200;        // checkpoints in one transaction
 
-// Of tasks on workers.
-inline constexpr std::uint32_t remote_parts_max = 256; // of one task on their way; its body waits
+// Tasks on workers.
+// Parts of one task in flight; with more its body waits.
+inline constexpr std::uint32_t remote_parts_max = 256;
 
-// What processes of a cluster say to each other. From a peer, more is invalid_value.
+// Messages between processes of a cluster. A peer that exceeds a limit gets invalid_value.
 inline constexpr std::size_t cluster_hash_bytes_max = 64;   // of a graph; it has 32
 inline constexpr std::size_t graph_build_bytes_max = 64;    // of a graph; longer ones are hashed
-inline constexpr std::size_t graph_version_bytes_max = 128; // as it is shown; longer ones are cut
+inline constexpr std::size_t graph_version_bytes_max = 128; // in reports; longer ones are cut
 inline constexpr std::size_t cluster_text_bytes_max = 16u << 10;  // reasons, errors; longer are cut
 inline constexpr std::size_t cluster_status_bytes_max = 1u << 20; // of JSON
 inline constexpr std::size_t cluster_frame_bytes_max = value_size_bytes_max + (1u << 20);
 inline constexpr std::size_t cluster_segment_bytes_max = 32u << 10; // of a frame at a time
-// Sent and not acknowledged on one lane; the bulk lane grows from the one to the other while that
-// delays nothing by more than `cluster_window_delay`.
+// Sent and not acknowledged on one lane. The bulk lane grows from the minimum to the maximum while
+// the growth delays nothing by more than `cluster_window_delay`.
 inline constexpr std::size_t cluster_window_bytes_min = 72u << 10;
 inline constexpr std::size_t cluster_window_bytes_max = 4u << 20;
 inline constexpr std::chrono::milliseconds cluster_window_delay{250};
-inline constexpr std::size_t cluster_lane_bytes_max = 128u << 20; // that wait; overloaded
-// Connections that have not shown a certificate yet; another one closes the oldest.
+// Bytes of one lane that wait to be sent; overloaded.
+inline constexpr std::size_t cluster_lane_bytes_max = 128u << 20;
+// Connections that have not shown a certificate yet; a new connection closes the oldest.
 inline constexpr std::size_t cluster_handshakes_max = 64;
-// A connection that has shown none by then is closed.
+// A connection without a certificate is closed after this time.
 inline constexpr std::chrono::milliseconds cluster_handshake_timeout{3000};
-// Accepted connections that have shown a certificate and said nothing yet; another one closes the
-// oldest, and link_quiet_max each of them.
+// Accepted connections with a certificate but without a first message. A new one closes the oldest;
+// each is closed after link_quiet_max.
 inline constexpr std::size_t cluster_mute_links_max = 256;
-// What is wrong with strangers is logged once in so long, by reason.
+// Refusals of strangers are logged once in this interval for each reason.
 inline constexpr std::chrono::milliseconds cluster_refusal_log_interval{60'000};
 inline constexpr std::size_t cluster_basp_bytes_max = 1u << 20; // of a message; the link is closed
 
 inline constexpr unsigned cluster_certificate_days_max = 3650; // invalid_config
-// Files that were replaced are in use after twice this.
+// Replaced files are in use after two intervals.
 inline constexpr std::chrono::milliseconds certificate_look_interval{500};
-inline constexpr std::chrono::hours certificate_warning{14 * 24}; // it is said that one ends
+// A warning is logged when a certificate ends within this time.
+inline constexpr std::chrono::hours certificate_warning{14 * 24};
 inline constexpr std::size_t cluster_hosts_max = 64;       // of a certificate; invalid_config
 inline constexpr std::size_t cluster_host_bytes_max = 253; // of a host name; invalid_config
 inline constexpr std::size_t cluster_certificate_name_bytes_max = 64; // invalid_config
 inline constexpr std::size_t cluster_pem_bytes_max = 1u << 20;        // of a file; invalid_config
 inline constexpr std::size_t cluster_passphrase_bytes_max = 1000;     // invalid_config
-// Of a cluster. How often the two sides of a link say that they are there.
+// Clusters. The interval of heartbeats on both sides of a link.
 inline constexpr std::chrono::milliseconds heartbeat_interval_default{500};
 inline constexpr std::chrono::milliseconds heartbeat_interval_min{10}; // invalid_config
-// A worker that was not heard for so long loses its tasks; worker_lost when nobody else takes them.
+// A worker that is silent for a lease loses its tasks; worker_lost when no other worker takes them.
 inline constexpr std::chrono::milliseconds worker_lease_default{2500};
 inline constexpr std::chrono::milliseconds worker_lease_max{600'000}; // invalid_config
 inline constexpr int lease_heartbeats_min = 3;                        // in a lease; invalid_config
 inline constexpr int lease_heartbeats_max = 64;                       // in a lease; invalid_config
-// A worker stops this part of the lease before the home hands its tasks out again.
+// A worker stops this part of the lease before the home reassigns its tasks.
 inline constexpr int lease_margin_divisor = 5;
-// So long a worker that is gone, or has not joined a home that just started, is waited for.
+// How long a home waits for a worker that is gone, or that has not joined since the home started.
 inline constexpr std::chrono::milliseconds worker_return{4000}; // worker_lost, unknown_graph
 inline constexpr std::uint32_t task_reissues_max = 8;           // of lost workers; worker_lost
 inline constexpr std::size_t cluster_queue_tasks_max = 100'000; // that wait; overloaded
 inline constexpr std::size_t cluster_queue_bytes_max = std::size_t{256} << 20; // likewise
 inline constexpr std::size_t workers_file_bytes_max = 1u << 20;                // invalid_config
 inline constexpr std::chrono::milliseconds workers_file_interval{1000}; // between looks at it
-// A worker that drains keeps what it has for so long; what is left then goes elsewhere.
+// A draining worker keeps its tasks for this long; the remaining ones then go elsewhere.
 inline constexpr std::chrono::milliseconds worker_drain_default{600'000};
-inline constexpr std::chrono::milliseconds worker_drain_max{604'800'000}; // longer ones count as it
-// Tasks of one step whose workers a checkpoint names; of a step with more it names none.
+// A longer drain counts as this.
+inline constexpr std::chrono::milliseconds worker_drain_max{604'800'000};
+// A checkpoint names the workers of at most this many tasks of its step; with more tasks it names
+// none.
 inline constexpr std::size_t metadata_workers_max = 256;
 inline constexpr std::size_t cluster_links_max = 4096; // of one process; more are refused
 inline constexpr std::chrono::milliseconds link_dial_timeout{3000};
-// A silent host is knocked at again after so long, with another connection.
+// A silent host is dialled again after this time, with another connection.
 inline constexpr std::chrono::milliseconds link_knock_interval{500};
-// A connection with something sent that nobody acknowledged for so long is closed, and dialled
-// again.
+// A connection with bytes unacknowledged for this long is closed and dialled again.
 inline constexpr std::chrono::milliseconds link_unacknowledged_max{2500};
 inline constexpr std::chrono::milliseconds link_retry_first{50}; // doubles with each time
 inline constexpr std::chrono::milliseconds link_retry_max{1000};
 inline constexpr std::chrono::milliseconds link_retry_refused{
   5000}; // by a peer that will not change
-// An accepted link on which nothing came for so long, or for a lease, is dropped.
+// An accepted link without a message for this long, or for a lease, is dropped.
 inline constexpr std::chrono::milliseconds link_quiet_max{10'000};
-// Names of peers.
-inline constexpr std::chrono::milliseconds peer_lookup_interval{5000}; // of one that has addresses
-inline constexpr std::chrono::milliseconds peer_lookup_retry{1000};    // of one that has none
-inline constexpr std::size_t peer_lookups_max = 16;      // at a time; others wait for their turn
-inline constexpr std::size_t peer_addresses_max = 256;   // of a name; the others are left out
-inline constexpr std::size_t cluster_workers_max = 1024; // of one home; overloaded
+// Look-ups of peer names.
+inline constexpr std::chrono::milliseconds peer_lookup_interval{5000}; // of a name with addresses
+inline constexpr std::chrono::milliseconds peer_lookup_retry{1000}; // of a name without addresses
+inline constexpr std::size_t peer_lookups_max = 16;                 // at a time; more look-ups wait
+inline constexpr std::size_t peer_addresses_max = 256;              // of a name; more are ignored
+inline constexpr std::size_t cluster_workers_max = 1024;            // of one home; overloaded
 inline constexpr std::uint32_t worker_capacity_max = 65'536; // tasks at a time; invalid_value
 inline constexpr std::size_t worker_name_bytes_max = 128;    // and incarnations; invalid_value
 inline constexpr std::size_t worker_labels_max = 64;         // of one worker; invalid_value
 inline constexpr std::size_t worker_label_bytes_max =
   64;                                                  // invalid_value; of a node: invalid_config
 inline constexpr std::size_t worker_graphs_max = 4096; // with nested ones; invalid_value
-inline constexpr std::size_t worker_runs_max = 65'536; // a worker has for one home; overloaded
-// A worker that refused a task as full is given less for so long; doubles with each time.
+inline constexpr std::size_t worker_runs_max = 65'536; // runs of one home on a worker; overloaded
+// A worker that refused a task as full gets fewer tasks for this time; the time doubles with each
+// refusal.
 inline constexpr std::chrono::milliseconds worker_backoff_first{100};
 inline constexpr std::chrono::milliseconds worker_backoff_max{2000};
-// Tasks that a home hands a worker beyond its capacity: as many as that, or as its places do in
-// `worker_ahead_time` by what its tasks took lately, but no more than so many for each place, and
-// for all; and their bytes. They wait there for a place, and go elsewhere when one is free there.
+// Tasks that a home gives a worker ahead of its capacity. Such tasks wait at the worker for a
+// place, and go elsewhere when another worker has a free place. Their number is the capacity times
+// the tasks that a place finishes within worker_ahead_time at recent durations: at least 1 and at
+// most worker_ahead_turns_max. The totals are bounded by worker_ahead_max and
+// worker_ahead_bytes_max.
 inline constexpr std::chrono::microseconds worker_ahead_time{2000};
 inline constexpr std::uint32_t worker_ahead_turns_max = 4;
 inline constexpr std::uint32_t worker_ahead_max = 1024;
 inline constexpr std::size_t worker_ahead_bytes_max = std::size_t{32} << 20;
-// While enough orders wait at a worker, it may keep outcomes for so long, to send them together.
+// While enough orders wait at a worker, it may hold outcomes for this long to send them together.
 inline constexpr std::chrono::microseconds worker_outcomes_held{500};
-// While other tasks run there, a worker sends outcomes no closer together than that.
+// While a worker runs other tasks, it sends outcomes at least this far apart.
 inline constexpr std::chrono::microseconds worker_outcomes_apart{250};
 
-// Of agents. Calls of one assistant's message that a tool node runs; invalid_value.
+// Agents. Calls of one assistant message that a tool node runs; invalid_value.
 inline constexpr std::size_t tool_calls_max = 4096;
-// What a tool gives back, and what it keeps beside it (an artifact); the call fails, invalid_value.
+// A tool's result, and its artifact; the call fails with invalid_value.
 inline constexpr std::size_t tool_result_bytes_max = 16u << 20;
-// Of a streamed text, kept back until it is clear that no personal data begins in it.
+// Bytes of a streamed text that are held back until they can't begin personal data.
 inline constexpr std::size_t pii_held_bytes = 128;
-// Characters that are dropped from the end of JSON that was cut off; then it is none.
+// Characters dropped from the end of truncated JSON; with more it counts as invalid.
 inline constexpr std::size_t partial_json_dropped_max = 1024;
 
-// Of tools that work in a folder. What is beyond is left out, and the model is told so.
-inline constexpr std::size_t search_files_max = 20'000;            // looked at by one search
+// Tools that work in a folder. Results beyond a limit are left out, and the model is informed.
+inline constexpr std::size_t search_files_max = 20'000;            // examined by one search
 inline constexpr std::size_t search_hits_max = 200;                // of one search
-inline constexpr std::size_t search_file_bytes_default = 2u << 20; // larger ones are passed over
+inline constexpr std::size_t search_file_bytes_default = 2u << 20; // larger files are skipped
 inline constexpr std::size_t search_pattern_bytes_max = 512;       // the call is refused
 inline constexpr std::int64_t search_pattern_memory_max = 1 << 20; // bytes; the call is refused
 inline constexpr std::size_t file_lines_shown_max = 2000;          // in one call
-inline constexpr std::size_t file_line_bytes_max = 1000;           // of each of them
+inline constexpr std::size_t file_line_bytes_max = 1000;           // of each shown line
 inline constexpr std::chrono::seconds shell_timeout_default{30};   // of a command
 inline constexpr std::chrono::seconds shell_timeout_max{86'400};   // invalid_config
-inline constexpr std::size_t shell_lines_default = 100;            // of what a command prints
-inline constexpr std::size_t shell_bytes_default = 64u << 10;      // likewise
+inline constexpr std::size_t shell_lines_default = 100;            // of a command's output
+inline constexpr std::size_t shell_bytes_default = 64u << 10;      // of a command's output
 inline constexpr std::size_t shell_command_bytes_max = 64u << 10;  // the call is refused
 
-// Of computers that agents use. What a model asks for beyond is refused, and it is told so; unless
-// something else is said.
+// Computers that agents use. A larger request of a model is refused with an explanation, unless
+// noted.
 inline constexpr std::size_t computer_screenshot_bytes_max = 3'500'000; // 5 MB as base64
 inline constexpr std::size_t computer_text_bytes_max = 4u << 10;        // typed by one action
 inline constexpr std::size_t computer_chords_max = 64;                  // pressed by one action
@@ -249,85 +259,91 @@ inline constexpr std::size_t computer_actions_max = 64;                 // of on
 inline constexpr int computer_display_edge_max = 8192;                  // pixels; invalid_config
 inline constexpr std::size_t computer_instance_id_bytes_max = 256;      // invalid_value
 inline constexpr std::size_t computers_attached_max = 64; // by one agent; idle ones are let go
-// Before a screenshot shows what an action did.
+// The wait before a screenshot that shows the effect of an action.
 inline constexpr std::chrono::milliseconds computer_settle_default{2000};
 inline constexpr std::chrono::milliseconds computer_action_timeout{150'000}; // the action fails
-inline constexpr std::chrono::milliseconds computer_program_timeout{30'000}; // likewise
-inline constexpr std::size_t computer_screenshots_default = 10; // that a model is shown
+// Of one program; then the action fails.
+inline constexpr std::chrono::milliseconds computer_program_timeout{30'000};
+inline constexpr std::size_t computer_screenshots_default = 10; // kept for a model
 inline constexpr std::uint32_t computer_recursion_limit = 150;  // super-steps: some 50 actions
 
-// Of MCP servers. A message from one; its connection ends with McpError.
+// MCP clients. A message from a server; beyond the limit its connection ends with McpError.
 inline constexpr std::size_t mcp_message_bytes_max = 16u << 20;
 inline constexpr std::size_t mcp_queue_bytes_max = 32u
                                                    << 20; // to one that does not read; overloaded
-inline constexpr std::size_t mcp_calls_max = 4096;     // that wait for answers of one; overloaded
-inline constexpr std::size_t mcp_tools_max = 2048;     // of one; invalid_value
-inline constexpr std::size_t mcp_pages_max = 1000;     // of its list of tools; invalid_value
-inline constexpr std::size_t mcp_log_bytes_max = 4096; // of a line that it logs; it is cut
+inline constexpr std::size_t mcp_calls_max = 4096;        // open calls to a server; overloaded
+inline constexpr std::size_t mcp_tools_max = 2048;        // of a server; invalid_value
+inline constexpr std::size_t mcp_pages_max = 1000;        // of its list of tools; invalid_value
+inline constexpr std::size_t mcp_log_bytes_max = 4096;    // of a line of its log; it is cut
 inline constexpr std::chrono::milliseconds mcp_connect_timeout{30'000}; // node_timeout
 inline constexpr std::chrono::milliseconds mcp_call_timeout{30'000};    // node_timeout
-inline constexpr std::chrono::milliseconds mcp_stop_wait{2000}; // before a server is made to stop
-// As an MCP server. Messages of clients, and answers to them, are bounded by mcp_message_bytes_max.
+inline constexpr std::chrono::milliseconds mcp_stop_wait{2000}; // before a server is terminated
+// MCP servers. mcp_message_bytes_max also bounds clients' messages and the answers to them.
 inline constexpr std::size_t mcp_page_tools_max = 128;   // in one answer; more are on the next page
 inline constexpr std::size_t mcp_served_calls_max = 256; // of one client at a time; refused
-// Of a call; then it fails.
+// A call that takes longer fails.
 inline constexpr std::chrono::milliseconds mcp_served_call_timeout{3'600'000};
-inline constexpr std::chrono::milliseconds mcp_drain_wait{10'000}; // for what runs at the end
-inline constexpr std::size_t mcp_sessions_max = 256; // over HTTP; the one idle for longest goes
-inline constexpr std::chrono::milliseconds mcp_session_idle{1'800'000}; // then it is forgotten
+inline constexpr std::chrono::milliseconds mcp_drain_wait{10'000}; // for calls in flight at the end
+inline constexpr std::size_t mcp_sessions_max = 256; // over HTTP; the longest idle one goes
+// A session idle for this long is removed.
+inline constexpr std::chrono::milliseconds mcp_session_idle{1'800'000};
 
-// Of HTTP, as a client; node_failed where nothing else is said.
+// HTTP clients; node_failed unless noted.
 inline constexpr std::size_t http_url_bytes_max = 8u << 10;       // invalid_value
 inline constexpr std::size_t http_headers_max = 256;              // of a response
 inline constexpr std::size_t http_header_bytes_max = 64u << 10;   // all headers of a response
 inline constexpr std::size_t http_body_bytes_default = 64u << 20; // of a response
-// Of a body that was received and not taken yet; then the server has to wait.
+// Received bytes of a body that the reader has not taken; then the server waits.
 inline constexpr std::size_t http_buffer_bytes_max = 64u << 10;
 inline constexpr long http_connections_max = 4096; // at once; more transfers wait
 inline constexpr long http_idle_connections_max = 256;
 inline constexpr std::chrono::seconds http_lookup_kept{60};              // addresses of a host name
 inline constexpr std::chrono::milliseconds http_connect_timeout{10'000}; // node_timeout
 inline constexpr std::chrono::milliseconds http_response_timeout{60'000}; // node_timeout
-// Of HTTP, as a server.
+// HTTP servers.
 inline constexpr std::size_t http_served_connections_max = 1024;       // at once; more wait
 inline constexpr std::size_t http_served_header_bytes_max = 32u << 10; // of a request; refused
-inline constexpr std::chrono::milliseconds http_served_read_timeout{60'000};  // a whole request's
-inline constexpr std::chrono::milliseconds http_served_write_timeout{30'000}; // while nobody reads
-inline constexpr std::chrono::milliseconds http_served_quiet_max{15'000}; // of a stream; it is told
+inline constexpr std::chrono::milliseconds http_served_read_timeout{60'000}; // a whole request's
+// How long a client may read nothing.
+inline constexpr std::chrono::milliseconds http_served_write_timeout{30'000};
+// A stream that was silent for this long sends a sign of life.
+inline constexpr std::chrono::milliseconds http_served_quiet_max{15'000};
 // Server-sent events.
 inline constexpr std::size_t sse_line_bytes_max = 16u << 20;  // node_failed
 inline constexpr std::size_t sse_event_bytes_max = 16u << 20; // node_failed
 
-// Of chat models.
+// Chat models.
 inline constexpr std::chrono::milliseconds model_first_token_timeout{300'000}; // node_timeout
 inline constexpr std::chrono::milliseconds model_idle_timeout{120'000}; // in a stream; node_timeout
 inline constexpr std::chrono::milliseconds model_timeout{600'000};      // of a call; node_timeout
 inline constexpr unsigned model_attempts_default = 3;
-inline constexpr unsigned model_attempts_max = 100;                    // invalid_config
-inline constexpr std::chrono::milliseconds model_retry_first{500};     // doubles with each attempt
-inline constexpr std::chrono::milliseconds model_retry_max{8'000};     // of our own choice
-inline constexpr std::chrono::milliseconds model_retry_after{120'000}; // longer ones: no retry
-inline constexpr std::size_t model_answer_bytes_max = 64u << 20;       // node_failed
+inline constexpr unsigned model_attempts_max = 100;                // invalid_config
+inline constexpr std::chrono::milliseconds model_retry_first{500}; // doubles with each attempt
+// The longest wait that the client chooses itself.
+inline constexpr std::chrono::milliseconds model_retry_max{8'000};
+// A server that asks for a longer wait gets no retry.
+inline constexpr std::chrono::milliseconds model_retry_after{120'000};
+inline constexpr std::size_t model_answer_bytes_max = 64u << 20; // node_failed
 inline constexpr std::size_t model_blocks_max = 4096; // blocks and calls of an answer; node_failed
-inline constexpr std::size_t model_error_bytes_max = 1024;  // of what a provider says; it is cut
+inline constexpr std::size_t model_error_bytes_max = 1024;  // of a provider's message; it is cut
 inline constexpr std::size_t malformed_answers_default = 3; // in a row; MalformedToolCallError
 inline constexpr std::size_t model_fallbacks_max = 64;      // invalid_config
 
-// Elements of a written list, its last ones, whose type is checked against a typed state's member.
+// The last elements of a written list: those whose type is checked against a typed state's member.
 inline constexpr std::size_t typed_elements_checked_max = 256;
 // Members of a TROUPE_STATE declaration. More do not compile: group them in structs of their own.
 inline constexpr std::size_t state_members_max = 128;
 
-// How often parts of a schema are looked at for one value; beyond, the value does not fit.
+// Visits of schema parts for one value; with more the value does not fit.
 inline constexpr std::size_t schema_check_steps_max = 4'000'000;
 
-// Of grammars that constrain what a model may say; invalid_value where nothing else is said.
-// Schemas in a schema, each time one is used, choices and required names.
+// Grammars that constrain a model's output; invalid_value unless noted.
+// Schemas within a schema, counted at each use, and choices and required names.
 inline constexpr std::size_t grammar_schemas_max = 10'000;
 inline constexpr std::size_t grammar_depth_max = 64; // schemas within schemas
 inline constexpr std::size_t grammar_bytes_max = 1u << 20;
-// Characters of a text, or items of a list, that are counted; servers refuse much more. Larger
-// bounds count as this (at least) or none (at most).
+// Characters of a text, or items of a list, that a grammar counts; servers refuse much larger
+// counts. A larger lower bound counts as this one; a larger upper bound counts as none.
 inline constexpr std::int64_t grammar_repeat_max = 1000;
 inline constexpr std::uint32_t grammar_calls_default = 8; // of one answer
 

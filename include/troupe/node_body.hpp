@@ -1,4 +1,4 @@
-// What a node's body may look like, and how the engine calls it.
+// The node body: which callables can be one, and the form in which the engine calls it.
 #pragma once
 
 #include <troupe/callable.hpp>
@@ -18,13 +18,13 @@ namespace troupe {
 
 class graph_plan; // graph/graph_plan.hpp
 
-/// Where a node body runs. A body that returns a coro runs on the coroutine lane, whatever is said.
+/// Where a node body runs. A body that returns a coro always runs on the coroutine lane.
 enum class lane : std::uint8_t {
   standard, ///< on the thread that drives the run, or a scheduler thread: short bodies only
   blocking, ///< on the blocking pool: files, databases, any library that waits
 };
 
-/// What a body gave back, in order.
+/// The output of a body, in order.
 struct node_output {
   using part = std::variant<state_update, command, send>;
   std::vector<part> parts;
@@ -42,7 +42,7 @@ using route_body = std::function<std::vector<destination>(const state_view&, con
 
 namespace detail {
 
-/// What a body or route reads: decided by its first parameter; nothing (void) when it takes none.
+/// The type that a body or route reads: that of its first parameter; void when it reads nothing.
 template <class F, class S, bool = plain_callable<F>> struct reads_of {
   using type = S; // a generic lambda
 };
@@ -66,7 +66,7 @@ template <class In> In read_input(const state_view& view) {
     return value_traits<In>::from(view.to_value());
 }
 
-// Calls a body with what it takes: (state, context), (state), (context) or ().
+// Calls a body with the arguments it takes: (state, context), (state), (context) or ().
 template <class F, class In> decltype(auto) call_body(F& f, const In& in, context& ctx) {
   if constexpr (std::is_invocable_v<F&, const In&, context&>)
     return f(in, ctx);
@@ -232,8 +232,8 @@ template <class In, class F> route_body make_route(F f) {
 
 } // namespace detail
 
-/// Any callable that could be a node's body, where no graph is at hand that says what it reads: its
-/// first parameter does (a typed state, `const state_view&` or `const value&`).
+/// Any callable that can be a node's body, where no graph determines the type it reads. The first
+/// parameter does (a typed state, `const state_view&` or `const value&`).
 class any_body {
 public:
   any_body() = default;

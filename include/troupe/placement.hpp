@@ -10,30 +10,32 @@ namespace troupe {
 
 class task_placer; // actors/task_placer.hpp
 
-/// Which of several workers that could take a task gets it.
+/// The choice among several workers that could take a task.
 enum class worker_choice : std::uint8_t {
-  spread, ///< the one with the fewest tasks; of several, who got one longest ago
+  spread, ///< the one with the fewest tasks; among equals, the one served longest ago
   pack,   ///< the fullest one that still has room, so that others stay empty
 };
 
-/// What becomes of a task that no worker the home knows could ever take: none has the label, or
-/// none has the graph.
+/// The treatment of a task that no worker known to the home could ever take, because none has the
+/// label or none has the graph.
 enum class no_worker : std::uint8_t {
   fail, ///< it fails, unless a worker that could take it was there shortly before
         ///< (limits::worker_return)
-  wait, ///< it waits until there is one
+  wait, ///< the task waits until such a worker exists
 };
 
 /// A worker, any or one with a label: `.placement = troupe::on_worker{.label = "gpu"}`.
-/// Shape:  `label` is one of those a worker was started with, at most
+/// Shape:  `label` is one of the labels a worker was started with, at most
 ///         limits::worker_label_bytes_max bytes of UTF-8; empty: any worker.
 /// Order:  tasks of one run that wait for the same workers go in the order in which they were
 ///         started; runs take turns.
 /// Units:  a node's time-outs count from when its worker begins the task.
-/// Errors: (of the task) worker_lost when no worker has the label or those that had it are gone,
-///         unknown_graph when none that has it has the graph as it is here, overloaded when too
-///         many tasks wait, invalid_config for a label that is too long. Each says which workers
-///         were looked at, and why they could not take it.
+/// Errors: the task fails with
+///         - worker_lost when no worker has the label, or those that had it are gone
+///         - unknown_graph when none with the label has the same graph
+///         - overloaded when too many tasks wait
+///         - invalid_config for a label that is too long
+///         Each message lists the workers, and why they could not take the task.
 /// Source: troupe.
 struct on_worker {
   std::string label = {};
@@ -58,7 +60,7 @@ struct placement {
 };
 
 /// The workers of a home: runtime_options::workers.
-/// Owns:   its links. One may serve several runtimes, and lives as long as any of them.
+/// Owns:   its links. One pool may serve several runtimes, and lives as long as any of them.
 /// Source: troupe.
 class worker_pool {
 public:
@@ -68,13 +70,13 @@ public:
   virtual ~worker_pool() = default;
 
   /// The port where workers join.
-  /// Shape:  0 when they can't: worker_pool_options::listen was empty.
+  /// Shape:  0 when worker_pool_options::listen was empty.
   /// Errors: none.
   /// Source: troupe.
   virtual std::uint16_t port() const = 0;
 
-  /// What a runtime hands its placed tasks to.
-  /// Owns:   nothing: it lives as long as the pool.
+  /// The interface through which a runtime hands out its placed tasks.
+  /// Owns:   nothing; the reference is valid as long as the pool.
   /// Errors: none.
   /// Source: troupe.
   virtual task_placer& placer() = 0;

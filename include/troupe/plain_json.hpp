@@ -1,4 +1,4 @@
-// JSON as the rest of the world means it.
+// Plain JSON: reads JSON from outside, in which `$` members have no special meaning.
 #pragma once
 
 #include <troupe/value.hpp>
@@ -7,8 +7,8 @@
 
 namespace troupe {
 
-/// The value of JSON text that others wrote: an object with a `$` member is a map like any other,
-/// never one of troupe's kinds. An integer beyond int64 is a double; of equal keys the last counts.
+/// The value of JSON text from outside. An object with a `$` member is a map like any other, never
+/// one of troupe's kinds. An integer beyond int64 is a double. The last one of equal keys counts.
 /// Units:  at most limits::json_size_bytes_max bytes and limits::value_depth_max levels.
 /// Errors: invalid_value, with the byte position.
 /// Source: troupe.

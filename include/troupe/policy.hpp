@@ -1,4 +1,4 @@
-// When a task is tried again, when it is given up, and when it need not run at all.
+// Policies of a node: retries, time-outs and caching.
 #pragma once
 
 #include <troupe/error.hpp>
@@ -16,29 +16,33 @@
 
 namespace troupe {
 
-/// Whether an error is worth another attempt where a policy does not say. It goes by what the
-/// thrown exception is, so a class of your own counts as the standard class it is derived from
+/// Whether an error is worth another attempt when a policy names no errors. The class of the thrown
+/// exception decides: a user's own class counts as the standard class it is derived from
 /// (reference_base).
-/// Shape:  retried: lost connections (node_error "ConnectionError"; std::system_error with the code
-///         of a refused, reset, aborted or broken connection), time-outs of a node, lost workers,
-///         every class that is derived from std::exception alone (std::bad_alloc, your own), and
-///         what is no std::exception.
-///         Not retried: whatever is derived from std::runtime_error or std::logic_error, so also
-///         std::system_error with another code, std::filesystem::filesystem_error and
-///         std::ios_base::failure; std::bad_cast, bad_optional_access, bad_variant_access; a
-///         node_error of one of the reference's classes ValueError, TypeError, ArithmeticError,
-///         ImportError, LookupError, KeyError, IndexError, NameError, SyntaxError, RuntimeError,
-///         ReferenceError, StopIteration, OSError; values of the wrong type; failures of the store.
-///         std::runtime_error is C++'s general failure: to retry it, say so,
-///         `.retry_on = {"RuntimeError"}` or `.retry_on = [](const troupe::error&) { return true;
-///         }`.
+/// Shape:  retried are
+///         - lost connections: node_error "ConnectionError"; std::system_error with the code of a
+///           refused, reset, aborted or broken connection
+///         - time-outs of a node, lost workers
+///         - classes derived from std::exception alone (std::bad_alloc, the user's own), and
+///           exceptions not derived from std::exception
+///         Not retried are
+///         - other classes derived from std::runtime_error or std::logic_error, also
+///           std::system_error with another code, std::filesystem::filesystem_error and
+///           std::ios_base::failure
+///         - std::bad_cast, bad_optional_access, bad_variant_access
+///         - a node_error of one of the reference's classes ValueError, TypeError, ArithmeticError,
+///           ImportError, LookupError, KeyError, IndexError, NameError, SyntaxError, RuntimeError,
+///           ReferenceError, StopIteration, OSError
+///         - values of the wrong type, failures of the store
+///         std::runtime_error is C++'s general failure. To retry it, set `.retry_on =
+///         {"RuntimeError"}` or `.retry_on = [](const troupe::error&) { return true; }`.
 /// Errors: none.
 /// Source: langgraph/_internal/_retry.py, default_retry_on.
 bool default_retry_on(const error& err);
 
-/// Which errors a policy is for: error classes by name (as reference_name() gives them, or as
-/// error::base() does, which stands for all classes derived from it; an empty list fits none), a
-/// predicate, or, when nothing is said, default_retry_on.
+/// The errors a policy is for: a list of error classes, a predicate, or by default
+/// default_retry_on. A class in the list is compared with reference_name() and with error::base(),
+/// which stands for all classes derived from it; an empty list fits no error.
 /// Errors: none.
 /// Source: langgraph/types.py, RetryPolicy.retry_on.
 class retry_filter {
@@ -58,9 +62,9 @@ private:
   std::function<bool(const error&)> fits_;
 };
 
-/// How often, and how long after a failure, a task is tried again. Attempt n (from 1) is followed
-/// by a wait of min(max_interval, initial_interval * backoff_factor^(n-1)), with `jitter` up to
-/// one second more.
+/// How often a failed task is tried again, and after which wait. The wait after attempt n (from 1)
+/// is min(max_interval, initial_interval * backoff_factor^(n-1)), plus up to one second with
+/// `jitter`.
 /// Source: langgraph/types.py, RetryPolicy.
 struct retry_policy {
   std::chrono::nanoseconds initial_interval = std::chrono::milliseconds{500};
@@ -69,23 +73,23 @@ struct retry_policy {
   std::uint32_t max_attempts = 3; ///< the first one included
   bool jitter = true;
   retry_filter retry_on = {};
-  /// Further policies, for errors this one is not for: the first that fits is used. Attempts count
-  /// for all of them together.
+  /// Further policies, for errors that this one is not for: the first that fits is used. All of
+  /// them share one count of attempts.
   std::vector<retry_policy> otherwise = {};
 
   bool given() const noexcept { return max_attempts > 0 || !otherwise.empty(); }
 };
 
-/// No policy: node_defaults hold; without those a failed task is not tried again. To switch retries
-/// off for one node, give it a policy of max_attempts = 1.
+/// No policy: node_defaults apply; without those a failed task is not tried again. To switch
+/// retries off for one node, give it a policy of max_attempts = 1.
 inline const retry_policy no_retry_policy{.max_attempts = 0};
 
 /// How long one attempt at a task may take. 0: no bound.
 /// Shape:  `idle` counts from the attempt's last progress: a write to a channel or stream, a call
-///         of a graph or task, context::heartbeat(); with `heartbeat_only` from the last
-///         heartbeat() alone.
-/// Source: langgraph/types.py, TimeoutPolicy. There for async nodes only; here for every lane: a
-///         body that can't be interrupted goes on without effect (context::stop_requested()).
+///         of a graph or task, context::heartbeat(). With `heartbeat_only`, only heartbeat() is
+///         progress.
+/// Source: langgraph/types.py, TimeoutPolicy. There for async nodes only; here for every lane. A
+///         body that can't be interrupted runs on without effect (context::stop_requested()).
 struct timeout_policy {
   std::chrono::nanoseconds run{0};
   std::chrono::nanoseconds idle{0};
@@ -102,8 +106,8 @@ struct timeout_policy {
   bool given() const noexcept { return run.count() != 0 || idle.count() != 0; }
 };
 
-/// A node whose writes are kept for the inputs it had.
-/// Shape:  `ttl` nullopt: no end. `key_func` gives the bytes an input is known by; unset: the
+/// Caches the writes of a node by its input.
+/// Shape:  `ttl` nullopt: no expiry. `key_func` gives the bytes that identify an input; unset: the
 ///         input's canonical msgpack.
 /// Source: langgraph/types.py, CachePolicy.
 struct cache_policy {
@@ -112,7 +116,7 @@ struct cache_policy {
   bool given = true;
 };
 
-/// No policy: what is said elsewhere holds, or nothing is cached.
+/// No policy: node_defaults apply; without those nothing is cached.
 inline const cache_policy no_cache_policy{.given = false};
 
 } // namespace troupe

@@ -12,16 +12,16 @@
 
 namespace troupe {
 
-/// Which database, and how patient to be with it.
+/// The database, and the time-outs of its use.
 /// Shape:  `conninfo`: libpq's keywords ("host=db dbname=app user=app") or URI, in which special
-///         characters of the password are percent-encoded; what it leaves out is taken from the PG…
-///         variables of the environment and the password file. `schema`: 1 … 63 bytes, made when
+///         characters of the password are percent-encoded. Missing parts come from the PG…
+///         variables of the environment and the password file. `schema`: 1 … 63 bytes, created when
 ///         missing; several may share a database.
 /// Units:  `pool_size` connections, opened when needed; the saver's writer has one of its own.
-///         `connect_timeout` for all hosts together, the look-up of their names not counted.
-///         `statement_timeout` for each statement, on the server; the client gives up on a silent
-///         server limits::postgres_silence_margin later. `lock_timeout` for what another
-///         transaction holds. `commit_window` as for LMDB; a store has none.
+///         `connect_timeout` for all hosts together, without the look-up of their names.
+///         `statement_timeout` for each statement, on the server; the client gives a silent server
+///         up limits::postgres_silence_margin later. `lock_timeout` for locks of another
+///         transaction. `commit_window` as for LMDB; a store has none.
 /// Source: troupe; libpq, section "Connection Strings".
 struct postgres_options {
   std::string conninfo = {};
@@ -33,35 +33,37 @@ struct postgres_options {
   std::chrono::milliseconds commit_window = limits::commit_window;
 };
 
-/// The saver in a Postgres database (13 or newer), in tables that are made or migrated here. Any
+/// The saver in a Postgres database (13 or newer); its tables are created or migrated here. Any
 /// number of savers, processes and hosts may share a schema; claims keep two runs from one thread.
 /// Durable means committed, as durable as the server's `synchronous_commit` makes it. A pooler in
 /// front must keep a session on one server connection (pgbouncer: pool_mode=session).
-/// Order:  one writer thread gathers requests into transactions, three round trips each, however
-///         many requests there are.
+/// Order:  one writer thread gathers requests into transactions of three round trips each, however
+///         many requests they hold.
 /// Blocks: on the network, at most `connect_timeout` or `statement_timeout` and the margin at a
-///         time. A lost connection is opened again: a read, and a transaction whose end is not
-///         known, are tried once more (what a request stores, it may store twice). While the server
-///         can't be reached, calls fail as fast as it refuses.
-/// Errors: of the opening and of all calls: invalid_config (the options), storage_full (the
-///         server's disk), storage_locked (another transaction held a thread for `lock_timeout`),
-///         format_too_new, checkpoint_corrupt, overloaded (no connection came free),
-///         storage_failed. No message contains the password.
+///         time. A lost connection is opened again. A read, and a transaction whose end is not
+///         known, are then tried once more; such a transaction may be stored twice. While the
+///         server can't be reached, calls fail as soon as the connection is refused.
+/// Errors: the opening and all calls give
+///         - invalid_config (the options), storage_full (the server's disk)
+///         - storage_locked: another transaction held a thread for `lock_timeout`
+///         - overloaded: no connection came free
+///         - format_too_new, checkpoint_corrupt, storage_failed
+///         No message contains the password.
 /// Source: langgraph/checkpoint/postgres, PostgresSaver; persistence/FORMAT.md.
 result<std::shared_ptr<saver>> open_postgres_saver(const postgres_options& options);
 
-/// A long-term store in a Postgres database (13 or newer), in tables of its own that are made or
-/// migrated here; it may share a schema with a saver. Any number of stores, processes and hosts may
-/// share a schema, with options of each one's own: what a call stored, every call of any of them
-/// sees that begins after it returned. Times to live count by the clock of the host that asks.
-/// Vectors are kept. Each store with an index has all vectors of its `dims` in memory: the first
-/// search by meaning reads them, each further one what came since. A search without a `query` reads
-/// items page by page until it has enough; a filter is held against them here.
-/// Order:  changes of all stores come one after the other; a change is one transaction of two round
-///         trips, however many puts it has.
-/// Blocks: on the network, as the saver. What fails because the connection was lost is done once
-///         more, also a change whose end is not known: it may be stored twice.
-/// Errors: as the saver's; of the opening also invalid_config for store options that make no sense.
+/// A long-term store in a Postgres database (13 or newer); its own tables are created or migrated
+/// here. The store may share a schema with a saver. Any number of stores, processes and hosts may
+/// share a schema, each with its own options. Every call of any of them sees everything that was
+/// stored by calls that had returned before it began. Times to live count by the clock of the
+/// calling host. Vectors are stored. Each store with an index has all vectors of its `dims` in
+/// memory: the first search by meaning reads them, each further one reads the new ones. A search
+/// without a `query` reads items page by page, and filters them here, until it has enough.
+/// Order:  changes of all stores are serialised; a change is one transaction of two round trips,
+///         however many puts it has.
+/// Blocks: on the network, as the saver. A call that lost its connection is tried once more, also a
+///         change whose end is not known: it may be stored twice.
+/// Errors: as the saver's; the opening also gives invalid_config for invalid store options.
 /// Source: langgraph/store/postgres, PostgresStore; persistence/FORMAT.md.
 result<std::shared_ptr<store>> open_postgres_store(const postgres_options& database,
                                                    store_options options = {});

@@ -1,4 +1,4 @@
-// What a run of a graph starts with.
+// The run input: a value, an update, a command, or nothing.
 #pragma once
 
 #include <troupe/control.hpp>
@@ -10,15 +10,16 @@
 
 namespace troupe {
 
-/// What a run starts with.
+/// The input of a run.
 class run_input {
 public:
   /// An input map with no members: it is an input, and starts the graph.
   run_input() : rep_{value::map()} {}
-  /// No input: go on where the thread stopped.
+  /// No input: the run resumes where the thread stopped.
   run_input(std::nullptr_t) : rep_{std::monostate{}} {}
   run_input(value v) : rep_{std::move(v)} {}
-  /// A map in braces; one value in braces that is no pair is that value, and {nullptr} no input.
+  /// A map in braces. One value in braces that is not a pair is that value, and {nullptr} is no
+  /// input.
   run_input(std::initializer_list<value> items) {
     const auto& first = *items.begin();
     bool pair = first.is_list() && first.size() == 2;
@@ -30,9 +31,9 @@ public:
   /// As a map; START writes its channels in the order of the update.
   run_input(state_update u) : rep_{std::move(u)} {}
   run_input(command c) : rep_{std::move(c)} {}
-  /// Writes every member of `s`, also those that only have their default: on a kept thread that
-  /// resets what it does not mention, and a reducer folds it in once more. To write some members
-  /// only: `run_input(set(&S::text, "x"))` or `{{"text", "x"}}`.
+  /// Writes every member of `s`, also those that only have their default. On an existing thread
+  /// that resets channels, and a reducer folds the member in once more. To write some members only:
+  /// `run_input(set(&S::text, "x"))` or `{{"text", "x"}}`.
   template <typed_state S> run_input(const S& s) : rep_{value::of(s)} {}
 
   const std::variant<std::monostate, value, state_update, command>& get() const noexcept {

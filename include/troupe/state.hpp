@@ -1,4 +1,4 @@
-// Typed state: a struct whose members each name a channel, declared once.
+// Typed state: a struct whose members each name a channel, declared once by TROUPE_STATE.
 #pragma once
 
 #include <troupe/channel.hpp>
@@ -32,11 +32,11 @@ public:
   /// The value of a channel, null when it has none.
   const troupe::value& operator[](std::string_view name) const noexcept;
   bool contains(std::string_view name) const noexcept;
-  /// The whole input: a map of what is there, or the argument of a send as it is.
+  /// The whole input: a map of the channels that have a value, or the argument of a send as it is.
   troupe::value to_value() const;
   /// Whether this is the state by channel, rather than the argument of a send.
   bool by_field() const noexcept { return fields_; }
-  /// What is there, in the order of the input schema.
+  /// The channels that have a value, in the order of the input schema.
   state_update to_update() const;
 
 private:
@@ -54,7 +54,7 @@ template <class S, class T> struct state_field {
 };
 
 namespace detail {
-// `member` may be one of a base of S.
+// `member` may belong to a base of S.
 template <class S, class B, class T>
 state_field<S, T> make_field(std::string_view name, T B::*member) {
   return {name, static_cast<T S::*>(member), std::nullopt};
@@ -64,7 +64,7 @@ state_field<S, T> make_field(std::string_view name, T B::*member, channel_spec s
   return {name, static_cast<T S::*>(member), std::move(spec)};
 }
 
-// The elements of a list of macro arguments, as text: commas outside brackets and texts part them.
+// Counts macro arguments in their text: commas outside brackets and string literals separate them.
 consteval std::size_t count_arguments(std::string_view list) {
   std::size_t count = 1, depth = 0;
   bool quoted = false;
@@ -86,8 +86,8 @@ consteval std::size_t count_arguments(std::string_view list) {
   return count;
 }
 
-/// How a write to a member of type T is checked: where the channel takes a T (or, a topic, elements
-/// of one) and nothing else. Null: a reducer of your own, or of messages, takes what it takes.
+/// The check of a write to a member of type T: the channel takes a T (a topic: elements of one) and
+/// nothing else. Null for a reducer of the user's own or of messages, which decides by itself.
 template <class T> const value_check* write_check(const channel_spec& spec) {
   if constexpr (std::is_same_v<T, value>)
     return nullptr;
@@ -108,9 +108,8 @@ template <typed_state S, class F> void for_each_field(F&& f) {
   std::apply([&f](const auto&... field) { (f(field), ...); }, S::troupe_fields());
 }
 
-/// The channels a typed state declares, in the order of its declaration. A reducer's initial
-/// value is the member's value in a default-constructed S, unless that is null: then it is the
-/// reducer's own.
+/// The channels that a typed state declares, in the order of its declaration. A reducer's initial
+/// value is the member's value in a default-constructed S; when that is null, the reducer's own.
 /// Errors: none.
 /// Source: langgraph/graph/state.py, _get_channels.
 template <typed_state S> schema schema_of() {
@@ -133,6 +132,7 @@ template <typed_state S> schema schema_of() {
 
 /// The struct a node reads. Members whose channel has no value keep their default.
 /// Errors: throws error{invalid_value} that names the struct and the member.
+/// Source: troupe.
 template <typed_state S> S read_state(const state_view& view) {
   S out{};
   for_each_field<S>([&](const auto& field) {
@@ -171,8 +171,7 @@ template <typed_state S> struct value_traits<S> {
 
 namespace detail {
 
-/// The members of a map that must be a whole S: those that are not optional must be there, and no
-/// other may be.
+/// Checks a map that must be a whole S: every member that is not optional is there, and no other.
 template <typed_state S> void check_members(const value& v) {
   if (!v.is_null() && !v.is_map())
     throw error{errc::invalid_value, std::string{"a map is expected, with the members of "}
@@ -196,7 +195,7 @@ template <typed_state S> void check_members(const value& v) {
                   std::string{S::troupe_name()} + " has no member `" + std::string{e.key()} + "`"};
 }
 
-/// Reads a value as a C, to see whether it is one. Errors: throws error{invalid_value}.
+/// Reads a value as a C, to check that it is one. Errors: throws error{invalid_value}.
 template <class C> void check_is_a(const value& v) {
   if constexpr (typed_state<C>)
     check_members<C>(v);
@@ -228,7 +227,7 @@ template <class S> class update : public state_update {
 public:
   update() = default;
 
-  /// Adds a write; the member names the channel and its type is checked by the compiler.
+  /// Adds a write. The member names the channel; the compiler checks the type.
   template <class T, class X = T> update set(T S::*member, X&& x) && {
     write(member, std::forward<X>(x));
     return std::move(*this);
@@ -271,16 +270,18 @@ private:
 };
 
 /// An update of one member: `set(&review::words, 3).set(&review::verdict, "ok")`.
+/// Errors: throws error{invalid_update} when the TROUPE_STATE declaration does not name the member.
+/// Source: troupe.
 template <class S, class T, class X = T> update<S> set(T S::*member, X&& x) {
   return update<S>{}.set(member, std::forward<X>(x));
 }
 
 } // namespace troupe
 
-// TROUPE_STATE(type, member | (member, channel_spec), …): makes `type` a typed state. It stands
-// inside the struct, after the members, also in a struct within a function. It may name inherited
-// members, and at most limits::state_members_max of all. A struct that inherits a declaration and
-// has none of its own is not a typed state of its own members: give it one.
+// TROUPE_STATE(type, member | (member, channel_spec), …): makes `type` a typed state. The macro
+// stands inside the struct, after the members; the struct may be local to a function. The macro may
+// name inherited members, at most limits::state_members_max members in all. A struct that only
+// inherits a declaration is not a typed state of its own members: declare it too.
 #define TROUPE_STATE(type, ...)                                                                    \
   [[maybe_unused]] static constexpr const char* troupe_name() {                                    \
     return #type;                                                                                  \

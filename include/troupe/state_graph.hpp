@@ -1,4 +1,4 @@
-// Building a graph: nodes, edges and conditional edges over a schema of channels.
+// The graph builder: nodes, edges and conditional edges over a schema of channels.
 #pragma once
 
 #include <troupe/compiled_graph.hpp>
@@ -22,7 +22,7 @@ namespace troupe {
 class saver;
 struct graph_spec; // graph/graph_spec.hpp
 
-/// What a node says besides its body.
+/// The settings of a node besides its body.
 /// Source: langgraph/graph/state.py, add_node.
 struct node_options {
   troupe::lane lane = lane::standard;
@@ -31,21 +31,24 @@ struct node_options {
   timeout_policy timeout = {};          ///< of one attempt
   cache_policy cache = no_cache_policy; ///< has an effect when the runtime has a cache
   any_body on_error = {}; ///< runs when the last attempt failed, in the node's place and lane
-  /// Input schema: keys of the graph's channels, or further, private channels with a kind of
-  /// their own. nullopt: the node reads the whole state.
+  /// Input schema: keys of the graph's channels, or private channels with a kind of their own.
+  /// nullopt: the node reads the whole state.
   std::optional<schema> input = std::nullopt;
   value metadata = {};
-  bool graph_state = false; ///< a task that is sent something else can read context::graph_state()
-  /// Where its tasks run when the runtime has workers; without, and where its error handler runs:
-  /// here. What it reads and writes crosses as msgpack; it can start no tasks of a workflow.
+  /// Whether a task that was sent an argument can read context::graph_state()
+  bool graph_state = false;
+  /// The workers on which its tasks run. Without workers, tasks run here; an error handler always
+  /// runs here. Input and writes cross as msgpack. A task elsewhere can't start tasks of a
+  /// workflow.
   troupe::placement placement = {};
   std::vector<std::string> destinations = {}; ///< where its commands may go, for drawings only
-  /// Graphs its body calls (context::invoke), so that their state can be read and they are drawn.
+  /// Graphs that its body calls (context::invoke): their state can then be read, and drawings show
+  /// them.
   std::vector<compiled_graph> calls = {};
 };
 
-/// What holds for every node that does not say otherwise. Not handed on to subgraphs; `cache` and
-/// `on_error` not to error handlers.
+/// Settings of every node that does not set its own. Subgraphs do not inherit them. `cache` and
+/// `on_error` do not apply to error handlers.
 /// Source: langgraph/graph/state.py, set_node_defaults.
 struct node_defaults {
   retry_policy retry = no_retry_policy;
@@ -62,47 +65,50 @@ enum class checkpointing : std::uint8_t {
   none,       ///< nothing is stored
 };
 
-/// What is compiled into a graph besides its nodes.
+/// The settings of a graph besides its nodes.
 /// Source: langgraph/graph/state.py, compile.
 struct compile_options {
   std::string name = "graph";
-  /// Another one when the code of the nodes does something else: processes that share the graph
-  /// must have the same.
+  /// Change it when the code of the nodes changes its behaviour: processes that share the graph
+  /// must have the same version.
   std::string version = {};
-  /// Stop before or behind these nodes; {"*"} means all.
+  /// Stop before or after these nodes; {"*"} means all.
   std::vector<std::string> interrupt_before = {};
   std::vector<std::string> interrupt_after = {};
   checkpointing checkpointer = checkpointing::inherit;
-  /// In place of the runtime's, unless the graph runs within another one.
+  /// Replaces the runtime's saver, unless the graph runs within another graph.
   std::shared_ptr<troupe::saver> saver = nullptr;
-  /// A map: in its tasks' metadata under the run's, over what a subgraph inherits; not stored.
+  /// A map. In the metadata of its tasks, the run's metadata overrides it, and it overrides what a
+  /// subgraph inherits; it is not stored.
   value metadata = {};
-  /// Super-steps of a run that says nothing of them (run_config); at least 1. A run within
-  /// another one has that one's.
+  /// Super-steps of a run whose run_config sets no recursion_limit; at least 1. A nested run has
+  /// the limit of the run around it.
   std::uint32_t recursion_limit = limits::recursion_limit_default;
-  /// A route, goto or send to a node that the graph does not have is an error (invalid_update) of
-  /// the task that decided it, or of the call that brought the command. false: it is dropped
-  /// without a word, as in the reference.
+  /// true: a route, goto or send to a node that the graph does not have is invalid_update. The
+  /// error is that of the task that decided it, or of the call that brought the command. false: the
+  /// target is dropped silently, as in the reference.
   bool strict_targets = true;
-  /// After a task failed for good, the tasks of its step that run_config::max_concurrency kept from
-  /// beginning run all the same. false: they do not begin; they run when the thread is resumed.
+  /// true: when a task has failed for good, tasks of its step that run_config::max_concurrency held
+  /// back still run. false: these tasks do not begin; they run when the thread is resumed.
   bool finish_steps = false;
 };
 
-/// How many of the nodes before it a join waits for.
+/// How many of its predecessors a join waits for, and for how long.
+/// Errors: none; see graph_builder::add_join.
+/// Source: troupe.
 struct join_options {
   std::size_t need = 0; ///< 0: all; 1: any
-  /// From the first arrival on: then the join runs with what is there, at the next step's end, or
-  /// at once when nothing else is left to run. 0: it waits.
+  /// Measured from the first arrival; after a restart, from the resumption. When it is over, the
+  /// join runs with what has arrived: when the next step ends, or at once when nothing else is left
+  /// to run. 0: no time-out.
   std::chrono::nanoseconds timeout{0};
   friend bool operator==(const join_options&, const join_options&) = default;
 };
 
 namespace detail {
 
-/// A name in braces. Unlike std::string it can't be made of two pointers, nor is one made on the
-/// way:
-/// `{"a", "b"}` is never read as one name.
+/// A name in braces. Unlike std::string it can't be constructed from two pointers or by an implicit
+/// conversion, so `{"a", "b"}` is never read as one name.
 class path_text {
 public:
   path_text(const char* text) : text_{text} {}
@@ -125,10 +131,10 @@ private:
 
 } // namespace detail
 
-/// Labels a route may give and the nodes they stand for; a bare name stands for itself.
+/// The labels that a route may return, with their nodes; a bare name stands for itself.
 /// Shape:  `{"a", "b"}` is a list of nodes; `{{"yes", "a"}}` and `{{"yes", "a"}, {"no", "b"}}` map
 ///         labels to nodes, however many entries there are.
-/// Errors: none; add_conditional_edges refuses a label that stands twice.
+/// Errors: none; add_conditional_edges refuses a duplicate label.
 /// Source: langgraph/graph/state.py, add_conditional_edges(path_map).
 class path_map {
 public:
@@ -159,25 +165,24 @@ private:
   bool given_ = false;
 };
 
-/// The part of state_graph that knows no types. Errors of the add_ members are thrown as
-/// error{invalid_graph} with the reference's text; what only the whole graph shows is found by
-/// compile().
+/// The untyped part of state_graph. The add_ members throw error{invalid_graph} with the
+/// reference's text; compile() finds the errors that only the whole graph shows.
 /// Source: langgraph/graph/state.py, StateGraph.
 class graph_builder {
 public:
   explicit graph_builder(schema state);
 
-  /// The channels a run's input may write, and the ones a result shows; the default is the state.
-  /// Keys that are no channels yet become channels.
+  /// The channels that a run's input may write, and those that a result shows; the default is the
+  /// state. Keys that are not channels yet become channels.
   graph_builder& input_schema(const schema& channels);
   graph_builder& output_schema(const schema& channels);
 
   /// Declares the type of run_config::context. A run whose context is not a C is refused before
   /// anything runs or is stored.
-  /// Shape:  of a struct with TROUPE_STATE: a map that has every member that is not std::optional
-  ///         (also those with a default; as context_jsonschema()'s `required`) or a `value`, and no
-  ///         other. Without a context: refused, unless nothing is required.
-  /// Errors: of such a run: invalid_config that names the member.
+  /// Shape:  for a C with TROUPE_STATE: a map with every member except those of type std::optional
+  ///         or `value`, and no other member. Members with a default are required too, as in
+  ///         context_jsonschema(). A missing context is refused, unless no member is required.
+  /// Errors: none; such a run fails with invalid_config that names the member.
   /// Source: langgraph/graph/state.py, StateGraph(context_schema).
   template <class C> graph_builder& context_schema() {
     return context_schema(json_schema<C>(),
@@ -186,29 +191,29 @@ public:
   graph_builder& context_schema(value json, std::function<void(const value&)> check);
 
   void add_node_body(std::string name, node_body body, node_options options);
-  /// From `from` to `to`; from START, or to END.
+  /// An edge between two nodes; `from` may be START, `to` may be END.
   void add_edge(std::string from, std::string to);
   /// `to` runs when all of `from` have run.
   void add_edge(std::vector<std::string> from, std::string to);
   void add_edge(std::initializer_list<const char*> from, std::string to) {
     add_edge(std::vector<std::string>(from.begin(), from.end()), std::move(to));
   }
-  /// `to` runs when `how` says enough of `from` have run. Arrivals that it did not wait for are
-  /// absorbed; a node that arrives a second time opens the next round.
-  /// Errors: invalid_graph: as add_edge, and for a `need` greater than the number of nodes.
+  /// `to` runs when as many of `from` have run as `how` requires. Later arrivals of the same round
+  /// are absorbed; a node that arrives a second time opens the next round.
+  /// Errors: invalid_graph, as add_edge, and for a `need` greater than the number of nodes.
   /// Source: troupe.
   void add_join(std::vector<std::string> from, std::string to, join_options how);
   void add_route(std::string from, route_body route, std::optional<schema> reads, path_map map,
                  std::string name);
-  /// A compiled graph as a node: it is given the keys it shares with this graph's state, and what
-  /// it puts out is this node's update. Of the options, lane, input and calls have no meaning.
+  /// A compiled graph as a node. Its input is the keys that it shares with this graph's state; its
+  /// output is the node's update. The options lane, input and calls have no effect.
   void add_graph(std::string name, const compiled_graph& graph, node_options options);
-  /// What holds for every node, also for those added before. A second call replaces the first.
+  /// Sets the defaults of every node, also of those added before. A second call replaces the first.
   void set_node_defaults(node_defaults defaults);
-  /// `node` runs behind every step in which one of these channels got a value, its own writes
-  /// included, besides what edges say. A graph of subscriptions needs no edge from START.
-  /// Shape:  channels of any schema known so far, no managed ones.
-  /// Errors: invalid_graph: an unknown node or channel, none, or a managed one.
+  /// `node` runs after every step in which one of these channels got a value, also by the node's
+  /// own write. Edges to the node count besides. A graph of subscriptions needs no edge from START.
+  /// Shape:  channels of any schema known so far, except managed ones.
+  /// Errors: invalid_graph for an unknown node or channel, an empty list, or a managed channel.
   /// Source: langgraph/pregel/main.py, NodeBuilder.subscribe_only (with read_from as the node's
   ///         input schema, and write_to as the update it returns).
   void subscribe(const std::string& node, const std::vector<std::string>& channels);
@@ -223,7 +228,7 @@ protected:
 };
 
 namespace detail {
-template <class S> schema declared_schema() { // without a further error where S is no typed state
+template <class S> schema declared_schema() { // no second error where S is not a typed state
   if constexpr (typed_state<S>)
     return schema_of<S>();
   else
@@ -244,13 +249,15 @@ public:
   state_graph() requires(!std::is_void_v<S>) : graph_builder{detail::declared_schema<S>()} {}
   explicit state_graph(schema state) requires std::is_void_v<S> : graph_builder{std::move(state)} {}
 
-  /// A node. Its body takes, in this order, what it needs of: the state (`const S&`, another
-  /// typed state, whose members then are the node's input schema, `const state_view&`, or
-  /// `const value&`) and `context&`. It returns nothing, an update (`set(…)`, state_update, a map
-  /// value, null for none), a command, a list of those, an std::optional or std::variant of them,
-  /// or a coro of any of these. A body that returns an S writes every member, also those it did not
-  /// touch: a list under a reducer doubles. Return set(…) of what has changed instead.
-  /// Errors: invalid_graph: a name that is taken, empty, reserved, or contains `|` or `:`.
+  /// Adds a node. Its body takes, in this order and as far as it needs them, the state and
+  /// `context&`. The state is a `const S&`, another typed state (its members are then the node's
+  /// input schema), `const state_view&` or `const value&`.
+  /// The body returns nothing, an update, a command, or a list of those. An update is `set(…)`, a
+  /// state_update, a map value, or null for none. Also possible are an std::optional or
+  /// std::variant of these, or a coro of any of them.
+  /// A body that returns an S writes every member, also unchanged ones: a list under a reducer
+  /// doubles. Return set(…) of the changed members instead.
+  /// Errors: invalid_graph for a name that is taken, empty, reserved, or contains `|` or `:`.
   template <class F>
   requires(!std::is_base_of_v<compiled_graph, F> && !std::is_same_v<node_body, F>) void add_node(
     std::string name, F body, node_options options = {}) {
@@ -273,7 +280,7 @@ public:
     add_graph(std::move(name), graph, std::move(options));
   }
 
-  /// Nodes that follow one another: adds each (name, body) pair and the edges between them.
+  /// Adds each (name, body) pair as a node, and the edges from each to the next.
   /// Errors: as add_node and add_edge.
   template <class... F> void add_sequence(std::pair<const char*, F>... nodes) {
     static_assert(sizeof...(F) > 0, "Sequence requires at least one node.");
@@ -288,9 +295,9 @@ public:
       ...);
   }
 
-  /// Behind `from`, goes where `route` says: it reads the state as its node leaves it and returns
-  /// a node or label, a send, or a list of these; END ends this path.
-  /// Shape:  `map` translates labels (and tells drawings and the compiler where it may go).
+  /// After `from`, `route` decides which nodes run. `route` reads the state as `from` leaves it and
+  /// returns a node or label, a send, or a list of these; END ends this path.
+  /// Shape:  `map` translates labels, and lists the possible targets for drawings and the compiler.
   /// Errors: invalid_graph; at run time missing_key for a label that is not in the map, and
   ///         invalid_update for a node that is not in the graph (compile_options::strict_targets).
   template <class F>
@@ -303,8 +310,8 @@ public:
               std::move(map), std::move(name));
   }
 
-  /// Checks the graph and freezes it; the builder can go on and compile again.
-  /// Errors: throws error{invalid_graph} that names the culprit.
+  /// Checks the graph and freezes it; the builder can then change and compile again.
+  /// Errors: throws error{invalid_graph} that names the faulty node, edge or channel.
   auto compile(compile_options options = {}) const {
     auto graph = try_compile(std::move(options)).value();
     if constexpr (std::is_void_v<S>)

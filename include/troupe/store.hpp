@@ -1,5 +1,5 @@
-// Long-term memory shared by threads: values by namespace and key, found again by filter and
-// meaning.
+// The store: long-term memory shared by threads; values by namespace and key, searched by filter
+// and meaning.
 #pragma once
 
 #include <troupe/error.hpp>
@@ -19,25 +19,24 @@
 
 namespace troupe {
 
-/// Gives a vector for each text.
+/// Computes a vector for each text.
 /// Shape:  as many vectors as texts, all of one length, of finite numbers.
 /// Order:  that of the texts.
-/// Blocks: as it likes. May be called on any thread, on several at once.
-/// Errors: any; who called for the vectors gets them as they are. What it throws becomes
-///         node_failed.
+/// Blocks: it may block for any time. May be called on any thread, on several at once.
+/// Errors: any; the calling operation returns them unchanged. An exception becomes node_failed.
 /// Source: langgraph/store/base/embed.py, EmbeddingsFunc.
 using embed_function =
   std::function<result<std::vector<std::vector<float>>>(const std::vector<std::string>& texts)>;
 
-/// A path of parts, from the outside in.
-/// Shape:  of a stored value: at least one part, none empty, none with a dot; the first is not
-///         "langgraph"; within limits::store_namespace_parts_max and _bytes_max. Where something is
-///         looked for it may be anything.
+/// A path of parts, from the outermost inwards.
+/// Shape:  of a stored value: at least one part; no part is empty or has a dot; the first is not
+///         "langgraph". Bounded by limits::store_namespace_parts_max and _bytes_max. A namespace
+///         that is only looked up may be anything.
 using store_namespace = std::vector<std::string>;
 
-/// How long an item lives after it was put, or read and refreshed.
+/// How long an item lives after it was put, or read with a refresh.
 using store_ttl = std::chrono::milliseconds;
-/// No end.
+/// Items never expire.
 inline constexpr store_ttl store_forever = store_ttl::max();
 
 /// A stored value.
@@ -48,14 +47,15 @@ struct store_item {
   troupe::value value; // a map
   std::string created_at;
   std::string updated_at;
-  std::optional<double> score = std::nullopt; ///< of a search by meaning: the higher, the closer
+  std::optional<double> score = std::nullopt; ///< of a search by meaning; higher is closer
   friend bool operator==(const store_item&, const store_item&) = default;
 };
 
 // ---- operations ---------------------------------------------------------------------------------
 
-/// Looks for the item under a key.
-/// Shape:  `refresh_ttl`: whether its time to live begins anew; nothing: as the store is told to.
+/// Reads the item under a key.
+/// Shape:  `refresh_ttl`: whether its time to live begins anew; nullopt: as
+///         store_ttl_config::refresh_on_read.
 /// Source: langgraph/store/base, GetOp.
 struct store_get {
   store_namespace space;
@@ -63,11 +63,11 @@ struct store_get {
   std::optional<bool> refresh_ttl = std::nullopt;
 };
 
-/// Stores a value in the place of what is there, with its vectors and its time to live; removes the
-/// item where `value` is null.
-/// Shape:  `index`: the paths of the texts to embed (store_index); nothing: those of the store, an
-///         empty list: none. Without an index in the store it says nothing. `ttl` above 0;
-///         nothing: that of the store.
+/// Stores a value with its vectors and its time to live, replacing an existing item; removes the
+/// item when `value` is null.
+/// Shape:  `index`: the paths of the texts to embed (store_index); nullopt: those of the store; an
+///         empty list: no texts. `index` has no effect in a store without an index. `ttl` above 0;
+///         nullopt: that of the store.
 /// Source: langgraph/store/base, PutOp.
 struct store_put {
   store_namespace space;
@@ -77,28 +77,30 @@ struct store_put {
   std::optional<store_ttl> ttl = std::nullopt;
 };
 
-/// What search() looks for: items under a namespace whose members fit.
-/// Shape:  `filter` null, or a map from member names to conditions, which must all hold. A map of
-///         operators ($eq $ne $gt $gte $lt $lte): all of them hold. Another map: the member is a
-///         map whose members fit it. A list: a list as long whose elements fit it. Anything else:
-///         equal, numbers across kinds. A missing member is null. The four orders compare
-///         numbers, booleans (as 0 and 1) and texts of a number; other members do not fit.
-///         `query` a text to compare by meaning; empty, or in a store without an index: none.
-///         `refresh_ttl` as in store_get, of the items that are given.
+/// Selects the items of search(): items under a namespace whose members fit.
+/// Shape:  `filter` is null, or a map from member names to conditions, which must all hold:
+///         - a map of operators ($eq $ne $gt $gte $lt $lte): all of them hold
+///         - another map: the member is a map whose members fit it
+///         - a list: the member is a list of equal length whose elements fit it
+///         - any other value: equal, numbers across kinds
+///         A missing member is null. $gt, $gte, $lt and $lte compare numbers, booleans (as 0 and 1)
+///         and strings that hold a number; other members do not fit. `query` is a text to compare
+///         by meaning; it has no effect when empty, or in a store without an index. `refresh_ttl`
+///         as in store_get, for the returned items.
 /// Units:  `limit` above limits::store_results_max counts as that.
 /// Source: langgraph/store/base, SearchOp.
 struct store_query {
   store_namespace prefix = {}; // part by part; empty: all
   value filter = {};
-  std::size_t limit = 10; // counts behind the filter and the offset
+  std::size_t limit = 10; // counts after the filter and the offset
   std::size_t offset = 0;
   std::string query = {};
   std::optional<bool> refresh_ttl = std::nullopt;
 };
 
-/// Which namespaces list_namespaces() gives.
-/// Shape:  in `prefix` and `suffix` a part "*" fits any. They are held against the whole namespace,
-///         which is then cut to its first `max_depth` parts.
+/// Selects the namespaces of list_namespaces().
+/// Shape:  a part "*" in `prefix` and `suffix` fits any part. Both are compared with the whole
+///         namespace, which is then cut to its first `max_depth` parts.
 /// Source: langgraph/store/base, ListNamespacesOp.
 struct namespace_query {
   store_namespace prefix = {};
@@ -110,20 +112,20 @@ struct namespace_query {
 
 using store_op = std::variant<store_get, store_put, store_query, namespace_query>;
 
-/// What an operation gives, in the order of store_op: an item or nothing, nothing, items,
+/// The result of an operation, in the order of store_op: an item or nothing, nothing, items,
 /// namespaces.
 using store_answer = std::variant<std::optional<store_item>, std::monostate,
                                   std::vector<store_item>, std::vector<store_namespace>>;
 
 // ---- the store ----------------------------------------------------------------------------------
 
-/// Keeps values beyond the end of threads. All members may be called from any thread at once and
-/// may block, on the disk and on what embeds texts. What a call stored is seen by every call that
-/// begins after it returned. An item whose time to live is over is as good as removed: no call
-/// gives it, nor a namespace that holds nothing else.
-/// Errors: of all members storage codes, those of the embed_function (node_failed of the type
-///         EmbeddingsError when its vectors are not as they must be), and those named there. After
-///         an error nothing is changed.
+/// Keeps values beyond the end of threads. All members may be called from any thread at once. They
+/// may block, on the disk and on the embed_function. Every call that begins after another one
+/// returned sees what that one stored. An expired item counts as removed: no call returns it, nor a
+/// namespace that holds only expired items.
+/// Errors: of all members storage codes, those of the embed_function, and those listed at the
+///         member. Malformed vectors give node_failed of the type EmbeddingsError. After an error
+///         nothing has changed.
 /// Source: langgraph/store/base, BaseStore.
 class store {
 public:
@@ -132,41 +134,42 @@ public:
   store& operator=(const store&) = delete;
   virtual ~store() = default;
 
-  /// Does several operations at once. Those that look see the store as it was before the puts; of
-  /// several puts to one key only the last one counts. The puts are done all or not at all.
+  /// Does several operations at once. Reads see the store as it was before the puts. The last one
+  /// of several puts to one key counts. The puts are done all or not at all.
   /// Order:  one answer for each operation, in their order.
   /// Errors: those of the members below; invalid_value for more than limits::store_batch_ops_max.
   /// Source: langgraph/store/memory, InMemoryStore.batch.
   virtual result<std::vector<store_answer>> batch(const std::vector<store_op>& ops) = 0;
 
-  /// Removes items that lived out their time, those first that did so first, and says how many.
-  /// Calls that put do it themselves, every store_ttl_config::sweep_interval, and so does a runtime
-  /// that prunes (runtime_options::prune).
-  /// Units:  `items_max` items at most; others go with the next call.
-  /// Blocks: others' puts while a piece goes, limits::store_sweep_items_max items.
+  /// Removes expired items, the longest expired first, and returns their number. Puts do the same
+  /// every store_ttl_config::sweep_interval, and so does a runtime that prunes
+  /// (runtime_options::prune).
+  /// Units:  `items_max` items at most; further ones are removed by the next call.
+  /// Blocks: other puts while a piece of limits::store_sweep_items_max items is removed.
   /// Source: langgraph/store/postgres, PostgresStore.sweep_ttl.
   virtual result<std::size_t> sweep(std::size_t items_max = SIZE_MAX) = 0;
 
   // Each of the others is a batch of one.
 
-  /// The item under a key, or nothing, as in a namespace that cannot be.
+  /// The item under a key; nothing when it is missing or the namespace is invalid.
   result<std::optional<store_item>> get(const store_namespace& space, const std::string& key,
                                         std::optional<bool> refresh_ttl = std::nullopt);
-  /// Stores a value; the value of a key that is there is replaced. The result must be looked at: a
-  /// memory that was not stored is lost. `put(…).value()` throws the error.
-  /// Errors: invalid_value: of class InvalidNamespaceError for a bad namespace, else for a value
-  ///         that is no map (null removes nothing), too deep or too large, a key that is too long,
-  ///         a `ttl` of 0 or less, a path that is none.
+  /// Stores a value, replacing an existing one of the key. The result must be checked, or a failed
+  /// put goes unnoticed. `put(…).value()` throws the error.
+  /// Errors: invalid_value: of class InvalidNamespaceError for a bad namespace; else for
+  ///         - a value that is not a map (null removes nothing), is too deep or too large
+  ///         - a key that is too long
+  ///         - a `ttl` of 0 or less, or a malformed path
   result<void> put(const store_namespace& space, const std::string& key, const value& v);
   result<void> put(store_put what);
-  /// Removes a key. No error when there is nothing.
+  /// Removes a key. No error when it is missing.
   result<void> remove(const store_namespace& space, const std::string& key);
   /// The items that fit.
-  /// Order:  with a `query`: the closest first (of an item's vectors the closest counts), behind
-  ///         them the items without vectors; of equal ones, and without a `query`: by namespace,
-  ///         then key, in the order of their bytes.
-  /// Errors: invalid_value: a filter that is no map or too deep (limits::value_depth_max), an
-  ///         unknown operator, an order against what is no number.
+  /// Order:  with a `query`: the closest first (an item counts by its closest vector), after them
+  ///         the items without vectors. Ties, and all items without a `query`, are sorted by
+  ///         namespace, then key, in the order of their bytes.
+  /// Errors: invalid_value: a filter that is not a map or too deep (limits::value_depth_max), an
+  ///         unknown operator, a $gt, $gte, $lt or $lte with an operand that is not a number.
   result<std::vector<store_item>> search(const store_query& query);
   /// The namespaces that hold a value and fit.
   /// Order:  sorted, part by part; each once.
@@ -175,17 +178,18 @@ public:
 
 // ---- options ------------------------------------------------------------------------------------
 
-/// How close two vectors are. The score is the cosine of their angle (0 for a vector of zeros),
-/// their inner product, or their distance's negative.
+/// The closeness of two vectors. The score is the cosine of their angle (0 for a vector of zeros),
+/// their inner product, or the negative of their distance.
 enum class vector_distance { cosine, inner_product, l2 };
 
-/// What makes a store search by meaning.
-/// Shape:  `fields`: paths of the texts of an item that are embedded, each text for itself. A path
-///         is names with dots between them; behind a name `[0]`, `[-1]` or `[*]` picks elements of
-///         a list, a name `*` all members or elements, `{a,b.c}` several members. "$" is the whole
-///         value. What is no text counts as its JSON text, null as nothing.
-/// Units:  `dims` numbers of a vector; `exact_max` vectors up to which a search compares with all
-///         of them. Above, an index finds most of the closest, but not always all.
+/// The settings of a search by meaning.
+/// Shape:  `fields`: paths of the texts of an item that are embedded, each text by itself. A path
+///         consists of names with dots between them. After a name, `[0]`, `[-1]` or `[*]` picks
+///         elements of a list. A name `*` picks all members or elements, `{a,b.c}` several members,
+///         "$" the whole value. A value that is not a string counts as its JSON text; null is
+///         skipped.
+/// Units:  `dims` numbers in a vector. Up to `exact_max` vectors a search compares with all of
+///         them; above, an index finds most of the closest, but not always all.
 /// Source: langgraph/store/base, IndexConfig; embed.py, get_text_at_path, tokenize_path.
 struct store_index {
   std::size_t dims = 0;
@@ -195,15 +199,15 @@ struct store_index {
   std::size_t exact_max = limits::store_exact_vectors_default;
 };
 
-/// How items end.
+/// The expiry of items.
 /// Source: langgraph/store/base, TTLConfig.
 struct store_ttl_config {
-  bool refresh_on_read = true;           ///< where an operation does not say
-  store_ttl default_ttl = store_forever; ///< of puts that name none
+  bool refresh_on_read = true;           ///< where an operation sets nothing
+  store_ttl default_ttl = store_forever; ///< of puts that set none
   store_ttl sweep_interval = limits::store_sweep_interval_default; ///< store_forever: only sweep()
 };
 
-/// What a store takes its times from. Called on the threads that use it.
+/// The source of a store's times. Called on the threads that use the store.
 using store_clock = std::function<std::chrono::system_clock::time_point()>;
 
 struct store_options {
@@ -213,34 +217,34 @@ struct store_options {
 };
 
 /// A store in memory.
-/// Errors: throws error{invalid_config} for options that make no sense.
+/// Errors: throws error{invalid_config} for invalid options.
 /// Source: langgraph/store/memory, InMemoryStore; with times to live.
 std::shared_ptr<store> make_memory_store(store_options options = {});
 
 struct lmdb_store_options {
   std::size_t map_size_bytes_max = limits::store_map_bytes_default;
   store_options store = {};
-  /// With a ring, items and vectors that are stored from now on are encrypted (AES-256-GCM), under
-  /// one data key of the file. Namespaces and the keys of items are not, since they are looked up
-  /// and put in order, nor are sizes, and when items end. What was stored in plain before stays
-  /// readable, and plain until it is put anew. A removed item's record is gone; the file's free
-  /// pages may hold its bytes, encrypted as they were, until others take their place.
+  /// With a key ring, items and vectors stored from now on are encrypted (AES-256-GCM), under one
+  /// data key of the file. Namespaces and the keys of items stay plain, since they are looked up
+  /// and sorted; so do sizes and expiry times. Older plain items stay readable, and plain until
+  /// they are put anew. The record of a removed item is gone. Free pages of the file may hold its
+  /// bytes, encrypted as they were, until other data overwrites them.
   std::shared_ptr<const troupe::keyring> keyring = nullptr;
-  /// Items of at least so many bytes are compressed (zstd); SIZE_MAX: none is. Vectors never are.
+  /// Items of at least this many bytes are compressed (zstd); SIZE_MAX: never. Vectors never are.
   std::size_t compress_bytes_min = limits::compress_bytes_min;
 };
 
-/// A store in a file of a data directory: `store.mdb`, beside the saver's. The directory is made
-/// when it is missing, but not its parents. Several processes may use it at once, and one process
-/// may open it several times, with `store` options of each one's own; for the others the first one
-/// counts. What a put that returned stored survives a power cut. Vectors are kept: they need not be
-/// embedded again; the first search by meaning reads them all. A vector of other `dims` is as good
-/// as none.
-/// Blocks: on the disk, each put until it is synced; what several threads put meanwhile is synced
-///         together.
-/// Errors: invalid_config for options that make no sense, or when this process has it open without
-///         these keys; storage codes. Of all members also key_missing, for items of a key that is
-///         not in the ring, and for any put beside them.
+/// A store in the file `store.mdb` of a data directory, beside the saver's file. The directory is
+/// created when missing, but not its parents. Several processes may use it at once. One process may
+/// open it several times, each time with its own `store` options; the first opening decides the
+/// other options. A put that returned survives a power cut. Vectors are stored and need not be
+/// embedded again; the first search by meaning reads them all. A vector of other `dims` counts as
+/// missing.
+/// Blocks: on the disk, each put until it is synced; concurrent puts of several threads share a
+///         sync.
+/// Errors: invalid_config for invalid options, or when this process has it open with other keys;
+///         storage codes. All members give key_missing for items whose key is not in the ring, and
+///         any put gives key_missing when the file has such items.
 /// Source: troupe; persistence/FORMAT.md.
 result<std::shared_ptr<store>> open_lmdb_store(const std::filesystem::path& dir,
                                                lmdb_store_options options = {});

@@ -1,4 +1,4 @@
-// The state value: immutable, shared, cheap to copy and to append to.
+// The value: immutable, shared state that is cheap to copy and to append to; its JSON and msgpack.
 #pragma once
 
 #include <troupe/error.hpp>
@@ -20,9 +20,11 @@
 
 namespace troupe {
 
-/// The closed set of kinds. The first eight are JSON's plus bytes; the others wrap one payload
-/// value and exist so that what a channel or a checkpoint holds keeps its meaning.
+/// The closed set of kinds. The first eight are JSON's plus bytes. The others wrap one payload
+/// value, so that a channel or checkpoint keeps the meaning of its content.
 /// The numbers are wire and storage format (the extension code of msgpack): append only.
+/// Errors: none.
+/// Source: troupe.
 enum class value_kind : std::uint8_t {
   null = 0,
   boolean = 1,
@@ -44,6 +46,8 @@ enum class value_kind : std::uint8_t {
 };
 
 /// The kind's name as in this file, e.g. "remove_message"; "unknown" for a number not listed.
+/// Errors: none.
+/// Source: troupe.
 std::string_view to_string(value_kind kind) noexcept;
 
 class value;
@@ -53,34 +57,35 @@ namespace detail {
 
 struct map_entry;
 
-/// The head of everything a value shares: strings, bytes, list buffers, maps, payloads.
+/// The head of every shared part of a value: strings, bytes, list buffers, maps, payloads.
 struct value_node {
   enum class shape_kind : std::uint8_t { blob, list, map, extension };
 
   std::atomic<std::uint64_t> refs{1};
-  /// Greater than the rank of every node this one points to. A list is only appended to in place
-  /// when its rank stays greater: so nodes never form a cycle.
+  /// Greater than the rank of every node this one points to. A list is appended to in place only
+  /// when its rank stays greater, so nodes never form a cycle.
   std::uint32_t rank;
   shape_kind shape;
 
   value_node(std::uint32_t r, shape_kind s) noexcept : rank{r}, shape{s} {}
   void retain() noexcept { refs.fetch_add(1, std::memory_order_relaxed); }
-  /// Whether this was the last reference; then the caller calls dispose.
+  /// Drops a reference. True when it was the last one: then the caller calls dispose.
   bool drop() noexcept {
     return refs.load(std::memory_order_acquire) == 1
            || refs.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
-  /// Frees a node nobody refers to and all that it alone held, without recursion.
+  /// Frees a node without references and everything that it alone owned, without recursion.
   static void dispose(value_node* dead) noexcept;
 };
 
 } // namespace detail
 
-/// A state value: 16 bytes; a copy is a reference count. All members are const: a "change" gives
-/// a new value that shares what it can with the old one.
+/// A state value: 16 bytes; a copy increments a reference count. All members are const: a "change"
+/// gives a new value that shares what it can with the old one.
 /// Cost:   append of k items to a list of n is O(k) amortised and shares the prefix with every
-///         older version; with() on a map is O(entries) handle copies.
-/// Owns:   versions of a list share one buffer: an old one keeps alive what newer ones appended.
+///         older version. with() on a map copies O(entries) handles.
+/// Owns:   versions of a list share one buffer, so an old version keeps alive the items appended by
+///         newer ones.
 /// Thread: values may be copied, read and dropped on any thread at once.
 /// Source: troupe (design: values are immutable and shared).
 class value {
@@ -90,7 +95,7 @@ public:
   constexpr value() noexcept : bits_{0}, tail_{}, len_{0}, tag_{tag::null} {}
   value(std::nullptr_t) noexcept : value() {}
   template <class B>
-  requires std::is_same_v<B, bool> // a pointer is no boolean
+  requires std::is_same_v<B, bool> // a pointer is not a boolean
   value(B b)
   noexcept : bits_{b ? 1u : 0u}, tail_{}, len_{0}, tag_{tag::boolean} {}
   /// Units:  an unsigned number above int64's range wraps; value::of() throws instead.
@@ -105,7 +110,7 @@ public:
   requires std::is_same_v<C, char> // neither a number nor a string
   value(C c)
   = delete;
-  /// Every NaN becomes the same one.
+  /// Every NaN becomes the same NaN.
   value(double d) noexcept
     : bits_{d == d ? std::bit_cast<std::uint64_t>(d) : nan_bits},
       tail_{},
@@ -115,10 +120,10 @@ public:
   value(std::string_view s);
   value(const std::string& s) : value(std::string_view{s}) {}
 
-  /// A list, or a map when every element is itself a braced pair whose first part is a string:
-  /// `value{{"a", 1}, {"b", {1, 2}}}` is a map, `value{1, 2}` a list. Use list() or map() where
-  /// the difference must not depend on the contents, and parentheses to copy: compilers do not
-  /// agree whether `value{v}` is v or a list of it.
+  /// A map when every element is itself a braced pair whose first part is a string; else a list.
+  /// `value{{"a", 1}, {"b", {1, 2}}}` is a map, `value{1, 2}` a list. Use list() or map() where the
+  /// contents must not decide. Copy with parentheses: compilers disagree whether `value{v}` is v or
+  /// a list of v.
   value(std::initializer_list<value> items);
 
   value(const value& other) noexcept {
@@ -126,7 +131,7 @@ public:
     if (other.counted())
       node()->retain();
   }
-  /// Leaves null behind.
+  /// `other` becomes null.
   value(value&& other) noexcept {
     take_words(other);
     other.forget();
@@ -155,14 +160,14 @@ public:
 
   static value list(std::vector<value> items);
   static value list() { return list(std::vector<value>{}); }
-  /// A map of these entries; of equal keys the last one counts.
+  /// A map of these entries; the last entry of equal keys counts.
   static value map(std::vector<map_init> entries);
   static value map() { return map({}); }
   static value bytes(std::span<const std::byte> data);
   /// An extension value around `payload`.
-  /// Shape:  `kind` is one of message … (16 and up); `payload` is of the kind named there: a map
-  ///         for message, interrupt and error, [string, any] for send.
-  /// Errors: throws error{invalid_value} when either is not so.
+  /// Shape:  `kind` is one of message … (16 and up), and `payload` is of the kind listed there: a
+  ///         map for message, interrupt and error, [string, any] for send.
+  /// Errors: throws error{invalid_value} when `kind` or `payload` is a different one.
   static value extension(value_kind kind, value payload);
 
   value_kind kind() const noexcept {
@@ -183,8 +188,8 @@ public:
   bool is_map() const noexcept { return tag_ == tag::map; }
   bool is(value_kind k) const noexcept { return kind() == k; }
 
-  /// What the value holds. Errors: throws error{invalid_value} that names both kinds when it is
-  /// of another kind; as_double also takes an integer.
+  /// The content. as_double also takes an integer.
+  /// Errors: throws error{invalid_value} that names both kinds when the value is of another kind.
   bool as_bool() const { return is_bool() ? bits_ != 0 : throw wrong_kind(value_kind::boolean); }
   std::int64_t as_int() const {
     return is_int() ? static_cast<std::int64_t>(bits_) : throw wrong_kind(value_kind::integer);
@@ -195,14 +200,14 @@ public:
   std::string_view as_string() const& { // valid as long as this value lives, unmoved
     return is_string() ? text() : throw wrong_kind(value_kind::string);
   }
-  /// A text of a value that is about to end: name the value first, or copy the text.
+  /// The text of a temporary value does not compile: name the value first, or copy the text.
   template <class T = void> std::string_view as_string() && {
     static_assert(!std::is_void_v<T>, "as_string() of a temporary value would refer to nothing: "
                                       "name the value first, or use .as<std::string>()");
     return {};
   }
   std::span<const std::byte> as_bytes() const;
-  /// The wrapped value of an extension kind.
+  /// The wrapped value of an extension kind. Errors: invalid_value for any other kind.
   const value& payload() const;
 
   /// Elements of a list, entries of a map, bytes of a string; 0 for everything else.
@@ -211,11 +216,11 @@ public:
   }
   bool empty() const noexcept { return size() == 0; }
 
-  /// Element `i` of a list. Errors: invalid_value when it is no list or too short.
+  /// Element `i` of a list. Errors: invalid_value when this is not a list or is too short.
   const value& at(std::size_t i) const;
-  /// Member `key` of a map. Errors: missing_key.
+  /// Member `key` of a map. Errors: missing_key, also when this is not a map.
   const value& at(std::string_view key) const;
-  /// Like at(), but null where there is no such element or member, or no list or map at all.
+  /// Like at(), but null where the element or member is missing, or this is not a list or map.
   const value& operator[](std::size_t i) const noexcept;
   template <class I>
   requires(
@@ -227,23 +232,24 @@ public:
   const value& operator[](const char* key) const noexcept { return (*this)[std::string_view{key}]; }
   bool contains(std::string_view key) const noexcept;
 
-  /// The elements of a list (empty for other kinds). Valid as long as some copy of it lives.
+  /// The elements of a list (empty for other kinds). Valid as long as any copy of this value lives.
   std::span<const value> items() const noexcept;
   /// The entries of a map in key order (empty for other kinds). Valid as items().
   std::span<const detail::map_entry> entries() const noexcept;
 
-  /// This list with more at its end. Errors: invalid_value when this is no list.
+  /// This list with more items at its end. Errors: invalid_value when this is not a list.
   value append(value item) const;
   value append_all(std::span<const value> items) const;
-  /// This map with `key` set, or without it. Errors: invalid_value when this is no map.
+  /// This map with `key` set, or without `key`. Errors: invalid_value when this is not a map.
   value with(std::string_view key, value v) const;
   value without(std::string_view key) const;
 
-  /// Converts through value_traits<T>. Errors: throws error{invalid_value} when it does not fit.
+  /// Converts through value_traits<T>. Errors: throws error{invalid_value} when the value does not
+  /// fit T.
   template <class T> T as() const { return value_traits<T>::from(*this); }
   template <class T> static value of(const T& x) { return value_traits<T>::to(x); }
 
-  /// Equality of kind and content, that is of the canonical bytes: 1 and 1.0 differ, 0.0 and -0.0
+  /// Equality of kind and content, as of the canonical bytes: 1 and 1.0 differ, 0.0 and -0.0
   /// differ, NaN equals itself.
   friend bool operator==(const value& a, const value& b) noexcept;
   /// Equal values have equal hashes, in every process.
@@ -251,7 +257,7 @@ public:
 
 private:
   friend struct detail::value_node;
-  friend struct value_access; // the way in for list and map code and the codecs
+  friend struct value_access; // for list and map code and the codecs
   enum class tag : std::uint8_t {
     null,
     boolean,
@@ -287,7 +293,7 @@ private:
     std::memcpy(&word, reinterpret_cast<const char*>(this) + sizeof bits_, sizeof word);
     return static_cast<std::size_t>(word & 0xffff'ffff'ffffu);
   }
-  /// The bytes of a string or of bytes: in the handle, or right behind the node's head.
+  /// The characters of a string or bytes: in the handle, or right after the node's head.
   std::string_view text() const noexcept {
     if (tag_ == tag::short_string)
       return {reinterpret_cast<const char*>(this), len_};
@@ -298,11 +304,11 @@ private:
   std::int64_t as_number() const;
   troupe::error wrong_kind(value_kind wanted) const;
 
-  // Strings of up to 14 bytes live in bits_ and tail_, everything longer in a counted node. For
-  // these tail_ holds the size (48 bits): so versions of a list differ in the handle alone.
+  // Strings of up to 14 bytes live in bits_ and tail_, longer ones in a counted node. For counted
+  // values tail_ holds the size (48 bits), so versions of a list differ in the handle alone.
   std::uint64_t bits_;
   unsigned char tail_[6];
-  std::uint8_t len_; // of a short string; the value_kind of an extension
+  std::uint8_t len_; // length of a short string; the value_kind of an extension
   tag tag_;
 };
 static_assert(sizeof(value) == 16);
@@ -315,41 +321,49 @@ struct map_entry {
 };
 } // namespace detail
 
-/// Prints JSON text (to_json), or why there is none; throws nothing of its own.
+/// Prints JSON text (to_json), or the error's text when to_json fails. Throws only what `out`
+/// throws.
+/// Errors: none.
+/// Source: troupe.
 std::ostream& operator<<(std::ostream& out, const value& v);
 
-/// JSON text, members in key order. Kinds that are no JSON print as an object with one member that
-/// begins with `$`: {"$bytes": base64}, {"$message": {…}}, {"$send": [node, arg]} …; a double
-/// that is no JSON number as {"$double": "nan" | "inf" | "-inf"}. A user's own map with exactly one
-/// member that begins with `$` prints with `$` doubled and reads back as it was. What is no UTF-8
-/// in a string prints as U+FFFD: only msgpack keeps such strings.
+/// JSON text, members in key order. Kinds that JSON lacks print as an object with one member that
+/// begins with `$`: {"$bytes": base64}, {"$message": {…}}, {"$send": [node, arg]} ….
+/// A double that is not a JSON number prints as {"$double": "nan" | "inf" | "-inf"}. A user's own
+/// map with exactly one member that begins with `$` prints with `$` doubled and reads back as it
+/// was. Bytes of a string that are not UTF-8 print as U+FFFD: only msgpack keeps such strings.
 /// Shape:  `indent` < 0 prints on one line.
 /// Errors: throws error{invalid_value} when deeper than limits::value_depth_max.
 /// Source: troupe.
 std::string to_json(const value& v, int indent = -1);
 
-/// Reads what to_json writes, and any other JSON: an object with one `$` member that is no such
-/// kind is a map as it stands; an integer beyond int64 is a double; of equal keys the last counts.
+/// Reads the output of to_json, and any other JSON. An object with one `$` member that names no
+/// known kind is a map as it stands. An integer beyond int64 is a double. The last one of equal
+/// keys counts.
 /// Units:  at most limits::json_size_bytes_max bytes and limits::value_depth_max levels.
 /// Errors: invalid_value, with the byte position.
 /// Source: troupe; RFC 8259.
 result<value> from_json(std::string_view text);
 
-/// Canonical msgpack: maps in key order, the shortest form of every number and length; equal
-/// values give equal bytes. Extension kinds are ext records with the kind as code, and count as a
-/// level of depth.
+/// Canonical msgpack: maps in key order, the shortest form of every number and length; equal values
+/// give equal bytes. Extension kinds are ext records whose code is the kind; they count as a level
+/// of depth.
 /// Shape:  appends to `out`.
 /// Units:  at most limits::value_size_bytes_max bytes and limits::value_depth_max levels.
-/// Errors: invalid_value when larger or deeper; `out` is as before.
+/// Errors: invalid_value when larger or deeper; `out` is unchanged.
 /// Source: troupe; msgpack format specification.
 result<void> encode_msgpack(const value& v, std::string& out);
 result<std::string> to_msgpack(const value& v);
 
-/// Reads one value; the whole of `data` must be used. Any valid msgpack will do: numbers and
-/// lengths may be longer than needed and maps in any order.
-/// Units:  never allocates more than a small multiple of data.size(); size and depth as above.
-/// Errors: invalid_value, also for a key that is no string, a key given twice, an integer beyond
-///         int64, an unknown extension or one whose payload does not fit.
+/// Reads one value from the whole of `data`. Any valid msgpack is accepted: numbers and lengths may
+/// be longer than needed, and map keys in any order.
+/// Units:  never allocates more than a small multiple of data.size(); size and depth are limited as
+///         for encode_msgpack.
+/// Errors: invalid_value, also for
+///         - a key that is not a string, or a duplicate key
+///         - an integer beyond int64
+///         - an unknown extension, or one whose payload does not fit
+///         - bytes after the value
 /// Source: troupe; msgpack format specification.
 result<value> from_msgpack(std::string_view data);
 
@@ -359,17 +373,18 @@ namespace detail {
 template <class T> inline constexpr bool has_no_value_traits = false;
 } // namespace detail
 
-/// How T becomes a value and back. Known are value, bool, integers, floating point, std::string,
-/// std::optional, std::vector, maps with std::string keys, message, and structs with a TROUPE_STATE
-/// declaration. Specialise it for another type: an enum, a time point, a variant.
+/// Converts a T to a value and back. Supported are value, bool, integers, floating point,
+/// std::string, std::optional, std::vector, maps with std::string keys, message, and structs with a
+/// TROUPE_STATE declaration. Specialise it for other types: an enum, a time point, a variant.
 ///     template <> struct troupe::value_traits<mood> {
 ///       static value to(mood m) { return static_cast<int>(m); }
 ///       static mood from(const value& v) { return static_cast<mood>(v.as_int()); }
 ///     };
 /// Shape:  `static value to(const T&)` and `static T from(const value&)`, which throws
-///         error{invalid_value} when it does not fit. Optional: `static bool fits(const value&)`,
-///         whether from() would take it: then a wrong write is refused where it is made (without
-///         it from() is tried, unless the value is a list, a map, bytes or an extension).
+///         error{invalid_value} when the value does not fit. Optional: `static bool fits(const
+///         value&)`, whether from() would accept the value: with it, a wrong write is refused where
+///         it is made. Without `fits`, from() is tried, unless the value is a list, a map, bytes or
+///         an extension.
 /// Errors: those of from().
 /// Source: troupe.
 template <class T> struct value_traits {

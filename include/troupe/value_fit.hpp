@@ -1,4 +1,4 @@
-// Whether a value can be read as a C++ type, without reading it.
+// The fit check: whether a value can be read as a C++ type, without reading it.
 #pragma once
 
 #include <troupe/limits.hpp>
@@ -12,9 +12,9 @@
 
 namespace troupe {
 
-/// What a write to a channel of a typed state must be. Both are set.
-/// Shape:  `fits`: whether the value can be read as the type; `why`: what is wrong with one that
-///         can't, as "wanted integer: it is string".
+/// The check of a write to a channel of a typed state. Both functions are set.
+/// Shape:  `fits`: whether the value can be read as the type. `why`: the reason when it can't, as
+///         "wanted integer: it is string".
 struct value_check {
   bool (*fits)(const value&);
   std::string (*why)(const value&);
@@ -22,13 +22,14 @@ struct value_check {
 
 namespace detail {
 
-/// A type whose value_traits say by themselves what fits.
+/// A type whose value_traits has a fits() of its own.
 template <class T>
 concept says_what_fits = requires(const value& v) {
   { value_traits<T>::fits(v) } -> std::same_as<bool>;
 };
 
-// A small value is read, to see; of a large one of a type unknown here nothing is said.
+// Reads a scalar to find out. Lists, maps, bytes and extensions count as readable: reading them at
+// each write could cost too much.
 template <class T> bool can_be_read(const value& v) {
   if (v.is_list() || v.is_map() || v.is_bytes() || v.kind() >= value_kind::message)
     return true;
@@ -51,8 +52,8 @@ concept string_map = std::is_same_v<typename T::key_type, std::string> && requir
 
 template <class T> bool fits(const value& v);
 
-// Of a long list only the end is looked at, where what is new stands: the cost of a write must not
-// grow with what was there before.
+// Checks only the last elements of a long list, where new ones stand: the cost of a write must not
+// grow with the older elements.
 template <class T> bool elements_fit(const value& v) {
   auto items = v.items();
   if (items.size() > limits::typed_elements_checked_max)
@@ -93,7 +94,7 @@ template <class T> bool fits(const value& v) {
     return can_be_read<T>(v);
 }
 
-/// What keeps a value that does not fit from being read as a T.
+/// The reason why a value can't be read as a T.
 template <class T> std::string why_unfit(const value& v) {
   try {
     (void)value_traits<T>::from(v);
@@ -110,7 +111,7 @@ inline constexpr value_check check_of{
   [](const value& v) { return why_unfit<T>(v); },
 };
 
-/// Of a topic, which takes a list of elements or one element.
+/// The check for a topic, which takes a list of elements or one element.
 template <class T> bool fits_topic(const value& v) {
   if constexpr (is_vector<T>::value)
     return v.is_null() || (v.is_list() ? fits<T>(v) : fits<typename T::value_type>(v));

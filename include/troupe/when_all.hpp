@@ -1,4 +1,4 @@
-// Several coroutines at once within one body.
+// when_all: awaits several coroutines at once within one body.
 #pragma once
 
 #include <troupe/coro.hpp>
@@ -12,13 +12,13 @@ namespace troupe {
 
 namespace detail {
 
-/// How many branches still run, and who goes on when they have ended.
+/// The number of branches that still run, and the coroutine that resumes after the last one.
 struct branch_join {
   std::size_t left = 0;
   std::coroutine_handle<> waiting = nullptr;
 };
 
-/// A coroutine that nobody awaits; the last of its join resumes who waits there.
+/// A coroutine that no coroutine awaits; the last branch of a join resumes the waiting coroutine.
 class branch {
 public:
   struct promise_type {
@@ -87,12 +87,12 @@ template <class T> branch run_branch(coro<T>& part, branch_outcome<T>& outcome) 
 
 } // namespace detail
 
-/// Runs all parts side by side and gives their answers in their order, when all have ended:
+/// Runs all parts side by side. When all have ended, gives their answers in the order of the parts:
 ///     auto both = troupe::when_all(std::move(parts));
 ///     auto answers = co_await both;
 /// Shape:  as many answers as parts.
 /// Thread: parts are resumed where the body is, one at a time.
-/// Errors: what the first of the parts that failed threw.
+/// Errors: the exception of the first part, in order, that failed.
 /// Source: troupe.
 template <class T> coro<std::vector<T>> when_all(std::vector<coro<T>> parts) {
   std::vector<detail::branch_outcome<T>> outcomes(parts.size());

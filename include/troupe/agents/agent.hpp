@@ -1,4 +1,4 @@
-// Agents with middleware: what stands around the model, its tools, and the whole.
+// The agent with middleware: hooks and wrappers around its model, its tools and the whole run.
 #pragma once
 
 #include <troupe/agents/react_agent.hpp>
@@ -14,9 +14,9 @@
 
 namespace troupe {
 
-/// A call of the model on its way. A class, so that it can stand in a co_await expression.
-/// Shape:  `request.messages` is the conversation without the system message, which is a message
-///         value or null.
+/// A call of the model before it is made. A class, so that it can stand in a co_await expression.
+/// Shape:  `request.messages` is the conversation without the system message; `system_message` is a
+///         message value or null.
 /// Source: langchain/agents/middleware/types.py, ModelRequest.
 class model_call {
 public:
@@ -31,7 +31,7 @@ public:
   model_request request;
   value system_message;
   value state; ///< a map
-  /// What is put around whatever model is asked in the end, the first innermost.
+  /// Wrappers of the model that is finally asked, whichever it is; the first is the innermost.
   std::vector<std::function<chat_model_ptr(chat_model_ptr)>> around = {};
   context& ctx() const noexcept { return *ctx_; }
 
@@ -39,12 +39,12 @@ private:
   context* ctx_;
 };
 
-/// What a call of the model gave: its answer, and writes that go along with it.
-/// Shape:  `structured_response`: the data of the answer, null: none. A wrapper may give it also
-///         where the agent has no response_format. `tool_messages` answer the calls for tools that
-///         stand for a schema: with data, or with why it does not fit.
-/// Errors: of a model_executor: what the model throws, and what response_format says of an answer
-///         that does not fit. A wrapper may catch that and ask again.
+/// The result of a call of the model: its answer, and writes that go along with the answer.
+/// Shape:  `structured_response`: the data of the answer; null without data. A wrapper may set it
+///         even if the agent has no response_format. `tool_messages` answer the calls of tools that
+///         stand for a schema: with the data, or with the reason why it does not fit.
+/// Errors: a model_executor throws the model's error, and that of response_format for an answer
+///         that does not fit. A wrapper may catch either and ask again.
 /// Source: langchain/agents/middleware/types.py, ModelResponse, ExtendedModelResponse.
 class model_response {
 public:
@@ -58,17 +58,18 @@ public:
   std::vector<value> tool_messages = {};
 };
 
-/// Makes a call of the model; what a wrapper is given, to use as often as it likes.
+/// Makes a call of the model; a wrapper may use it any number of times.
 using model_executor = std::function<coro<model_response>(model_call)>;
-/// Stands around each call of the model. Shape: a coroutine.
+/// Wraps each call of the model. Shape: a coroutine.
 using model_wrapper = std::function<coro<model_response>(model_call, model_executor)>;
 
-/// A body before or behind the agent or the model: a node of its own, that reads the state and
-/// returns an update.
-/// Shape:  an update may have the member `jump_to`: "model" (the round begins again), "tools" (all
-///         open calls of the last answer) or "end" (what stands behind the agent); `jumps` names
-///         those it may take.
-/// Errors: of a run: ValueError for a jump that is not among them.
+/// A body before or after the agent or the model. The hook is a node of its own that reads the
+/// state and returns an update.
+/// Shape:  an update may have the member `jump_to`; `jumps` lists its permitted values.
+///         - "model": the round begins again
+///         - "tools": all open calls of the last answer run
+///         - "end": the hooks after the agent run
+/// Errors: a run fails with ValueError for a jump that is not in `jumps`.
 struct agent_hook {
   any_body body = {};
   std::vector<std::string> jumps = {};
@@ -82,14 +83,14 @@ struct agent_hook {
   explicit operator bool() const noexcept { return static_cast<bool>(body); }
 };
 
-/// Something that stands around an agent. Everything but the name may be absent.
-/// Order:  of several: those before in the order of the list, those behind in reverse, and of those
-///         around a call the first is the outermost. before_agent and after_agent run once a run.
+/// A set of extensions of an agent. Everything but the name may be absent.
+/// Order:  hooks before run in the order of the list, hooks after in reverse. The first of several
+///         wrappers is the outermost. before_agent and after_agent run once a run.
 /// Source: langchain/agents/middleware/types.py, AgentMiddleware.
 struct middleware {
   std::string name;
-  schema state = {};  ///< channels beside the agent's
-  schema hidden = {}; ///< likewise, and neither input nor output
+  schema state = {};  ///< channels besides the agent's
+  schema hidden = {}; ///< further channels, in neither input nor output
   std::vector<tool> tools = {};
   agent_hook before_agent = {};
   agent_hook before_model = {};
@@ -102,16 +103,16 @@ struct middleware {
 /// How a model is made to answer with data.
 enum class structured_strategy : std::uint8_t {
   automatic, ///< provider, unless the model's profile has `structured_output` as false
-  provider,  ///< the schema goes along with the request, and the answer's text is the data
-  tool,      ///< the schema is a tool, and some tool has to be called for
+  provider,  ///< the schema is part of the request, and the answer's text is the data
+  tool,      ///< the schema is a tool, and the model must call some tool
 };
 
-/// What an agent's last answer is as data; it is kept as `structured_response`.
-/// Shape:  `schema` a JSON Schema, null: text. Its `title` names it. With tools, each member of a
-///         `oneOf` is one. `tool_message` is the content of the message that answers the call that
-///         fitted; empty: the data.
-/// Units:  `attempts_max` answers whose calls do not fit, since the last question; each but
-///         the last is told why.
+/// The format of an agent's last answer as data, which is stored as `structured_response`.
+/// Shape:  `schema` is a JSON Schema named by its `title`; null: text. As a tool, each member of a
+///         `oneOf` is one tool. `tool_message` is the content of the message that answers the
+///         fitting call; empty: the data.
+/// Units:  `attempts_max`: answers with calls that do not fit, since the last user message. The
+///         model gets the reason after each of them except the last, which fails the run.
 /// Source: langchain/agents/structured_output.py.
 struct response_format {
   value schema = {};
@@ -125,8 +126,8 @@ struct response_format {
       strategy{how} {}
 };
 
-/// What an agent with middleware is made of.
-/// Shape:  `system_prompt` stands before the conversation in every call and is not stored.
+/// The parts of an agent with middleware.
+/// Shape:  `system_prompt` precedes the conversation in every call and is not stored.
 /// Source: langchain/agents/factory.py, create_agent.
 struct agent_options {
   chat_model_ptr model;
@@ -136,11 +137,12 @@ struct agent_options {
   troupe::response_format response_format = {};
   schema state = {};
   tool_node_options tool_node = {};
-  /// Of each call. It is then answered with an error, and the agent goes on; a function that does
-  /// not return holds its thread until it does (tool_runtime::info().stop_requested()). 0: no end.
+  /// Time-out of each call. The call is then answered with an error, and the agent continues. A
+  /// function that does not return holds its thread until it does
+  /// (tool_runtime::info().stop_requested()). 0: no bound.
   std::chrono::milliseconds tool_timeout{0};
-  /// Answers in a row whose calls could all not be read; after each but the last the model is told
-  /// why, and asked again. 0: such an answer ends the run, as in the reference.
+  /// Answers in a row without any readable call. The model gets the reason and is asked again after
+  /// each of them except the last. 0: the first such answer ends the run, as in the reference.
   std::size_t malformed_answers_max = limits::malformed_answers_default;
   agent_context context_schema = {};
   std::string name = {}; ///< of the graph, its messages, and in metadata: `lc_agent_name`
@@ -148,23 +150,27 @@ struct agent_options {
   std::vector<std::string> interrupt_after = {};
   checkpointing checkpointer = checkpointing::inherit;
   std::shared_ptr<troupe::saver> saver = nullptr;
-  /// Super-steps of a run that says nothing of them: as of compile_options.
+  /// Super-steps of a run that sets no limit: as compile_options::recursion_limit.
   std::uint32_t recursion_limit = limits::recursion_limit_default;
 };
 
 /// The agent as a graph over `messages`: nodes `model`, `tools`, and `NAME.before_model` … of the
 /// middleware.
-/// Order:  each tool call is a task of its own, whose tool reads the state when it runs. It ends
-///         when an answer calls for no tool, or when all tools that ran for an answer have
-///         return_direct: after a reviewer's edit, the tool that ran counts.
-/// Errors: throws error{invalid_graph} (of class AssertionError for two of one name, ValueError
-///         for a missing model or an unknown jump), also for two tools or schemas of one name. Of a
-///         run: what models, tools and hooks throw; ValueError for a tool that only the request
-///         knows and no wrapper could run; StructuredOutputValidationError for a last answer that
-///         is not the data asked for, MultipleStructuredOutputsError for one with several;
-///         MalformedToolCallError after malformed_answers_max answers in a row whose calls could
-///         not be read. A call of the history without an answer, or one that could not be read, is
-///         answered with an error before the model sees it.
+/// Order:  each tool call is a task of its own, whose tool reads the state when it runs. The agent
+///         ends when an answer calls no tool, or when all tools that ran for an answer have
+///         return_direct. After a reviewer's edit, the tool that ran counts.
+/// Errors: throws error{invalid_graph}: of class AssertionError for two middleware of one name, of
+///         class ValueError for a missing model or an unknown jump. The same code,
+///         without a class, reports two tools or schemas of one name.
+///         A run fails with
+///         - the errors of models, tools and hooks
+///         - ValueError for a tool that only the request has and that no wrapper ran
+///         - StructuredOutputValidationError for a last answer without the requested data,
+///           MultipleStructuredOutputsError for one with several
+///         - MalformedToolCallError after malformed_answers_max answers in a row without any
+///           readable call
+///         A call in the history that is unanswered or unreadable is answered with an error before
+///         the model sees it.
 /// Source: langchain/agents/factory.py, create_agent.
 compiled_graph create_agent(agent_options options);
 

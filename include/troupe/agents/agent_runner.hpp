@@ -1,4 +1,5 @@
-// Agents as a service drives them: a user's message goes into a session, events come out.
+// The agent runner: drives an agent as a service does; a user's message goes into a session, events
+// come out.
 //
 //     troupe::agent_runner runner{rt, troupe::make_session_agent(graph)};
 //     for (auto& e : runner.run({.user = "ada", .id = "1"}, "Hello"))
@@ -24,11 +25,12 @@ namespace troupe {
 
 // ---- sessions -------------------------------------------------------------------------------
 
-/// Which conversation of an app: that of this user, with this id.
-/// Shape:  both are UTF-8 and not empty, and may come from strangers: no two sessions have one
-///         thread, whatever stands in them. With the app's name in JSON they have at most
-///         limits::thread_id_bytes_max bytes. They are stored in plain, as ids of threads are.
-/// Errors: (of who is given one) invalid_config that says which is empty, too long or no UTF-8.
+/// The name of a conversation in an app: its user and its id.
+/// Shape:  both are UTF-8 and not empty. Both may come from untrusted sources: two sessions never
+///         share a thread, whatever the texts contain. With the app's name in JSON they have at
+///         most limits::thread_id_bytes_max bytes. Both are stored in plain, as ids of threads are.
+/// Errors: functions that take one give invalid_config that names the part that is empty, too long
+///         or not UTF-8.
 /// Source: google/adk/sessions/session.py, Session.
 struct session_ref {
   std::string user;
@@ -36,46 +38,46 @@ struct session_ref {
   friend auto operator<=>(const session_ref&, const session_ref&) = default;
 };
 
-/// A session as it stands.
-/// Shape:  `messages` a list; `state` all channels of the agent's graph, a map; `questions`: what
-///         it waits for. `next` is empty when the last invocation is finished. Of a session
-///         without an invocation that was ever stored, all empty.
+/// The current state of a session.
+/// Shape:  `messages`: a list. `state`: all channels of the agent's graph, a map. `questions`:
+///         those it waits for. `next` is empty when the last invocation is finished. All members
+///         are empty when no invocation was ever stored.
 struct session {
   session_ref ref;
   value messages = value::list();
   value state = value::map();
   std::vector<interrupt> questions = {};
   std::vector<std::string> next = {};
-  std::string invocation_id = {}; ///< the last one
+  std::string invocation_id = {}; ///< of the last invocation
   std::string updated_at = {};    ///< as checkpoint::ts
 };
 
 // ---- events ---------------------------------------------------------------------------------
 
-/// What an agent does, and what `agent_event::data` then is.
+/// The kinds of events, and the `agent_event::data` of each.
 /// Source: google/adk/events/event.py, Event; its partial flag, function calls and responses,
 ///         actions.state_delta and long_running_tool_ids are kinds here.
 enum class event_kind : std::uint8_t {
-  partial,     ///< a part of an answer that comes: a message value, `chunk`, with the answer's id
-  message,     ///< an assistant's message, whole
+  partial,     ///< a part of an arriving answer: a message value, `chunk`, with the answer's id
+  message,     ///< a whole assistant message
   tool_call,   ///< a call of that message: {name, args, id}; one event each
-  tool_output, ///< a piece of what a tool puts out while it runs: {tool_call_id, delta}
-  tool_result, ///< a tool's message
-  state_delta, ///< what a node wrote besides messages: {channel: value}
-  custom,      ///< what a body wrote with context::write
-  question,    ///< it waits for an answer: {id, value, response_schema}. One of the last events
-  paused,      ///< it waits at a breakpoint: the list of the nodes behind it. The last event
+  tool_output, ///< a piece of a running tool's output: {tool_call_id, delta}
+  tool_result, ///< a tool message
+  state_delta, ///< a node's writes besides messages: {channel: value}
+  custom,      ///< the argument of context::write
+  question,    ///< a question that waits: {id, value, response_schema}. One of the last events
+  paused,      ///< the agent waits at a breakpoint: the list of the nodes after it. The last event
   finished,    ///< the last event: the last message, an assistant's or a tool's; or null
   failed,      ///< the last event: {code, type, message}
 };
 std::string_view to_string(event_kind kind) noexcept;
 
-/// Something an agent did.
-/// Shape:  `author`: the name in an assistant's message; else whose task it was (an agent that a
-///         tool asks, `lc_agent_name`), or the session's agent. `ns`: as stream_part::ns, empty for
+/// An event of an agent.
+/// Shape:  `author`: the name in an assistant message; else the agent of the task (an agent called
+///         by a tool, `lc_agent_name`), or the session's agent. `ns`: as stream_part::ns, empty for
 ///         the agent itself.
-/// Order:  `id` is unique; events of one run are in order. `invocation_id` stays the same over
-///         questions, and over a restart of the process.
+/// Order:  `id` is unique; events of one run are in order. `invocation_id` stays the same across
+///         questions, and across a restart of the process.
 /// Source: google/adk/events/event.py, Event; `ns` is its branch.
 struct agent_event {
   event_kind kind = event_kind::custom;
@@ -86,8 +88,8 @@ struct agent_event {
   value data;
 };
 
-/// As one object of JSON, for a socket or a stream of server-sent events: {kind, id, invocation_id,
-/// author, ns, data}. Messages are in LangChain's form (message_to_json).
+/// An event as one JSON object, for a socket or a stream of server-sent events: {kind, id,
+/// invocation_id, author, ns, data}. Messages are in LangChain's form (message_to_json).
 /// Errors: none.
 /// Source: troupe.
 std::string to_json(const agent_event& event);
@@ -95,10 +97,10 @@ std::string to_json(const agent_event& event);
 class event_source; // agents/sessions/event_source.hpp
 
 /// The events of an invocation, pulled by the reader: `for (auto& e : runner.run(…))`. The agent
-/// works while the reader reads, and waits for it. Destroying it stops the agent at the end of its
-/// step; agent_runner::resume goes on.
+/// works while the reader reads, and waits for the reader. Destroying the stream stops the agent at
+/// the end of its step; agent_runner::resume continues the invocation.
 /// Thread: one.
-/// Errors: what an invocation ends with is an event, `failed`; behind it next() throws it.
+/// Errors: the error of an invocation is an event, `failed`; after it next() throws the error.
 /// Source: google/adk/runners.py, Runner.run_async.
 class event_stream {
 public:
@@ -107,7 +109,7 @@ public:
   event_stream& operator=(event_stream&&) noexcept;
   ~event_stream();
 
-  /// The next event, or nothing at the end. Errors: throws what the invocation failed with, once.
+  /// The next event, or nothing at the end. Errors: throws the invocation's error, once.
   std::optional<agent_event> next() { return try_next().value(); }
   /// As next(), with the error as a value.
   result<std::optional<agent_event>> try_next();
@@ -144,9 +146,9 @@ private:
 class session_agent;
 using session_agent_ptr = std::shared_ptr<session_agent>;
 
-/// What an agent that is no graph is asked, and how it answers. It is part of a task: after a
-/// question, or a crash, it begins again from its first line, and what it said before is told again
-/// with the same ids. What it says and sets is kept when it has ended.
+/// The request to an agent that is not a graph, and the means to answer it. An invocation is part
+/// of a task. After a question, or a crash, its body begins again from its first line, and repeats
+/// its messages with the same ids. Messages and state are stored when the body has ended.
 /// Thread: one at a time, that of its coroutine.
 /// Source: google/adk/agents/invocation_context.py, InvocationContext.
 class invocation {
@@ -156,31 +158,32 @@ public:
 
   const std::string& id() const noexcept { return id_; }
   const session_ref& session() const noexcept { return session_; }
-  /// The conversation so far, with what this invocation has said.
+  /// The conversation so far, including this invocation's messages.
   const value& messages() const noexcept { return messages_; }
-  /// What the user said last; null when nobody did.
+  /// The user's last message; null without one.
   value message() const;
-  /// What the session keeps besides messages: whatever set_state() was given last, or null.
+  /// The session's state besides messages: the last argument of set_state(), or null.
   const value& state() const noexcept { return state_; }
   void set_state(value state);
 
-  /// A message of the agent's: it becomes part of the conversation, and an event.
-  /// Shape:  a text, an assistant's message or a tool's. An assistant's without a name gets the
-  ///         agent's, one without an id gets one.
-  /// Errors: throws error{invalid_value} for another message, invalid_update for what is none.
+  /// Adds a message of the agent to the conversation, and reports it as an event.
+  /// Shape:  a text, an assistant message or a tool message. An assistant message without a name
+  ///         gets the agent's; one without an id gets a new id.
+  /// Errors: throws error{invalid_value} for another role, invalid_update for a value that is not a
+  ///         message.
   void say(const value& message);
-  /// A part of the text that is said next; for readers alone.
+  /// A part of the text of the next say(); for readers alone.
   void say_part(std::string_view text);
   /// Asks the user, as context::interrupt().
   value ask(const value& question, const value& response_schema = {}) {
     return ctx_->interrupt(question, response_schema);
   }
-  /// Lets another agent answer in this invocation: await it under a name, one at a time. What it
-  /// says becomes part of the conversation under its name.
-  /// Errors: what the agent fails with.
+  /// Lets another agent answer in this invocation: await it under a name, one at a time. The
+  /// messages of `other` join the conversation under its name.
+  /// Errors: those of the agent.
   coro<void> run(session_agent_ptr other);
 
-  /// The task it is part of: models (ask_model), graphs, time, completions, the store.
+  /// The context of its task: for models (ask_model), graphs, time, completions, the store.
   context& ctx() const noexcept { return *ctx_; }
 
 private:
@@ -199,7 +202,7 @@ private:
   std::size_t said_ = 0;
 };
 
-/// Who answers in sessions: a graph (make_session_agent), or any code of one's own.
+/// An agent that answers in sessions: a graph (make_session_agent), or code of the user's own.
 /// Thread: several invocations may run at once, of different sessions.
 /// Source: google/adk/agents/base_agent.py, BaseAgent; adk-rust, Agent.
 class session_agent {
@@ -213,20 +216,22 @@ public:
   virtual std::string name() const = 0;
   /// For people, and for models that choose among agents.
   virtual std::string description() const { return {}; }
-  /// Answers in.message(). A coroutine; on the coroutine lane, so what blocks goes into
+  /// Answers in.message(). The body is a coroutine on the coroutine lane, so blocking calls go into
   /// in.ctx().blocking().
-  /// Errors: what it throws fails the invocation (node_failed).
+  /// Errors: an exception fails the invocation (node_failed).
   virtual coro<void> run(invocation& in) = 0;
-  /// The graph over `messages` that it is, if it is nothing else: sessions are threads of it then,
-  /// with all of its state. Else they hold the messages, and what set_state() was given.
+  /// The graph over `messages`, when the agent is a graph and nothing else: its sessions are then
+  /// threads of that graph, with all of its state. Sessions of other agents hold the messages and
+  /// the state of set_state().
   virtual std::optional<compiled_graph> graph() const { return std::nullopt; }
 };
 
-/// How a graph is made an agent.
-/// Shape:  `name` empty: the graph's. `input` makes the graph's input of a message of the user,
-///         `output` a text or message of its result, a map; with one of them each invocation begins
-///         with an empty state (unless the graph is compiled with checkpointing::per_thread).
-///         Unset: `messages` in; the last message out, or where there is none the result as JSON.
+/// How a graph becomes an agent.
+/// Shape:  `name` empty: the graph's. `input` turns a user's message into the graph's input;
+///         `output` turns its result, a map, into a text or message. With one of them each
+///         invocation begins with an empty state, unless the graph is compiled with
+///         checkpointing::per_thread. Unset: the input is `messages`, and the output the last
+///         message, or without messages the result as JSON.
 struct session_agent_options {
   std::string name = {};
   std::string description = {};
@@ -234,50 +239,53 @@ struct session_agent_options {
   std::function<value(const value& output)> output = {};
 };
 
-/// A graph as an agent, any over `messages`, or with mappings any.
-/// Errors: throws error{invalid_graph} when it has neither an input `messages` nor a mapping.
+/// A graph as an agent: any graph over `messages`, or any graph at all with mappings.
+/// Errors: throws error{invalid_graph} when the graph has neither an input `messages` nor a
+///         mapping.
 /// Source: adk-rust, GraphAgent; google/adk/agents/base_agent.py.
 session_agent_ptr make_session_agent(compiled_graph graph, session_agent_options options = {});
 
 // ---- the runner -----------------------------------------------------------------------------
 
-/// Shape:  `app` empty: the agent's name. `metadata`: a map, stored with each checkpoint beside
+/// The settings of a runner.
+/// Shape:  `app` empty: the agent's name. `metadata`: a map, stored with each checkpoint besides
 ///         app_name, user_id, session_id and invocation_id.
-/// Units:  `recursion_limit` in super-steps (unset: as the agent's graph says),
-///         `max_concurrency` in tasks (0: no bound), `run_timeout` of one run (0: none).
+/// Units:  `recursion_limit` in super-steps (unset: the graph's), `max_concurrency` in tasks (0: no
+///         bound), `run_timeout` of one run (0: none).
 struct agent_runner_options {
   std::string app = {};
-  /// When a session is busy with another invocation: see multitask_strategy. One that interrupts
-  /// another may find tool calls without answers: an agent with the middleware patch_tool_calls
-  /// goes on, create_react_agent fails with INVALID_CHAT_HISTORY, and the next message behind the
-  /// end of both finds them answered.
+  /// The strategy when a session is busy with another invocation: see multitask_strategy. An
+  /// invocation that interrupts another may find unanswered tool calls. An agent with the
+  /// middleware patch_tool_calls continues; create_react_agent fails with INVALID_CHAT_HISTORY. The
+  /// next message after the end of both finds the calls answered.
   multitask_strategy multitask = multitask_strategy::enqueue;
   troupe::durability durability = troupe::durability::sync;
   std::optional<std::uint32_t> recursion_limit = std::nullopt;
   std::uint32_t max_concurrency = 0;
   std::chrono::milliseconds run_timeout{0};
-  bool subgraphs = true; ///< events of agents and graphs within the agent too
+  bool subgraphs = true; ///< also events of agents and graphs within the agent
   value metadata = {};
 };
 
-/// What goes along with one message or answer.
-/// Shape:  `input`: further channels of the graph's input, a map; of an agent that is no graph
-///         {"state": …}. With an answer it is not looked at. `context` as run_config::context.
+/// The values that go along with one message or answer.
+/// Shape:  `input`: further channels of the graph's input, a map; for an agent that is not a graph
+///         {"state": …}. An answer ignores `input`. `context` as run_config::context.
 struct invocation_options {
   value input = {};
   value context = {};
 };
 
-/// A session whose cut-off invocation goes on.
+/// A session whose cut-off invocation was resumed.
 /// Source: troupe; basic_app::resume_unfinished.
 struct resumed_session {
   session_ref session;
   run_handle run;
 };
 
-/// Drives an agent: one app of a service. Sessions are threads of the runtime's saver (so a graph
-/// must have none of its own); each has one invocation at a time (agent_runner_options::multitask).
-/// Cheap to copy; it must not outlive its runtime, nor may its streams.
+/// Drives an agent: one app of a service. Sessions are threads of the runtime's saver, so a graph
+/// must not have its own. Each session has one invocation at a time
+/// (agent_runner_options::multitask). Cheap to copy; neither the runner nor its streams may outlive
+/// the runtime.
 /// Thread: all members may be called from any thread at once.
 /// Source: google/adk/runners.py, Runner; sessions/base_session_service.py.
 class agent_runner {
@@ -287,29 +295,30 @@ public:
 
   const std::string& app() const noexcept;
 
-  /// An invocation: what the agent does about a message. The session begins with its first one.
-  /// Calls that a cancelled or failed invocation left open are answered before it (not those of one
-  /// that is still on, or whose reader has not heard of its end, which it waits for or takes over),
-  /// and a question that waits is dropped.
+  /// Starts an invocation: the agent's work on one message. The first one creates the session. A
+  /// waiting question is dropped. Calls that a cancelled or failed invocation left open are
+  /// answered first. Such calls stay open while this runner has another invocation in the session,
+  /// until that one's reader has received its end.
   /// Shape:  `message`: a text, or any message (coerce_message).
-  /// Order:  nothing is done before the first event is asked for.
-  /// Errors: of the stream: invalid_config (a session_ref that is none), invalid_update (no
-  ///         message), conflict, overloaded (multitask); what the agent fails with, or cancelled.
-  ///         Whatever it is, the session stays usable.
+  /// Order:  nothing is done before the first event is requested.
+  /// Errors: the stream gives invalid_config (a malformed session_ref), invalid_update (not a
+  ///         message), conflict, overloaded (multitask), cancelled, and the agent's error. The
+  ///         session stays usable after any of them.
   event_stream run(session_ref session, value message, invocation_options with = {}) const;
-  /// Answers the question, or several, of a session that waits, and goes on with the invocation.
+  /// Answers one or several questions of a waiting session, and continues the invocation.
   /// Shape:  `answers`: as command::resume.
-  /// Errors: of the stream: as run(); unknown_interrupt when it waits for no such answer (one for
-  ///         several questions must name them), invalid_resume: then the session waits on.
+  /// Errors: the stream gives those of run(), and unknown_interrupt when no question matches: an
+  ///         answer to several questions must name them. After invalid_resume the session still
+  ///         waits.
   event_stream answer(session_ref session, value answers, invocation_options with = {}) const;
-  /// Goes on with an invocation that was cut off, failed, or waits at a breakpoint. Of one that
-  /// waits for an answer it gives the questions again.
-  /// Errors: of the stream: as run(); empty_input for a session that was never used.
+  /// Continues an invocation that was cut off, failed, or waits at a breakpoint. For one that waits
+  /// for an answer, the stream repeats the questions.
+  /// Errors: those of the stream: as run(); empty_input for a session that was never used.
   event_stream resume(session_ref session, invocation_options with = {}) const;
 
-  /// Gives up what this runner and its copies run in the session, and what waits for its turn
-  /// there; their readers get `cancelled`. How many that were.
-  /// Errors: none; 0 for a session_ref that is none.
+  /// Cancels the invocations of this runner and its copies in the session, running and queued;
+  /// their readers get `cancelled`. Returns their number.
+  /// Errors: none; 0 for a malformed session_ref.
   std::size_t cancel(const session_ref& session) const;
 
   /// The session, or nothing when it has never been used, or was deleted.
@@ -320,15 +329,16 @@ public:
   /// Cost:   the list of all threads of the saver.
   /// Errors: storage codes.
   result<std::vector<session_ref>> try_sessions(std::string_view user = {}) const;
-  /// No error when there is none. What an invocation that is on has still to store is refused.
+  /// Deletes a session; no error when it is missing. Later saves of a running invocation are
+  /// refused.
   /// Errors: invalid_config, storage codes.
   result<void> try_delete_session(const session_ref& session) const;
-  /// The sessions whose invocation was cut off, by the end of its process or by a reader that left.
+  /// The sessions whose invocation was cut off, by the end of its process or of its reader.
   /// Shape:  `alone`: as unfinished_query::alone.
   /// Errors: as basic_app::try_unfinished.
   result<std::vector<session_ref>> try_unfinished(bool alone = false) const;
-  /// Goes on with each of them in the background, all at once; nobody reads their events.
-  /// Errors: as try_unfinished; what one ends with is in its handle.
+  /// Resumes each of these in the background, all at once; their events have no reader.
+  /// Errors: as try_unfinished; the error of an invocation is in its handle.
   result<std::vector<resumed_session>> try_resume_unfinished(bool alone = false) const;
 
   /// The forms that throw error.

@@ -1,4 +1,4 @@
-// Agents that use a computer as a person does: they look at its screen, move its mouse and type.
+// The computer: agents that look at a screen, move a mouse and type, as a person does.
 //
 //     auto model = troupe::init_chat_model("anthropic:claude-opus-4-6");
 //     auto agent = troupe::create_cua({.model = model,
@@ -22,7 +22,7 @@ namespace troupe {
 
 // ---- a computer -----------------------------------------------------------------------------
 
-/// A place on a display, from its upper left corner.
+/// A point on a display, measured from its upper left corner.
 /// Units:  pixels as the model sees them, from 0.
 struct screen_point {
   int x = 0;
@@ -48,14 +48,14 @@ enum class scroll_direction : std::uint8_t { up, down, left, right };
 /// Shape:  each a letter, digit or mark of ASCII, or letters, digits and `_`.
 using key_chord = std::vector<std::string>;
 
-/// A computer with a display, a mouse and a keyboard. What its members are given was checked:
-/// places are on the display, names of keys and texts are within the limits.
+/// A computer with a display, a mouse and a keyboard. Arguments are checked before: points are on
+/// the display, names of keys and texts are within the limits.
 /// Shape:  screenshots are PNG of the display's size; a zoomed region is PNG of any size.
 /// Units:  `notches` of the wheel; `times` 1 to 3.
 /// Blocks: as long as the computer takes; members run on the blocking lane.
-/// Thread: one member at a time, each on whatever thread.
-/// Errors: of the members: what they throw is told to the model, with status error; computer_lost
-///         is more than that.
+/// Thread: one member at a time, on any thread.
+/// Errors: the model gets a member's exception as a message with status error; computer_lost also
+///         detaches the computer.
 /// Source: troupe; the actions of Anthropic's computer use tool.
 class computer {
 public:
@@ -66,11 +66,11 @@ public:
 
   virtual screen_size display() const = 0;
   virtual std::string screenshot() = 0;
-  /// By default a computer can't.
+  /// The default implementation refuses.
   virtual std::string zoom(const screen_region& region);
   virtual screen_point cursor_position() = 0;
   virtual void mouse_move(const screen_point& to) = 0;
-  /// `at` unset: where the mouse is. `held`: keys that are held meanwhile; may be empty.
+  /// `at` unset: where the mouse is. `held`: keys held meanwhile; may be empty.
   virtual void click(mouse_button button, unsigned times, const std::optional<screen_point>& at,
                      const key_chord& held) = 0;
   /// The left button, where the mouse is.
@@ -85,8 +85,8 @@ public:
   virtual void hold_key(const key_chord& keys, std::chrono::milliseconds duration) = 0;
 };
 
-/// Thrown by a computer that is gone for good, or that can't be reached any more. The model is told
-/// so, and its next action gets another computer.
+/// The exception of a computer that is gone for good, or can't be reached any more. The model is
+/// informed, and its next action gets another computer.
 class computer_lost : public node_error {
 public:
   explicit computer_lost(std::string why) : node_error{"ComputerLostError", std::move(why)} {}
@@ -110,9 +110,9 @@ enum class computer_verb : std::uint8_t {
   wait,
 };
 
-/// What a model wants a computer to do.
-/// Shape:  what the verb has no use for has its default. `from`: where a drag begins. `chords` of
-///         `key` in their order; of others at most one.
+/// An action that a model requests.
+/// Shape:  members that the verb does not use have their default. `from`: where a drag begins.
+///         `chords` of `key` in their order; other verbs have at most one.
 struct computer_action {
   computer_verb verb = computer_verb::screenshot;
   std::optional<screen_point> at = std::nullopt;
@@ -128,18 +128,19 @@ struct computer_action {
   friend bool operator==(const computer_action&, const computer_action&) = default;
 };
 
-/// The action in a call's arguments, in Anthropic's words: {action, coordinate?, …}. Members that
-/// an action has no use for are not looked at.
-/// Errors: node_failed of class ToolError, for the model: an action there is not (zoom: one that is
-///         not enabled), a member that is missing or of another type, a place beyond the display,
-///         what is more than a limit allows (limits::computer_…).
+/// The action in a call's arguments, in Anthropic's form: {action, coordinate?, …}. Members that
+/// the action does not use are ignored.
+/// Errors: node_failed of class ToolError, for the model:
+///         - an unknown action (or zoom when not enabled)
+///         - a member that is missing or of another type
+///         - a point beyond the display, or a value beyond a limit (limits::computer_…)
 /// Source: anthropic-quickstarts, computer_use_demo/tools/computer.py.
 result<computer_action> parse_computer_action(const value& args, const screen_size& display,
                                               bool can_zoom);
 
 // ---- the agent ------------------------------------------------------------------------------
 
-/// A computer and what it is known by.
+/// A computer and its identity.
 /// Shape:  `id` of 1 to limits::computer_instance_id_bytes_max bytes; `stream_url`: where people
 ///         can watch, or empty.
 struct computer_instance {
@@ -147,22 +148,21 @@ struct computer_instance {
   std::string id;
   std::string stream_url = {};
 };
-/// Begins a computer when `instance_id` is empty; else finds the one of this id again: after a
-/// restart, in the thread's next run, or because too many were attached. The id comes from the
-/// state, which whoever may update the thread can change.
+/// Starts a computer when `instance_id` is empty. Otherwise finds the computer of this id again:
+/// after a restart, in the thread's next run, or because too many were attached. The id comes from
+/// the state, which everyone who may update the thread can change.
 /// Blocks: as long as that takes, on the blocking lane.
 /// Thread: several at once.
-/// Errors: what it throws for a new computer ends the run; for one of an id, it is lost.
+/// Errors: an exception for a new computer ends the run; for an existing id, that computer is lost.
 using computer_factory = std::function<computer_instance(const std::string& instance_id)>;
 
-/// Anthropic's versions of the tool; which a model knows is in its documentation.
+/// Anthropic's versions of the tool; a model's documentation names the one it knows.
 enum class computer_tool_version : std::uint8_t { computer_20250124, computer_20251124 };
 
-/// What an agent that uses a computer is made of.
-/// Shape:  `display`: the factory's computers have this size; it is what the model sees, and its
-///         coordinates are sent as they are. Anthropic's models take 1024x768 to 1280x800 best;
-///         images of more than 1568 pixels (newer ones: 2576) are made smaller on their side, and
-///         clicks miss.
+/// The parts of an agent that uses a computer.
+/// Shape:  `display`: the size of the factory's computers, which the model sees; its coordinates
+///         are used unchanged. Anthropic's models work best with 1024x768 to 1280x800. These models
+///         scale down images of more than 1568 pixels (newer ones: 2576) a side, and clicks miss.
 /// Source: langgraph_cua/graph.py, create_cua.
 struct cua_options {
   chat_model_ptr model;
@@ -170,53 +170,58 @@ struct cua_options {
   screen_size display{1024, 768};
   computer_tool_version version = computer_tool_version::computer_20251124;
   bool enable_zoom = false; ///< computer_20251124 only
-  /// Told the id when a run ends well; the thread's next run begins another computer. Unset: the
-  /// thread keeps it, as with the reference. It may be told twice after a crash. A run that fails,
-  /// or is cut off, keeps its computer: the thread can go on with it.
+  /// Called with the id when a run ends well; the thread's next run then starts another computer.
+  /// Unset: the thread keeps its computer, as in the reference. After a crash it may be called
+  /// twice. A run that fails or is cut off keeps its computer for the thread's next run.
   std::function<void(const std::string& instance_id)> release = {};
-  /// Whether the result of an action shows the screen, and how long after the action.
+  /// Whether the result of an action shows the screen, and how long after the action it is taken.
   bool screenshot_after_action = true;
   std::chrono::milliseconds settle = limits::computer_settle_default;
-  /// Of those in the conversation the model is shown no more than these, the last ones. Older ones
-  /// go several at a time, so that what a provider has cached stays the same meanwhile.
+  /// The model sees at most this many screenshots of the conversation, the last ones. Older ones
+  /// are dropped several at a time, so that a provider's cache stays valid longer.
   std::size_t screenshots_max = limits::computer_screenshots_default;
-  /// Actions a person is asked about before they are done; unset: none. It is pure. The question
-  /// and its answer are those of human_in_the_loop, batched.
+  /// Actions that a person must approve first; unset: none. The function must be pure. Question and
+  /// answer are those of human_in_the_loop, batched.
   std::function<bool(const computer_action& action)> sensitive = {};
   std::string prompt = {};
-  std::vector<tool> tools = {};                    ///< beside the computer
-  std::vector<troupe::middleware> middleware = {}; ///< behind the agent's own
+  std::vector<tool> tools = {};                    ///< besides the computer
+  std::vector<troupe::middleware> middleware = {}; ///< after the agent's own
   std::chrono::milliseconds action_timeout = limits::computer_action_timeout; ///< of any tool call
   std::string name = "computer_use_agent";
   std::shared_ptr<troupe::saver> saver = nullptr;
-  /// Super-steps: a round of the model and an action are three.
+  /// Super-steps: a round of the model and an action takes three.
   std::uint32_t recursion_limit = limits::computer_recursion_limit;
 };
 
 /// The agent as a graph over `messages`, `instance_id` and `stream_url`: that of create_agent, with
 /// a tool `computer`.
 /// Shape:  the result of an action is a text and, if it shows the screen, an image. A model that is
-///         not Anthropic's gets the tool as a function with a schema, and needs to take images in
-///         results. OpenAI's computer_use_preview is a tool of its Responses API, which troupe does
-///         not speak.
-/// Order:  the computer begins with the first call of the tool, in a step of its own, so that its
-///         id is stored before anything is done with it. Actions of one answer are done one after
-///         the other, each in a step of its own: one whose result was stored is not done again
-///         after a restart. One that was cut off in the middle is.
-/// Owns:   a run's computer, from its first action until the run ends well; of idle ones at most
-///         limits::computers_attached_max. The thread keeps all screenshots, some 100 KB each and
-///         together at most limits::value_size_bytes_max; the middleware `summarization` helps.
+///         not Anthropic's gets the tool as a function with a schema, and must accept images in
+///         results. OpenAI's computer_use_preview is not supported: it is a tool of the Responses
+///         API.
+/// Order:  the computer starts with the tool's first call, in a step of its own, so that its id is
+///         stored before its first action. Actions of one answer run one after the other, each in a
+///         step of its own. An action with a stored result is not repeated after a restart; one
+///         that was cut off is.
+/// Owns:   a run's computer, from its first action until the run ends well; at most
+///         limits::computers_attached_max idle ones. The thread keeps all screenshots, some 100 KB
+///         each and together at most limits::value_size_bytes_max; the middleware `summarization`
+///         helps.
 /// Errors: throws error{invalid_config} without a factory, for a display of no size or beyond
-///         limits::computer_display_edge_max, for zoom with the older tool; else as create_agent.
-///         Of a run: what the factory throws for a new computer; invalid_config when that has
-///         another display or an id of no use; what `release` throws. To the model: what a computer
-///         throws; a screenshot that is no PNG, of another size than the display's, or too large; a
-///         computer that is lost, or still busy with an action that was given up.
+///         limits::computer_display_edge_max, and for zoom with the older tool; else as
+///         create_agent.
+///         A run fails with the factory's exception for a new computer, with invalid_config when
+///         that computer has another display or an invalid id, and with the exception of `release`.
+///         The model gets as messages
+///         - a computer's exception
+///         - a screenshot that is not a PNG, of another size than the display's, or too large
+///         - a computer that is lost, or still busy with an action that was given up
 /// Source: langgraph_cua/graph.py, create_cua; langgraph_cua/nodes.
 compiled_graph create_cua(cua_options options);
-/// The same to put around an agent of one's own.
-/// Shape:  of the options it looks at those of the computer.
-/// Order:  first in the list: then the computer begins when others have looked at the calls.
+/// The same as middleware, for the caller's own agent.
+/// Shape:  only the options of the computer are used.
+/// Order:  put it first in the list: then the computer starts after other middleware has examined
+///         the calls.
 /// Errors: as create_cua.
 /// Source: troupe.
 middleware computer_use(cua_options options);
@@ -224,26 +229,27 @@ middleware computer_use(cua_options options);
 // ---- X11 ------------------------------------------------------------------------------------
 
 /// An X display as a computer.
-/// Shape:  `display` as in DISPLAY: ":99". `shown`: the size that the model is shown it in; unset:
-///         its own. Screenshots are scaled to it and coordinates from it; a zoomed region has the
-///         display's own pixels, as far as they fit. Screenshots don't show the mouse.
-/// Units:  `timeout` of each program it runs, besides the time that keys are held.
+/// Shape:  `display` as in DISPLAY: ":99". `shown`: the size in which the model sees it; unset: the
+///         display's own. Screenshots are scaled to that size, and coordinates back from it. A
+///         zoomed region has the display's own pixels, as far as they fit. Screenshots don't show
+///         the mouse.
+/// Units:  `timeout` of each program that is run, without the time that keys are held.
 struct x11_options {
   std::string display;
   std::optional<screen_size> shown = std::nullopt;
   std::chrono::milliseconds timeout = limits::computer_program_timeout;
 };
-/// It runs xdotool (Debian: xdotool) and import (Debian: imagemagick), found on PATH, for each
-/// action; no shell, and no text of the model's is an option or a command to them. They see PATH
-/// and DISPLAY (XAUTHORITY, HOME) of the environment only.
+/// Makes a computer that runs xdotool (Debian: xdotool) and import (Debian: imagemagick), found on
+/// PATH, for each action. No shell is used, and no text of the model is an option or a command for
+/// them. Both programs see only PATH and DISPLAY (XAUTHORITY, HOME) of the environment.
 /// Blocks: some 10 ms an action, 200 ms a screenshot.
-/// Errors: throws error{invalid_config} for a display that is none, a program that is missing (with
-///         its package), a display that does not answer. Of the members: node_error of class
-///         ToolError with what the program said; computer_lost when the display is gone.
+/// Errors: throws error{invalid_config} for an invalid display name, a missing program (the message
+///         names its package), a display that does not answer. Members throw node_error of class
+///         ToolError with the program's output; computer_lost when the display is gone.
 /// Source: anthropic-quickstarts, computer_use_demo/tools/computer.py.
 std::shared_ptr<computer> make_x11_computer(x11_options options);
-/// A factory that gives this display, whose id is its name.
-/// Errors: of a call: as make_x11_computer; computer_lost for another id.
+/// A factory that gives this display; the id is the display's name.
+/// Errors: a call fails as make_x11_computer, and with computer_lost for another id.
 /// Source: troupe.
 computer_factory x11_computers(x11_options options);
 

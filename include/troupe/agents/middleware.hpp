@@ -1,4 +1,4 @@
-// Ready-made middleware.
+// The built-in middleware: limits, retries, reviews by people, context, tools, personal data.
 #pragma once
 
 #include <troupe/agents/agent.hpp>
@@ -15,17 +15,17 @@ namespace troupe {
 
 // ---- limits ---------------------------------------------------------------------------------
 
-/// What happens at a limit.
+/// The reaction at a limit.
 enum class limit_exit : std::uint8_t {
   go_on, ///< tools only: calls beyond the limit are answered with an error, the others run
-  end,   ///< the agent ends, and says why
+  end,   ///< the agent ends; its last message gives the reason
   fail,  ///< the run fails
 };
 
-/// At most so many calls of the model in a thread, and in a run. A run that was paused and goes on
-/// counts as one (the reference begins anew).
+/// Bounds the calls of the model in a thread, and in a run. A run that was paused and resumed
+/// counts as one run (the reference counts anew).
 /// Units:  calls; nullopt: no bound.
-/// Errors: throws error{invalid_config} without any bound. Of a run: node_failed of class
+/// Errors: throws error{invalid_config} without any bound. A run fails with node_failed of class
 ///         ModelCallLimitExceededError.
 /// Source: langchain/agents/middleware/model_call_limit.py.
 struct call_limits {
@@ -34,27 +34,27 @@ struct call_limits {
 };
 middleware model_call_limit(call_limits limits, limit_exit at_limit = limit_exit::end);
 
-/// At most so many calls of a tool, or with an empty name of all tools. Calls that have a message
-/// already are not counted.
-/// Errors: throws error{invalid_config} without any bound, or a run's greater than the thread's. Of
-///         a run: node_failed of class ToolCallLimitExceededError.
+/// Bounds the calls of a tool, or of all tools when `tool` is empty. Answered calls are not
+/// counted.
+/// Errors: throws error{invalid_config} without any bound, or when the bound of a run exceeds that
+///         of the thread. A run fails with node_failed of class ToolCallLimitExceededError.
 /// Source: langchain/agents/middleware/tool_call_limit.py.
 middleware tool_call_limit(std::string tool, call_limits limits,
                            limit_exit at_limit = limit_exit::go_on);
 
 // ---- failures -------------------------------------------------------------------------------
 
-/// Asks these models in turn when the one before fails.
-/// Errors: of a run: the last one's error.
+/// Asks these models in turn when the model before fails.
+/// Errors: a run fails with the last model's error.
 /// Source: langchain/agents/middleware/model_fallback.py.
 middleware model_fallback(std::vector<chat_model_ptr> models);
 
-/// How often, and how long after a failure, something is tried again.
-/// Units:  attempt n (from 1) is followed by min(delay_max, delay * factor^(n-1)), with jitter a
-///         quarter more or less.
-/// Shape:  `retry_on` unset: every error. `give_up`: the text of an answer, or of a tool's message,
-///         in place of the error; unset: the error is raised. Such an answer is marked:
-///         response_metadata.error.
+/// How often a failed call is tried again, and after which wait.
+/// Units:  the wait after attempt n (from 1) is min(delay_max, delay * factor^(n-1)); with `jitter`
+///         it varies by a quarter.
+/// Shape:  `retry_on` unset: every error. `give_up` gives the text of an answer, or of a tool
+///         message, that replaces the error; unset: the error is raised. Such an answer is marked
+///         with response_metadata.error.
 /// Source: langchain/agents/middleware/_retry.py.
 struct retry_options {
   std::uint32_t retries_max = 2;
@@ -66,25 +66,28 @@ struct retry_options {
   std::function<std::string(const error&, std::uint32_t attempts)> give_up = {};
 };
 middleware model_retry(retry_options options = {});
-/// Shape:  `tools`: names; empty: all. By default a tool that fails for good is reported to the
+/// Shape:  `tools`: names; empty: all. By default the final failure of a tool is reported to the
 ///         model.
 /// Source: langchain/agents/middleware/tool_retry.py.
 middleware tool_retry(retry_options options = {}, std::vector<std::string> tools = {});
 
-/// Makes messages to the model of what these tools throw. It stands inside of the middleware before
-/// it and outside of what is behind it: behind tool_retry, a failure is retried no more.
-/// Shape:  `content` gives the text of an error message, or nothing: then the failure goes on.
-///         `tools`: names; empty: all. What ends the run whatever is said is not asked about.
+/// Turns exceptions of these tools into messages to the model. Middleware before it in the list is
+/// outside of it, middleware after it inside. After tool_retry in the list, it leaves no failure to
+/// retry.
+/// Shape:  `content` gives the text of an error message; nullopt: the failure is raised. `tools`:
+///         names; empty: all. `content` does not see failures that always end the run.
+/// Errors: throws error{invalid_config} without `content`.
 /// Source: langchain/agents/middleware/tool_error.py.
 using tool_error_text =
   std::function<std::optional<std::string>(const error& failure, const value& call)>;
 middleware tool_error_messages(tool_error_text content, std::vector<std::string> tools = {});
 
-/// Which tools there are, and which calls may run, decided anew each time.
-/// Shape:  `enabled` false: the model is not shown the tool, and a call of it is refused.
-///         `refusal` gives why a call must not run, or nothing. Both unset: yes. A call that is
-///         refused is answered with an error that says why. Both are pure: they run again when a
-///         run is resumed.
+/// Decides anew each time which tools there are, and which calls may run.
+/// Shape:  `enabled` false: the tool is hidden from the model, and a call of it is refused.
+///         `refusal` gives the reason why a call must not run, or nullopt. Unset: all tools are
+///         enabled, all calls may run. A refused call is answered with an error that gives the
+///         reason. Both must be pure: they run again when a run is resumed.
+/// Errors: none.
 /// Source: troupe; langgraph-cpp, ToolPolicy.
 struct tool_policy_options {
   std::function<bool(const std::string& tool, const value& state)> enabled = {};
@@ -92,48 +95,52 @@ struct tool_policy_options {
 };
 middleware tool_policy(tool_policy_options options);
 
-/// Before a run, answers the calls that one before it left open: patched_tool_calls. So a message
-/// that interrupts a run (multitask_strategy::interrupt), or comes after one that failed, finds a
-/// conversation that a model can go on with.
+/// Before a run, answers the calls that an earlier run left open, as patched_tool_calls. A new
+/// message after a failed run, or one that interrupts a run (multitask_strategy::interrupt), then
+/// finds a conversation that models accept.
+/// Errors: none.
 /// Source: deepagents/middleware/patch_tool_calls.py, PatchToolCallsMiddleware.
 middleware patch_tool_calls();
 
 /// Lets `model` answer in place of these tools; for tests of agents whose tools cost or change
 /// something.
-/// Shape:  `tools`: names; empty: all. Arguments are not checked, and readers of the `messages`
-///         stream don't see what the model says for the tool.
-/// Errors: of a run: what the model throws.
+/// Shape:  `tools`: names; empty: all. Arguments are not checked. Readers of the `messages` stream
+///         don't see these answers.
+/// Errors: a run fails with the error of the model.
 /// Source: langchain/agents/middleware/tool_emulator.py.
 middleware tool_emulator(chat_model_ptr model, std::vector<std::string> tools = {});
 
 // ---- people ---------------------------------------------------------------------------------
 
-/// What a person may decide about a call.
-/// Shape:  `decisions`: of "approve", "edit", "reject", "respond". `when` unset: always; it runs
-///         again when the run goes on, so it must be pure.
+/// The decisions a person may take about a call.
+/// Shape:  `decisions`: of "approve", "edit", "reject", "respond". `when` unset: always. `when`
+///         runs again when the run is resumed, so it must be pure.
 struct review {
   std::vector<std::string> decisions = {"approve", "edit", "reject", "respond"};
   std::string description = "Tool execution requires approval";
   std::function<bool(const value& call, const value& state)> when = {};
 };
-/// How many questions an answer with several calls leads to.
+/// The number of questions for an answer with several calls.
 enum class review_mode : std::uint8_t {
-  batched,  ///< one; no call runs before it is answered
-  per_call, ///< one for each call, within its task; calls without a review run meanwhile
+  batched,  ///< one question; no call runs before it is answered
+  per_call, ///< one question for each call, within its task; calls without a review run meanwhile
 };
-/// Asks a person before these tools run, about calls that have no message yet.
+/// Asks a person before these tools run, about unanswered calls.
 /// Shape:  batched: the question is {action_requests: [{name, args, description}], review_configs:
-///         [{action_name, allowed_decisions}]}; the answer {decisions: [{type …}]}, in order. Per
-///         call: {type: "tool_approval", tool_call_id, name, args, description}; the answer one
-///         decision, by the question's id where there are several. A decision is {type: "approve"},
-///         {type: "edit", edited_action: {name, args}}, {type: "reject", message} or {type:
-///         "respond", message}. An edited call runs in place of the original one, and its result
-///         says so, unless `edit_notice` is false; per call it stays one of the same tool. A
-///         decision holds for that call alone: a later call with the same id is reviewed again.
-/// Errors: of a run: invalid_resume (of class ValueError) for another number of decisions, one that
-///         is not allowed, or one that lacks a member. The question then stays open with the same
-///         id, and the next answer or a new input resumes the thread. node_failed of class
-///         ValueError, in the tools' task, for an edit to an unknown tool.
+///         [{action_name, allowed_decisions}]}; the answer is {decisions: [{type …}]}, in order.
+///         Per call: the question is {type: "tool_approval", tool_call_id, name, args,
+///         description}; the answer is one decision, given by the question's id when several are
+///         open.
+///         A decision is {type: "approve"}, {type: "edit", edited_action: {name, args}}, {type:
+///         "reject", message} or {type: "respond", message}. An edited call runs in place of the
+///         original one; per call the tool stays the same. The result mentions the edit unless
+///         `edit_notice` is false. A decision holds for that call alone: a later call with the same
+///         id is reviewed again.
+/// Errors: throws error{invalid_config} for a tool without a permitted decision.
+///         A run fails with invalid_resume (of class ValueError) for a wrong number of decisions, a
+///         forbidden one, or one that lacks a member. The question then stays open with the same
+///         id, and the next answer or a new input resumes the thread. The tools' task fails with
+///         node_failed of class ValueError for an edit to an unknown tool.
 /// Source: langchain/agents/middleware/human_in_the_loop.py.
 middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools,
                              review_mode mode = review_mode::batched, bool edit_notice = true);
@@ -144,13 +151,13 @@ middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools,
 // a placeholder for older tool results, and the state keeps them. `compaction_control`
 // (troupe/tool_runner.hpp) is for the loop without a graph.
 
-/// When a conversation is summarized (any of the triggers, or with `all_triggers` all that are
-/// given), and what is kept of it as it is.
-/// Units:  tokens as `token_counter` says (the estimate), for the trigger also as the model counted
-///         those of its last answer; fractions of max_input_tokens in the model's profile, in
-///         (0, 1]; 0: not looked at.
-/// Shape:  `keep_tokens` or `keep_fraction` stand in for `keep_messages`; the last message stays
-///         whatever its size. `prompt` has the conversation in place of "{messages}".
+/// When a conversation is summarized, and which part of it is kept. Any trigger suffices; with
+/// `all_triggers`, all that are set must hold.
+/// Units:  tokens as counted by `token_counter` (default: the estimate); a trigger also compares
+///         the usage of the model's last answer. Fractions, in (0, 1], of max_input_tokens in the
+///         model's profile; 0: unused.
+/// Shape:  `keep_tokens` or `keep_fraction` replaces `keep_messages`; the last message always
+///         stays. In `prompt`, "{messages}" stands for the conversation.
 struct summary_options {
   std::int64_t trigger_tokens = 0;
   double trigger_fraction = 0;
@@ -160,39 +167,45 @@ struct summary_options {
   std::int64_t keep_tokens = 0;
   double keep_fraction = 0;
   std::function<std::int64_t(const value& messages)> token_counter = {};
-  std::string prompt = {};                 ///< empty: one with four sections
+  std::string prompt = {};                 ///< empty: a default with four sections
   std::int64_t tokens_to_summarize = 4000; ///< of the older messages; the oldest are left out
 };
-/// Replaces the older part of a conversation by a summary that `model` makes, once it is long
-/// enough. Calls stay with their answers. When that is too much for the model (its error is of
-/// class ContextOverflowError), it is asked once more, with the middle of that part cut out.
-/// Errors: throws error{invalid_config} without a trigger, for a bound that is no such number, and
-///         for a fraction of a model whose profile does not say. Of a run: what the model throws.
+/// Replaces the older part of a long conversation by a summary that `model` makes. Calls stay with
+/// their answers. When that part is too long for the model (an error of class
+/// ContextOverflowError), the model is asked once more, without the middle of the part.
+/// Errors: throws error{invalid_config} without a trigger, for a bound out of range, and for a
+///         fraction when the model's profile lacks max_input_tokens. A run fails with the error of
+///         the model.
 /// Source: langchain/agents/middleware/summarization.py.
 middleware summarization(chat_model_ptr model, summary_options options);
 
-/// Units:  tokens. `clear_at_least`: once so many are saved the rest stays; 0: all go.
-/// Shape:  `keep` counts the last results of all tools. Those of `exclude_tools` stay in any case;
-///         the name is the result's, else its call's. A result without a call in the answer before
-///         it stays too. `clear_tool_inputs`: the arguments of their calls become empty too; the
-///         answer notes their ids in response_metadata.context_editing.cleared_tool_inputs.
+/// When and which tool results are cleared.
+/// Units:  tokens. `clear_at_least`: clearing stops once this many are saved; 0: all older results
+///         are cleared.
+/// Shape:  `keep` counts the last results of all tools. Results of `exclude_tools` always stay; the
+///         tool's name is the result's, else its call's. A result without a call in the answer
+///         before it stays too. `clear_tool_inputs`: the arguments of their calls become empty too;
+///         the answer lists their ids in response_metadata.context_editing.cleared_tool_inputs.
 /// Source: langchain/agents/middleware/context_editing.py.
 struct clear_options {
   std::int64_t trigger_tokens = 100'000;
-  std::size_t keep = 3; ///< the last results stay
+  std::size_t keep = 3; ///< the number of last results that stay
   std::int64_t clear_at_least = 0;
   bool clear_tool_inputs = false;
   std::vector<std::string> exclude_tools = {};
   std::string placeholder = "[cleared]";
 };
-/// Shows the model a placeholder in place of older tool results, once the conversation is long. The
-/// state keeps them.
+/// Shows the model a placeholder for older tool results once the conversation is long. The state
+/// keeps the results.
+/// Errors: none.
+/// Source: langchain/agents/middleware/context_editing.py.
 middleware context_editing(clear_options options = {});
 
-/// Lets `model` choose the tools that the agent's model is shown, by the last question of the user.
-/// Shape:  `tools_max` 0: any number. `always` are shown besides.
-/// Errors: of a run: StructuredOutputValidationError when it names a tool there is not, ValueError
-///         for an `always` that is not among the request's tools.
+/// Lets `model` choose, by the user's last question, the tools that the agent's model sees.
+/// Shape:  `tools_max` 0: any number. The tools in `always` are added.
+/// Errors: a run fails with StructuredOutputValidationError when `model` names an unknown tool, and
+///         with ValueError for an `always` that is not among the request's tools,
+///         and with AssertionError when the request has no user message.
 /// Source: langchain/agents/middleware/tool_selection.py.
 struct selection_options {
   std::size_t tools_max = 0;
@@ -200,29 +213,32 @@ struct selection_options {
 };
 middleware tool_selector(chat_model_ptr model, selection_options options = {});
 
-/// Lets the provider search these tools (empty: all) in place of showing the model each of them.
-/// Shape:  they get `defer_loading`, and the provider's own tool for the search is added. Models of
-///         other providers than Anthropic and OpenAI are asked as they are.
+/// Lets the provider search these tools (empty: all), instead of showing each of them to the model.
+/// Shape:  the tools get `defer_loading`, and the provider's search tool is added. Models of
+///         providers other than Anthropic and OpenAI get the request unchanged.
+/// Errors: none.
 /// Source: langchain/agents/middleware/provider_tool_search.py.
 middleware provider_tool_search(std::vector<std::string> tools = {});
 
-/// A tool `write_todos` and a channel `todos`: [{content, status}], and how to use it.
+/// Adds a tool `write_todos`, a channel `todos` ([{content, status}]), and instructions for their
+/// use.
+/// Errors: none.
 /// Source: langchain/agents/middleware/todo.py.
 middleware todo_list();
 
-/// An agent that another one may give a task to.
+/// An agent that another agent may give a task to.
 struct subagent {
   std::string name;
   std::string description; ///< for the model that chooses
   compiled_graph graph;    ///< any graph over `messages`
 };
-/// A tool `task` that gives a task to one of these agents, in a conversation of its own, and says
-/// its last message; and how to use it.
+/// Adds a tool `task` and instructions for its use. The tool gives a task to one of these agents in
+/// a separate conversation and returns the agent's last message.
 /// Shape:  arguments: `description` (the task), `subagent_type` (a name). Several calls of one
-///         answer run side by side. In the metadata of the agent's tasks are `lc_agent_name` (the
+///         answer run side by side. The metadata of the agent's tasks has `lc_agent_name` (the
 ///         name) and `tool_call_id` (of the call).
-/// Errors: throws error{invalid_graph} without agents, and for two of one name. Of a run: what the
-///         agent fails with; its questions are asked as the tool's own.
+/// Errors: throws error{invalid_graph} without agents, and for two of one name. A run fails with
+///         the agent's error; the agent's questions are asked as the tool's own.
 /// Source: deepagents/middleware/subagents.py, SubAgentMiddleware.
 middleware subagents(std::vector<subagent> agents);
 
@@ -230,12 +246,12 @@ middleware subagents(std::vector<subagent> agents);
 
 enum class pii_strategy : std::uint8_t { redact, mask, hash, block };
 
-/// Where personal data is looked for. With `output`, also in what readers of the stream are told of
-/// an answer while it comes: the end of each text is kept back (limits::pii_held_bytes) until it
-/// is clear that nothing begins in it; with `block` they see nothing from there on. With
-/// `tool_results`, likewise in what readers of the `tools` stream are told of a call.
-/// Shape:  `find` gives the places [begin, end) in a text, in order and apart; unset: by the type's
-///         own rule.
+/// Where personal data is searched. `output` also covers what stream readers see of an answer while
+/// it arrives. The end of each text is held back (limits::pii_held_bytes) until no match can begin
+/// in it. With `block`, readers see nothing from a match on. `tool_results` likewise covers what
+/// readers of the `tools` stream see of a call.
+/// Shape:  `find` gives the places [begin, end) in a text, sorted and disjoint; unset: the rule of
+///         the type.
 struct pii_options {
   pii_strategy strategy = pii_strategy::redact;
   bool input = true;   ///< the last message of the user
@@ -243,9 +259,10 @@ struct pii_options {
   bool tool_results = false;
   std::function<std::vector<std::pair<std::size_t, std::size_t>>(std::string_view)> find = {};
 };
+/// Removes, masks, hashes or blocks personal data of one type.
 /// Shape:  types with a rule: email, credit_card (by Luhn), ip, mac_address, url.
-/// Errors: throws error{invalid_config} for another type without `find`. Of a run: node_failed of
-///         class PIIDetectionError with `block`.
+/// Errors: throws error{invalid_config} for another type without `find`. A run with `block` fails
+///         with node_failed of class PIIDetectionError.
 /// Source: langchain/agents/middleware/pii.py.
 middleware pii(std::string type, pii_options options = {});
 

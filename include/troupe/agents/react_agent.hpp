@@ -1,4 +1,4 @@
-// The prebuilt agent: a model, the tools it calls for, and again, until it has an answer.
+// The prebuilt agent: asks a model and runs the tools it calls, in turns, until it answers.
 #pragma once
 
 #include <troupe/agents/chat_model.hpp>
@@ -17,8 +17,8 @@
 
 namespace troupe {
 
-/// The model of an agent: one, or a function of the state that chooses one for each call. A chosen
-/// one brings its tools along (bind_tools).
+/// The model of an agent: a fixed one, or a function of the state that chooses one for each call. A
+/// chosen model has its tools already bound (bind_tools).
 class agent_model {
 public:
   using chooser = std::function<coro<chat_model_ptr>(const state_view& state, context& ctx)>;
@@ -26,7 +26,7 @@ public:
   agent_model() = default;
   template <std::derived_from<chat_model> M>
   agent_model(std::shared_ptr<M> model) : model_{std::move(model)} {}
-  /// Takes the state and the context; gives a model, or a coro of one.
+  /// Takes a function of the state and the context that gives a model, or a coro of one.
   template <class F>
   requires std::is_invocable_v<F&, const state_view&, context&> agent_model(F choose);
 
@@ -38,8 +38,8 @@ private:
   chooser choose_;
 };
 
-/// What stands before the conversation: a text, a system message, or a function of the state that
-/// gives all that the model is told, a list of messages. None of it is stored.
+/// The prompt before the conversation: a text, a system message, or a function of the state that
+/// gives the whole list of messages for the model. The prompt is not stored.
 class agent_prompt {
 public:
   using function = std::function<value(const state_view& state, context& ctx)>;
@@ -52,7 +52,7 @@ public:
   requires std::is_invocable_r_v<value, F&, const state_view&, context&> agent_prompt(F f)
     : function_{std::move(f)} {}
 
-  /// What the model is told, given the state it sees.
+  /// The messages for the model, given the state that it sees.
   value messages(const state_view& state, context& ctx) const;
 
 private:
@@ -60,11 +60,11 @@ private:
   function function_;
 };
 
-/// A structured answer behind the last one: data that fits a JSON Schema, asked for in a call of
-/// its own.
+/// A structured answer after the last one: data that fits a JSON Schema, requested in a separate
+/// call.
 struct agent_response {
-  value schema = {};       ///< null: none
-  std::string prompt = {}; ///< a system message before that call; empty: none
+  value schema = {};       ///< null: no structured answer
+  std::string prompt = {}; ///< a system message before that call; empty: no message
 
   agent_response() = default;
   agent_response(value of_schema, std::string with_prompt = {})
@@ -72,10 +72,9 @@ struct agent_response {
       prompt{std::move(with_prompt)} {}
 };
 
-/// What the context of an agent's runs (run_config::context) must be: anything, or a C, as
-/// graph_builder::context_schema has it.
+/// The type of an agent's run_config::context: any, or a C, as in graph_builder::context_schema.
 ///     .context_schema = troupe::agent_context::of<user>()
-/// Errors: of a run: invalid_config that names the member.
+/// Errors: none here; a run fails with invalid_config that names the member.
 /// Source: langgraph/prebuilt/chat_agent_executor.py, context_schema.
 struct agent_context {
   value json = {};
@@ -86,30 +85,32 @@ struct agent_context {
   }
 };
 
-/// What an agent is made of.
-/// Shape:  `tools`: those of the model's provider are bound, and not run here. `version` "v2" runs
-///         each tool call as a task of its own, so that a question pauses one call alone; "v1" runs
-///         all calls of an answer in one task. `state`: channels beside `messages`,
-///         `remaining_steps` and, with a response format, `structured_response`, or in their place.
-///         Hooks are bodies of nodes; the one before the model may write `llm_input_messages`,
-///         which the model is told in place of the messages.
+/// The parts of a prebuilt agent.
+/// Shape:  `tools`: provider tools are bound to the model, and not run here. `version` "v2" runs
+///         each tool call as a task of its own, so that a question pauses one call alone. "v1" runs
+///         all calls of an answer in one task. `state`: channels besides, or in place of,
+///         `messages`, `remaining_steps` and, with a response format, `structured_response`. Hooks
+///         are bodies of nodes. The hook before the model may write `llm_input_messages`, which
+///         replaces the messages for the model.
 /// Source: langgraph/prebuilt/chat_agent_executor.py, create_react_agent.
 struct react_agent_options {
   agent_model model;
   std::vector<tool> tools = {};
   agent_prompt prompt = {};
-  std::string name = {}; ///< of the graph, and of the agent's messages; empty: "agent" and none
+  /// Of the graph and of the agent's messages; empty: "agent", and unnamed messages.
+  std::string name = {};
   std::string version = "v2";
   any_body pre_model_hook = {};
   any_body post_model_hook = {};
   agent_response response_format = {};
   schema state = {};
   tool_node_options tool_node = {};
-  /// Of each call ("v1": of all calls of an answer). They are then answered with an error, and the
-  /// agent goes on; a function that does not return holds its thread until it does. 0: no end.
+  /// Time-out of each call ("v1": of all calls of an answer). They are then answered with an error,
+  /// and the agent continues. A function that does not return holds its thread until it does. 0: no
+  /// bound.
   std::chrono::milliseconds tool_timeout{0};
-  /// Answers in a row whose calls could all not be read; after each but the last the model is told
-  /// why, and asked again. 0: such an answer ends the run, as in the reference.
+  /// Answers in a row without any readable call. The model gets the reason and is asked again after
+  /// each of them except the last. 0: the first such answer ends the run, as in the reference.
   std::size_t malformed_answers_max = limits::malformed_answers_default;
   agent_context context_schema = {};
   std::vector<std::string> interrupt_before = {};
@@ -118,16 +119,19 @@ struct react_agent_options {
   std::shared_ptr<troupe::saver> saver = nullptr;
 };
 
-/// The agent as a graph, over `messages`.
+/// The agent as a graph over `messages`.
+/// Shape:  `messages` and `remaining_steps` are added to a `state` that lacks them.
 /// Order:  START, [pre_model_hook], agent, [post_model_hook], tools and again; at the end
-///         [generate_structured_response]. It ends behind a tool with `return_direct`.
-/// Errors: throws error{invalid_graph}, of class ValueError, for a version there is not, or a
-///         model whose bound tools are others. `messages` and `remaining_steps` are added to a
-///         `state` that lacks them. Of a run: ValueError when a call in the history has no answer;
-///         MalformedToolCallError after malformed_answers_max answers in a row whose calls could
-///         not be read; what model and tools throw. A call of the history that could not be read
-///         is answered with an error before the model sees it. When the steps that are left are
-///         too few for another call, it says so and ends.
+///         [generate_structured_response]. The agent ends after a tool with `return_direct`. With
+///         too few steps left for another call, its last message asks for more steps and the run
+///         ends.
+/// Errors: throws error{invalid_graph}, of class ValueError, for an unknown version, or a model
+///         whose bound tools differ. A run fails with
+///         - the errors of model and tools
+///         - ValueError when a call in the history has no answer
+///         - MalformedToolCallError after malformed_answers_max answers in a row without any
+///           readable call
+///         An unreadable call in the history is answered with an error before the model sees it.
 /// Source: langgraph/prebuilt/chat_agent_executor.py, create_react_agent.
 compiled_graph create_react_agent(react_agent_options options);
 

@@ -1,4 +1,5 @@
-// A C++ function that a model can call: name, description and JSON Schema from one declaration.
+// The tool: a C++ function that a model can call; its name, description and JSON Schema come from
+// one declaration.
 //
 //     auto weather = troupe::tool("weather", "The weather in a city",
 //       [](troupe::arg<"city", std::string, "Name of the city"> city) { return lookup(*city); });
@@ -29,7 +30,7 @@ class tool;
 
 namespace detail {
 
-/// A text that can be a template's argument.
+/// A text that can be a template argument.
 template <std::size_t N> struct fixed_text {
   char text[N]{};
   constexpr fixed_text(const char (&given)[N]) { std::copy_n(given, N, text); }
@@ -42,7 +43,7 @@ struct tool_events; // agents/tools/tool_turn.hpp
 } // namespace detail
 
 /// A parameter that the model gives.
-/// Shape:  T as in value_traits and json_schema; std::optional may be left out or null.
+/// Shape:  T as in value_traits and json_schema; a std::optional may be missing or null.
 template <detail::fixed_text Name, class T, detail::fixed_text Description = ""> class arg {
 public:
   using type = T;
@@ -55,10 +56,11 @@ private:
   T value_;
 };
 
-/// Parameters that the model neither sees nor gives. What it gives under their names is dropped.
+/// Parameters that the model neither sees nor sets. Arguments of the model under their names are
+/// dropped.
 ///
-/// A field of the state, or with no name the whole of it (as a value, or a T).
-/// Errors: a field that is not there ends the run (of class KeyError), unless T is std::optional.
+/// A field of the state, or without a name the whole state (as a value, or a T).
+/// Errors: a missing field ends the run (of class KeyError), unless T is std::optional.
 /// Source: langgraph/prebuilt/tool_node.py, InjectedState.
 template <detail::fixed_text Field = "", class T = value> class injected_state {
 public:
@@ -71,7 +73,7 @@ private:
   T value_;
 };
 
-/// The runtime's store. Errors: without one, the run ends (of class ValueError).
+/// The runtime's store. Errors: without a store the run ends (of class ValueError).
 /// Source: langgraph/prebuilt/tool_node.py, InjectedStore.
 class injected_store {
 public:
@@ -93,8 +95,8 @@ private:
   std::string id_;
 };
 
-/// What a tool can ask of the run it is part of; a parameter `tool_runtime&`.
-/// Thread: one call uses it from one thread at a time; several calls do so side by side.
+/// A tool's view of its run; a parameter `tool_runtime&`.
+/// Thread: a call uses it from one thread at a time; several calls run side by side.
 /// Source: langgraph/prebuilt/tool_node.py, ToolRuntime.
 class tool_runtime {
 public:
@@ -106,7 +108,7 @@ public:
       tools_{&tools},
       turn_{&turn} {}
 
-  /// The state as the tool node was given it, a map.
+  /// The state that the tool node was given, a map.
   const value& state() const noexcept { return state_; }
   /// run_config::context.
   const value& run_context() const noexcept { return info().run_context(); }
@@ -118,18 +120,17 @@ public:
   /// All tools of the node.
   const std::vector<tool>& tools() const noexcept { return *tools_; }
   troupe::store* store() const noexcept { return info().store(); }
-  /// What the task knows of its run: thread_id(), attempt(), metadata(), stop_requested() …
+  /// The task's read access to its run: thread_id(), attempt(), metadata(), stop_requested() …
   const context& info() const noexcept { return *ctx_; }
 
-  /// A part for readers of the `custom` stream.
+  /// Sends a part to readers of the `custom` stream.
   void write(const value& part) { ctx_->write(part); }
-  /// A piece of output for readers of the `tools` stream.
+  /// Sends a piece of output to readers of the `tools` stream.
   void emit_output_delta(const value& piece);
 
-  /// The task's context, for what depends on the order in which it is said: questions, graphs.
-  /// A call whose turn it is not, because one before it still runs, is left here and begins again
-  /// from its first line when it is: as with interrupt(), do nothing before it that must not be
-  /// done twice.
+  /// The task's context, for questions and graphs, which depend on the order of calls. When a call
+  /// before this one still runs, this call is left here, and begins again from its first line when
+  /// its turn comes. As with interrupt(), do nothing before it that must not be done twice.
   context& task();
   /// Asks a person: as context::interrupt().
   value interrupt(const value& question, const value& response_schema = {}) {
@@ -156,9 +157,9 @@ private:
   detail::tool_turn* turn_;
 };
 
-/// What a tool gave back: content, a message, a command, or a list of messages and commands.
-/// Shape:  a string, and a list of content blocks, is content as it is; any other value becomes
-///         JSON text. A message must be a tool's message.
+/// The output of a tool: content, a message, a command, or a list of messages and commands.
+/// Shape:  a string or a list of content blocks is content as it is; any other value becomes JSON
+///         text. A message must be a tool's message.
 /// Source: langgraph/prebuilt/tool_node.py.
 class tool_output {
 public:
@@ -172,7 +173,7 @@ public:
   /// Messages and commands.
   tool_output(std::vector<part> parts) : parts_{std::move(parts)}, list_{true} {}
 
-  /// Content for the model, and something else for who reads the message.
+  /// Content for the model, and an artifact for readers of the message.
   static tool_output with_artifact(value content, value artifact) {
     tool_output out{std::move(content)};
     out.artifact_ = std::move(artifact);
@@ -189,13 +190,13 @@ private:
   bool list_ = false;
 };
 
-/// A tool as it is called; one of the two is set. `args` fit the tool's schema.
+/// A tool in the form in which it is called; one of the two is set. `args` fit the tool's schema.
 struct tool_body {
   std::function<tool_output(const value& args, tool_runtime& runtime)> plain;
   std::function<coro<tool_output>(value args, tool_runtime& runtime)> coroutine;
 };
 
-/// What a tool must be given besides its arguments. Parameters say so by themselves.
+/// The values that a tool needs besides its arguments; parameters declare them automatically.
 struct tool_needs {
   struct field {
     std::string name; ///< of the state
@@ -205,28 +206,28 @@ struct tool_needs {
   bool store = false;
 };
 
-/// What a tool says besides its body.
+/// The settings of a tool besides its body.
 struct tool_options {
-  /// The agent ends with this tool's result.
+  /// Whether the agent ends with this tool's result.
   bool return_direct = false;
-  /// The agent that its command leads to, out of the one that calls it (troupe/teams.hpp): it runs
-  /// when the other calls of the answer have. Empty: it stays within.
+  /// The agent to which the tool's command leads, out of the calling agent (troupe/teams.hpp). The
+  /// tool runs after the other calls of the answer. Empty: the tool does not leave the agent.
   std::string handoff_to = {};
-  /// The calls of one answer run one after the other, in their order; in an agent (create_agent)
-  /// each in a step of its own, so that what was done is not done again after a crash.
+  /// Whether calls of one answer run one after the other, in their order. In create_agent each is a
+  /// step of its own, so that a finished call is not repeated after a crash.
   bool one_at_a_time = false;
-  /// Of a function that is no coroutine. On the blocking lane several calls run side by side; on
-  /// the standard lane, for short ones, they run one after the other without changing the thread.
+  /// The lane of a function that is not a coroutine. On the blocking lane several calls run side by
+  /// side. On the standard lane, for short functions, they run in order on the same thread.
   troupe::lane lane = lane::blocking;
-  /// The content of an error message for what the tool throws, or nothing: then the node decides.
+  /// The content of an error message for the tool's exception; nullopt: the node decides.
   std::function<std::optional<std::string>(const error&)> on_error = {};
-  /// Further members of the definition that models are given (cache_control, defer_loading …).
+  /// Further members of the definition for models (cache_control, defer_loading …).
   value extras = {};
-  /// The JSON Schema of what the function gives back, as a value (messages and commands aside);
-  /// null: it may be anything. What does not fit is a failure of class ToolOutputError.
+  /// The JSON Schema of the function's result, as a value, except messages and commands; null: any
+  /// result. A result that does not fit is a failure of class ToolOutputError.
   value output = {};
   tool_needs needs = {}; ///< of a tool made from data
-  /// false: the schema may be any, and the function gets what the model gave, as it is.
+  /// false: any schema is accepted, and the function gets the model's arguments unchecked.
   bool check_arguments = true;
 };
 
@@ -242,7 +243,7 @@ template <class T> T read_argument(const value& args, std::string_view name) {
   }
 }
 
-/// How a parameter of type P is declared, and where its value comes from.
+/// How a parameter of type P is declared, and how its value is read.
 template <class P> struct tool_parameter {
   static_assert(!sizeof(P*), "a tool's parameter is an arg<\"name\", T>, injected_state, "
                              "injected_store, injected_tool_call_id or tool_runtime&");
@@ -311,7 +312,7 @@ template <class F, class... P> struct tool_function<F, std::tuple<P...>> {
                        {"required", value::list(std::move(required))}});
   }
 
-  // A parameter by reference is the run's own; the others stay in the frame of a coroutine.
+  // A parameter by reference belongs to the run; the others live in the coroutine's frame.
   template <class Q>
   using kept = decltype(tool_parameter<std::remove_cvref_t<Q>>::give(
     std::declval<const value&>(), std::declval<tool_runtime&>()));
@@ -364,8 +365,9 @@ template <class F, class... P> struct tool_function<F, std::tuple<P...>> {
 /// Source: langchain_core/tools; langgraph/prebuilt/tool_node.py.
 class tool {
 public:
-  /// From a function: its parameters are args, what is injected, and `tool_runtime&`, in any order.
-  /// It returns anything a value can be, nothing, a tool_output, a command, or a coro of those.
+  /// From a function. The parameters are args, injected values and `tool_runtime&`, in any order.
+  /// The function returns any type with value_traits, nothing, a tool_output, a command, or a coro
+  /// of those.
   /// Errors: throws error{invalid_graph} for an empty name, or one that OpenAI's and Anthropic's
   ///         models refuse: letters, digits, `_` and `-`, 64 at most.
   template <class F>
@@ -377,27 +379,27 @@ public:
          made::make(std::move(function)), std::move(options));
   }
   /// From data. Shape: `parameters` is the JSON Schema of an object.
-  /// Errors: as above; invalid_graph for a schema that is not known in full (schema_check.hpp), and
-  ///         that arguments, or what is given back, are to be checked against.
+  /// Errors: as above; invalid_graph for a schema with unknown keywords (schema_check.hpp) when
+  ///         arguments or results are checked against it.
   tool(std::string name, std::string description, value parameters, tool_body body,
        tool_options options = {});
-  /// A tool of the model's provider: it is bound as it is, and never run here.
+  /// A provider's tool: it is bound as it is, and never run here.
   explicit tool(value definition);
 
   const std::string& name() const noexcept;
   const std::string& description() const noexcept;
-  /// The JSON Schema of what the model gives.
+  /// The JSON Schema of the model's arguments.
   const value& parameters() const noexcept;
-  /// What a model is told: {name, description, parameters}, or a provider's tool as it was given.
+  /// The definition for models: {name, description, parameters}, or a provider's tool as given.
   value definition() const;
-  /// False for a tool of the model's provider.
+  /// False for a provider's tool.
   bool runs_here() const noexcept;
   const tool_options& options() const noexcept;
   const tool_body& body() const noexcept;
 
-  /// The arguments as the function gets them: those that it declares, whole numbers as integers.
-  /// Errors: node_failed of class ToolInvocationError; its text is a line for each argument that
-  ///         does not fit: `name: why`.
+  /// The arguments for the function: the declared ones, whole numbers as integers.
+  /// Errors: node_failed of class ToolInvocationError; its text has a line `name: why` for each
+  ///         argument that does not fit.
   result<value> check(const value& args) const;
 
 private:

@@ -1,4 +1,4 @@
-// The node that runs the tools a model called for, and the route that leads to it.
+// The tool node: runs the tool calls of a model's answer; and the route that leads to it.
 #pragma once
 
 #include <troupe/agents/tool.hpp>
@@ -12,12 +12,14 @@
 
 namespace troupe {
 
-/// What becomes of what a tool throws: a message to the model, or the end of the run.
-/// Shape:  by default only arguments that do not fit become messages. true: all errors; false:
-///         none; a text: all, with that text; classes (as reference_name() gives them):
-///         those, and what is derived from them; a function: those it gives a text for.
-/// Order:  what a tool's own on_error answers comes first. Questions, drains, and a missing field
-///         of the state or store are never taken; a tool that does not exist always is.
+/// The treatment of a tool's exception: a message to the model, or the end of the run.
+/// Shape:  by default only misfitting arguments become messages. Other values:
+///         - true: all errors; false: none
+///         - a text: all errors, with that text
+///         - classes (by reference_name()): those and their derived classes
+///         - a function: the errors for which it returns a text
+/// Order:  a tool's own on_error comes first. Questions, drains, and a missing state field or store
+///         are never handled; an unknown tool always is.
 /// Source: langgraph/prebuilt/tool_node.py, handle_tool_errors.
 class tool_errors {
 public:
@@ -35,7 +37,7 @@ public:
     : tool_errors{std::vector<std::string>(classes.begin(), classes.end())} {}
   tool_errors(handler f) : rule_{rule::function}, function_{std::move(f)} {}
 
-  /// The content of the message for this failure of a call, or nothing: it is raised.
+  /// The content of the message for this failure of a call; nullopt: the failure is raised.
   std::optional<std::string> content(const error& failure, const value& call) const;
 
 private:
@@ -46,7 +48,7 @@ private:
   handler function_;
 };
 
-/// One call on its way to its tool. A class, so that it can stand in a co_await expression.
+/// One call before its tool runs. A class, so that it can stand in a co_await expression.
 /// Source: langgraph/prebuilt/tool_node.py, ToolCallRequest.
 class tool_call_request {
 public:
@@ -56,7 +58,7 @@ public:
       runtime_{&runtime} {}
 
   const value& call() const noexcept { return call_; }
-  /// Nothing for a name that the node does not know.
+  /// nullopt for a name that the node does not know.
   const std::optional<troupe::tool>& tool() const noexcept { return tool_; }
   const value& state() const noexcept { return runtime_->state(); }
   tool_runtime& runtime() const noexcept { return *runtime_; }
@@ -70,9 +72,9 @@ private:
   tool_runtime* runtime_;
 };
 
-/// Runs a request; what a wrapper is given to call, as often as it likes.
+/// Runs a request; a wrapper may call it any number of times.
 using tool_executor = std::function<coro<tool_output>(tool_call_request)>;
-/// Stands around each call. Shape: a coroutine; it gives a tool's message or a command.
+/// Wraps each call. Shape: a coroutine that gives a tool's message or a command.
 using tool_wrapper = std::function<coro<tool_output>(tool_call_request, tool_executor)>;
 
 struct tool_node_options {
@@ -81,16 +83,16 @@ struct tool_node_options {
   tool_wrapper wrap_tool_call = {};
 };
 
-/// A node's body: runs the tool calls of the last assistant's message, and gives their messages in
-/// the order of the calls.
+/// A node's body that runs the tool calls of the last assistant message, and gives their messages
+/// in the order of the calls.
 /// Shape:  its input is the state (a map), a list of messages, a list of tool calls, or one call
-///         with a state of its own (tool_call_with_context). Calls that have a message already are
-///         left out.
-/// Order:  tools of the blocking lane and coroutines run side by side; what asks a person, or runs
-///         a graph, waits for the calls before it. Tools of the standard lane run in order.
-/// Errors: of the task: ValueError without an assistant's message; the first call's error that was
-///         not handled, when all have ended; invalid_value for more than limits::tool_calls_max
-///         calls.
+///         with its own state (tool_call_with_context). Answered calls are left out.
+/// Order:  tools of the blocking lane and coroutines run side by side. A tool that asks a person or
+///         runs a graph waits there for the calls before it. Tools of the standard lane run in
+///         order.
+/// Errors: the task fails with ValueError without an assistant message, and with invalid_value for
+///         more than limits::tool_calls_max calls. When all calls have ended, it fails with the
+///         first unhandled error in their order.
 /// Source: langgraph/prebuilt/tool_node.py, ToolNode.
 class tool_node {
 public:
@@ -107,13 +109,13 @@ private:
   std::shared_ptr<const parts> parts_;
 };
 
-/// A node's body: checks the tool calls of the last message, and runs nothing.
-/// Shape:  each call is answered by a tool's message: its arguments as JSON, or what is wrong with
-///         them (`format_error`, or a text of its own) and additional_kwargs.is_error. The status
-///         is "success" either way, as the reference has it. Input: the state, or a list of
-///         messages.
-/// Errors: of the task: ValueError when the last message is not an assistant's; KeyError for a
-///         name that is none of the tools'. Throws error{invalid_graph} for two tools of one name.
+/// A node's body that checks the tool calls of the last message, and runs nothing.
+/// Shape:  each call is answered by a tool's message. The message has as content the arguments as
+///         JSON, or for a misfit the reason (`format_error`, or a default text) with
+///         additional_kwargs.is_error. The status is "success" in both cases, as in the reference.
+///         Input: the state, or a list of messages.
+/// Errors: throws error{invalid_graph} for two tools of one name. The task fails with ValueError
+///         when the last message is not an assistant's, and with KeyError for an unknown tool.
 /// Source: langgraph/prebuilt/tool_validator.py, ValidationNode.
 struct validation_options {
   std::string messages_key = "messages";
@@ -130,13 +132,15 @@ private:
   validation_options options_;
 };
 
-/// A send of one call to a tool node, with the state its tool is to see.
+/// The argument for a send of one call to a tool node, with the state for its tool.
+/// Shape:  a map.
+/// Errors: none.
 /// Source: langgraph/prebuilt/tool_node.py, ToolCallWithContext.
 value tool_call_with_context(const value& call, const value& state);
 
-/// A route: to "tools" when the last message calls for tools, else to the END.
+/// A route: to "tools" when the last message has tool calls, else to END.
 ///     g.add_conditional_edges("agent", troupe::tools_condition{}, {"tools", troupe::END});
-/// Errors: of class ValueError when there is no message.
+/// Errors: fails with ValueError without a message.
 /// Source: langgraph/prebuilt/tool_node.py, tools_condition.
 struct tools_condition {
   std::string messages_key = "messages";

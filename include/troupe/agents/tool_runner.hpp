@@ -1,5 +1,5 @@
-// The loop of a model and its tools without a graph, for a body that wants to look at each turn;
-// and compaction, which replaces a conversation that has grown too long by a summary.
+// The tool runner: a loop of a model and its tools without a graph, for a body that examines each
+// turn. Compaction replaces a long conversation by a summary.
 #pragma once
 
 #include <troupe/agents/chat_model.hpp>
@@ -12,10 +12,10 @@
 
 namespace troupe {
 
-/// When and how a conversation is compacted.
+/// When and how a conversation is compacted. Agents that are graphs use `summarization` and
+/// `context_editing` (troupe/middleware.hpp) instead.
 /// Units:  `context_token_threshold` in tokens of the last answer's usage (context_tokens).
-/// Shape:  `model` null: the runner's; `summary_prompt` empty: one with five sections.
-/// For agents that are graphs: `summarization` and `context_editing` (troupe/middleware.hpp).
+/// Shape:  `model` null: the runner's; `summary_prompt` empty: a default with five sections.
 /// Source: anthropic/lib/tools/_beta_compaction_control.py.
 struct compaction_control {
   bool enabled = false;
@@ -24,22 +24,24 @@ struct compaction_control {
   std::string summary_prompt = {};
 };
 
-/// How many tokens the conversation was, and the answer: input, what the cache wrote and read, and
-/// output. 0 without usage.
+/// The tokens of the conversation and the answer: input, cache writes and reads, and output. 0
+/// without usage.
+/// Errors: none.
 /// Source: anthropic/lib/tools/_beta_runner.py, _check_and_compact.
 std::int64_t context_tokens(const value& answer);
 
-/// The conversation as one message of the user that holds a summary of it. Calls of the last answer
-/// that nobody answered are left out of what the model is shown.
-/// Shape:  `settings` of the request, e.g. max_tokens. It goes out with the header
-///         X-Stainless-Helper: compaction, without tools and system message but those in
+/// The conversation as one user message that holds its summary. Unanswered calls of the last answer
+/// are hidden from the model.
+/// Shape:  `settings` of the request, e.g. max_tokens. The request has the header
+///         X-Stainless-Helper: compaction, no tools, and no system message except those in
 ///         `messages`.
-/// Errors: of the coroutine: what the model throws; node_failed of class ValueError when it answers
-///         without text.
+/// Errors: the coroutine throws the error of the model; node_failed of class ValueError for an
+///         answer without text.
 /// Source: anthropic/lib/tools/_beta_runner.py, _check_and_compact.
 coro<value> compacted(chat_model& model, value messages, std::string summary_prompt, context& ctx,
                       value settings = value::map());
 
+/// The settings of a tool runner.
 /// Units:  `max_iterations` in answers; 0: no bound.
 struct tool_runner_options {
   std::uint32_t max_iterations = 0;
@@ -48,19 +50,19 @@ struct tool_runner_options {
   tool_errors handle_tool_errors = true;
 };
 
-/// Asks a model, runs the tools it calls for, and asks again, an answer at a time:
+/// Asks a model, runs the tools it calls, and asks again, one answer at a time:
 ///     troupe::tool_runner runner{model, tools, messages};
 ///     while (true) {
 ///       auto turn = runner.next(ctx);
 ///       auto answer = co_await turn;
 ///       if (!answer) break;
 ///     }
-/// Between two turns the conversation may be changed. It ends with an answer that calls for no
-/// tool; that one is part of messages(), and is not compacted. An answer that the provider only
-/// paused (pause_turn) is added, and the model asked again. At max_iterations the tools of the last
-/// answer are not run, and messages() is without it.
+/// Between two turns the caller may change the conversation. The loop ends with an answer that
+/// calls no tool; that answer is part of messages(), and is not compacted. An answer that the
+/// provider only paused (pause_turn) is added, and the model is asked again. At max_iterations the
+/// tools of the last answer are not run, and messages() lacks that answer.
 /// Thread: one body.
-/// Errors: of the coroutines: what the model throws.
+/// Errors: the coroutines throw the error of the model.
 /// Source: anthropic/lib/tools/_beta_runner.py, BetaToolRunner.
 class tool_runner {
 public:
@@ -70,16 +72,16 @@ public:
   /// The next answer, or nothing at the end.
   coro<std::optional<value>> next(context& ctx);
   /// The last answer.
-  /// Errors: of the coroutine: invalid_value when there is none (max_iterations).
+  /// Errors: the coroutine throws invalid_value when there is no answer (max_iterations).
   coro<value> until_done(context& ctx);
 
-  /// What the tools said to the last answer's calls, a list; they run once a turn.
+  /// The tool messages for the last answer's calls, a list; the tools run once a turn.
   coro<value> tool_response(context& ctx);
 
   const value& messages() const noexcept { return messages_; }
   /// Replaces the conversation; the last answer and its results are still added to it.
   void set_messages(value messages) { messages_ = std::move(messages); }
-  /// Adds messages, after which this turn adds none of its own: also the answer is the caller's.
+  /// Adds messages. This turn then adds no messages itself: the caller must also add the answer.
   void append_messages(const std::vector<value>& messages);
 
 private:
