@@ -2,9 +2,9 @@
 #include <troupe/runtime.hpp>
 
 #include "actors/log.hpp"
-#include "engine/delta_values.hpp"
 #include "coordinator/part_source.hpp"
 #include "coordinator/runtime_core.hpp"
+#include "engine/delta_values.hpp"
 #include "engine/state_access.hpp"
 #include "engine/unfinished.hpp"
 
@@ -308,6 +308,31 @@ saver* basic_app::saver() const noexcept {
 }
 caf::actor basic_app::handle() const {
   return core_->handle();
+}
+
+// The forms that throw. A program that calls them compiles none of this.
+
+state_snapshot basic_app::get_state(const run_config& config, bool subgraphs) const {
+  return try_get_state(config, subgraphs).value();
+}
+std::vector<state_snapshot> basic_app::get_state_history(const run_config& config,
+                                                         const history_options& options) const {
+  return try_get_state_history(config, options).value();
+}
+checkpoint_ref basic_app::update_state(const run_config& config, optional_update values,
+                                       std::string as_node) const {
+  return try_update_state(config, std::move(values), std::move(as_node)).value();
+}
+checkpoint_ref basic_app::bulk_update_state(
+  const run_config& config, const std::vector<std::vector<outside_update>>& supersteps) const {
+  return try_bulk_update_state(config, supersteps).value();
+}
+std::vector<std::string> basic_app::unfinished(const unfinished_query& which) const {
+  return try_unfinished(which).value();
+}
+std::vector<resumed_run> basic_app::resume_unfinished(const run_config& config,
+                                                      const unfinished_query& which) const {
+  return try_resume_unfinished(config, which).value();
 }
 
 // -- runtime

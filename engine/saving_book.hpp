@@ -8,6 +8,7 @@
 //    here.
 #pragma once
 
+#include <troupe/run_config.hpp>
 #include <troupe/saver.hpp>
 
 #include <cstdint>

@@ -22,6 +22,7 @@
 #include <troupe/placement.hpp>
 #include <troupe/plain_json.hpp>
 #include <troupe/policy.hpp>
+#include <troupe/run_config.hpp>
 #include <troupe/run_input.hpp>
 #include <troupe/runtime.hpp>
 #include <troupe/saver.hpp>

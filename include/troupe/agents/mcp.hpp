@@ -7,8 +7,8 @@
 //     auto agent = troupe::create_react_agent(model, tools);
 #pragma once
 
-#include <troupe/limits.hpp>
 #include <troupe/agents/tool.hpp>
+#include <troupe/limits.hpp>
 
 #include <chrono>
 #include <cstdint>

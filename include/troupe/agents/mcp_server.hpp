@@ -5,9 +5,9 @@
 //     troupe::serve_stdio(server).value();
 #pragma once
 
+#include <troupe/agents/tool.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/runtime.hpp>
-#include <troupe/agents/tool.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // The memory tool: Anthropic's tool with which a model keeps its own files.
 #pragma once
 
-#include <troupe/store.hpp>
 #include <troupe/agents/tool.hpp>
+#include <troupe/store.hpp>
 
 #include <cstdint>
 #include <filesystem>

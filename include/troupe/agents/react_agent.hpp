@@ -2,9 +2,9 @@
 #pragma once
 
 #include <troupe/agents/chat_model.hpp>
+#include <troupe/agents/tool_node.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/state_graph.hpp>
-#include <troupe/agents/tool_node.hpp>
 
 #include <chrono>
 #include <concepts>

@@ -5,11 +5,11 @@
 //       [](troupe::arg<"city", std::string, "Name of the city"> city) { return lookup(*city); });
 #pragma once
 
+#include <troupe/agents/messages.hpp>
+#include <troupe/agents/schema_check.hpp>
 #include <troupe/context.hpp>
 #include <troupe/json_schema.hpp>
-#include <troupe/agents/messages.hpp>
 #include <troupe/node_body.hpp>
-#include <troupe/agents/schema_check.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,0 +1,143 @@
+// run_config: how a graph is run, when it stores, and how a run is reached while it runs.
+#pragma once
+
+#include <troupe/control.hpp>
+#include <troupe/error.hpp>
+#include <troupe/value.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// When a run stores its state.
+/// Source: langgraph/types.py, Durability; ARCHITECTURE.md.
+enum class durability : std::uint8_t {
+  sync,  ///< task writes and checkpoints are durable before anyone acts on them
+  async, ///< stored in order while the next step runs; durable when the call returns
+  exit,  ///< one checkpoint when the run ends, pauses or fails
+};
+
+/// What happens when a run is requested on a thread while another run of this runtime has its turn
+/// there. A turn ends when its run has ended and the run's last save was answered. Runs on
+/// different threads never wait for each other. Turns belong to one runtime. A run of another
+/// runtime, in this process or another one, is not seen: it is neither waited for, cancelled,
+/// undone nor a reason to refuse. Whatever the strategy, the new run then begins, and the other run
+/// gets `conflict` at its next save. Everything that run has stored stays, and none of its tasks
+/// runs again. To coordinate them, send all runs of a thread to one runtime.
+/// Source: langgraph_sdk/schema.py, MultitaskStrategy; `take_over` is troupe's.
+enum class multitask_strategy : std::uint8_t {
+  take_over, ///< the new run begins at once; the other one gets `conflict` at its next save
+  reject,    ///< the new run is refused with `conflict`; nothing is read or stored
+  enqueue,   ///< the new run waits for its turn, first come first served
+  interrupt, ///< cancels the other run, keeps what it stored; the new one begins, before the queue
+  rollback,  ///< as interrupt, and the thread is restored to its state before the other run;
+             ///< `conflict` if the thread was taken over meanwhile, also by an outside update
+};
+
+/// The kinds of parts that a stream carries.
+/// Shape:  of the parts: see stream_part.
+/// Source: langgraph/types.py, StreamMode.
+enum class stream_mode : std::uint8_t {
+  values,      ///< the state after each step
+  updates,     ///< the writes of each task, when it finished
+  custom,      ///< the parts that bodies write with context::write
+  checkpoints, ///< a snapshot for each checkpoint
+  tasks,       ///< one part when a task starts and one when it ends, with its worker if any
+  debug,       ///< checkpoints and tasks in an envelope
+  messages,    ///< messages and parts of them, from models and from the updates of nodes
+  tools,       ///< the events of tools: started, a piece of output, finished, failed
+};
+std::string_view to_string(stream_mode mode) noexcept;
+/// Errors: invalid_config for a name that is not a mode.
+/// Source: troupe.
+result<stream_mode> parse_stream_mode(std::string_view name);
+std::string_view to_string(durability d) noexcept;
+result<durability> parse_durability(std::string_view name);
+std::string_view to_string(multitask_strategy s) noexcept;
+/// Errors: invalid_config for a name that is not a strategy.
+/// Source: troupe.
+result<multitask_strategy> parse_multitask_strategy(std::string_view name);
+std::ostream& operator<<(std::ostream& out, stream_mode mode);
+
+/// A handle on a run in flight. Copies share one state. Safe from any thread; request_drain and
+/// cancel also from the thread that handles signals.
+/// Source: langgraph/runtime.py, RunControl.
+class run_control {
+public:
+  run_control();
+  /// Asks the run to stop at the end of its current step. The run then ends with graph_drained and
+  /// resumes when it is invoked without input. A run that finishes with that step ends as usual.
+  void request_drain(std::string reason = "shutdown");
+  /// Gives the run up now: it ends with `cancelled` without waiting for its tasks. Their bodies see
+  /// stop_requested(), and their output is dropped. Everything stored before stays.
+  void cancel();
+  bool drain_requested() const noexcept;
+  bool cancelled() const noexcept;
+  std::string reason() const;
+
+private:
+  friend struct control_hooks;
+  struct state;
+  std::shared_ptr<state> state_;
+};
+
+/// Callbacks for the resumption and the pause of a run. Called on a thread of the run: be short.
+/// Source: langgraph/callbacks.py, GraphCallbackHandler.
+class lifecycle_callbacks {
+public:
+  struct event {
+    std::string thread_id;
+    std::string checkpoint_id;
+    std::string checkpoint_ns;
+    std::string status; ///< of a pause: "interrupt_before", "interrupt_after" or "pending"
+    std::vector<interrupt> interrupts;
+  };
+  virtual ~lifecycle_callbacks() = default;
+  virtual void on_resume(const event& /*unused*/) {}
+  virtual void on_interrupt(const event& /*unused*/) {}
+};
+
+/// How to run a graph, or which checkpoint a call refers to.
+/// Source: langchain RunnableConfig, langgraph Pregel.stream.
+struct run_config {
+  std::string thread_id = {};     ///< required with a saver
+  std::string checkpoint_id = {}; ///< empty: the newest
+  std::string checkpoint_ns = {}; ///< state access only
+  troupe::durability durability = troupe::durability::async;
+  /// While a run waits for its turn, its control can cancel it, and no time-out counts. A body must
+  /// not wait for a run on its own thread: that run waits for the body's run.
+  multitask_strategy multitask = multitask_strategy::take_over;
+  /// Super-steps, at least 1; unset: the graph's limit (compile_options).
+  std::optional<std::uint32_t> recursion_limit = std::nullopt;
+  /// Tasks at once; 0: no bound. When a task fails for good, waiting tasks of its step do not
+  /// begin, unless compile_options::finish_steps is set.
+  std::uint32_t max_concurrency = 0;
+  std::chrono::milliseconds step_timeout{0};      ///< of one super-step; 0: none
+  std::chrono::milliseconds run_timeout{0};       ///< of the whole run; 0: none
+  std::vector<std::string> interrupt_before = {}; ///< replaces the compiled list; {"*"}: all
+  std::vector<std::string> interrupt_after = {};
+  std::vector<std::string> output_keys = {}; ///< the channels of a result; empty: the output schema
+  std::string output_key = {}; ///< or one channel, whose bare value is the result and its parts
+  bool subgraphs = false;      ///< streams: also parts of subgraphs
+  /// Also prints parts of these modes to the standard output, a line of JSON each, streamed or not.
+  /// To watch a graph: {stream_mode::updates, stream_mode::values}.
+  std::vector<stream_mode> print_mode = {};
+  bool strict_resume = true; ///< fail if a resume value matches no pending interrupt
+  /// true: an input or an outside update that names an unknown channel is refused. false: such keys
+  /// are dropped silently, as in the reference. Subgraphs do not inherit it.
+  bool strict_input = false;
+  value metadata = {};     ///< a map; stored with each checkpoint
+  value configurable = {}; ///< a map; bodies read it, its scalars are stored
+  value context = {};      ///< anything; bodies read it, it is not stored
+  std::optional<run_control> control = std::nullopt;
+  std::shared_ptr<lifecycle_callbacks> callbacks = nullptr;
+};
+
+} // namespace troupe
