@@ -428,11 +428,11 @@ void run_loop::settled(std::uint64_t epoch, channel_index channel, channel_cell 
     applied();
 }
 
-void run_loop::refused(std::uint64_t epoch, error why) {
+void run_loop::refused(std::uint64_t epoch, channel_index channel, const error& why) {
   if (epoch != epoch_ || phase_ != phase::applying)
     return;
   if (!refused_)
-    refused_ = std::move(why);
+    refused_ = refused_writes(plan(), applied_, channel, why);
   if (--unsettled_ == 0)
     applied();
 }
