@@ -97,6 +97,8 @@ private:
 
 /// What a call on an app gets whose runtime has ended.
 error runtime_is_gone();
+/// That a graph of checkpointing::per_thread is run by itself.
+error per_thread_needs_parent();
 
 /// The plain checks of a config; `stored`: whether a thread is needed.
 result<void> check_config(const run_config& config, bool stored);
