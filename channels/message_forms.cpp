@@ -172,7 +172,8 @@ value from_members(const value& given) {
                      "value::list({\"user\", \"hi\"}), …}), or human_message(…): "
                      + to_json(given));
   if (name.is_null() || !given.contains("content"))
-    throw no_message("Message dict must contain 'role' and 'content' keys, got " + to_json(given));
+    throw no_message("A map that is a message must contain 'role' and 'content' keys, got "
+                     + to_json(given));
   auto role = role_of(name);
   if (role == "remove")
     return value::extension(value_kind::remove_message, text_id(given["id"]));

@@ -10,8 +10,10 @@ result<bool> update(const channel_spec& spec, std::string_view name, channel_cel
   if (writes.empty())
     return false;
   if (spec.guard && writes.size() > 1)
-    return refused_update(name, "UntrackedValue(guard=True) can receive only one value per step. "
-                                "Use guard=False if you want to store any one of multiple values.");
+    return refused_update(
+      name,
+      "several writes in one step: declare it as troupe::untracked_unguarded to keep the last "
+      "one (UntrackedValue(guard=True) can receive only one value per step.)");
   set_to_last(cell, writes);
   return true;
 }

@@ -125,6 +125,13 @@ error runtime_is_gone() {
                                  "long as its apps are used"};
 }
 
+error per_thread_needs_parent() {
+  return {errc::invalid_config,
+          "checkpointing::per_thread is for a graph within another one: compile the graph that is "
+          "run with checkpointing::inherit (checkpointer=True cannot be used for root graphs.)",
+          "RuntimeError"};
+}
+
 app_core::app_core(runtime_core& runtime, const compiled_graph& graph)
   : runtime_{runtime},
     graph_{graph} {
@@ -162,8 +169,7 @@ result<std::shared_ptr<run_request>> app_core::check(const run_input& input,
   if (auto known = check_breakpoints(*plan(), config); !known)
     return known.error();
   if (plan()->options.checkpointer == checkpointing::per_thread)
-    return error{errc::invalid_config, "checkpointer=True cannot be used for root graphs.",
-                 "RuntimeError"};
+    return per_thread_needs_parent();
   if (auto fits = check_context(*plan(), config.context); !fits)
     return fits.error();
   auto shown = find_shown(*plan(), config, streamed || !config.print_mode.empty());

@@ -98,6 +98,8 @@ private:
 
 /// The error of a call on an app whose runtime has ended.
 error runtime_is_gone();
+/// That a graph of checkpointing::per_thread is run by itself.
+error per_thread_needs_parent();
 
 /// Checks the config alone; `stored`: whether a thread is needed.
 result<void> check_config(const run_config& config, bool stored);

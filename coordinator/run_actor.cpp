@@ -90,7 +90,7 @@ caf::behavior run_actor::make_behavior() {
     [this](channel_updated& done) {
       taken(*card_);
       if (done.refused)
-        loop_.refused(done.epoch, std::move(*done.refused));
+        loop_.refused(done.epoch, done.channel, *done.refused);
       else
         loop_.settled(done.epoch, done.channel, std::move(done.cell), done.changed);
     },

@@ -67,8 +67,7 @@ result<saver*> saver_of(const app_core& app, const run_config& config) {
   if (app.stopped())
     return runtime_is_gone();
   if (app.plan()->options.checkpointer == checkpointing::per_thread)
-    return error{errc::invalid_config, "checkpointer=True cannot be used for root graphs.",
-                 "RuntimeError"};
+    return per_thread_needs_parent();
   auto* store = app.saver();
   if (!store)
     return error{errc::no_saver, "No checkpointer set"};

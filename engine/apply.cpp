@@ -13,7 +13,38 @@ bool ignored_target(std::string_view name) {
          || name == names::error_source;
 }
 
+std::string writer_name(const graph_plan& plan, const applied_task& task) {
+  if (task.node == no_index)
+    return "the input";
+  auto node = "node `" + plan.nodes[task.node].name + "`";
+  if (task.what == applied_task::kind::outside)
+    return "update_state as " + node;
+  return plan.nodes[task.node].name == START ? "the input" : node;
+}
+
 } // namespace
+
+error refused_writes(const graph_plan& plan, std::span<const applied_task> tasks,
+                     channel_index channel, const error& why) {
+  auto wrote = [channel](const applied_task& t) {
+    return t.writes && std::ranges::any_of(*t.writes, [channel](const auto& w) {
+             return w.channel == channel;
+           });
+  };
+  std::vector<std::string> names; // several tasks of a node are one writer
+  for (const auto& t : tasks)
+    if (auto name = wrote(t) ? writer_name(plan, t) : ""; !name.empty())
+      if (std::ranges::find(names, name) == names.end())
+        names.push_back(std::move(name));
+  if (names.empty())
+    return why;
+  std::string list;
+  for (const auto& name : names)
+    list += (list.empty() ? "" : " and ") + name;
+  return error{why.code(), why.message() + " (written by " + list + ")", why.type(), why.text()}
+    .with_base(why.base())
+    .with_details(why.details());
+}
 
 void step_apply::mark_seen(const applied_task& task) {
   if (task.what == applied_task::kind::input) {
@@ -170,7 +201,7 @@ result<std::vector<channel_index>> apply_here(thread_state& state,
     auto cell = state.cells[change.channel];
     auto changed = update_channel(channel.spec, channel.name, cell, change.writes);
     if (!changed)
-      return changed.error();
+      return refused_writes(*state.plan, tasks, change.channel, changed.error());
     step.settle(change.channel, std::move(cell), *changed);
   }
   if (!bump)

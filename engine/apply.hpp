@@ -69,6 +69,14 @@ private:
   std::vector<std::string> unknown_;
 };
 
+/// `why` a channel refused its writes, with the tasks that wrote them.
+/// Shape:  "… (written by node `a` and node `b`)", in task order; the input and updates from
+///         outside under the names that their callers know.
+/// Errors: none.
+/// Source: troupe.
+error refused_writes(const graph_plan& plan, std::span<const applied_task> tasks,
+                     channel_index channel, const error& why);
+
 /// All three stages at once; the state channels are changed in `state`.
 result<std::vector<channel_index>> apply_here(thread_state& state,
                                               std::span<const applied_task> tasks, bool bump,

@@ -32,6 +32,17 @@ error nothing_to_resume(const std::string& thread_id) {
                                  "with an input first"};
 }
 
+error no_input(const run_config& config) {
+  auto thread = "thread `" + config.thread_id + "`";
+  auto what = config.thread_id.empty() ? std::string{"a run without a thread"}
+              : config.checkpoint_id.empty()
+                ? "nothing is stored of " + thread
+                : thread + " has no checkpoint `" + config.checkpoint_id + "`";
+  return {errc::empty_input, "run without an input: " + what
+                               + ", so there is nothing to resume: give it an input (Received no "
+                                 "input for __start__)"};
+}
+
 // The writes of a command from outside, answers last.
 task_write_list outside_writes(const graph_plan& plan, const command& c) {
   task_write_list out;
@@ -223,7 +234,7 @@ result<void> run_loop::take_input(const run_request& request) {
   }
   if (request.told_resuming) // within a run that is resumed there may be nothing to do
     return {};
-  return error{errc::empty_input, "Received no input for __start__"};
+  return no_input(config);
 }
 
 // The state was read from another namespace: the first checkpoint here holds all of it.
@@ -288,7 +299,9 @@ result<void> run_loop::take_command(const command& c) {
   }
   auto writes = outside_writes(plan(), c);
   if (writes.empty() && !c.resume)
-    return error{errc::empty_input, "Received empty Command input"};
+    return error{errc::empty_input,
+                 "run a command: it has no update, no goto_ and no resume: give it one of these "
+                 "(Received empty Command input)"};
   if (deltas_.active()) {
     if (auto stamped = give_message_ids(plan(), writes); !stamped)
       return stamped;

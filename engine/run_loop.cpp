@@ -360,11 +360,11 @@ void run_loop::settled(std::uint64_t epoch, channel_index channel, channel_cell 
     applied();
 }
 
-void run_loop::refused(std::uint64_t epoch, error why) {
+void run_loop::refused(std::uint64_t epoch, channel_index channel, const error& why) {
   if (epoch != epoch_ || !phase_.is(run_phase::applying))
     return;
   if (!step_.refused)
-    step_.refused = std::move(why);
+    step_.refused = refused_writes(plan(), step_.applied(plan()), channel, why);
   if (--step_.unsettled == 0)
     applied();
 }

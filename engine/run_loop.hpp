@@ -87,7 +87,7 @@ public:
   /// A body started a task: it runs at once, in the same step.
   void call_started(const task_call_ptr& call);
   void settled(std::uint64_t epoch, channel_index channel, channel_cell cell, bool changed);
-  void refused(std::uint64_t epoch, error why);
+  void refused(std::uint64_t epoch, channel_index channel, const error& why);
   void saved(std::uint64_t ticket, const result<void>& how);
   /// The open step ran out of time; out_of_time(): the whole run did.
   void timed_out(std::uint64_t epoch);

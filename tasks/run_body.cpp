@@ -19,24 +19,37 @@ std::string type_name(const std::type_info& type) {
   return out;
 }
 
-error node_failure(const detail::task_scope& task, const std::string& type, const char* what) {
+std::string place_of(const detail::task_scope& task) {
   const auto& graph = task.run->plan->options.name;
-  return error{errc::node_failed,
-               "node `" + task.node->name + (graph.empty() ? "`" : "` of graph `" + graph + '`')
-                 + " failed: " + type + ": " + what,
-               type, what};
+  return "node `" + task.node->name + (graph.empty() ? "`" : "` of graph `" + graph + '`');
+}
+
+error node_failure(const detail::task_scope& task, const std::string& type, const char* what) {
+  return error{errc::node_failed, place_of(task) + " failed: " + type + ": " + what, type, what};
+}
+
+// Codes whose errors are thrown by what a body calls: a value, a model, a tool.
+bool is_of_a_body(errc code) noexcept {
+  switch (code) {
+    case errc::invalid_value:
+    case errc::invalid_update:
+    case errc::missing_key:
+    case errc::invalid_config:
+    case errc::overloaded:
+    case errc::node_timeout:
+    case errc::node_failed: return true;
+    default: return false;
+  }
 }
 
 // Adds the node's name to an error that a body threw. Errors of a nested graph, of a route or of an
 // update name their place already.
 error placed(const detail::task_scope& task, const error& err) {
-  bool bare = err.code() == errc::invalid_value || err.code() == errc::invalid_update
-              || err.code() == errc::missing_key;
   const auto& text = err.message();
   bool named = text.starts_with("node `") || text.starts_with("route `");
-  if (!bare || named || task.node->name == START)
+  if (!is_of_a_body(err.code()) || named || task.node->name == START)
     return err;
-  return error{err.code(), "node `" + task.node->name + "`: " + text, err.type(), err.text()}
+  return error{err.code(), place_of(task) + ": " + text, err.type(), err.text()}
     .with_base(err.base())
     .with_details(err.details());
 }

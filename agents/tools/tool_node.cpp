@@ -90,14 +90,15 @@ void require_injected(const tool& t, const tool_runtime& runtime, tool_input kin
   bool messages_alone = needed.size() == 1 && runtime.state().contains(needed.front().name);
   if (kind == tool_input::messages && !needed.empty() && !messages_alone)
     throw value_error("Invalid input to ToolNode. Tool " + t.name()
-                      + " requires graph state dict as input. State should contain fields " + fields
-                      + ".");
+                      + " requires the graph's state as input, a map. State should contain fields "
+                      + fields + ".");
   for (const auto& field : needed)
     if (!field.optional && !runtime.state().contains(field.name))
       throw node_error{"KeyError", field.name};
   if (t.options().needs.store && !runtime.store())
-    throw value_error("Cannot inject store into tools with InjectedStore annotations - please "
-                      "compile your graph with a store.");
+    throw value_error("Tool " + t.name()
+                      + " needs a store, and the runtime has none: set "
+                        "runtime_options::store or data_dir (Cannot inject store into tools).");
 }
 
 // ---- one call -------------------------------------------------------------------------------

@@ -167,14 +167,13 @@ command tool_results::checked_command(command given, const value& call, std::siz
     for (const auto& [channel, v] : given.update->entries()) {
       bool whole = channel == root_channel;
       if (whole != (kind == tool_input::messages))
-        throw value_error(
-          whole ? "Tools can provide a list of messages in Command.update only when using list of "
-                  "messages as ToolNode input, got: "
-                    + to_json(v) + " for tool '" + text_in(call["name"]) + "'"
-                : "Tools can provide a dict in Command.update only when using dict with '"
-                    + messages_key
-                    + "' key as ToolNode input, got: " + to_json(given.update->to_value())
-                    + " for tool '" + text_in(call["name"]) + "'");
+        throw value_error(whole ? "Tools can provide a list of messages in command::update only "
+                                  "when the tool node's input is a list of messages, got: "
+                                    + to_json(v) + " for tool '" + text_in(call["name"]) + "'"
+                                : "Tools can provide a map in command::update only when the tool "
+                                  "node's input is a map with '"
+                                    + messages_key + "', got: " + to_json(given.update->to_value())
+                                    + " for tool '" + text_in(call["name"]) + "'");
       bool messages = whole || channel == messages_key;
       exempt |= messages && removes_all(v);
       entries.emplace_back(channel, messages ? answer_named(v, call, answers) : v);

@@ -137,10 +137,12 @@ BOOST_AUTO_TEST_CASE(part_of_an_answer_becomes_a_whole_message) {
 
 BOOST_AUTO_TEST_CASE(what_is_no_message_is_refused) {
   auto refused = [](const value& form) { return refusal(value::list(), value::list({form})); };
-  BOOST_TEST(refused(value{{"text", "x"}})
-             == R"(Message dict must contain 'role' and 'content' keys, got {"text":"x"})");
-  BOOST_TEST(refused(value{{"role", "user"}})
-             == R"(Message dict must contain 'role' and 'content' keys, got {"role":"user"})");
+  BOOST_TEST(
+    refused(value{{"text", "x"}})
+    == R"(A map that is a message must contain 'role' and 'content' keys, got {"text":"x"})");
+  BOOST_TEST(
+    refused(value{{"role", "user"}})
+    == R"(A map that is a message must contain 'role' and 'content' keys, got {"role":"user"})");
   BOOST_TEST(refused(value{{"role", "nobody"}, {"content", "x"}})
              == "Unexpected message type: 'nobody'. Use one of 'human', 'user', 'ai', 'assistant', "
                 "'function', 'tool', 'system', or 'developer'.");

@@ -30,9 +30,10 @@ BOOST_AUTO_TEST_CASE(untracked_guarded_refuses_two_writes_in_one_step_and_stays)
   c.update({1});
   auto refused = c.refuse({2, 3});
   BOOST_TEST(refused.code() == errc::invalid_update);
-  BOOST_TEST(refused.message()
-             == "At key 'key': UntrackedValue(guard=True) can receive only one value per step. Use "
-                "guard=False if you want to store any one of multiple values.");
+  BOOST_TEST(
+    refused.message()
+    == "At key 'key': several writes in one step: declare it as troupe::untracked_unguarded to "
+       "keep the last one (UntrackedValue(guard=True) can receive only one value per step.)");
   BOOST_TEST(c.read() == value(1));
 }
 

@@ -93,8 +93,63 @@ BOOST_AUTO_TEST_CASE(an_update_from_outside_of_the_wrong_type_is_refused_and_not
 BOOST_AUTO_TEST_CASE(a_value_that_the_body_reads_wrongly_names_the_node) {
   auto graph = one_node([](const state_view& s) -> value { return s["name"].as_int(); });
   auto refused = failure_of(graph, {{"name", "x"}});
-  BOOST_TEST(refused.message() == std::string{"node `a`: "} + wanted_int);
+  BOOST_TEST(refused.message() == std::string{"node `a` of graph `graph`: "} + wanted_int);
   BOOST_TEST(refused.text() == wanted_int);
+}
+
+BOOST_AUTO_TEST_CASE(a_write_that_a_channel_refuses_names_its_writers) {
+  state_graph<> g{{{"n", sum}, {"x", last_value}}};
+  g.add_node("a", [] { return state_update{{"n", "one"}}; });
+  g.add_node("b", [] { return state_update{{"n", 1}}; });
+  g.add_edge(START, "a");
+  g.add_edge(START, "b");
+  auto refused = failure_of(g.compile());
+  BOOST_TEST(refused.message().starts_with("At key 'n': "));
+  BOOST_TEST(refused.message().ends_with(" (written by node `a` and node `b`)"));
+  refused = failure_of(g.compile(), {{"n", "one"}});
+  BOOST_TEST(refused.message().ends_with(" (written by the input)"));
+
+  runtime rt{{.saver = make_memory_saver()}};
+  auto from_outside =
+    rt.load(g.compile()).try_update_state({.thread_id = "t"}, {{"n", "one"}}, "a");
+  BOOST_REQUIRE(!from_outside);
+  BOOST_TEST(from_outside.error().message().ends_with(" (written by update_state as node `a`)"));
+}
+
+BOOST_AUTO_TEST_CASE(an_error_that_a_body_threw_names_node_and_graph) {
+  for (auto code : {errc::overloaded, errc::invalid_config, errc::node_timeout, errc::node_failed,
+                    errc::invalid_value}) {
+    auto thrown = [code](const order&) -> value { throw error{code, "the model is busy"}; };
+    state_graph<order> g;
+    g.add_node("agent", thrown);
+    g.add_edge(START, "agent");
+    auto helper = g.compile({.name = "helper"});
+    state_graph<order> outer;
+    outer.add_node("team", helper);
+    outer.add_edge(START, "team");
+    for (const auto& graph : std::vector<compiled_graph>{helper, outer.compile()}) {
+      auto failure = failure_of(graph);
+      BOOST_TEST((failure.code() == code));
+      BOOST_TEST(failure.message() == "node `agent` of graph `helper`: the model is busy");
+      BOOST_TEST(failure.text() == "the model is busy");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_run_without_an_input_reports_what_is_missing) {
+  runtime rt{{.saver = make_memory_saver()}};
+  auto app = rt.load(writes({{"name", "x"}}));
+  auto why = [&app](const run_input& input, const run_config& config) {
+    auto how = app.try_invoke(input, config);
+    BOOST_TEST_REQUIRE(!how);
+    BOOST_TEST((how.error().code() == errc::empty_input));
+    return how.error().message();
+  };
+  BOOST_TEST(why(nullptr, {.thread_id = "t"})
+               .starts_with("run without an input: nothing is stored of thread `t`, "));
+  BOOST_TEST(why(nullptr, {.thread_id = "t", .checkpoint_id = "c"})
+               .starts_with("run without an input: thread `t` has no checkpoint `c`, "));
+  BOOST_TEST(why(command{}, {.thread_id = "t"}).starts_with("run a command: "));
 }
 
 BOOST_AUTO_TEST_CASE(a_send_that_is_no_state_names_the_node_it_was_sent_to) {
@@ -102,7 +157,8 @@ BOOST_AUTO_TEST_CASE(a_send_that_is_no_state_names_the_node_it_was_sent_to) {
   g.add_node("b", [](const order&) {});
   g.add_conditional_edges(START, [](const order&) { return send{"b", {{"n", "x"}}}; });
   auto refused = failure_of(g.compile());
-  BOOST_TEST(refused.message() == std::string{"node `b`: read state order: `n`: "} + wanted_int);
+  BOOST_TEST(refused.message()
+             == std::string{"node `b` of graph `graph`: read state order: `n`: "} + wanted_int);
 }
 
 BOOST_AUTO_TEST_CASE(a_body_that_returns_no_update_is_refused_by_name) {

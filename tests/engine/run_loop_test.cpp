@@ -44,7 +44,7 @@ struct hand_host : loop_host {
     if (changed)
       loop.settled(epoch, change.channel, std::move(cell), *changed);
     else
-      loop.refused(epoch, changed.error());
+      loop.refused(epoch, change.channel, changed.error());
   }
   void save(save_request request, save_ack when, std::uint64_t ticket) override {
     saves.push_back({std::move(request), when, ticket});

@@ -91,6 +91,12 @@ class Stdio(McpTest):
             for word in ["--", "troupe", "TROUPE"]:
                 self.assertNotIn(word, tool["description"])
 
+    def test_a_graph_of_a_library_is_not_described_as_the_built_in_one_of_its_name(self):
+        for graph, described in [("digest", True), (f"{PLUGIN.parent / 'libdigest.so'}:digest", False)]:
+            answers, _ = self.said([graph], request(1, "tools/list"))
+            tool, = answers[1]["result"]["tools"]
+            self.assertEqual(bool(tool["description"]), described)
+
     def test_only_the_protocol_is_on_stdout_and_no_argument_is_logged(self):
         answers, said = self.said([f"{PLUGIN}:loud"], call(1, "loud", secret="hush"))
         self.assertEqual(answers[1]["result"]["structuredContent"], {"read": -1, "secret": "hush"})

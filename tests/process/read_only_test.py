@@ -91,6 +91,7 @@ class ReadOnly(unittest.TestCase):
         done = self.call("threads", "--data", self.data, **NOBODY)
         self.assertEqual(done.returncode, STORAGE, done.stdout + done.stderr)
         self.assertIn("ermission denied", done.stderr)
+        self.assertIn("let this user read the directory", done.stderr)
 
 
 def why_not():

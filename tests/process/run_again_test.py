@@ -65,6 +65,7 @@ class Again(RunTest):
             for word in ["thread `typo`", "--input JSON", "troupe threads --data data"]:
                 self.assertIn(word, done.stderr)
             self.assertEqual(self.paid(), ["ann"] if existing else [])
+            self.assertEqual((self.folder / "data").exists(), existing, "a look made a data directory")
             self.pay("--input", '{"who": "ann"}', "--once")
 
     def test_once_ignores_another_input_and_tells(self):
@@ -170,7 +171,14 @@ class Flags(RunTest):
                                    ('{"until": "x"}', [], "until"),
                                    ('{"until": 1}', ["--checkpoint", "nope"], "nope")]:
             self.assertIn(word, self.troupe(*update, values, *more, code=USAGE).stderr)
-        self.troupe(*update, '{"until": 1}', "--as-node", "nobody", code=FAILED)
+        refused = self.troupe(*update, '{"until": 1}', "--as-node", "nobody", code=USAGE)
+        self.assertIn("--as-node: graph loop has no node `nobody`; it has `step`", refused.stderr)
+
+    def test_a_difference_to_a_checkpoint_that_was_pruned_asks_for_another(self):
+        self.run_graph("loop", "t", "--input", '{"until": 3}')
+        self.troupe("store", "prune", "--keep-latest", "1", "--data", "data")
+        refused = self.troupe("diff", "loop", "--thread", "t", "--data", "data", code=USAGE)
+        self.assertIn("was removed: name another one with --from", refused.stderr)
 
     def test_context_configurable_and_metadata_reach_the_run(self):
         done = self.run_graph(f"{GRAPHS}:reads_context", "t", "--input", "{}", "--context",

@@ -82,6 +82,16 @@ BOOST_AUTO_TEST_CASE(a_fault_of_the_graph_is_not_wrong_usage) {
   BOOST_TEST(static_cast<int>(cli::exit_code_of_run(errc::storage_full)) == cli::exit_storage);
 }
 
+BOOST_AUTO_TEST_CASE(a_model_that_refuses_is_not_wrong_usage) {
+  for (auto why : {errc::invalid_config, errc::invalid_value, errc::overloaded}) {
+    BOOST_TEST(static_cast<int>(cli::exit_code_of_run(model_error{why, "no", "", {.status = 401}}))
+                 == cli::exit_failed,
+               to_string(why));
+  }
+  BOOST_TEST(static_cast<int>(cli::exit_code_of_run(error{errc::invalid_config, "no context"}))
+             == cli::exit_usage);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace

@@ -10,6 +10,7 @@
 #include "tools/troupe/home_flags.hpp"
 #include "tools/troupe/line_editor.hpp"
 #include "tools/troupe/run_output.hpp"
+#include "tools/troupe/run_plan.hpp"
 #include "tools/troupe/stop_signals.hpp"
 
 #include <CLI/CLI.hpp>
@@ -251,7 +252,8 @@ private:
     if (why.code() == errc::conflict)
       said = {why.code(), "thread " + o_.thread
                             + " is in use: another process took it over; this turn is not kept"};
-    auto code = report_failure("troupe", said, json_);
+    report_failure("troupe", said, json_);
+    auto code = exit_code_of_run(why);
     if (why.code() == errc::cancelled)
       failed_ = exit_stopped;
     else if (!talks_ || code == exit_storage)

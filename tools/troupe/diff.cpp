@@ -27,6 +27,17 @@ state_snapshot read(const app<>& app, const diff_flags& o, const std::string& ch
   throw unknown_checkpoint(app, o.thread, checkpoint, *o.place);
 }
 
+// The parent, which may have been pruned, where --from names none.
+state_snapshot read_earlier(const app<>& app, const diff_flags& o, const state_snapshot& later,
+                            const std::string& checkpoint) {
+  auto found = app.get_state({.thread_id = o.thread, .checkpoint_id = checkpoint});
+  if (o.from.empty() && found.created_at.empty())
+    throw error{errc::checkpoint_missing,
+                "diff: the checkpoint before " + later.config.checkpoint_id
+                  + " was removed: name another one with --from; history lists them"};
+  return read(app, o, checkpoint);
+}
+
 value to_value(const value_change& c) {
   auto out = value::map({{"path", c.path}});
   if (c.before)
@@ -72,7 +83,7 @@ int show_diff(const diff_flags& o, bool json) {
   auto app = rt.load(graph);
   auto b = read(app, o, o.to);
   auto from = o.from.empty() ? b.parent_id : o.from;
-  auto a = from.empty() ? state_snapshot{} : read(app, o, from);
+  auto a = from.empty() ? state_snapshot{} : read_earlier(app, o, b, from);
   if (from.empty())
     a.values = value::map();
   auto diff = diff_states(a, b);

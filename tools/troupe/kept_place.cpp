@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 namespace troupe::cli {
 
@@ -81,6 +83,13 @@ std::shared_ptr<saver> kept_place::saver_to_look() {
   use_default();
   return postgres.empty() ? open_saver_to_look(data)
                           : open_postgres_saver({.conninfo = postgres}).value();
+}
+
+bool kept_place::could_be_made() const {
+  namespace fs = std::filesystem;
+  std::error_code why;
+  return !data.empty() && fs::status(data, why).type() == fs::file_type::not_found
+         && fs::is_directory(fs::absolute(data, why).parent_path(), why);
 }
 
 void kept_place::expect_there() const {

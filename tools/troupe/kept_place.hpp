@@ -40,6 +40,9 @@ struct kept_place {
   /// given, with the keys that the environment names. It works where this user may not write.
   /// Errors: throws error (invalid_config and storage codes), as expect_there.
   std::shared_ptr<saver> saver_to_look();
+  /// Whether it is a data directory that does not exist yet, in a folder that does.
+  /// Errors: none.
+  bool could_be_made() const;
   /// Fails unless threads are kept there: a command that only looks makes nothing.
   /// Errors: throws error{storage_failed}.
   void expect_there() const;

@@ -33,11 +33,12 @@ struct mcp_flags {
   mcp_http_options http;
 };
 
-// By the names of tools.
+// By the names of tools. A graph of a library may have the name of a built-in one.
 std::map<std::string, std::string> descriptions_of(const mcp_flags& o) {
   std::map<std::string, std::string> out;
   for (const auto& g : builtin_graphs())
-    out[g.name] = g.what;
+    if (std::ranges::find(o.graphs, g.name) != o.graphs.end())
+      out[g.name] = g.what;
   for (const auto& given : o.descriptions) {
     auto at = given.find('=');
     if (at == std::string::npos)

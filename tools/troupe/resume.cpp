@@ -56,7 +56,7 @@ int report(const std::string& thread, const result<run_result>& how, bool json) 
   }
   bool drained = how.error().code() == errc::graph_drained;
   say(thread, drained ? "stopped" : "failed: " + text_of(how.error()), json);
-  return exit_code_of_run(how.error().code());
+  return exit_code_of_run(how.error());
 }
 
 int run(const resume_flags& o, bool json, stop_signals& signals) {

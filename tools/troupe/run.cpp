@@ -38,6 +38,9 @@ public:
     auto given = given_input();
     if (o_.has_resume && !is_kept())
       throw error{errc::no_saver, "--resume: nothing to resume without a kept --thread"};
+    if (o_.place->could_be_made()
+        && next_move(thread_stage::fresh, wishes()) == run_move::refuse_fresh)
+      throw nothing_stored(); // a look makes no data directory
     auto place = o_.place->options();
     place.workers = o_.home->workers();
     runtime rt{std::move(place)};
@@ -205,11 +208,11 @@ private:
         text.pop_back();
       text += "; " + what;
     };
-    auto code = exit_code_of_run(why.code());
+    auto code = exit_code_of_run(why);
     if (o_.has_resume && code == exit_usage)
       text = "--resume: " + text;
     if (why.code() == errc::graph_recursion)
-      add("raise --recursion-limit, or look for a loop without end");
+      add("--recursion-limit raises it");
     if (is_kept())
       switch (advice_for(app, why)) {
         case advice::none: break;
@@ -219,7 +222,7 @@ private:
           add("nothing of this run is stored: run the same command again");
           break;
       }
-    throw failure{{why.code(), text, why.type()}, code};
+    throw failure{error{why.code(), text, why.type()}.with_details(why.details()), code};
   }
 
   advice advice_for(const app<>& app, const error& why) const {

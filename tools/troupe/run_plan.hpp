@@ -3,6 +3,7 @@
 
 #include "tools/troupe/exit_codes.hpp"
 
+#include <troupe/chat_models.hpp>
 #include <troupe/runtime.hpp>
 
 #include <string>
@@ -99,6 +100,11 @@ inline exit_code exit_code_of_run(errc why) noexcept {
     case errc::invalid_resume: return exit_usage;
     default: return exit_code_of(why);
   }
+}
+
+/// The same of an error that ended a run: what a model's provider refuses is not wrong usage.
+inline exit_code exit_code_of_run(const error& why) {
+  return model_facts(why) ? exit_failed : exit_code_of_run(why.code());
 }
 
 } // namespace troupe::cli

@@ -82,9 +82,11 @@ std::shared_ptr<saver> open_saver_to_look(const std::filesystem::path& dir) {
 void expect_data_dir(const std::filesystem::path& dir) {
   std::error_code why;
   auto status = std::filesystem::status(dir, why);
-  auto fail = [&dir](const std::string& what) {
-    throw error{errc::storage_failed,
-                what + ": " + dir.string() + ": name the one that was used with --data"};
+  auto fail = [&](const std::string& what) {
+    throw error{errc::storage_failed, what + ": " + dir.string()
+                                        + (why == std::errc::permission_denied
+                                             ? ": let this user read the directory and its files"
+                                             : ": name the one that was used with --data")};
   };
   if (!std::filesystem::exists(status))
     fail(status.type() == std::filesystem::file_type::not_found ? "there is no data directory"

@@ -7,7 +7,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <iostream>
+#include <string>
 
 namespace troupe::cli {
 
@@ -18,8 +20,21 @@ struct update_flags {
   std::shared_ptr<kept_place> place;
 };
 
+void check_writer(const compiled_graph& graph, const std::string& as_node) {
+  auto nodes = graph.nodes();
+  if (as_node.empty() || as_node.starts_with("__") // START and END write, too
+      || std::ranges::find(nodes, as_node) != nodes.end())
+    return;
+  std::string list;
+  for (const auto& n : nodes)
+    list += (list.empty() ? "`" : ", `") + one_line(n) + "`";
+  throw error{errc::invalid_config, "--as-node: graph " + graph.name() + " has no node `"
+                                      + one_line(as_node) + "`; it has " + list};
+}
+
 int update(const update_flags& o, bool json) {
   auto graph = find_graph(o.graph);
+  check_writer(graph, o.as_node);
   auto values = parse_text_flag("--values", o.values);
   check_update("--values", graph, values);
   o.place->read_environment();

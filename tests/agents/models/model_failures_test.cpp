@@ -109,7 +109,9 @@ BOOST_AUTO_TEST_CASE(giving_up_reports_where_and_how_long_the_provider_asks_to_w
   auto failed = rt.load(agent_of("agent", server)).try_invoke(hi);
   BOOST_REQUIRE(!failed);
   BOOST_TEST(failed.error().message()
-             == "ask model `openai:m`: status 429, rate_limit_exceeded: slow down (" + server.url()
+             == "node `model` of graph `support`: ask model `openai:m`: status 429, "
+                "rate_limit_exceeded: slow down ("
+                  + server.url()
                   + "/v1/chat/completions, request req_7); the provider asks to wait 600 s, longer "
                     "than the 120 s that a call waits");
 }

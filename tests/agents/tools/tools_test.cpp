@@ -375,9 +375,10 @@ BOOST_AUTO_TEST_CASE(a_tool_that_wants_the_messages_alone_gets_a_list_that_is_th
              }};
   auto refused = ask(wants);
   BOOST_REQUIRE(!refused);
-  BOOST_TEST(refused.error().text()
-             == "Invalid input to ToolNode. Tool wants requires graph state dict as input. State "
-                "should contain fields messages, n.");
+  BOOST_TEST(
+    refused.error().text()
+    == "Invalid input to ToolNode. Tool wants requires the graph's state as input, a map. State "
+       "should contain fields messages, n.");
 }
 
 BOOST_AUTO_TEST_CASE(a_list_that_removes_all_messages_answers_its_call_too) {
