@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace troupe {
 
@@ -133,21 +134,31 @@ private:
   std::function<bool(const save_request&)> refuses_;
 };
 
+/// START → the nodes in turn → END; each node calls `body` with its name and appends it to `log`.
+inline compiled_graph chain_of(const std::vector<const char*>& nodes, const std::string& name,
+                               std::function<void(const std::string&, context&)> body,
+                               lane where = lane::standard) {
+  state_graph<> g{{{"log", append}}};
+  auto before = START;
+  for (const char* node : nodes) {
+    g.add_node(node,
+               [body, node](const state_view&, context& ctx) {
+                 body(node, ctx);
+                 return state_update{{"log", value::list({node})}};
+               },
+               {.lane = where});
+    g.add_edge(before, node);
+    before = node;
+  }
+  return g.compile({.name = name});
+}
+
 /// START → a → b → c → END; each node calls `body` and appends its name to `log`.
 inline compiled_graph three_nodes(std::function<void(const std::string&)> body,
                                   lane where = lane::standard) {
-  state_graph<> g{{{"log", append}}};
-  for (const char* name : {"a", "b", "c"})
-    g.add_node(name,
-               [body, name](const state_view&) {
-                 body(name);
-                 return state_update{{"log", value::list({name})}};
-               },
-               {.lane = where});
-  g.add_edge(START, "a");
-  g.add_edge("a", "b");
-  g.add_edge("b", "c");
-  return g.compile({.name = "three"});
+  return chain_of(
+    {"a", "b", "c"}, "three",
+    [body = std::move(body)](const std::string& node, context&) { body(node); }, where);
 }
 
 using counter = std::atomic<int>;
