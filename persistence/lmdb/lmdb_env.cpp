@@ -120,6 +120,12 @@ error lmdb_error(int rc, std::string_view doing, const std::filesystem::path& fi
   return {code, std::move(text)};
 }
 
+error empty_file_error(std::string_view doing, const std::filesystem::path& file) {
+  std::string text{doing};
+  text.append(": ").append(file.string()).append(" is empty: it was cut short: restore a copy");
+  return {errc::checkpoint_corrupt, std::move(text)};
+}
+
 // ---- transactions -----------------------------------------------------------------------------
 
 lmdb_txn::lmdb_txn(lmdb_txn&& other) noexcept
@@ -280,6 +286,11 @@ lmdb_env::~lmdb_env() {
 }
 
 result<void> lmdb_env::open_file() {
+  struct stat info {};
+  if (::stat(file_.c_str(), &info) != 0)
+    return failure(errno, "open the store");
+  if (S_ISREG(info.st_mode) && info.st_size == 0)
+    return empty_file_error("open the store", file_);
   const unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | flags_of(access_, file_);
   if (access_ == lmdb_access::read_write)
     if (auto failed = make_lmdb_file_ready(file_); failed != 0)
@@ -482,7 +493,11 @@ result<std::uint64_t> lmdb_env::copy_to(const std::filesystem::path& file, bool 
   std::shared_lock lock{resize_mutex_};
   if (!env_)
     return failure(EIO, "use the store after a failure");
-  int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  std::error_code failed;
+  if (std::filesystem::exists(file, failed))
+    return lmdb_error(EEXIST, "copy the store", file);
+  auto draft = draft_of(file);
+  int fd = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0)
     return lmdb_error(errno, "copy the store", file);
   auto rc = mdb_env_copyfd2(env_, fd, compact ? MDB_CP_COMPACT : 0);
@@ -493,9 +508,14 @@ result<std::uint64_t> lmdb_env::copy_to(const std::filesystem::path& file, bool 
     rc = errno;
   ::close(fd);
   if (rc == 0)
-    return static_cast<std::uint64_t>(copied.st_size);
-  ::unlink(file.c_str());
-  return lmdb_error(rc, "copy the store", file);
+    rc = name_draft(draft, file);
+  else
+    ::unlink(draft.c_str());
+  if (rc != 0)
+    return lmdb_error(rc, "copy the store", file);
+  if (auto synced = sync_directory(file.parent_path()); !synced)
+    return synced.error();
+  return static_cast<std::uint64_t>(copied.st_size);
 }
 
 } // namespace troupe

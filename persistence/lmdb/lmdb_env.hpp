@@ -32,6 +32,10 @@ namespace troupe {
 /// Shape:  `rc` an MDB_ code or errno, not 0.
 error lmdb_error(int rc, std::string_view doing, const std::filesystem::path& file);
 
+/// The checkpoint_corrupt of a file of 0 bytes. LMDB would make a new store in such a file, but
+/// make_lmdb_file() never leaves one: its content was lost.
+error empty_file_error(std::string_view doing, const std::filesystem::path& file);
+
 class lmdb_env;
 
 /// How a file's keys are spread over trees, so that what grows is at the end of one: LMDB fills the
@@ -136,8 +140,8 @@ public:
   /// file is whole, and it and its name are on the disk, before anything is stored in it.
   /// Units:  `map_size_bytes` the most the file may grow to; address space, not memory.
   /// With `read_only` the file must exist, and begin_write() and resize() fail.
-  /// Errors: storage_failed, checkpoint_corrupt (no LMDB file; read_only: a file cut short),
-  ///         storage_locked.
+  /// Errors: storage_failed, checkpoint_corrupt (no LMDB file, an empty one; read_only: a file cut
+  ///         short), storage_locked.
   static result<std::unique_ptr<lmdb_env>> open(std::filesystem::path file,
                                                 std::size_t map_size_bytes,
                                                 const lmdb_trees& trees = {},
@@ -179,9 +183,9 @@ public:
   /// Thread: any. Errors: storage_failed.
   result<sizes> measure();
 
-  /// Writes what the newest transaction left to a new file (mode 0600), and gives its size. On the
-  /// disk when it returns; a file that failed is removed.
-  /// Thread: any. Blocks: resize() and reopen(), on the disk. Errors: storage_full, storage_failed.
+  /// Writes what the newest transaction left to a new file (mode 0600), and gives its size. The
+  /// file has its name only when it is whole, and is on the disk when this returns. Thread: any.
+  /// Blocks: resize() and reopen(), on the disk. Errors: storage_full, storage_failed.
   result<std::uint64_t> copy_to(const std::filesystem::path& file, bool compact);
 
   const std::filesystem::path& file() const noexcept { return file_; }

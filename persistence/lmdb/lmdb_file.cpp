@@ -10,10 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
+#include <cstdio>
+#include <string>
 #include <thread>
 
 namespace troupe {
@@ -42,32 +43,6 @@ bool becomes_free(int lock_fd) {
   }
 }
 
-// Whether the file is what LMDB leaves when the disk fills up, or the power goes, while it makes
-// one: the beginning of its two meta pages, or zeros. Such a file has never held anything.
-bool is_unborn(int fd) {
-  constexpr std::size_t metas = 2 * 4096;
-  std::array<char, metas + 1> bytes;
-  auto size = ::pread(fd, bytes.data(), bytes.size(), 0);
-  if (size <= 0 || static_cast<std::size_t>(size) > metas)
-    return false;
-  std::string_view begin{bytes.data(), static_cast<std::size_t>(size)};
-  if (begin.find_first_not_of('\0') == begin.npos)
-    return true;
-  constexpr std::uint32_t magic = 0xbeefc0de;
-  constexpr std::size_t magic_at = 16; // behind the page's head
-  return begin.size() >= magic_at + sizeof magic && begin.size() < metas
-         && std::memcmp(&begin[magic_at], &magic, sizeof magic) == 0;
-}
-
-// Alone with the store, empties a file that was left unborn, which LMDB would refuse for good.
-void clear_unborn(const std::filesystem::path& store, int lock_fd) {
-  owned_descriptor file{::open(store.c_str(), O_RDWR | O_CLOEXEC)};
-  auto alone = store_lock(F_WRLCK);
-  if (file && is_unborn(file.fd()) && ::fcntl(lock_fd, F_SETLK, &alone) == 0
-      && is_unborn(file.fd()))
-    static_cast<void>(!::ftruncate(file.fd(), 0));
-}
-
 // The lock file is written through a map, and where the disk has no room for it that ends the
 // process (SIGBUS). 0 or an errno.
 int allocate(int lock_fd) {
@@ -86,22 +61,36 @@ int make_lmdb_file_ready(const std::filesystem::path& store) {
     return 0; // not ours to open: LMDB tells
   if (!becomes_free(lock.fd()))
     return EAGAIN;
-  if (auto failed = allocate(lock.fd()); failed != 0)
-    return failed;
-  clear_unborn(store, lock.fd());
-  return 0;
+  return allocate(lock.fd());
 }
 
-// LMDB writes the first pages of a file in place, and takes one that the power cut short for no
-// file of its own. So a new file is made under another name, and gets its name when it is on the
-// disk. Whoever comes second, of two processes that make it at once, takes the file of the first.
+std::filesystem::path draft_of(const std::filesystem::path& file) {
+  static std::atomic<unsigned> drafts = 0; // two threads may copy to one name at once
+  auto draft = file;
+  draft += "-new-" + std::to_string(getpid()) + "-" + std::to_string(++drafts);
+  ::unlink(draft.c_str()); // of a process of the same number that was killed here
+  return draft;
+}
+
+// Neither call takes a name that is in use. Some file systems lack links, some the second call.
+int name_draft(const std::filesystem::path& draft, const std::filesystem::path& file) {
+  crash_point("make.draft");
+  auto failed = ::link(draft.c_str(), file.c_str()) == 0 ? 0 : errno;
+  if (failed == EPERM || failed == EOPNOTSUPP || failed == EMLINK)
+    failed = ::renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, file.c_str(), RENAME_NOREPLACE) == 0
+               ? 0
+               : errno;
+  ::unlink(draft.c_str());
+  return failed;
+}
+
+// LMDB writes the first pages of a file in place, and refuses a file that a kill or a power cut
+// left without them. Of two processes that make a file at once, the second takes the first's.
 int make_lmdb_file(const std::filesystem::path& file, std::size_t map_size_bytes) {
   std::error_code failed;
   if (std::filesystem::exists(file, failed) || failed)
     return 0; // LMDB tells what is wrong
-  auto draft = file;
-  draft += "-new-" + std::to_string(getpid());
-  ::unlink(draft.c_str()); // of a process of the same number that was killed here
+  auto draft = draft_of(file);
   MDB_env* env = nullptr;
   auto rc = mdb_env_create(&env);
   if (rc != 0)
@@ -112,12 +101,12 @@ int make_lmdb_file(const std::filesystem::path& file, std::size_t map_size_bytes
   if (rc == 0)
     rc = mdb_env_sync(env, 1);
   mdb_env_close(env);
-  crash_point("make.draft");
-  bool linked = rc == 0 && ::link(draft.c_str(), file.c_str()) == 0;
-  auto why = linked || rc != 0 ? rc : errno;
-  ::unlink(draft.c_str());
-  // Where files can't have two names, LMDB makes it in place.
-  return why == EEXIST || why == EPERM || why == EOPNOTSUPP || why == EMLINK ? 0 : why;
+  if (rc != 0) {
+    ::unlink(draft.c_str());
+    return rc;
+  }
+  rc = name_draft(draft, file);
+  return rc == EEXIST ? 0 : rc;
 }
 
 result<void> sync_directory(const std::filesystem::path& dir) {

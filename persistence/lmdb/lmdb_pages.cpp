@@ -323,6 +323,8 @@ result<store_extent> check_store_file(const std::filesystem::path& file, bool re
   mapped_file mapped{file};
   if (mapped.failed())
     return lmdb_error(mapped.failed(), "check the store", file);
+  if (mapped.bytes().empty())
+    return empty_file_error("check the store", file);
   try {
     return check_pages(mapped.bytes(), records_too);
   } catch (const damage& found) {

@@ -89,6 +89,39 @@ BOOST_AUTO_TEST_CASE(with_async_one_step_waits_in_the_savers_queue_and_one_behin
   }
 }
 
+// A node's input is the checkpoint that its step begins at: the second one of a run, after that of
+// the caller's input.
+BOOST_AUTO_TEST_CASE(with_async_a_node_runs_before_its_input_is_stored_and_the_call_returns_after) {
+  for (auto how : {durability::async, durability::sync}) {
+    std::int64_t executed = 0;
+    auto memory = make_memory_saver();
+    auto saver = std::make_shared<holding_saver>(memory);
+    runtime rt{sys, {.saver = saver}};
+    auto app = rt.load(counting_to(2, executed));
+    auto run = app.start({{"n", 0}}, {.thread_id = "t", .durability = how});
+    sched.run();
+    BOOST_TEST(executed == 0);
+    saver->let_one_through();
+    sched.run();
+    auto stored = memory->list({}).value();
+    BOOST_REQUIRE(stored.size() == 1u);
+    BOOST_TEST(stored[0].metadata["source"] == value("input"));
+    BOOST_TEST(executed == (how == durability::async ? 1 : 0));
+    BOOST_TEST(!run.ready());
+    for (; saver->holds_something(); sched.run()) {
+      BOOST_TEST(!run.ready());
+      saver->let_one_through();
+    }
+    BOOST_REQUIRE(run.ready());
+    BOOST_TEST(run.get().value().output["n"] == value(2));
+    auto newest = memory->get_tuple({"t", "", ""}).value();
+    BOOST_REQUIRE(newest.has_value());
+    BOOST_TEST(newest->metadata["step"] == value(2)); // all that the call did
+    BOOST_TEST(executed == 2);
+    sched.inline_all_enqueues();
+  }
+}
+
 BOOST_AUTO_TEST_CASE(with_sync_no_step_begins_before_the_one_before_it_is_saved) {
   constexpr std::int64_t steps = 100;
   std::int64_t executed = 0;

@@ -7,6 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <functional>
 #include <future>
 
@@ -42,7 +43,8 @@ BOOST_AUTO_TEST_CASE(a_strand_that_nobody_owns_any_more_ends_its_queue_first) {
   unit->exec_later(new job{[&] { second_ran.set_value(); }});
   owner.reset();
   owned_no_more.set_value();
-  second_ran.get_future().wait();
+  auto ran = second_ran.get_future();
+  BOOST_TEST((ran.wait_for(std::chrono::minutes{1}) == std::future_status::ready));
 }
 
 BOOST_AUTO_TEST_CASE(a_strand_goes_with_the_last_of_its_owners) {
@@ -59,7 +61,8 @@ BOOST_AUTO_TEST_CASE(a_strand_goes_with_the_last_of_its_owners) {
   owner->exec_later(new job{[&] { ran.set_value(); }});
   ran.get_future().wait();
   owner.reset();
-  gone.get_future().wait(); // the scheduler's share too
+  auto went = gone.get_future(); // the scheduler's share too
+  BOOST_TEST((went.wait_for(std::chrono::minutes{1}) == std::future_status::ready));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,5 @@
 // Models without a network, and the prebuilt agent.
+#include <troupe/agents/agent.hpp>
 #include <troupe/agents/react_agent.hpp>
 #include <troupe/runtime.hpp>
 
@@ -53,6 +54,26 @@ std::string class_of_failure(const react_agent_options& options) {
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(agents_agent)
+
+BOOST_AUTO_TEST_CASE(a_tool_of_an_agent_reads_what_its_run_is_configured_with) {
+  std::vector<value> seen;
+  tool look{"look", "", [&seen](tool_runtime& runtime) {
+              seen.push_back(runtime.configurable());
+              seen.push_back(runtime.info().configurable());
+              return "ok";
+            }};
+  auto calls_it = ai_message("", {{.name = "look", .id = "1"}});
+  auto given = value{{"user", "ada"}, {"rights", value::list({"read"})}};
+  runtime rt;
+  for (const auto& graph :
+       {create_react_agent({.model = model_of({calls_it, "done"}), .tools = {look}}),
+        create_agent({.model = model_of({calls_it, "done"}), .tools = {look}})})
+    rt.load(graph).invoke(ask("hi"), {.configurable = given});
+  BOOST_TEST((seen == std::vector<value>(4, given)));
+  seen.clear();
+  run({.model = model_of({calls_it, "done"}), .tools = {look}});
+  BOOST_TEST((seen == std::vector<value>(2)));
+}
 
 // ---- models ---------------------------------------------------------------------------------
 

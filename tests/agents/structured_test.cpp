@@ -155,6 +155,40 @@ BOOST_AUTO_TEST_CASE(several_structured_calls_in_the_last_attempt_are_an_error_o
   BOOST_TEST(reference_name(failed.error()) == "MultipleStructuredOutputsError");
 }
 
+BOOST_AUTO_TEST_CASE(a_wrapper_sees_that_data_does_not_fit_and_may_ask_again) {
+  for (auto how : {structured_strategy::provider, structured_strategy::tool}) {
+    bool by_tool = how == structured_strategy::tool;
+    middleware retry;
+    retry.name = "retry";
+    auto seen = std::make_shared<std::string>();
+    retry.wrap_model_call = [seen](model_call c, model_executor next) -> coro<model_response> {
+      for (int attempt = 0;; ++attempt) {
+        try {
+          auto again = c;
+          auto asked = next(std::move(again));
+          auto response = co_await asked;
+          co_return response;
+        } catch (const node_error& e) {
+          *seen += e.type() + ' ';
+          if (attempt == 2)
+            throw;
+        }
+      }
+    };
+    // Asked for data without a tool, the model answers with the JSON of the value it is given.
+    auto wrong = by_tool ? calling({answering("warm", "c1")}) : value{{"degrees", "warm"}};
+    auto right = by_tool ? calling({answering(7, "c2")}) : value{{"degrees", 7}};
+    response_format format{weather, how};
+    format.attempts_max = 1;
+    auto model = structured_model({wrong, right});
+    auto out = answer_of({.model = model, .middleware = {retry}, .response_format = format});
+    BOOST_REQUIRE(out.has_value());
+    BOOST_TEST(model->requests().size() == 2u);
+    BOOST_TEST(*seen == "StructuredOutputValidationError ");
+    BOOST_TEST(out->output["structured_response"]["degrees"] == value(7));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(data_that_a_wrapper_gives_is_kept_without_a_response_format) {
   middleware gives;
   gives.name = "gives";

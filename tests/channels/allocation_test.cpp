@@ -1,39 +1,17 @@
 // What updates cost in memory: hot paths take none, appends do not copy what is there.
 #include "tests/channels/channel_probe.hpp"
+#include "tests/channel_probe.hpp"
+#include "tests/counted_memory.hpp"
 
 #include <boost/test/unit_test.hpp>
-
-#include <cstdlib>
-#include <new>
-
-namespace {
-thread_local std::size_t allocated_bytes = 0;
-} // namespace
-
-// Counts for this whole test program. Not inlined: the compiler must not match malloc with delete.
-[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  allocated_bytes += size;
-  return std::malloc(size == 0 ? 1 : size);
-}
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  if (auto* memory = operator new(size, std::nothrow))
-    return memory;
-  throw std::bad_alloc{};
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace troupe {
 BOOST_AUTO_TEST_SUITE(channels_allocation)
 
 template <class F> std::size_t bytes_of(F&& f) {
-  auto before = allocated_bytes;
+  auto before = counted_memory::allocated_bytes;
   f();
-  return allocated_bytes - before;
+  return counted_memory::allocated_bytes - before;
 }
 
 BOOST_AUTO_TEST_CASE(updates_of_plain_cells_take_no_memory) {

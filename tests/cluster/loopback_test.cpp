@@ -9,6 +9,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
+#include <map>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 
@@ -52,6 +54,34 @@ BOOST_FIXTURE_TEST_CASE(a_body_sees_its_state_and_its_run_and_its_writes_come_ba
   BOOST_TEST(to_json(out.output["log"]) == R"(["far"])");
   BOOST_TEST(seen.starts_with(R"(t far 1 {"limit":3} )"));
   BOOST_TEST(seen.find(R"("who":"me")") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_a_run_is_configured_with_is_read_by_placed_bodies_and_graphs,
+                        fixture) {
+  std::mutex guard;
+  std::map<std::string, value> seen;
+  auto look = [&](std::string who) {
+    return [&, who](const state_view&, context& ctx) {
+      std::lock_guard lock{guard};
+      seen[who] = ctx.configurable();
+      return value{{"x", 1}};
+    };
+  };
+  state_graph<> inner{numbers};
+  inner.add_node("inner", look("inner"));
+  inner.add_edge(START, "inner");
+  state_graph<> g{numbers};
+  g.add_node("far", look("far"), elsewhere());
+  g.add_node("sub", inner.compile({.name = "sub"}), elsewhere());
+  g.add_edge(START, "far");
+  g.add_edge("far", "sub");
+  auto app = rt.load(g.compile());
+  auto given = value{{"user", "ada"}, {"limits", value{{"calls", value::list({1, 2})}}}};
+  app.invoke(value{{"x", 1}}, {.thread_id = "t", .configurable = given});
+  BOOST_TEST((seen == std::map<std::string, value>{{"far", given}, {"inner", given}}));
+  app.invoke(value{{"x", 1}}, {.thread_id = "u"});
+  BOOST_TEST(seen["far"].is_null());
+  BOOST_TEST(seen["inner"].is_null());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_placed_body_runs_in_the_workers_runtime_and_one_that_is_not_here,

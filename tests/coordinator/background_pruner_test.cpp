@@ -246,11 +246,21 @@ BOOST_AUTO_TEST_CASE(what_is_over_goes_by_the_clock_of_the_store) {
 }
 
 BOOST_AUTO_TEST_CASE(a_pruner_that_waits_stops_at_once) {
-  scene s{{.every = 3600s}};
+  scene s{{.every = 3600s, .thread_ttl = 60s}};
+  put_line(*s.store, "a", 4, start);
   s.pruner->start();
   s.pruner->stop();
   s.pruner->stop();
-  runtime rt{{.saver = make_memory_saver(), .prune = pruning{}}};
+  BOOST_TEST(s.store->list({.thread_id = "a"}).value().size() == 4u); // no round was begun
+  BOOST_TEST(s.log.empty());
+  // The end of a runtime stops its own one: a test that hangs here has failed.
+  auto store = make_memory_saver();
+  put_line(*store, "a", 4, start);
+  {
+    runtime rt{{.saver = store, .prune = pruning{}}};
+    BOOST_TEST(rt.load(three_nodes([](const auto&) {})).invoke({}).output["log"].size() == 3u);
+  }
+  BOOST_TEST(store->list({}).value().size() == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(what_can_not_be_pruned_is_refused_when_the_runtime_opens) {

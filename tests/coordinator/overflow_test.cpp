@@ -7,40 +7,20 @@ namespace troupe {
 namespace {
 
 /// Two nodes on the reader's thread: it reads nothing while the first streams `parts` parts.
-compiled_graph two_writers(int parts, std::vector<std::string>& ran) {
-  state_graph<> g{log_only};
-  g.add_node("first", [parts, &ran](const state_view&, context& ctx) {
-    for (int i = 0; i < parts; ++i)
-      ctx.write(value(i));
-    ran.emplace_back("first");
-    return log("first");
-  });
-  g.add_node("second", [&ran](const state_view&) {
-    ran.emplace_back("second");
-    return log("second");
-  });
-  g.add_edge(START, "first");
-  g.add_edge("first", "second");
-  return g.compile({.name = "two"});
+template <class Say> compiled_graph two_nodes(int parts, std::vector<std::string>& ran, Say say) {
+  return chain_of({"first", "second"}, "two",
+                  [parts, &ran, say](const std::string& node, auto& ctx) {
+                    for (int i = 0; node == "first" && i < parts; ++i)
+                      say(ctx, value(i));
+                    ran.push_back(node);
+                  });
 }
 
 // Modes are without `custom`, which would put the bodies on threads of the pool: the reader reads
 // tools, whose events bodies stream likewise.
 compiled_graph tool_talker(int parts, std::vector<std::string>& ran) {
-  state_graph<> g{log_only};
-  g.add_node("first", [parts, &ran](const state_view&, context& ctx) {
-    for (int i = 0; i < parts; ++i)
-      ctx.stream_tool_event(value(i));
-    ran.emplace_back("first");
-    return log("first");
-  });
-  g.add_node("second", [&ran](const state_view&) {
-    ran.emplace_back("second");
-    return log("second");
-  });
-  g.add_edge(START, "first");
-  g.add_edge("first", "second");
-  return g.compile({.name = "two"});
+  return two_nodes(parts, ran,
+                   [](context& ctx, const value& part) { ctx.stream_tool_event(part); });
 }
 
 stream_options reading(overflow when_full) {
@@ -84,7 +64,7 @@ BOOST_AUTO_TEST_SUITE(coordinator_overflow)
 BOOST_AUTO_TEST_CASE(a_reader_whose_bodies_wait_gets_every_part) {
   std::vector<std::string> ran;
   runtime rt{with_memory()};
-  auto app = rt.load(two_writers(50, ran));
+  auto app = rt.load(two_nodes(50, ran, [](context& ctx, const value& part) { ctx.write(part); }));
   stream_options options{stream_mode::custom, stream_mode::values};
   options.queue_parts_max = 3;
   int next = 0;
@@ -129,6 +109,7 @@ BOOST_AUTO_TEST_CASE(parts_come_in_the_order_of_their_numbers_also_where_some_we
     BOOST_TEST(part.seq > last);
     last = part.seq;
   }
+  BOOST_TEST(last > 4u); // two values, two updates, and some of what the body streamed
 }
 
 BOOST_AUTO_TEST_CASE(a_reader_that_may_not_lag_stops_the_run_at_the_end_of_its_step) {

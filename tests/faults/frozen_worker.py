@@ -1,5 +1,5 @@
 """A worker that stood still begins nothing that another one has done: three workers with groups of
-many steps, one is stopped for longer than its lease, and goes on.
+many steps, one is stopped until another one has done its next steps, and resumes.
 
     python3 -B tests/faults/frozen_worker.py BIN [TIMES]
 
@@ -11,39 +11,38 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "process"))
 from noted_steps import Noted, begun_stale  # noqa: E402
 from programs import programs_folder  # noqa: E402
 
 WORKERS, CAPACITY = 3, 12
-GROUPS, STEPS, STEP_MS = 12, [150], 20
+GROUPS, STEPS = 12, [150]
+ALL = GROUPS * STEPS[0]
 FIRST_STEPS = 5  # it has done so many of a group
-STANDS_S = 4
-
-
-def wait_for(home, condition, seconds):
-    """The home reports nothing while it runs: what its workers noted is looked at."""
-    end = time.monotonic() + seconds
-    while home.process.poll() is None and time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def freeze_once(bin_):
     folder = tempfile.mkdtemp(prefix="troupe-frozen-")
     cluster = Noted(bin_, folder, WORKERS, CAPACITY)
     try:
-        with cluster.start_home(GROUPS, STEPS, STEP_MS) as home:
-            if not wait_for(home, lambda: any(n.step > FIRST_STEPS for n in cluster.noted()), 30):
+        with cluster.start_home(GROUPS, STEPS) as home:
+            for worker in cluster.workers:
+                cluster.let_through(worker, CAPACITY * FIRST_STEPS)
+            if not home.wait_until(lambda: any(n.step > FIRST_STEPS for n in cluster.noted()), 30):
                 return f"no worker got anything: {home.err.lines[-3:]}", []
             busy = max(n.pid for n in cluster.noted() if n.step > FIRST_STEPS)
             frozen = next(w for w in cluster.workers if w.process.pid == busy)
             frozen.signal(signal.SIGSTOP)
-            wait_for(home, lambda: False, STANDS_S)
+            for worker in cluster.workers:
+                if worker is not frozen:
+                    cluster.let_through(worker, ALL)
+            reached = {n.group: n.step for n in cluster.noted() if n.pid == busy}
+            if not home.wait_until(lambda: any(
+                    n.what == "E" and n.pid != busy and n.step > reached.get(n.group, ALL) + FIRST_STEPS
+                    for n in cluster.noted())):
+                return f"no worker took over: {home.err.lines[-3:]}", []
+            cluster.let_through(frozen, ALL)
             frozen.signal(signal.SIGCONT)
             code = home.end()
             return (f"the home ended with {code}: {home.err.lines[-3:]}" if code else ""), \

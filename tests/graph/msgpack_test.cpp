@@ -265,15 +265,22 @@ BOOST_AUTO_TEST_CASE(every_truncation_is_refused) {
 
 BOOST_AUTO_TEST_CASE(every_changed_byte_gives_a_value_or_an_error) {
   auto bytes = encoded(sample_state());
+  std::size_t values = 0, errors = 0;
   for (auto& byte : bytes) {
     auto before = byte;
     for (int other = 0; other < 256; ++other) {
       byte = static_cast<char>(other);
-      if (auto read = from_msgpack(bytes))
+      auto read = from_msgpack(bytes);
+      ++(read ? values : errors);
+      if (read)
         BOOST_REQUIRE((from_msgpack(encoded(*read)).value() == *read));
+      else
+        BOOST_REQUIRE(read.error().code() == errc::invalid_value);
     }
     byte = before;
   }
+  BOOST_TEST(values > bytes.size()); // each byte as it was, and some of the changed ones
+  BOOST_TEST(errors > bytes.size());
 }
 
 BOOST_DATA_TEST_CASE(random_bytes_give_a_value_or_an_error, data::xrange(500), seed) {
@@ -281,8 +288,11 @@ BOOST_DATA_TEST_CASE(random_bytes_give_a_value_or_an_error, data::xrange(500), s
   std::string bytes;
   for (auto n = random.below(200); n > 0; --n)
     bytes += static_cast<char>(random.below(2) ? 0x80 + random.below(0x80) : random.below(0x30));
-  if (auto read = from_msgpack(bytes))
+  auto read = from_msgpack(bytes);
+  if (read)
     check_msgpack_round_trip(*read);
+  else
+    BOOST_TEST((read.error().code() == errc::invalid_value));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,7 @@
 // The value: handles, sharing, equality, and what it refuses.
 #include "tests/graph/samples.hpp"
+#include "tests/counted_memory.hpp"
+#include "tests/graph_samples.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -255,18 +257,23 @@ BOOST_AUTO_TEST_CASE(append_from_four_threads_to_one_version_gives_each_its_own)
   }
 }
 
-BOOST_AUTO_TEST_CASE(values_are_dropped_by_the_last_of_several_threads) {
+BOOST_AUTO_TEST_CASE(values_are_dropped_by_the_last_of_several_threads_and_once) {
   for (int round = 0; round < 50; ++round) {
-    auto shared = samples::nested(10, "a string that is too long for a handle", round % 2 == 0);
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t)
-      threads.emplace_back([copy = shared]() mutable {
-        auto again = copy;
-        copy = nullptr;
-      });
-    shared = nullptr;
-    for (auto& thread : threads)
-      thread.join();
+    auto before = counted_memory::live_blocks.load();
+    {
+      auto shared = samples::nested(10, "a string that is too long for a handle", round % 2 == 0);
+      BOOST_REQUIRE(counted_memory::live_blocks >= before + 11); // a node each level, and the text
+      std::vector<std::thread> threads;
+      for (int t = 0; t < 4; ++t)
+        threads.emplace_back([copy = shared]() mutable {
+          auto again = copy;
+          copy = nullptr;
+        });
+      shared = nullptr;
+      for (auto& thread : threads)
+        thread.join();
+    }
+    BOOST_REQUIRE(counted_memory::live_blocks == before);
   }
 }
 
@@ -277,11 +284,17 @@ BOOST_AUTO_TEST_CASE(a_million_levels_are_compared_hashed_and_dropped) {
   BOOST_TEST((a == b));
   BOOST_TEST(a.hash() == b.hash());
   a = nullptr;
+  auto before = counted_memory::live_blocks.load();
   auto maps = samples::nested(1'000'000, 1, true);
+  BOOST_TEST(counted_memory::live_blocks >= before + 1'000'000);
   maps = nullptr;
+  BOOST_TEST(counted_memory::live_blocks == before);
   value wrapped = 1;
   for (int i = 0; i < 1'000'000; ++i)
     wrapped = value::extension(value_kind::overwrite, wrapped);
+  BOOST_TEST(counted_memory::live_blocks >= before + 1'000'000);
+  wrapped = nullptr;
+  BOOST_TEST(counted_memory::live_blocks == before);
 }
 
 // ---- maps -----------------------------------------------------------------------------------

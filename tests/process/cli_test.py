@@ -526,8 +526,17 @@ class BadDataDirectory(CliTest):
     def test_cut_to_nothing(self):
         self.ok(self.begun("hello", "t"))
         os.truncate(self.data / "troupe.mdb", 0)
-        self.refuses_data("troupe.mdb is empty", commands=["threads", "state"])
+        self.refuses_data("troupe.mdb is empty")
         self.refused(self.troupe("resume", "hello", "--data", self.data), STORAGE, "is empty")
+        for command, *more in [["stats"], ["prune", "--keep-latest", "1"],
+                               ["backup", self.folder / "copy"], ["export"]]:
+            with self.subTest(command):
+                done = self.troupe("store", command, *more, "--data", self.data)
+                self.refused(done, STORAGE, "is empty")
+        checked = self.troupe("store", "check", "--data", self.data)
+        self.assertEqual(checked.returncode, STORAGE)
+        self.assertIn("troupe.mdb is empty", checked.stdout)
+        self.assertEqual((self.data / "troupe.mdb").stat().st_size, 0)
 
     def test_cut_short(self):
         self.ok(self.begun("hello", "t"))

@@ -95,10 +95,6 @@ void expect_data_dir(const std::filesystem::path& dir) {
     fail("no data directory, but a file");
   if (!std::filesystem::exists(dir / "troupe.mdb", why))
     fail(why ? why.message() : "no threads were ever kept in this directory");
-  if (std::filesystem::file_size(dir / "troupe.mdb", why) == 0)
-    throw error{errc::checkpoint_corrupt,
-                (dir / "troupe.mdb").string()
-                  + " is empty: it was cut short, or never written; restore a copy"};
 }
 
 std::shared_ptr<std::string> add_data_dir(CLI::App& command) {

@@ -184,13 +184,16 @@ BOOST_AUTO_TEST_CASE(a_url_without_a_scheme_is_hidden_in_answers_that_come_in_pi
   }
 }
 
+// A search that takes the square of a text's length does not end within the time of the test; twice
+// the text has twice the places, less those where the two halves meet.
 BOOST_AUTO_TEST_CASE(a_long_text_is_searched_in_linear_time) {
   for (const char* piece : {"a.", "a-", "www.", "1.", "a@", "0:", "4532 "}) {
     std::string text;
     for (int i = 0; i < 200'000; ++i)
       text += piece;
     for (const char* type : {"email", "credit_card", "ip", "mac_address", "url"})
-      (void)pii_finder_of(type)(text);
+      BOOST_TEST(2 * pii_finder_of(type)(text.substr(0, text.size() / 2)).size() + 1
+                 >= pii_finder_of(type)(text).size());
   }
 }
 

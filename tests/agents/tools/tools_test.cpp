@@ -235,6 +235,34 @@ BOOST_AUTO_TEST_CASE(questions_are_asked_in_the_order_of_the_calls_whoever_comes
     (contents(app.invoke(command{.resume = "two"}, config).value()) == texts{"one", "two"}));
 }
 
+// As a node's body: see coordinator_asked.
+BOOST_AUTO_TEST_CASE(a_tool_that_catches_its_own_question_fails_its_node) {
+  auto plain = [](tool_runtime& runtime) -> std::string {
+    try {
+      return runtime.interrupt("sure?").as<std::string>();
+    } catch (...) {
+      return "yes";
+    }
+  };
+  auto coroutine = [](tool_runtime& runtime) -> coro<std::string> {
+    std::string out = "yes";
+    try {
+      out = runtime.interrupt("sure?").as<std::string>();
+    } catch (...) {}
+    co_return out;
+  };
+  for (const auto& swallows :
+       {tool{"ask", "", plain, {.lane = lane::standard}},
+        tool{"ask", "", plain, {.lane = lane::blocking}}, tool{"ask", "", coroutine}}) {
+    auto how = run({swallows}, calls({{.name = "ask", .id = "1"}}), {.handle_tool_errors = true},
+                   {.thread_id = "t"});
+    BOOST_REQUIRE(!how);
+    BOOST_TEST((how.error().code() == errc::invalid_graph));
+    BOOST_TEST(how.error().message().starts_with(
+      "node `tools`: its body asked a question and returned: do not catch what interrupt throws"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_call_that_has_a_message_is_not_run_again) {
   auto input = calls({{.name = "add", .args = value{{"a", 1}}, .id = "1"},
                       {.name = "add", .args = value{{"a", 2}}, .id = "2"}});

@@ -157,6 +157,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(clearing_an_empty_cache_is_no_error, backend, back
   backend on;
   on.cache->clear({}).value();
   on.cache->clear({"a"}).value();
+  set(*on.cache, numbered(1), 1); // and it is of use afterwards
+  BOOST_TEST(get(*on.cache, numbered(1)) == value(1));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_key_without_a_space_is_refused, backend, backends) {

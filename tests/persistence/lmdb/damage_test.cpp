@@ -8,11 +8,17 @@
 
 #include "tests/fixtures/savers.hpp"
 
+#include <troupe/data_dir.hpp>
+#include <troupe/node_cache.hpp>
+#include <troupe/store.hpp>
+
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <fstream>
 #include <map>
 #include <random>
@@ -257,20 +263,70 @@ BOOST_AUTO_TEST_CASE(what_the_check_lets_through_is_read_without_harm) {
 
 // ---- files --------------------------------------------------------------------------------------
 
-// LMDB writes its two first pages at once; when the disk is full there is only a part of them.
-BOOST_AUTO_TEST_CASE(a_store_whose_making_was_interrupted_is_made_anew) {
+BOOST_AUTO_TEST_CASE(a_file_without_its_first_pages_is_damage_for_every_use_and_left_alone) {
   make_store();
-  auto born = bytes_of(file).substr(0, 8192);
-  for (std::size_t size : {0u, 20u, 1000u, 4096u, 8191u}) {
-    fill(born.substr(0, size));
-    auto s = open_lmdb_saver(dir).value();
-    BOOST_TEST(s->list({}).value().empty());
-    s->put({"t", "", ""}, make_put(checkpoint_id(1), "", {{"n", 1}})).value();
+  auto begin = bytes_of(file).substr(0, 8192);
+  std::vector<std::string> all;
+  for (std::size_t size : {0u, 20u, 1000u, 4096u})
+    all.push_back(begin.substr(0, size));
+  for (std::size_t size : {1u, 4096u, 8192u})
+    all.emplace_back(size, '\0');
+  for (const auto& bytes : all) {
+    fill(bytes);
+    require_error(open_lmdb_saver(dir), errc::checkpoint_corrupt);
+    require_error(open_lmdb_saver(dir, {.read_only = true}), errc::checkpoint_corrupt);
+    require_error(stat_data(dir), errc::checkpoint_corrupt);
+    require_error(copy_data(dir, temporary.path() / "copy"), errc::checkpoint_corrupt);
+    BOOST_TEST(check_data(dir).value().damaged == 1u);
+    BOOST_TEST((bytes_of(file) == bytes));
   }
-  for (std::size_t size : {1u, 4096u, 8192u}) {
-    fill(std::string(size, '\0'));
-    BOOST_TEST(open_lmdb_saver(dir).has_value());
+  BOOST_TEST(!std::filesystem::exists(temporary.path() / "copy" / "troupe.mdb"));
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_file_is_reported_with_the_same_words_by_every_use) {
+  fill("");
+  auto words = file.string() + " is empty: it was cut short: restore a copy";
+  auto says_so = [&words](const error& err) {
+    return err.message().ends_with(words) && err.code() == errc::checkpoint_corrupt;
+  };
+  BOOST_TEST(says_so(open_lmdb_saver(dir).error()));
+  BOOST_TEST(says_so(open_lmdb_saver(dir, {.read_only = true}).error()));
+  BOOST_TEST(says_so(stat_data(dir).error()));
+  BOOST_TEST(says_so(copy_data(dir, temporary.path() / "copy").error()));
+  BOOST_TEST(check_data(dir).value().damages.at(0).what.ends_with(words));
+  std::ofstream{dir / "store.mdb"};
+  require_error(open_lmdb_store(dir), errc::checkpoint_corrupt);
+  std::ofstream{dir / "cache.mdb"};
+  require_error(open_lmdb_cache(dir), errc::checkpoint_corrupt);
+}
+
+// The kernel ends the process at a write beyond the limit, after one that comes out short.
+BOOST_AUTO_TEST_CASE(a_kill_or_a_failure_while_a_file_is_made_leaves_no_file_of_its_name) {
+  auto limit_files = [](rlim_t bytes) {
+    rlimit none{0, 0}, limit{bytes, bytes};
+    setrlimit(RLIMIT_CORE, &none);
+    setrlimit(RLIMIT_FSIZE, &limit);
+  };
+  auto copy = temporary.path() / "copy";
+  for (rlim_t bytes : {0u, 100u, 4096u}) {
+    auto made = apart([&] {
+      limit_files(bytes);
+      return open_lmdb_saver(dir) ? 0 : 1;
+    });
+    BOOST_TEST(made == (bytes == 0 ? -SIGXFSZ : 1)); // a write that comes out short is an error
+    BOOST_TEST(!std::filesystem::exists(file));
   }
+  make_store();
+  for (rlim_t bytes : {0u, 100u, 4096u}) {
+    auto copied = apart([&] {
+      auto env = lmdb_env::open(file, map_size).value();
+      limit_files(bytes);
+      return env->copy_to(copy, false) ? 0 : 1;
+    });
+    BOOST_TEST(copied == -SIGXFSZ);
+    BOOST_TEST(!std::filesystem::exists(copy));
+  }
+  BOOST_TEST(open_lmdb_saver(dir).value()->list({}).value().size() == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(files_that_are_no_store_are_refused_and_left_alone) {

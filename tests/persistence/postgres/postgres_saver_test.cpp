@@ -298,7 +298,11 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_told_from_other_failures) {
 
 BOOST_AUTO_TEST_CASE(the_victim_of_a_deadlock_is_stored_at_the_second_try) {
   at_commit("RAISE EXCEPTION 'deadlock' USING ERRCODE = '40P01'", 1);
-  saver->put({"t", "", ""}, make_put("c", "", {})).value();
+  saver->put({"t", "", ""}, make_put("c", "", {{"n", 1}})).value();
+  auto stored = saver->get_tuple({"t", "", ""}).value();
+  BOOST_REQUIRE(stored.has_value());
+  BOOST_TEST(stored->ref.checkpoint_id == "c");
+  BOOST_TEST(stored->checkpoint.channel_values.at(0).second == value(1));
 }
 
 BOOST_AUTO_TEST_CASE(a_statement_that_takes_too_long_is_an_error) {
