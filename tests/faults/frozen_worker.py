@@ -11,7 +11,6 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "process"))
 from noted_steps import Noted, begun_stale  # noqa: E402
@@ -21,16 +20,7 @@ WORKERS, CAPACITY = 3, 12
 GROUPS, STEPS, STEP_MS = 12, [150], 20
 FIRST_STEPS = 5  # it has done so many of a group
 STANDS_S = 4
-
-
-def wait_for(home, condition, seconds):
-    """The home reports nothing while it runs: what its workers noted is looked at."""
-    end = time.monotonic() + seconds
-    while home.process.poll() is None and time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
+BEGINS_S = 30
 
 
 def freeze_once(bin_):
@@ -38,12 +28,12 @@ def freeze_once(bin_):
     cluster = Noted(bin_, folder, WORKERS, CAPACITY)
     try:
         with cluster.start_home(GROUPS, STEPS, STEP_MS) as home:
-            if not wait_for(home, lambda: any(n.step > FIRST_STEPS for n in cluster.noted()), 30):
+            if not home.wait_until(lambda: any(n.step > FIRST_STEPS for n in cluster.noted()), BEGINS_S):
                 return f"no worker got anything: {home.err.lines[-3:]}", []
             busy = max(n.pid for n in cluster.noted() if n.step > FIRST_STEPS)
             frozen = next(w for w in cluster.workers if w.process.pid == busy)
             frozen.signal(signal.SIGSTOP)
-            wait_for(home, lambda: False, STANDS_S)
+            home.wait_until(lambda: False, STANDS_S)  # shorter only if the home ends
             frozen.signal(signal.SIGCONT)
             code = home.end()
             return (f"the home ended with {code}: {home.err.lines[-3:]}" if code else ""), \

@@ -1,12 +1,15 @@
 """Homes and workers of the graph of noted_graphs.cpp, and what its steps noted."""
 import collections
+import fcntl
 import json
+import os
 import pathlib
 import socket
 
-from programs import Program, json_lines
+from programs import Lines, Program, json_lines
 
 Step = collections.namedtuple("Step", "what group step pid ns")
+UNREAD_MAX = 1 << 20  # bytes of notes; a pipe that is full would hold bodies
 
 
 def free_port():
@@ -16,12 +19,17 @@ def free_port():
 
 
 class Noted:
-    """Workers with fixed addresses, and a home of theirs."""
+    """Workers with fixed addresses, and a home of theirs. Steps write their notes to a pipe, so that whoever
+    waits for something of the home sees them when they come."""
 
     def __init__(self, bin_, folder, workers, capacity):
         self.troupe = pathlib.Path(bin_) / "troupe"
         self.graph = f"{pathlib.Path(bin_).parent / 'lib' / 'libnoted_graphs.so'}:noted"
-        self.notes = pathlib.Path(folder) / "notes.txt"
+        self.notes = pathlib.Path(folder) / "notes"
+        os.mkfifo(self.notes)
+        self.file = os.open(self.notes, os.O_RDWR)
+        fcntl.fcntl(self.file, fcntl.F_SETPIPE_SZ, UNREAD_MAX)
+        self.lines = Lines(self.file)
         self.capacity = capacity
         self.at = [f"127.0.0.1:{free_port()}" for _ in range(workers)]
         self.workers = [self.start_worker(i) for i in range(workers)]
@@ -36,19 +44,21 @@ class Noted:
     def start_home(self, groups, steps, ms):
         state = {"notes": str(self.notes), "groups": groups, "steps": steps, "ms": ms}
         where = [flag for at in self.at for flag in ("--worker", at)]
-        return Program([self.troupe, "run", self.graph, "--input", json.dumps(state), "--plain", "--json",
+        home = Program([self.troupe, "run", self.graph, "--input", json.dumps(state), "--plain", "--json",
                         "--recursion-limit", "1000", "--data", self.notes.parent / "data", "--thread", "t",
                         *where])
+        home.watched.append(self.lines)
+        return home
 
     def noted(self):
-        if not self.notes.exists():
-            return []
-        words = [line.split() for line in self.notes.read_text().splitlines()]
-        return [Step(w[0], *map(int, w[1:])) for w in words if len(w) == 5]
+        self.lines.read()
+        words = [line.split() for line in self.lines.lines]
+        return [Step(w[0], *map(int, w[1:])) for w in words]
 
     def close(self):
         for worker in self.workers:
             worker.__exit__()
+        os.close(self.file)
 
 
 def begun_again(notes):
