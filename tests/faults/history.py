@@ -42,6 +42,7 @@ class Loss:
 @dataclasses.dataclass
 class Bounds:
     reruns: int = 0  # executions of one key beyond the first
+    moves: int = 0  # times a group goes to another worker, without an execution again
     losses: int = 0  # how often the home may give workers up
     detection_s: float = 3.0
     progress_s: float = 5.0
@@ -194,7 +195,7 @@ def check_owners(history, bounds):
     for group, begun in groups.items():
         owners = [pid for _, pid in sorted(begun)]
         changes = sum(a != b for a, b in zip(owners, owners[1:]))
-        if changes > max(bounds.reruns, 0):
+        if changes > max(bounds.reruns, bounds.moves):
             yield f"{group} changed its owner {changes} times: {owners}"
 
 
