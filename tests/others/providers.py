@@ -75,7 +75,7 @@ class Provider(unittest.TestCase):
                             *flags, form=form, code=code, input=lines)
 
 
-class Llmock(Provider):
+class LlmockServer(Provider):
     anthropic_path = "/anthropic"
 
     @classmethod
@@ -95,6 +95,8 @@ class Llmock(Provider):
     def verdict(self):
         return str(get(self.server.url + "/_llmock/verdict"))
 
+
+class Llmock(LlmockServer):
     def calls(self, **arguments):
         return {"type": "reply", "tool_calls": [{"name": "add", "arguments": arguments}]}
 
@@ -136,6 +138,17 @@ class Llmock(Provider):
                 self.assertIn("of graph `sums` failed", done.stderr)  # D9
                 self.assertIn("3 times in a row", done.stderr)
                 get(self.server.url + "/_llmock/reset", {})
+
+    def test_what_a_tool_throws_is_told_to_the_model_whatever_it_is(self):  # D10
+        falls = {"type": "reply", "tool_calls": [{"name": "fall", "arguments": {}}]}
+        for form in FORMATS:
+            for kind in ("react", "agent"):
+                self.script(falls, {"type": "reply", "text": "sorry"})
+                out = self.agent(kind, form, "fall", "handle").stdout
+                self.assertIn("a tool threw what is not a std::exception", out)
+                self.assertTrue(out.endswith("assistant: sorry\n"), out)
+                self.script(falls)
+                self.assertIn("error", self.agent(kind, form, "fall", code=FAILED).stderr)
 
     def test_an_unknown_tool_is_told_to_the_model(self):
         self.script({"type": "tool_fault", "kind": "unknown_tool"}, self.calls(a=1, b=2),
