@@ -107,7 +107,7 @@ def wait_for_more(home, count=20):
 
 
 def wait_for_line(worker, words):
-    assert worker.wait_until(lambda: any(words in line for _, line in worker.err)), \
+    assert worker.wait_until(lambda: any(words in line for _, line in worker.err), LATE_S), \
         f"no `{words}` in the worker's log: {worker.err[-5:]}"
 
 
@@ -124,6 +124,7 @@ def try_mute(worker, home, peer, source):
             if number % 20 == 0:
                 descriptors = max(descriptors, len(os.listdir(folder)))
         took = time.monotonic() - begin
+        assert descriptors <= usual + most_mute + OTHERS_MAX, f"{descriptors} descriptors, usual {usual}"
         wait_for_more(home)  # while as many as there may be are open
         assert links.wait_for_ends(LINKS - most_mute, LATE_S), \
             f"{len(links.closed)} links were closed, {most_mute} may stay"
@@ -133,7 +134,6 @@ def try_mute(worker, home, peer, source):
         wait_for_line(worker, f"cluster_mute_links_max ({most_mute})")
         wait_for_line(worker, "say nothing for link_quiet_max")
         wait_for_more(home)
-        assert descriptors <= usual + most_mute + OTHERS_MAX, f"{descriptors} descriptors, usual {usual}"
         times = [when for when in updates(home) if when >= begin]
         gap = max(b - a for a, b in zip(times, times[1:]))
         assert not any(LOSS in line for _, line in home.err), home.err[-3:]
