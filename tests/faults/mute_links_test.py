@@ -25,7 +25,6 @@ SKIPPED = 77
 LINKS, DESCRIPTORS = 1100, 1024
 OWN_DESCRIPTORS = 64  # of this process
 OTHERS_MAX = 100  # descriptors that a worker takes for handshakes and for what waits to be closed
-SLACK_S = 0.5  # between a link's opening here and there
 LATE_S = 20  # on a busy machine
 LOSS = "nothing was heard"
 HALF_HEADER = bytes([1]) + bytes(15)  # of a first message; every tenth link begins one
@@ -59,18 +58,19 @@ class Peer:
 
 
 class MuteLinks:
-    """Silent links, each with when it was opened, and when the worker closed it."""
+    """Silent links, each with when it was dialled, and when the worker closed it."""
 
     def __init__(self):
-        self.sockets, self.opened, self.closed = [], [], {}
+        self.sockets, self.dialled, self.closed = [], [], {}
         self.numbers = {}  # by descriptor
         self.news, self.over = threading.Condition(), False
         self.ends = select.epoll()
         self.reader = threading.Thread(target=self.follow, daemon=True)
         self.reader.start()
 
-    def add(self, one):
-        self.opened.append(time.monotonic())
+    def add(self, peer, begins):
+        self.dialled.append(time.monotonic())
+        one = peer.link(begins)
         self.numbers[one.fileno()] = len(self.sockets)
         self.sockets.append(one)
         self.ends.register(one.fileno(), select.EPOLLRDHUP)
@@ -88,7 +88,7 @@ class MuteLinks:
             return self.news.wait_for(lambda: len(self.closed) >= count, seconds)
 
     def lived(self, number):
-        return self.closed[number] - self.opened[number]
+        return self.closed[number] - self.dialled[number]
 
     def close(self):
         self.over = True
@@ -120,7 +120,7 @@ def try_mute(worker, home, peer, source):
     begin = time.monotonic()
     try:
         for number in range(LINKS):
-            links.add(peer.link(HALF_HEADER if number % 10 == 0 else b""))
+            links.add(peer, HALF_HEADER if number % 10 == 0 else b"")
             if number % 20 == 0:
                 descriptors = max(descriptors, len(os.listdir(folder)))
         took = time.monotonic() - begin
@@ -129,7 +129,7 @@ def try_mute(worker, home, peer, source):
         assert links.wait_for_ends(LINKS - most_mute, LATE_S), \
             f"{len(links.closed)} links were closed, {most_mute} may stay"
         assert links.wait_for_ends(LINKS, quiet_s + LATE_S), "mute links stay open"
-        early = [n for n in range(LINKS) if links.lived(n) < quiet_s - SLACK_S]
+        early = [n for n in range(LINKS) if links.lived(n) < quiet_s]
         assert all(n < LINKS - most_mute for n in early), f"not the oldest were closed: {early[-5:]}"
         wait_for_line(worker, f"cluster_mute_links_max ({most_mute})")
         wait_for_line(worker, "say nothing for link_quiet_max")
