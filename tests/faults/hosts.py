@@ -206,7 +206,7 @@ class Cluster:
         return line and line[0]
 
     def effects_of(self, prefix=""):
-        """What the bodies of one run noted; `prefix`: of its keys, and is left out."""
+        """The notes of one run's bodies. The `prefix` of its keys is left out."""
         if not self.effects.exists():
             return ""
         begins = prefix + "r"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What others do to a cluster of the shipped programs, and what becomes of it: `troupe run` and three
-`troupe worker` in network namespaces, over mutual TLS. A table at the end has a line for each scenario.
+"""Scenarios of a cluster of the shipped programs that is killed, cut off, drained or shared: `troupe run` and
+three `troupe worker` in network namespaces, over mutual TLS. A table at the end has a line for each.
 
     tests/faults/scenarios.py BIN [SOURCE] [--only NAME]… [--runs N] [--seed S] [--patient] [--list]
 

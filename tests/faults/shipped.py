@@ -252,7 +252,7 @@ class TwoHomes(Shipped):
         self.cluster.running["a"], self.cluster.running["a2"] = first_home, self.second
 
     def finish(self):
-        """Is the script: the second run ends, too."""
+        """The script: the second run ends, too."""
         self.second_finished = self.cluster.finished(self.second, DEADLINE_S)
 
     def more_wrong(self, history):
@@ -275,7 +275,7 @@ class TwoHomes(Shipped):
 class TwoOwners(Shipped):
     """A second home takes the thread of one that runs."""
     def take_over(self, t):
-        """Is the script: the second one goes on, the first one ends."""
+        """The script: the second home resumes the thread, the first one ends."""
         old = self.cluster.running.pop("a")
         self.cluster.running["a1"] = old
         fault = t.begin("kill", "a", returns=False)  # as far as its tasks are concerned

@@ -162,7 +162,7 @@ class Trial:
         return wrong, self.figures(history, carried)
 
     def more_wrong(self, _):
-        """What else this kind of trial checks, a sentence each."""
+        """Violations that this kind of trial adds, a sentence each."""
         return []
 
     def losses(self):

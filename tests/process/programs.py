@@ -125,7 +125,8 @@ class Followed:
     def __init__(self, arguments, **options):
         options.setdefault("stdin", subprocess.DEVNULL)
         self.process = subprocess.Popen([str(a) for a in arguments], stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True, **options)
+                                        stderr=subprocess.PIPE, text=True, encoding="utf-8",
+                                        errors="replace", **options)
         self.out, self.err = [], []
         self.news, self.open_streams = threading.Condition(), 2
         self.readers = [threading.Thread(target=self.follow, args=pair, daemon=True) for pair in
