@@ -5,13 +5,12 @@ import os
 import re
 import time
 
-from history import FOREVER, History, check, expected_log, first, parse_effects
+from history import FOREVER, History, check, check_again, expected_log, first, parse_effects, recoveries
 from hosts import DEADLINE_S, DIAL_PORT, HOME_PORT, HOSTS, JOIN_PORT, WORKER_PORT, Cluster, run
 from trial import LOADS, Load, Trial
 
 NOTHING_STORED, STORAGE = 6, 5  # how `troupe run` ends; tools/troupe/exit_codes.hpp
 LOST_THREAD = "another run has taken it over"
-UNREPORTED_S = 0.5  # that the end of a body may be on its way
 STEP = re.compile(r'"checkpoint_id":"([^"]+)".*?"step":(-?\d+)')
 
 
@@ -156,31 +155,6 @@ class Shipped(Trial):
         steps = [when for when, _, _ in self.steps()]
         return {**super().figures(dataclasses.replace(history, acknowledged=[(when, "") for when in steps]),
                                   carried), "recovered_s": list(recoveries(history, steps))}
-
-
-def check_again(history):
-    """A body is executed again only if the fault may have kept its end from the home."""
-    by_key = {}
-    for e in sorted(history.executions, key=lambda e: e.begin):
-        by_key.setdefault(e.key, []).append(e)
-    for key, all_ in by_key.items():
-        for one in all_[:-1]:
-            if not any(f.host in (one.host, "a") and one.begin <= f.end + UNREPORTED_S
-                       and one.end >= f.begin - UNREPORTED_S for f in history.faults):
-                yield f"{key} was executed again, though nothing happened to {one}"
-
-
-def recoveries(history, steps):
-    """Seconds from the end of each trouble to the first body on its host; if that is the home's, to the
-    first of the `steps`."""
-    for f in history.faults:
-        if f.host == "a":
-            again = steps
-        else:
-            again = [e.begin for e in history.executions if e.host == f.host]
-        took = first(again, f.end) - f.end
-        if f.returns and took < FOREVER:
-            yield took
 
 
 # ---- what happens -------------------------------------------------------------------------------
