@@ -207,5 +207,6 @@ def all_cells():
 def patient(cell):
     """The cell on a machine that has other work: what was noticed may be noticed in twice the time; nobody
     is given up who is there."""
-    bounds = dataclasses.replace(cell.bounds, detection_s=6, progress_s=10, returns_s=10)
+    bounds = dataclasses.replace(cell.bounds, detection_s=6, returns_s=10,
+                                 progress_s=max(10, cell.bounds.progress_s))
     return dataclasses.replace(cell, bounds=bounds)

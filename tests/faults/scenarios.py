@@ -21,7 +21,7 @@ import typing
 import cells
 import shipped
 from cells import LOSES_NOTHING, LOSES_ONE, TROUBLE, Cell
-from history import Bounds
+from history import FOREVER, Bounds
 from hosts import Certificates, why_not
 from shipped import KilledEarly, Shipped, TwoHomes, TwoOwners
 
@@ -130,8 +130,10 @@ SCENARIOS = {
     "cut_to_worker": OnHosts("cut a link 8 s, to the worker only", cells.silence(8, "down"),
                              TROUBLE["deaf_worker_5"][1], 8),
     "kill_home": OnHosts("kill -9 the home, same thread", *TROUBLE["kill_home"]),
-    "kill_home_exit": OnHosts("the same with durability exit", cells.kill_home, Bounds(reruns=1), 1,
-                              trial=KilledEarly, more={"durability": "exit"}),
+    # With durability exit no step is kept on the way: there is nothing to measure progress by.
+    "kill_home_exit": OnHosts("the same with durability exit", cells.kill_home,
+                              Bounds(reruns=1, progress_s=FOREVER), 1, trial=KilledEarly,
+                              more={"durability": "exit"}),
     "kill_home_early": OnHosts("the same 10-30 ms after its start", shipped.kill_home_early,
                                Bounds(reruns=3), 1, trial=KilledEarly, early=True),
     "kill_all_workers": OnHosts("all workers dead 3 s", shipped.kill_all_workers,
