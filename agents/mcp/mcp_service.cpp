@@ -51,9 +51,11 @@ state_snapshot looked_at(const value& seen) {
   return out;
 }
 
-error lost_its_thread(const std::string& thread, const error& why) {
-  return {why.code(), "another call is on thread_id `" + thread
-                        + "`, and this one has done nothing more: " + why.text()};
+// The text of the runtime's error is advice for a program in C++.
+error lost_its_thread(const std::string& thread) {
+  return {errc::conflict, "another call is on thread_id `" + thread
+                            + "`, and this one has done nothing more: repeat it when that one has "
+                              "ended"};
 }
 
 // An exception while a result is shown must not end the thread that carried the run.
@@ -224,7 +226,7 @@ value mcp_service::result_of_graph(std::size_t which, const result<run_result>& 
                                    const std::string& thread) const {
   const auto& shown = graphs_[which].shown;
   if (!run && run.error().code() == errc::conflict)
-    return mcp_result_of_failure(lost_its_thread(thread, run.error()));
+    return mcp_result_of_failure(lost_its_thread(thread));
   if (!run)
     return mcp_result_of_failure(run.error());
   if (run->paused())

@@ -24,14 +24,16 @@ class Cell:
     rounds: int = 0  # 0: as many as asked for
     dialer: str = ""  # of b: home, worker; empty: by the seed
     busy: bool = False
+    early: bool = False  # the trouble begins as soon as the home was started
 
 
 # ---- processes ----------------------------------------------------------------------------------
 
-def kill_worker(t):
+def kill_worker(t, seconds=None):
+    """It is dead for so long; without: shorter or longer than its lease."""
     fault = t.begin("kill", "b")
     t.cluster.kill("b")
-    t.wait(t.chance.choice([0.1, 1, FELT_S]))
+    t.wait(seconds or t.chance.choice([0.1, 1, FELT_S]))
     t.cluster.start_worker("b")
     t.over(fault)
 
@@ -205,5 +207,6 @@ def all_cells():
 def patient(cell):
     """The cell on a machine that has other work: what was noticed may be noticed in twice the time; nobody
     is given up who is there."""
-    bounds = dataclasses.replace(cell.bounds, detection_s=6, progress_s=10, returns_s=10)
+    bounds = dataclasses.replace(cell.bounds, detection_s=6, returns_s=10,
+                                 progress_s=max(10, cell.bounds.progress_s))
     return dataclasses.replace(cell, bounds=bounds)

@@ -9,6 +9,7 @@ import dataclasses
 
 GROUP_STEPS = 3
 FROZEN_SLACK_S = 0.05  # between a signal and the line that tells of it
+UNREPORTED_S = 0.5  # that the end of a body may be on its way to the home
 LATE_S = 0.1  # in which a process that stood still begins a body that had asked its lease, on a busy machine
 FOREVER = float("inf")
 
@@ -42,6 +43,7 @@ class Loss:
 @dataclasses.dataclass
 class Bounds:
     reruns: int = 0  # executions of one key beyond the first
+    moves: int = 0  # times a group goes to another worker, without an execution again
     losses: int = 0  # how often the home may give workers up
     detection_s: float = 3.0
     progress_s: float = 5.0
@@ -169,6 +171,18 @@ def check_executions(history, bounds):
                 yield f"two at a time execute {key}: {one} and {next_}"
 
 
+def check_again(history):
+    """A body is executed again only if the fault may have kept its end from the home."""
+    by_key = {}
+    for e in sorted(history.executions, key=lambda e: e.begin):
+        by_key.setdefault(e.key, []).append(e)
+    for key, all_ in by_key.items():
+        for one in all_[:-1]:
+            if not any(f.host in (one.host, "a") and one.begin <= f.end + UNREPORTED_S
+                       and one.end >= f.begin - UNREPORTED_S for f in history.faults):
+                yield f"{key} was executed again, though nothing happened to {one}"
+
+
 def is_late(history, one, all_of_key):
     """Whether its process was about to begin `one` when it was frozen, and had been given up when it
     did: another had executed it meanwhile."""
@@ -194,7 +208,7 @@ def check_owners(history, bounds):
     for group, begun in groups.items():
         owners = [pid for _, pid in sorted(begun)]
         changes = sum(a != b for a, b in zip(owners, owners[1:]))
-        if changes > max(bounds.reruns, 0):
+        if changes > max(bounds.reruns, bounds.moves):
             yield f"{group} changed its owner {changes} times: {owners}"
 
 
@@ -209,6 +223,19 @@ def detections(history):
     for f in history.faults:
         if f.is_felt and f.host != "a":
             yield f, first((x.when for x in history.losses if x.host == f.host), f.begin) - f.begin
+
+
+def recoveries(history, steps):
+    """Seconds from the end of each trouble to the first body on its host; if that is the home's, to the
+    first of the `steps`."""
+    for f in history.faults:
+        if f.host == "a":
+            again = steps
+        else:
+            again = [e.begin for e in history.executions if e.host == f.host]
+        took = first(again, f.end) - f.end
+        if f.returns and took < FOREVER:
+            yield took
 
 
 def check_time(history, bounds):

@@ -6,8 +6,8 @@ import copy
 import sys
 import unittest
 
-from history import FOREVER, Bounds, Execution, Fault, History, Loss, check, expected_log, \
-    parse_effects
+from history import FOREVER, Bounds, Execution, Fault, History, Loss, check, check_again, \
+    expected_log, parse_effects, recoveries
 
 
 def right_history():
@@ -132,6 +132,27 @@ class HistoryTest(unittest.TestCase):
         last = self.of("r1.g0.s2")[0]
         last.host, last.pid = "b", ord("b")
         self.notices("changed its owner 2 times")
+
+    def test_a_group_may_move_as_often_as_is_accounted_for(self):
+        last = self.of("r1.g0.s2")[0]
+        last.host, last.pid = "b", ord("b")
+        self.assertEqual(check(self.history, Bounds(reruns=1, losses=1, moves=2)), [])
+
+    def test_only_what_a_fault_may_have_hit_is_executed_again(self):
+        self.assertEqual(list(check_again(self.history)), [])
+        long_over = self.of("r0.g0.s0")[0]
+        self.history.executions.append(Execution("r0.g0.s0", "c", ord("c"), 110, 110.1))
+        found, = check_again(self.history)
+        self.assertIn("r0.g0.s0 was executed again", found)
+        self.history.faults[0].begin = long_over.end + 0.2  # its end may not have arrived
+        self.assertEqual(list(check_again(self.history)), [])
+
+    def test_a_host_has_recovered_with_its_first_body_and_a_home_with_its_first_step(self):
+        fault = self.history.faults[0]
+        again = min(e.begin for e in self.history.executions if e.host == "b" and e.begin > fault.end)
+        self.assertEqual(list(recoveries(self.history, [])), [again - fault.end])
+        fault.host = "a"
+        self.assertEqual(list(recoveries(self.history, [fault.end - 1, fault.end + 2, fault.end + 3])), [2])
 
     def frozen_instead_of_killed(self):
         """b stands still before it could begin r1.g0.s1, and begins it when it goes on; c did so before."""

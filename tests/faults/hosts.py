@@ -1,5 +1,5 @@
-"""Three hosts as network namespaces, each linked to a fourth one where the relay is all there is between
-them: A is the home's, B and C are workers'.
+"""Hosts as network namespaces, each linked to one more where the relay is all there is between them: A is
+the home's, B, C and D are workers'.
 
 Needs root (or the rights of it over network namespaces) and `ip`.
 """
@@ -10,15 +10,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "process"))
-from programs import run  # noqa: E402
+from programs import Followed, run  # noqa: E402
 
-HOSTS = {"a": "10.77.1", "b": "10.77.2", "c": "10.77.3"}  # .1: the relay's end, .2: the host's
+# .1: the relay's end, .2: the host's
+HOSTS = {"a": "10.77.1", "b": "10.77.2", "c": "10.77.3", "d": "10.77.4"}
 WORKER_PORT, HOME_PORT = 4242, 4343
-DIAL_PORT = {"b": 5002, "c": 5003}  # of the relay, for the home
+DIAL_PORT = {"b": 5002, "c": 5003, "d": 5004}  # of the relay, for the home
 JOIN_PORT = 6000  # of the relay, for workers
 DEADLINE_S = 120
 
@@ -47,56 +46,13 @@ def why_not():
     return ""
 
 
-class Process:
-    """A program, in a namespace if there is one. `out` and `err`: its lines, each with when it came."""
+class Process(Followed):
+    """A program, in a namespace if there is one. `codes`: how it may end."""
 
     def __init__(self, namespace, arguments, **options):
         inside = ["ip", "netns", "exec", namespace] if namespace else []
-        self.process = subprocess.Popen([*inside, *map(str, arguments)],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                        stdin=options.pop("stdin", subprocess.DEVNULL), **options)
-        self.out, self.err = [], []
-        self.news, self.open_streams = threading.Condition(), 2
-        self.readers = [threading.Thread(target=self.follow, args=pair, daemon=True) for pair in
-                        [(self.process.stdout, self.out), (self.process.stderr, self.err)]]
-        for reader in self.readers:
-            reader.start()
-
-    def follow(self, stream, lines):
-        for line in stream:
-            with self.news:
-                lines.append((time.monotonic(), line.rstrip("\n")))
-                self.news.notify_all()
-        with self.news:
-            self.open_streams -= 1
-            self.news.notify_all()
-
-    def wait_until(self, found, seconds=DEADLINE_S):
-        """What is found in its lines; None, or what is false, if the program ends before or in time."""
-        with self.news:
-            self.news.wait_for(lambda: found() or self.open_streams == 0, seconds)
-            return found()
-
-    def wait_for(self, word, seconds=DEADLINE_S):
-        """(when, line) of the first line that begins with this word; None: as wait_until."""
-        return self.wait_until(
-            lambda: next((one for one in self.out if one[1].startswith(word)), None), seconds)
-
-    def signal(self, number):
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-
-    def end(self):
-        """Kills it, if it has not ended; gives how it did."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGCONT)
-            self.process.kill()
-        code = self.process.wait()
-        for reader in self.readers:
-            reader.join()
-        for stream in [self.process.stdout, self.process.stderr]:
-            stream.close()
-        return code
+        super().__init__([*inside, *arguments], **options)
+        self.codes = (0, -signal.SIGKILL)
 
 
 class Certificates:
@@ -125,12 +81,13 @@ class Network:
 
     def __init__(self, dialers, seed):
         self.dialers = dialers
+        self.hosts = ["a", *dialers]
         self.prefix = f"troupe-{os.getpid()}-"
         self.relay = None
         self.middle = self.prefix + "x"
         ip("netns", "add", self.middle)
         try:
-            for host in HOSTS:
+            for host in self.hosts:
                 self.add_host(host)
             ip("-n", self.middle, "link", "set", "lo", "up")
             self.start_relay(seed)
@@ -191,7 +148,7 @@ class Network:
         if self.relay:
             self.relay.process.stdin.close()
             self.relay.end()
-        for host in [*HOSTS, "x"]:
+        for host in [*self.hosts, "x"]:
             subprocess.run(["ip", "netns", "del", self.name(host)], stderr=subprocess.DEVNULL)
 
 
@@ -212,11 +169,12 @@ class Cluster:
         for host in list(self.running):
             self.kill(host)
 
-    def start(self, host, arguments):
-        process = Process(self.network.name(host), arguments)
+    def start(self, host, arguments, ready="ready", **options):
+        """`ready`: how the line begins that reports it; empty: it is not waited for."""
+        process = Process(self.network.name(host), arguments, **options)
         process.host = host
         self.running[host] = process
-        if process.wait_for("ready") is None:
+        if ready and process.wait_for(ready) is None:
             raise RuntimeError(f"{host} does not start: {process.err}")
         return process
 
@@ -230,10 +188,31 @@ class Cluster:
     def start_home(self, groups_here, order):
         workers = [f"{HOSTS['a']}.1:{DIAL_PORT[w]}" for w, dialer in self.network.dialers.items()
                    if dialer == "home"]
-        listen = f"{HOSTS['a']}.2:{HOME_PORT}" if len(workers) < 2 else "-"
+        listen = f"{HOSTS['a']}.2:{HOME_PORT}" if len(workers) < len(self.network.dialers) else "-"
         return self.start("a", [self.program, "home", self.data, self.effects,
                                 self.certificates.of("a"), listen,
                                 "yes" if groups_here else "no", json.dumps(order), *workers])
+
+    @staticmethod
+    def steps_of(home):
+        """(when, number, id) of every step that it reported as durable."""
+        words = [line.split(" ") for _, line in list(home.out) if line.startswith("step ")]
+        return [(int(ns) / 1e9, int(number), id_) for _, number, id_, ns in words]
+
+    @staticmethod
+    def finished(home, seconds):
+        """When its run had finished; None: not in time."""
+        line = home.wait_for("finished", seconds)
+        return line and line[0]
+
+    def effects_of(self, prefix=""):
+        """The notes of one run's bodies. The `prefix` of its keys is left out."""
+        if not self.effects.exists():
+            return ""
+        begins = prefix + "r"
+        words = [line.split(" ", 2) for line in self.effects.read_text().splitlines()]
+        return "\n".join(f"{w[0]} {w[1].removeprefix(prefix)} {w[2]}" for w in words
+                         if len(w) == 3 and w[1].startswith(begins))
 
     def kill(self, host):
         process = self.running.pop(host)

@@ -46,8 +46,8 @@ void work(const std::string& key, std::int64_t ms) {
   note("E", key);
 }
 
-std::string key_of(const char* kind, std::int64_t round, std::int64_t number) {
-  return "r" + std::to_string(round) + "." + kind + std::to_string(number);
+std::string key_of(const state& s, const char* kind, std::int64_t number) {
+  return s.prefix + "r" + std::to_string(s.round) + "." + kind + std::to_string(number);
 }
 
 // ---- a group ------------------------------------------------------------------------------------
@@ -95,8 +95,7 @@ troupe::destinations share_out(const state& s) {
     return out;
   auto payload = std::string(static_cast<std::size_t>(s.payload), 'x');
   auto order = [&](const char* kind, std::int64_t i) {
-    return value::map(
-      {{"key", key_of(kind, s.round, i)}, {"body_ms", s.body_ms}, {"payload", payload}});
+    return value::map({{"key", key_of(s, kind, i)}, {"body_ms", s.body_ms}, {"payload", payload}});
   };
   for (std::int64_t i = 0; i < s.tasks; ++i)
     out.push_back({"task", order("t", i)});

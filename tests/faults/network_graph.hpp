@@ -11,7 +11,8 @@ namespace network {
 
 /// What a run does, and what came of it: its input and its state.
 /// Shape:  `log` gets an entry of each task, in the order of the tasks: `rROUND.tNUMBER`, and of
-///         each of the three steps of a group `rROUND.gNUMBER.sSTEP`.
+///         each of the three steps of a group `rROUND.gNUMBER.sSTEP`. `prefix` comes before each:
+///         workers may have several runs.
 /// Units:  `body_ms`: how long a body takes; `rest_ms`: how long the home does nothing between two
 ///         rounds; `payload`: bytes each task gets along.
 struct state {
@@ -22,8 +23,9 @@ struct state {
   std::int64_t rest_ms = 0;
   std::int64_t payload = 0;
   std::int64_t round = 0;
+  std::string prefix;
   std::vector<std::string> log;
-  TROUPE_STATE(state, rounds, tasks, groups, body_ms, rest_ms, payload, round,
+  TROUPE_STATE(state, rounds, tasks, groups, body_ms, rest_ms, payload, round, prefix,
                (log, troupe::append))
 };
 

@@ -13,7 +13,7 @@ from hosts import Cluster, Network
 
 RUN_MAX_S = 180  # beyond what the trouble takes
 DIALS_MAX = 10  # a second, of a link
-VERDICT = re.compile(r"cluster: ([bc]): (nothing was heard|it presented itself|it was started)(.*)")
+VERDICT = re.compile(r"cluster: ([bcd]): (nothing was heard|it presented itself|it was started)(.*)")
 BUSY = "while True: pass"
 
 
@@ -82,18 +82,23 @@ class Trouble:
 
 
 class Trial:
+    WORKERS = "bc"
+
     def __init__(self, cell, seed, programs, certificates, folder, rounds, behind_s=8):
         self.cell, self.seed = cell, seed
         self.programs, self.certificates, self.folder = programs, certificates, folder
         self.rounds = cell.rounds or rounds
         self.chance = random.Random(f"{seed} {cell.name}")
-        self.dialers = {w: self.chance.choice(["home", "worker"]) for w in "bc"}
+        self.dialers = {w: self.chance.choice(["home", "worker"]) for w in self.WORKERS}
         self.dialers["b"] = cell.dialer or self.dialers["b"]
         # It begins in the first quarter, and there should be something to do behind it.
         self.load = LOADS[cell.load].lasting(self.rounds, (cell.seconds + behind_s) / 0.75)
         self.faults, self.busy = [], []
         self.network = self.cluster = None
         self.homes = []
+
+    def make_cluster(self):
+        return Cluster(self.programs, self.network, self.certificates, self.folder)
 
     def order(self):
         load = self.load
@@ -104,14 +109,8 @@ class Trial:
         self.homes.append(self.cluster.start_home(self.cell.groups_here, self.order()))
 
     def steps(self):
-        """(when, number, id) of every step that was said to be durable."""
-        out = []
-        for home in self.homes:
-            for _, line in list(home.out):
-                if line.startswith("step "):
-                    _, number, id_, ns = line.split(" ")
-                    out.append((int(ns) / 1e9, int(number), id_))
-        return out
+        """(when, number, id) of every step that was reported as durable."""
+        return [step for home in self.homes for step in self.cluster.steps_of(home)]
 
     def wait_for_round(self, number):
         home = self.homes[-1]
@@ -124,7 +123,7 @@ class Trial:
         """What is wrong, and figures: detections in seconds, and so on."""
         self.folder.mkdir()
         with Network(self.dialers, self.seed) as self.network, \
-                Cluster(self.programs, self.network, self.certificates, self.folder) as self.cluster:
+                self.make_cluster() as self.cluster:
             try:
                 return self.run_in()
             finally:
@@ -138,28 +137,33 @@ class Trial:
         if self.cell.always:
             self.network.order("b", **self.cell.always)
         begin = time.monotonic()
-        for worker in "bc":
+        for worker in self.WORKERS:
             self.cluster.start_worker(worker)
         self.start_home()
-        self.wait_for_round(self.chance.randint(1, max(1, self.rounds // 4)))
+        if not self.cell.early:
+            self.wait_for_round(self.chance.randint(1, max(1, self.rounds // 4)))
         self.cell.script(Trouble(self))
-        finished = self.homes[-1].wait_for("finished", RUN_MAX_S)
-        carried = {w: self.network.order(w, way="up") for w in "bc"}
+        finished = self.cluster.finished(self.homes[-1], RUN_MAX_S)
+        carried = {w: self.network.order(w, way="up") for w in self.WORKERS}
         for host in list(self.cluster.running):
             self.cluster.kill(host)
-        history = self.history(finished and finished[0])
-        wrong = check(history, self.cell.bounds)
+        history = self.history(finished)
+        wrong = [*check(history, self.cell.bounds), *self.more_wrong(history)]
         dials_max = DIALS_MAX * (time.monotonic() - begin)
         wrong += [f"{w} was dialled {c['connections']} times, at most {dials_max:.0f} are no storm"
                   for w, c in carried.items() if c["connections"] > dials_max]
         for process in self.cluster.ended:
-            if process.code not in (0, -signal.SIGKILL):
+            if process.code not in process.codes:
                 wrong.append(f"{process.host} ended with {process.code}: {process.err[-3:]}")
         if wrong:
             self.keep(carried)
         else:
             shutil.rmtree(self.folder)
         return wrong, self.figures(history, carried)
+
+    def more_wrong(self, _):
+        """Violations that this kind of trial adds, a sentence each."""
+        return []
 
     def losses(self):
         out = []
@@ -170,9 +174,8 @@ class Trial:
         return out
 
     def history(self, finished):
-        effects = self.cluster.effects
         return History(self.rounds, self.load.tasks, self.load.groups,
-                       parse_effects(effects.read_text() if effects.exists() else ""),
+                       parse_effects(self.cluster.effects_of()),
                        self.cluster.show(), [(when, id_) for when, _, id_ in self.steps()],
                        self.faults, self.losses(), finished if finished else FOREVER, self.cell.groups_here)
 

@@ -1,11 +1,13 @@
 // An agent, or a client of an MCP server, for tests with the tools of others.
 //
-//   others_agents react|agent MODEL QUESTION [stream]     its messages, a line each
-//   others_agents mcp TOOL JSON PROGRAM [ARGUMENT…]       or, in place of the program, a URL
+//   others_agents react|agent MODEL QUESTION [stream] [handle]   its messages, a line each
+//   others_agents mcp TOOL JSON PROGRAM [ARGUMENT…]              or, in place of the program, a URL
 //
-// The agent has one tool, add {a, b}. What fails is told on stderr, with what is known of it.
+// The agent has two tools: add {a, b}, and fall {}, which throws 42. `handle`: errors of tools are
+// told to the model. What fails is told on stderr, with what is known of it.
 #include <troupe/agents.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 
@@ -14,21 +16,33 @@ namespace {
 using namespace std::chrono_literals;
 using troupe::value;
 
+struct talk_options {
+  bool is_streamed = false;
+  bool handles_errors = false;
+};
+
 int talk(const std::string& kind, const std::string& name, const std::string& question,
-         bool is_streamed) {
+         const talk_options& how) {
   auto model = troupe::init_chat_model(name, {.retry_first = 10ms, .retry_max = 20ms});
   troupe::tool add{"add", "Adds two numbers",
                    [](troupe::arg<"a", std::int64_t> a, troupe::arg<"b", std::int64_t> b) {
                      return *a + *b;
                    }};
-  auto graph = kind == "react"
-                 ? troupe::create_react_agent({.model = model, .tools = {add}, .name = "sums"})
-                 : troupe::create_agent({.model = model, .tools = {add}, .name = "sums"});
+  troupe::tool fall{"fall", "Falls", []() -> int { throw 42; }};
+  troupe::tool_node_options errors;
+  if (how.handles_errors)
+    errors.handle_tool_errors = true;
+  std::vector tools{add, fall};
+  auto graph =
+    kind == "react"
+      ? troupe::create_react_agent(
+        {.model = model, .tools = tools, .name = "sums", .tool_node = errors})
+      : troupe::create_agent({.model = model, .tools = tools, .tool_node = errors, .name = "sums"});
   troupe::runtime rt;
   auto app = rt.load(graph);
   value input{{"messages", value::list({troupe::human_message(question)})}};
-  auto modes = is_streamed ? std::vector{troupe::stream_mode::messages}
-                           : std::vector{troupe::stream_mode::values};
+  auto modes = how.is_streamed ? std::vector{troupe::stream_mode::messages}
+                               : std::vector{troupe::stream_mode::values};
   auto parts = app.stream(input, {}, modes);
   while (auto part = parts.next()) {}
   for (const auto& m : parts.outcome()->value()["messages"].items()) {
@@ -71,9 +85,13 @@ int main(int argc, char** argv) try {
   std::vector<std::string> words{argv + 1, argv + argc};
   if (words.size() > 3 && words[0] == "mcp")
     return call_tool(words[1], words[2], {words.begin() + 3, words.end()});
-  if (words.size() > 2)
-    return talk(words[0], words[1], words[2], words.size() > 3);
-  std::cerr << "usage: others_agents react|agent MODEL QUESTION [stream]\n";
+  if (words.size() > 2) {
+    auto is_given = [&](const char* word) {
+      return std::find(words.begin() + 3, words.end(), word) != words.end();
+    };
+    return talk(words[0], words[1], words[2], {is_given("stream"), is_given("handle")});
+  }
+  std::cerr << "usage: others_agents react|agent MODEL QUESTION [stream] [handle]\n";
   return 2;
 } catch (const troupe::error& e) {
   std::cerr << "error " << to_string(e.code()) << ' ' << e.type() << ": " << e.what() << '\n';

@@ -72,9 +72,9 @@ def prepare(folder):
     """Errors: Missing: a tool is not here and can't be installed, or our programs are not built."""
     global bin_folder, tools_folder
     bin_folder = folder
-    for program in ("troupe", "coder", "ask", "others_agents"):
-        if not (folder / program).exists():
-            raise Missing(f"{folder / program} is not built")
+    for program in ("bin/troupe", "bin/coder", "bin/ask", "bin/others_agents", "lib/libothers_graphs.so"):
+        if not (folder.parent / program).exists():
+            raise Missing(f"{folder.parent / program} is not built")
     tools_folder = folder.parent / "others"
     tools_folder.mkdir(exist_ok=True)
     wanted = json.dumps([PYTHON_PACKAGES, NODE_PACKAGES])

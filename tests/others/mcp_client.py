@@ -2,16 +2,12 @@
 import os
 import pathlib
 import shutil
-import subprocess
 import tempfile
-import time
 import unittest
-import urllib.error
-import urllib.request
 
 import installed
 from programs import run
-from providers import READY_S, free_port
+from providers import Served, free_port
 
 
 class Client(unittest.TestCase):
@@ -47,23 +43,10 @@ class Everything(Client):
 
     def test_over_http_its_tools_are_listed_and_called(self):
         port = free_port()
-        server = subprocess.Popen(
-            [*installed.node_script("server-everything", "dist/index.js"), "streamableHttp"],
-            env=os.environ | {"PORT": str(port)}, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(server.wait)
-        self.addCleanup(server.terminate)
         url = f"http://127.0.0.1:{port}/mcp"
-        end = time.monotonic() + READY_S
-        while time.monotonic() < end:
-            try:
-                urllib.request.urlopen(url, timeout=READY_S)
-                break
-            except urllib.error.HTTPError:
-                break  # it answers
-            except OSError:
-                self.assertIsNone(server.poll(), "it does not serve")
-                time.sleep(0.05)  # until its port is open: it tells nobody
+        server = Served([*installed.node_script("server-everything", "dist/index.js"), "streamableHttp"],
+                        url, f"listening on port {port}", env=os.environ | {"PORT": str(port)})
+        self.addCleanup(server.end)
         out = self.call("echo", '{"message": "from afar"}', url).stdout
         self.assertIn('result null Echo: from afar', out)
 

@@ -1,5 +1,6 @@
 """`troupe mcp` driven by the official MCP client and by the inspector, over stdio and HTTP."""
 import json
+import os
 import pathlib
 import shutil
 import tempfile
@@ -32,7 +33,8 @@ async def talk(read, write):
         greeting = await session.initialize()
         listed = await session.list_tools()
         out = {"server": greeting.server_info.name, "protocol": greeting.protocol_version,
-               "tools": {t.name: t.input_schema for t in listed.tools}, "calls": []}
+               "tools": {t.name: t.input_schema for t in listed.tools}, "calls": [],
+               "described": {t.name: t.description or "" for t in listed.tools}}
         for step in plan["steps"]:
             out["calls"].append(await asyncio.gather(*[one(session, call) for call in step]))
         print(json.dumps(out))
@@ -43,7 +45,7 @@ async def main():
             await talk(streams[0], streams[1])
     else:
         server = StdioServerParameters(command=plan["command"][0], args=plan["command"][1:],
-                                       cwd=plan["cwd"])
+                                       cwd=plan["cwd"], env=plan["env"])
         async with stdio_client(server) as streams:
             await talk(streams[0], streams[1])
 
@@ -56,18 +58,19 @@ def call(tool, **arguments):
 
 
 class Served(unittest.TestCase):
+    variables = {}  # of the server's environment
+
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-others-mcp-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.client = self.folder / "client.py"
-        self.client.write_text(CLIENT)
 
     def command(self, *graphs):
         return [str(installed.bin_folder / "troupe"), "mcp", *graphs, "--data",
                 str(self.folder / "data")]
 
     def plan(self, plan):
-        done = run([installed.python(), self.client, json.dumps(plan | {"cwd": str(self.folder)})])
+        whole = plan | {"cwd": str(self.folder), "env": os.environ | self.variables}
+        done = run([installed.python(), "-c", CLIENT, json.dumps(whole)])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return json.loads(done.stdout.splitlines()[-1])
 
@@ -75,7 +78,8 @@ class Served(unittest.TestCase):
         return self.plan({"command": self.command(*graphs), "steps": steps})
 
     def over_http(self, graphs, *steps):
-        server = Program([*self.command(*graphs), "--listen", "127.0.0.1:0", "--json"], cwd=self.folder)
+        server = Program([*self.command(*graphs), "--listen", "127.0.0.1:0", "--json"], cwd=self.folder,
+                         env=os.environ | self.variables)
         self.addCleanup(server.__exit__)
         self.assertTrue(server.wait_until(lambda: server.out.lines), server.err.lines)
         return self.plan({"url": json.loads(server.out.lines[0])["url"], "steps": steps})
@@ -104,6 +108,40 @@ class OfficialClient(Served):
             asked, answered = (step[0] for step in seen["calls"])
             self.assertIn("What is your name?", asked["text"])
             self.assertEqual(answered["data"]["text"], "Hello, Ada!")
+
+    def test_what_waits_for_nothing_is_not_resumed(self):  # D5
+        for way in self.each_way():
+            seen = way(["ask"], [call("ask", thread_id="t")], [call("ask", thread_id="t", resume="Ada")],
+                       [call("ask", thread_id="t", resume="Eve")], [call("ask", thread_id="t", resume=None)],
+                       [call("ask", thread_id="unknown", resume="Ada")],
+                       [call("ask", thread_id="unknown", resume=None)])
+            for step in seen["calls"][2:]:
+                self.assertTrue(step[0]["is_error"], step)
+                self.assertRegex(step[0]["text"], "waits for nothing|nothing is stored of thread_id `unknown`")
+                self.assertNotIn("__start__", step[0]["text"])
+
+    def test_one_of_two_answers_at_once_counts_and_the_other_one_is_an_error(self):  # D5
+        for way in self.each_way():
+            seen = way(["ask"], [call("ask", thread_id="t")],
+                       [call("ask", thread_id="t", resume=name) for name in ("Ada", "Eve")])
+            won, = [a for a in seen["calls"][1] if not a["is_error"]]
+            lost, = [a for a in seen["calls"][1] if a["is_error"]]
+            self.assertIn(won["data"]["text"], ("Hello, Ada!", "Hello, Eve!"))
+            self.assertRegex(lost["text"], "another call is on|its question was answered by another call")
+            self.assertNotIn("multitask", lost["text"])
+
+    def test_nothing_is_advice_for_the_command_line(self):  # D8
+        graphs = ["hello", "ask", "chat", "loop", "digest"]
+        for way in self.each_way():
+            seen = way(graphs, [call("hello", count="x")], [call("ask", thread_id="t")],
+                       [call("ask", thread_id="t", resume="Ada")],
+                       [call("ask", thread_id="t", resume="Eve")], [call("ask", resume="Ada")],
+                       [call("chat")], [call("chat", messages=1)], [call("nobody")])
+            said = [one["text"] for step in seen["calls"] for one in step] + list(seen["described"].values())
+            self.assertEqual(len(seen["described"]), len(graphs))
+            for text in said:
+                for word in ("--", "troupe ", "TROUPE", "command line"):
+                    self.assertNotIn(word, text)
 
     def test_a_graph_takes_the_input_that_troupe_graphs_shows(self):
         shown = run([installed.bin_folder / "troupe", "graphs", "--json"], cwd=self.folder)

@@ -4,18 +4,17 @@ import os
 import pathlib
 import shutil
 import socket
-import subprocess
 import tempfile
-import time
 import unittest
 import urllib.request
 
 import installed
-from programs import run
+from programs import Followed, run
 
 DONE, FAILED, USAGE, NOT_WHOLE = 0, 1, 2, 7
 KEY = "sk-others-0123456789"
 READY_S = 30
+RUNS = "Uvicorn running"
 FORMATS = ("openai", "anthropic")
 
 
@@ -32,27 +31,21 @@ def get(url, body=None):
         return json.loads(answer.read() or b"null")
 
 
-class Served:
-    """A server of others, until the tests of its class are over."""
+class Served(Followed):
+    """A server of others, until the tests of its class are over. `ready`: what it logs when its port is open."""
 
-    def __init__(self, arguments, port, ready, **options):
-        self.url = f"http://127.0.0.1:{port}"
-        self.process = subprocess.Popen([str(a) for a in arguments], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
-        end = time.monotonic() + READY_S
-        while True:
-            try:
-                get(self.url + ready)
-                return
-            except OSError:
-                if time.monotonic() > end or self.process.poll() is not None:
-                    self.stop()
-                    raise AssertionError(f"it does not serve: {arguments}") from None
-                time.sleep(0.05)  # until its port is open: it tells nobody
+    def __init__(self, arguments, url, ready, **options):
+        super().__init__(arguments, **options)
+        self.url = url
+        if not self.wait_until(lambda: any(ready in line for _, line in self.err), READY_S):
+            self.end()
+            raise AssertionError(f"it does not serve: {arguments}: {self.err[-3:]}")
 
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
+    @classmethod
+    def for_class(cls, test, *arguments, **options):
+        server = cls(*arguments, **options)
+        test.addClassCleanup(server.end)
+        return server
 
 
 class Provider(unittest.TestCase):
@@ -82,15 +75,15 @@ class Provider(unittest.TestCase):
                             *flags, form=form, code=code, input=lines)
 
 
-class Llmock(Provider):
+class LlmockServer(Provider):
     anthropic_path = "/anthropic"
 
     @classmethod
     def setUpClass(cls):
         port = free_port()
-        cls.server = Served([installed.command("llmock"), "serve", "--port", port, "--response-style",
-                             "echo"], port, "/health")
-        cls.addClassCleanup(cls.server.stop)
+        cls.server = Served.for_class(
+            cls, [installed.command("llmock"), "serve", "--port", port, "--response-style", "echo"],
+            f"http://127.0.0.1:{port}", RUNS)
 
     def setUp(self):
         super().setUp()
@@ -102,6 +95,8 @@ class Llmock(Provider):
     def verdict(self):
         return str(get(self.server.url + "/_llmock/verdict"))
 
+
+class Llmock(LlmockServer):
     def calls(self, **arguments):
         return {"type": "reply", "tool_calls": [{"name": "add", "arguments": arguments}]}
 
@@ -143,6 +138,17 @@ class Llmock(Provider):
                 self.assertIn("of graph `sums` failed", done.stderr)  # D9
                 self.assertIn("3 times in a row", done.stderr)
                 get(self.server.url + "/_llmock/reset", {})
+
+    def test_what_a_tool_throws_is_told_to_the_model_whatever_it_is(self):  # D10
+        falls = {"type": "reply", "tool_calls": [{"name": "fall", "arguments": {}}]}
+        for form in FORMATS:
+            for kind in ("react", "agent"):
+                self.script(falls, {"type": "reply", "text": "sorry"})
+                out = self.agent(kind, form, "fall", "handle").stdout
+                self.assertIn("a tool threw what is not a std::exception", out)
+                self.assertTrue(out.endswith("assistant: sorry\n"), out)
+                self.script(falls)
+                self.assertIn("error", self.agent(kind, form, "fall", code=FAILED).stderr)
 
     def test_an_unknown_tool_is_told_to_the_model(self):
         self.script({"type": "tool_fault", "kind": "unknown_tool"}, self.calls(a=1, b=2),
@@ -291,9 +297,9 @@ class Fakellm(Provider):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-fakellm-"))
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
         (folder / "fakellm.yaml").write_text(RULES)
-        cls.server = Served([installed.command("fakellm"), "serve", "--port", port, "--config",
-                             folder / "fakellm.yaml"], port, "/_fakellm/stats", cwd=folder)
-        cls.addClassCleanup(cls.server.stop)
+        cls.server = Served.for_class(
+            cls, [installed.command("fakellm"), "serve", "--port", port, "--config",
+                  folder / "fakellm.yaml"], f"http://127.0.0.1:{port}", RUNS, cwd=folder)
 
     def setUp(self):
         super().setUp()

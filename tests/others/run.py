@@ -33,7 +33,7 @@ def main():
     except installed.Missing as why:
         print(f"skipped: {why}", flush=True)
         return 1 if os.environ.get("TROUPE_OTHERS") == "required" else 77
-    names = [n for n in ("providers", "mcp_server", "mcp_client")]
+    names = ["providers", "mcp_server", "mcp_client", "reviews"]
     loader = unittest.TestLoader()
     wanted = [a for a in arguments if not a.startswith("-")]
     if wanted:

@@ -8,6 +8,7 @@ import pathlib
 import selectors
 import signal
 import subprocess
+import threading
 import time
 
 # Programs inherit what is ignored: a test in a shell's background would start them deaf to Ctrl-C.
@@ -115,6 +116,66 @@ class Program:
             raise Stuck(f"no end after {DEADLINE_S} s: {self.process.args}") from None
         for lines in self.watched:
             lines.read()
+        return code
+
+
+class Followed:
+    """A program whose output is read all the time. `out` and `err`: its lines, each with when it came."""
+
+    def __init__(self, arguments, **options):
+        options.setdefault("stdin", subprocess.DEVNULL)
+        self.process = subprocess.Popen([str(a) for a in arguments], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, encoding="utf-8",
+                                        errors="replace", **options)
+        self.out, self.err = [], []
+        self.news, self.open_streams = threading.Condition(), 2
+        self.readers = [threading.Thread(target=self.follow, args=pair, daemon=True) for pair in
+                        [(self.process.stdout, self.out), (self.process.stderr, self.err)]]
+        for reader in self.readers:
+            reader.start()
+
+    def follow(self, stream, lines):
+        for line in stream:
+            with self.news:
+                lines.append((time.monotonic(), line.rstrip("\n")))
+                self.news.notify_all()
+        with self.news:
+            self.open_streams -= 1
+            self.news.notify_all()
+
+    def wait_until(self, found, seconds=DEADLINE_S):
+        """What is found in its lines; None, or what is false, if the program ends before or in time."""
+        with self.news:
+            self.news.wait_for(lambda: found() or self.open_streams == 0, seconds)
+            return found()
+
+    def wait_for(self, word, seconds=DEADLINE_S):
+        """(when, line) of the first line that begins with this word; None: as wait_until."""
+        return self.wait_until(
+            lambda: next((one for one in self.out if one[1].startswith(word)), None), seconds)
+
+    def signal(self, number):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+
+    def ended(self, seconds=DEADLINE_S):
+        """Whether it ends by itself, in time."""
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def end(self):
+        """Kills it, if it has not ended; gives how it did."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+        code = self.process.wait()
+        for reader in self.readers:
+            reader.join()
+        for stream in [self.process.stdout, self.process.stderr]:
+            stream.close()
         return code
 
 
