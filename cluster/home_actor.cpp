@@ -3,6 +3,7 @@
 
 #include "actors/log.hpp"
 #include "cluster/link_front.hpp"
+#include "cluster/process_look.hpp"
 #include "cluster/remote_task.hpp"
 #include "cluster/status_value.hpp"
 
@@ -291,6 +292,10 @@ void home_actor::pass_on(task_number number, message what) {
 void home_actor::report(cluster_event what) {
   auto text = "cluster: " + what.peer + ": " + what.text;
   is_trouble(what.kind) ? log_warning(text) : log_info(text);
+}
+
+std::optional<process_facts> home_actor::look_at(std::uint32_t pid) {
+  return look_at_process(pid);
 }
 
 } // namespace troupe::cluster

@@ -65,6 +65,7 @@ private:
   void fail(task_number task, error why) override;
   void pass_on(task_number task, message what) override;
   void report(cluster_event what) override;
+  std::optional<process_facts> look_at(std::uint32_t pid) override;
 
   void place(place_task& order);
   void forget(const forget_task& order);

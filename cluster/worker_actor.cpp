@@ -132,7 +132,7 @@ void worker_actor::heard(link_number link, message what) {
 }
 
 void worker_actor::link_broken(link_number link) {
-  speak([&](desk& d) { d.link_broken(link); });
+  speak([&](desk& d) { d.link_broken(link, lease_now()); });
 }
 
 void worker_actor::link_restored(link_number link) {
@@ -143,7 +143,7 @@ void worker_actor::link_lost(link_number link, const error& why) {
   if (auto said = lost_.note(why.message(), why.message(), std::chrono::steady_clock::now());
       !said.empty())
     log_info("cluster: " + said);
-  speak([&](desk& d) { d.link_broken(link); });
+  speak([&](desk& d) { d.link_broken(link, lease_now()); });
 }
 
 // -- what the desk wants

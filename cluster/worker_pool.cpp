@@ -5,6 +5,7 @@
 #include "actors/task_placer.hpp"
 #include "cluster/home_actor.hpp"
 #include "cluster/link_front.hpp"
+#include "cluster/process_look.hpp"
 #include "cluster/workers_file.hpp"
 
 #include <caf/actor_system.hpp>
@@ -80,6 +81,7 @@ private:
 result<std::shared_ptr<worker_pool>> connect_workers(worker_pool_options options) {
   cluster::dispatcher_options how;
   how.incarnation = cluster::new_incarnation();
+  how.process = cluster::own_process();
   how.terms = {options.heartbeat, options.lease};
   how.other_builds = options.allow_other_builds;
   if (auto fits = cluster::check_terms(how.terms); !fits)

@@ -59,6 +59,7 @@ PURE = {  # what decides: files of coordinator/ that know neither CAF nor its ac
     "cluster/desk",
     "cluster/desk_orders",
     "cluster/peer_names",
+    "cluster/peer_process",
     "cluster/refusal_log",
     "cluster/wire",
     "cluster/wire_fields",
