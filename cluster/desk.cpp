@@ -206,12 +206,13 @@ void desk::welcomed(session& s, const welcome& what, instant now) {
   auto terms = terms_of(what);
   if (!terms || what.home.empty() || what.home.size() > limits::worker_name_bytes_max
       || !is_well_formed(what.process)) {
-    end_session(s,
-                {errc::protocol_mismatch,
-                 "work for a home: its lease, heartbeat, incarnation or process can't be: a lease of "
-                   + std::to_string(what.lease.count()) + " ms, a heartbeat of "
-                   + std::to_string(what.heartbeat.count()) + " ms"},
-                true, now);
+    end_session(
+      s,
+      {errc::protocol_mismatch,
+       "work for a home: its lease, heartbeat, incarnation or process can't be: a lease of "
+         + std::to_string(what.lease.count()) + " ms, a heartbeat of "
+         + std::to_string(what.heartbeat.count()) + " ms"},
+      true, now);
     return;
   }
   s.lease.emplace(*terms, s.asked);

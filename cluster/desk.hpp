@@ -90,7 +90,8 @@ public:
   void link_restored(link_number link, instant now);
   /// A status_request is for the owner to answer; who asks may drain it, too, home or not.
   void heard(link_number link, message what, instant now);
-  /// Ends the sessions whose link is broken and whose home's process has ended. tick() does so, too.
+  /// Ends the sessions whose link is broken and whose home's process has ended. tick() does so,
+  /// too.
   void look_for_ended(instant now);
   /// Once each tick_interval().
   void tick(instant now);

@@ -160,12 +160,11 @@ void dispatcher::add_worker(link_number link, hello what, instant now) {
   w.heard = w.acknowledged = w.renewed = waking_.at(now);
   links_[link] = &w;
   using std::chrono::milliseconds;
-  host_.send(link,
-             welcome{.session = w.session,
-                     .home = options_.incarnation,
-                     .lease = std::chrono::duration_cast<milliseconds>(w.terms.lease),
-                     .heartbeat = std::chrono::duration_cast<milliseconds>(w.terms.heartbeat),
-                     .process = options_.process});
+  host_.send(link, welcome{.session = w.session,
+                           .home = options_.incarnation,
+                           .lease = std::chrono::duration_cast<milliseconds>(w.terms.lease),
+                           .heartbeat = std::chrono::duration_cast<milliseconds>(w.terms.heartbeat),
+                           .process = options_.process});
   join_lines(w);
 }
 

@@ -112,10 +112,10 @@ int run(const options& how) {
             << static_cast<double>(seeds) / seconds() << " seeds/s; " << events << " events, "
             << all.faults << " faults, " << all.orders << " orders, " << all.reissued
             << " handed out again, " << all.lost << " workers lost, " << all.ended
-            << " of them seen to have ended, " << all.not_begun << " bodies not begun, " << all.stale
-            << " stale messages dropped, " << all.committed << " outcomes stored, " << all.failed
-            << " tasks failed, " << all.saves << " saves, " << all.ahead << " orders ahead, "
-            << all.withdrawn << " withdrawn, slowest end "
+            << " of them seen to have ended, " << all.not_begun << " bodies not begun, "
+            << all.stale << " stale messages dropped, " << all.committed << " outcomes stored, "
+            << all.failed << " tasks failed, " << all.saves << " saves, " << all.ahead
+            << " orders ahead, " << all.withdrawn << " withdrawn, slowest end "
             << std::chrono::duration<double>(all.slowest_end).count() << " s after the heal\n";
   return failed == 0 ? 0 : 1;
 }

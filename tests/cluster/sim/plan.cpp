@@ -95,7 +95,8 @@ std::string describe(const plan& p) {
     out += " " + std::to_string(w.host);
   out += "), " + std::to_string(p.runs.size()) + " runs, " + std::to_string(p.tasks.size())
          + " tasks, queue " + std::to_string(p.queue_max) + ", delay " + ms(p.delay) + " + "
-         +  ms(p.jitter) + ", lanes " + ms(p.lane_max) + ", drift " + std::to_string(p.drift_percent) + " %, ";
+         + ms(p.jitter) + ", lanes " + ms(p.lane_max) + ", drift " + std::to_string(p.drift_percent)
+         + " %, ";
   if (p.fault_each == 0ms)
     out += "no faults";
   else

@@ -43,7 +43,7 @@ enum class breakage : std::uint8_t {
   capacity,   // workers take one task more than they say
   commit,     // the store ignores claims
   withdrawal, // nobody asks for what waits at a worker
-  death,      // a process that is frozen counts as one that has ended
+  death,      // a link that breaks counts as the end of its process
   gate,       // bodies begin without a look at the lease of their worker
 };
 
@@ -81,7 +81,7 @@ struct plan {
   nanoseconds jitter{0};     // and so much more at most
   nanoseconds fault_each{0}; // on average; 0: none
   nanoseconds heals_at{0};
-  nanoseconds lane_max{0};   // from when a task is begun to when its body is, at most
+  nanoseconds lane_max{0}; // from when a task is begun to when its body is, at most
   unsigned drift_percent = 0;
   bool wild = false; // faults of every kind; else one kind
   unsigned kind = 0;

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 constexpr nanoseconds recovery = 5s; // after all is healed, and what is left to do
 constexpr nanoseconds latest_end = 400s;
-constexpr nanoseconds missed_within = 900ms; // two ticks, one of which sees nothing
+constexpr nanoseconds missed_within = 900ms;                // two ticks, one of which sees nothing
 constexpr std::uint32_t first_worker = 1, first_home = 100; // process ids
 
 std::string boot_of(std::size_t host) {
@@ -172,12 +172,14 @@ std::optional<process_facts> simulation::look_from(std::size_t host, std::uint32
                                                    sightings& by) const {
   bool is_home = pid >= first_home;
   auto index = pid - (is_home ? first_home : first_worker);
-  if (++by.looks % 5 == 0)
+  if (++by.looks[pid] % 5 == 0) {
+    by.alive.erase(pid); // a session that begins with this has not seen it
     return std::nullopt;
+  }
   if (host != (is_home ? drawn.home_hosts[index] : drawn.workers[index].host))
     broke("a process of another host was looked for");
   const auto& who = is_home ? homes[index]->on : workers[index]->on;
-  if (broken == breakage::death && who.frozen())
+  if (broken == breakage::death && by.alive.contains(pid))
     return process_facts{};
   if (who.alive())
     by.alive[pid] = who.life();
@@ -189,7 +191,8 @@ bool simulation::is_overdue(const process& who, std::uint64_t life, std::uint32_
   auto ended = who.ended(life);
   auto told = by.broken.find(link);
   auto seen = by.alive.find(pid);
-  if (!ended || told == by.broken.end() || seen == by.alive.end() || seen->second != life)
+  if (broken == breakage::death || !ended || told == by.broken.end() || seen == by.alive.end()
+      || seen->second != life)
     return false;
   return time.now() - std::max({*ended, told->second, awake}) > missed_within;
 }
@@ -199,10 +202,16 @@ void simulation::check_alone(std::size_t task, const truth::copy& begins) const 
     bool is_itself = c.worker == begins.worker && c.number == begins.number;
     bool stands_still = workers[c.worker]->on.frozen() && c.begun <= wires.at(c.link).home_ended;
     if (!is_itself && !stands_still && c.claim == begins.claim)
-      broke("a body of task " + std::to_string(task) + " was begun on worker "
-            + std::to_string(begins.worker) + " while it ran on worker "
-            + std::to_string(c.worker));
+      broke("task " + std::to_string(task) + " runs on worker " + std::to_string(begins.worker)
+            + " while it runs on worker " + std::to_string(c.worker));
   }
+}
+
+void simulation::check_overlaps() const {
+  for (std::size_t t = 0; t < tasks.size(); ++t)
+    for (const auto& c : tasks[t].copies)
+      if (tasks[t].copies.size() > 1 && !workers[c.worker]->on.frozen())
+        check_alone(t, c);
 }
 
 void simulation::plan_faults() {
@@ -240,9 +249,11 @@ void simulation::freeze(process& who, nanoseconds how_long) {
   if (!who.alive() || who.frozen())
     return;
   who.freeze();
-  time.after(how_long, [&who, life = who.life()] {
-    if (who.life() == life)
-      who.thaw();
+  time.after(how_long, [this, &who, life = who.life()] {
+    if (who.life() != life)
+      return;
+    who.thaw();
+    check_overlaps();
   });
 }
 
@@ -332,6 +343,7 @@ void simulation::heal() {
     h->on.alive() ? h->on.thaw() : h->start();
   for (auto& w : workers)
     w->on.alive() ? w->on.thaw() : w->start();
+  check_overlaps();
   for (std::size_t t = 0; t < tasks.size(); ++t) { // nobody comes who could take them
     const auto& where = tasks[t].planned.where;
     auto& at = *homes[runs[tasks[t].planned.run].home];

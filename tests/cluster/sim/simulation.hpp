@@ -8,7 +8,8 @@
 //  - what was answered as not begun is not begun
 //  - no body of a task, nor one of a step of it, is begun while another copy of the task runs,
 //    unless that one had begun before its worker was given up and its worker has stood still since,
-//    or the task's run was taken by somebody else, or again, meanwhile
+//    or the task's run was taken by somebody else, or again, meanwhile; nor do two copies run on
+//    when a worker wakes
 //  - who was never disturbed is never lost
 //  - a process that has ended is missed at once, once its link broke, by who is on its host and saw
 //    it; one that is frozen is not
@@ -66,7 +67,7 @@ struct wire {
   link_number number = 0;
   std::size_t worker = 0, home = 0;
   std::uint64_t worker_life = 0, home_life = 0;
-  bool worker_open = true, home_open = true; // ends when that side ends it
+  bool worker_open = true, home_open = true;   // ends when that side ends it
   nanoseconds home_ended = nanoseconds::max(); // when it did
   bool broken = false;
   std::shared_ptr<pipe> up, down; // worker to home, home to worker
@@ -76,7 +77,7 @@ struct wire {
 struct sightings {
   std::map<std::uint32_t, std::uint64_t> alive; // in which life, by process id
   std::map<link_number, nanoseconds> broken;
-  unsigned looks = 0;
+  std::map<std::uint32_t, unsigned> looks;
 };
 
 class sim_home final : public dispatcher_host {
@@ -220,10 +221,14 @@ public:
   bool is_overdue(const process& who, std::uint64_t life, std::uint32_t pid, link_number link,
                   const sightings& by, nanoseconds awake) const;
   /// How long a process that is killed is still there.
-  nanoseconds end_time() { return lanes.chance(50) ? nanoseconds{0} : lanes.time({}, end_time_max); }
+  nanoseconds end_time() {
+    return lanes.chance(50) ? nanoseconds{0} : lanes.time({}, end_time_max);
+  }
   static constexpr nanoseconds end_time_max = std::chrono::milliseconds{20};
   /// A body of a task is about to begin on a worker.
   void check_alone(std::size_t task, const truth::copy& begins) const;
+  /// Somebody woke, and has done what was due: what went elsewhere meanwhile was stopped.
+  void check_overlaps() const;
   bool healed() const { return time.now() >= drawn.heals_at; }
   way& way_up(std::size_t worker, std::size_t home) {
     return ways_up_[worker * drawn.homes + home];
