@@ -47,12 +47,23 @@ std::optional<std::uint32_t> peer_process::to_look_at() const noexcept {
 
 void peer_process::saw(const std::optional<process_facts>& what) noexcept {
   auto now = state_of(peer_, what);
+  if (has_ended())
+    return;
   if (now == process_state::alive)
     state_ = now;
   else if (now == process_state::ended && state_ == process_state::alive)
     state_ = now;
   else if (now == process_state::ended && state_ == process_state::unknown)
     is_here_ = false; // it was never seen: this is not where it lives
+}
+
+bool look_pace::begin() noexcept {
+  return std::exchange(wait_, look_again_first).count() == 0;
+}
+
+bool look_pace::next() noexcept {
+  wait_ = wait_ < look_again_max ? 2 * wait_ : std::chrono::milliseconds{0};
+  return wait_.count() > 0;
 }
 
 } // namespace troupe::cluster

@@ -9,6 +9,7 @@
 
 #include "cluster/messages.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 
@@ -49,5 +50,20 @@ private:
   bool is_here_ = false;
   process_state state_ = process_state::unknown;
 };
+
+/// When owners look again: links of a process that is killed break a little before it has ended.
+/// Units:  first after look_again_first, then after twice as long each time, to look_again_max.
+class look_pace {
+public:
+  /// A link broke. Whether the next look is to be ordered: after wait().
+  bool begin() noexcept;
+  /// There was a look. Likewise.
+  bool next() noexcept;
+  std::chrono::milliseconds wait() const noexcept { return wait_; }
+
+private:
+  std::chrono::milliseconds wait_{0}; // 0: none is ordered
+};
+inline constexpr std::chrono::milliseconds look_again_first{10}, look_again_max{640};
 
 } // namespace troupe::cluster

@@ -9,6 +9,7 @@
 #include <boost/test/data/test_case.hpp>
 
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,7 +77,7 @@ void leave_a_thread() {
       return nullptr;
     },
     nullptr);
-  ::pthread_exit(nullptr);
+  ::syscall(SYS_exit, 0);
 }
 
 process_facts look(std::uint32_t pid) {
@@ -185,7 +186,7 @@ BOOST_AUTO_TEST_CASE(what_a_peer_tells_of_its_process_has_bounds) {
 BOOST_AUTO_TEST_CASE(a_line_of_the_kernel_is_read_whatever_the_process_calls_itself) {
   std::string rest =
     " S 1 7 7 0 -1 4194560 120 0 0 0 3 1 0 0 20 0 9 0 4711 1000 200 18446744073709551615 1\n";
-  for (const std::string name : {"(a)", "(a b)", "()", "(a) Z 1 1 1 1", "(\n)", "())"}) {
+  for (const std::string name : {"(a)", "(a b)", "()", "(a) Z 1 1 1 1)", "(\n)", "())"}) {
     auto seen = facts_in("7 " + name + rest);
     BOOST_REQUIRE(seen.has_value());
     BOOST_TEST((seen->exists && !seen->is_zombie));
@@ -197,6 +198,19 @@ BOOST_AUTO_TEST_CASE(a_line_of_the_kernel_is_read_whatever_the_process_calls_its
   for (const char* damaged : {"", "7", "7 (a", "7 (a)", "7 (a) S 1 2 3",
                               "7 (a) S 1 7 7 0 -1 1 1 0 0 0 3 1 0 0 20 0 x 0 1 1"})
     BOOST_TEST(!facts_in(damaged));
+}
+
+BOOST_AUTO_TEST_CASE(looks_come_soon_after_a_link_broke_then_less_often_then_not) {
+  look_pace pace;
+  BOOST_TEST(pace.begin());
+  BOOST_TEST((pace.wait() == look_again_first));
+  BOOST_TEST(pace.next());
+  BOOST_TEST(!pace.begin()); // one is ordered already; the next ones come soon again
+  auto together = pace.wait();
+  while (pace.next())
+    together += pace.wait();
+  BOOST_TEST((together >= look_again_max && together < 2 * look_again_max));
+  BOOST_TEST(pace.begin());
 }
 
 BOOST_AUTO_TEST_CASE(this_process_is_seen_to_be_alive) {

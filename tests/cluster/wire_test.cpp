@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(messages_before_the_bad_one_are_given) {
 
 BOOST_AUTO_TEST_CASE(a_count_beyond_the_bytes_is_refused_before_anything_is_made_of_it) {
   says(refused({0xdd, 0xff, 0xff, 0xff, 0xff}), errc::protocol_mismatch, {"shorter than it says"});
-  auto labels = one_message(0, 13).number(1).text("w").text("i").out;
+  auto labels = one_message(0, 13).number(1).text("worker").text("i").out;
   labels.insert(labels.end(), {0xdd, 0xff, 0xff, 0xff, 0xff});
   says(refused(labels), errc::protocol_mismatch, {"hello.labels", "shorter than it says"});
   auto text = one_message(17, 1).out;
@@ -381,7 +381,10 @@ BOOST_AUTO_TEST_CASE(every_limit_holds_when_written) {
      }},
     {"welcome.lease", lease_max, lease},
     {"hello.boot", most::boot_id_bytes,
-     [&](auto n) { return hello{.labels = {}, .graphs = {}, .process = {.boot = text(n)}}; }},
+     [&](auto n) {
+       return hello{
+         .name = "w", .incarnation = "i", .labels = {}, .graphs = {}, .process = {.boot = text(n)}};
+     }},
     {"welcome.boot", most::boot_id_bytes,
      [&](auto n) { return welcome{.session = 1, .home = "h", .process = {.boot = text(n)}}; }},
     {"drain_request.patience", static_cast<std::size_t>(most::worker_drain_max.count()),
