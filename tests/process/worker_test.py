@@ -266,7 +266,7 @@ class WorkerTest(unittest.TestCase):
     def test_a_killed_worker_is_noticed_long_before_its_lease_is_over(self):
         release = self.hold_a_file(self.files[-1])
         one, one_at = self.worker("--name", "one", "--capacity", "4")
-        lease = ["--lease", "500", "--heartbeat", "50"]  # longer than the test may take
+        lease = ["--lease", "60", "--heartbeat", "1"]
         listed = self.folder / "workers"
         listed.write_text(one_at)
         home = Program(self.home("--plain", "--workers-file", listed, *lease))
@@ -275,6 +275,8 @@ class WorkerTest(unittest.TestCase):
         release(self.files[-1])  # for who begins from here on
         _, two_at = self.worker("--name", "two")
         listed.write_text(f"{one_at}\n{two_at}")
+        self.assertTrue(home.wait_until(lambda: any("two: capacity" in line for line in home.err.lines)),
+                        home.err.lines)
         one.kill()
         self.assertEqual(home.end(), DONE, home.err.lines)
         self.assertEqual(self.words("\n".join(home.out.lines)), FILES * (FILES + 1) // 2)
@@ -284,7 +286,7 @@ class WorkerTest(unittest.TestCase):
 
     def test_a_killed_home_is_noticed_long_before_its_lease_is_over(self):
         self.hold_a_file(self.files[-1])
-        worker, at = self.worker("--name", "one", "--lease", "500", "--heartbeat", "50")
+        worker, at = self.worker("--name", "one", "--lease", "60", "--heartbeat", "1")
         home = Program(self.home("--plain", "--worker", at))
         self.addCleanup(home.__exit__)
         self.assertTrue(home.wait_until(lambda: len(home.out.lines) == 3), home.err.lines)

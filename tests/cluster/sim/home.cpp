@@ -165,6 +165,8 @@ void sim_home::deliver(link_number link, message what) {
         }
   if (auto issue = answered_by(what))
     out_[link].erase(issue);
+  if (std::holds_alternative<hello>(what)) // a session of its own has seen nobody yet
+    seen_.alive.erase(in_.worker_process(in_.wires.at(link).worker).pid);
   speaking_ = link;
   machine->heard(link, std::move(what), on.clock());
 }

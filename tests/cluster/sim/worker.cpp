@@ -121,6 +121,8 @@ void sim_worker::try_link(std::size_t home) {
 }
 
 void sim_worker::deliver(link_number link, message what) {
+  if (std::holds_alternative<welcome>(what)) // a session of its own has seen nobody yet
+    seen_.alive.erase(in_.home_process(in_.wires.at(link).home).pid);
   machine->heard(link, std::move(what), on.clock());
 }
 
