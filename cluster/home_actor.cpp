@@ -3,6 +3,7 @@
 
 #include "actors/log.hpp"
 #include "cluster/links/link_front.hpp"
+#include "cluster/process_look.hpp"
 #include "cluster/remote_task.hpp"
 #include "cluster/status_value.hpp"
 
@@ -53,6 +54,12 @@ caf::behavior home_actor::make_behavior() {
     },
     [this](caf::flush_atom) { flush(); },
     [this](const say_goodbye&) { return goodbye(); },
+    [this](const look_at_workers&) {
+      dispatcher_.look_for_ended(now());
+      if (looks_.next())
+        delayed_send(this, looks_.wait(), look_at_workers{});
+      finish_turn();
+    },
     [this](const clock_tick&) {
       tick();
       finish_turn();
@@ -227,6 +234,8 @@ void home_actor::heard(link_number link, message what) {
 
 void home_actor::link_broken(link_number link) {
   dispatcher_.link_broken(link, now());
+  if (looks_.begin())
+    delayed_send(this, looks_.wait(), look_at_workers{});
 }
 
 void home_actor::link_restored(link_number link) {
@@ -237,8 +246,7 @@ void home_actor::link_lost(link_number link, const error& why) {
   if (auto said = lost_.note(why.message(), why.message(), std::chrono::steady_clock::now());
       !said.empty())
     log_info("cluster: " + said);
-  dispatcher_.link_broken(
-    link, now()); // its session ends with the lease, or with the worker's next hello
+  link_broken(link); // its session ends with the lease, or with the worker's next hello
 }
 
 // -- what the dispatcher wants
@@ -291,6 +299,10 @@ void home_actor::pass_on(task_number number, message what) {
 void home_actor::report(cluster_event what) {
   auto text = "cluster: " + what.peer + ": " + what.text;
   is_trouble(what.kind) ? log_warning(text) : log_info(text);
+}
+
+std::optional<process_facts> home_actor::look_at(std::uint32_t pid) {
+  return look_at_process(pid);
 }
 
 } // namespace troupe::cluster

@@ -31,6 +31,8 @@ struct answer_worker {
   message what;
 };
 struct clock_tick {};
+/// A link broke a moment ago.
+struct look_at_workers {};
 /// The home ends: its workers are told.
 struct say_goodbye {};
 /// For so long at most it waits for them.
@@ -65,6 +67,7 @@ private:
   void fail(task_number task, error why) override;
   void pass_on(task_number task, message what) override;
   void report(cluster_event what) override;
+  std::optional<process_facts> look_at(std::uint32_t pid) override;
 
   void place(place_task& order);
   void forget(const forget_task& order);
@@ -97,6 +100,7 @@ private:
   std::unordered_map<std::shared_ptr<const graph_plan>, graph_offer> offers_;
   std::vector<std::function<void()>> later_;
   refusal_log lost_; // links
+  look_pace looks_;
   caf::response_promise goodbye_;
   int unsent_ = 0; // turns, since something left
 };
@@ -107,4 +111,5 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::place_task)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::forget_task)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::answer_worker)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::clock_tick)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::look_at_workers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::say_goodbye)

@@ -3,6 +3,7 @@
 
 #include "actors/log.hpp"
 #include "tasks/run_shared.hpp"
+#include "cluster/process_look.hpp"
 
 #include <algorithm>
 
@@ -202,6 +203,10 @@ void shared_desk::pass_on(local_task task, message what) {
 void shared_desk::report(cluster_event what) {
   auto text = "cluster: " + what.peer + ": " + what.text;
   is_trouble(what.kind) ? log_warning(text) : log_info(text);
+}
+
+std::optional<process_facts> shared_desk::look_at(std::uint32_t pid) {
+  return look_at_process(pid);
 }
 
 void shared_desk::drained() {

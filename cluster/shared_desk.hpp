@@ -85,6 +85,7 @@ private:
   void give_back(local_task task) override;
   void pass_on(local_task task, message what) override;
   void report(cluster_event what) override;
+  std::optional<process_facts> look_at(std::uint32_t pid) override;
   void drained() override;
 
   void hand_over(message what);

@@ -3,6 +3,7 @@
 
 #include "actors/logger_reference.hpp"
 #include "cluster/links/link_front.hpp"
+#include "cluster/process_look.hpp"
 #include "cluster/worker_actor.hpp"
 #include "coordinator/runtime_core.hpp"
 
@@ -87,6 +88,7 @@ public:
                                           + std::to_string(limits::worker_graphs_max) + ")"};
     desk.name = options.name;
     desk.incarnation = cluster::new_incarnation();
+    desk.process = cluster::own_process();
     desk.labels = options.labels;
     desk.other_builds = options.allow_other_builds;
     desk.terms = cluster::asked_terms(options.heartbeat, options.lease);

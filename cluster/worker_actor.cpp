@@ -66,6 +66,12 @@ caf::behavior worker_actor::make_behavior() {
       finish_turn();
     },
     [this](caf::flush_atom) { flush(); },
+    [this](const look_at_homes&) {
+      speak([](desk& d) { d.look_for_ended(lease_now()); });
+      if (looks_.next())
+        delayed_send(this, looks_.wait(), look_at_homes{});
+      finish_turn();
+    },
     [this](const worker_tick&) {
       tick();
       finish_turn();
@@ -132,7 +138,9 @@ void worker_actor::heard(link_number link, message what) {
 }
 
 void worker_actor::link_broken(link_number link) {
-  speak([&](desk& d) { d.link_broken(link); });
+  speak([&](desk& d) { d.link_broken(link, lease_now()); });
+  if (looks_.begin())
+    delayed_send(this, looks_.wait(), look_at_homes{});
 }
 
 void worker_actor::link_restored(link_number link) {
@@ -143,7 +151,7 @@ void worker_actor::link_lost(link_number link, const error& why) {
   if (auto said = lost_.note(why.message(), why.message(), std::chrono::steady_clock::now());
       !said.empty())
     log_info("cluster: " + said);
-  speak([&](desk& d) { d.link_broken(link); });
+  link_broken(link);
 }
 
 // -- what the desk wants

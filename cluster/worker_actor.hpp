@@ -25,6 +25,8 @@ struct drain_worker {
 };
 
 struct worker_tick {};
+/// A link broke a moment ago.
+struct look_at_homes {};
 /// The desk has errands for the actor.
 struct run_errands {};
 
@@ -65,7 +67,8 @@ private:
   std::unordered_map<home_number, link_number> links_;
   std::vector<std::function<void()>> later_;
   refusal_log lost_; // links
-  int unsent_ = 0;   // turns, since something left
+  look_pace looks_;
+  int unsent_ = 0; // turns, since something left
 };
 
 } // namespace troupe::cluster
@@ -73,4 +76,5 @@ private:
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::guest_said)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::drain_worker)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::worker_tick)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::look_at_homes)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::run_errands)

@@ -6,6 +6,7 @@
 #include "cluster/home_actor.hpp"
 #include "cluster/links/link_front.hpp"
 #include "cluster/links/workers_file.hpp"
+#include "cluster/process_look.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>
@@ -80,6 +81,7 @@ private:
 result<std::shared_ptr<worker_pool>> connect_workers(worker_pool_options options) {
   cluster::dispatcher_options how;
   how.incarnation = cluster::new_incarnation();
+  how.process = cluster::own_process();
   how.terms = {options.heartbeat, options.lease};
   how.other_builds = options.allow_other_builds;
   if (auto fits = cluster::check_terms(how.terms); !fits)

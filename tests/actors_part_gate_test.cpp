@@ -1,5 +1,5 @@
 // The order of parts, and the room for them, while some wait for the disk.
-#include "actors/part_gate.hpp"
+#include "tasks/part_gate.hpp"
 
 #include <boost/test/unit_test.hpp>
 

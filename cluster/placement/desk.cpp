@@ -63,12 +63,39 @@ void desk::link_made(home_number home, link_number link, instant now) {
                          .graphs = options_.graphs,
                          .other_builds = options_.other_builds,
                          .lease = duration_cast<milliseconds>(terms.lease),
-                         .heartbeat = duration_cast<milliseconds>(terms.heartbeat)});
+                         .heartbeat = duration_cast<milliseconds>(terms.heartbeat),
+                         .process = options_.process});
 }
 
-void desk::link_broken(link_number link) {
-  if (auto at = links_.find(link); at != links_.end())
-    at->second->reachable = false;
+void desk::link_broken(link_number link, instant now) {
+  auto at = links_.find(link);
+  if (at == links_.end())
+    return;
+  at->second->reachable = false;
+  end_if_ended(*at->second, now);
+  begin_waiting(now);
+}
+
+/// Whether the process of its home is certain to have ended.
+bool desk::has_ended(session& s) {
+  if (auto pid = s.process.to_look_at())
+    s.process.saw(host_.look_at(*pid));
+  return s.process.has_ended();
+}
+
+void desk::look_for_ended(instant now) {
+  std::vector<session*> broken;
+  for (auto& [home, s] : sessions_)
+    if (!s.reachable)
+      broken.push_back(&s);
+  for (auto* s : broken)
+    end_if_ended(*s, now);
+}
+
+void desk::end_if_ended(session& s, instant now) {
+  if (has_ended(s))
+    end_session(s, {errc::worker_lost, "the process of the home has ended"}, true, now,
+                event_kind::home_lost);
 }
 
 void desk::link_restored(link_number link, instant now) {
@@ -177,18 +204,22 @@ void desk::take(session& s, message what, instant now) {
 
 void desk::welcomed(session& s, const welcome& what, instant now) {
   auto terms = terms_of(what);
-  if (!terms || what.home.empty() || what.home.size() > limits::worker_name_bytes_max) {
-    end_session(s,
-                {errc::protocol_mismatch,
-                 "work for a home: its lease, heartbeat or incarnation is none: a lease of "
-                   + std::to_string(what.lease.count()) + " ms, a heartbeat of "
-                   + std::to_string(what.heartbeat.count()) + " ms"},
-                true, now);
+  if (!terms || what.home.empty() || what.home.size() > limits::worker_name_bytes_max
+      || !is_well_formed(what.process)) {
+    end_session(
+      s,
+      {errc::protocol_mismatch,
+       "work for a home: its lease, heartbeat, incarnation or process can't be: a lease of "
+         + std::to_string(what.lease.count()) + " ms, a heartbeat of "
+         + std::to_string(what.heartbeat.count()) + " ms"},
+      true, now);
     return;
   }
   s.lease.emplace(*terms, s.asked);
   s.number = what.session;
   s.incarnation = readable(what.home);
+  s.process = {options_.process, what.process};
+  has_ended(s); // what was seen once can be missed
   ++counts_.sessions;
   host_.report({event_kind::session_begun, s.incarnation, "session " + std::to_string(s.number)});
   if (s.lease->over(now)) // the hello was on its way for long
@@ -238,6 +269,7 @@ void desk::tick(instant now) {
   }
   for (auto* s : over)
     lease_over(*s, now);
+  look_for_ended(now);
   begin_waiting(now); // a place may have been kept for long enough
   if (drained_by_ && now >= *drained_by_)
     take_back(now);

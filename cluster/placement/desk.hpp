@@ -7,6 +7,8 @@
 //  - A task belongs to one session. When that is over, in whatever way, the task is told to stop,
 //    and nothing it does afterwards is said to anybody.
 //  - The desk presents itself to a home only after all it did for that home was told to stop.
+//  - A session is over when its lease is, or, after its link broke, when the process of its home is
+//    certain to have ended.
 //  - What was not begun since the lease was over is said to nobody: the session ends before.
 //  - An order is begun at most once, and answered once. One that waits is begun in the order in
 //    which its home gave it, when a place is free, or answered as not begun.
@@ -18,6 +20,7 @@
 #include "cluster/placement/placement.hpp"
 #include "cluster/wire/refusal_log.hpp"
 #include "cluster/wire/status.hpp"
+#include "cluster/wire/peer_process.hpp"
 
 #include <map>
 #include <memory>
@@ -59,6 +62,8 @@ public:
   /// A save_answer, call_answer, part_credit or task_drain for it.
   virtual void pass_on(local_task task, message what) = 0;
   virtual void report(cluster_event what) = 0;
+  /// What the kernel tells of a process id; none: nothing.
+  virtual std::optional<process_facts> look_at(std::uint32_t pid) = 0;
   /// The last task is gone or was taken back, and so are the links.
   virtual void drained() = 0;
 };
@@ -71,6 +76,7 @@ struct desk_options {
   std::vector<graph_offer> graphs;
   bool other_builds = false;             // see hello
   std::optional<lease_terms> terms = {}; // that it asks for; none: those of each home
+  process_identity process = {};
 };
 
 class desk {
@@ -80,10 +86,13 @@ public:
   /// There is a new stream to a home, which it has not heard a word on. Whatever was done for the
   /// home is dropped, then the desk presents itself.
   void link_made(home_number home, link_number link, instant now);
-  void link_broken(link_number link);
+  void link_broken(link_number link, instant now);
   void link_restored(link_number link, instant now);
   /// A status_request is for the owner to answer; who asks may drain it, too, home or not.
   void heard(link_number link, message what, instant now);
+  /// Ends the sessions whose link is broken and whose home's process has ended. tick() does so,
+  /// too.
+  void look_for_ended(instant now);
   /// Once each tick_interval().
   void tick(instant now);
   nanoseconds tick_interval() const noexcept;
@@ -129,6 +138,7 @@ private:
     std::optional<held_lease> lease; // none: the home has not answered the hello yet
     session_number number = 0;
     std::string incarnation; // of the home
+    peer_process process;    // likewise
     bool reachable = true;
     bool misbehaved = false;
     instant wants_until{0}; // it was refused as full, and will try again by then
@@ -172,6 +182,8 @@ private:
                    event_kind how = event_kind::session_ended);
   void beat(session& s, instant now);
   void lease_over(session& s, instant now);
+  bool has_ended(session& s);
+  void end_if_ended(session& s, instant now);
   task take_out(local_task number, instant now);
   void take_back(instant now);
   void end_when_empty(instant now);

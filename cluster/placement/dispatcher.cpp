@@ -330,6 +330,7 @@ void dispatcher::tick(instant now) {
   }
   for (const auto& [w, why] : lost)
     remove_worker(*w, event_kind::worker_lost, why, now);
+  look_for_ended(now);
   for (auto& [key, l] : lines_)
     if (!l->waiting.empty() && nobody_comes(*l, now))
       give_up_on(*l);

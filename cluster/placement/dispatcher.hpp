@@ -9,6 +9,8 @@
 //  - A worker gets its first order when it has answered its welcome: a hello may have been on its
 //  way
 //    for long, and nobody be there any more who said it.
+//  - A worker is given up when its lease is over, or, after its link broke, when its process is
+//    certain to have ended: a connection that is refused proves nothing.
 //  - A worker never has more orders without an answer than its capacity and what may wait there; an
 //    order that was stopped has none until the worker answers.
 //  - While a task waits here, no worker that could take it has room. While one waits at a worker
@@ -20,6 +22,7 @@
 #include "cluster/placement/placement.hpp"
 #include "cluster/wire/refusal_log.hpp"
 #include "cluster/wire/status.hpp"
+#include "cluster/wire/peer_process.hpp"
 
 #include <deque>
 #include <map>
@@ -47,10 +50,13 @@ public:
   /// A save_order, call_order, task_part or task_sign of a task's current issue → reply.
   virtual void pass_on(task_number task, message what) = 0;
   virtual void report(cluster_event what) = 0;
+  /// What the kernel tells of a process id; none: nothing.
+  virtual std::optional<process_facts> look_at(std::uint32_t pid) = 0;
 };
 
 struct dispatcher_options {
   std::string incarnation; // of this home: another one each time it starts
+  process_identity process = {};
   lease_terms terms = {};
   bool other_builds = false; // see hello
   std::size_t queue_tasks_max = limits::cluster_queue_tasks_max;
@@ -99,6 +105,8 @@ public:
   void heard(link_number link, message what, instant now);
   void link_broken(link_number link, instant now);
   void link_restored(link_number link, instant now);
+  /// Gives up the workers whose link is broken and whose process has ended. tick() does so, too.
+  void look_for_ended(instant now);
   /// The home ends: its workers are told.
   void end();
   /// Once each tick_interval.
@@ -123,6 +131,7 @@ private:
     nanoseconds acknowledged{0}; // likewise: when it said last that it hears this home
     nanoseconds renewed{0};      // likewise: when its hello or heartbeat was answered last
     lease_terms terms;           // that hold between it and this home
+    peer_process process;
     heartbeat_log beats;
     std::set<issue_number> issues;        // it has not answered
     std::set<issue_number> ahead;         // of those: may wait there, and were not asked for
@@ -243,6 +252,8 @@ private:
   void join_line(worker& w, line& at);
   void tell_other_graph(const worker& w, const graph_offer& own, bool is_other_build);
   void remove_worker(worker& w, event_kind kind, const std::string& why, instant now);
+  bool has_ended(worker& w);
+  void lose_if_ended(worker& w, instant now);
   void stop_offering(worker& w, instant now);
   void note_gone(const worker& w, instant now);
   void drain_worker(worker& w, const std::string& why, instant now);

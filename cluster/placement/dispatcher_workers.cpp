@@ -41,6 +41,8 @@ std::string flaw_of(const hello& what) {
   if (auto terms = asked_terms(what.heartbeat, what.lease))
     if (auto fits = check_terms(*terms); !fits)
       return "its lease: " + fits.error().message();
+  if (!is_well_formed(what.process))
+    return "what it tells of its process can't be";
   for (const auto& graph : what.graphs)
     if (graph.name.size() > limits::node_name_bytes_max || !is_hash(graph.hash))
       return "the name of a graph is too long (node_name_bytes_max), or its hash is not 32 hex "
@@ -129,7 +131,7 @@ bool dispatcher::make_way(link_number link, const hello& what, instant now) {
     return true;
   auto& old = *at->second;
   bool same = old.incarnation == what.incarnation;
-  if (!same && old.view.reachable && old.view.heeds) {
+  if (!same && old.view.reachable && old.view.heeds && !has_ended(old)) {
     refuse(link, what, errc::conflict,
            "another worker of that name is here, or its lease is not over yet", now);
     return false;
@@ -153,14 +155,16 @@ void dispatcher::add_worker(link_number link, hello what, instant now) {
   w.incarnation = std::move(what.incarnation);
   w.link = link;
   w.session = ++last_session_;
+  w.process = {options_.process, std::move(what.process)};
+  has_ended(w); // what was seen once can be missed
   w.heard = w.acknowledged = w.renewed = waking_.at(now);
   links_[link] = &w;
   using std::chrono::milliseconds;
-  host_.send(link,
-             welcome{.session = w.session,
-                     .home = options_.incarnation,
-                     .lease = std::chrono::duration_cast<milliseconds>(w.terms.lease),
-                     .heartbeat = std::chrono::duration_cast<milliseconds>(w.terms.heartbeat)});
+  host_.send(link, welcome{.session = w.session,
+                           .home = options_.incarnation,
+                           .lease = std::chrono::duration_cast<milliseconds>(w.terms.lease),
+                           .heartbeat = std::chrono::duration_cast<milliseconds>(w.terms.heartbeat),
+                           .process = options_.process});
   join_lines(w);
 }
 
@@ -241,6 +245,27 @@ std::string dispatcher::why_lost(const worker& w, instant now) const {
   auto of_lease = " of " + std::to_string(lease.count()) + " ms";
   return "nothing was heard of it for the lease" + of_lease
          + (is_over(w.heard) ? "" : " that answers this home");
+}
+
+/// Whether its process is certain to have ended.
+bool dispatcher::has_ended(worker& w) {
+  if (auto pid = w.process.to_look_at())
+    w.process.saw(host_.look_at(*pid));
+  return w.process.has_ended();
+}
+
+void dispatcher::look_for_ended(instant now) {
+  std::vector<worker*> broken;
+  for (auto& [name, w] : workers_)
+    if (!w->view.reachable)
+      broken.push_back(w.get());
+  for (auto* w : broken)
+    lose_if_ended(*w, now);
+}
+
+void dispatcher::lose_if_ended(worker& w, instant now) {
+  if (has_ended(w))
+    remove_worker(w, event_kind::worker_lost, "its process has ended", now);
 }
 
 /// Ends the session. What the worker had is handed out again, in the order in which it got it.
@@ -334,6 +359,8 @@ void dispatcher::link_broken(link_number link, instant now) {
   w.view.reachable = false;
   if (w.view.draining && w.issues.empty())
     remove_worker(w, event_kind::worker_left, "it has drained", now);
+  else
+    lose_if_ended(w, now);
 }
 
 void dispatcher::link_restored(link_number link, instant now) {

@@ -39,7 +39,7 @@
 namespace troupe::cluster {
 
 /// Changes whenever processes built before can't be understood any more.
-inline constexpr std::uint32_t protocol_version = 4;
+inline constexpr std::uint32_t protocol_version = 5;
 
 using issue_number = std::uint64_t;   // of a home, never used again; 0: none
 using session_number = std::uint64_t; // likewise
@@ -55,6 +55,16 @@ struct graph_offer {
   friend bool operator==(const graph_offer&, const graph_offer&) = default;
 };
 
+/// Which process a side is, for one on the same host: two sides with the same boot and PID space
+/// can look at one another's processes.
+struct process_identity {
+  std::string boot;            // of the kernel, a random UUID; empty: not known, nor is the rest
+  std::uint64_t pid_space = 0; // inode of the PID namespace
+  std::uint32_t pid = 0;       // in that namespace
+  std::uint64_t started = 0;   // clock ticks after the boot
+  friend bool operator==(const process_identity&, const process_identity&) = default;
+};
+
 /// A worker presents itself.
 struct hello {
   std::uint32_t protocol = protocol_version;
@@ -66,6 +76,7 @@ struct hello {
   bool other_builds = false;              // it takes tasks of graphs whose build is another one
   std::chrono::milliseconds lease{0};     // that it asks for; 0: that of the home
   std::chrono::milliseconds heartbeat{0}; // with that lease
+  process_identity process = {};
 };
 
 /// The home takes the worker: a session begins.
@@ -74,6 +85,7 @@ struct welcome {
   std::string home; // another one each time the process starts
   std::chrono::milliseconds lease{0};
   std::chrono::milliseconds heartbeat{0};
+  process_identity process = {}; // of the home
 };
 
 /// Why there is no session, or no more; the link ends.

@@ -88,6 +88,12 @@ void fields(auto& at, one<graph_offer> auto& m) {
   at("build", m.build, limits::graph_build_bytes_max);
   at("version", m.version, cut_version);
 }
+void process_fields(auto& at, one<process_identity> auto& m) {
+  at("boot", m.boot, limits::boot_id_bytes);
+  at("pid_space", m.pid_space);
+  at("pid", m.pid);
+  at("started", m.started);
+}
 void fields(auto& at, one<hello> auto& m) {
   at("protocol", m.protocol);
   at("name", m.name, limits::worker_name_bytes_max);
@@ -98,12 +104,14 @@ void fields(auto& at, one<hello> auto& m) {
   at("other_builds", m.other_builds);
   at("lease", m.lease);
   at("heartbeat", m.heartbeat);
+  process_fields(at, m.process);
 }
 void fields(auto& at, one<welcome> auto& m) {
   at("session", m.session);
   at("home", m.home, limits::worker_name_bytes_max);
   at("lease", m.lease);
   at("heartbeat", m.heartbeat);
+  process_fields(at, m.process);
 }
 void fields(auto& at, one<refusal> auto& m) {
   at("code", m.code);

@@ -200,6 +200,8 @@ inline constexpr std::size_t peer_addresses_max = 256;              // of a name
 inline constexpr std::size_t cluster_workers_max = 1024;            // of one home; overloaded
 inline constexpr std::uint32_t worker_capacity_max = 65'536; // tasks at a time; invalid_value
 inline constexpr std::size_t worker_name_bytes_max = 128;    // and incarnations; invalid_value
+inline constexpr std::size_t boot_id_bytes = 36;             // of a process, a UUID; invalid_value
+inline constexpr std::uint32_t process_id_max = 1u << 22;    // of the kernel; invalid_value
 inline constexpr std::size_t worker_labels_max = 64;         // of one worker; invalid_value
 inline constexpr std::size_t worker_label_bytes_max =
   64;                                                  // invalid_value; of a node: invalid_config

@@ -1,6 +1,5 @@
 // What updates cost in memory: hot paths take none, appends do not copy what is there.
 #include "tests/channels/channel_probe.hpp"
-#include "tests/channel_probe.hpp"
 #include "tests/counted_memory.hpp"
 
 #include <boost/test/unit_test.hpp>

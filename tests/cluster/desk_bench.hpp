@@ -57,6 +57,11 @@ struct desk_bench : desk_host, sent_messages {
     passed.emplace_back(task, std::move(what));
   }
   void report(cluster_event what) override { events.push_back(std::move(what)); }
+  std::optional<process_facts> look_at(std::uint32_t pid) override {
+    auto at = processes.find(pid);
+    return at == processes.end() ? std::nullopt : std::optional{at->second};
+  }
+  std::map<std::uint32_t, process_facts> processes; // of this host; others can't be looked at
   void drained() override { ++drains_ended; }
 
   static welcome terms(session_number session = 1, std::string home = "h.1") {

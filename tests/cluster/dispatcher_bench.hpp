@@ -56,6 +56,11 @@ struct dispatcher_bench : dispatcher_host, sent_messages {
     passed.emplace_back(task, std::move(what));
   }
   void report(cluster_event what) override { events.push_back(std::move(what)); }
+  std::optional<process_facts> look_at(std::uint32_t pid) override {
+    auto at = processes.find(pid);
+    return at == processes.end() ? std::nullopt : std::optional{at->second};
+  }
+  std::map<std::uint32_t, process_facts> processes; // of this host; others can't be looked at
 
   static hello who(std::string name, std::uint32_t capacity, std::vector<std::string> labels = {}) {
     return {.name = name,

@@ -263,6 +263,38 @@ class WorkerTest(unittest.TestCase):
                                       "1 task handed out again")
         self.assertIn("warning", losses()[0])
 
+    def test_a_killed_worker_is_noticed_long_before_its_lease_is_over(self):
+        release = self.hold_a_file(self.files[-1])
+        one, one_at = self.worker("--name", "one", "--capacity", "4")
+        lease = ["--lease", "60", "--heartbeat", "1"]
+        listed = self.folder / "workers"
+        listed.write_text(one_at)
+        home = Program(self.home("--plain", "--workers-file", listed, *lease))
+        self.addCleanup(home.__exit__)
+        self.assertTrue(home.wait_until(lambda: len(home.out.lines) == 3), home.err.lines)
+        release(self.files[-1])  # for who begins from here on
+        _, two_at = self.worker("--name", "two")
+        listed.write_text(f"{one_at}\n{two_at}")
+        self.assertTrue(home.wait_until(lambda: any("two: capacity" in line for line in home.err.lines)),
+                        home.err.lines)
+        one.kill()
+        self.assertEqual(home.end(), DONE, home.err.lines)
+        self.assertEqual(self.words("\n".join(home.out.lines)), FILES * (FILES + 1) // 2)
+        self.assertTrue([line for line in home.err.lines
+                         if "one: its process has ended; 1 task handed out again" in line],
+                        home.err.lines)
+
+    def test_a_killed_home_is_noticed_long_before_its_lease_is_over(self):
+        self.hold_a_file(self.files[-1])
+        worker, at = self.worker("--name", "one", "--lease", "60", "--heartbeat", "1")
+        home = Program(self.home("--plain", "--worker", at))
+        self.addCleanup(home.__exit__)
+        self.assertTrue(home.wait_until(lambda: len(home.out.lines) == 3), home.err.lines)
+        home.kill()
+        self.assertTrue(worker.wait_until(lambda: any(
+            "the process of the home has ended; 1 task dropped" in line for line in worker.err.lines)),
+            worker.err.lines)
+
     def test_a_home_that_ends_is_not_logged_as_silent(self):
         worker, at = self.worker("--name", "one")
         done = run(self.home("--plain", "--worker", at))
@@ -404,7 +436,8 @@ class WorkerTest(unittest.TestCase):
         self.assertEqual(done.stdout.splitlines(), [
             "worker two is killed, worker four comes",
             "240 files in 12 groups, 28920 words; 28920 were written"])
-        self.assertTrue(re.search(r"two: nothing was heard of it", done.stderr), done.stderr)
+        self.assertTrue(re.search(r"two: its process has ended; [1-9]\d* tasks? handed out again", done.stderr),
+                        done.stderr)
 
 
 if __name__ == "__main__":

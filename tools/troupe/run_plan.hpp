@@ -3,7 +3,7 @@
 
 #include "tools/troupe/exit_codes.hpp"
 
-#include <troupe/chat_models.hpp>
+#include <troupe/agents/chat_models.hpp>
 #include <troupe/runtime.hpp>
 
 #include <string>

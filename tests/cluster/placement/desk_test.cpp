@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(that_a_home_has_another_version_of_a_graph_is_logged_once) 
 BOOST_AUTO_TEST_CASE(a_link_that_comes_back_is_used_at_once) {
   work_for(0, 1);
   wait(1s, {1});
-  machine.link_broken(1);
+  machine.link_broken(1, now);
   auto before = all<heartbeat>(1).size();
   wait(1s);
   BOOST_TEST(all<heartbeat>(1).size() == before);

@@ -48,8 +48,10 @@ void sim_home::start() {
   given_.clear();
   could_go_.clear();
   last_issue_ = 0;
+  seen_ = {};
   dispatcher_options options;
   options.incarnation = "home " + std::to_string(index_) + "." + std::to_string(on.life());
+  options.process = in_.home_process(index_);
   options.queue_tasks_max = in_.drawn.queue_max;
   machine = std::make_unique<dispatcher>(*this, options, on.clock());
   tick();
@@ -62,7 +64,7 @@ void sim_home::start() {
 }
 
 void sim_home::kill() {
-  on.kill();
+  on.kill(in_.end_time());
   machine.reset();
 }
 
@@ -75,6 +77,7 @@ void sim_home::tick() {
     machine->tick(on.clock());
     check_conservation();
     check_waiting_orders();
+    check_ended();
     tick();
   });
 }
@@ -162,6 +165,8 @@ void sim_home::deliver(link_number link, message what) {
         }
   if (auto issue = answered_by(what))
     out_[link].erase(issue);
+  if (std::holds_alternative<hello>(what)) // a session of its own has seen nobody yet
+    seen_.alive.erase(in_.worker_process(in_.wires.at(link).worker).pid);
   speaking_ = link;
   machine->heard(link, std::move(what), on.clock());
 }
@@ -207,12 +212,13 @@ void sim_home::send(link_number link, message what) {
 void sim_home::end_link(link_number link) {
   auto& w = in_.wires.at(link);
   out_.erase(link);
+  w.home_ended = std::min(w.home_ended, in_.time.now());
   if (std::exchange(w.home_open, false))
     w.down->push([this, &w] { // the other side notices
       auto& to = *in_.workers[w.worker];
       if (to.on.life() == w.worker_life && w.worker_open)
         to.on.soon([&to, &w] {
-          to.machine->link_broken(w.number);
+          to.link_broken(w.number);
           w.broken = true;
           to.look_for(w.home);
         });
@@ -285,6 +291,33 @@ void sim_home::check_nobody(std::size_t task, const error& why) {
     view.draining = w.draining;
     if (fitness_of(view, {.where = t.where, .graph = graph}) == fitness::fits)
       in_.broke("a task failed, but worker " + w.name + " could take it: " + why.message());
+  }
+}
+
+void sim_home::link_broken(link_number link) {
+  seen_.broken.emplace(link, in_.time.now());
+  machine->link_broken(link, on.clock());
+}
+
+void sim_home::link_restored(link_number link) {
+  seen_.broken.erase(link);
+  machine->link_restored(link, on.clock());
+}
+
+std::optional<process_facts> sim_home::look_at(std::uint32_t pid) {
+  return in_.look_from(in_.drawn.home_hosts[index_], pid, seen_);
+}
+
+void sim_home::check_ended() {
+  for (const auto& w : machine->status(on.clock()).workers) {
+    auto worker = static_cast<std::size_t>(std::stoul(w.name));
+    auto life = std::stoull(w.incarnation.substr(w.incarnation.find('.') + 1));
+    for (const auto& [number, at] : in_.wires)
+      if (at.home == index_ && at.home_life == on.life() && at.home_open && at.worker == worker
+          && at.worker_life == life
+          && in_.is_overdue(in_.workers[worker]->on, life, in_.worker_process(worker).pid, number,
+                            seen_, on.thawed()))
+        in_.broke("worker " + w.name + " has ended, and was not missed");
   }
 }
 
@@ -365,6 +398,7 @@ void sim_home::report(cluster_event what) {
   if (!lost)
     return;
   ++in_.seen.lost;
+  in_.seen.ended += what.text.starts_with("its process has ended") ? 1 : 0;
   auto worker = static_cast<std::size_t>(std::stoul(what.peer));
   if (in_.time.now() - in_.last_fault(worker, index_) > 4s)
     in_.broke("worker " + what.peer + " was lost, but nothing had happened to it: " + what.text);

@@ -4,7 +4,7 @@
 //   troupe-cluster-sim --seed N --trace        what happened in one of them
 //   troupe-cluster-sim --seconds S             as many as fit
 //   … --break WHAT                             break a guarantee on purpose: some seed must fail
-//     (fence, lease, patience, capacity, commit, withdrawal)
+//     (fence, lease, patience, capacity, commit, withdrawal, death, gate)
 #include "tests/cluster/sim/simulation.hpp"
 
 #include <chrono>
@@ -36,6 +36,10 @@ breakage breakage_of(const std::string& name) {
     return breakage::commit;
   if (name == "withdrawal")
     return breakage::withdrawal;
+  if (name == "death")
+    return breakage::death;
+  if (name == "gate")
+    return breakage::gate;
   std::cerr << "unknown: --break " << name << "\n";
   std::exit(2);
 }
@@ -100,15 +104,18 @@ int run(const options& how) {
     all.saves += one.seen.saves;
     all.ahead += one.seen.ahead;
     all.withdrawn += one.seen.withdrawn;
+    all.ended += one.seen.ended;
+    all.not_begun += one.seen.not_begun;
     all.slowest_end = std::max(all.slowest_end, one.seen.slowest_end);
   }
   std::cout << seeds << " seeds, " << failed << " failed, "
             << static_cast<double>(seeds) / seconds() << " seeds/s; " << events << " events, "
             << all.faults << " faults, " << all.orders << " orders, " << all.reissued
-            << " handed out again, " << all.lost << " workers lost, " << all.stale
-            << " stale messages dropped, " << all.committed << " outcomes stored, " << all.failed
-            << " tasks failed, " << all.saves << " saves, " << all.ahead << " orders ahead, "
-            << all.withdrawn << " withdrawn, slowest end "
+            << " handed out again, " << all.lost << " workers lost, " << all.ended
+            << " of them seen to have ended, " << all.not_begun << " bodies not begun, "
+            << all.stale << " stale messages dropped, " << all.committed << " outcomes stored, "
+            << all.failed << " tasks failed, " << all.saves << " saves, " << all.ahead
+            << " orders ahead, " << all.withdrawn << " withdrawn, slowest end "
             << std::chrono::duration<double>(all.slowest_end).count() << " s after the heal\n";
   return failed == 0 ? 0 : 1;
 }

@@ -71,6 +71,13 @@ plan make_plan(std::uint64_t seed) {
     for (auto tasks = d.from_to(1, 25); tasks > 0; --tasks)
       p.tasks.push_back(make_task(d, p.runs.size() - 1, poisonous));
   }
+  dice later{~seed}; // what was thought of later leaves the rest of a seed's plan as it was
+  p.lane_max = later.chance(50) ? 0ms : later.time(1ms, 50ms);
+  auto hosts = later.from_to(1, 3);
+  for (std::size_t home = 0; home < p.homes; ++home)
+    p.home_hosts.push_back(later.below(hosts));
+  for (auto& w : p.workers)
+    w.host = later.below(hosts);
   return p;
 }
 
@@ -80,9 +87,16 @@ std::string describe(const plan& p) {
                     + std::to_string(p.workers.size()) + " workers (capacity";
   for (const auto& w : p.workers)
     out += " " + std::to_string(w.capacity);
+  out += "; on hosts";
+  for (auto host : p.home_hosts)
+    out += " " + std::to_string(host);
+  out += " /";
+  for (const auto& w : p.workers)
+    out += " " + std::to_string(w.host);
   out += "), " + std::to_string(p.runs.size()) + " runs, " + std::to_string(p.tasks.size())
          + " tasks, queue " + std::to_string(p.queue_max) + ", delay " + ms(p.delay) + " + "
-         + ms(p.jitter) + ", drift " + std::to_string(p.drift_percent) + " %, ";
+         + ms(p.jitter) + ", lanes " + ms(p.lane_max) + ", drift " + std::to_string(p.drift_percent)
+         + " %, ";
   if (p.fault_each == 0ms)
     out += "no faults";
   else

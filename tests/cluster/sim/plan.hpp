@@ -43,12 +43,15 @@ enum class breakage : std::uint8_t {
   capacity,   // workers take one task more than they say
   commit,     // the store ignores claims
   withdrawal, // nobody asks for what waits at a worker
+  death,      // a link that breaks counts as the end of its process
+  gate,       // bodies begin without a look at the lease of their worker
 };
 
 struct worker_plan {
   std::uint32_t capacity = 1;
   std::vector<std::string> labels;
   std::vector<graph_offer> graphs;
+  std::size_t host = 0;
 };
 
 struct task_plan {
@@ -70,6 +73,7 @@ struct plan {
   std::uint64_t seed = 0;
   std::size_t homes = 1;
   std::vector<worker_plan> workers;
+  std::vector<std::size_t> home_hosts;
   std::vector<run_plan> runs;
   std::vector<task_plan> tasks;
   std::size_t queue_max = 0;
@@ -77,6 +81,7 @@ struct plan {
   nanoseconds jitter{0};     // and so much more at most
   nanoseconds fault_each{0}; // on average; 0: none
   nanoseconds heals_at{0};
+  nanoseconds lane_max{0}; // from when a task is begun to when its body is, at most
   unsigned drift_percent = 0;
   bool wild = false; // faults of every kind; else one kind
   unsigned kind = 0;

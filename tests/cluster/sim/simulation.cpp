@@ -12,6 +12,12 @@ using namespace std::chrono_literals;
 
 constexpr nanoseconds recovery = 5s; // after all is healed, and what is left to do
 constexpr nanoseconds latest_end = 400s;
+constexpr nanoseconds missed_within = 900ms;                // two ticks, one of which sees nothing
+constexpr std::uint32_t first_worker = 1, first_home = 100; // process ids
+
+std::string boot_of(std::size_t host) {
+  return "00000000-0000-4000-8000-00000000000" + std::to_string(host);
+}
 
 } // namespace
 
@@ -19,6 +25,7 @@ simulation::simulation(plan p, breakage b, bool trace)
   : drawn{std::move(p)},
     broken{b},
     rolls{drawn.seed * 2},
+    lanes{~(drawn.seed * 2)},
     trace_{trace},
     ways_up_(drawn.workers.size() * drawn.homes),
     ways_down_(drawn.workers.size() * drawn.homes) {
@@ -139,11 +146,72 @@ void simulation::break_wire(wire& w) {
   auto& home = *homes[w.home];
   if (worker.on.life() == w.worker_life && w.worker_open)
     worker.on.soon([&worker, &w] {
-      worker.machine->link_broken(w.number);
+      worker.link_broken(w.number);
       worker.look_for(w.home);
     });
   if (home.on.life() == w.home_life && w.home_open)
-    home.on.soon([&home, &w] { home.machine->link_broken(w.number, home.on.clock()); });
+    home.on.soon([&home, &w] { home.link_broken(w.number); });
+}
+
+process_identity simulation::home_process(std::size_t index) const {
+  return {.boot = boot_of(drawn.home_hosts[index]),
+          .pid_space = 1,
+          .pid = static_cast<std::uint32_t>(first_home + index),
+          .started = homes[index]->on.life()};
+}
+
+process_identity simulation::worker_process(std::size_t index) const {
+  return {.boot = boot_of(drawn.workers[index].host),
+          .pid_space = 1,
+          .pid = static_cast<std::uint32_t>(first_worker + index),
+          .started = workers[index]->on.life()};
+}
+
+/// Now and then the kernel tells nothing; there may be others with such an id on the host.
+std::optional<process_facts> simulation::look_from(std::size_t host, std::uint32_t pid,
+                                                   sightings& by) const {
+  bool is_home = pid >= first_home;
+  auto index = pid - (is_home ? first_home : first_worker);
+  if (++by.looks[pid] % 5 == 0) {
+    by.alive.erase(pid); // a session that begins with this has not seen it
+    return std::nullopt;
+  }
+  if (host != (is_home ? drawn.home_hosts[index] : drawn.workers[index].host))
+    broke("a process of another host was looked for");
+  const auto& who = is_home ? homes[index]->on : workers[index]->on;
+  if (broken == breakage::death && by.alive.contains(pid))
+    return process_facts{};
+  if (who.alive())
+    by.alive[pid] = who.life();
+  return who.facts();
+}
+
+bool simulation::is_overdue(const process& who, std::uint64_t life, std::uint32_t pid,
+                            link_number link, const sightings& by, nanoseconds awake) const {
+  auto ended = who.ended(life);
+  auto told = by.broken.find(link);
+  auto seen = by.alive.find(pid);
+  if (broken == breakage::death || !ended || told == by.broken.end() || seen == by.alive.end()
+      || seen->second != life)
+    return false;
+  return time.now() - std::max({*ended, told->second, awake}) > missed_within;
+}
+
+void simulation::check_alone(std::size_t task, const truth::copy& begins) const {
+  for (const auto& c : tasks[task].copies) {
+    bool is_itself = c.worker == begins.worker && c.number == begins.number;
+    bool stands_still = workers[c.worker]->on.frozen() && c.begun <= wires.at(c.link).home_ended;
+    if (!is_itself && !stands_still && c.claim == begins.claim)
+      broke("task " + std::to_string(task) + " runs on worker " + std::to_string(begins.worker)
+            + " while it runs on worker " + std::to_string(c.worker));
+  }
+}
+
+void simulation::check_overlaps() const {
+  for (std::size_t t = 0; t < tasks.size(); ++t)
+    for (const auto& c : tasks[t].copies)
+      if (tasks[t].copies.size() > 1 && !workers[c.worker]->on.frozen())
+        check_alone(t, c);
 }
 
 void simulation::plan_faults() {
@@ -181,9 +249,11 @@ void simulation::freeze(process& who, nanoseconds how_long) {
   if (!who.alive() || who.frozen())
     return;
   who.freeze();
-  time.after(how_long, [&who, life = who.life()] {
-    if (who.life() == life)
-      who.thaw();
+  time.after(how_long, [this, &who, life = who.life()] {
+    if (who.life() != life)
+      return;
+    who.thaw();
+    check_overlaps();
   });
 }
 
@@ -273,6 +343,7 @@ void simulation::heal() {
     h->on.alive() ? h->on.thaw() : h->start();
   for (auto& w : workers)
     w->on.alive() ? w->on.thaw() : w->start();
+  check_overlaps();
   for (std::size_t t = 0; t < tasks.size(); ++t) { // nobody comes who could take them
     const auto& where = tasks[t].planned.where;
     auto& at = *homes[runs[tasks[t].planned.run].home];

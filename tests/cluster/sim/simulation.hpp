@@ -6,9 +6,13 @@
 //  - nothing that was said about an older issue counts, or by a worker that was not given it
 //  - no worker runs more tasks than its capacity, no home gives it more than that and what may wait
 //  - what was answered as not begun is not begun
-//  - no second copy of a task is begun while a first one runs, unless its worker is or was frozen,
-//    or its run was taken by somebody else, or again, meanwhile
+//  - no body of a task, nor one of a step of it, is begun while another copy of the task runs,
+//    unless that one had begun before its worker was given up and its worker has stood still since,
+//    or the task's run was taken by somebody else, or again, meanwhile; nor do two copies run on
+//    when a worker wakes
 //  - who was never disturbed is never lost
+//  - a process that has ended is missed at once, once its link broke, by who is on its host and saw
+//    it; one that is frozen is not
 //  - while a task waits, nobody who could take it has room; queues are bounded. One that waits at a
 //    worker goes where there is room within a second
 // and after all faults are healed (liveness): every task ends within five seconds and the time that
@@ -41,8 +45,10 @@ struct truth {
     std::uint64_t worker_life;
     local_task number;
     std::uint64_t claim; // see stored_run
+    link_number link;
+    nanoseconds begun;
   };
-  std::vector<copy> copies; // that were begun, and neither ended nor were told to stop
+  std::vector<copy> copies; // whose bodies were begun, and neither ended nor were told to stop
 
   bool ended() const { return committed > 0 || failed || cancelled; }
 };
@@ -61,9 +67,17 @@ struct wire {
   link_number number = 0;
   std::size_t worker = 0, home = 0;
   std::uint64_t worker_life = 0, home_life = 0;
-  bool worker_open = true, home_open = true; // ends when that side ends it
+  bool worker_open = true, home_open = true;   // ends when that side ends it
+  nanoseconds home_ended = nanoseconds::max(); // when it did
   bool broken = false;
   std::shared_ptr<pipe> up, down; // worker to home, home to worker
+};
+
+/// What a process saw of others on its host, and when it was told that links to them broke.
+struct sightings {
+  std::map<std::uint32_t, std::uint64_t> alive; // in which life, by process id
+  std::map<link_number, nanoseconds> broken;
+  std::map<std::uint32_t, unsigned> looks;
 };
 
 class sim_home final : public dispatcher_host {
@@ -75,6 +89,8 @@ public:
   void deliver(link_number link, message what);
   void submit(std::size_t task);
   void cancel(std::size_t task);
+  void link_broken(link_number link);
+  void link_restored(link_number link);
 
   void send(link_number link, message what) override;
   void end_link(link_number link) override;
@@ -82,6 +98,7 @@ public:
   void fail(task_number task, error why) override;
   void pass_on(task_number task, message what) override;
   void report(cluster_event what) override;
+  std::optional<process_facts> look_at(std::uint32_t pid) override;
 
   process on;
   std::unique_ptr<dispatcher> machine;
@@ -94,6 +111,7 @@ private:
   bool has_claim(std::size_t run) const;
   void check_conservation();
   void check_waiting_orders();
+  void check_ended();
   bool could_go(std::size_t task, std::size_t from, const dispatcher_status& status) const;
   bool fits(std::size_t task, const worker_status& w) const;
   void check_nobody(std::size_t task, const error& why);
@@ -113,6 +131,7 @@ private:
   std::map<issue_number, nanoseconds> could_go_;  // since when one that waits could go elsewhere
   issue_number last_issue_ = 0;
   link_number speaking_ = 0; // on this link something is heard just now
+  sightings seen_;
 };
 
 class sim_worker final : public desk_host {
@@ -123,6 +142,8 @@ public:
   void drain();
   void look_for(std::size_t home); // links to it, or again
   void deliver(link_number link, message what);
+  void link_broken(link_number link);
+  void link_restored(link_number link);
 
   void send(link_number link, message what) override;
   void end_link(link_number link) override;
@@ -135,22 +156,31 @@ public:
   void give_back(local_task task) override;
   void pass_on(local_task task, message what) override;
   void report(cluster_event what) override;
+  std::optional<process_facts> look_at(std::uint32_t pid) override;
   void drained() override;
 
   process on;
   std::unique_ptr<desk> machine;
 
 private:
+  struct opened {
+    std::size_t home;
+    link_number link;
+    std::uint64_t claim;
+    std::shared_ptr<lease_end> until;
+  };
   struct body {
     std::size_t task;
-    local_run run;
+    opened of;
     issue_number issue;
-    bool stopped = false, gives_back = false;
+    bool begun = false, stopped = false, gives_back = false;
     std::uint64_t saves = 0;
   };
   void tick();
   void try_link(std::size_t home);
   void work(local_task number, nanoseconds left);
+  bool begin_body(local_task number);
+  void check_ended();
   void end_body(local_task number);
   void retire(local_task number);
   void forge(const wire& from, issue_number issue, std::uint64_t task);
@@ -159,15 +189,10 @@ private:
   std::size_t index_;
   std::unordered_map<local_task, body> bodies_;
   std::set<std::pair<local_run, issue_number>> begun_;
-  struct opened {
-    std::size_t home;
-    link_number link;
-    std::uint64_t claim;
-    std::shared_ptr<lease_end> until;
-  };
   std::unordered_map<local_run, opened> open_runs_;
   std::set<std::size_t> looking_; // for these homes
   bool draining_ = false;
+  sightings seen_;
 };
 
 class simulation {
@@ -179,7 +204,7 @@ public:
   /// Figures over the whole run.
   struct figures {
     std::uint64_t faults = 0, orders = 0, reissued = 0, lost = 0, stale = 0, committed = 0,
-                  failed = 0, saves = 0, ahead = 0, withdrawn = 0;
+                  failed = 0, saves = 0, ahead = 0, withdrawn = 0, ended = 0, not_begun = 0;
     nanoseconds slowest_end{0}; // after the heal
   } seen;
 
@@ -187,6 +212,23 @@ public:
   bool tracing() const { return trace_; }
   /// A violation of what the first comment lists.
   [[noreturn]] void broke(const std::string& what) const;
+  /// Which process a home or a worker is, and what its kernel tells others on its host.
+  process_identity home_process(std::size_t index) const;
+  process_identity worker_process(std::size_t index) const;
+  std::optional<process_facts> look_from(std::size_t host, std::uint32_t pid, sightings& by) const;
+  /// Whether a process of that life should have been missed on that link by now: it ended, it was
+  /// seen, and the link broke long ago. `awake`: since when who should miss it is.
+  bool is_overdue(const process& who, std::uint64_t life, std::uint32_t pid, link_number link,
+                  const sightings& by, nanoseconds awake) const;
+  /// How long a process that is killed is still there.
+  nanoseconds end_time() {
+    return lanes.chance(50) ? nanoseconds{0} : lanes.time({}, end_time_max);
+  }
+  static constexpr nanoseconds end_time_max = std::chrono::milliseconds{20};
+  /// A body of a task is about to begin on a worker.
+  void check_alone(std::size_t task, const truth::copy& begins) const;
+  /// Somebody woke, and has done what was due: what went elsewhere meanwhile was stopped.
+  void check_overlaps() const;
   bool healed() const { return time.now() >= drawn.heals_at; }
   way& way_up(std::size_t worker, std::size_t home) {
     return ways_up_[worker * drawn.homes + home];
@@ -209,6 +251,7 @@ public:
   const breakage broken;
   timeline time;
   dice rolls;
+  dice lanes; // for what was thought of later
   std::vector<std::unique_ptr<sim_home>> homes;
   std::vector<std::unique_ptr<sim_worker>> workers;
   std::vector<truth> tasks;

@@ -33,13 +33,15 @@ void sim_worker::start() {
   begun_.clear();
   looking_.clear();
   draining_ = false;
+  seen_ = {};
   const auto& planned = in_.drawn.workers[index_];
   machine = std::make_unique<desk>(
     *this, desk_options{.name = std::to_string(index_),
                         .incarnation = std::to_string(index_) + "." + std::to_string(on.life()),
                         .labels = planned.labels,
                         .capacity = planned.capacity + (in_.broken == breakage::capacity ? 1 : 0),
-                        .graphs = planned.graphs});
+                        .graphs = planned.graphs,
+                        .process = in_.worker_process(index_)});
   tick();
   for (std::size_t home = 0; home < in_.drawn.homes; ++home)
     look_for(home);
@@ -48,7 +50,7 @@ void sim_worker::start() {
 void sim_worker::kill() {
   for (auto& t : in_.tasks)
     std::erase_if(t.copies, [this](const truth::copy& c) { return c.worker == index_; });
-  on.kill();
+  on.kill(in_.end_time());
   machine.reset();
 }
 
@@ -58,6 +60,8 @@ void sim_worker::tick() {
       machine->tick(on.clock());
     else if (in_.rolls.chance(40)) // now and then a heartbeat goes out
       machine->tick(on.clock());
+    if (in_.broken != breakage::lease)
+      check_ended();
     tick();
   });
 }
@@ -101,9 +105,8 @@ void sim_worker::try_link(std::size_t home) {
   }
   if (old && old->home_open && old->home_life == there.on.life()) { // the stream goes on
     old->broken = false;
-    machine->link_restored(old->number, on.clock());
-    there.on.soon(
-      [&there, link = old->number] { there.machine->link_restored(link, there.on.clock()); });
+    link_restored(old->number);
+    there.on.soon([&there, link = old->number] { there.link_restored(link); });
     old->up->set_broken(false);
     old->down->set_broken(false);
     return;
@@ -118,6 +121,8 @@ void sim_worker::try_link(std::size_t home) {
 }
 
 void sim_worker::deliver(link_number link, message what) {
+  if (std::holds_alternative<welcome>(what)) // a session of its own has seen nobody yet
+    seen_.alive.erase(in_.home_process(in_.wires.at(link).home).pid);
   machine->heard(link, std::move(what), on.clock());
 }
 
@@ -146,8 +151,33 @@ void sim_worker::end_link(link_number link) {
     w.up->push([this, &w] {
       auto& to = *in_.homes[w.home];
       if (to.on.life() == w.home_life && w.home_open)
-        to.on.soon([&to, &w] { to.machine->link_broken(w.number, to.on.clock()); });
+        to.on.soon([&to, &w] { to.link_broken(w.number); });
     });
+}
+
+void sim_worker::link_broken(link_number link) {
+  seen_.broken.emplace(link, in_.time.now());
+  machine->link_broken(link, on.clock());
+}
+
+void sim_worker::link_restored(link_number link) {
+  seen_.broken.erase(link);
+  machine->link_restored(link, on.clock());
+}
+
+std::optional<process_facts> sim_worker::look_at(std::uint32_t pid) {
+  return in_.look_from(in_.drawn.workers[index_].host, pid, seen_);
+}
+
+void sim_worker::check_ended() {
+  for (const auto& s : machine->status(on.clock()).sessions) {
+    const auto* w = in_.wire_between(index_, s.home);
+    if (w
+        && in_.is_overdue(in_.homes[s.home]->on, w->home_life, in_.home_process(s.home).pid,
+                          w->number, seen_, on.thawed()))
+      in_.broke("home " + std::to_string(s.home) + " has ended, and worker "
+                + std::to_string(index_) + " did not miss it");
+  }
 }
 
 void sim_worker::session_over(home_number home, const error&) {
@@ -175,23 +205,14 @@ void sim_worker::begin(local_task number, local_run run, task_order what, const 
     in_.broke("a task was begun with what another step shares");
   if (!begun_.emplace(run, what.issue).second)
     in_.broke("an order was begun twice");
-  bodies_[number] = {.task = task, .run = run, .issue = what.issue};
+  const auto& of = open_runs_.at(run);
+  bodies_[number] = {.task = task, .of = of, .issue = what.issue};
   if (bodies_.size() > in_.drawn.workers[index_].capacity)
     in_.broke("a worker has more tasks than its capacity");
   auto& t = in_.tasks[task];
-  auto [home, link, claim, until] = open_runs_.at(run);
-  in_.begun.emplace(link, what.issue);
-  if (in_.refused.count({link, what.issue}) > 0)
+  in_.begun.emplace(of.link, what.issue);
+  if (in_.refused.count({of.link, what.issue}) > 0)
     in_.broke("an order was begun that had been refused");
-  for (const auto& c : t.copies) {
-    const auto& there = in_.workers[c.worker]->on;
-    bool excused = there.frozen() || in_.time.now() - there.thawed() < 500ms || c.claim != claim;
-    if (!excused)
-      in_.broke("task " + std::to_string(task) + " was begun on worker " + std::to_string(index_)
-                + " while it ran on worker " + std::to_string(c.worker));
-  }
-  t.copies.push_back(
-    {.worker = index_, .worker_life = on.life(), .number = number, .claim = claim});
   if (t.planned.poison && !in_.healed())
     in_.time.after(20ms, [this, life = on.life()] {
       if (on.life() != life || !on.alive() || in_.healed())
@@ -203,9 +224,33 @@ void sim_worker::begin(local_task number, local_run run, task_order what, const 
           start();
       });
     });
-  if (auto* to = in_.wire_between(index_, home); to && in_.drawn.hostile && in_.rolls.chance(20))
+  if (auto* to = in_.wire_between(index_, of.home); to && in_.drawn.hostile && in_.rolls.chance(20))
     forge(*to, what.issue, task);
-  work(number, t.planned.takes);
+  on.after(in_.lanes.time(0ms, in_.drawn.lane_max), // it waits for a thread
+           [this, number, takes = t.planned.takes] { work(number, takes); });
+}
+
+/// Right before each body: its worker may have stood still since the task was begun, or the last
+/// step ended.
+bool sim_worker::begin_body(local_task number) {
+  auto& b = bodies_.at(number);
+  if (in_.broken != breakage::gate && b.of.until->is_over(on.clock())) {
+    ++in_.seen.not_begun;
+    retire(number);
+    bodies_.erase(number);
+    machine->gone(number, "the lease of its worker is over", on.clock());
+    return false;
+  }
+  truth::copy own{.worker = index_,
+                  .worker_life = on.life(),
+                  .number = number,
+                  .claim = b.of.claim,
+                  .link = b.of.link,
+                  .begun = in_.time.now()};
+  in_.check_alone(b.task, own);
+  if (!std::exchange(b.begun, true))
+    in_.tasks[b.task].copies.push_back(own);
+  return true;
 }
 
 /// Another worker says that it did it.
@@ -232,7 +277,7 @@ void sim_worker::work(local_task number, nanoseconds left) {
     auto outcome = make_outcome(b.task, b.issue);
     bodies_.erase(number);
     machine->finished(number, std::move(outcome), on.clock());
-  } else {
+  } else if (begin_body(number)) {
     if (group)
       machine->say(number, save_order{.issue = 0, .ticket = ++b.saves, .request = {}});
     auto now = group ? std::min(left, step_length) : left;

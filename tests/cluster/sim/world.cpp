@@ -60,10 +60,27 @@ void process::start() {
   touch();
 }
 
-void process::kill() {
+void process::kill(nanoseconds ends_after) {
   alive_ = frozen_ = false;
   held_.clear();
+  ends_at_ = time_.now() + ends_after;
   touch();
+}
+
+process_facts process::facts() const {
+  if (alive_)
+    return {.exists = true, .is_zombie = false, .threads = 4, .started = life_};
+  bool ends = time_.now() < ends_at_; // its first thread has ended, another one not yet
+  bool is_zombie = life_ % 2 == 1;    // nobody has waited for it
+  if (ends || is_zombie)
+    return {.exists = true, .is_zombie = true, .threads = ends ? 2U : 1U, .started = life_};
+  return {};
+}
+
+std::optional<nanoseconds> process::ended(std::uint64_t life) const {
+  if (life == life_ && (alive_ || time_.now() < ends_at_))
+    return std::nullopt;
+  return ends_at_;
 }
 
 void process::freeze() {

@@ -2,6 +2,7 @@
 // as things to be delivered, not what they mean.
 #pragma once
 
+#include "cluster/wire/peer_process.hpp"
 #include "tests/cluster/sim/plan.hpp"
 
 #include <cstdint>
@@ -60,9 +61,14 @@ public:
   bool alive() const noexcept { return alive_; }
   bool frozen() const noexcept { return frozen_; }
   std::uint64_t life() const noexcept { return life_; }
+  /// What its kernel tells of it; it is started in each life.
+  process_facts facts() const;
+  /// When the process of that life had ended; none: it has not.
+  std::optional<nanoseconds> ended(std::uint64_t life) const;
 
   void start();
-  void kill();
+  /// It does nothing more; its process is there for a while.
+  void kill(nanoseconds ends_after);
   void freeze();
   void thaw();
 
@@ -82,6 +88,7 @@ private:
   std::uint64_t life_ = 0;
   nanoseconds touched_{-1'000'000'000'000}, thawed_{-1'000'000'000'000};
   nanoseconds frozen_at_{0}, stood_still_{0};
+  nanoseconds ends_at_{0}; // of the last life that was killed
   std::deque<action> held_;
 };
 

@@ -17,6 +17,8 @@ namespace {
 
 namespace most = troupe::limits;
 
+const process_identity process{"6f1c2b1e-0000-4000-8000-0123456789ab", 4026531836, 7, 70};
+
 // One of each kind, in the order of the variant.
 std::vector<message> samples() {
   error failure{errc::node_failed, "node `a`: no", "std::out_of_range", "no"};
@@ -28,8 +30,10 @@ std::vector<message> samples() {
                 {{"digest", std::string(32, 'a'), "0b1c", "2"}, {"x", "b"}},
                 true,
                 std::chrono::milliseconds{10000},
-                std::chrono::milliseconds{2000}},
-          welcome{7, "h1", std::chrono::milliseconds{3000}, std::chrono::milliseconds{500}},
+                std::chrono::milliseconds{2000},
+                process},
+          welcome{7, "h1", std::chrono::milliseconds{3000}, std::chrono::milliseconds{500},
+                  process},
           refusal{errc::unknown_graph, "no"},
           heartbeat{9, 8, 2, std::chrono::microseconds{700}},
           run_opened{3, "abc", {1, 2}, "0b1c"},
@@ -148,9 +152,11 @@ BOOST_AUTO_TEST_CASE(fields_come_back_in_their_places) {
   BOOST_TEST((h.labels == std::vector<std::string>{"gpu", "eu"}));
   BOOST_TEST(h.capacity == 8u);
   BOOST_TEST((h.graphs.at(1) == graph_offer{"x", "b"}));
+  BOOST_TEST((h.process == process));
   auto w = through(std::get<welcome>(samples()[1]));
   BOOST_TEST(w.lease.count() == 3000);
   BOOST_TEST(w.heartbeat.count() == 500);
+  BOOST_TEST((w.process == process));
   auto order = through(std::get<task_order>(samples()[6]));
   BOOST_TEST(order.issue == 5u);
   BOOST_TEST(order.run == 3u);
@@ -317,7 +323,7 @@ BOOST_AUTO_TEST_CASE(messages_before_the_bad_one_are_given) {
 
 BOOST_AUTO_TEST_CASE(a_count_beyond_the_bytes_is_refused_before_anything_is_made_of_it) {
   says(refused({0xdd, 0xff, 0xff, 0xff, 0xff}), errc::protocol_mismatch, {"shorter than it says"});
-  auto labels = one_message(0, 9).number(1).text("w").text("i").out;
+  auto labels = one_message(0, 13).number(1).text("worker").text("i").out;
   labels.insert(labels.end(), {0xdd, 0xff, 0xff, 0xff, 0xff});
   says(refused(labels), errc::protocol_mismatch, {"hello.labels", "shorter than it says"});
   auto text = one_message(17, 1).out;
@@ -329,10 +335,12 @@ BOOST_AUTO_TEST_CASE(a_count_beyond_the_bytes_is_refused_before_anything_is_made
 }
 
 BOOST_AUTO_TEST_CASE(a_worker_of_another_protocol_is_told_so_whatever_its_hello_looks_like) {
-  says(refused(one_message(0, 12).number(5).text("and whatever else").out), errc::protocol_mismatch,
-       {"the peer speaks protocol 5, this one 4"});
-  says(refused(one_message(0, 5).number(4).text("and so on").out), errc::protocol_mismatch,
-       {"hello", "5 fields instead of 9"});
+  says(refused(one_message(0, 9).number(4).text("as it was").out), errc::protocol_mismatch,
+       {"the peer speaks protocol 4, this one 5"});
+  says(refused(one_message(0, 14).number(6).text("and whatever else").out), errc::protocol_mismatch,
+       {"the peer speaks protocol 6, this one 5"});
+  says(refused(one_message(0, 5).number(5).text("and so on").out), errc::protocol_mismatch,
+       {"hello", "5 fields instead of 13"});
 }
 
 // ---- limits -------------------------------------------------------------------------------------
@@ -379,6 +387,13 @@ BOOST_AUTO_TEST_CASE(every_limit_holds_when_written) {
        return welcome{1, text(n), {}, {}};
      }},
     {"welcome.lease", lease_max, lease},
+    {"hello.boot", most::boot_id_bytes,
+     [&](auto n) {
+       return hello{
+         .name = "w", .incarnation = "i", .labels = {}, .graphs = {}, .process = {.boot = text(n)}};
+     }},
+    {"welcome.boot", most::boot_id_bytes,
+     [&](auto n) { return welcome{.session = 1, .home = "h", .process = {.boot = text(n)}}; }},
     {"drain_request.patience", static_cast<std::size_t>(most::worker_drain_max.count()),
      [](std::size_t ms) {
        return drain_request{"why", std::chrono::milliseconds{ms}};
@@ -410,21 +425,21 @@ BOOST_AUTO_TEST_CASE(every_limit_holds_when_read) {
   std::string name(most::worker_name_bytes_max + 1, 'x');
   std::string node(most::node_name_bytes_max + 1, 'x');
   auto lease = most::worker_lease_max.count() + 1;
-  auto to_labels = [] { return one_message(0, 9).number(1).text("w").text("i"); };
+  auto to_labels = [] { return one_message(0, 13).number(1).text("w").text("i"); };
   auto graph = to_labels().texts(0).number(1).array(1).array(4);
   struct limited {
     const char* field;
     bytes frame;
   };
   std::vector<limited> all{
-    {"hello.name", one_message(0, 9).number(1).text(name).out},
-    {"hello.incarnation", one_message(0, 9).number(1).text("w").text(name).out},
+    {"hello.name", one_message(0, 13).number(1).text(name).out},
+    {"hello.incarnation", one_message(0, 13).number(1).text("w").text(name).out},
     {"hello.labels", to_labels().texts(most::worker_labels_max + 1).out},
     {"hello.labels", to_labels().array(1).text(name).out},
     {"hello.graphs", to_labels().texts(0).number(1).texts(most::worker_graphs_max + 1).out},
     {"hello.graphs.name", graph.text(node).out},
-    {"welcome.home", one_message(1, 4).number(1).text(name).out},
-    {"welcome.lease", one_message(1, 4).number(1).text("h").number(lease).out},
+    {"welcome.home", one_message(1, 8).number(1).text(name).out},
+    {"welcome.lease", one_message(1, 8).number(1).text("h").number(lease).out},
     {"run_opened.graph", one_message(4, 4).number(1).text(name).out},
     {"task_order.task_id",
      one_message(6, 7).number(1).number(1).text(std::string(most::task_id_bytes_max + 1, 'x')).out},

@@ -1,0 +1,23 @@
+// Asks the kernel which process this is, and about others in its PID namespace (Linux, /proc).
+#pragma once
+
+#include "cluster/wire/peer_process.hpp"
+
+#include <optional>
+#include <string_view>
+
+namespace troupe::cluster {
+
+/// This process, for its peers. Empty where the kernel does not tell all of it, or where /proc is
+/// that of another PID namespace.
+process_identity own_process();
+
+/// What the kernel tells of a process id. None: it tells nothing, whether the process exists or
+/// not.
+/// Blocks: not on devices; a look takes some ten microseconds.
+std::optional<process_facts> look_at_process(std::uint32_t pid);
+
+/// What /proc/PID/stat tells. The name in it is the process's own, and may hold any byte.
+std::optional<process_facts> facts_in(std::string_view stat);
+
+} // namespace troupe::cluster
