@@ -77,7 +77,7 @@ def stages(options):
     at_most = lambda most: lambda left: min(most, left)  # noqa: E731
     return [
         Stage("kills", "crash/kill_test.py", options.kills, r"ok: (\d+) kills",
-              ["--kills", at_most(50), "--seconds", 86400, "--jobs", options.jobs]),
+              ["--kills", at_most(250), "--many", "--seconds", 86400, "--jobs", options.jobs]),
         Stage("points", "crash/points_test.py", 1, r"(\d+) kills",
               ["--passings", options.passings, "--jobs", options.jobs], one_round=True,
               points=True),
@@ -87,7 +87,7 @@ def stages(options):
               one_round=True, points=True),
         # Ten seeds that follow one another cut at all moments.
         Stage("power cuts", "power/cut_test.py", options.disks, r"ok: (\d+) disks",
-              ["--every", 10, "--images", lambda left: min(900, left // 2)]),
+              ["--every", 10, "--images", lambda left: min(2500, left // 2)]),
     ]
 
 

@@ -20,8 +20,9 @@ def is_sanitized(program):
     return run([program, "build"]).stdout == "sanitized\n"
 
 
-class Shower:
-    """A process that prints what stores hold."""
+class Asked:
+    """A process of the program that answers each line with a line."""
+    verb, environment = (), {}
 
     def __init__(self, program):
         self.program = program
@@ -36,12 +37,13 @@ class Shower:
             self.process.stdout.close()
             self.process.wait()
 
-    def dump(self, data):
+    def ask(self, question):
         if not self.process:
-            self.process = subprocess.Popen([str(self.program), "show"], text=True,
+            self.process = subprocess.Popen([str(self.program), *self.verb], text=True,
+                                            env={**os.environ, **self.environment},
                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
-            self.process.stdin.write(f"{data}\n")
+            self.process.stdin.write(f"{question}\n")
             self.process.stdin.flush()
             line = self.process.stdout.readline()
         except BrokenPipeError:
@@ -49,8 +51,41 @@ class Shower:
         if not line:
             code = self.process.wait()
             self.process = None
-            raise Violation(f"opening the store ended the process: {code}")
-        return json.loads(line)
+            raise Violation(f"{self.verb[0]}: the process ended: {code}")
+        return line
+
+
+class Shower(Asked):
+    """Prints what stores hold."""
+    verb = ("show",)
+
+    def dump(self, data):
+        return json.loads(self.ask(data))
+
+
+class Looker(Asked):
+    """Opens stores and reads their records, and prints what those hold that equal no earlier one."""
+    verb = ("look",)
+
+    def look(self, data):
+        """The number of the contents, and what the store holds or None when it was printed."""
+        how, number, *dump = self.ask(data).split(" ", 2)
+        return int(number), json.loads(dump[0]) if how == "new" else None
+
+
+class Forker(Asked):
+    """Runs the program's commands in children, which are loaded already, and kills them."""
+    verb, environment = ("serve", str(DEADLINE_S)), {"LD_BIND_NOW": "1"}
+
+    def run(self, arguments, cpu_s=0.0):
+        """(whether it was killed after so much time of the processor, how much it used). 0: it is
+        not killed."""
+        how, code, used = self.ask("\t".join([f"{cpu_s:.6f}", *map(str, arguments)])).split()
+        expect(how != "stuck", "no end", arguments)
+        if how == "killed" and int(code) == signal.SIGKILL and cpu_s > 0:
+            return True, float(used)
+        expect((how, code) == ("ended", "0"), how, code, arguments)
+        return False, float(used)
 
 
 class Home:
@@ -63,9 +98,12 @@ class Home:
         self.environment = {**os.environ, **(environment or {})}
         self.kills, self.committed = 0, []
 
+    def command(self):
+        return ["run", str(self.data), str(self.notes_file), self.durability, "t"]
+
     def start(self, **environment):
         return subprocess.Popen(
-            [str(self.program), "run", str(self.data), str(self.notes_file), self.durability, "t"],
+            [str(self.program), *self.command()],
             env={**self.environment, **environment}, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
@@ -84,8 +122,18 @@ class Home:
         expect(process.returncode == 0, "ended with", process.returncode, complaint.decode())
         return True
 
+    def run_forked(self, forker, cpu_s=0.0):
+        """How much of the processor it used, and whether it ended by itself. `cpu_s`: then it is
+        killed."""
+        killed, used = forker.run(self.command(), cpu_s)
+        self.kills += killed
+        return used, not killed
+
     def notes(self):
         return self.notes_file.read_text().splitlines() if self.notes_file.exists() else []
+
+    def noted_bytes(self):
+        return self.notes_file.stat().st_size if self.notes_file.exists() else 0
 
     def check_killed(self, shower, expected):
         """What is stored behind a kill; gives how much of it had been acknowledged."""
@@ -114,5 +162,5 @@ def undisturbed(program, folder, durability, shower, **environment):
     return expected
 
 
-__all__ = ["DURABILITIES", "Expected", "Home", "Shower", "Stuck", "Violation",
+__all__ = ["DURABILITIES", "Expected", "Forker", "Home", "Looker", "Shower", "Stuck", "Violation",
            "check_acknowledged", "expect", "is_sanitized", "run", "undisturbed"]

@@ -1,7 +1,12 @@
 // troupe-crash: runs a graph that may be killed at any moment, and shows what a store holds.
 //
 //   troupe-crash run DATA NOTES DURABILITY THREAD   goes on with the thread until it is finished
+//   troupe-crash serve SECONDS                      commands on standard input, which may be
+//   killed:
+//                                                   fork_server.hpp
 //   troupe-crash show                               data directories on standard input, one a line
+//   troupe-crash look                               the same; a store that equals an earlier one is
+//                                                   not printed again
 //   troupe-crash race DATA RUNS WHO                 short runs on the thread "race"
 //   troupe-crash take_over DATA NOTES GATES WHO DEPTH HOW
 //                                                   one of two at a thread (HOW: all, alone)
@@ -10,7 +15,9 @@
 //   troupe-crash build                              "sanitized" if it is
 #include "tests/crash/crash_agent.hpp"
 #include "tests/crash/crash_graph.hpp"
+#include "tests/crash/fork_server.hpp"
 #include "tests/crash/slow_saver.hpp"
+#include "tests/crash/store_contents.hpp"
 #include "tests/crash/store_dump.hpp"
 #include "tests/crash/takeover.hpp"
 
@@ -20,6 +27,7 @@
 #include <fstream>
 #include <iostream>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace {
@@ -88,13 +96,17 @@ int run(const std::string& data, const notes& to, const std::string& durability,
 
 // ---- show ---------------------------------------------------------------------------------------
 
+value dumped(troupe::saver& saver) {
+  auto dump = crash::dump_store(saver);
+  return dump ? *dump : value::map({{"error", dump.error().message()}});
+}
+
 value shown(const std::string& data, std::shared_ptr<troupe::saver>& saver) {
   auto opened = troupe::open_lmdb_saver(data);
   if (!opened)
     return value::map({{"error", opened.error().message()}});
   saver = *opened;
-  auto dump = crash::dump_store(*saver);
-  return dump ? *dump : value::map({{"error", dump.error().message()}});
+  return dumped(*saver);
 }
 
 // The store named last stays open: who names it again sees it as a reader that stayed.
@@ -105,6 +117,45 @@ int show() {
     if (line != last)
       saver.reset();
     std::cout << to_json(shown(line, saver)) << std::endl;
+  }
+  return 0;
+}
+
+// What was read, and whether it equals what was read before.
+class contents_book {
+public:
+  struct entry {
+    std::size_t number;
+    bool is_new;
+  };
+  entry enter(std::string contents) {
+    auto [at, is_new] = numbers_.try_emplace(std::move(contents), numbers_.size() + 1);
+    return {at->second, is_new};
+  }
+
+private:
+  std::unordered_map<std::string, std::size_t> numbers_;
+};
+
+void look_at(const std::string& data, contents_book& seen) {
+  auto opened = troupe::open_lmdb_saver(data);
+  if (!opened)
+    throw troupe::error{opened.error()};
+  auto [number, is_new] = seen.enter(crash::store_contents(data + "/troupe.mdb"));
+  if (is_new)
+    std::cout << "new " << number << ' ' << to_json(dumped(**opened)) << std::endl;
+  else
+    std::cout << "same " << number << std::endl;
+}
+
+int look() {
+  contents_book seen;
+  for (std::string line; std::getline(std::cin, line);) {
+    try {
+      look_at(line, seen);
+    } catch (const std::exception& e) {
+      std::cout << "new 0 " << to_json(value::map({{"error", e.what()}})) << std::endl;
+    }
   }
   return 0;
 }
@@ -187,8 +238,12 @@ int name_build() {
 int run_command(const std::vector<std::string>& a) {
   if (a.size() == 5 && a[0] == "run")
     return run(a[1], notes{a[2]}, a[3], a[4]);
+  if (a.size() == 2 && a[0] == "serve")
+    return crash::serve(run_command, std::stod(a[1]));
   if (a.size() == 1 && a[0] == "show")
     return show();
+  if (a.size() == 1 && a[0] == "look")
+    return look();
   if (a.size() == 4 && a[0] == "race")
     return race(a[1], std::stoi(a[2]), a[3]);
   if (a.size() == 7 && a[0] == "take_over")

@@ -5,6 +5,7 @@ Arguments: the folder of the programs, the source folder (or --help).
 import argparse
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -156,21 +157,21 @@ def main():
     options.add_argument("--steps", type=int, default=5000, help="over a slow saver")
     options = options.parse_args()
     program = options.bin.resolve() / "troupe-crash"
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-race-"))
     begin = time.monotonic()
     try:
-        with tempfile.TemporaryDirectory(prefix="troupe-race-") as temporary:
-            folder = pathlib.Path(temporary)
-            results = race(program, folder / "race", options.runs, os.environ)
-            with Shower(program) as shower:
-                length, refused = check_race(shower.dump(folder / "race"), results)
-                signal.alarm(120)  # who opens a gate that nobody comes to waits for ever
-                for depth in (0, 2):
-                    check_takeover(program, folder / f"takeover{depth}", depth, shower)
-                signal.alarm(0)
-            growth = check_slow_saver(program, options.steps)
-            looks, seen = read_while_writing(program, folder, options.threads)
+        results = race(program, folder / "race", options.runs, os.environ)
+        with Shower(program) as shower:
+            length, refused = check_race(shower.dump(folder / "race"), results)
+            signal.alarm(120)  # who opens a gate that nobody comes to waits for ever
+            for depth in (0, 2):
+                check_takeover(program, folder / f"takeover{depth}", depth, shower)
+            signal.alarm(0)
+        growth = check_slow_saver(program, options.steps)
+        looks, seen = read_while_writing(program, folder, options.threads)
     except Violation as e:
-        sys.exit(f"crash_race: {e}")
+        sys.exit(f"crash_race: see {folder}: {e}")
+    shutil.rmtree(folder)
     print(f"crash_race: ok: {len(results)} runs, {refused} refused, {length} checkpoints in one "
           f"line; two taken over in a step; {looks} looks of a reader at {seen} checkpoints; {growth} KiB more behind "
           f"{options.steps} steps over a slow saver; "

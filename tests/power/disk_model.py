@@ -27,11 +27,16 @@ def read_log(file):
 class File:
     certain: bytearray = dataclasses.field(default_factory=bytearray)
     pending: list = dataclasses.field(default_factory=list)  # (kind, position, bytes)
+    settled: int = 0  # changes that are certain
 
     def settle(self):
         for change in self.pending:
-            apply(self.certain, *change)
+            self.settle_one(change)
         self.pending = []
+
+    def settle_one(self, change):
+        apply(self.certain, *change)
+        self.settled += 1
 
 
 def apply(image, kind, position, data):
@@ -68,7 +73,7 @@ class Disk:
         elif kind in (WRITE, TRUNCATE):
             self.files[inode].pending.append((kind, position, data))
         elif kind == WRITE_THROUGH:  # this one alone
-            apply(self.files[inode].certain, *self.files[inode].pending.pop())
+            self.files[inode].settle_one(self.files[inode].pending.pop())
         else:
             self.files[inode].settle()
             for change in [c for c in self.pending_names if c[3] == inode]:
@@ -86,9 +91,9 @@ class Disk:
         return sum(len(f.pending) for f in self.files.values()) + len(self.pending_names)
 
     def image(self, path, keeps, numbers=None):
-        """The file's bytes, or None when it is not there. `keeps`: "none" or "all" of what is
-        pending, or "some", by chance."""
-        names = dict(self.names)
+        """The file as the power leaves it, or None when it is not there. `keeps`: "none" or "all" of
+        what is pending, or "some", by chance."""
+        names = dict(self.names) if self.pending_names else self.names
         for change in self.pending_names:
             if keeps == "all" or (keeps == "some" and numbers.random() < 0.5):
                 self.rename(names, *change)
@@ -96,12 +101,28 @@ class Disk:
         if path not in names or (folder != self.root and folder not in names):
             return None
         file = self.files[names[path]]
-        image = bytearray(file.certain)
+        changes = []
         for kind, position, data in file.pending:
             chance = numbers.randrange(3) if keeps == "some" else keeps == "all"
             if chance == 2 and kind == WRITE:
-                for part in torn(position, data, numbers):
-                    apply(image, WRITE, *part)
+                changes += [(WRITE, *part) for part in torn(position, data, numbers)]
             elif chance:
-                apply(image, kind, position, data)
+                changes.append((kind, position, data))
+        return Image(file, changes)
+
+
+class Image:
+    """A file, and the changes that reached it after what is certain."""
+
+    def __init__(self, file, changes):
+        self.file, self.changes = file, changes
+
+    def key(self):
+        """Equal for images of equal bytes, as far as that is seen without making them."""
+        return self.file.settled, tuple(self.changes)
+
+    def bytes(self):
+        image = bytearray(self.file.certain)
+        for change in self.changes:
+            apply(image, *change)
         return image
