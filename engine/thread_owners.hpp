@@ -2,7 +2,7 @@
 // thread.
 //
 // Invariants:
-//  - What a run reads after enter_thread() is the latest state of the thread, or the run's first
+//  - The data read after enter_thread() is the latest state of the thread, or the run's first
 //    request is refused.
 //  - A thread whose owner cannot store any more is entered without storing anything.
 #pragma once
