@@ -117,7 +117,7 @@ bool run_loop::take_over(const task_call_ptr& call) {
   return true;
 }
 
-// Lets the body that started the task continue.
+// Gives the task's result to the body that started it, and lets that body continue.
 void run_loop::settle_call(slot& s) {
   if (!s.call || s.call->ended.open())
     return;
