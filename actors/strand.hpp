@@ -4,7 +4,7 @@
 // Invariants:
 //  - at most one scheduler thread resumes actors from the queue at a time.
 //  - the strand is in the scheduler's queue, or being resumed, exactly while `scheduled_`.
-//  - the scheduler shares ownership of the strand with its runtime: in a system that outlives the
+//  - the scheduler shares ownership of the strand with its runtime. In a system that outlives the
 //    runtime, a worker may still hold the strand when the runtime has ended.
 #pragma once
 

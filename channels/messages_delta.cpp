@@ -1,7 +1,7 @@
 // The batch reducer of delta(add_messages).
 //
 // Invariants:
-//  - Folding the writes of several steps at once gives the same as folding them step by step: no
+//  - Folding the writes of several steps at once gives the same as folding them step by step. So no
 //    ids are made, and no write is refused because of the list's contents.
 //  - New messages cost one pass over the ids of the old ones, and nothing is copied.
 // Source: langgraph/graph/message.py, _messages_delta_reducer.

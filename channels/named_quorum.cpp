@@ -3,8 +3,8 @@
 // second time, which begins the next round.
 // Within a round the join is available once: when `need` names are there or, after its time-out,
 // with the names that are there. Later arrivals of the round are absorbed.
-// The cell's content is the ascending list of the names of the round. `finished` means that the
-// round was consumed or, when the last element is null, that the time-out has passed.
+// The cell's content is the ascending list of the names of the round. `finished`: the round was
+// consumed. A null as the last element: the time-out has passed.
 // Source: troupe.
 #include "channels/kinds.hpp"
 

@@ -3,7 +3,7 @@
 //
 // Invariants:
 //  - A thread is deleted only while its turn is held here: no run of this runtime is on it.
-//  - The saver is asked for one thread at a time, the store for a limited number of items, so
+//  - The saver is asked for one thread at a time, the store for a limited number of items. So
 //    stop() waits for one such request at most.
 #pragma once
 

@@ -25,7 +25,7 @@ run_config inner_config(const nested_run& run) {
   out.max_concurrency = outer.max_concurrency;
   out.strict_resume = false; // the root has checked the answers
   out.subgraphs = outer.subgraphs;
-  // Metadata in order of priority, lowest first: the task's, the graph's, the caller's.
+  // Metadata in order of priority, lowest first: the task's, the graph's, the call's.
   out.metadata = detail::metadata_over(
     detail::metadata_over(task.metadata, run.graph->options.metadata), run.metadata);
   out.configurable = outer.configurable;

@@ -106,7 +106,7 @@ std::shared_ptr<saver_link> runtime_core::make_saver_link(std::shared_ptr<troupe
   return std::make_shared<saver_link>(saver_link{std::move(actor), std::move(card)});
 }
 
-// A failure (a full disk) does not stop the runtime: when another runtime takes over one of its
+// A failure (a full disk) does not stop the runtime. When another runtime takes over one of its
 // runs, the saver refuses that run's requests here.
 void runtime_core::announce_to(troupe::saver& saver) {
   std::lock_guard lock{mutex_};

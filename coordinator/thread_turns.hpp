@@ -38,7 +38,7 @@ public:
   result<bool> begin(const std::string& thread_id, const claim_ptr& claim, multitask_strategy how);
 
   /// Calls `then` when the turn has come, perhaps before wait() returns. An interrupt or rollback
-  /// cancels the runs before it; after a rollback the claim's `undo_first` names the run to undo.
+  /// cancels the run in its way; for a rollback, the claim's `undo_first` is the run to undo.
   /// Errors: (to `then`) overloaded for more than limits::queued_runs_max, runtime_stopped, the
   ///         `why` of leave().
   void wait(const std::string& thread_id, claim_ptr claim, multitask_strategy how, told then);

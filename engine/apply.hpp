@@ -26,9 +26,9 @@ struct channel_change {
 };
 
 /// One application, in three stages, so that state channels may live elsewhere (in actors). First,
-/// begin() changes the channels that the engine owns and returns the changes for state channels;
-/// settle() takes the answer of each; finish() closes the step. After an error the state must be
-/// thrown away.
+/// begin() changes the channels that the engine owns and returns the changes for state channels.
+/// Then settle() takes the answer of each, and finish() closes the step. After an error the state
+/// must be thrown away.
 /// Source: langgraph/pregel/_algo.py, apply_writes.
 class step_apply {
 public:

@@ -28,7 +28,7 @@ void run_loop::keep_writes(const step_slot& s, const task_write_list& writes) {
 }
 
 // A plain answer is stored until its step is over, and used once. The task that took it may be in a
-// nested graph, or store nothing itself, so the path of the stored answer records that it was
+// nested graph, or store nothing itself. So the path of the stored answer records that it was
 // taken.
 void run_loop::mark_answer_taken() {
   // Behind an input's checkpoint it is stored no more.
@@ -72,7 +72,7 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
   ++at_.step;
 }
 
-// A checkpoint that was read from another namespace is stored in this one, unchanged: the writes of
+// A checkpoint that was read from another namespace is stored in this one, unchanged. The writes of
 // its tasks belong to it, and a resuming run looks for it here. With durability exit, it is the
 // run's one checkpoint, unless the run makes a later one.
 void run_loop::put_moved() {

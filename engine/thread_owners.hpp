@@ -2,7 +2,7 @@
 // thread.
 //
 // Invariants:
-//  - What a run reads after enter_thread() is the latest state of the thread, or the run's first
+//  - The data read after enter_thread() is the latest state of the thread, or the run's first
 //    request is refused.
 //  - A thread whose owner cannot store any more is entered without storing anything.
 #pragma once
@@ -29,9 +29,9 @@ public:
   std::uint32_t mark() const noexcept { return static_cast<std::uint32_t>(mark_ >> 32); }
   /// A number for the requests under this claim, without the bit thread_at_rest.
   std::uint64_t add(const std::shared_ptr<held_claim>& claim);
-  /// Whether the run with this number may still store, as far as this process knows: it is of
-  /// another runtime, or of this one and not over. False for 0 (no owner) and for an owner that put
-  /// the thread to rest.
+  /// Whether the run with this number may still store, as far as this process knows. It may when it
+  /// is of another runtime, or of this one and not over. False for 0 (no owner) and for an owner
+  /// that put the thread to rest.
   bool may_be_on(std::uint64_t owner);
   /// Whether the number is of a run of this runtime.
   bool is_mine(std::uint64_t owner) const noexcept { return owner >> 32 == mark_ >> 32; }

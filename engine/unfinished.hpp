@@ -18,8 +18,8 @@
 
 namespace troupe {
 
-/// Whether the newest checkpoint of a thread that is not at rest belongs to this graph and leaves
-/// something to do that waits for no answer.
+/// Whether the newest checkpoint of a thread belongs to this graph and leaves something to do that
+/// waits for no answer. The thread must not be at rest.
 /// Shape:  `newest` has the values of the trigger_channels at least.
 /// Errors: checkpoint_corrupt.
 result<bool> is_cut_off(const std::shared_ptr<const graph_plan>& plan,

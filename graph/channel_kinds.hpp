@@ -19,8 +19,8 @@ constexpr bool waits_for_finish(const channel_spec& spec) {
          || (spec.kind == channel_kind::named_quorum && spec.patience.count() > 0);
 }
 
-/// Whether a channel that has a version but no stored value gets its value from earlier writes: the
-/// channel is a delta channel, or may have been one.
+/// Whether a channel that has a version but no stored value gets its value from earlier writes.
+/// Such a channel is a delta channel, or may have been one.
 constexpr bool replays_history(channel_kind kind) {
   return kind == channel_kind::delta || kind == channel_kind::binary_operator;
 }

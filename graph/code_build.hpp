@@ -16,9 +16,9 @@ namespace troupe {
 /// Source: troupe.
 std::string build_of_object(const void* address);
 
-/// The build of a graph's code: of the objects that hold its bodies and routes, those of the graphs
-/// within it, and the library that exports it (load_graph). Bodies that troupe provides count as
-/// the program's.
+/// The build of a graph's code, including the graphs within it. It covers the objects that hold
+/// bodies and routes, and the library that exports the graph (load_graph). Bodies that troupe
+/// provides count as the program's.
 /// Shape:  as build_of_object(); for several objects, the hash of all their builds.
 /// Cost:   proportional to the graph; too slow for each step.
 /// Source: troupe.

@@ -1,8 +1,9 @@
 // group_commit: the writer thread and its transactions.
 //
 // Invariants of the writer thread:
-// - a job is in exactly one of queue_, taken_ and batch_, and is answered once: an accepted job
-//   when it enters batch_ (its `done` is empty from then on), a durable job when batch_ is settled;
+// - a job is in exactly one of queue_, taken_ and batch_, and is answered once. An accepted job is
+//   answered when it enters batch_ (its `done` is empty from then on), a durable job when batch_ is
+//   settled;
 // - the sink's transaction is open if and only if is_open_;
 // - a thread of an accepted job is in uncommitted_ before the job is answered;
 // - when memory runs out, the open transaction ends, not the thread: the jobs in it are answered as

@@ -39,8 +39,8 @@ void mark_other_runs(thread_summary& thread, const std::vector<std::string>& run
 using stores_value = std::function<result<bool>(
   const namespace_summary& at, const checkpoint_summary&, const std::string& channel)>;
 
-/// Marks the checkpoints without which the marked ones can't be read: a delta channel's value is in
-/// the writes of its ancestors, up to one that stores the value.
+/// Marks the checkpoints without which the marked ones can't be read. A delta channel's value is in
+/// the writes of the ancestors, up to one that stores the value.
 /// Errors: those of `stores`.
 result<void> mark_needed(thread_summary& thread, const stores_value& stores);
 

@@ -1,7 +1,7 @@
 // part_gate: the order of a run's parts while some of them wait for the disk (durability sync).
 //
 // Invariants:
-//  - parts leave in the order in which they came, whichever of them had to wait: a part that a body
+//  - parts leave in the order in which they came, whichever of them had to wait. A part that a body
 //    streams never overtakes the end of a task that ended before.
 //  - while nothing is held, a part passes without a lock.
 //  - a body that may wait does so while queue_parts_max parts of bodies are held back. A body on a

@@ -167,7 +167,7 @@ error pool_refused(const detail::task_scope& task);
 void run_body(detail::task_scope& task);
 
 /// The two halves around a coroutine body; neither throws. First, start_body() puts the body into
-/// `body` and runs it to its first suspension; `body` stays empty when it could not be made.
+/// `body` and runs it to its first suspension; `body` stays empty when it could not be made. Later,
 /// finish_body() takes its result when it is done.
 void start_body(detail::task_scope& task, context& ctx, std::optional<coro<node_output>>& body);
 void finish_body(detail::task_scope& task, coro<node_output>& body, context& ctx);

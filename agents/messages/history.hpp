@@ -36,9 +36,9 @@ std::vector<value> patch_of_tool_calls(const value& messages);
 /// the same id.
 bool is_answered_behind(std::span<const value> messages, std::size_t i, const value& call);
 
-/// The answer with a different id for each of its calls: a call without an id, or with that of an
-/// earlier call, could not be told apart. Shape: also in blocks of its content, and in calls that
-/// could not be read.
+/// The answer with a different id for each of its calls. Without that, a call that has no id, or
+/// that of an earlier call, could not be identified. Shape: also in blocks of its content, and in
+/// calls that could not be read.
 value with_distinct_calls(const value& answer);
 
 /// The tools whose calls have a turn.

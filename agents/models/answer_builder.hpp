@@ -1,5 +1,5 @@
-// answer_builder: an answer out of a provider's pieces, and the parts of it for readers.
-// join_chunks() of the parts equals the answer, as far as its calls are JSON.
+// answer_builder: an answer out of a provider's pieces, and the parts of it for readers. The parts'
+// join_chunks() equals the answer, as far as its calls are JSON.
 #pragma once
 
 #include <troupe/agents/messages.hpp>

@@ -77,7 +77,7 @@ std::unique_ptr<model_wire> openai_wire(std::string model, chat_model_options op
 reported_error read_reported_error(const value& json);
 
 /// Failures as errors whose message is only the provider's text; told_error() makes a sentence of
-/// it. refused_by_status() is for a response whose status is not a success.
+/// it. The first one, refused_by_status(), is for a response whose status is not a success.
 model_error refused_by_status(const http_head& head, std::string_view body,
                               std::chrono::system_clock::time_point now);
 /// The error that an event reports, or a body in place of an answer.
@@ -90,10 +90,10 @@ struct hidden_texts {
   std::string_view key;
   const value& messages;
 };
-/// The error as it is thrown. Its message has the model, status and kind, the provider's text, the
-/// address without query and password, the request's id, and the wait that the provider asks for.
-/// The text is one line of printable characters, at most limits::model_error_bytes_max, without any
-/// of the hidden texts.
+/// The error as it is thrown. Its message has the model, status and kind, and the provider's text.
+/// The address without query and password, the request's id, and the wait that the provider asks
+/// for follow. The text is one line of printable characters, at most limits::model_error_bytes_max,
+/// without any of the hidden texts.
 model_error told_error(std::string_view model, const model_error& raw, const hidden_texts& hidden,
                        std::string_view url = {});
 

@@ -2,7 +2,7 @@
 //
 // Invariants:
 //  - results stand in the order of the calls, whatever the order in which they ended.
-//  - a call that asks a question or runs a graph does so in its turn: the questions of a task are
+//  - a call that asks a question or runs a graph does so in its turn. The questions of a task are
 //    identified by their number, which must not depend on the order of ends.
 //  - injected arguments come from the run alone: tool::check drops all arguments of the model that
 //    are not declared.

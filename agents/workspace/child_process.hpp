@@ -1,8 +1,8 @@
 // child_process: a program with two outputs.
 //
 // Invariants:
-//  - its processes form a group of their own, which is killed before its first process is reaped:
-//    until then no other process can get its number.
+//  - its processes form a group of their own, which is killed before its first process is reaped.
+//    Until then, no other process can get its number.
 #pragma once
 
 #include <array>

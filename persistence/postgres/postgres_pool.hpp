@@ -18,7 +18,7 @@ public:
 
   /// Calls `fn(connection)`, which returns a result, on a connection that no other thread uses.
   /// When the connection was lost, or another transaction caused the failure, `fn` is called once
-  /// more on a new connection: repeating it must do no harm.
+  /// more on a new connection. Repeating it must do no harm.
   /// Blocks: while all are in use, at most statement_timeout.
   /// Errors: overloaded when none became free.
   template <class Fn> auto with(Fn fn) -> decltype(fn(std::declval<postgres_connection&>())) {

@@ -10,9 +10,9 @@
 
 namespace troupe {
 
-/// Appends to `out` the patch from `before` to `after`: the elements after a common part of two
-/// lists, the entries of maps that differ, and the same within nested maps and lists. False, with
-/// `out` as it was, when the two have too little in common, or a value can't be encoded.
+/// Appends to `out` the patch from `before` to `after`. It has the elements after a common part of
+/// two lists, the entries of maps that differ, and the same within nested maps and lists. False,
+/// with `out` as it was, when the two have too little in common, or a value can't be encoded.
 /// Shape:  FORMAT.md, "Patch".
 /// Cost:   one comparison of handles for each element or entry, then the new parts. Lists that
 /// share their buffer are not compared at all.
@@ -22,8 +22,8 @@ bool append_patch(const value& before, const value& after, std::string& out);
 /// Errors: checkpoint_corrupt when the bytes are not a patch of such a value.
 result<value> apply_patch(const value& before, std::string_view patch);
 
-/// The head of a patch in its record: the lower version of the channel from which it starts, and
-/// the lowest bits of the checksum of that version's record.
+/// The head of a patch in its record. It has the lower version of the channel from which the patch
+/// starts, and the lowest bits of the checksum of that version's record.
 struct patch_base {
   version at;
   std::uint32_t checksum = 0;

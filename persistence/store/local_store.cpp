@@ -160,8 +160,8 @@ struct local_store::look {
   }
 
   // Takes hits in order of their scores; the first vector of an item counts, because it is the
-  // closest. As many hits are looked up at once as may be wanted, then more when those did not fit:
-  // with a remote backend, each look-up takes time.
+  // closest. As many hits are looked up at once as may be wanted, then more when those did not fit.
+  // With a remote backend, each look-up takes time.
   result<void> take_ranked(const store_query& query, vector_ranking& ranking,
                            std::unordered_set<std::uint64_t>& seen, found_items& found) {
     auto last = items.last_number();
