@@ -119,7 +119,8 @@ public:
 struct run_config {
   std::string thread_id = {};     ///< required with a saver
   std::string checkpoint_id = {}; ///< empty: the newest
-  std::string checkpoint_ns = {}; ///< state access only
+  /// Of the checkpoint that is read, updated or run from: empty, or task_snapshot::subgraph_ns.
+  std::string checkpoint_ns = {};
   troupe::durability durability = troupe::durability::async;
   /// While a run waits for its turn, its control can cancel it; no time-out runs. A body must not
   /// wait for a run on its own thread: that one waits for the body's run.
@@ -359,7 +360,13 @@ private:
   std::unique_ptr<part_source> source_;
 };
 
-/// An update from outside for one node. Source: langgraph/types.py, StateUpdate.
+/// An update from outside for one node.
+/// Shape:  `as_node`: a node; END without `values`: nothing of what waits runs; "__input__": the
+///         values of an input that a later run starts with; "__copy__": a copy of the checkpoint
+///         beside it, with `values` null, or a list of [values, as_node] that the copy gets at
+///         once: state_update{value::list({value::list({values, "node"})})}.
+/// Errors: those of basic_app::try_update_state.
+/// Source: langgraph/types.py, StateUpdate; langgraph/pregel/main.py, bulk_update_state.
 struct outside_update {
   optional_update values = std::nullopt; ///< nullopt: null
   std::string as_node = {};              ///< empty: inferred
