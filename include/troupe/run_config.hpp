@@ -109,7 +109,9 @@ public:
 struct run_config {
   std::string thread_id = {};     ///< required with a saver
   std::string checkpoint_id = {}; ///< empty: the newest
-  std::string checkpoint_ns = {}; ///< state access only
+  /// The namespace of the checkpoint that is read, updated or run from: empty, or
+  /// task_snapshot::subgraph_ns.
+  std::string checkpoint_ns = {};
   troupe::durability durability = troupe::durability::async;
   /// While a run waits for its turn, its control can cancel it, and no time-out counts. A body must
   /// not wait for a run on its own thread: that run waits for the body's run.

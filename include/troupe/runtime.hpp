@@ -240,7 +240,15 @@ private:
   std::unique_ptr<part_source> source_;
 };
 
-/// An outside update as one node. Source: langgraph/types.py, StateUpdate.
+/// An outside update as one node.
+/// Shape:  `as_node` is a node, or one of these:
+///         - END without `values`: none of the waiting tasks runs
+///         - "__input__": the values are the input of a later run
+///         - "__copy__": a copy of the checkpoint beside it, with `values` null, or with a list of
+///           [values, as_node] that the copy gets at once:
+///           state_update{value::list({value::list({values, "node"})})}
+/// Errors: those of basic_app::try_update_state.
+/// Source: langgraph/types.py, StateUpdate; langgraph/pregel/main.py, bulk_update_state.
 struct outside_update {
   optional_update values = std::nullopt; ///< nullopt: no writes, as if the node returned nothing
   std::string as_node = {};              ///< empty: inferred

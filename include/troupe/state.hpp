@@ -6,13 +6,18 @@
 #include <troupe/json_schema.hpp>
 
 #include <algorithm>
+#include <concepts>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace troupe {
+
+struct message; // troupe/message.hpp
 
 /// The state a node reads: the available channels of its input schema, frozen at the step's start,
 /// or the argument of a send.
@@ -222,6 +227,18 @@ template <typed_state S> struct json_schema_traits<S> {
   }
 };
 
+namespace detail {
+/// A message that is a value already. Braces within the list mean a troupe::message, not one.
+class message_value {
+public:
+  template <std::same_as<value> V> message_value(V message) : message_(std::move(message)) {}
+  operator const value&() const noexcept { return message_; }
+
+private:
+  value message_;
+};
+} // namespace detail
+
 /// Writes to the channels of a typed state, made with set().
 template <class S> class update : public state_update {
 public:
@@ -240,6 +257,13 @@ public:
   template <class B, class T, class X = T>
   requires(!std::is_same_v<B, S> && std::is_base_of_v<B, S>) update set(T B::*member, X&& x) && {
     write(static_cast<T S::*>(member), std::forward<X>(x));
+    return std::move(*this);
+  }
+
+  /// Messages in braces, as ai_message() and its siblings make them.
+  template <std::same_as<message> M>
+  update set(std::vector<M> S::*member, std::initializer_list<detail::message_value> messages) && {
+    write(member, value::list(std::vector<value>(messages.begin(), messages.end())));
     return std::move(*this);
   }
 
@@ -274,6 +298,12 @@ private:
 /// Source: troupe.
 template <class S, class T, class X = T> update<S> set(T S::*member, X&& x) {
   return update<S>{}.set(member, std::forward<X>(x));
+}
+
+/// The same of messages in braces: `set(&chat::messages, {ai_message("hello")})`.
+template <class S, std::same_as<message> M>
+update<S> set(std::vector<M> S::*member, std::initializer_list<detail::message_value> messages) {
+  return update<S>{}.set(member, messages);
 }
 
 } // namespace troupe

@@ -1,4 +1,5 @@
 // Typed state, state views, updates, and the value forms of sends and interrupts.
+#include <troupe/messages.hpp>
 #include <troupe/state.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -13,6 +14,11 @@ struct review {
   std::string verdict = "none";
   std::optional<std::string> editor;
   TROUPE_STATE(review, (tags, append), (words, sum), (score, maximum), verdict, (editor, ephemeral))
+};
+
+struct chat {
+  std::vector<message> messages;
+  TROUPE_STATE(chat, (messages, add_messages))
 };
 
 struct one_member {
@@ -290,6 +296,16 @@ BOOST_AUTO_TEST_CASE(set_converts_to_the_type_of_the_member) {
 BOOST_AUTO_TEST_CASE(set_takes_overwrites_and_raw_values) {
   auto u = set(&review::tags, overwrite(value::list()));
   BOOST_TEST((u.entries() == entries{{"tags", overwrite(value::list())}}));
+}
+
+BOOST_AUTO_TEST_CASE(set_takes_messages_of_either_form_in_braces) {
+  const auto hi = human_message("hi"), hey = ai_message("hey");
+  auto all = [](const update<chat>& u) { return u.to_value()["messages"]; };
+  BOOST_TEST(all(set(&chat::messages, {hi, hey})) == value::list({hi, hey}));
+  BOOST_TEST(all(set(&chat::messages, {message{"user", "hi"}})) == value::list({hi}));
+  BOOST_TEST(all(set(&chat::messages, {{"user", "hi", "7"}}))
+             == value::list({human_message("hi", "7")})); // a message, not a list
+  BOOST_TEST(all(set(&chat::messages, {})) == value::list());
 }
 
 BOOST_AUTO_TEST_CASE(set_may_write_a_channel_twice) {

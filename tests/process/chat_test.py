@@ -132,7 +132,7 @@ class Pipe(ChatTest):
         refused = self.chat("Ada\nyes\nedit {}\n", careful, "--thread", "t", code=USAGE)
         self.assertIn("no such answer: edit {}", refused.stderr)
         self.assertIn("yes, no [WHY]", refused.stderr)
-        self.chat('{"decisions":[{"type":"edit"}]}\n', careful, "--thread", "t", code=1)
+        self.chat('{"decisions":[{"type":"edit"}]}\n', careful, "--thread", "t", code=USAGE)
         done = self.chat('{"decisions":[{"type":"approve"},{"type":"reject"}]}\n', careful,
                          "--thread", "t")
         self.assertIn("so: sent to Ada", done.stdout)  # call 1; its result is the last message
