@@ -1,9 +1,9 @@
 // node_actor: running tasks in their lanes, with retries and time-outs.
 #include "actors/node_actor.hpp"
 
-#include "tasks/attempts.hpp"
 #include "actors/task_placer.hpp"
 #include "actors/tell.hpp"
+#include "tasks/attempts.hpp"
 
 #include <caf/actor_cast.hpp>
 

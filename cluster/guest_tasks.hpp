@@ -3,9 +3,9 @@
 // for whom, is the desk's.
 #pragma once
 
-#include "cluster/wire/messages.hpp"
 #include "cluster/remote_task.hpp"
 #include "cluster/task_link.hpp"
+#include "cluster/wire/messages.hpp"
 
 #include <caf/actor.hpp>
 

@@ -2,10 +2,10 @@
 // comes from links reaches the tasks.
 #pragma once
 
-#include "cluster/placement/dispatcher.hpp"
 #include "cluster/links/link_hub.hpp"
-#include "cluster/placed_tasks.hpp"
 #include "cluster/links/workers_file.hpp"
+#include "cluster/placed_tasks.hpp"
+#include "cluster/placement/dispatcher.hpp"
 
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/event_based_actor.hpp>

@@ -3,10 +3,10 @@
 
 #include "actors/saver_actor.hpp"
 #include "channels/message_forms.hpp"
-#include "cluster/wire/fields.hpp"
 #include "cluster/remote_task.hpp"
 #include "cluster/stored_items.hpp"
 #include "cluster/task_link.hpp"
+#include "cluster/wire/fields.hpp"
 #include "engine/thread_owners.hpp"
 #include "graph/checkpoint_ns.hpp"
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "actors/services.hpp"
-#include "tasks/task_scope.hpp"
 #include "cluster/remote_task.hpp"
+#include "tasks/task_scope.hpp"
 
 #include <atomic>
 #include <deque>

@@ -5,8 +5,8 @@
 // it (its attempts, its cache, its place among the step's tasks).
 #pragma once
 
-#include "tasks/task_scope.hpp"
 #include "cluster/wire/messages.hpp"
+#include "tasks/task_scope.hpp"
 
 #include <memory>
 #include <vector>

@@ -2,8 +2,8 @@
 #include "cluster/shared_desk.hpp"
 
 #include "actors/log.hpp"
-#include "tasks/run_shared.hpp"
 #include "cluster/process_look.hpp"
+#include "tasks/run_shared.hpp"
 
 #include <algorithm>
 

@@ -8,8 +8,8 @@
 //  - Nothing but outcomes is kept back, and those no longer than the desk lets them.
 #pragma once
 
-#include "cluster/placement/desk.hpp"
 #include "cluster/guest_tasks.hpp"
+#include "cluster/placement/desk.hpp"
 
 #include <functional>
 #include <map>

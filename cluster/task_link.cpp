@@ -1,8 +1,8 @@
 // The way from a task on a worker to its home.
 #include "cluster/task_link.hpp"
 
-#include "cluster/wire/fields.hpp"
 #include "cluster/stored_items.hpp"
+#include "cluster/wire/fields.hpp"
 #include "engine/thread_owners.hpp"
 
 namespace troupe::cluster {

@@ -5,9 +5,9 @@
 #include "actors/tell.hpp"
 #include "channels/kinds.hpp"
 #include "coordinator/awaited_turn.hpp"
-#include "engine/delta_values.hpp"
 #include "coordinator/graph_actor.hpp"
 #include "coordinator/print_sink.hpp"
+#include "engine/delta_values.hpp"
 #include "engine/task_cache.hpp"
 #include "engine/thread_owners.hpp"
 

@@ -1,8 +1,8 @@
 // app_core: a loaded graph with its pool of groups, and the ways to start runs of it.
 #pragma once
 
-#include "engine/run_loop.hpp"
 #include "coordinator/runtime_core.hpp"
+#include "engine/run_loop.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -9,8 +9,8 @@
 #pragma once
 
 #include "actors/lent_thread.hpp"
-#include "tasks/run_shared.hpp"
 #include "coordinator/part_log.hpp"
+#include "tasks/run_shared.hpp"
 
 #include <condition_variable>
 #include <deque>

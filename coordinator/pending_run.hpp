@@ -2,8 +2,8 @@
 #pragma once
 
 #include "actors/lent_thread.hpp"
-#include "tasks/nested.hpp"
 #include "actors/roster.hpp"
+#include "tasks/nested.hpp"
 
 #include <troupe/runtime.hpp>
 

@@ -8,8 +8,8 @@
 #include "coordinator/part_log.hpp"
 #include "coordinator/pending_run.hpp"
 #include "coordinator/run_actor.hpp"
-#include "engine/thread_owners.hpp"
 #include "coordinator/thread_turns.hpp"
+#include "engine/thread_owners.hpp"
 #include "graph/task_id.hpp"
 
 #include <troupe/runtime.hpp>

@@ -1,8 +1,8 @@
 // Running a node's writers without its body.
 #include "engine/outside_writers.hpp"
 
-#include "tasks/task_scope.hpp"
 #include "engine/plan.hpp"
+#include "tasks/task_scope.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // The saver in memory. One lock around everything; values are handles, so nothing is copied.
 // It accepts every value: none is too deep or too large.
-#include "persistence/retention.hpp"
 #include "persistence/record/saver_rules.hpp"
+#include "persistence/retention.hpp"
 
 #include <iterator>
 #include <map>

@@ -1,9 +1,9 @@
 // The context: a body's view of its run.
 #include <troupe/context.hpp>
 
-#include "tasks/task_scope.hpp"
 #include "graph/checkpoint_ns.hpp"
 #include "graph/task_id.hpp"
+#include "tasks/task_scope.hpp"
 
 namespace troupe {
 

@@ -1,7 +1,7 @@
 // Runs within a body: graphs and tasks, which a thread of the blocking lane or a coroutine waits
 // for.
-#include "tasks/task_scope.hpp"
 #include "graph/task_id.hpp"
+#include "tasks/task_scope.hpp"
 
 #include <troupe/completion.hpp>
 #include <troupe/functional.hpp>

@@ -1,7 +1,7 @@
 // map_output: from the output of a body to the writes of its task.
-#include "tasks/task_scope.hpp"
 #include "channels/message_forms.hpp"
 #include "channels/typed_write.hpp"
+#include "tasks/task_scope.hpp"
 
 #include <algorithm>
 

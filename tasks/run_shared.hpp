@@ -2,10 +2,10 @@
 // reader, and the run's place among the runs around it.
 #pragma once
 
-#include "tasks/held_claim.hpp"
-#include "tasks/nested.hpp"
 #include "graph/graph_plan.hpp"
 #include "graph/task_id.hpp"
+#include "tasks/held_claim.hpp"
+#include "tasks/nested.hpp"
 
 #include <troupe/runtime.hpp>
 

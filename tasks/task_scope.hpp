@@ -2,9 +2,9 @@
 // between the coordinator and a node actor; only one of them works on it at a time.
 #pragma once
 
-#include "tasks/run_shared.hpp"
 #include "channels/channel.hpp"
 #include "graph/task_write.hpp"
+#include "tasks/run_shared.hpp"
 
 #include <troupe/body_exit.hpp>
 #include <troupe/context.hpp>

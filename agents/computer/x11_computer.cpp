@@ -2,8 +2,8 @@
 #include <troupe/agents/computer.hpp>
 #include <troupe/agents/confined_folder.hpp>
 
-#include "agents/workspace/child_process.hpp"
 #include "agents/computer/x11_keys.hpp"
+#include "agents/workspace/child_process.hpp"
 
 #include <algorithm>
 #include <cerrno>

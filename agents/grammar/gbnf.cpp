@@ -1,8 +1,8 @@
 // gbnf: grammars of schemas, and of answers that call tools.
 #include "agents/grammar/gbnf_schema.hpp"
+#include "agents/grammar/tool_text.hpp"
 #include "agents/messages/json_text.hpp"
 #include "agents/models/model_wire.hpp"
-#include "agents/grammar/tool_text.hpp"
 
 #include <troupe/agents/grammar.hpp>
 

@@ -1,9 +1,9 @@
 // grammar_model: a model whose answers a grammar restricts to its tools and schemas.
 #include "agents/grammar/tool_text.hpp"
 
-#include <troupe/error.hpp>
 #include <troupe/agents/grammar.hpp>
 #include <troupe/agents/messages.hpp>
+#include <troupe/error.hpp>
 
 #include <utility>
 

@@ -2,8 +2,8 @@
 // (gbnf.cpp).
 #include "agents/grammar/tool_text.hpp"
 
-#include "agents/models/answer_builder.hpp"
 #include "agents/messages/json_text.hpp"
+#include "agents/models/answer_builder.hpp"
 #include "agents/models/model_wire.hpp"
 
 #include <troupe/agents/messages.hpp>

@@ -1,10 +1,10 @@
 // mcp_client: greeting a server, listing its tools, calling them.
-#include "agents/messages/json_text.hpp"
 #include "agents/mcp/mcp_tools.hpp"
 #include "agents/mcp/mcp_transport.hpp"
+#include "agents/messages/json_text.hpp"
 
-#include <troupe/completion.hpp>
 #include <troupe/agents/mcp_server.hpp>
+#include <troupe/completion.hpp>
 
 #include <atomic>
 #include <future>

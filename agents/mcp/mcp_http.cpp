@@ -6,8 +6,8 @@
 //    request does not affect others.
 //  - callbacks of transfers run on the loop's thread, and hold this object only while they run.
 //  - a session that the server has forgotten is begun anew once for each request.
-#include "agents/messages/json_text.hpp"
 #include "agents/mcp/mcp_transport.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include "http/loop.hpp"
 #include "http/sse.hpp"

@@ -1,8 +1,8 @@
 // mcp_offers: definitions, arguments and results of served tools and graphs.
 #include "agents/mcp/mcp_offers.hpp"
 
-#include "agents/messages/json_text.hpp"
 #include "agents/mcp/mcp_server_session.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,8 +2,8 @@
 // results of runs as results of calls. Pure.
 #pragma once
 
-#include <troupe/runtime.hpp>
 #include <troupe/agents/tool.hpp>
+#include <troupe/runtime.hpp>
 
 #include <string>
 #include <string_view>

@@ -1,8 +1,8 @@
 // mcp_server_session: handling requests, and answering calls.
 #include "agents/mcp/mcp_server_session.hpp"
 
-#include "agents/messages/json_text.hpp"
 #include "agents/mcp/mcp_protocol.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <troupe/agents/messages.hpp>
 

@@ -4,8 +4,8 @@
 #include "agents/messages/failure.hpp"
 #include "agents/messages/message_lists.hpp"
 
-#include <troupe/state_graph.hpp>
 #include <troupe/agents/tool_node.hpp>
+#include <troupe/state_graph.hpp>
 
 #include <algorithm>
 #include <utility>

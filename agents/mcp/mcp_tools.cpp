@@ -1,8 +1,8 @@
 // mcp_tools: reading definitions and results.
 #include "agents/mcp/mcp_tools.hpp"
 
-#include "agents/messages/json_text.hpp"
 #include "agents/mcp/mcp_protocol.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <troupe/limits.hpp>
 

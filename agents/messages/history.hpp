@@ -1,9 +1,9 @@
 // history: tool calls in a conversation, and whether they have been answered.
 #pragma once
 
-#include <troupe/control.hpp>
 #include <troupe/agents/messages.hpp>
 #include <troupe/agents/tool.hpp>
+#include <troupe/control.hpp>
 
 #include <cstddef>
 #include <span>

@@ -6,9 +6,9 @@
 //    others.
 #pragma once
 
+#include <troupe/agents/messages.hpp>
 #include <troupe/control.hpp>
 #include <troupe/error.hpp>
-#include <troupe/agents/messages.hpp>
 
 #include <cstddef>
 #include <optional>

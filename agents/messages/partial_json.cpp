@@ -1,8 +1,8 @@
 // partial_json: JSON text that may end anywhere.
 #include "agents/messages/json_text.hpp"
 
-#include <troupe/limits.hpp>
 #include <troupe/agents/messages.hpp>
+#include <troupe/limits.hpp>
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // Middleware for files: tools for the files below a folder.
-#include "agents/workspace/folder_search.hpp"
 #include "agents/messages/message_lists.hpp"
+#include "agents/workspace/folder_search.hpp"
 
 #include <troupe/agents/workspace.hpp>
 

@@ -1,7 +1,7 @@
 // anthropic_answer: answers of Anthropic's Messages API, whole and streamed.
+#include "agents/messages/json_text.hpp"
 #include "agents/models/answer_builder.hpp"
 #include "agents/models/anthropic_wire.hpp"
-#include "agents/messages/json_text.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // anthropic_betas: the beta headers that Anthropic's own tools require.
-#include "agents/models/anthropic_wire.hpp"
 #include "agents/messages/json_text.hpp"
+#include "agents/models/anthropic_wire.hpp"
 
 #include <strings.h>
 

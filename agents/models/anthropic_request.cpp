@@ -1,7 +1,7 @@
 // anthropic_request: requests of Anthropic's Messages API.
-#include "agents/models/anthropic_wire.hpp"
 #include "agents/messages/failure.hpp"
 #include "agents/messages/json_text.hpp"
+#include "agents/models/anthropic_wire.hpp"
 
 #include <openssl/evp.h>
 

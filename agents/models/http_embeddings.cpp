@@ -1,9 +1,9 @@
 // http_embeddings: embedding over HTTP: attempts, waits between them, and what a failure means.
 //
 // The key goes into one header and nowhere else: it is cut out of every text of a server.
+#include "agents/models/embeddings_reply.hpp"
 #include "http/client.hpp"
 #include "http/retry.hpp"
-#include "agents/models/embeddings_reply.hpp"
 
 #include <algorithm>
 #include <cstdlib>

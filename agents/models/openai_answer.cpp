@@ -1,6 +1,6 @@
 // openai_answer: answers of OpenAI's chat completions, and of servers that are roughly compatible.
-#include "agents/models/answer_builder.hpp"
 #include "agents/messages/json_text.hpp"
+#include "agents/models/answer_builder.hpp"
 #include "agents/models/openai_echo.hpp"
 #include "agents/models/openai_wire.hpp"
 

@@ -1,10 +1,10 @@
 // session_agents: an agent's messages in an invocation, and agents that are graphs.
 #include "agents/sessions/session_agents.hpp"
 
-#include "agents/sessions/agent_events.hpp"
 #include "agents/messages/failure.hpp"
 #include "agents/messages/json_text.hpp"
 #include "agents/messages/message_lists.hpp"
+#include "agents/sessions/agent_events.hpp"
 #include "agents/team_names.hpp"
 
 #include <troupe/state_graph.hpp>

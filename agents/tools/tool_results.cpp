@@ -5,8 +5,8 @@
 #include "agents/messages/json_text.hpp"
 #include "agents/messages/message_lists.hpp"
 
-#include <troupe/limits.hpp>
 #include <troupe/agents/schema_check.hpp>
+#include <troupe/limits.hpp>
 
 #include <algorithm>
 #include <array>

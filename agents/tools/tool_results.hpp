@@ -3,8 +3,8 @@
 
 #include "agents/messages/history.hpp"
 
-#include <troupe/state_graph.hpp>
 #include <troupe/agents/tool_node.hpp>
+#include <troupe/state_graph.hpp>
 
 #include <chrono>
 #include <string>

@@ -1,8 +1,8 @@
 // tool_turn: a call among concurrent ones: whose turn it is, and where its events go.
 #pragma once
 
-#include <troupe/body_exit.hpp>
 #include <troupe/agents/tool.hpp>
+#include <troupe/body_exit.hpp>
 
 #include <functional>
 #include <vector>

@@ -2,9 +2,9 @@
 //
 // Invariants:
 //  - the program `timeout` bounds a command even when this process is killed.
+#include "agents/messages/json_text.hpp"
 #include "agents/workspace/child_process.hpp"
 #include "agents/workspace/folder_search.hpp"
-#include "agents/messages/json_text.hpp"
 
 #include <troupe/agents/workspace.hpp>
 

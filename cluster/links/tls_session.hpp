@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cluster/links/first_words.hpp"
-#include "cluster/wire/refusal_log.hpp"
 #include "cluster/links/tls_links.hpp"
+#include "cluster/wire/refusal_log.hpp"
 
 #include <caf/io/network/native_socket.hpp>
 #include <caf/io/network/rw_state.hpp>

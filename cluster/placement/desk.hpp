@@ -16,11 +16,11 @@
 //  - No home keeps another one out for ever: see has_place_for().
 #pragma once
 
-#include "cluster/wire/lease.hpp"
 #include "cluster/placement/placement.hpp"
+#include "cluster/wire/lease.hpp"
+#include "cluster/wire/peer_process.hpp"
 #include "cluster/wire/refusal_log.hpp"
 #include "cluster/wire/status.hpp"
-#include "cluster/wire/peer_process.hpp"
 
 #include <map>
 #include <memory>

@@ -18,11 +18,11 @@
 //  - Each task ends once: accepted, failed or cancelled.
 #pragma once
 
-#include "cluster/wire/lease.hpp"
 #include "cluster/placement/placement.hpp"
+#include "cluster/wire/lease.hpp"
+#include "cluster/wire/peer_process.hpp"
 #include "cluster/wire/refusal_log.hpp"
 #include "cluster/wire/status.hpp"
-#include "cluster/wire/peer_process.hpp"
 
 #include <deque>
 #include <map>

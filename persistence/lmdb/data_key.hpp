@@ -2,9 +2,9 @@
 // ring. A thread has one of its own; the long-term store and the cache have one for their file.
 #pragma once
 
-#include "persistence/record/keys.hpp"
-#include "persistence/lmdb/lmdb_env.hpp"
 #include "persistence/crypt/sealed_record.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/record/keys.hpp"
 
 #include <troupe/keyring.hpp>
 

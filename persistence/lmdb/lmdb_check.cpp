@@ -1,14 +1,14 @@
 // Reading everything, once, in the order of the keys.
-#include "persistence/record/bytes.hpp"
-#include "persistence/record/checkpoint_record.hpp"
 #include "persistence/lmdb/data_directory.hpp"
 #include "persistence/lmdb/lmdb_files.hpp"
 #include "persistence/lmdb/lmdb_index.hpp"
 #include "persistence/lmdb/lmdb_pages.hpp"
 #include "persistence/lmdb/lmdb_pruner.hpp"
+#include "persistence/lmdb/thread_keys.hpp"
+#include "persistence/record/bytes.hpp"
+#include "persistence/record/checkpoint_record.hpp"
 #include "persistence/record/metadata_record.hpp"
 #include "persistence/record/small_values.hpp"
-#include "persistence/lmdb/thread_keys.hpp"
 #include "persistence/record/value_patch.hpp"
 
 #include <troupe/data_dir.hpp>

@@ -1,7 +1,7 @@
 #include "persistence/lmdb/lmdb_copy.hpp"
 
-#include "persistence/record/bytes.hpp"
 #include "persistence/lmdb/lmdb_index.hpp"
+#include "persistence/record/bytes.hpp"
 #include "persistence/record/saver_rules.hpp"
 #include "persistence/record/value_patch.hpp"
 

@@ -1,8 +1,8 @@
 #include "persistence/lmdb/lmdb_file.hpp"
 
 #include "graph/crash_point.hpp"
-#include "persistence/lmdb/lmdb_env.hpp"
 #include "persistence/crypt/private_file.hpp"
+#include "persistence/lmdb/lmdb_env.hpp"
 
 #include <troupe/limits.hpp>
 

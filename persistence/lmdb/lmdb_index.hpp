@@ -1,8 +1,8 @@
 // Where things are in the store: the numbers of threads and namespaces, and all of a prefix.
 #pragma once
 
-#include "persistence/record/keys.hpp"
 #include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/record/keys.hpp"
 #include "persistence/record/record.hpp"
 
 #include <cstdint>

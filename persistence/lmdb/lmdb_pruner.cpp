@@ -1,10 +1,10 @@
 #include "persistence/lmdb/lmdb_pruner.hpp"
 
 #include "graph/crash_point.hpp"
+#include "persistence/lmdb/value_finder.hpp"
 #include "persistence/record/bytes.hpp"
 #include "persistence/record/checkpoint_record.hpp"
 #include "persistence/record/metadata_record.hpp"
-#include "persistence/lmdb/value_finder.hpp"
 #include "persistence/record/value_patch.hpp"
 
 #include <algorithm>

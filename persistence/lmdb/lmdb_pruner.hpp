@@ -6,8 +6,8 @@
 
 #include "persistence/lmdb/lmdb_index.hpp"
 #include "persistence/lmdb/lmdb_writer.hpp"
-#include "persistence/retention.hpp"
 #include "persistence/lmdb/thread_keys.hpp"
+#include "persistence/retention.hpp"
 
 #include <functional>
 #include <string>

@@ -1,10 +1,10 @@
 // Reads threads and checkpoints out of one read transaction.
 #pragma once
 
-#include "persistence/record/checkpoint_record.hpp"
 #include "persistence/lmdb/lmdb_index.hpp"
 #include "persistence/lmdb/thread_keys.hpp"
 #include "persistence/lmdb/value_finder.hpp"
+#include "persistence/record/checkpoint_record.hpp"
 
 #include <troupe/saver.hpp>
 

@@ -1,10 +1,10 @@
 #include "persistence/lmdb/lmdb_rewind.hpp"
 
-#include "persistence/record/checkpoint_record.hpp"
 #include "persistence/lmdb/lmdb_index.hpp"
 #include "persistence/lmdb/lmdb_pruner.hpp"
-#include "persistence/record/saver_rules.hpp"
 #include "persistence/lmdb/thread_keys.hpp"
+#include "persistence/record/checkpoint_record.hpp"
+#include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
 #include <utility>

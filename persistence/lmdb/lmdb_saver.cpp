@@ -1,6 +1,6 @@
 // The LMDB saver: reads on the calling thread, everything else through the writer thread.
-#include "persistence/lmdb/data_directory.hpp"
 #include "persistence/group_commit.hpp"
+#include "persistence/lmdb/data_directory.hpp"
 #include "persistence/lmdb/lmdb_copy.hpp"
 #include "persistence/lmdb/lmdb_env.hpp"
 #include "persistence/lmdb/lmdb_files.hpp"

@@ -4,8 +4,8 @@
 #include "persistence/lmdb/lmdb_writer.hpp"
 
 #include "graph/crash_point.hpp"
-#include "persistence/record/checkpoint_record.hpp"
 #include "persistence/lmdb/lmdb_index.hpp"
+#include "persistence/record/checkpoint_record.hpp"
 #include "persistence/record/saver_rules.hpp"
 #include "persistence/record/store_format.hpp"
 

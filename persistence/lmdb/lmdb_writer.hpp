@@ -3,11 +3,11 @@
 
 #include "persistence/encoded_request.hpp"
 #include "persistence/group_commit.hpp"
-#include "persistence/record/keys.hpp"
 #include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/lmdb/thread_keys.hpp"
+#include "persistence/record/keys.hpp"
 #include "persistence/record/name_table.hpp"
 #include "persistence/record/small_values.hpp"
-#include "persistence/lmdb/thread_keys.hpp"
 
 #include <optional>
 #include <string>

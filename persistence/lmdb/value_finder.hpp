@@ -2,8 +2,8 @@
 #pragma once
 
 #include "persistence/lmdb/lmdb_env.hpp"
-#include "persistence/record/small_values.hpp"
 #include "persistence/lmdb/thread_keys.hpp"
+#include "persistence/record/small_values.hpp"
 
 #include <optional>
 #include <string>

@@ -1,10 +1,10 @@
 // postgres_store: the long-term store in Postgres. Reads and changes run on the calling thread. The
 // row of store_state makes it one store for many processes: each change locks it until its commit.
 // So changes come one after the other, and the numbers of puts become visible in their order.
-#include "persistence/store/local_store.hpp"
 #include "persistence/postgres/postgres_pool.hpp"
 #include "persistence/postgres/postgres_schema.hpp"
 #include "persistence/postgres/postgres_store_statements.hpp"
+#include "persistence/store/local_store.hpp"
 #include "persistence/store/store_namespace.hpp"
 #include "persistence/store/vector_bytes.hpp"
 

@@ -1,10 +1,10 @@
 // local_store: batches, searches, and the index that follows the backend.
 #include "persistence/store/local_store.hpp"
 
+#include "persistence/record/timestamp_text.hpp"
 #include "persistence/store/part_path.hpp"
 #include "persistence/store/store_filter.hpp"
 #include "persistence/store/store_namespace.hpp"
-#include "persistence/record/timestamp_text.hpp"
 
 #include <algorithm>
 #include <iterator>

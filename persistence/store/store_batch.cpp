@@ -1,10 +1,10 @@
 // store_batch: checking the operations of a batch, and embedding its texts.
 #include "persistence/store/store_batch.hpp"
 
+#include "persistence/record/timestamp_text.hpp"
 #include "persistence/store/store_filter.hpp"
 #include "persistence/store/store_namespace.hpp"
 #include "persistence/store/store_text.hpp"
-#include "persistence/record/timestamp_text.hpp"
 
 #include <algorithm>
 #include <cmath>

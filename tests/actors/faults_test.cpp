@@ -2,8 +2,8 @@
 // refuses, user code throws where it must not. Whatever actor runs next, a run ends with a result
 // or a typed error, nothing waits for ever, and the thread goes on to the same end.
 #include "actors/messages.hpp"
-#include "tests/fixtures/small_graphs.hpp"
 #include "tests/fixtures/simulated_system.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <troupe/actor.hpp>
 

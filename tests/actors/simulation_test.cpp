@@ -1,6 +1,6 @@
 // Whole runs on CAF's test scheduler: the next actor to run is drawn from a seed.
-#include "tests/fixtures/small_graphs.hpp"
 #include "tests/fixtures/simulated_system.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <troupe/actor.hpp>
 

@@ -1,6 +1,6 @@
 // A whole run over a saver that answers only when the test says so: how far does it run ahead?
-#include "tests/fixtures/small_graphs.hpp"
 #include "tests/fixtures/simulated_system.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <troupe/actor.hpp>
 

@@ -1,9 +1,9 @@
 // Models and tools that do what they should not: what comes of it, and that the thread goes on.
 #include <troupe/agents/agent.hpp>
 #include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/teams.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/runtime.hpp>
-#include <troupe/agents/teams.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

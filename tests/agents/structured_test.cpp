@@ -3,8 +3,8 @@
 
 #include <troupe/agents/chat_models.hpp>
 #include <troupe/agents/middleware.hpp>
-#include <troupe/runtime.hpp>
 #include <troupe/agents/teams.hpp>
+#include <troupe/runtime.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,8 +2,8 @@
 #include "tests/fixtures/loopback_workers.hpp"
 
 #include <troupe/agents/agent.hpp>
-#include <troupe/runtime.hpp>
 #include <troupe/agents/teams.hpp>
+#include <troupe/runtime.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // What updates cost in memory: hot paths take none, appends do not copy what is there.
 #include "tests/channels/channel_probe.hpp"
-#include "tests/counted_memory.hpp"
+#include "tests/fixtures/counted_memory.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,10 +1,10 @@
 // Tasks that run in another process, without the network between: what a body sees there, what
 // comes back, and what reaches the home's saver, store and readers.
-#include "cluster/wire/fields.hpp"
 #include "cluster/stored_items.hpp"
-#include "tests/fixtures/small_graphs.hpp"
-#include "tests/fixtures/loopback_workers.hpp"
+#include "cluster/wire/fields.hpp"
 #include "tests/cluster/placed_graphs.hpp"
+#include "tests/fixtures/loopback_workers.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
 

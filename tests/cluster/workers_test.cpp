@@ -1,6 +1,6 @@
 // Homes and workers over real links, in one process.
-#include "tests/fixtures/small_graphs.hpp"
 #include "tests/cluster/placed_graphs.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include "cluster/links/certificates.hpp"
 

@@ -1,7 +1,7 @@
 // Delta channels through the front door: whatever happens to a thread, one that is written like a
 // plain reducer reads like it, at every checkpoint.
-#include "tests/fixtures/small_graphs.hpp"
 #include "tests/fixtures/savers.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -1,6 +1,6 @@
 // Runs that are asked for while another one is on the thread: each strategy, by each way in.
-#include "tests/fixtures/small_graphs.hpp"
 #include "tests/fixtures/savers.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

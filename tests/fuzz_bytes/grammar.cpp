@@ -1,6 +1,6 @@
 // Schemas, which an MCP server may give, as grammars: a schema, a line break, and a text to accept.
-#include "tests/fuzz_bytes/target.hpp"
 #include "tests/agents/grammar/gbnf_recogniser.hpp"
+#include "tests/fuzz_bytes/target.hpp"
 
 #include <troupe/agents/grammar.hpp>
 #include <troupe/plain_json.hpp>

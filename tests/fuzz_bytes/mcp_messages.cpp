@@ -1,9 +1,9 @@
 // What an MCP server says, line by line: each question has at most one answer, whatever comes.
 #include "tests/fuzz_bytes/target.hpp"
 
-#include "agents/messages/json_text.hpp"
 #include "agents/mcp/mcp_protocol.hpp"
 #include "agents/mcp/mcp_tools.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <array>
 

@@ -1,6 +1,6 @@
 // The value: handles, sharing, equality, and what it refuses.
+#include "tests/fixtures/counted_memory.hpp"
 #include "tests/graph/samples.hpp"
-#include "tests/counted_memory.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

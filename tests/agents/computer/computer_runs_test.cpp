@@ -1,6 +1,6 @@
 // Agents that use a computer: what goes wrong, restarts, people, the end.
-#include "tests/fixtures/small_graphs.hpp"
 #include "tests/agents/computer/logging_computer.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

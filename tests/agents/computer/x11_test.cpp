@@ -1,7 +1,7 @@
 // An X display as a computer, with programs in place of xdotool and import that write down what
 // they are told.
-#include "agents/workspace/child_process.hpp"
 #include "agents/computer/x11_keys.hpp"
+#include "agents/workspace/child_process.hpp"
 
 #include <troupe/agents/computer.hpp>
 

@@ -1,14 +1,14 @@
 // Models that are held to their tools by a grammar: what they are told, and what becomes of what
 // they say.
-#include "tests/fixtures/coroutine_body.hpp"
 #include "tests/agents/grammar/gbnf_recogniser.hpp"
+#include "tests/fixtures/coroutine_body.hpp"
 #include "tests/provider/fake_provider.hpp"
 
 #include <troupe/agents/agent.hpp>
 #include <troupe/agents/chat_models.hpp>
 #include <troupe/agents/grammar.hpp>
-#include <troupe/plain_json.hpp>
 #include <troupe/agents/react_agent.hpp>
+#include <troupe/plain_json.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -4,9 +4,9 @@
 #include "tests/agents/grammar/json_trees.hpp"
 
 #include <troupe/agents/grammar.hpp>
-#include <troupe/plain_json.hpp>
 #include <troupe/agents/schema_check.hpp>
 #include <troupe/agents/tool.hpp>
+#include <troupe/plain_json.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -3,8 +3,8 @@
 
 #include "tests/provider/fake_provider.hpp"
 
-#include <troupe/completion.hpp>
 #include <troupe/agents/tool.hpp>
+#include <troupe/completion.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // A server of MCP over streamable HTTP: clients, sessions, and who is refused.
-#include "agents/messages/json_text.hpp"
 #include "agents/mcp/mcp_http_gate.hpp"
 #include "agents/mcp/mcp_protocol.hpp"
+#include "agents/messages/json_text.hpp"
 #include "http/client.hpp"
 #include "tests/agents/mcp/held_tool.hpp"
 

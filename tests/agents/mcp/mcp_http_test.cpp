@@ -1,8 +1,8 @@
 // MCP servers over streamable HTTP.
 #include "tests/provider/fake_provider.hpp"
 
-#include <troupe/limits.hpp>
 #include <troupe/agents/mcp.hpp>
+#include <troupe/limits.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -2,12 +2,12 @@
 #include "agents/mcp/mcp_transport.hpp"
 #include "tests/agents/mcp/held_tool.hpp"
 
-#include <troupe/completion.hpp>
-#include <troupe/functional.hpp>
-#include <troupe/limits.hpp>
 #include <troupe/agents/mcp.hpp>
 #include <troupe/agents/mcp_server.hpp>
 #include <troupe/agents/tool_node.hpp>
+#include <troupe/completion.hpp>
+#include <troupe/functional.hpp>
+#include <troupe/limits.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,7 +1,7 @@
 // What a server of MCP hears from a client: good messages, and all others.
-#include "agents/messages/json_text.hpp"
 #include "agents/mcp/mcp_protocol.hpp"
 #include "agents/mcp/mcp_server_session.hpp"
+#include "agents/messages/json_text.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,7 +1,7 @@
 // A server of MCP over two descriptors.
-#include "agents/messages/json_text.hpp"
 #include "agents/mcp/mcp_child.hpp"
 #include "agents/mcp/mcp_protocol.hpp"
+#include "agents/messages/json_text.hpp"
 #include "tests/agents/mcp/held_tool.hpp"
 
 #include <troupe/agents/mcp_server.hpp>

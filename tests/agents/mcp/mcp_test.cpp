@@ -1,13 +1,13 @@
 // MCP's messages, and servers over stdin and stdout: good ones, and broken ones.
-#include "agents/messages/json_text.hpp"
 #include "agents/mcp/mcp_protocol.hpp"
 #include "agents/mcp/mcp_tools.hpp"
 #include "agents/mcp/mcp_transport.hpp"
+#include "agents/messages/json_text.hpp"
 
-#include <troupe/limits.hpp>
 #include <troupe/agents/mcp.hpp>
-#include <troupe/runtime.hpp>
 #include <troupe/agents/tool_node.hpp>
+#include <troupe/limits.hpp>
+#include <troupe/runtime.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,6 @@
 // What messages hold: their content as standard blocks, and which tool calls are taken.
-#include <troupe/channel.hpp>
 #include <troupe/agents/messages.hpp>
+#include <troupe/channel.hpp>
 #include <troupe/plain_json.hpp>
 #include <troupe/runtime.hpp>
 #include <troupe/state_graph.hpp>

@@ -1,8 +1,8 @@
 // What is done to whole conversations: counting, trimming, filtering, joining.
 #include "agents/messages/history.hpp"
 
-#include <troupe/error.hpp>
 #include <troupe/agents/messages.hpp>
+#include <troupe/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 

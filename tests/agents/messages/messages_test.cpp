@@ -1,6 +1,6 @@
 // Messages: making them, their JSON forms, their parts.
-#include <troupe/limits.hpp>
 #include <troupe/agents/messages.hpp>
+#include <troupe/limits.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // What models' providers are asked and what they answer, as data. The files in tests/agents_wire
 // have the shapes of the providers' documentation.
-#include "agents/models/anthropic_wire.hpp"
 #include "agents/messages/json_text.hpp"
+#include "agents/models/anthropic_wire.hpp"
 #include "agents/models/openai_wire.hpp"
 
 #include <boost/test/data/monomorphic.hpp>

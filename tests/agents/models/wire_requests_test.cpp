@@ -1,7 +1,7 @@
 // Requests that others' clients sent to real providers, written again by ours; those that go on
 // from a recorded answer, from what our reader made of it. See tests/agents_wire/README.md.
-#include "agents/models/anthropic_wire.hpp"
 #include "agents/messages/json_text.hpp"
+#include "agents/models/anthropic_wire.hpp"
 #include "agents/models/openai_wire.hpp"
 #include "http/sse.hpp"
 #include "tests/agents/wire/recordings.hpp"

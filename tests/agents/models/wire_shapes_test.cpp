@@ -1,12 +1,12 @@
 // Answers, streams and errors in every shape that the providers document. See
 // tests/agents_wire/README.md.
-#include "agents/models/anthropic_wire.hpp"
 #include "agents/messages/json_text.hpp"
+#include "agents/models/anthropic_wire.hpp"
 #include "agents/models/openai_wire.hpp"
 
 #include <troupe/agents/memory_tool.hpp>
-#include <troupe/store.hpp>
 #include <troupe/agents/tool_runner.hpp>
+#include <troupe/store.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

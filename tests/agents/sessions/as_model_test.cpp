@@ -1,9 +1,9 @@
 // An agent that is asked as a model.
 #include <troupe/agents/agent.hpp>
 #include <troupe/agents/chat_models.hpp>
-#include <troupe/runtime.hpp>
 #include <troupe/agents/teams.hpp>
 #include <troupe/agents/tool_runner.hpp>
+#include <troupe/runtime.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,8 +1,8 @@
 // Agents as a service drives them: their events, and who says what.
 #include "tests/agents/sessions/host_agents.hpp"
 
-#include <troupe/state_graph.hpp>
 #include <troupe/agents/teams.hpp>
+#include <troupe/state_graph.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // Sessions of an agent runner: which they are, one invocation at a time, and what goes wrong.
-#include "tests/fixtures/small_graphs.hpp"
 #include "tests/agents/sessions/host_agents.hpp"
 #include "tests/fixtures/savers.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include <troupe/agents/middleware.hpp>
 

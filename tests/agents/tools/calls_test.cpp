@@ -2,8 +2,8 @@
 #include "agents/middleware/pii_stream.hpp"
 
 #include <troupe/agents/middleware.hpp>
-#include <troupe/runtime.hpp>
 #include <troupe/agents/teams.hpp>
+#include <troupe/runtime.hpp>
 
 #include <boost/test/unit_test.hpp>
 

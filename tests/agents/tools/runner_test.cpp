@@ -1,6 +1,6 @@
 // The loop without a graph, and compaction.
-#include <troupe/runtime.hpp>
 #include <troupe/agents/tool_runner.hpp>
+#include <troupe/runtime.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -1,8 +1,8 @@
 // Schemas, tools and the node that runs them.
-#include <troupe/limits.hpp>
 #include <troupe/agents/react_agent.hpp>
-#include <troupe/runtime.hpp>
 #include <troupe/agents/tool_node.hpp>
+#include <troupe/limits.hpp>
+#include <troupe/runtime.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

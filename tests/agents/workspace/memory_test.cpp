@@ -1,8 +1,8 @@
 // The memory tool, over a folder and over a store: the same texts, and no way out of either.
-#include <troupe/limits.hpp>
 #include <troupe/agents/memory_tool.hpp>
-#include <troupe/runtime.hpp>
 #include <troupe/agents/tool_runner.hpp>
+#include <troupe/limits.hpp>
+#include <troupe/runtime.hpp>
 
 #include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>

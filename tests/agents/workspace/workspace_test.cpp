@@ -2,8 +2,8 @@
 #include "agents/workspace/text_pattern.hpp"
 
 #include <troupe/agents/confined_folder.hpp>
-#include <troupe/runtime.hpp>
 #include <troupe/agents/workspace.hpp>
+#include <troupe/runtime.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

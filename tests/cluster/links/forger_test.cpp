@@ -1,6 +1,6 @@
 // A peer with a certificate of the cluster that says what it likes.
-#include "tests/fixtures/small_graphs.hpp"
 #include "tests/cluster/placed_graphs.hpp"
+#include "tests/fixtures/small_graphs.hpp"
 
 #include "cluster/links/certificates.hpp"
 #include "cluster/links/link_front.hpp"

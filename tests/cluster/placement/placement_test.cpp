@@ -1,6 +1,6 @@
 // Which worker gets a task, and why none does; the queue of those that wait.
-#include "cluster/wire/fair_queue.hpp"
 #include "cluster/placement/placement.hpp"
+#include "cluster/wire/fair_queue.hpp"
 
 #include <boost/test/unit_test.hpp>
 

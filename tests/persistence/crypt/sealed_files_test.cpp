@@ -1,8 +1,8 @@
 // The long-term store's file and the cache's, encrypted: nothing shows, nothing can be changed or
 // moved, keys rotate and can be lost.
 #include "persistence/cache/cache_format.hpp"
-#include "persistence/store/item_change.hpp"
 #include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/store/item_change.hpp"
 
 #include <troupe/data_dir.hpp>
 #include <troupe/node_cache.hpp>

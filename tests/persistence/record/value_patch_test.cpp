@@ -1,9 +1,9 @@
 // Values stored as what changed: the patches themselves, and chains of them in a store.
 #include "persistence/record/value_patch.hpp"
 
-#include "persistence/record/keys.hpp"
 #include "persistence/lmdb/lmdb_env.hpp"
 #include "persistence/lmdb/lmdb_files.hpp"
+#include "persistence/record/keys.hpp"
 #include "persistence/record/record.hpp"
 #include "persistence/record/value_base.hpp"
 #include "tests/fixtures/savers.hpp"

@@ -1,6 +1,6 @@
 // The store in a file: restarts, several users of one file, damage, a full file.
-#include "persistence/store/item_change.hpp"
 #include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/store/item_change.hpp"
 #include "persistence/store/shared_turn.hpp"
 
 #include "tests/fixtures/savers.hpp"

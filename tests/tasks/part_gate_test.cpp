@@ -82,7 +82,7 @@ struct gated {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(actors_part_gate, gated)
+BOOST_FIXTURE_TEST_SUITE(tasks_part_gate, gated)
 
 BOOST_AUTO_TEST_CASE(a_part_passes_at_once_while_none_is_held) {
   gate.emit(part_of(1));
