@@ -19,7 +19,7 @@ namespace {
 namespace data = boost::unit_test::data;
 
 std::string wire_file(const std::string& name) {
-  std::ifstream in{std::string{TROUPE_SOURCE_DIR} + "/tests/agents_wire/" + name};
+  std::ifstream in{std::string{TROUPE_SOURCE_DIR} + "/tests/agents/wire/" + name};
   BOOST_REQUIRE_MESSAGE(in, name);
   std::ostringstream out;
   out << in.rdbuf();

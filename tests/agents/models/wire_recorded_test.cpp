@@ -1,5 +1,5 @@
 // What real providers sent, through the whole client, against what the reference makes of the same
-// bytes. See tests/agents_wire/README.md; where ours differs on purpose, departures.json there says
+// bytes. See tests/agents/wire/README.md; where ours differs on purpose, departures.json there says
 // why.
 #include "agents/messages/json_text.hpp"
 #include "http/sse.hpp"

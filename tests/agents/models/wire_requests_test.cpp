@@ -1,5 +1,5 @@
 // Requests that others' clients sent to real providers, written again by ours; those that go on
-// from a recorded answer, from what our reader made of it. See tests/agents_wire/README.md.
+// from a recorded answer, from what our reader made of it. See tests/agents/wire/README.md.
 #include "agents/messages/json_text.hpp"
 #include "agents/models/anthropic_wire.hpp"
 #include "agents/models/openai_wire.hpp"

@@ -1,5 +1,5 @@
 // Answers, streams and errors in every shape that the providers document. See
-// tests/agents_wire/README.md.
+// tests/agents/wire/README.md.
 #include "agents/messages/json_text.hpp"
 #include "agents/models/anthropic_wire.hpp"
 #include "agents/models/openai_wire.hpp"
@@ -23,7 +23,7 @@ namespace {
 namespace data = boost::unit_test::data;
 
 std::string shape_file(const std::string& name) {
-  std::ifstream in{std::string{TROUPE_SOURCE_DIR} + "/tests/agents_wire/" + name};
+  std::ifstream in{std::string{TROUPE_SOURCE_DIR} + "/tests/agents/wire/" + name};
   BOOST_REQUIRE_MESSAGE(in, name);
   std::ostringstream out;
   out << in.rdbuf();

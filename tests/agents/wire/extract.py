@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/agents_wire/recorded out of recordings.json and packages of PyPI.
+"""Writes tests/agents/wire/recorded out of recordings.json and packages of PyPI.
 
     python3 -m venv v && v/bin/pip install pyyaml
     v/bin/python extract.py FOLDER [NAME…]

@@ -1,4 +1,4 @@
-// Reading tests/agents_wire/recorded: what providers sent, what they were asked, and what the
+// Reading tests/agents/wire/recorded: what providers sent, what they were asked, and what the
 // reference made of it. See the README there.
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace troupe::test {
 
 inline std::string recorded_file(const std::string& name) {
-  std::ifstream in{std::string{TROUPE_SOURCE_DIR} + "/tests/agents_wire/" + name};
+  std::ifstream in{std::string{TROUPE_SOURCE_DIR} + "/tests/agents/wire/" + name};
   BOOST_REQUIRE_MESSAGE(in, name);
   std::ostringstream out;
   out << in.rdbuf();
