@@ -181,6 +181,10 @@ void sim_worker::begin(local_task number, local_run run, task_order what, const 
   auto& t = in_.tasks[task];
   auto [home, link, claim, until] = open_runs_.at(run);
   in_.begun.emplace(link, what.issue);
+  if (in_.tracing())
+    in_.note("worker " + std::to_string(index_),
+             "begins task " + std::to_string(task) + " of home " + std::to_string(home) + ", for "
+               + std::to_string(t.planned.takes / std::chrono::milliseconds{1}) + " ms");
   if (in_.refused.count({link, what.issue}) > 0)
     in_.broke("an order was begun that had been refused");
   for (const auto& c : t.copies) {
