@@ -130,7 +130,15 @@ class Home:
         return used, not killed
 
     def notes(self):
-        return self.notes_file.read_text().splitlines() if self.notes_file.exists() else []
+        """The whole lines. A kill may tear the last one where a page of the file ends: it is cut off,
+        so that the next execution begins a line of its own."""
+        if not self.notes_file.exists():
+            return []
+        text = self.notes_file.read_text()
+        whole = text[:text.rfind("\n") + 1]
+        if whole != text:
+            os.truncate(self.notes_file, len(whole))  # ASCII
+        return whole.splitlines()
 
     def noted_bytes(self):
         return self.notes_file.stat().st_size if self.notes_file.exists() else 0

@@ -87,6 +87,8 @@ void sim_home::take_run(std::size_t r) {
   run.home = index_;
   run.home_life = on.life();
   run.claim = in_.new_claim();
+  if (in_.tracing())
+    in_.note("home " + std::to_string(index_), "takes run " + std::to_string(r));
   drop_run(r); // it may have had it before, and not know that it had lost it
   runs_[r] = machine->open_run(run.planned.graph, bytes_of(run.claim));
   for (auto task : run.tasks)
@@ -102,6 +104,10 @@ void sim_home::drop_run(std::size_t r) {
   runs_.erase(at);
   for (auto task : in_.runs[r].tasks)
     numbers_.erase(task);
+}
+
+bool sim_home::has_open(std::size_t run) const {
+  return on.alive() && runs_.count(run) > 0;
 }
 
 bool sim_home::has_claim(std::size_t run) const {
@@ -140,9 +146,16 @@ void sim_home::cancel(std::size_t task) {
   auto at = numbers_.find(task);
   if (at == numbers_.end() || in_.tasks[task].ended())
     return;
-  in_.tasks[task].cancelled = true;
+  if (has_claim(in_.tasks[task].planned.run)) // else another home goes on with it
+    in_.tasks[task].cancelled = true;
+  note_task(task, "given up");
   machine->cancel(at->second);
   close_when_done(in_.tasks[task].planned.run);
+}
+
+void sim_home::note_task(std::size_t task, const std::string& what) const {
+  if (in_.tracing())
+    in_.note("home " + std::to_string(index_), "task " + std::to_string(task) + " " + what);
 }
 
 void sim_home::close_when_done(std::size_t r) {
@@ -249,6 +262,7 @@ void sim_home::commit(task_number number, std::size_t task) {
   auto& t = in_.tasks[task];
   if (!has_claim(t.planned.run)
       && in_.broken != breakage::commit) { // conflict: the run is somebody else's
+    note_task(task, "done, but its run is another home's");
     drop_run(t.planned.run);
     return;
   }
@@ -258,6 +272,7 @@ void sim_home::commit(task_number number, std::size_t task) {
   if (++t.committed > 1)
     in_.broke("the outcome of task " + std::to_string(task) + " was stored twice");
   ++in_.seen.committed;
+  note_task(task, "stored");
   machine->accepted(number);
   close_when_done(t.planned.run);
 }
@@ -266,9 +281,7 @@ void sim_home::fail(task_number number, error why) {
   auto task = tasks_.at(number);
   auto& t = in_.tasks[task];
   numbers_.erase(task);
-  if (in_.tracing())
-    in_.note("home " + std::to_string(index_),
-             "task " + std::to_string(task) + " failed: " + why.message());
+  note_task(task, "failed: " + why.message());
   if (!has_claim(t.planned.run))
     return;
   if (t.ended())
@@ -402,6 +415,8 @@ void sim_home::report(cluster_event what) {
   auto worker = static_cast<std::size_t>(std::stoul(what.peer));
   if (in_.time.now() - in_.last_fault(worker, index_) > 4s)
     in_.broke("worker " + what.peer + " was lost, but nothing had happened to it: " + what.text);
+  if (in_.workers[worker]->draining()) // it comes back to no home whose session it had to end
+    return;
   auto undisturbed = in_.time.now() - in_.last_cut(worker, index_) - on.stood_still();
   if (what.kind == event_kind::worker_lost && undisturbed > 5s)
     in_.broke("worker " + what.peer + " was lost because the home stood still");

@@ -69,7 +69,7 @@ void simulation::run() {
   nanoseconds left{0};
   for (const auto& t : tasks)
     if (!t.ended())
-      left += t.planned.takes + 3 * (drawn.delay + drawn.jitter);
+      left += attempts(t.planned.run) * t.planned.takes + 3 * (drawn.delay + drawn.jitter);
   auto deadline = drawn.heals_at + recovery + left + (left / 10); // clocks drift
   if (drawn.homes > 1) // who was refused asks again later
     deadline += static_cast<int>(drawn.homes) * limits::worker_backoff_max;
@@ -77,6 +77,13 @@ void simulation::run() {
     deadline += 2s; // who was sent away comes back later
   for (; !all_ended() && time.now() < deadline; time.step()) {}
   check_end();
+}
+
+/// A home that lost a run, and does not know it yet, has its tasks done as well.
+std::int64_t simulation::attempts(std::size_t run) const {
+  auto open = std::count_if(homes.begin(), homes.end(),
+                            [run](const auto& h) { return h->has_open(run); });
+  return std::max<std::int64_t>(open, 1);
 }
 
 bool simulation::all_ended() const {

@@ -91,6 +91,7 @@ public:
   void cancel(std::size_t task);
   void link_broken(link_number link);
   void link_restored(link_number link);
+  bool has_open(std::size_t run) const; // whoever has the claim
 
   void send(link_number link, message what) override;
   void end_link(link_number link) override;
@@ -106,6 +107,7 @@ public:
 private:
   void tick();
   void commit(task_number number, std::size_t task);
+  void note_task(std::size_t task, const std::string& what) const;
   void close_when_done(std::size_t run);
   void drop_run(std::size_t run);
   bool has_claim(std::size_t run) const;
@@ -140,6 +142,7 @@ public:
   void start();
   void kill();
   void drain();
+  bool draining() const { return draining_; }
   void look_for(std::size_t home); // links to it, or again
   void deliver(link_number link, message what);
   void link_broken(link_number link);
@@ -267,6 +270,7 @@ private:
   void heal();
   void check_end();
   bool all_ended() const;
+  std::int64_t attempts(std::size_t run) const; // of each of its tasks, by homes
 
   bool trace_;
   link_number last_link_ = 0;
