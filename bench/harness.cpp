@@ -6,9 +6,12 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <system_error>
 
 namespace troupe::bench {
@@ -89,6 +92,15 @@ std::uintmax_t store_bytes(const std::filesystem::path& dir) {
       sum += entry.file_size();
   }
   return sum;
+}
+
+memory_in_use memory_now() {
+  std::size_t size = 0;
+  std::size_t resident = 0;
+  std::size_t shared = 0; // pages of files
+  std::ifstream{"/proc/self/statm"} >> size >> resident >> shared;
+  auto page = static_cast<double>(sysconf(_SC_PAGESIZE));
+  return {static_cast<double>(resident) * page, static_cast<double>(resident - shared) * page};
 }
 
 } // namespace troupe::bench

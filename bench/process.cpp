@@ -1,7 +1,7 @@
-// Section E: a whole process, and the memory of what it keeps. Each sample is a process of its own:
-// this program again, as a child that does one job.
+// Section E: a whole process, and the memory of its graphs and threads. Each sample is a process of
+// its own: troupe-bench-core, which links the core library alone, or this program again as a child.
 
-#include "bench/graphs.hpp"
+#include "bench/harness.hpp"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <sstream>
@@ -36,7 +36,7 @@ struct child_result {
 };
 
 /// Runs a child to its end. Units: its output is at most what a pipe holds.
-child_result run_process(const std::string& job) {
+child_result run_process(const std::string& file, const std::string& job) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     fail("make a pipe", errno);
@@ -52,7 +52,7 @@ child_result run_process(const std::string& job) {
   int status = 0;
   int failed = 0;
   auto us = time_us([&] {
-    failed = posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments, environ);
+    failed = posix_spawn(&child, file.c_str(), &actions, nullptr, arguments, environ);
     while (failed == 0 && waitpid(child, &status, 0) < 0)
       failed = errno == EINTR ? 0 : errno;
   });
@@ -67,88 +67,9 @@ child_result run_process(const std::string& job) {
   return {us, std::string(text, count > 0 ? static_cast<std::size_t>(count) : 0)};
 }
 
-double bytes_from_process(const std::string& job) {
-  return numbers_from_child(job, 1)[0];
-}
-
-// ---- the child ----------------------------------------------------------------------------------
-
-double resident_bytes() {
-  return memory_now().resident;
-}
-
-/// The peak of this process alone: what getrusage() tells counts the parent's, too.
-double peak_resident_bytes() {
-  std::ifstream status{"/proc/self/status"};
-  std::string word;
-  double kib = 0;
-  while (status >> word)
-    if (word == "VmHWM:") {
-      status >> kib;
-      break;
-    }
-  return kib * 1024;
-}
-
-void first_invoke() {
-  runtime machine;
-  auto result = machine.load(chain3()).invoke(zero(), new_run(durability::exit));
-  expect(result.value()["counter"] == value(3), "the counter");
-}
-
-double first_invoke_peak_bytes() {
-  first_invoke();
-  return peak_resident_bytes();
-}
-
-double compiled_graph_bytes() {
-  constexpr std::size_t graphs = 1000;
-  struct kept {
-    compiled_graph graph;
-    app<> loaded;
-  };
-  runtime machine;
-  auto make = [&machine] {
-    auto graph = chain3();
-    return kept{graph, machine.load(graph)};
-  };
-  make().loaded.invoke(zero(), new_run(durability::exit));
-  std::vector<kept> all;
-  all.reserve(graphs);
-  auto before = resident_bytes();
-  while (all.size() < graphs)
-    all.push_back(make());
-  auto growth = resident_bytes() - before;
-  auto result = all.back().loaded.invoke(zero(), new_run(durability::exit));
-  expect(result.value()["counter"] == value(3), "the counter");
-  return growth / graphs;
-}
-
-double idle_thread_bytes() {
-  constexpr std::size_t threads = 5000;
-  runtime machine{{.saver = make_memory_saver()}};
-  auto graph = machine.load(chain3({.interrupt_before = {"b"}}));
-  run_config config;
-  auto leave_waiting = [&](std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      config = new_run(durability::async);
-      auto result = graph.invoke(zero(), config);
-      expect(result.next == std::vector<std::string>{"b"}, "the next node");
-    }
-  };
-  leave_waiting(100);
-  auto before = resident_bytes();
-  leave_waiting(threads);
-  auto growth = resident_bytes() - before;
-  auto snapshot = graph.get_state(config);
-  expect(snapshot.values["counter"] == value(1) && snapshot.next.size() == 1, "a waiting thread");
-  return growth / threads;
-}
-
-} // namespace
-
-std::vector<double> numbers_from_child(const std::string& job, std::size_t count) {
-  std::istringstream output{run_process(job).output};
+std::vector<double> numbers_from(const std::string& file, const std::string& job,
+                                 std::size_t count) {
+  std::istringstream output{run_process(file, job).output};
   std::vector<double> numbers{std::istream_iterator<double>{output}, {}};
   expect(numbers.size() == count, "the figures of a child");
   for (auto number : numbers)
@@ -156,26 +77,21 @@ std::vector<double> numbers_from_child(const std::string& job, std::size_t count
   return numbers;
 }
 
-memory_in_use memory_now() {
-  std::size_t size = 0;
-  std::size_t resident = 0;
-  std::size_t shared = 0; // pages of files
-  std::ifstream{"/proc/self/statm"} >> size >> resident >> shared;
-  auto page = static_cast<double>(sysconf(_SC_PAGESIZE));
-  return {static_cast<double>(resident) * page, static_cast<double>(resident - shared) * page};
+/// The program beside this one that links the core library alone.
+std::string core_program() {
+  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "troupe-bench-core")
+    .string();
+}
+
+} // namespace
+
+std::vector<double> numbers_from_child(const std::string& job, std::size_t count) {
+  return numbers_from("/proc/self/exe", job, count);
 }
 
 int run_child(std::string_view job) {
   try {
-    if (job == "first_invoke")
-      first_invoke();
-    else if (job == "first_invoke_peak")
-      std::printf("%.0f\n", first_invoke_peak_bytes());
-    else if (job == "compiled_graph")
-      std::printf("%.0f\n", compiled_graph_bytes());
-    else if (job == "idle_thread")
-      std::printf("%.0f\n", idle_thread_bytes());
-    else if (job == slow_saver_job)
+    if (job == slow_saver_job)
       print_memory_behind_slow_saver();
     else if (job == provider_job)
       be_a_provider();
@@ -196,13 +112,14 @@ int run_child(std::string_view job) {
 
 void add_process(workloads& all) {
   all.push_back({"startup_first_invoke", [](const sampler& sample) {
-                   return sample.exactly(process_runs,
-                                         [] { return run_process("first_invoke").us; });
+                   return sample.exactly(process_runs, [] {
+                     return run_process(core_program(), "first_invoke").us;
+                   });
                  }});
   auto add_bytes = [&all](std::string name, std::size_t runs, std::string job) {
     all.push_back({std::move(name), [runs, job](const sampler& sample) {
                      return sample.exactly(
-                       runs, [&job] { return bytes_from_process(job); }, "bytes");
+                       runs, [&job] { return numbers_from(core_program(), job, 1)[0]; }, "bytes");
                    }});
   };
   add_bytes("startup_peak_rss", process_runs, "first_invoke_peak");
