@@ -70,7 +70,7 @@ std::optional<process_facts> facts_in(std::string_view stat) {
   return out;
 }
 
-// A process of another user may be hidden in /proc; a signal that is none tells whether it exists.
+// A process of another user may be hidden in /proc; signal 0 shows whether it exists.
 std::optional<process_facts> look_at_process(std::uint32_t pid) {
   if (pid == 0 || pid > limits::process_id_max)
     return std::nullopt;

@@ -12,12 +12,11 @@ namespace troupe::cluster {
 /// that of another PID namespace.
 process_identity own_process();
 
-/// What the kernel tells of a process id. None: it tells nothing, whether the process exists or
-/// not.
-/// Blocks: not on devices; a look takes some ten microseconds.
+/// The kernel's facts about a process id. Nullopt: it reports nothing, whether the process exists
+/// or not. Blocks: not on devices; a look takes some ten microseconds.
 std::optional<process_facts> look_at_process(std::uint32_t pid);
 
-/// What /proc/PID/stat tells. The name in it is the process's own, and may hold any byte.
+/// The content of /proc/PID/stat. The name in it is the process's own, and may hold any byte.
 std::optional<process_facts> facts_in(std::string_view stat);
 
 } // namespace troupe::cluster

@@ -27,7 +27,7 @@ struct thread_position {
   std::optional<std::vector<channel_index>> updated = std::nullopt; // by the last step
 };
 
-/// What a run has taken, and what it ends with.
+/// The inputs that a run has taken, and the outcome it ends with.
 struct run_progress {
   // entry
   entry_choice entry = {};

@@ -90,7 +90,7 @@ public:
 
   std::string path_of(const step_slot& s) const;
   std::string namespace_of(const step_slot& s, const std::string& run_ns) const;
-  /// The workers that ran tasks of the step, by task id: a map, null when there are none or more
+  /// The workers that ran tasks of the step, by task id: a map, null without one, or with more
   /// than limits::metadata_workers_max.
   value workers() const;
 

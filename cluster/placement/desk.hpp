@@ -62,7 +62,7 @@ public:
   /// A save_answer, call_answer, part_credit or task_drain for it.
   virtual void pass_on(local_task task, message what) = 0;
   virtual void report(cluster_event what) = 0;
-  /// What the kernel tells of a process id; none: nothing.
+  /// The kernel's facts about a process id; nullopt when it reports nothing.
   virtual std::optional<process_facts> look_at(std::uint32_t pid) = 0;
   /// The last task is gone or was taken back, and so are the links.
   virtual void drained() = 0;

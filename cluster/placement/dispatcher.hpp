@@ -50,7 +50,7 @@ public:
   /// A save_order, call_order, task_part or task_sign of a task's current issue → reply.
   virtual void pass_on(task_number task, message what) = 0;
   virtual void report(cluster_event what) = 0;
-  /// What the kernel tells of a process id; none: nothing.
+  /// The kernel's facts about a process id; nullopt when it reports nothing.
   virtual std::optional<process_facts> look_at(std::uint32_t pid) = 0;
 };
 

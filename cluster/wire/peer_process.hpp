@@ -15,7 +15,7 @@
 
 namespace troupe::cluster {
 
-/// What the kernel tells of a process id, in the PID namespace of this process.
+/// The kernel's facts about a process id, in the PID namespace of this process.
 struct process_facts {
   bool exists = false;
   bool is_zombie = false;    // its first thread has ended
@@ -41,7 +41,7 @@ public:
 
   /// Its process id, where it is worth a look; none on another host, and when it has ended.
   std::optional<std::uint32_t> to_look_at() const noexcept;
-  /// What a look at it came to.
+  /// The result of a look at it.
   void saw(const std::optional<process_facts>& what) noexcept;
   bool has_ended() const noexcept { return state_ == process_state::ended; }
 

@@ -264,7 +264,7 @@ inline constexpr std::size_t computers_attached_max = 64; // by one agent; idle 
 // The wait before a screenshot that shows the effect of an action.
 inline constexpr std::chrono::milliseconds computer_settle_default{2000};
 inline constexpr std::chrono::milliseconds computer_action_timeout{150'000}; // the action fails
-// Of one program; then the action fails.
+// for one program; then the action fails
 inline constexpr std::chrono::milliseconds computer_program_timeout{30'000};
 inline constexpr std::size_t computer_screenshots_default = 10; // kept for a model
 inline constexpr std::uint32_t computer_recursion_limit = 150;  // super-steps: some 50 actions

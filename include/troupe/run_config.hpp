@@ -24,8 +24,8 @@ enum class durability : std::uint8_t {
   exit,  ///< one checkpoint when the run ends, pauses or fails
 };
 
-/// What happens when a run is requested on a thread while another run of this runtime has its turn
-/// there. A turn ends when its run has ended and the run's last save was answered. Runs on
+/// The treatment of a run that is requested on a thread while another run of this runtime has its
+/// turn there. A turn ends when its run has ended and the run's last save was answered. Runs on
 /// different threads never wait for each other. Turns belong to one runtime. A run of another
 /// runtime, in this process or another one, is not seen: it is neither waited for, cancelled,
 /// undone nor a reason to refuse. Whatever the strategy, the new run then begins, and the other run

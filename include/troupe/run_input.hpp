@@ -18,7 +18,7 @@ public:
   /// No input: the run resumes where the thread stopped.
   run_input(std::nullptr_t) : rep_{std::monostate{}} {}
   run_input(value v) : rep_{std::move(v)} {}
-  /// A map in braces. One value in braces that is not a pair is that value, and {nullptr} is no
+  /// A map in braces. One value in braces that is not a pair is that value, and {nullptr} means no
   /// input.
   run_input(std::initializer_list<value> items) {
     const auto& first = *items.begin();

@@ -85,7 +85,7 @@ int name_draft(const std::filesystem::path& draft, const std::filesystem::path& 
 }
 
 // LMDB writes the first pages of a file in place, and refuses a file that a kill or a power cut
-// left without them. Of two processes that make a file at once, the second takes the first's.
+// left without them. When two processes make a file at once, the second takes the first's.
 int make_lmdb_file(const std::filesystem::path& file, std::size_t map_size_bytes) {
   std::error_code failed;
   if (std::filesystem::exists(file, failed) || failed)

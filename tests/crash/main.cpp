@@ -121,7 +121,7 @@ int show() {
   return 0;
 }
 
-// What was read, and whether it equals what was read before.
+// The state that was read, and whether it equals the one before.
 class contents_book {
 public:
   struct entry {

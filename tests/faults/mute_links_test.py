@@ -144,7 +144,7 @@ def try_mute(worker, home, peer, source):
 
 
 def try_garbage(worker, home, peer):
-    """What is not the protocol, within TLS: the link ends, and the log has a line."""
+    """Garbage within TLS: the link ends, and the log has a line."""
     for what, data in GARBAGE.items():
         with peer.link(data) as one:
             try:

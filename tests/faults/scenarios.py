@@ -161,7 +161,7 @@ def spread(seconds):
 
 
 def run_scenario(name, scenario, place, seeds):
-    """What its runs came to; nothing when it is skipped."""
+    """The results of its runs; nothing when it is skipped."""
     out = []
     for seed in seeds:
         try:

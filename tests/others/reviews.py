@@ -30,7 +30,7 @@ class Reviews(providers.LlmockServer, mcp_server.Served):
         return call("reviewed", thread_id=thread, resume={"decisions": list(decisions)})
 
     def said(self, answer):
-        """What tools and the model said, of the result of a call."""
+        """The words of tools and of the model, from the result of a call."""
         return [m["content"] for m in answer["data"]["messages"] if m["role"] in ("tool", "assistant")]
 
     def test_over_mcp_a_corrected_answer_works(self):  # D1

@@ -144,7 +144,7 @@ class Followed:
             self.news.notify_all()
 
     def wait_until(self, found, seconds=DEADLINE_S):
-        """What is found in its lines; None, or what is false, if the program ends before or in time."""
+        """The match in its lines; None, or a false value, if the program ends before or in time."""
         with self.news:
             self.news.wait_for(lambda: found() or self.open_streams == 0, seconds)
             return found()

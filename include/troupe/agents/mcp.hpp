@@ -92,7 +92,7 @@ public:
   /// Errors: as above.
   static result<mcp_client> connect(const mcp_server& server, mcp_options options = {});
 
-  /// What the server reported about itself: {name, version, …}; its instructions for models; the
+  /// The server's report about itself: {name, version, …}; its instructions for models; the
   /// protocol's version.
   const value& server_info() const noexcept;
   std::string instructions() const;

@@ -200,7 +200,7 @@ struct trim_options {
 value trim_messages(const value& messages, const trim_options& options);
 
 /// The parameters of filter_messages.
-/// Shape:  types are roles, as in trim_options. Excluded messages are dropped. Of the others, a
+/// Shape:  types are roles, as in trim_options. Excluded messages are dropped. Any other
 ///         message stays when one of the `include_` lists names it, or when all these lists are
 ///         empty.
 struct message_filter {

@@ -97,7 +97,7 @@ struct react_agent_options {
   agent_model model;
   std::vector<tool> tools = {};
   agent_prompt prompt = {};
-  /// Of the graph and of the agent's messages; empty: "agent", and unnamed messages.
+  /// The name of the graph and of the agent's messages; empty: "agent", and unnamed messages.
   std::string name = {};
   std::string version = "v2";
   any_body pre_model_hook = {};

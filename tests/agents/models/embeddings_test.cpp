@@ -80,7 +80,7 @@ private:
           replies_.pop_front();
       }
       for (std::size_t sent = 0; sent < reply.size();) {
-        auto n = send(connection, reply.data() + sent, reply.size() - sent, MSG_NOSIGNAL);
+        auto n = ::send(connection, reply.data() + sent, reply.size() - sent, MSG_NOSIGNAL);
         if (n <= 0)
           break;
         sent += static_cast<std::size_t>(n);

@@ -213,8 +213,8 @@ void sim_worker::begin(local_task number, local_run run, task_order what, const 
   in_.begun.emplace(of.link, what.issue);
   if (in_.tracing())
     in_.note("worker " + std::to_string(index_),
-             "begins task " + std::to_string(task) + " of home " + std::to_string(of.home) + ", for "
-               + std::to_string(t.planned.takes / std::chrono::milliseconds{1}) + " ms");
+             "begins task " + std::to_string(task) + " of home " + std::to_string(of.home)
+               + ", for " + std::to_string(t.planned.takes / std::chrono::milliseconds{1}) + " ms");
   if (in_.refused.count({of.link, what.issue}) > 0)
     in_.broke("an order was begun that had been refused");
   if (t.planned.poison && !in_.healed())

@@ -61,7 +61,7 @@ public:
   bool alive() const noexcept { return alive_; }
   bool frozen() const noexcept { return frozen_; }
   std::uint64_t life() const noexcept { return life_; }
-  /// What its kernel tells of it; it is started in each life.
+  /// The kernel's facts about it; it is started in each life.
   process_facts facts() const;
   /// When the process of that life had ended; none: it has not.
   std::optional<nanoseconds> ended(std::uint64_t life) const;
