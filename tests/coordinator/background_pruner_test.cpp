@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(what_is_over_goes_by_the_clock_of_the_store) {
 }
 
 BOOST_AUTO_TEST_CASE(a_pruner_that_waits_stops_at_once) {
-  scene s{{.every = 3600s, .thread_ttl = 60s}};
+  scene s{{.thread_ttl = 60s, .every = 3600s}};
   put_line(*s.store, "a", 4, start);
   s.pruner->start();
   s.pruner->stop();

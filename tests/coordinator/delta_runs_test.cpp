@@ -25,7 +25,7 @@ state_update word(const std::string& text) {
   return to_both(value::list({text}));
 }
 
-const schema two_channels(std::int64_t frequency) {
+const schema two_delta_channels(std::int64_t frequency) {
   return {{"plain", append}, {"log", delta(append, frequency)}, {"x", last_value}};
 }
 
@@ -39,7 +39,7 @@ struct made_words {
 
 /// a → ask and f → b → w, sent twice. At times a node resets, fails, or leaves both channels alone.
 compiled_graph asking_graph(made_words& words, std::int64_t frequency) {
-  state_graph<> g{two_channels(frequency)};
+  state_graph<> g{two_delta_channels(frequency)};
   g.add_node("a", [&words] {
     auto out = words.next("a");
     return words.every(3) ? state_update{{"x", words.count.load()}} : out;
@@ -87,7 +87,7 @@ compiled_graph nested_graph(made_words& words, std::int64_t frequency, checkpoin
   inner.add_edge(START, "c");
   inner.add_edge("c", "ask");
   inner.add_edge("c", "d");
-  state_graph<> g{two_channels(frequency)};
+  state_graph<> g{two_delta_channels(frequency)};
   g.add_node("a", [&words] { return words.next("a"); });
   g.add_node("f", inner.compile({.name = "inner", .checkpointer = how}));
   g.add_node("b", [&words] { return words.next("b"); });

@@ -1,6 +1,8 @@
 // Values of the wrong type: they are refused where they are made, by a message that says where.
 #include "tests/fixtures/small_graphs.hpp"
 
+#include <troupe/agents/messages.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {

@@ -11,7 +11,7 @@ namespace troupe {
 namespace {
 
 using namespace std::chrono_literals;
-using names = std::vector<std::string>;
+using thread_ids = std::vector<std::string>;
 
 /// The saver of a process that is killed: after so many requests nothing arrives any more. Does not
 /// say that its runtime is there: it is gone for everybody who looks.
@@ -48,7 +48,7 @@ struct fixture {
     runtime rt{{.saver = std::make_shared<dying_saver>(checkpoints, requests)}};
     BOOST_TEST((code_of(rt.load(g).try_invoke(input, on(thread))) == errc::storage_failed));
   }
-  names unfinished(const compiled_graph& g, const unfinished_query& which = {}) {
+  thread_ids unfinished(const compiled_graph& g, const unfinished_query& which = {}) {
     runtime rt{{.saver = checkpoints}};
     return rt.load(g).unfinished(which);
   }
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_was_cancelled_is_not_unfinished_and_one_that_was
       held.open();
       static_cast<void>(run.get());
     }
-    BOOST_TEST((unfinished(g) == (cancels ? names{} : names{thread})));
+    BOOST_TEST((unfinished(g) == (cancels ? thread_ids{} : thread_ids{thread})));
     if (!cancels) {
       runtime rt{{.saver = checkpoints}};
       for (auto& resumed : rt.load(g).resume_unfinished())
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(a_run_of_a_runtime_that_ends_is_unfinished) {
 BOOST_AUTO_TEST_CASE(threads_of_another_graph_are_not_this_ones) {
   auto g = graph();
   cut_off(g, "three", 2);
-  BOOST_TEST((unfinished(g) == names{"three"}));
+  BOOST_TEST((unfinished(g) == thread_ids{"three"}));
   BOOST_TEST(unfinished(asking()).empty());
 }
 
@@ -193,8 +193,8 @@ BOOST_AUTO_TEST_CASE(before_its_first_step_a_thread_is_known_by_its_metadata_alo
     config.metadata = value{{"graph", of}};
     BOOST_TEST(!rt.load(g).try_invoke(value{{"log", value::list()}}, config));
   }
-  BOOST_TEST((unfinished(g) == names{"one", "two"}));
-  BOOST_TEST((unfinished(g, {.filter = value{{"graph", "two"}}}) == names{"two"}));
+  BOOST_TEST((unfinished(g) == thread_ids{"one", "two"}));
+  BOOST_TEST((unfinished(g, {.filter = value{{"graph", "two"}}}) == thread_ids{"two"}));
   BOOST_TEST(unfinished(g, {.filter = value{{"graph", "three"}}}).empty());
 }
 
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_was_stored_and_not_heard_is_heard) {
   }
   BOOST_TEST(unfinished(g).empty());
   cut_off(g, "t", 1, answer(value("yes"))); // the answer is stored, nothing behind it
-  BOOST_TEST((unfinished(g) == names{"t"}));
+  BOOST_TEST((unfinished(g) == thread_ids{"t"}));
   runtime rt{{.saver = checkpoints}};
   auto resumed = rt.load(g).resume_unfinished();
   BOOST_TEST_REQUIRE(resumed.size() == 1U);
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_makes_no_sense_changes_nothing_about_it) {
   auto app = rt.load(g);
   auto wrong = answer(value::map({{std::string(32, 'a'), 1}})); // of no question
   BOOST_TEST((code_of(app.try_invoke(wrong, on("t"))) == errc::unknown_interrupt));
-  BOOST_TEST((app.unfinished() == names{"t"}));
+  BOOST_TEST((app.unfinished() == thread_ids{"t"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_was_cut_off_at_a_compiled_breakpoint_waits_there) {
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(where_nobody_can_tell_who_lives_one_has_to_say_so) {
   BOOST_TEST_REQUIRE(!refused);
   BOOST_TEST((refused.error().code() == errc::invalid_config));
   BOOST_TEST(refused.error().message().find("alone") != std::string::npos);
-  BOOST_TEST((rt.load(g).unfinished({.alone = true}) == names{"t"}));
+  BOOST_TEST((rt.load(g).unfinished({.alone = true}) == thread_ids{"t"}));
 }
 
 BOOST_AUTO_TEST_CASE(without_a_saver_there_is_nothing_to_look_at) {

@@ -1,5 +1,5 @@
 // Typed state, state views, updates, and the value forms of sends and interrupts.
-#include <troupe/messages.hpp>
+#include <troupe/agents/messages.hpp>
 #include <troupe/state.hpp>
 
 #include <boost/test/unit_test.hpp>

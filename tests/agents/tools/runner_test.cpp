@@ -30,7 +30,7 @@ value used(const value& message, std::int64_t tokens) {
   return with(message, "usage", value{{"input_tokens", tokens - 1}, {"output_tokens", 1}});
 }
 
-tool counter() {
+tool adding_tool() {
   return {"add", "", [](arg<"a", std::int64_t> a) { return *a + 1; }, {.lane = lane::standard}};
 }
 
@@ -71,25 +71,25 @@ coro<bool> to_the_end(tool_runner& runner, context& ctx) {
 BOOST_AUTO_TEST_SUITE(agents_runner)
 
 BOOST_AUTO_TEST_CASE(a_runner_asks_until_no_tool_is_called_for) {
-  tool_runner runner{answering({asked("1"), "done"}), {counter()}, question()};
+  tool_runner runner{answering({asked("1"), "done"}), {adding_tool()}, question()};
   BOOST_TEST(conversation(std::move(runner), to_the_end)
              == "user: hi\nassistant: \ntool: 2\nassistant: done\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_runner_ends_after_so_many_answers_without_the_last_one_s_tools) {
   tool_runner runner{
-    answering({asked("1"), asked("2"), "done"}), {counter()}, question(), {.max_iterations = 2}};
+    answering({asked("1"), asked("2"), "done"}), {adding_tool()}, question(), {.max_iterations = 2}};
   BOOST_TEST(conversation(std::move(runner), to_the_end) == "user: hi\nassistant: \ntool: 2\n");
 }
 
 BOOST_AUTO_TEST_CASE(an_answer_that_was_cut_off_calls_for_nothing) {
   auto cut = with(asked("1", "half"), "response_metadata", value{{"stop_reason", "max_tokens"}});
-  tool_runner runner{answering({cut, "never"}), {counter()}, question()};
+  tool_runner runner{answering({cut, "never"}), {adding_tool()}, question()};
   BOOST_TEST(conversation(std::move(runner), to_the_end) == "user: hi\nassistant: half\n");
 }
 
 BOOST_AUTO_TEST_CASE(who_adds_messages_between_turns_adds_the_answer_too) {
-  tool_runner runner{answering({asked("1"), "done"}), {counter()}, question()};
+  tool_runner runner{answering({asked("1"), "done"}), {adding_tool()}, question()};
   auto own = [](tool_runner& r, context& ctx) -> coro<bool> {
     auto turn = r.next(ctx);
     auto answer = co_await turn;
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_long_conversation_becomes_its_summary_with_what_the_last_
     options.compaction = {.enabled = true, .context_token_threshold = 10, .model = writer};
     return conversation(
       {answering({used(asked("1", "thinking"), tokens), used(ai_message("done"), 99)}),
-       {counter()},
+       {adding_tool()},
        question(),
        options},
       to_the_end);
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(
   tool_runner_options options;
   options.compaction = {.enabled = true, .context_token_threshold = 10};
   options.settings = value{{"max_tokens", 77}, {"temperature", 1}};
-  BOOST_TEST(conversation({model, {counter()}, question(), options}, to_the_end)
+  BOOST_TEST(conversation({model, {adding_tool()}, question(), options}, to_the_end)
              == "user: <summary>all</summary>\nassistant: done\n");
   auto requests = model->requests();
   BOOST_REQUIRE(requests.size() == 3u);
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_summary_may_have_a_prompt_of_its_own) {
   tool_runner_options options;
   options.compaction = {
     .enabled = true, .context_token_threshold = 10, .summary_prompt = "In one word!"};
-  conversation({model, {counter()}, question(), options}, to_the_end);
+  conversation({model, {adding_tool()}, question(), options}, to_the_end);
   auto shown = model->requests()[1].messages;
   BOOST_REQUIRE(shown.size() == 2u); // an answer that was nothing but calls is left out
   BOOST_TEST(message_text(shown[1]) == "In one word!");
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_summed_up_unless_it_is_enabled_and_never_the_las
     tool_runner_options options;
     options.compaction = std::move(control);
     return conversation({answering({used(asked("1"), 99), used(ai_message("done"), 99)}),
-                         {counter()},
+                         {adding_tool()},
                          question(),
                          options},
                         to_the_end);
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(a_summary_without_text_is_an_error) {
   tool_runner_options options;
   options.compaction = {.enabled = true, .context_token_threshold = 10};
   BOOST_TEST(conversation({answering({used(asked("1"), 10), ai_message("", {{.name = "x"}})}),
-                           {counter()},
+                           {adding_tool()},
                            question(),
                            options},
                           to_the_end)
@@ -286,7 +286,7 @@ const std::vector<stop_row> stop_rows{
 BOOST_DATA_TEST_CASE(what_follows_an_answer_with_a_call_is_decided_by_why_the_model_stopped,
                      boost::unit_test::data::make(stop_rows), row) {
   auto answer = with(asked("1", "x"), "response_metadata", value::map({{row.name, row.reason}}));
-  tool_runner runner{answering({answer, "done"}), {counter()}, question()};
+  tool_runner runner{answering({answer, "done"}), {adding_tool()}, question()};
   BOOST_TEST(conversation(std::move(runner), to_the_end)
              == std::string{"user: hi\nassistant: x\n"} + row.rest);
 }
@@ -295,7 +295,7 @@ BOOST_DATA_TEST_CASE(what_follows_an_answer_with_a_call_is_decided_by_why_the_mo
 
 BOOST_AUTO_TEST_CASE(
   messages_that_are_replaced_between_turns_still_get_the_answer_and_its_results) {
-  tool_runner runner{answering({asked("1"), "done"}), {counter()}, question()};
+  tool_runner runner{answering({asked("1"), "done"}), {adding_tool()}, question()};
   auto replace = [](tool_runner& r, context& ctx) -> coro<bool> {
     auto turn = r.next(ctx);
     co_await turn;
@@ -333,7 +333,7 @@ BOOST_AUTO_TEST_CASE(appending_makes_the_results_anew_and_holds_for_one_turn) {
 
 BOOST_AUTO_TEST_CASE(without_an_answer_until_done_fails_and_at_the_end_there_is_nothing_more) {
   auto model = answering({"done"});
-  tool_runner runner{model, {counter()}, question()};
+  tool_runner runner{model, {adding_tool()}, question()};
   auto beyond = [](tool_runner& r, context& ctx) -> coro<bool> {
     auto all = r.until_done(ctx);
     co_await all;

@@ -21,9 +21,9 @@ instant now() {
 
 const endpoint there{"10.0.0.7", 4242};
 
-class peer : public caf::event_based_actor, public link_user {
+class hub_user : public caf::event_based_actor, public link_user {
 public:
-  explicit peer(caf::actor_config& cfg)
+  explicit hub_user(caf::actor_config& cfg)
     : caf::event_based_actor(cfg),
       hub{
         *this,
@@ -67,9 +67,9 @@ public:
 
 /// `home` accepts, `worker` dials.
 struct two_hubs : simulated_system {
-  caf::actor worker_handle = sys.spawn<peer>(), home_handle = sys.spawn<peer>();
-  peer& worker = of(worker_handle);
-  peer& home = of(home_handle);
+  caf::actor worker_handle = sys.spawn<hub_user>(), home_handle = sys.spawn<hub_user>();
+  hub_user& worker = of(worker_handle);
+  hub_user& home = of(home_handle);
 
   two_hubs() { sched.run(); }
   ~two_hubs() {
@@ -77,8 +77,8 @@ struct two_hubs : simulated_system {
       caf::anon_send_exit(*one, caf::exit_reason::user_shutdown);
     sched.run();
   }
-  static peer& of(const caf::actor& handle) {
-    return *dynamic_cast<peer*>(caf::actor_cast<caf::abstract_actor*>(handle));
+  static hub_user& of(const caf::actor& handle) {
+    return *dynamic_cast<hub_user*>(caf::actor_cast<caf::abstract_actor*>(handle));
   }
 
   /// A turn of one of them, and what comes of it.
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_is_to_be_kept_again_has_the_link_that_it_had) {
 }
 
 BOOST_AUTO_TEST_CASE(a_name_is_dialled_at_each_of_its_addresses) {
-  peer::names = std::vector<std::string>{"10.0.0.7", "10.0.0.8"};
+  hub_user::names = std::vector<std::string>{"10.0.0.7", "10.0.0.8"};
   in(worker_handle, [](link_hub& hub) { hub.keep({"workers.internal", 7000}); });
   BOOST_TEST(worker.dials.empty()); // nobody waited for an answer
   for (auto end = now() + 60s; worker.dials.empty() && now() < end; std::this_thread::yield())

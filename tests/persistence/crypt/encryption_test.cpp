@@ -8,6 +8,7 @@
 #include <troupe/data_dir.hpp>
 
 #include "tests/fixtures/savers.hpp"
+#include "tests/persistence/crypt/test_keys.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,19 +21,11 @@ namespace troupe {
 namespace {
 
 using test::checkpoint_id;
+using test::keys;
 using test::make_put;
+using test::marker;
 using test::require_error;
-using ring = std::shared_ptr<const keyring>;
-
-// A ring of test keys: "k1 k2" are two keys, the second one the current one. Equal names have equal
-// bytes; a `!` behind a name gives it other ones.
-ring keys(const std::string& names) {
-  std::istringstream in{names};
-  std::string text;
-  for (std::string name; in >> name;)
-    text += name.substr(0, 2) + " " + std::string(64, name.size() > 2 ? 'f' : name[1]) + "\n";
-  return keyring::from_text(text).value();
-}
+using test::ring;
 
 std::string from_hex(std::string_view digits) {
   std::string bytes;
@@ -46,8 +39,6 @@ secret_key key_of(std::string_view bytes) {
   std::copy(bytes.begin(), bytes.end(), key.data());
   return key;
 }
-
-constexpr std::string_view marker = "MARKER-in-the-clear";
 
 checkpoint_put numbered_put(unsigned n) {
   return make_put(checkpoint_id(n), n == 0 ? "" : checkpoint_id(n - 1),

@@ -10,6 +10,7 @@
 #include <troupe/store.hpp>
 
 #include "tests/fixtures/savers.hpp"
+#include "tests/persistence/crypt/test_keys.hpp"
 
 #include <bit>
 #include <fstream>
@@ -20,21 +21,12 @@ namespace troupe {
 namespace {
 
 using namespace std::chrono_literals;
+using test::keys;
+using test::marker;
 using test::require_error;
-using ring = std::shared_ptr<const keyring>;
+using test::ring;
 using texts = std::vector<std::string>;
 
-// A ring of test keys: "k1 k2" are two keys, the second one the current one. Equal names have equal
-// bytes; a `!` behind a name gives it other ones.
-ring keys(const std::string& names) {
-  std::istringstream in{names};
-  std::string text;
-  for (std::string name; in >> name;)
-    text += name.substr(0, 2) + " " + std::string(64, name.size() > 2 ? 'f' : name[1]) + "\n";
-  return keyring::from_text(text).value();
-}
-
-constexpr std::string_view marker = "MARKER-in-the-clear";
 constexpr float number_in_vectors = 1234.5678f;
 
 struct sealed_files_fixture {
