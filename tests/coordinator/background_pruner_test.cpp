@@ -258,9 +258,10 @@ BOOST_AUTO_TEST_CASE(a_pruner_that_waits_stops_at_once) {
   put_line(*store, "a", 4, start);
   {
     runtime rt{{.saver = store, .prune = pruning{}}};
-    BOOST_TEST(rt.load(three_nodes([](const auto&) {})).invoke({}).output["log"].size() == 3u);
+    auto app = rt.load(three_nodes([](const auto&) {}));
+    BOOST_TEST(app.invoke({}, {.thread_id = "b"}).output["log"].size() == 3u);
   }
-  BOOST_TEST(store->list({}).value().size() == 4u);
+  BOOST_TEST(store->list({.thread_id = "a"}).value().size() == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(what_can_not_be_pruned_is_refused_when_the_runtime_opens) {

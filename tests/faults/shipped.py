@@ -137,8 +137,6 @@ class Shipped(Trial):
 
     def history(self, finished):
         out = super().history(finished)
-        # A home that has finished greets workers that dial it until it is gone.
-        out.losses = [loss for loss in out.losses if loss.when <= out.finished]
         if self.durability != "sync":
             out.acknowledged = []
         self.seen = out

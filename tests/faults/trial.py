@@ -174,10 +174,13 @@ class Trial:
         return out
 
     def history(self, finished):
+        ended = finished if finished else FOREVER
+        # A home that has finished still sees its workers come and end until it is gone.
+        losses = [loss for loss in self.losses() if loss.when <= ended]
         return History(self.rounds, self.load.tasks, self.load.groups,
                        parse_effects(self.cluster.effects_of()),
                        self.cluster.show(), [(when, id_) for when, _, id_ in self.steps()],
-                       self.faults, self.losses(), finished if finished else FOREVER, self.cell.groups_here)
+                       self.faults, losses, ended, self.cell.groups_here)
 
     def figures(self, history, carried):
         steps = sorted(when for when, _ in history.acknowledged)

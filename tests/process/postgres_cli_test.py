@@ -88,7 +88,7 @@ class Postgres(unittest.TestCase):
         self.troupe("run", "hello", "--thread", "e", "--input", "{}", **there)
         self.assertIn('"count": 3', self.troupe("state", "hello", "--thread", "e", **there).stdout)
         self.troupe("run", "hello", "--thread", "e", "--data", "d", code=NOTHING_STORED, **there)
-        shutil.rmtree(self.folder / "d")
+        self.assertFalse((self.folder / "d").exists())
 
     def test_chat_and_mcp_keep_their_threads_there(self):
         self.troupe("chat", "--thread", "c", "--postgres", self.server.conninfo, input="hi\n")
