@@ -250,9 +250,11 @@ result<run_input> resuming_input(const mcp_graph_call& call, const state_snapsho
   if (now.interrupts.empty() && (now.tasks.empty() || !call.answer.is_null()))
     return error{errc::unknown_interrupt,
                  "resume: " + thread + " waits for "
-                   + (now.tasks.empty() ? "nothing: its last call is finished, or its question was "
-                                          "answered by another call"
-                                        : "no answer: `resume`: null resumes it")};
+                   + (now.tasks.empty()
+                        ? "nothing: its last call is finished, or its question was "
+                          "answered by another call"
+                        : "no answer: its question was answered by another call, or "
+                          "its run was cut off; `resume`: null resumes it")};
   auto is_id = [&now](const auto& e) {
     return std::ranges::any_of(now.interrupts, [&e](const auto& q) { return q.id == e.key(); });
   };

@@ -218,7 +218,7 @@ class Llmock(LlmockServer):
 
     def test_chat_goes_on_after_a_failure(self):
         self.script({"type": "fail", "status": 404})
-        self.assertIn("status 404", self.chat("hi\n", "--thread", "t", code=USAGE).stderr)
+        self.assertIn("status 404", self.chat("hi\n", "--thread", "t", code=FAILED).stderr)
         self.script({"type": "reply", "text": "there"})
         self.assertEqual(self.chat("again\n", "--thread", "t").stdout, "there\n")
 

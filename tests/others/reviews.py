@@ -4,7 +4,7 @@ import installed
 import mcp_server
 import providers
 from mcp_server import call
-from providers import DONE, FAILED, USAGE
+from providers import DONE, USAGE
 
 APPROVE, REJECT = {"type": "approve"}, {"type": "reject"}
 EDIT = {"type": "edit", "edited_action": {"name": "send_mail", "args": {"to": "x@y"}}}
@@ -55,7 +55,7 @@ class Reviews(providers.LlmockServer, mcp_server.Served):
         self.assertIn("that is all", self.said(again))
 
     def test_in_chat_a_corrected_answer_works(self):  # D1
-        first = self.chat_about("two mails\n", '{"decisions": [{"type": "approve"}]}\n', code=FAILED)
+        first = self.chat_about("two mails\n", '{"decisions": [{"type": "approve"}]}\n', code=USAGE)
         self.assertIn("does not match number of hanging tool calls (2)", first.stderr)
         edited = self.chat_about('edit {"to": "x@y"}\n', code=USAGE)
         for words in ("no such answer: edit", '"send_mail" {"to":"Ada"}: yes, no [WHY]; or /leave'):
@@ -64,7 +64,7 @@ class Reviews(providers.LlmockServer, mcp_server.Served):
         self.assertTrue(done.stdout.endswith("that is all\n"), done.stdout)
 
     def test_in_chat_a_question_may_be_left_for_a_new_message(self):  # D1
-        self.chat_about("two mails\n", '{"decisions": [{"type": "approve"}]}\n', code=FAILED)
+        self.chat_about("two mails\n", '{"decisions": [{"type": "approve"}]}\n', code=USAGE)
         done = self.chat_about("/leave\n", "never mind\n")
         self.assertTrue(done.stdout.endswith("that is all\n"), done.stdout)
 
