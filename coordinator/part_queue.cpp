@@ -3,21 +3,24 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 namespace troupe {
 
 namespace {
 
-std::deque<stream_part> in_order(std::deque<stream_part> a, std::deque<stream_part> b) {
-  if (b.empty())
-    return a;
-  if (a.empty())
-    return b;
+// Both by number.
+void add_in_order(std::deque<stream_part>& to, std::deque<stream_part>& from) {
+  if (to.empty()) {
+    to.swap(from);
+    return;
+  }
   std::deque<stream_part> out;
-  std::merge(std::move_iterator{a.begin()}, std::move_iterator{a.end()},
-             std::move_iterator{b.begin()}, std::move_iterator{b.end()}, std::back_inserter(out),
+  std::merge(std::move_iterator{to.begin()}, std::move_iterator{to.end()},
+             std::move_iterator{from.begin()}, std::move_iterator{from.end()},
+             std::back_inserter(out),
              [](const stream_part& x, const stream_part& y) { return x.seq < y.seq; });
-  return out;
+  to.swap(out);
 }
 
 } // namespace
@@ -91,17 +94,22 @@ void part_queue::emit_custom(stream_part part) {
     push(lock, streamed_, std::move(part));
 }
 
+// An empty deque has memory of its own, and is moved by making another one: most runs stream
+// nothing, and need no second one for each step.
 std::deque<stream_part> part_queue::take_all() {
   std::deque<stream_part> out;
-  std::deque<stream_part> streamed;
+  std::optional<std::deque<stream_part>> streamed;
   {
     std::lock_guard lock{mutex_};
     out.swap(parts_);
-    streamed.swap(streamed_);
+    if (!streamed_.empty())
+      streamed.emplace().swap(streamed_);
     size_.store(0, std::memory_order_release);
   }
   room_.notify_all();
-  return in_order(std::move(out), std::move(streamed));
+  if (streamed)
+    add_in_order(out, *streamed);
+  return out;
 }
 
 void part_queue::close() {

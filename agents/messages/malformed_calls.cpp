@@ -27,25 +27,29 @@ const value& malformed_calls(const value& answer) {
   return message_member(answer, "invalid_tool_calls");
 }
 
+// Most conversations need no answer: their messages are looked at before each model call, and
+// copied only from the first answer on.
 std::optional<value> answered(const value& messages, bool also_open) {
   auto all = messages.items();
   std::vector<value> out;
-  bool changed = false;
+  std::size_t copied = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    out.push_back(all[i]);
     auto answer_open = [&](const value& calls, const char* why) {
       for (const auto& call : calls.items())
         if (call["id"].is_string() && !is_answered_behind(all, i, call)) {
+          for (; copied <= i; ++copied)
+            out.push_back(all[copied]);
           out.push_back(with_message_id(not_executed(call, why)));
-          changed = true;
         }
     };
     answer_open(malformed_calls(all[i]), malformed);
     if (also_open)
       answer_open(message_tool_calls(all[i]), "it was never run.");
   }
-  if (!changed)
+  if (copied == 0)
     return std::nullopt;
+  for (; copied < all.size(); ++copied)
+    out.push_back(all[copied]);
   return value::list(std::move(out));
 }
 

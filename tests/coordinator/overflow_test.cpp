@@ -1,7 +1,11 @@
 // What becomes of parts that bodies stream while their reader lags.
+#include "coordinator/part_queue.hpp"
 #include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
 
 namespace troupe {
 namespace {
@@ -110,6 +114,34 @@ BOOST_AUTO_TEST_CASE(parts_come_in_the_order_of_their_numbers_also_where_some_we
     last = part.seq;
   }
   BOOST_TEST(last > 4u); // two values, two updates, and some of what the body streamed
+}
+
+BOOST_AUTO_TEST_CASE(parts_that_wait_together_are_read_in_the_order_of_their_numbers) {
+  caf::actor_system_config config;
+  caf::actor_system system{config};
+  lent_thread reader{system};
+  part_queue queue{reading(overflow::wait), reader};
+  using enum stream_mode;
+  auto part_of = [](stream_mode mode) {
+    stream_part out;
+    out.mode = mode;
+    return out;
+  };
+  auto modes_read = [&queue] {
+    std::vector<stream_mode> out;
+    for (const auto& part : queue.take_all())
+      out.push_back(part.mode);
+    return out;
+  };
+  queue.emit_custom(part_of(tools));
+  BOOST_TEST((modes_read() == std::vector{tools}));
+  queue.emit(part_of(values));
+  queue.emit_custom(part_of(tools));
+  queue.emit(part_of(updates));
+  BOOST_TEST((modes_read() == std::vector{values, tools, updates}));
+  queue.emit(part_of(values));
+  BOOST_TEST((modes_read() == std::vector{values}));
+  BOOST_TEST(modes_read().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_reader_that_may_not_lag_stops_the_run_at_the_end_of_its_step) {
