@@ -42,7 +42,7 @@ def two_transactions(points, folder, shower):
 
 
 def early_answer(points, folder, shower):
-    die_at(points, shower, "early_answer", "commit.before", range(3, 30, 5),
+    die_at(points, shower, "early_answer", "commit.before", range(3, 60, 3),
            MUTATIONS[early_answer])
 
 
