@@ -56,11 +56,12 @@ class Stage:
         self.seconds += time.monotonic() - begin
         self.rounds += 1
         said = (done.stdout + done.stderr).strip().splitlines() or ["said nothing"]
-        self.skipped = "skipped" in said[-1]
-        counted = re.search(self.counts, said[-1])
+        result = (done.stdout.strip().splitlines() or said)[-1]  # programs log warnings, too
+        self.skipped = "skipped" in result
+        counted = re.search(self.counts, result)
         if done.returncode == 0 and (counted or self.skipped):
             self.done += int(counted[1]) if counted else 0
-            say(f"{self.what}: {self.done} of {self.wanted}: {said[-1]}")
+            say(f"{self.what}: {self.done} of {self.wanted}: {result}")
             return
         stuck = "no end" in said[-1]
         self.stuck += stuck
