@@ -77,8 +77,10 @@ BOOST_AUTO_TEST_CASE(a_runner_asks_until_no_tool_is_called_for) {
 }
 
 BOOST_AUTO_TEST_CASE(a_runner_ends_after_so_many_answers_without_the_last_one_s_tools) {
-  tool_runner runner{
-    answering({asked("1"), asked("2"), "done"}), {adding_tool()}, question(), {.max_iterations = 2}};
+  tool_runner runner{answering({asked("1"), asked("2"), "done"}),
+                     {adding_tool()},
+                     question(),
+                     {.max_iterations = 2}};
   BOOST_TEST(conversation(std::move(runner), to_the_end) == "user: hi\nassistant: \ntool: 2\n");
 }
 
