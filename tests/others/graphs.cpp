@@ -1,6 +1,6 @@
 // Graphs for `troupe chat` and `troupe mcp`, for tests with the tools of others.
-#include <troupe/graph_library.hpp>
 #include <troupe/agents.hpp>
+#include <troupe/graph_library.hpp>
 
 #include <string>
 

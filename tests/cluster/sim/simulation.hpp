@@ -73,7 +73,8 @@ struct wire {
   std::shared_ptr<pipe> up, down; // worker to home, home to worker
 };
 
-/// The facts that a process saw of others on its host, and when it was told that links to them broke.
+/// The facts that a process saw of others on its host, and when it was told that links to them
+/// broke.
 struct sightings {
   std::map<std::uint32_t, std::uint64_t> alive; // in which life, by process id
   std::map<link_number, nanoseconds> broken;
