@@ -146,10 +146,13 @@ void sim_home::cancel(std::size_t task) {
   auto at = numbers_.find(task);
   if (at == numbers_.end() || in_.tasks[task].ended())
     return;
-  if (has_claim(in_.tasks[task].planned.run)) // else another home goes on with it
+  auto number = at->second;
+  if (has_claim(in_.tasks[task].planned.run))
     in_.tasks[task].cancelled = true;
+  else // another home resumes it, and here the task waits for nothing any more
+    numbers_.erase(at);
   note_task(task, "given up");
-  machine->cancel(at->second);
+  machine->cancel(number);
   close_when_done(in_.tasks[task].planned.run);
 }
 
