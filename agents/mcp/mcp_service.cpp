@@ -58,6 +58,13 @@ error lost_its_thread(const std::string& thread) {
                               "ended"};
 }
 
+// Two calls can see the same question before the first one answers it.
+error lost_its_question(const std::string& thread, const error& why) {
+  return {errc::unknown_interrupt, "resume: thread_id `" + thread + "`: " + why.message()
+                                     + ": its question was answered by another call, or this id "
+                                       "is wrong"};
+}
+
 // An exception while a result is shown must not end the thread that carried the run.
 template <class Show> value shown_or_failure(Show show) {
   try {
@@ -227,6 +234,8 @@ value mcp_service::result_of_graph(std::size_t which, const result<run_result>& 
   const auto& shown = graphs_[which].shown;
   if (!run && run.error().code() == errc::conflict)
     return mcp_result_of_failure(lost_its_thread(thread));
+  if (!run && run.error().code() == errc::unknown_interrupt)
+    return mcp_result_of_failure(lost_its_question(thread, run.error()));
   if (!run)
     return mcp_result_of_failure(run.error());
   if (run->paused())
