@@ -25,7 +25,8 @@ namespace {
 // Fields of /proc/PID/stat after the name, counted from the state.
 constexpr std::size_t threads_field = 17, started_field = 19;
 
-/// The beginning of a file of /proc; what is used of it is much shorter. Empty: it can't be read.
+/// The first 2,048 bytes of a file of /proc, which hold all that is used; empty when the file can't
+/// be read.
 std::string text_of(const std::string& file) {
   owned_descriptor in{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
   std::array<char, 2048> text{};

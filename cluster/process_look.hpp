@@ -8,8 +8,8 @@
 
 namespace troupe::cluster {
 
-/// This process, for its peers. Empty where the kernel does not tell all of it, or where /proc is
-/// that of another PID namespace.
+/// The identity of this process, for its peers. Empty where the kernel hides a part of it, or where
+/// /proc belongs to another PID namespace.
 process_identity own_process();
 
 /// The kernel's facts about a process id. Nullopt: it reports nothing, whether the process exists

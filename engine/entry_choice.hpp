@@ -28,6 +28,7 @@ struct entry_choice {
   bool replaying = false;  // finished tasks of that checkpoint run again
   bool forks = false;      // the first checkpoint is a copy, the beginning of a new branch
   bool strict = true;      // an answer must match a question
+  bool is_branch = false;  // the loaded checkpoint began a branch: an update or a fork
 };
 
 /// Errors: none.
@@ -39,8 +40,8 @@ constexpr entry_choice choose_entry(const entry_facts& facts) noexcept {
   out.travelling = facts.addressed && (named || !(facts.answers || told.value_or(false)));
   out.replaying = out.travelling || facts.superseded;
   out.strict = facts.strict_resume && !facts.superseded;
-  bool is_branch = facts.source == "update" || facts.source == "fork";
-  out.forks = out.resuming && out.travelling && (!is_branch || facts.superseded);
+  out.is_branch = facts.source == "update" || facts.source == "fork";
+  out.forks = out.resuming && out.travelling && (!out.is_branch || facts.superseded);
   return out;
 }
 

@@ -181,8 +181,8 @@ void run_loop::open_thread(const run_request& request) {
   } else {
     shared_->set_resuming(entry.resuming);
     if (entry.travelling)
-      shared_->replay = std::make_shared<replay_bound>(
-        at_.source == "update" || at_.source == "fork" ? at_.parent_id : at_.checkpoint_id);
+      shared_->replay = std::make_shared<replay_bound>(entry.is_branch ? at_.parent_id
+                                                                       : at_.checkpoint_id);
   }
   auto& pending = progress_.pending;
   if (entry.travelling) {

@@ -136,16 +136,13 @@ void run_loop::pause_with_questions() {
   progress_.stopped = true;
   progress_.questions = step_.questions();
   progress_.next = step_.asking_nodes(plan());
-  const auto& tasks = step_.in_task_order(plan());
-  bool wrote = std::any_of(tasks.begin(), tasks.end(),
-                           [](const step_slot* s) { return s->status == task_status::done; });
   if (stored_ && shared_->config.durability == durability::exit)
     save_exit();
   if (nested())
     return end(make_result());
   host_.interrupted(lifecycle("pending"));
   // The state with the writes of the finished tasks is shown, not kept: the step is not over.
-  if (wrote) {
+  if (step_.has_done()) {
     auto updated = apply_here(state_, step_.applied(plan()), true);
     if (!updated)
       return fail(updated.error());

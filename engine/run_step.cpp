@@ -83,6 +83,11 @@ bool run_step::paused() const {
   });
 }
 
+bool run_step::has_done() const {
+  return std::any_of(slots.begin(), slots.end(),
+                     [](const step_slot& s) { return s.status == task_status::done && !s.call; });
+}
+
 std::vector<interrupt> run_step::questions() const {
   std::vector<interrupt> out;
   for (const auto& s : slots)

@@ -74,6 +74,8 @@ public:
   /// only where no task failed.
   const step_slot* failed() const;
   bool paused() const;
+  /// Whether a task of the step is done; tasks that bodies started do not count.
+  bool has_done() const;
   /// The questions of the step in the order of its slots, not of their arrival.
   std::vector<interrupt> questions() const;
   /// The names of the slots that are still to run: each one that has not ended.

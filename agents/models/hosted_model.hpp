@@ -1,4 +1,4 @@
-// hosted_model: a chat model behind an API: attempts, waits between them, time-outs, and streams.
+// hosted_model: a chat model of an HTTP API, with attempts, waits, time-outs and streams.
 #pragma once
 
 #include "agents/models/model_wire.hpp"

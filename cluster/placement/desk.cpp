@@ -78,9 +78,7 @@ void desk::link_broken(link_number link, instant now) {
 
 /// Whether the process of its home is certain to have ended.
 bool desk::has_ended(session& s) {
-  if (auto pid = s.process.to_look_at())
-    s.process.saw(host_.look_at(*pid));
-  return s.process.has_ended();
+  return s.process.ended_by_now([this](std::uint32_t pid) { return host_.look_at(pid); });
 }
 
 void desk::look_for_ended(instant now) {
@@ -206,13 +204,13 @@ void desk::welcomed(session& s, const welcome& what, instant now) {
   auto terms = terms_of(what);
   if (!terms || what.home.empty() || what.home.size() > limits::worker_name_bytes_max
       || !is_well_formed(what.process)) {
-    end_session(
-      s,
-      {errc::protocol_mismatch,
-       "work for a home: its lease, heartbeat, incarnation or process can't be: a lease of "
-         + std::to_string(what.lease.count()) + " ms, a heartbeat of "
-         + std::to_string(what.heartbeat.count()) + " ms"},
-      true, now);
+    end_session(s,
+                {errc::protocol_mismatch, "work for a home: its lease, heartbeat, incarnation or "
+                                          "process identity is not valid: a lease of "
+                                            + std::to_string(what.lease.count())
+                                            + " ms, a heartbeat of "
+                                            + std::to_string(what.heartbeat.count()) + " ms"},
+                true, now);
     return;
   }
   s.lease.emplace(*terms, s.asked);

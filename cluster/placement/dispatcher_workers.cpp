@@ -42,7 +42,7 @@ std::string flaw_of(const hello& what) {
     if (auto fits = check_terms(*terms); !fits)
       return "its lease: " + fits.error().message();
   if (!is_well_formed(what.process))
-    return "what it tells of its process can't be";
+    return "its process identity is not valid";
   for (const auto& graph : what.graphs)
     if (graph.name.size() > limits::node_name_bytes_max || !is_hash(graph.hash))
       return "the name of a graph is too long (node_name_bytes_max), or its hash is not 32 hex "
@@ -249,9 +249,7 @@ std::string dispatcher::why_lost(const worker& w, instant now) const {
 
 /// Whether its process is certain to have ended.
 bool dispatcher::has_ended(worker& w) {
-  if (auto pid = w.process.to_look_at())
-    w.process.saw(host_.look_at(*pid));
-  return w.process.has_ended();
+  return w.process.ended_by_now([this](std::uint32_t pid) { return host_.look_at(pid); });
 }
 
 void dispatcher::look_for_ended(instant now) {

@@ -54,7 +54,7 @@ void peer_process::saw(const std::optional<process_facts>& what) noexcept {
   else if (now == process_state::ended && state_ == process_state::alive)
     state_ = now;
   else if (now == process_state::ended && state_ == process_state::unknown)
-    is_here_ = false; // it was never seen: this is not where it lives
+    is_here_ = false; // never seen alive: the process lives elsewhere
 }
 
 bool look_pace::begin() noexcept {

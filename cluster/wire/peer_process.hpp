@@ -1,8 +1,8 @@
-// Whether the process of a peer has ended, where that is certain: on this host, by what its kernel
-// tells. Pure; process_look.hpp asks the kernel.
+// peer_process: whether the process of a peer has ended, where the kernel of this host can tell.
+// Pure; process_look.hpp asks the kernel.
 //
 // Invariants:
-//  - Only a process that was seen alive has ended: what can't be seen here may live elsewhere.
+//  - Only a process that was seen alive can have ended; one that was never seen may live elsewhere.
 //  - A process that is stopped, or whose last thread has not ended yet, is alive.
 //  - Once ended, it stays so.
 #pragma once
@@ -23,27 +23,34 @@ struct process_facts {
   std::uint64_t started = 0; // clock ticks after the boot
 };
 
-/// Whether what a peer tells of itself can be: nothing is known, or each part is within its bounds.
+/// Whether a peer's identity is valid: empty, or with each part within its bounds.
 bool is_well_formed(const process_identity& peer);
 
 enum class process_state : std::uint8_t { unknown, alive, ended };
 
-/// The state of a peer's process on this host. `seen`: of its process id; none: it can't be told.
+/// The state of a peer's process on this host.
+/// Shape:  `seen`: the kernel's facts about its process id; nullopt gives unknown.
 process_state state_of(const process_identity& peer,
                        const std::optional<process_facts>& seen) noexcept;
 
 /// The process of a peer, over the time of a session.
 class peer_process {
 public:
-  /// Nothing is known of it.
+  /// A process of which nothing is known.
   peer_process() = default;
   peer_process(const process_identity& own, process_identity peer);
 
-  /// Its process id, where it is worth a look; none on another host, and when it has ended.
+  /// The process id that is worth a look; nullopt on another host, and after the process has ended.
   std::optional<std::uint32_t> to_look_at() const noexcept;
-  /// The result of a look at it.
+  /// Takes the result of a look.
   void saw(const std::optional<process_facts>& what) noexcept;
   bool has_ended() const noexcept { return state_ == process_state::ended; }
+  /// Looks once more where that is worth it, with `look(pid)`. Gives has_ended().
+  template <class Look> bool ended_by_now(const Look& look) {
+    if (auto pid = to_look_at())
+      saw(look(*pid));
+    return has_ended();
+  }
 
 private:
   process_identity peer_;
@@ -51,18 +58,18 @@ private:
   process_state state_ = process_state::unknown;
 };
 
-/// When owners look again: links of a process that is killed break a little before it has ended.
+/// The pace of further looks. The links of a killed process break a little before it has ended.
 /// Units:  first after look_again_first, then after twice as long each time, to look_again_max.
 class look_pace {
 public:
-  /// A link broke. Whether the next look is to be ordered: after wait().
+  /// Notes that a link broke. True: the caller orders the next look, after wait().
   bool begin() noexcept;
-  /// There was a look. Likewise.
+  /// Notes a look. True: the caller orders the next one, after wait().
   bool next() noexcept;
   std::chrono::milliseconds wait() const noexcept { return wait_; }
 
 private:
-  std::chrono::milliseconds wait_{0}; // 0: none is ordered
+  std::chrono::milliseconds wait_{0}; // 0: no look is ordered
 };
 inline constexpr std::chrono::milliseconds look_again_first{10}, look_again_max{640};
 

@@ -42,6 +42,7 @@ BOOST_AUTO_TEST_CASE(finished_tasks_run_again_after_travelling_and_at_superseded
 BOOST_AUTO_TEST_CASE(a_branch_forks_only_when_its_checkpoint_is_none_yet) {
   BOOST_TEST(choose_entry({.started = true, .addressed = true, .source = "loop"}).forks);
   for (const char* branch : {"update", "fork"}) {
+    BOOST_TEST(choose_entry({.started = true, .source = branch}).is_branch);
     BOOST_TEST(!choose_entry({.started = true, .addressed = true, .source = branch}).forks);
     BOOST_TEST(
       choose_entry({.started = true, .superseded = true, .addressed = true, .source = branch})

@@ -113,6 +113,9 @@ BOOST_AUTO_TEST_CASE(questions_name_the_nodes_that_asked) {
     slot(name).questions = {interrupt{.id = name, .value = value(name)}};
   }
   BOOST_TEST(step.paused());
+  BOOST_TEST(step.has_done()); // a
+  slot("a").status = task_status::failed;
+  BOOST_TEST(!step.has_done());
   BOOST_TEST(step.questions().size() == 2u);
   BOOST_TEST(step.asking_nodes(plan) == (std::vector<std::string>{"b", "c"}),
              boost::test_tools::per_element());

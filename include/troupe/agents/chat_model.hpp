@@ -33,7 +33,7 @@ public:
   value settings = value::map();
   /// Further HTTP headers of this request: names and values.
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// Receives the parts of the answer as they arrive; unset: there is no reader.
+  /// Receives the parts of the answer as they arrive. Unset: the answer is given as a whole.
   std::function<void(const value& part)> on_part = {};
 };
 

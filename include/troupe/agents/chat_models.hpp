@@ -1,4 +1,4 @@
-// Chat models behind an API, and wrappers of chat models.
+// chat_models: chat models of HTTP APIs, and wrappers of chat models.
 //
 //     auto model = troupe::init_chat_model("anthropic:claude-sonnet-4-5", {.max_tokens = 2000});
 //     auto local = troupe::init_chat_model("openai:llama3.2",
@@ -25,7 +25,7 @@ namespace troupe {
 /// Units:  `temperature` and `max_tokens` as the provider's. `attempts_max` includes the first
 ///         attempt. Waits between attempts double from `retry_first` to `retry_max`, each shortened
 ///         at random by up to a quarter. A wait requested by the server replaces them; beyond
-///         limits::model_retry_after there is no further attempt.
+///         limits::model_retry_after the last attempt has failed.
 struct chat_model_options {
   /// Requests go to {base_url}/v1/messages or {base_url}/chat/completions. Empty: the value of
   /// ANTHROPIC_BASE_URL or OPENAI_BASE_URL, else the provider's own address.
@@ -159,8 +159,8 @@ private:
 /// Source: langchain_core/language_models/chat_models.py, rate_limiter.
 chat_model_ptr with_rate_limit(chat_model_ptr model, std::shared_ptr<rate_limiter> limiter);
 
-/// `model`; when it fails, the next of `others` gets the same request, in order. There is no
-/// fallback once a part was given to a reader.
+/// `model`; when it fails, the next of `others` gets the same request, in order. After
+/// a reader got a part, the failure is final.
 /// Shape:  at most limits::model_fallbacks_max others.
 /// Errors: throws error{invalid_config} for a missing model or too many others. A call fails with
 ///         the error of the last model. The end of a run (a drain) is not a failure.

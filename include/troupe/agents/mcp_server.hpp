@@ -41,7 +41,7 @@ struct mcp_graph {
   std::string description = {};
   /// Used for each run, except thread_id, control, and a run_timeout longer than that of the call.
   run_config config = {.multitask = multitask_strategy::enqueue};
-  bool threads = true; ///< false: there are no arguments `thread_id` and `resume`
+  bool threads = true; ///< false: its tool lacks the arguments `thread_id` and `resume`
 };
 
 /// The tools and graphs of a server; they do not change.

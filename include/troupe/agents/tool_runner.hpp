@@ -72,7 +72,8 @@ public:
   /// The next answer, or nothing at the end.
   coro<std::optional<value>> next(context& ctx);
   /// The last answer.
-  /// Errors: the coroutine throws invalid_value when there is no answer (max_iterations).
+  /// Errors: the coroutine throws invalid_value when the model gave no answer within
+  /// max_iterations.
   coro<value> until_done(context& ctx);
 
   /// The tool messages for the last answer's calls, a list; the tools run once a turn.

@@ -65,7 +65,7 @@ middleware filesystem(const std::filesystem::path& folder, filesystem_options op
 /// Whether commands run under bubblewrap. Then they can write only to their folder, see no home
 /// folder, and have their own /tmp and no network.
 enum class shell_sandbox : std::uint8_t {
-  required, ///< without bubblewrap there is no tool
+  required, ///< the tool is missing where bubblewrap is missing
   if_there, ///< where bubblewrap works; else commands have the rights of the process
   none,
 };
