@@ -1,4 +1,4 @@
-// Turns of runs.
+// fair_queue: the runs take turns.
 #include "cluster/wire/fair_queue.hpp"
 
 namespace troupe::cluster {

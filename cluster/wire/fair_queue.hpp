@@ -1,4 +1,4 @@
-// Tasks that wait: in order within a run, the runs in turns. Pure.
+// fair_queue: tasks that wait. Tasks of a run keep their order, and runs take turns. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,15 @@ namespace troupe::cluster {
 using run_number = std::uint64_t;  // of a home, never used again; 0: none
 using task_number = std::uint64_t; // of a home, in order of submission, never used again; 0: none
 
-/// O(log n) in everything.
+/// All operations take O(log n).
 class fair_queue {
 public:
   void push(run_number run, task_number task);
-  /// False when it was not there.
+  /// Removes a waiting task. False when the queue does not hold the task.
   bool erase(run_number run, task_number task);
   /// The oldest task of the run whose turn it is. The queue must not be empty.
   task_number front() const;
+  /// Removes front() and returns it. The queue must not be empty.
   task_number pop();
 
   bool empty() const noexcept { return size_ == 0; }
@@ -27,8 +28,8 @@ public:
 private:
   run_number next_run() const;
 
-  std::map<run_number, std::set<task_number>> runs_; // none is empty
-  run_number last_ = 0;                              // whose turn it was
+  std::map<run_number, std::set<task_number>> runs_; // no set is empty
+  run_number last_ = 0;                              // run of the last task that was taken
   std::size_t size_ = 0;
 };
 

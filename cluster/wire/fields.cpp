@@ -1,4 +1,4 @@
-// Reading what another process wrote.
+// fields: reads the fields of a list that another process wrote.
 #include "cluster/wire/fields.hpp"
 
 namespace troupe::cluster {

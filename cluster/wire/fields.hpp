@@ -1,5 +1,4 @@
-// Reading what another process wrote: the fields of a list, one after the other, each of the kind
-// that belongs there.
+// fields: reads a list that another process wrote, field by field, and checks the type of each.
 #pragma once
 
 #include <troupe/value.hpp>
@@ -12,25 +11,26 @@
 
 namespace troupe::cluster {
 
-/// The next field of a list. What is wrong throws error{invalid_value} that names the message and
-/// the field's place; whoever reads bytes catches it, in one place (from_bytes).
+/// A reader of a list. Each call takes the next field.
+/// Errors: a bad field throws error{invalid_value}, which names the message and the field's place.
+///         from_bytes() is the one place that catches it.
 class fields {
 public:
-  /// Errors: throws when `list` is none, or has not `count` elements.
+  /// Errors: throws when `list` is not a list of `count` elements.
   fields(value list, std::size_t count, const char* of);
 
   const value& any() { return list_[at_++]; }
   std::string text();
   std::int64_t number();
   std::uint64_t word() { return static_cast<std::uint64_t>(number()); } // all 64 bits
-  /// At most `most`, which is the highest of an enumeration or another bound.
+  /// A number of at most `most`: the highest value of an enumeration, or another bound.
   std::uint64_t upto(std::uint64_t most);
   template <class E> E one_of(E last) {
     return static_cast<E>(upto(static_cast<std::uint64_t>(last)));
   }
   bool flag();
   std::vector<std::string> texts();
-  /// A field that may be null.
+  /// A field that may be null; nullopt for null.
   template <class F>
   auto maybe(F&& read) -> std::optional<decltype(read(std::declval<fields&>()))> {
     if (!list_[at_].is_null())
@@ -38,11 +38,11 @@ public:
     ++at_;
     return std::nullopt;
   }
-  /// A list of what `read` makes of each element.
+  /// A list: the results of `read` for each element.
   template <class F> auto each(F&& read) {
     std::vector<std::decay_t<decltype(read(std::declval<const value&>()))>> out;
     const auto& items = a_list();
-    out.reserve(items.size()); // of elements that are there
+    out.reserve(items.size()); // the elements exist, so a peer's claim reserves nothing
     for (const auto& item : items.items())
       out.push_back(read(item));
     return out;
@@ -57,7 +57,7 @@ private:
   const char* of_;
 };
 
-/// A list of what `write` makes of each element.
+/// A list: the results of `write` for each element.
 template <class C, class F> value list_of(const C& items, F&& write) {
   std::vector<value> out;
   out.reserve(items.size());
@@ -70,8 +70,8 @@ value list_of(const std::vector<std::string>& texts);
 /// Errors: invalid_value for a value that is too large or too deep.
 result<std::vector<std::uint8_t>> to_bytes(const value& v);
 
-/// What `read` makes of the value in `data`.
-/// Errors: invalid_value, whatever is wrong with them.
+/// The result of `read` for the value in `data`.
+/// Errors: invalid_value for bytes that are not a value, and for all that `read` throws.
 template <class F>
 auto from_bytes(const std::vector<std::uint8_t>& data, F&& read)
   -> result<decltype(read(std::declval<value>()))> {
@@ -85,7 +85,7 @@ auto from_bytes(const std::vector<std::uint8_t>& data, F&& read)
   }
 }
 
-/// An error that crosses.
+/// An error as a value between processes, with all of its parts.
 value to_value(const error& e);
 error to_error(const value& v);
 

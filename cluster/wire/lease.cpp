@@ -1,4 +1,4 @@
-// Heartbeats, silence, and when a lease is over.
+// lease: heartbeats, silence, and the end of a lease.
 #include "cluster/wire/lease.hpp"
 
 #include <algorithm>
@@ -8,8 +8,8 @@ namespace troupe::cluster {
 
 namespace {
 
-constexpr int heartbeats_unasked = 5; // in a lease, where only that was asked for
-constexpr int late_ticks_factor = 3;  // a tick that comes after so many intervals is late
+constexpr int heartbeats_unasked = 5; // in a lease, when only the lease was asked for
+constexpr int late_ticks_factor = 3;  // a tick after more intervals than this is late
 
 std::string milliseconds_of(nanoseconds time) {
   return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count())
@@ -89,7 +89,7 @@ std::optional<instant> heartbeat_log::heard(const heartbeat& what, instant now) 
     return std::nullopt;
   answered_ = what.answers;
   auto sent = sent_[answered_ % sent_.size()];
-  // What the other claims is believed where it can be.
+  // The peer's `held` counts only where it is possible.
   auto most = std::chrono::duration_cast<std::chrono::microseconds>(now - sent);
   if (what.held.count() >= 0 && what.held <= most)
     times_.note(now - sent - what.held);

@@ -1,13 +1,15 @@
-// Who is still there. A home counts a worker as lost when it heard nothing of it for the lease; the
-// worker stops earlier by itself, so that its tasks are not run twice at a time. Pure.
-//
+// lease: how long a worker may hold tasks without an answer of its home. Pure.
+// A home counts a worker as lost when it has heard nothing from the worker for the lease. The
+// worker stops earlier by itself, so that no task runs twice at a time.
+
 // Invariants:
-//  - A worker's own lease counts from when it sent the last heartbeat that the home answered, the
-//    home's from when it answered one: so the worker's is over first, whatever the network does.
-//  - A home answers a worker that tells it that its answers arrive. To one that hears nothing it
-//    sends no more of them: else an answer that is late renews what was given up.
-//  - Time in which the home itself stood still speaks against nobody.
-//  - Only steady clocks: a wall clock that jumps changes nothing.
+//  - A worker's lease counts from the sending of the last heartbeat that the home answered. The
+//    home's lease counts from its answer. So the worker's lease ends first, whatever the network
+//    does.
+//  - A home answers only a worker that shows that answers arrive. Otherwise a late answer could
+//    renew a lease that the home had given up.
+//  - Time in which the home itself stood still does not count as silence of a worker.
+//  - Clocks are steady: a wall clock that jumps changes nothing.
 #pragma once
 
 #include "cluster/wire/messages.hpp"
@@ -38,21 +40,21 @@ struct lease_terms {
 ///         or more than limits::lease_heartbeats_max.
 result<void> check_terms(const lease_terms& terms);
 
-/// The terms of a side as its options say them. `heartbeat` 0: a fifth of the lease; `lease` 0:
-/// none are asked for.
+/// The terms that a side's options ask for; nullopt without a lease.
+/// Units:  `lease` 0: no terms. `heartbeat` 0: a fifth of the lease.
 std::optional<lease_terms> asked_terms(nanoseconds heartbeat, nanoseconds lease) noexcept;
 
-/// What holds between a home and a worker that asks for terms of its own: those of the side with
-/// the longer lease, which knows of longer silences. Of two equal leases those of the home.
+/// The terms of a session between a home and a worker that may ask for its own. The longer lease
+/// wins, since that side expects longer silences; the home's terms win a tie.
 lease_terms agreed(const lease_terms& home, const std::optional<lease_terms>& worker) noexcept;
 
-/// How long a worker goes on without an answer of its home.
+/// The time for which a worker works without an answer of its home.
 nanoseconds own_lease(const lease_terms& terms) noexcept;
 
-/// How often an owner must tell the time.
+/// The longest time between two ticks of an owner.
 nanoseconds tick_interval(const lease_terms& terms) noexcept;
 
-/// How long what was sent takes to be answered.
+/// Round trips: the times from a heartbeat to its answer.
 class round_trips {
 public:
   void note(nanoseconds took) noexcept;
@@ -61,27 +63,28 @@ public:
   nanoseconds last() const noexcept { return last_; }
   nanoseconds least() const noexcept { return least_; }
   nanoseconds most() const noexcept { return most_; }
-  nanoseconds smoothed() const noexcept { return smoothed_; } // an eighth of each new one
+  nanoseconds smoothed() const noexcept { return smoothed_; } // a new one counts an eighth
 
 private:
   std::uint64_t count_ = 0;
   nanoseconds last_{0}, least_{0}, most_{0}, smoothed_{0};
 };
 
-/// The heartbeats one side sent and heard on one link.
+/// The heartbeats that one side sent and heard on one link.
 class heartbeat_log {
 public:
   /// The next one to send.
   heartbeat next(instant now, std::uint32_t foreign);
-  /// One of the other side. Gives when the heartbeat that it answers was sent, if that is news.
+  /// Takes a heartbeat of the other side. Returns the time at which the heartbeat that it answers
+  /// was sent; nullopt when that answer is not new.
   std::optional<instant> heard(const heartbeat& what, instant now);
 
-  /// Whether something was sent that the other side has not answered.
+  /// Whether the other side has not answered the latest heartbeat.
   bool is_unanswered() const noexcept { return answered_ < number_; }
   const round_trips& times() const noexcept { return times_; }
 
 private:
-  std::array<instant, limits::lease_heartbeats_max> sent_{}; // by number, as long as it counts
+  std::array<instant, limits::lease_heartbeats_max> sent_{}; // by number, in a ring
   std::uint64_t number_ = 0;
   std::uint64_t answered_ = 0; // the highest one
   std::uint64_t heard_ = 0;
@@ -89,16 +92,16 @@ private:
   round_trips times_;
 };
 
-/// Time that passes only while this process runs: a tick that comes much too late means that the
-/// process stood still, and what others said meanwhile is still to be read.
+/// Time that passes only while this process runs. A tick that comes much too late shows that the
+/// process stood still. Messages of that time are still to be read.
 class waking_time {
 public:
   waking_time(const lease_terms& terms, instant now);
 
   void tick(instant now);
   nanoseconds at(instant now) const noexcept;
-  /// Whether silence may be held against anybody, as of the last tick. Not at a late tick and for
-  /// one heartbeat after it; of several late ones in a row only the first helps.
+  /// Whether silence counts against a peer, as of the last tick. False at a late tick and for one
+  /// heartbeat after it. Only the first of several late ticks in a row has this effect.
   bool may_judge() const noexcept { return passed_ >= judge_from_; }
   std::uint64_t late_ticks() const noexcept { return late_ticks_; }
 
@@ -112,8 +115,9 @@ private:
   std::uint64_t late_ticks_ = 0;
 };
 
-/// When a worker's lease is over, for threads on which bodies are about to begin. Any thread.
-/// Shape: once it was found over it is closed, and never renewed.
+/// The end of a worker's lease, for threads on which bodies are about to begin.
+/// Shape:  a lease that was found over is closed, and never renewed.
+/// Thread: any.
 class lease_end {
 public:
   explicit lease_end(instant when) : when_{when.count()} {}
@@ -131,19 +135,19 @@ private:
 /// The worker's side of a lease.
 class held_lease {
 public:
-  /// `asked`: when the hello that was welcomed was sent.
+  /// `asked`: the time at which the hello that was welcomed was sent.
   held_lease(const lease_terms& terms, instant asked);
 
   bool heartbeat_due(instant now) const noexcept { return now >= due_; }
   heartbeat next_heartbeat(instant now, std::uint32_t foreign);
-  /// Whether the next heartbeat should leave at once: this answer was slow, and a home answers only
-  /// who tells it that its answers arrive.
+  /// Takes the home's answer. True: the next heartbeat should leave at once, since this answer was
+  /// slow. A home answers only a worker that shows that answers arrive.
   bool heard(const heartbeat& what, instant now);
 
   bool over(instant now) const noexcept {
     return end_->is_closed() || now - renewed_ >= own_lease(terms_);
   }
-  /// The same for others. Shape: never null.
+  /// The end of the lease, for other threads. Shape: never null.
   const std::shared_ptr<lease_end>& end() const noexcept { return end_; }
   nanoseconds left(instant now) const noexcept { return own_lease(terms_) - (now - renewed_); }
   const lease_terms& terms() const noexcept { return terms_; }

@@ -1,6 +1,5 @@
-// The protocol between a home process and its workers, on one page: what the two say to each other,
-// as plain data. How it becomes bytes is in wire.hpp, how bytes cross in links; neither is known
-// here.
+// Messages between a home process and its workers: the protocol, on one page, as plain data.
+// wire.hpp turns messages into bytes, and links carry the bytes.
 //
 //   worker ── hello ──▶ home          ── welcome | refusal ──▶ worker
 //   both   ── heartbeat ──▶ the other
@@ -14,14 +13,14 @@
 //
 // Words:
 //   home     the process whose runs these are. It alone stores.
-//   worker   a process that runs tasks for homes. What it knows is in some checkpoint, or nothing.
+//   worker   a process that runs tasks for homes. All that it knows is in a checkpoint, too.
 //   session  the time in which one worker works for one home without a break longer than the lease.
-//            The home numbers its sessions; what is said within an older one counts no more.
+//            The home numbers its sessions. Messages of an older session are dropped.
 //   issue    one handing-out of a task. A task that is handed out again has another issue number
-//            and the same task id; what is said about an older issue counts no more. Numbers grow
-//            within a session. Each order is answered once, by an outcome or a refusal.
-//   ahead    an order that comes while the worker is full: it waits there for a place. Until it is
-//            begun it may be withdrawn, to go where a place is free.
+//            and the same task id. Messages about an older issue are dropped. Numbers grow within a
+//            session. Each order is answered once, by an outcome or a refusal.
+//   ahead    an order that comes while the worker is full. It waits there for a place. Until it has
+//            begun, the home may withdraw it, to give it to a worker with a free place.
 //   lease    how long a worker that is not heard of keeps its tasks.
 #pragma once
 
@@ -38,7 +37,7 @@
 
 namespace troupe::cluster {
 
-/// Changes whenever processes built before can't be understood any more.
+/// Changes whenever processes that were built before can't understand the messages any more.
 inline constexpr std::uint32_t protocol_version = 5;
 
 using issue_number = std::uint64_t;   // of a home, never used again; 0: none
@@ -51,21 +50,21 @@ struct graph_offer {
   std::string name;
   std::string hash;         // of its structure; 32 hex digits
   std::string build = {};   // of its code; see graph/code_build.hpp
-  std::string version = {}; // compile_options::version, for people: `hash` knows it
+  std::string version = {}; // compile_options::version, for people; `hash` depends on it
   friend bool operator==(const graph_offer&, const graph_offer&) = default;
 };
 
-/// Which process a side is, for one on the same host: two sides with the same boot and PID space
-/// can look at one another's processes.
+/// Identifies the process of a side, for a peer on the same host. Sides with the same boot and PID
+/// namespace can look at one another's processes.
 struct process_identity {
-  std::string boot;            // of the kernel, a random UUID; empty: not known, nor is the rest
+  std::string boot;            // id of the kernel's boot, a random UUID; empty: no member is known
   std::uint64_t pid_space = 0; // inode of the PID namespace
   std::uint32_t pid = 0;       // in that namespace
   std::uint64_t started = 0;   // clock ticks after the boot
   friend bool operator==(const process_identity&, const process_identity&) = default;
 };
 
-/// A worker presents itself.
+/// A worker presents itself to a home.
 struct hello {
   std::uint32_t protocol = protocol_version;
   std::string name;        // of the worker, for people; unique among the workers of a home
@@ -73,13 +72,13 @@ struct hello {
   std::vector<std::string> labels;
   std::uint32_t capacity = 0; // tasks at a time, over all homes
   std::vector<graph_offer> graphs;
-  bool other_builds = false;              // it takes tasks of graphs whose build is another one
-  std::chrono::milliseconds lease{0};     // that it asks for; 0: that of the home
+  bool other_builds = false;              // accepts tasks of a graph with another build
+  std::chrono::milliseconds lease{0};     // that the worker asks for; 0: the home's
   std::chrono::milliseconds heartbeat{0}; // with that lease
   process_identity process = {};
 };
 
-/// The home takes the worker: a session begins.
+/// The home accepts the worker: a session begins.
 struct welcome {
   session_number session = 0;
   std::string home; // another one each time the process starts
@@ -88,24 +87,23 @@ struct welcome {
   process_identity process = {}; // of the home
 };
 
-/// Why there is no session, or no more; the link ends.
+/// The reason why a session does not begin, or ends. The link ends, too.
 struct refusal {
   errc code = errc::protocol_mismatch;
   std::string why;
 };
 
-/// A worker sends one when it is welcomed, and each interval, also when nothing else is to be said;
-/// a home answers each at once. `answers`: the highest number that was heard from the other, `held`
-/// how long ago. What the home answers renews the worker's lease, from when it sent that heartbeat
-/// on.
+/// A worker sends a heartbeat when it is welcomed and then at each interval, even when nothing else
+/// is sent. A home answers each at once. The home's answer renews the worker's lease, counted from
+/// the sending of the answered heartbeat.
 struct heartbeat {
   std::uint64_t number = 0;
-  std::uint64_t answers = 0;
+  std::uint64_t answers = 0; // the highest number that was heard from the other side
   std::uint32_t foreign = 0; // places that other homes have, or that are kept for them; of a home 0
-  std::chrono::microseconds held{0};
+  std::chrono::microseconds held{0}; // time since `answers` was heard
 };
 
-/// What the tasks of one run share. Comes before the first task of the run on this link.
+/// The facts that the tasks of one run share. Comes before the first task of the run on this link.
 struct run_opened {
   std::uint64_t run = 0;  // of the home, never used again
   std::string graph;      // hash of the graph the tasks are nodes of
@@ -115,15 +113,16 @@ struct run_opened {
 struct run_closed {
   std::uint64_t run = 0;
 };
-/// The worker's graph of this name is another one, or of another build, so it gets no tasks of it.
-/// Said once in a session and graph. The members are those of the home's graph.
+/// The worker's graph of this name has another structure or build, so it gets no tasks of the
+/// graph. Sent once per session and graph. The members describe the home's graph.
 struct graph_refused {
   std::string name;
   std::string hash;
   std::string build = {};
   std::string version = {};
 };
-/// What the tasks of one step share: of all orders of the run from here to the next one.
+/// The facts that the tasks of one step share. Holds for all orders of the run until the next
+/// step_opened.
 struct step_opened {
   std::uint64_t run = 0;
   bytes facts = {}; // see remote_task.hpp
@@ -135,28 +134,31 @@ struct task_order {
   std::string task_id;
   std::string node;
   bytes task = {};    // see remote_task.hpp
-  bool again = false; // it was handed out before
-  bool ahead = false; // it waits there when no place is free; else it is refused then
+  bool again = false; // the task was handed out before
+  bool ahead = false; // without a free place: true: the order waits; false: the worker refuses it
 };
-/// So many orders of a home may wait at a worker of this capacity, `turns` for each place.
+/// The number of orders of a home that may wait at a worker of this capacity, `turns` for each
+/// place.
 constexpr std::uint32_t ahead_of(std::uint32_t capacity,
                                  std::uint32_t turns = limits::worker_ahead_turns_max) noexcept {
   auto all = std::uint64_t{capacity} * turns;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(all, limits::worker_ahead_max));
 }
-/// It may go elsewhere, unless it was begun. The answer is a refusal (overloaded), or that it
-/// stays; none when the order was answered before.
+/// The task may go elsewhere, unless it has begun. The answer is a refusal (overloaded) or
+/// task_kept; an order that was answered before gets no answer.
 struct task_withdraw {
   issue_number issue = 0;
 };
+/// Answers task_withdraw: the task has begun and stays.
 struct task_kept {
   issue_number issue = 0;
 };
-/// Nobody waits for the task any more. Its place is free when the worker has answered the order.
+/// The home does not wait for the task any more. Its place is free when the worker has answered the
+/// order.
 struct task_stop {
   issue_number issue = 0;
 };
-/// Its run drains: a group ends at its next step border, with graph_drained.
+/// The run of the task drains: a group ends at its next step border, with graph_drained.
 struct task_drain {
   issue_number issue = 0;
   std::string why;
@@ -164,9 +166,9 @@ struct task_drain {
 struct task_outcome {
   issue_number issue = 0;
   bytes outcome = {};        // see remote_task.hpp
-  std::uint64_t took_us = 0; // from when it was begun
+  std::uint64_t took_us = 0; // microseconds since the task began
 };
-/// The task was not begun, or was left at a step border: it may go elsewhere.
+/// The task did not begin, or stopped at a step border, so it may go elsewhere.
 struct task_refused {
   issue_number issue = 0;
   errc code =
@@ -174,7 +176,7 @@ struct task_refused {
   std::string why;
 };
 
-/// A group stores something, in the order of these messages.
+/// A group stores a save request. Requests are stored in the order of these messages.
 struct save_order {
   issue_number issue = 0;
   std::uint64_t ticket = 0;
@@ -206,28 +208,30 @@ struct task_part {
   bytes part = {};
   bool from_body = false;
 };
-/// So many parts of the task were taken by readers.
+/// The number of parts of the task that readers have taken since the last credit.
 struct part_credit {
   issue_number issue = 0;
   std::uint32_t parts = 0;
 };
-/// The task is begun, if it has time-outs; and its body says that it goes on.
+/// A sign of life of a task with time-outs: first that it has begun, later that its body makes
+/// progress.
 struct task_sign {
   issue_number issue = 0;
 };
 
-/// The worker takes no more tasks; those with groups are given back at their next step border, and
-/// those it still has after a while, whatever they are.
+/// The worker takes no more tasks. Tasks with groups come back at their next step border. After the
+/// drain's time, all remaining tasks come back.
 struct draining {
   std::string why;
 };
 
-/// Of `troupe cluster`. The answer is a status_reply, of the moment before it drains.
+/// Requests of `troupe cluster`. The answer is a status_reply, which shows the moment before a
+/// drain.
 struct status_request {};
 struct drain_request {
   std::string why;
   std::chrono::milliseconds patience{0}; // see worker::drain
-  std::string worker = {};               // of this name: a home hands it on; empty: who hears it
+  std::string worker = {}; // that drains; a home passes the request on; empty: the receiver
 };
 struct status_reply {
   std::string json;

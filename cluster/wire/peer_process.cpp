@@ -1,4 +1,4 @@
-// Whether the process of a peer has ended.
+// peer_process: judges from the kernel's facts whether a peer's process has ended.
 #include "cluster/wire/peer_process.hpp"
 
 #include <troupe/limits.hpp>

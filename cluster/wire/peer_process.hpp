@@ -1,10 +1,10 @@
-// peer_process: whether the process of a peer has ended, where the kernel of this host can tell.
-// Pure; process_look.hpp asks the kernel.
+// peer_process: whether the process of a peer has ended, where the kernel of this host knows. Pure;
+// process_look.hpp asks the kernel.
 //
 // Invariants:
-//  - Only a process that was seen alive can have ended; one that was never seen may live elsewhere.
+//  - Only a process that was seen alive can have ended. One that was never seen may live elsewhere.
 //  - A process that is stopped, or whose last thread has not ended yet, is alive.
-//  - Once ended, it stays so.
+//  - An ended process stays ended.
 #pragma once
 
 #include "cluster/wire/messages.hpp"
@@ -36,16 +36,16 @@ process_state state_of(const process_identity& peer,
 /// The process of a peer, over the time of a session.
 class peer_process {
 public:
-  /// A process of which nothing is known.
+  /// A process about which nothing is known.
   peer_process() = default;
   peer_process(const process_identity& own, process_identity peer);
 
-  /// The process id that is worth a look; nullopt on another host, and after the process has ended.
+  /// The process id to look at; nullopt on another host, and after the process has ended.
   std::optional<std::uint32_t> to_look_at() const noexcept;
   /// Takes the result of a look.
   void saw(const std::optional<process_facts>& what) noexcept;
   bool has_ended() const noexcept { return state_ == process_state::ended; }
-  /// Looks once more where that is worth it, with `look(pid)`. Gives has_ended().
+  /// Looks once more with `look(pid)`, where to_look_at() names a process. Returns has_ended().
   template <class Look> bool ended_by_now(const Look& look) {
     if (auto pid = to_look_at())
       saw(look(*pid));
@@ -58,8 +58,10 @@ private:
   process_state state_ = process_state::unknown;
 };
 
-/// The pace of further looks. The links of a killed process break a little before it has ended.
-/// Units:  first after look_again_first, then after twice as long each time, to look_again_max.
+/// The pace of further looks, since the links of a killed process break shortly before it has
+/// ended.
+/// Units:  the first look after look_again_first, each next one after twice as long, up to
+///         look_again_max.
 class look_pace {
 public:
   /// Notes that a link broke. True: the caller orders the next look, after wait().

@@ -1,3 +1,4 @@
+// refusal_log: logs a reason that repeats once in a while.
 #include "cluster/wire/refusal_log.hpp"
 
 #include <troupe/limits.hpp>

@@ -1,4 +1,4 @@
-// What is refused over and over is said once in a while. Pure.
+// refusal_log: logs a reason that repeats once in a while. Pure.
 #pragma once
 
 #include <chrono>
@@ -8,12 +8,14 @@
 
 namespace troupe::cluster {
 
-/// Says each reason once in limits::cluster_refusal_log_interval, and how often it was not said. Of
-/// more than limits::cluster_links_max reasons the one that was said first is forgotten.
+/// Logs each reason once in limits::cluster_refusal_log_interval, with the number of repetitions
+/// that were left out. Beyond limits::cluster_links_max reasons, the one that was logged longest
+/// ago is forgotten.
 class refusal_log {
 public:
   using time_point = std::chrono::steady_clock::time_point;
-  /// Gives what to log: `text`, with how often it was left out; empty: nothing.
+  /// Returns the text to log: `text` with the number of repetitions left out; empty: nothing to
+  /// log.
   std::string note(const std::string& reason, const std::string& text, time_point now);
 
 private:

@@ -1,4 +1,4 @@
-// Figures of the status.
+// status: figures and texts of a status.
 #include "cluster/wire/status.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// stream: cuts frames into segments, sends them again on a new link, and joins them.
 #include "cluster/wire/stream.hpp"
 
 #include <troupe/limits.hpp>
@@ -11,12 +12,12 @@ namespace {
 namespace most = troupe::limits;
 using most::cluster_segment_bytes_max;
 
-// What a segment or a frame counts beyond its bytes, so that empty ones are bounded, too.
+// Cost of a segment or frame beyond its bytes, so that empty ones are bounded, too.
 constexpr std::size_t overhead_bytes = 64;
 constexpr std::size_t segment_cost_max = cluster_segment_bytes_max + overhead_bytes;
 
-// A receiver that has nothing to say acknowledges after so much. A sender whose window is full then
-// always hears of it.
+// A receiver that sends no segments acknowledges after this many bytes. So a sender whose window is
+// full always gets an acknowledgement.
 constexpr std::size_t acknowledge_bytes = segment_cost_max;
 static_assert(most::cluster_window_bytes_min >= 2 * segment_cost_max);
 
@@ -121,8 +122,8 @@ std::optional<packet> stream::next_segment(lane on, time_point now) {
   return p;
 }
 
-// A lane that has more to send than its window lets may double it, as long as what is sent arrives
-// soon: more on its way would only wait in front of what comes after.
+// Doubles the window of a lane that fills it, as long as segments arrive soon. With a larger
+// window, later frames would only wait longer.
 void stream::take_acknowledged(outgoing& out, std::uint64_t expected, time_point now) {
   while (out.acked < expected) {
     const auto& frame = out.frames.front();
@@ -153,7 +154,7 @@ result<std::optional<stream::received_frame>> stream::receive(packet p, time_poi
     return ok.error();
   auto kind = static_cast<packet_kind>(p.kind);
   auto is_resume = kind == packet_kind::resume;
-  // A link that was given up: of the dialer, or one that the dialer has replaced.
+  // Packets of a link that was given up, by the dialer, or because the dialer replaced it.
   if (p.link < link_ || (p.link == link_ && state_ == link_state::down))
     return std::optional<received_frame>{};
   if (p.link > link_ && !(is_resume && here_ == side::acceptor))
@@ -187,7 +188,7 @@ result<void> stream::check(const packet& p) const {
   return {};
 }
 
-// A peer can't expect less than it said it had, nor what was never sent.
+// A peer can't expect less than it has acknowledged, or a segment that was never sent.
 result<void> stream::check_claims(const packet& p) const {
   for (std::size_t i = 0; i < out_.size(); ++i) {
     const auto& out = out_[i];
@@ -233,8 +234,8 @@ std::optional<stream::received_frame> stream::take_segment(packet&& p) {
 
 // ---- links --------------------------------------------------------------------------------------
 
-// What was sent over the last link and is not acknowledged is sent again from its first segment;
-// the peer's resume takes off what has arrived after all.
+// Sends again from the first segment that is not acknowledged. The peer's resume skips those that
+// have arrived.
 void stream::begin_link(std::uint32_t link) {
   link_ = link;
   state_ = link_state::resuming;

@@ -1,10 +1,10 @@
-// A reliable, ordered stream of frames in both directions over links that break. Pure: it is told
-// what came and what time it is, and says what is to be sent.
-//
-// Frames are cut into segments, each with the next number of its lane. They are kept until the
-// other side has acknowledged them, and sent again when a link has come back. Who dials numbers the
-// links; what comes over an older one is dropped. A link begins with a `resume` each way, which
-// says what has arrived so far.
+// stream: a reliable, ordered stream of frames in both directions, over links that break. Pure:
+// takes packets and the time, and returns the packets to send.
+
+// Frames are cut into segments, each with the next number of its lane. Segments are kept until the
+// other side acknowledges them, and sent again on a new link. The dialer numbers the links, and
+// packets of an older one are dropped. A link begins with a `resume` each way, which lists what has
+// arrived.
 //
 //   dialer ── resume ──▶ acceptor        link 1, or one that replaces a broken one
 //   dialer ◀── resume ── acceptor
@@ -12,10 +12,10 @@
 //
 // Invariants:
 //  - A frame arrives once, whole, and in the order of its lane, or not at all.
-//  - Control segments go before bulk ones, and no more than a window of either is on its way, so
-//    that a large frame delays a small control frame by about limits::cluster_window_delay.
-//  - What is held is bounded: cluster_lane_bytes_max a lane out, cluster_frame_bytes_max a lane
-//  in.
+//  - Control segments go before bulk ones, and at most one window of each lane is in flight. So a
+//    large frame delays a small control frame by about limits::cluster_window_delay.
+//  - Memory is bounded: cluster_lane_bytes_max per outgoing lane, cluster_frame_bytes_max per
+//    incoming lane.
 #pragma once
 
 #include "cluster/wire/wire.hpp"
@@ -27,10 +27,10 @@ namespace troupe::cluster {
 
 enum class packet_kind : std::uint8_t { resume = 0, segment = 1, ack = 2 };
 
-/// All that a link carries. Everything in one from a peer is a claim until the stream has checked
-/// it, so its fields are plain numbers.
+/// A packet: all that a link carries. A peer's packet is a claim until the stream has checked it,
+/// so its fields are plain numbers.
 struct packet {
-  std::uint64_t stream = 0;                // drawn by who dials; another one for each new stream
+  std::uint64_t stream = 0;                // a random number of the dialer, new for each stream
   std::uint32_t link = 0;                  // of the stream, from 1
   std::uint8_t kind = 0;                   // a packet_kind
   std::uint8_t lane = 0;                   // of a segment, else 0
@@ -59,33 +59,34 @@ public:
 
   /// Takes a frame to be sent.
   /// Errors: overloaded when limits::cluster_lane_bytes_max of the lane wait or are not
-  ///         acknowledged; invalid_value past limits::cluster_frame_bytes_max. It was not taken:
-  ///         `frame` is as before.
+  ///         acknowledged; invalid_value past limits::cluster_frame_bytes_max. After an error
+  ///         `frame` is unchanged.
   result<void> send(lane on, bytes&& frame);
 
-  /// The next packet to hand to the link, until there is none for now. Call it after everything
-  /// else.
+  /// The next packet to hand to the link; nullopt when there is none for now. Call it after every
+  /// other function.
   std::optional<packet> next_packet(time_point now);
 
-  /// Takes what came. At most one frame ends with a packet.
+  /// Takes a packet of the peer. At most one frame ends with a packet.
   /// Shape:  nothing for a packet that completes no frame, was seen before, or is of an older link.
   /// Errors: protocol_mismatch for another stream, a gap, an unknown kind or lane, or a peer that
   ///         has forgotten what it acknowledged; invalid_value for a segment or frame of a wrong
-  ///         length. Nothing has changed: break the link; after a gap a new one goes on, else the
-  ///         stream is at its end.
+  ///         length. Nothing has changed, and the caller breaks the link. After a gap a new link
+  ///         continues the stream; after any other error the stream ends.
   result<std::optional<received_frame>> receive(packet p, time_point now);
 
-  /// A new link is there. Of the dialer; the acceptor learns of it from the resume that comes.
+  /// Begins a new link. Called by the dialer; the acceptor learns about the link from the incoming
+  /// resume.
   void link_up();
-  /// Nothing is sent until there is another link.
+  /// Nothing is sent until another link is up.
   void link_down();
 
-  /// Whether both sides have said what they expect on this link.
+  /// Whether the peer's resume has arrived on this link.
   bool is_open() const noexcept { return state_ == link_state::open; }
   std::uint32_t link() const noexcept { return link_; }
   /// Whether everything taken by send() has been acknowledged.
   bool is_quiet() const noexcept;
-  /// What waits or is not acknowledged.
+  /// Bytes that wait or are not acknowledged.
   std::size_t queued_bytes(lane on) const noexcept;
 
 private:
@@ -99,13 +100,13 @@ private:
   struct outgoing {
     std::deque<outgoing_frame> frames; // those with a segment that is not acknowledged
     std::uint64_t acked = 1;           // all segments below have arrived
-    std::uint64_t next = 1;            // to be sent
+    std::uint64_t next = 1;            // segment to be sent next
     std::uint64_t highest = 1;         // all below were sent at least once
-    std::uint64_t end = 1;             // of all that was taken
+    std::uint64_t end = 1;             // after the last segment that was taken
     std::size_t queued_bytes = 0;
     std::size_t in_flight_bytes = 0; // from acked to next
     std::size_t window_bytes = 0;
-    // One segment that is timed until it is acknowledged. 0: none
+    // A segment that is timed until it is acknowledged; 0: no segment.
     std::uint64_t probe = 0;
     time_point probe_sent{};
     bool was_full = false; // the window, since the probe was sent

@@ -1,4 +1,4 @@
-// Writing and reading by the table of wire_fields.hpp.
+// wire: writes and reads frames by the table of wire_fields.hpp.
 #include "cluster/wire/wire.hpp"
 
 #include "cluster/wire/wire_fields.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 // ---- failures -----------------------------------------------------------------------------------
 
-/// What is wrong, without the place.
+/// An error without its place.
 struct flaw {
   errc code;
   std::string what;
@@ -37,7 +37,7 @@ error frame_error(std::string_view doing, std::string_view where, const flaw& wh
   return {why.code, text.append(why.what)};
 }
 
-// At most so many bytes, and no half character at the end.
+// Cuts a text at `bytes_max` bytes, never within a UTF-8 character.
 std::string_view cut(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max)
     return text;
@@ -142,7 +142,7 @@ private:
     put(failure->code());
     put(failure->message(), for_people);
     put(failure->type(), for_people);
-    // The text is the message where nothing else was said.
+    // The text is left out when it equals the message.
     put(failure->text() == failure->message() ? std::string{} : failure->text(), for_people);
   }
 
@@ -164,7 +164,7 @@ private:
 
   bytes_sink sink_;
   msgpack::packer<bytes_sink> pack_;
-  std::string where_; // the message, and while one is written, the field
+  std::string where_; // the message; while a field is written, the field, too
   std::optional<flaw> flaw_;
 };
 
@@ -234,7 +234,7 @@ private:
     return m;
   }
 
-  // A worker of another version says so in its first field, however it goes on.
+  // A hello of another version still has the protocol number as its first field.
   flaw other_size(std::size_t size, std::size_t known, bool is_hello) {
     auto protocol = is_hello && size > 0 ? in_.number() : std::nullopt;
     if (protocol && *protocol != protocol_version)
@@ -262,7 +262,7 @@ private:
     else
       fail(mismatch("neither true nor false"));
   }
-  // One that is not known here stays the number it is: codes are append only.
+  // A code that this version does not know stays as its number: codes are append only.
   void take(errc& out) {
     out = static_cast<errc>(number(std::numeric_limits<std::uint8_t>::max()));
     if (!flaw_ && out == errc::ok)
@@ -317,7 +317,7 @@ private:
       out.emplace(code, std::move(what), std::move(type), std::move(text));
   }
 
-  // Nothing is reserved: a list grows with what has come.
+  // Reserves nothing: a list grows with the elements that have come.
   template <class Item> void take(std::vector<Item>& out, std::size_t count_max) {
     auto count = in_.array();
     if (!count)

@@ -1,4 +1,4 @@
-// Which fields each message of the protocol has, once for writing and for reading.
+// wire_fields: the fields of each message of the protocol, in one table for writing and reading.
 #pragma once
 
 #include "cluster/wire/messages.hpp"
@@ -19,7 +19,7 @@
 
 namespace troupe::cluster {
 
-// A number of the variant is a kind on the wire: a new message comes last.
+// The index in the variant is the kind on the wire, so a new message comes last.
 static_assert(std::variant_size_v<message> == 26);
 inline constexpr auto message_names = std::to_array<std::string_view>(
   {"hello",        "welcome",     "refusal",       "heartbeat",      "run_opened",
@@ -30,7 +30,7 @@ inline constexpr auto message_names = std::to_array<std::string_view>(
    "graph_refused"});
 static_assert(message_names.size() == std::variant_size_v<message>);
 
-/// A text that is for people: a longer one is cut.
+/// A text for people, which is cut when it is too long.
 struct cut_text {
   std::size_t bytes_max;
 };
@@ -60,7 +60,7 @@ inline std::string uuid_text(std::span<const std::uint8_t> id) {
   return out;
 }
 
-/// None when the text is not what uuid_text() makes of them.
+/// The bytes of a UUID; nullopt when uuid_text() would write them in another way.
 inline std::optional<std::array<std::uint8_t, uuid_bytes>> uuid_in(std::string_view text) {
   if (text.size() != uuid_digits)
     return std::nullopt;
@@ -76,11 +76,11 @@ inline std::optional<std::array<std::uint8_t, uuid_bytes>> uuid_in(std::string_v
   return out;
 }
 
-/// M is Of or const Of: one function describes a message that is written and one that is read.
+/// M is Of or const Of, so that one function describes a message for writing and for reading.
 template <class M, class Of>
 concept one = std::same_as<std::remove_const_t<M>, Of>;
 
-// Each calls `at(name of the field, field, its limit)`.
+// Each function calls `at(field name, field, limit)` for the fields in their order.
 
 void fields(auto& at, one<graph_offer> auto& m) {
   at("name", m.name, limits::node_name_bytes_max);

@@ -1,5 +1,5 @@
-// Takes msgpack off the front of bytes from a peer: only what messages are made of, with no
-// allocation and no look beyond the end.
+// wire_reader: takes msgpack items from the front of a peer's bytes, only those of messages.
+// Allocates nothing and never reads past the end.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 namespace troupe::cluster {
 
-/// Each function takes one item, or gives nothing and stays where it is.
-/// Owns:   nothing; texts and blobs lie in the bytes it was made of.
+/// Each function takes one item; on failure it returns nothing and takes nothing.
+/// Owns:   nothing; texts and blobs refer to the bytes of the constructor.
 class wire_reader {
 public:
   explicit wire_reader(std::span<const std::uint8_t> data) noexcept : rest_{data} {}
 
   bool at_end() const noexcept { return rest_.empty(); }
 
-  /// Any integer that is not negative, in any of its sizes.
+  /// A non-negative integer, in any msgpack size.
   std::optional<std::uint64_t> number() noexcept {
     if (at_end())
       return std::nullopt;
@@ -54,7 +54,7 @@ public:
     return true;
   }
 
-  /// The length of an array whose elements follow; never more than there are bytes.
+  /// The length of an array whose elements follow. At most the number of remaining bytes.
   std::optional<std::size_t> array() noexcept {
     return sized(0x90, 15, {0, 0xdc, 0xdd}, [this](std::size_t) { return rest_.subspan(0, 0); });
   }
@@ -75,7 +75,7 @@ public:
 
 private:
   struct wide_heads {
-    std::uint8_t one, two, four; // 0: there is none
+    std::uint8_t one, two, four; // 0: the item has no head of this size
   };
 
   std::optional<std::uint64_t> take_number(std::size_t more, std::uint64_t n) noexcept {
@@ -96,8 +96,8 @@ private:
     return rest_.size() > size && rest_[1] < 0x80 ? big_endian(size) : std::nullopt;
   }
 
-  // A head that says how much follows, short (`first` to `first` + `short_max`; 0: there is none)
-  // or wide; `take` gives what follows and belongs to the item.
+  // Reads a head with a length: a short one (`first` to `first` + `short_max`; 0: missing) or a
+  // wide one. `take` returns the bytes that belong to the item.
   template <class Take>
   std::optional<std::size_t> sized(std::uint8_t first, std::uint8_t short_max, wide_heads wide,
                                    Take take) noexcept {
