@@ -1,4 +1,4 @@
-// Sessions, orders, and the end of both.
+// desk: sessions with homes, the orders in them, and the end of both.
 #include "cluster/placement/desk.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-/// The terms of a home, as far as they can be used. What it said is checked before it is converted.
+/// The terms of a home's welcome; nullopt when they are not valid. Checked before any conversion.
 std::optional<lease_terms> terms_of(const welcome& what) {
   auto fits = [](milliseconds t) { return t.count() > 0 && t <= limits::worker_lease_max; };
   if (!fits(what.lease) || !fits(what.heartbeat))
@@ -53,7 +53,7 @@ void desk::link_made(home_number home, link_number link, instant now) {
   s.asked = now;
   links_[link] = &s;
   if (drained_by_)
-    return; // an operator may ask over this link; a home hears no hello and gives no task
+    return; // an operator may use this link; a home gets no hello on it, so it sends no orders
   auto terms = options_.terms.value_or(lease_terms{.heartbeat = {}, .lease = {}});
   host_.send(link, hello{.protocol = protocol_version,
                          .name = options_.name,
@@ -76,7 +76,7 @@ void desk::link_broken(link_number link, instant now) {
   begin_waiting(now);
 }
 
-/// Whether the process of its home is certain to have ended.
+/// Whether the process of the session's home is certain to have ended.
 bool desk::has_ended(session& s) {
   return s.process.ended_by_now([this](std::uint32_t pid) { return host_.look_at(pid); });
 }
@@ -107,7 +107,7 @@ void desk::link_restored(link_number link, instant now) {
 }
 
 void desk::heard(link_number link, message what, instant now) {
-  if (auto* asked = std::get_if<drain_request>(&what)) { // by who has a certificate
+  if (auto* asked = std::get_if<drain_request>(&what)) { // from any side with a certificate
     if (asked->worker.empty() || asked->worker == options_.name)
       drain(asked->why, asked->patience, now);
     return;
@@ -136,7 +136,7 @@ void desk::heard(link_number link, message what, instant now) {
   begin_waiting(now);
 }
 
-/// One that never was welcome says so, too; but not each time it asks.
+/// A refused hello is reported, too, but not at each attempt.
 void desk::take_refusal(session& s, const refusal& no, instant now) {
   error why{no.code, readable(no.why)};
   if (!s.lease)
@@ -147,7 +147,8 @@ void desk::take_refusal(session& s, const refusal& no, instant now) {
   end_session(s, why, true, now);
 }
 
-/// Only what can be, and once: the log is not the home's.
+/// Checks that the refusal is possible, and reports each graph once, so that a home can't fill the
+/// log.
 void desk::take_other_graph(session& s, const graph_refused& what) {
   auto is_it = [&what](const graph_offer& graph) { return graph.name == what.name; };
   auto own = std::ranges::find_if(options_.graphs, is_it);
@@ -217,13 +218,13 @@ void desk::welcomed(session& s, const welcome& what, instant now) {
   s.number = what.session;
   s.incarnation = readable(what.home);
   s.process = {options_.process, what.process};
-  has_ended(s); // what was seen once can be missed
+  has_ended(s); // only a process that was seen alive can be found ended
   ++counts_.sessions;
   host_.report({event_kind::session_begun, s.incarnation, "session " + std::to_string(s.number)});
-  if (s.lease->over(now)) // the hello was on its way for long
+  if (s.lease->over(now)) // the hello took long to arrive
     lease_over(s, now);
   else
-    beat(s, now); // the home waits for a word
+    beat(s, now); // the home waits for this answer to its welcome
 }
 
 void desk::end_session(session& s, const error& why, bool again, instant now, event_kind how) {
@@ -268,7 +269,7 @@ void desk::tick(instant now) {
   for (auto* s : over)
     lease_over(*s, now);
   look_for_ended(now);
-  begin_waiting(now); // a place may have been kept for long enough
+  begin_waiting(now); // a place that is kept for another home may be free now
   if (drained_by_ && now >= *drained_by_)
     take_back(now);
 }
@@ -281,7 +282,8 @@ void desk::lease_over(session& s, instant now) {
 }
 
 void desk::beat(session& s, instant now) {
-  bool is_kept = !s.waiting.empty() && tasks_.size() < options_.capacity; // a place, for another
+  bool is_kept = !s.waiting.empty()
+                 && tasks_.size() < options_.capacity; // a place is kept for another home
   auto foreign = static_cast<std::uint32_t>(tasks_.size() - s.tasks.size()) + (is_kept ? 1 : 0);
   host_.send(s.link, s.lease->next_heartbeat(now, foreign));
 }
@@ -294,7 +296,7 @@ nanoseconds desk::tick_interval() const noexcept {
   return least;
 }
 
-/// The task is gone: its place is free.
+/// Removes a task that has ended, which frees its place. Its session ends when the lease is closed.
 desk::task desk::take_out(local_task number, instant now) {
   auto at = tasks_.find(number);
   if (at == tasks_.end())
@@ -371,7 +373,7 @@ void desk::drain(const std::string& why, nanoseconds patience, instant now) {
   drained_by_ = until;
   for (auto& [home, s] : sessions_) {
     if (!s.lease)
-      continue; // an operator's, for as long as one may take to answer a hello
+      continue; // an operator's link, for as long as a hello may stay unanswered
     host_.send(s.link, draining{.why = why});
     refuse_all_waiting(s, "the worker drains");
     for (auto [issue, number] : s.tasks)
@@ -381,7 +383,8 @@ void desk::drain(const std::string& why, nanoseconds patience, instant now) {
   end_when_empty(now);
 }
 
-/// Time is up: what is left is told to stop, and goes on elsewhere. The desk waits for no body.
+/// The drain's time is up. Remaining tasks are stopped and go back to their homes. The desk does
+/// not wait for their bodies.
 void desk::take_back(instant now) {
   if (over_)
     return;
@@ -446,7 +449,7 @@ desk_status desk::status(instant now) const {
       out.left_for = std::max(out.left_for, now - t.left);
     }
   for (const auto& [home, s] : sessions_)
-    if (s.lease) // else it is not known whether that is a home, or somebody who asks for this
+    if (s.lease) // without a lease the peer may be an operator that asks for this status
       out.sessions.push_back({.home = home,
                               .incarnation = s.incarnation,
                               .session = s.number,

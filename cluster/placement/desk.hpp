@@ -1,18 +1,18 @@
-// The worker: for which homes it works, what it takes, and what it drops. Decides; a desk_host
-// acts. Knows no actor, no clock, no socket.
-//
+// desk: the worker's side of placement: the homes it works for, the tasks it takes, and those it
+// drops. Decides; a desk_host acts. Knows no actor, no clock, no socket.
+
 // Invariants:
-//  - Never more tasks than the capacity, over all homes: a stopped task counts until its body
-//  ended.
-//  - A task belongs to one session. When that is over, in whatever way, the task is told to stop,
-//    and nothing it does afterwards is said to anybody.
-//  - The desk presents itself to a home only after all it did for that home was told to stop.
-//  - A session is over when its lease is, or, after its link broke, when the process of its home is
-//    certain to have ended.
-//  - What was not begun since the lease was over is said to nobody: the session ends before.
-//  - An order is begun at most once, and answered once. One that waits is begun in the order in
-//    which its home gave it, when a place is free, or answered as not begun.
-//  - Orders wait only while there is no place, or the last one is kept for somebody else.
+//  - Never more tasks than the capacity, over all homes. A stopped task counts until its body has
+//    ended.
+//  - A task belongs to one session. When the session ends, the task is stopped, and later messages
+//    about it are dropped.
+//  - The desk presents itself to a home only after it has stopped all that it did for that home.
+//  - A session ends with its lease. After its link broke, it also ends when the process of its home
+//    is certain to have ended.
+//  - The home never hears about a task that begins after the lease: its session ends first.
+//  - An order begins at most once, and is answered once. Orders of a home that wait begin in their
+//    order, as places get free, or are answered as not begun.
+//  - An order waits only while no place is free, or while the last place is kept for another home.
 //  - No home keeps another one out for ever: see has_place_for().
 #pragma once
 
@@ -32,39 +32,39 @@
 
 namespace troupe::cluster {
 
-using home_number = std::uint32_t; // which of the homes the worker was told to join
+using home_number = std::uint32_t; // index among the homes that the worker joins
 using local_run = std::uint64_t;   // of a desk, never used again; 0: none
 using local_task = std::uint64_t;  // likewise
 
-/// What a desk has done for it. Must not call back into it: what follows comes later.
+/// Acts for a desk. Must not call back into it; results come later.
 class desk_host {
 public:
   virtual ~desk_host() = default;
   virtual void send(link_number link, message what) = 0;
-  /// Nothing more is said on the link, behind what was sent. What is still heard on it is dropped.
+  /// Ends a link after all that was sent on it. Later messages on it are dropped.
   virtual void end_link(link_number link) = 0;
-  /// There is no session with a home (any more): link to it again, after a while that depends on
-  /// why. Not called for a session that link_made() replaces, nor when the worker drains.
+  /// A home has no session now. The owner links to it again, after a pause that depends on `why`.
+  /// Not called for a session that link_made() replaces, nor during a drain.
   virtual void session_over(home_number home, const error& why) = 0;
-  /// What the tasks of a run share; and that no more of them come: those that run were told to
-  /// stop.
-  /// `until`: bodies of its tasks begin only while that is not over.
+  /// Takes the facts that the tasks of a run share. Bodies of these tasks begin only while `until`
+  /// is not over.
   virtual void open_run(local_run run, home_number home, run_opened what,
                         std::shared_ptr<lease_end> until) = 0;
+  /// No more tasks of the run come; those that run have been stopped.
   virtual void close_run(local_run run) = 0;
-  /// Runs a task → finished or gone. `step`: what it shares with others of its step.
+  /// Runs a task → finished or gone. `step`: the facts that the tasks of its step share.
   virtual void begin(local_task task, local_run run, task_order what, const bytes& step) = 0;
-  /// Nobody waits for it any more → gone (or finished, if it is).
+  /// The task's result is not needed any more → gone (or finished, if it has ended).
   virtual void stop(local_task task) = 0;
-  /// The worker drains: a group stops at its next step border → given_back. Others go on to their
-  /// end.
+  /// The worker drains: a group stops at its next step border → given_back. Other tasks run to
+  /// their end.
   virtual void give_back(local_task task) = 0;
-  /// A save_answer, call_answer, part_credit or task_drain for it.
+  /// Hands a save_answer, call_answer, part_credit or task_drain to the task.
   virtual void pass_on(local_task task, message what) = 0;
   virtual void report(cluster_event what) = 0;
-  /// The kernel's facts about a process id; nullopt when it reports nothing.
+  /// The kernel's facts about a process id; nullopt when the kernel has no answer.
   virtual std::optional<process_facts> look_at(std::uint32_t pid) = 0;
-  /// The last task is gone or was taken back, and so are the links.
+  /// The last task has ended or was taken back, and the links have ended.
   virtual void drained() = 0;
 };
 
@@ -75,43 +75,45 @@ struct desk_options {
   std::uint32_t capacity = 1;
   std::vector<graph_offer> graphs;
   bool other_builds = false;             // see hello
-  std::optional<lease_terms> terms = {}; // that it asks for; none: those of each home
+  std::optional<lease_terms> terms = {}; // that the worker asks for; nullopt: each home's
   process_identity process = {};
 };
 
+/// A worker's decisions.
 class desk {
 public:
   desk(desk_host& host, desk_options options);
 
-  /// There is a new stream to a home, which it has not heard a word on. Whatever was done for the
-  /// home is dropped, then the desk presents itself.
+  /// A new stream to a home is up, and nothing was sent on it yet. Drops all that was done for the
+  /// home, then presents the worker.
   void link_made(home_number home, link_number link, instant now);
   void link_broken(link_number link, instant now);
   void link_restored(link_number link, instant now);
-  /// A status_request is for the owner to answer; who asks may drain it, too, home or not.
+  /// Takes a message of a home or an operator; any of them may drain the worker. The owner answers
+  /// a status_request itself.
   void heard(link_number link, message what, instant now);
-  /// Ends the sessions whose link is broken and whose home's process has ended. tick() does so,
-  /// too.
+  /// Ends the sessions with a broken link whose home's process has ended. tick() does it, too.
   void look_for_ended(instant now);
-  /// Once each tick_interval().
+  /// Checks leases and sends heartbeats. Called once each tick_interval().
   void tick(instant now);
   nanoseconds tick_interval() const noexcept;
 
-  /// A task ended with this outcome; its body ended without one (`why`); its group stands at a step
-  /// border. Each task once.
+  /// The end of a task: with an outcome, without one (`why`), or with its group at a step border.
+  /// Called once for each task.
   void finished(local_task task, bytes outcome, instant now);
   void gone(local_task task, const std::string& why, instant now);
   void given_back(local_task task, instant now);
-  /// A save_order, call_order, task_part or task_sign of a task; its issue is filled in.
+  /// Sends a save_order, call_order, task_part or task_sign of a task; the desk fills in its issue.
   void say(local_task task, message what);
 
-  /// Takes no more tasks, and ends when those it has are gone, or were taken back: `patience` from
-  /// now, unless that was to be earlier.
+  /// Takes no more tasks. Ends when all tasks have ended, and at the latest `patience` from now,
+  /// when the rest is taken back. A second call can only shorten the time.
   void drain(const std::string& why, nanoseconds patience, instant now);
 
-  /// Until when outcomes may be kept back, the first of them since `first`, when some were sent
-  /// last at `sent`. While enough orders wait, for worker_outcomes_held. While others run, so that
-  /// outcomes leave worker_outcomes_apart from one another. Else not at all: somebody may wait.
+  /// The time until which outcomes may be kept, to leave together. The first of them came at
+  /// `first`, and others left last at `sent`. While enough orders wait, the time is
+  /// worker_outcomes_held after `first`. While other tasks run, it is worker_outcomes_apart after
+  /// `sent`. Otherwise it is `first`, since the home may wait for them.
   instant may_keep_outcomes(instant first, instant sent) const noexcept;
 
   desk_status status(instant now) const;
@@ -119,7 +121,7 @@ public:
 private:
   struct run {
     local_run local = 0;
-    bool known = false; // the graph is
+    bool known = false; // whether the worker has the graph
     std::string graph;  // its hash
     std::shared_ptr<const bytes> step = std::make_shared<const bytes>();
     std::set<local_task> tasks;
@@ -128,14 +130,14 @@ private:
   struct waiting_order {
     task_order what;
     std::shared_ptr<const bytes> step;
-    std::optional<std::string> drains = std::nullopt; // why its run does
+    std::optional<std::string> drains = std::nullopt; // the reason why its run drains
   };
 
   struct session {
     home_number home = 0;
     link_number link = 0;
     instant asked{0};
-    std::optional<held_lease> lease; // none: the home has not answered the hello yet
+    std::optional<held_lease> lease; // nullopt: the home has not answered the hello
     session_number number = 0;
     std::string incarnation; // of the home
     peer_process process;    // likewise
@@ -143,10 +145,10 @@ private:
     bool misbehaved = false;
     instant wants_until{0}; // it was refused as full, and will try again by then
     issue_number last_issue = 0;
-    std::map<issue_number, local_task> tasks; // it waits for
+    std::map<issue_number, local_task> tasks; // tasks that it waits for
     std::map<issue_number, waiting_order> waiting;
     std::map<run_number, run> runs;
-    std::set<std::string> other_graphs; // names of those that the home has others of
+    std::set<std::string> other_graphs; // names of graphs that the home has in another version
   };
 
   struct task {
@@ -155,7 +157,7 @@ private:
     run_number run = 0;
     bool stopped = false;
     instant begun{0};
-    instant left{0}; // since when its session is over
+    instant left{0}; // the time at which its session ended
   };
 
   void welcomed(session& s, const welcome& what, instant now);
@@ -192,15 +194,15 @@ private:
 
   desk_host& host_;
   desk_options options_;
-  std::map<std::string, std::string> builds_; // of its graphs, by hash
+  std::map<std::string, std::string> builds_; // builds of its graphs, by hash
   std::map<home_number, session> sessions_;
   std::unordered_map<link_number, session*> links_;
   std::unordered_map<local_task, task> tasks_;
-  std::size_t waiting_ = 0, waiting_bytes_ = 0; // orders, of all sessions
+  std::size_t waiting_ = 0, waiting_bytes_ = 0; // orders and their bytes, of all sessions
   local_task last_task_ = 0;
   local_run last_run_ = 0;
-  std::optional<instant> drained_by_; // it drains
-  instant ticked_{};                  // when the time was told last
+  std::optional<instant> drained_by_; // the end of its drain, while it drains
+  instant ticked_{};                  // time of the last tick
   bool over_ = false;
   desk_counts counts_;
   refusal_log refusals_;

@@ -1,4 +1,4 @@
-// What a home orders: begun, kept waiting for a place, or refused.
+// desk: orders of homes, which begin, wait for a place, or are refused.
 #include "cluster/placement/desk.hpp"
 
 #include <algorithm>
@@ -57,9 +57,9 @@ void desk::begin(session& s, waiting_order order, instant now) {
     host_.pass_on(number, std::move(drain));
 }
 
-/// The last place is kept for a home that has less than its share and was refused a short while
-/// ago. So whoever comes later gets a place with each time it tries, until it has its share; and of
-/// a capacity of 1 nobody has one.
+/// Whether a task of the session may begin. The last place is kept for a home that has less than
+/// its share and was recently refused as full. So a late home gets a place with each attempt, until
+/// it has its share. A capacity of 1 has no shares.
 bool desk::has_place_for(const session& s, instant now) const {
   auto wants = [now](const session& any) {
     return !any.tasks.empty() || !any.waiting.empty() || any.wants_until > now;
@@ -95,7 +95,8 @@ std::optional<desk::waiting_order> desk::take_waiting(session& s, issue_number i
   return std::move(order.mapped());
 }
 
-/// Of the homes whose orders wait, the one with the fewest tasks gets the next place.
+/// Begins orders that wait. The home with the fewest tasks among those with orders gets the next
+/// place.
 void desk::begin_waiting(instant now) {
   while (waiting_ > 0) {
     session* next = nullptr;

@@ -1,4 +1,4 @@
-// Tasks: submitted, waiting, handed out, and their ends.
+// dispatcher: tasks: submitted, waiting, handed out, and their ends.
 #include "cluster/placement/dispatcher.hpp"
 
 #include <algorithm>
@@ -8,10 +8,11 @@ namespace troupe::cluster {
 
 namespace {
 
-constexpr std::size_t lines_kept = 256; // idle ones go past it
+constexpr std::size_t lines_kept = 256; // beyond this number, idle lines are dropped
 constexpr nanoseconds retry_after_min = std::chrono::milliseconds{100};
 constexpr nanoseconds retry_after_max = std::chrono::seconds{60};
-constexpr int queue_parts = 8; // one of them should be gone when somebody tries again
+constexpr int queue_parts =
+  8; // one of so many parts of the queue should be gone at the next attempt
 
 std::string describe(const std::string& task_id, const std::string& node) {
   return "run task " + task_id + " of node `" + node + "` on a worker: ";
@@ -161,13 +162,13 @@ task_number dispatcher::next_waiting(line& at) {
   return number;
 }
 
-/// The worker for a task of so many bytes that is the next one of its line; null: it waits here.
+/// The worker for the next task of a line, with so many bytes; null: the task waits here.
 const worker_view* dispatcher::place_for(const line& at, std::size_t bytes) const {
   const auto* to = pick(at.able, at.where.choice);
   return to ? to : pick_ahead(at.able, bytes);
 }
 
-/// What the task shares with others, as far as the worker does not know it.
+/// Sends the facts that a task shares with others, unless the worker has them.
 void dispatcher::tell_run(worker& w, const task& t) {
   auto [told, is_new] = w.runs.try_emplace(t.run);
   if (is_new) {
@@ -218,7 +219,7 @@ void dispatcher::place_waiting(line& at, instant now) {
   }
 }
 
-/// Gives a worker what waits for it: the lines take turns.
+/// Gives a worker the tasks that wait for it. The lines take turns.
 void dispatcher::serve(worker& w, instant now) {
   auto may_have_next = [this, &w](const line& at) {
     return !at.waiting.empty()
@@ -252,7 +253,7 @@ void dispatcher::give_up_on(line& at) {
   }
 }
 
-/// It waits again, or has been handed out often enough.
+/// A loss of a task: it waits again, or fails after reissues_max reissues.
 void dispatcher::lost_once(task_number number, const std::string& why) {
   auto& t = tasks_.at(number);
   t.issue = 0;
@@ -338,7 +339,7 @@ void dispatcher::tick(instant now) {
       tell_nobody(*l, now);
 }
 
-/// Its tasks wait for ever, if need be: somebody should know why.
+/// Reports once that tasks wait for a suitable worker, perhaps for ever.
 void dispatcher::tell_nobody(line& at, instant now) {
   if (at.waiting.empty() || !at.able.empty() || now - at.nobody_since < options_.worker_return
       || std::exchange(at.told_nobody, true))
@@ -348,7 +349,7 @@ void dispatcher::tell_nobody(line& at, instant now) {
 }
 
 nanoseconds dispatcher::retry_after() const noexcept {
-  // Both factors are bounded, the product is not.
+  // Both factors are bounded, but their product may overflow.
   auto most = retry_after_max.count();
   auto each = std::min<std::int64_t>(between_freed_.count(), most);
   auto parts = static_cast<std::int64_t>(waiting_ / queue_parts + 1);

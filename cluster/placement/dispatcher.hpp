@@ -1,20 +1,20 @@
-// The home: who has which task, when it goes elsewhere, and what counts no more. Decides; a
-// dispatcher_host acts. Knows no actor, no clock, no socket.
-//
+// dispatcher: the home's side of placement: which worker has a task, and when the task goes
+// elsewhere. Decides; a dispatcher_host acts. Knows no actor, no clock, no socket.
+
 // Invariants:
-//  - An issue number is used once. What is said about a task counts only if it is said about its
-//    newest issue, on the link of the worker that has it.
-//  - A link has at most one session, and a session one link: what is said on a link that was ended
-//    counts no more, even if it arrives.
-//  - A worker gets its first order when it has answered its welcome: a hello may have been on its
-//  way
-//    for long, and nobody be there any more who said it.
-//  - A worker is given up when its lease is over, or, after its link broke, when its process is
-//    certain to have ended: a connection that is refused proves nothing.
-//  - A worker never has more orders without an answer than its capacity and what may wait there; an
-//    order that was stopped has none until the worker answers.
-//  - While a task waits here, no worker that could take it has room. While one waits at a worker
-//    and another one that could take it has room, it is asked for: once, and each is answered.
+//  - An issue number is used once. A message about a task counts only if it names the task's newest
+//    issue, and comes on the link of the worker that has it.
+//  - A link has at most one session, and a session one link. Messages on a link that was ended are
+//    dropped.
+//  - A worker gets its first order after it has answered its welcome. A hello may arrive late, when
+//    its sender has already ended.
+//  - A worker is lost when its lease is over. After its link broke, it is also lost when its
+//    process is certain to have ended. A refused connection proves nothing.
+//  - The unanswered orders of a worker never exceed its capacity plus the orders that may wait
+//    there. A stopped order counts until the worker answers.
+//  - While a task waits here, no suitable worker has room. While a task waits at a worker and
+//    another suitable worker has room, the home asks for it. It asks once for each order, and each
+//    request is answered.
 //  - Each task ends once: accepted, failed or cancelled.
 #pragma once
 
@@ -36,21 +36,21 @@
 
 namespace troupe::cluster {
 
-/// What a dispatcher has done for it. Must not call back into it: what follows comes later.
+/// Acts for a dispatcher. Must not call back into it; results come later.
 class dispatcher_host {
 public:
   virtual ~dispatcher_host() = default;
   virtual void send(link_number link, message what) = 0;
-  /// Nothing more is said on the link, behind what was sent. What is still heard on it is dropped.
+  /// Ends a link after all that was sent on it. Later messages on it are dropped.
   virtual void end_link(link_number link) = 0;
-  /// The outcome of a task → accepted or rejected. It is not handed out again meanwhile. `worker`:
-  /// whose it is.
+  /// Takes the outcome of a task from `worker` → accepted or rejected. Meanwhile the task is not
+  /// handed out again.
   virtual void take(task_number task, bytes outcome, const std::string& worker) = 0;
   virtual void fail(task_number task, error why) = 0;
   /// A save_order, call_order, task_part or task_sign of a task's current issue → reply.
   virtual void pass_on(task_number task, message what) = 0;
   virtual void report(cluster_event what) = 0;
-  /// The kernel's facts about a process id; nullopt when it reports nothing.
+  /// The kernel's facts about a process id; nullopt when the kernel has no answer.
   virtual std::optional<process_facts> look_at(std::uint32_t pid) = 0;
 };
 
@@ -72,47 +72,51 @@ struct task_request {
   std::string node;
   bytes task; // see remote_task.hpp
   on_worker where;
-  bytes step = {}; // what the tasks of its step share
+  bytes step = {}; // facts that the tasks of its step share
 };
 
+/// A home's decisions about tasks and workers.
 class dispatcher {
 public:
   /// `options.terms` must have passed check_terms.
   dispatcher(dispatcher_host& host, dispatcher_options options, instant now);
 
-  /// A run's tasks may be submitted. `facts`: what they share.
+  /// Opens a run, so that its tasks may be submitted. `facts`: what these tasks share.
   run_number open_run(graph_offer graph, bytes facts);
-  /// Cancels what is left of it.
+  /// Cancels the remaining tasks of the run.
   void close_run(run_number run);
 
   /// Places a task, or lets it wait.
-  /// Errors: overloaded (the queue is full: see retry_after), worker_lost or unknown_graph (nobody
-  ///         could ever take it), invalid_config (the label), invalid_value (no such run).
+  /// Errors: overloaded: the queue is full (see retry_after). worker_lost or unknown_graph: no
+  ///         worker could ever take it. invalid_config: the label is too long. invalid_value: the
+  ///         run is not open.
   result<task_number> submit(task_request request, instant now);
-  /// Nobody waits for it any more. Unknown ones are ignored.
+  /// Stops a task whose result is not needed any more. Unknown tasks are ignored.
   void cancel(task_number task);
-  /// The outcome that was taken is used; or can't be: the task is handed out again, as if its
-  /// worker had been lost.
+  /// Whether the taken outcome could be used. A rejected task is handed out again, as if its worker
+  /// had been lost.
   void accepted(task_number task);
   void rejected(task_number task, const error& why, instant now);
-  /// Its run drains: whoever has the task is told, now and whenever it is handed out again.
+  /// The run of a task drains. The worker that has the task gets a task_drain, now and after each
+  /// reissue.
   void drain(task_number task, const std::string& why);
-  /// Hands it on to the worker it names, if that is here.
+  /// Sends the request to the worker that it names, if that worker has a session.
   void pass_drain(const drain_request& what);
-  /// Sends a save_answer, call_answer or part_credit, if its issue is still the task's.
+  /// Sends a save_answer, call_answer or part_credit, unless its issue is an older one.
   void reply(message what);
 
   void heard(link_number link, message what, instant now);
   void link_broken(link_number link, instant now);
   void link_restored(link_number link, instant now);
-  /// Gives up the workers whose link is broken and whose process has ended. tick() does so, too.
+  /// Gives up the workers with a broken link whose process has ended. tick() does it, too.
   void look_for_ended(instant now);
-  /// The home ends: its workers are told.
+  /// The home ends. Its workers get a refusal.
   void end();
-  /// Once each tick_interval.
+  /// Checks leases and the time that tasks wait. Called once each tick_interval.
   void tick(instant now);
 
-  /// How long somebody whose task was not taken should wait. Units: 100 ms to one minute.
+  /// The time after which a caller should submit again, when the queue was full. Units: 100 ms to
+  /// one minute.
   nanoseconds retry_after() const noexcept;
   dispatcher_status status(instant now) const;
 
@@ -122,43 +126,43 @@ private:
 
   /// A worker with a session.
   struct worker {
-    worker_view view; // its capacity: what it is given, less after it refused tasks as full
-    std::uint32_t capacity = 0; // what it said
+    worker_view view; // its capacity: the tasks it is given, fewer after it refused some as full
+    std::uint32_t capacity = 0; // from its hello
     std::string incarnation;
     link_number link = 0;
     session_number session = 0;
-    nanoseconds heard{0};        // of waking_
-    nanoseconds acknowledged{0}; // likewise: when it said last that it hears this home
-    nanoseconds renewed{0};      // likewise: when its hello or heartbeat was answered last
-    lease_terms terms;           // that hold between it and this home
+    nanoseconds heard{0};        // of waking_: the last message
+    nanoseconds acknowledged{0}; // of waking_: the last sign that it hears this home
+    nanoseconds renewed{0};      // of waking_: the last answer to its hello or a heartbeat
+    lease_terms terms;           // of its session
     peer_process process;
     heartbeat_log beats;
-    std::set<issue_number> issues;        // it has not answered
-    std::set<issue_number> ahead;         // of those: may wait there, and were not asked for
-    std::size_t asked = 0;                // for so many
-    std::map<run_number, facts_ptr> runs; // it was told of, with the last step it was told of
+    std::set<issue_number> issues;        // orders without an answer
+    std::set<issue_number> ahead;         // of these, may wait there, and were not withdrawn
+    std::size_t asked = 0;                // orders that were withdrawn, without an answer
+    std::map<run_number, facts_ptr> runs; // that it knows, with the last step that it knows
     std::vector<line*> lines;             // whose tasks it could take
     std::size_t next_line = 0;            // for turns
-    instant trusted_at{0};                // it is given more from then on
+    instant trusted_at{0};                // the time at which its view.capacity grows again
     nanoseconds backoff{0};
-    bool held_back = false; // since it was trusted last
+    bool held_back = false; // since view.capacity grew last
     bool misbehaved = false;
-    std::set<std::string> other_graphs; // hashes of graphs it was told that it has others of
+    std::set<std::string> other_graphs; // hash and build of graphs of which it has another version
     std::uint64_t orders = 0, outcomes = 0, refused = 0;
-    latencies running;      // its tasks
-    nanoseconds typical{0}; // what they took lately; 0: not known
+    latencies running;      // of its tasks
+    nanoseconds typical{0}; // recent duration of its tasks; 0: not known
   };
 
-  /// Tasks that want the same workers.
+  /// The tasks that need the same workers.
   struct line {
     on_worker where;
     graph_offer graph;
     std::vector<const worker_view*> able;
     fair_queue waiting;
-    std::size_t runs = 0;  // that have used it and are open
-    std::size_t asked = 0; // for so many of its tasks that wait at workers
+    std::size_t runs = 0;  // open runs that have used it
+    std::size_t asked = 0; // its tasks that were withdrawn from workers, without an answer
     instant nobody_since{0};
-    bool told_nobody = false; // that its tasks wait for somebody to come
+    bool told_nobody = false; // it was reported that its tasks wait for a worker
 
     place_request wanted() const { return {.where = where, .graph = graph}; }
   };
@@ -180,22 +184,22 @@ private:
     facts_ptr step;
     instant submitted{0};
     issue_number issue = 0; // 0: it waits, or its outcome was taken
-    bool placed = false;    // it was handed out
+    bool placed = false;    // it was handed out at least once
     bool taken = false;
-    std::uint32_t losses = 0; // of workers that had it
+    std::uint32_t losses = 0; // of workers that had the task
     std::string last_loss = {};
-    std::optional<std::string> drains = std::nullopt; // why its run does
+    std::optional<std::string> drains = std::nullopt; // the reason why its run drains
   };
 
   struct issue {
     task_number task = 0; // 0: stopped
     worker* on = nullptr;
     instant sent{0};
-    std::size_t ahead_bytes = 0; // it was given ahead
-    bool asked = false;          // for, without an answer
+    std::size_t ahead_bytes = 0; // of an order that was given ahead
+    bool asked = false;          // a withdrawal has no answer yet
   };
 
-  /// A worker that is not there any more may come back.
+  /// A worker whose session has ended; it may come back.
   struct gone_worker {
     instant when;
     worker_view view;
@@ -261,7 +265,7 @@ private:
   void trust_again(worker& w, instant now);
   void misbehaved(worker& w, const std::string& what);
 
-  // what workers say (dispatcher_answers.cpp)
+  // messages of workers about tasks (dispatcher_answers.cpp)
   issue* issue_of(worker& w, issue_number number);
   issue answered(worker& w, issue_number number, instant now);
   bool may_renew(const worker& w, instant now) const;
@@ -279,19 +283,19 @@ private:
 
   std::map<std::string, std::unique_ptr<worker>> workers_; // by name
   std::unordered_map<link_number, worker*> links_;
-  std::deque<gone_worker> gone_; // the last ones, the newest at the back
+  std::deque<gone_worker> gone_; // the newest at the back
   std::map<line_key, std::unique_ptr<line>, key_order> lines_;
   std::unordered_map<run_number, run> runs_;
   std::unordered_map<task_number, task> tasks_;
-  std::unordered_map<issue_number, issue> issues_; // that have no answer
+  std::unordered_map<issue_number, issue> issues_; // without an answer
 
   run_number last_run_ = 0;
   task_number last_task_ = 0;
   issue_number last_issue_ = 0;
   session_number last_session_ = 0;
   std::size_t waiting_ = 0, waiting_bytes_ = 0;
-  std::size_t ahead_ = 0;        // orders that could be asked for
-  instant freed_at_;             // when an order was answered last
+  std::size_t ahead_ = 0;        // orders that could be withdrawn
+  instant freed_at_;             // time of the last answer to an order
   nanoseconds between_freed_{0}; // smoothed
   dispatcher_counts counts_;
   refusal_log refusals_;

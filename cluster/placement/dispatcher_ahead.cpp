@@ -1,12 +1,12 @@
-// Orders given ahead: they wait at a worker, and are asked for when another one has room.
+// dispatcher: orders given ahead, which wait at a worker until another worker has room.
 #include "cluster/placement/dispatcher.hpp"
 
 #include <algorithm>
 
 namespace troupe::cluster {
 
-/// Enough that short tasks do not wait for a round trip, and no more: what waits at a worker can't
-/// give way to other runs.
+/// The number of orders that may wait at a worker. Enough that short tasks do not wait for a round
+/// trip, and no more, since orders at a worker can't make way for other runs.
 std::uint32_t dispatcher::ahead_at(const worker& w) const noexcept {
   std::int64_t turns = 1, most = limits::worker_ahead_turns_max;
   if (w.typical.count() > 0)
@@ -16,7 +16,7 @@ std::uint32_t dispatcher::ahead_at(const worker& w) const noexcept {
 
 void dispatcher::note_duration(worker& w, nanoseconds took) {
   w.running.note(took);
-  if (took.count() > 0) // else it did not say
+  if (took.count() > 0) // 0: the worker did not measure it
     w.typical = w.typical.count() > 0 ? w.typical + (took - w.typical) / 8 : took;
   if (w.view.ahead > 0)
     w.view.ahead = ahead_at(w);
@@ -30,7 +30,8 @@ void dispatcher::give_ahead(issue_number number, issue& out, std::size_t bytes) 
   ++counts_.ahead;
 }
 
-/// It is answered, stopped or lost: nobody asks for it any more, or waits for what comes of asking.
+/// An order was answered, stopped or lost. It can't be withdrawn any more, and a pending withdrawal
+/// is over.
 void dispatcher::no_longer_ahead(issue_number number, issue& out) {
   out.on->view.ahead_bytes -= std::exchange(out.ahead_bytes, 0);
   ahead_ -= out.on->ahead.erase(number);
@@ -44,14 +45,15 @@ void dispatcher::no_longer_asked(issue& out) {
   --tasks_.at(out.task).at->asked;
 }
 
-/// How many of its orders it may not have begun. It begins them in their order, as many as it can
-/// run, unless others have tasks there.
+/// The number of the worker's orders that may not have begun. The worker begins orders as they
+/// come, up to its capacity, unless other homes have tasks there.
 std::size_t dispatcher::may_wait_at(const worker& w) {
   return w.view.foreign > 0 ? w.ahead.size() + w.asked
                             : w.view.running - std::min(w.view.running, w.capacity);
 }
 
-/// The newest one of a line that waits there, as far as is known: it would wait longest. 0: none.
+/// The newest order of a line that seems to wait at the worker, since it would wait longest; 0: no
+/// order.
 issue_number dispatcher::newest_ahead(const worker& w, const line& of) const {
   if (w.asked >= may_wait_at(w) || !w.view.takes_orders())
     return 0;
@@ -60,8 +62,8 @@ issue_number dispatcher::newest_ahead(const worker& w, const line& of) const {
   return newest == w.ahead.rend() ? 0 : *newest;
 }
 
-/// Nothing that the worker could take waits here. It gets what waits elsewhere, as much as it has
-/// room for, unless that was asked for already.
+/// The worker has room, and no task waits here for it. Withdraws orders from other workers, as many
+/// as there is room for, less those already withdrawn.
 void dispatcher::ask_for_more(const worker& to) {
   std::size_t coming = 0, room = to.view.capacity - to.view.running;
   for (const auto* l : to.lines)
@@ -71,7 +73,8 @@ void dispatcher::ask_for_more(const worker& to) {
       ++coming;
 }
 
-/// Of the worker where most wait.
+/// Withdraws the newest order of a line from the worker where most orders wait. False: no order
+/// waits.
 bool dispatcher::ask_for_one(line& at) {
   worker* from = nullptr;
   issue_number number = 0;
@@ -95,7 +98,7 @@ bool dispatcher::ask_for_one(line& at) {
   return true;
 }
 
-/// There may be more to ask for, or more room for what comes of it.
+/// Orders of a line may have become free to withdraw, or workers may have room for more of them.
 void dispatcher::share_out(const line& at) {
   if (ahead_ == 0 || !at.waiting.empty())
     return;
@@ -104,7 +107,7 @@ void dispatcher::share_out(const line& at) {
       ask_for_more(*workers_.at(view->name));
 }
 
-/// What waits at the worker may be asked for again, or for the first time.
+/// Orders that wait at the worker may be withdrawn again, or for the first time.
 void dispatcher::share_out_of(const worker& w) {
   if (w.ahead.empty())
     return;
@@ -112,8 +115,8 @@ void dispatcher::share_out_of(const worker& w) {
     share_out(*l);
 }
 
-/// An order of the line that the worker was asked for is answered. Those that could take the line
-/// may have room again; and of the worker somebody else may ask for an order of another line.
+/// A withdrawn order of the line was answered. Workers of the line may have room again. The asked
+/// worker can be asked for an order of another line.
 void dispatcher::share_out_after(const worker& asked, const line& at) {
   share_out(at);
   share_out_of(asked);

@@ -1,4 +1,4 @@
-// What workers say about tasks, and which of it counts.
+// dispatcher: messages of workers about tasks, and which of them count.
 #include "cluster/placement/dispatcher.hpp"
 
 #include <algorithm>
@@ -8,11 +8,12 @@ namespace troupe::cluster {
 
 namespace {
 
-constexpr std::uint64_t took_us_max = std::uint64_t{1} << 40; // twelve days; what a worker claims
+constexpr std::uint64_t took_us_max = std::uint64_t{1}
+                                      << 40; // twelve days, as a bound for a worker's claim
 
 } // namespace
 
-/// The order, if this worker has it and has not answered it.
+/// The order; null when this worker does not have it or has answered it.
 dispatcher::issue* dispatcher::issue_of(worker& w, issue_number number) {
   auto at = issues_.find(number);
   if (at != issues_.end() && at->second.on == &w)
@@ -23,7 +24,7 @@ dispatcher::issue* dispatcher::issue_of(worker& w, issue_number number) {
   return nullptr;
 }
 
-/// The order has its answer: its place is free.
+/// Removes an order that the worker has answered: its place is free.
 dispatcher::issue dispatcher::answered(worker& w, issue_number number, instant now) {
   no_longer_ahead(number, issues_.at(number));
   auto out = issues_.extract(number).mapped();
@@ -44,13 +45,13 @@ void dispatcher::take_heartbeat(worker& w, const heartbeat& what, instant now) {
   }
   bool news = what.foreign > 0 && w.view.foreign == 0;
   w.view.foreign = what.foreign;
-  if (news) // its orders may be waiting after those
+  if (news) // its orders may wait after tasks of other homes
     share_out_of(w);
 }
 
-/// Whether its heartbeat is answered. An answer renews the worker's lease whenever it arrives: so
-/// nobody may be given up sooner than a lease after the last one, and one that hears nothing gets
-/// no more of them.
+/// Whether the worker's heartbeat is answered. An answer renews the worker's lease whenever it
+/// arrives. So a worker is given up no sooner than a lease after the last answer, and one that
+/// hears nothing gets no more answers.
 bool dispatcher::may_renew(const worker& w, instant now) const {
   return !w.beats.is_unanswered() || waking_.at(now) - w.acknowledged < tick_interval(w.terms);
 }
@@ -92,7 +93,7 @@ void dispatcher::take_refusal(worker& w, const task_refused& what, instant now) 
       end_with(was.task,
                {what.code, "run task " + t.task_id + " of node `" + t.node + "`: " + why});
     } else if (what.code == errc::overloaded || what.code == errc::unknown_graph) {
-      enqueue(was.task, t); // it was not begun, or is left whole: nothing was lost
+      enqueue(was.task, t); // it did not begin, or stopped at a step border: not a loss
       if (what.code == errc::unknown_graph)
         refused_graph(w, l, now);
     } else {
@@ -105,7 +106,7 @@ void dispatcher::take_refusal(worker& w, const task_refused& what, instant now) 
   serve(w, now);
 }
 
-/// It has the graph no more, whatever it said.
+/// The worker lacks the graph, in spite of its hello.
 void dispatcher::refused_graph(worker& w, const line& at, instant now) {
   auto graph = at.graph;
   std::erase_if(w.view.graphs, [&graph](const graph_offer& g) {

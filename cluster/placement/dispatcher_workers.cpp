@@ -1,4 +1,4 @@
-// Workers: they present themselves, are lost, drain, and are given less when they were full.
+// dispatcher: workers, which join, are lost, drain, and get fewer tasks after they were full.
 #include "cluster/placement/dispatcher.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ bool is_hash(const std::string& text) {
          && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-/// What is wrong with it; empty: nothing.
+/// The fault of a hello; empty when it is valid.
 std::string flaw_of(const hello& what) {
   if (!is_name(what.name))
     return "its name is empty, too long (worker_name_bytes_max) or has control characters";
@@ -111,7 +111,7 @@ void dispatcher::present(link_number link, hello what, instant now) {
   add_worker(link, std::move(what), now);
 }
 
-/// Whoever comes again is told again, but the log is not.
+/// Sends each refusal, but reports a repeated one only once in a while.
 void dispatcher::refuse(link_number link, const hello& what, errc code, const std::string& why,
                         instant now) {
   ++counts_.hellos_refused;
@@ -123,8 +123,9 @@ void dispatcher::refuse(link_number link, const hello& what, errc code, const st
     host_.report({event_kind::hello_refused, name, said});
 }
 
-/// A worker that presents itself again has dropped its old session, and so has one that was started
-/// again; but a name belongs to who is there, and says so.
+/// Ends an older session of the same name: that of a worker that presents itself again or was
+/// started again. Refuses the hello while another worker of that name is reachable, and sends
+/// messages.
 bool dispatcher::make_way(link_number link, const hello& what, instant now) {
   auto at = workers_.find(what.name);
   if (at == workers_.end())
@@ -156,7 +157,7 @@ void dispatcher::add_worker(link_number link, hello what, instant now) {
   w.link = link;
   w.session = ++last_session_;
   w.process = {options_.process, std::move(what.process)};
-  has_ended(w); // what was seen once can be missed
+  has_ended(w); // only a process that was seen alive can be found ended
   w.heard = w.acknowledged = w.renewed = waking_.at(now);
   links_[link] = &w;
   using std::chrono::milliseconds;
@@ -168,7 +169,7 @@ void dispatcher::add_worker(link_number link, hello what, instant now) {
   join_lines(w);
 }
 
-/// For how long it was gone; empty: it was not here before.
+/// The time that the worker was gone, as text; empty when it is new.
 std::string dispatcher::back_after(const worker& w, instant now) const {
   auto gone = std::ranges::find(gone_.rbegin(), gone_.rend(), w.view.name,
                                 [](const gone_worker& g) { return g.view.name; });
@@ -191,7 +192,7 @@ void dispatcher::join_lines(worker& w) {
     join_line(w, *l);
 }
 
-/// Another graph of a name, or another build of it, is logged once, on both sides.
+/// Another graph of the same name, or another build of it, is reported once, on both sides.
 void dispatcher::join_line(worker& w, line& at) {
   auto how = fitness_of(w.view, at.wanted());
   if (how == fitness::fits) {
@@ -225,7 +226,7 @@ void dispatcher::note_gone(const worker& w, instant now) {
     gone_.pop_front();
 }
 
-/// Takes it from the lines: it gets no more tasks.
+/// Removes a worker from its lines, so that it gets no more tasks.
 void dispatcher::stop_offering(worker& w, instant now) {
   for (auto* l : w.lines) {
     std::erase(l->able, &w.view);
@@ -235,8 +236,8 @@ void dispatcher::stop_offering(worker& w, instant now) {
   w.lines.clear();
 }
 
-/// Why its lease is over; empty: it is not. A worker that is heard, but hears nothing, stops by
-/// itself, and can't report it.
+/// The reason why the worker's lease is over; empty while it is not. A worker that sends but hears
+/// nothing stops by itself, and can't report it.
 std::string dispatcher::why_lost(const worker& w, instant now) const {
   auto is_over = [&](nanoseconds since) { return waking_.at(now) - since >= w.terms.lease; };
   if (!is_over(w.renewed))
@@ -247,7 +248,7 @@ std::string dispatcher::why_lost(const worker& w, instant now) const {
          + (is_over(w.heard) ? "" : " that answers this home");
 }
 
-/// Whether its process is certain to have ended.
+/// Whether the worker's process is certain to have ended.
 bool dispatcher::has_ended(worker& w) {
   return w.process.ended_by_now([this](std::uint32_t pid) { return host_.look_at(pid); });
 }
@@ -266,14 +267,14 @@ void dispatcher::lose_if_ended(worker& w, instant now) {
     remove_worker(w, event_kind::worker_lost, "its process has ended", now);
 }
 
-/// Ends the session. What the worker had is handed out again, in the order in which it got it.
+/// Ends the worker's session. Its tasks are handed out again, in the order in which it got them.
 void dispatcher::remove_worker(worker& w, event_kind kind, const std::string& why, instant now) {
   if (!w.view.draining)
     note_gone(w, now);
   stop_offering(w, now);
   auto gone = std::move(workers_.extract(w.view.name).mapped());
   links_.erase(gone->link);
-  bool was_here = gone->view.heeds; // else it never joined
+  bool was_here = gone->view.heeds; // a worker that never answered its welcome has not joined
   counts_.workers_lost += was_here && kind == event_kind::worker_lost ? 1 : 0;
   host_.send(gone->link, refusal{.code = errc::worker_lost, .why = why});
   host_.end_link(gone->link);
@@ -319,7 +320,7 @@ void dispatcher::pass_drain(const drain_request& what) {
     host_.send(at->second->link, what);
 }
 
-/// It was full: no more than it has, for a while that doubles.
+/// The worker was full. It gets no more than it has, for a time that doubles with each refusal.
 void dispatcher::hold_back(worker& w, instant now) {
   w.view.capacity = std::min(w.view.capacity, w.view.running);
   w.view.ahead = 0;
@@ -367,7 +368,7 @@ void dispatcher::link_restored(link_number link, instant now) {
     return;
   at->second->view.reachable = true;
   serve(*at->second, now);
-  share_out_of(*at->second); // nobody could ask for it
+  share_out_of(*at->second); // no other worker could ask for its orders
 }
 
 } // namespace troupe::cluster

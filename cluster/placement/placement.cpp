@@ -1,4 +1,4 @@
-// Who fits, who is picked, and why nobody does.
+// placement: which workers fit a task, the choice among them, and the reason when none fits.
 #include "cluster/placement/placement.hpp"
 
 #include "cluster/wire/status.hpp"
