@@ -1,4 +1,4 @@
-// What can be wrong with the TLS files of a process.
+// certificate_check: finds faults in the TLS files of a process.
 #include "cluster/links/pem_files.hpp"
 
 #include <openssl/err.h>
@@ -14,7 +14,7 @@ using store_ptr = std::unique_ptr<X509_STORE, freed_by<X509_STORE_free>>;
 using context_ptr = std::unique_ptr<X509_STORE_CTX, freed_by<X509_STORE_CTX_free>>;
 
 void free_list(STACK_OF(X509) * list) {
-  sk_X509_free(list); // not what is in it
+  sk_X509_free(list); // keeps the certificates, which have other owners
 }
 using list_ptr = std::unique_ptr<STACK_OF(X509), freed_by<free_list>>;
 
@@ -39,8 +39,8 @@ std::string explain(X509_STORE_CTX* context) {
   }
 }
 
-// Empty when all is well. OpenSSL asks for one purpose at a time; processes of a cluster call and
-// are called.
+// The fault of a certificate chain for one purpose; empty when it is valid. OpenSSL checks one
+// purpose at a time, and a process of a cluster is both server and client.
 std::string flaw_of(const loaded_tls& chain, int purpose, wall_time now) {
   store_ptr trusted{X509_STORE_new()};
   context_ptr context{X509_STORE_CTX_new()};

@@ -1,4 +1,4 @@
-// Makes a CA and what it signs.
+// certificates: makes a CA and the certificates that it signs.
 #include "cluster/links/certificates.hpp"
 
 #include "cluster/links/pem_files.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view making_a_ca = "make a CA";
 constexpr std::string_view issuing = "issue a certificate";
-constexpr auto clock_skew = std::chrono::minutes{5}; // certificates are good from before they are
+constexpr auto clock_skew = std::chrono::minutes{5}; // certificates are valid this much earlier
 
 using number_ptr = std::unique_ptr<BIGNUM, freed_by<BN_free>>;
 using names_ptr = std::unique_ptr<GENERAL_NAMES, freed_by<GENERAL_NAMES_free>>;
@@ -29,14 +29,14 @@ std::time_t seconds(wall_time at) {
   return std::chrono::system_clock::to_time_t(at);
 }
 
-// Out of memory or entropy; nothing else makes OpenSSL fail on what was checked.
+// An error of OpenSSL on checked input, so memory or entropy ran out.
 error openssl_error(std::string_view doing) {
   const auto* why = ERR_reason_error_string(ERR_peek_last_error());
   ERR_clear_error();
   return {errc::storage_failed, std::string{doing} + ": OpenSSL: " + (why ? why : "it failed")};
 }
 
-// ---- what was ordered ---------------------------------------------------------------------------
+// ---- orders -------------------------------------------------------------------------------------
 
 bool is_alphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -109,7 +109,7 @@ bool set_name(X509* certificate, std::string_view name) {
          == 1;
 }
 
-// `text` is never what somebody has given: OpenSSL reads much into it.
+// `text` must never come from a user, since OpenSSL interprets it.
 bool add_extension(X509* certificate, X509* issuer, int nid, const char* text) {
   X509V3_CTX context;
   X509V3_set_ctx_nodb(&context);
@@ -152,7 +152,7 @@ bool add_hosts(X509* certificate, const certificate_order& order) {
               == 1;
 }
 
-/// What a CA and its certificates have in common. `issuer`: none for a CA.
+/// The parts that a CA and its certificates share. `issuer`: null for a CA.
 certificate_ptr unsigned_certificate(std::string_view name, EVP_PKEY* key, X509* issuer,
                                      wall_time from, wall_time until) {
   certificate_ptr made{X509_new()};
@@ -179,7 +179,7 @@ certificate_ptr ca_certificate(const ca_order& order, EVP_PKEY* key, wall_time n
   return made;
 }
 
-/// A CA, opened.
+/// An opened CA.
 struct authority {
   certificate_ptr certificate;
   key_ptr key;
@@ -203,7 +203,7 @@ certificate_ptr leaf_certificate(const certificate_order& order, EVP_PKEY* key, 
 
 // ---- files --------------------------------------------------------------------------------------
 
-/// The key first: a certificate is never there without one.
+/// Writes the key first, so that a certificate never exists without its key.
 result<void> write_pair(std::string_view doing, const std::filesystem::path& certificate_file,
                         const std::filesystem::path& key_file, X509* certificate, EVP_PKEY* key,
                         const passphrase* secret) {
@@ -227,7 +227,7 @@ result<void> write_pair(std::string_view doing, const std::filesystem::path& cer
   return ok;
 }
 
-// Gives whether it was made.
+// True when the directory was made, false when it existed.
 result<bool> make_directory(const std::filesystem::path& dir) {
   if (::mkdir(dir.c_str(), 0700) == 0)
     return true;

@@ -1,4 +1,4 @@
-// Headers of BASP, as far as they show whether a peer is one.
+// first_words: reads headers of BASP far enough to recognise a peer.
 #include "cluster/links/first_words.hpp"
 
 #include <troupe/limits.hpp>
@@ -11,7 +11,7 @@ namespace troupe::cluster {
 namespace {
 
 // caf/io/basp/message_type.hpp
-constexpr std::uint8_t basp_handshake = 1; // of the side that dialled
+constexpr std::uint8_t basp_handshake = 1; // sent by the side that dialled
 
 } // namespace
 
@@ -36,7 +36,7 @@ void first_words::take_header() {
     state_ = state::spoken;
     return;
   }
-  std::size_t size = 0; // of what follows, in network byte order
+  std::size_t size = 0; // of the bytes after the header, in network byte order
   for (auto at : {4U, 5U, 6U, 7U})
     size = size << 8U | header_[at];
   if (header_[0] != basp_handshake)

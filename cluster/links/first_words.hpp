@@ -1,5 +1,5 @@
-// Whether a connection that was accepted has said something that only a process of the cluster
-// says. Pure.
+// first_words: whether an accepted connection has sent something that only a process of the cluster
+// sends. Pure.
 #pragma once
 
 #include <array>
@@ -10,16 +10,16 @@
 
 namespace troupe::cluster {
 
-/// Follows what comes on a connection: the handshake of BASP (caf/io/basp/header.hpp), and as much
-/// after it as a message has at least. Nothing is kept but half a header.
+/// Follows the bytes of a connection: the handshake of BASP (caf/io/basp/header.hpp), and the
+/// header of one message after it. Keeps at most a part of a header.
 class first_words {
 public:
   enum class state : std::uint8_t { waiting, spoken, wrong };
 
-  /// More has come. Result: as state().
+  /// Takes more bytes. Returns the new state().
   state take(std::span<const char> bytes);
   state now() const noexcept { return state_; }
-  /// What is wrong with it.
+  /// The fault of a wrong connection.
   const std::string& flaw() const noexcept { return flaw_; }
 
   static constexpr std::size_t header_bytes = 32;
@@ -28,9 +28,9 @@ private:
   void take_header();
 
   state state_ = state::waiting;
-  bool greeted_ = false; // the handshake of BASP came
-  std::size_t have_ = 0; // of the header
-  std::size_t skip_ = 0; // of what follows a header
+  bool greeted_ = false; // the handshake of BASP arrived
+  std::size_t have_ = 0; // bytes of the header
+  std::size_t skip_ = 0; // bytes after a header, still to come
   std::array<std::uint8_t, header_bytes> header_{};
   std::string flaw_;
 };

@@ -1,4 +1,4 @@
-// What a home and a worker have in common on their way to the network.
+// link_front: the actor system for links that homes and workers use.
 #include "cluster/links/link_front.hpp"
 
 #include "actors/logger_reference.hpp"

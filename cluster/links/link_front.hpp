@@ -1,4 +1,4 @@
-// What a home and a worker have in common on their way to the network.
+// link_front: the way to the network that homes and workers share.
 #pragma once
 
 #include "cluster/links/link_hub.hpp"
@@ -15,36 +15,38 @@
 
 namespace troupe::cluster {
 
-/// An actor system for links, apart from the runtime's: what comes from outside has its own
+/// An actor system for links, apart from the runtime's. So messages from outside have their own
 /// threads.
 struct link_front {
   std::unique_ptr<caf::actor_system_config> config;
-  std::unique_ptr<caf::actor_system> system; // gone before its config
+  std::unique_ptr<caf::actor_system> system; // destroyed before its config
 };
 
+/// Makes the system. Exactly one of `tls` and `plain` is expected.
 /// Blocks: while the TLS files are checked.
 /// Errors: invalid_config.
 result<link_front> make_front(const std::optional<link_certificates>& tls, bool plain);
 
-/// Makes an actor what others reach at HOST:PORT; gives the port.
+/// Makes `door` reachable at HOST:PORT. Returns the port.
 /// Errors: invalid_config.
 result<std::uint16_t> open_front(link_front& front, const caf::actor& door, const std::string& at);
 
-/// Whether links to these peers can be made at all.
+/// Checks that links to these peers are allowed.
 /// Errors: invalid_config for plain links to another host.
 result<void> may_reach(const link_front& front, const std::vector<endpoint>& peers);
 
-/// Errors: invalid_config for one that is none.
+/// Reads addresses, in their order.
+/// Errors: invalid_config for a text that is not HOST:PORT.
 result<std::vector<endpoint>> to_endpoints(const std::vector<std::string>& texts);
 
-/// A graph as homes and workers compare it.
+/// A graph's name, hash, build and version, as homes and workers compare them.
 /// Cost:   as large as the graph.
 graph_offer offer_of(const graph_plan& plan);
 
-/// What answers a status_request: the status, and the days that the certificate in use has left.
+/// The answer to a status_request: the status, and the remaining days of the certificate in use.
 status_reply reply_with(const caf::actor_system& system, const value& status);
 
-/// Random, and so another one each time a process starts.
+/// A random id, which is new each time a process starts.
 std::string new_incarnation();
 
 } // namespace troupe::cluster

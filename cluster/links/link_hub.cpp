@@ -1,4 +1,4 @@
-// The links of an actor to its peers.
+// link_hub: the links of an actor to its peers.
 #include "cluster/links/link_hub.hpp"
 
 #include "actors/log.hpp"
@@ -15,8 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long a side that was refused, or refused the other, does not come back. Of most it is not to
-// be expected that they change.
+// The pause after a refusal, on both sides. Long where the reason will hardly change soon.
 nanoseconds pause_behind(const refusal& no) {
   switch (no.code) {
     case errc::protocol_mismatch:
@@ -27,9 +26,9 @@ nanoseconds pause_behind(const refusal& no) {
   }
 }
 
-// One side has not heard of the stream any more.
+// A packet kind: its sender does not know the stream, or not any more.
 constexpr std::uint8_t unknown_stream = 0xff;
-constexpr std::size_t batch_bytes = 1u << 20; // a frame is not filled beyond
+constexpr std::size_t batch_bytes = 1u << 20; // no more messages are added to such a frame
 
 std::size_t payload(const message& m) {
   return std::visit(
@@ -99,7 +98,7 @@ instant link_hub::now() {
   return std::chrono::steady_clock::now().time_since_epoch();
 }
 
-// -- who is to be reached
+// -- peers to reach
 
 void link_hub::keep(const endpoint& peer) {
   names_.keep(peer);
@@ -153,12 +152,13 @@ void link_hub::dialled(const endpoint& to, const result<caf::actor>& peer) {
     open(at, to, *peer);
     return flush();
   }
-  retry(at, at.dialled, {}); // the wait for a silent host is a pause, too
+  retry(at, at.dialled, {}); // the wait for a silent host counts as a pause
   if (std::exchange(at.failure, peer.error().message()) != peer.error().message())
     user_.not_reached(to, peer.error());
 }
 
-// Doubles from the first pause to the longest, each drawn from its upper half.
+// Doubles the pause, from the first to the longest. The wait is random, within the pause's upper
+// half.
 void link_hub::retry(place& at, instant from, nanoseconds least) {
   at.pause = std::clamp<nanoseconds>(at.pause * 2, limits::link_retry_first,
                                      limits::link_retry_max);
@@ -187,7 +187,7 @@ std::uint64_t link_hub::draw_stream() {
   return own_streams_ << 32 | (random_() >> 32) | 1;
 }
 
-// The answer to a stream that was begun here, and given up since, looks like the beginning of one.
+// A late answer to a stream of this side that was given up looks like the beginning of a stream.
 void link_hub::accept(packet what, const caf::actor& from) {
   bool begins = what.kind == static_cast<std::uint8_t>(packet_kind::resume) && what.link == 1
                 && what.stream != 0 && what.stream >> 32 != own_streams_;
@@ -233,7 +233,7 @@ void link_hub::detach(live& l) {
   }
 }
 
-// -- what comes
+// -- incoming packets
 
 void link_hub::took(packet what, const caf::actor& from) {
   auto found = streams_.find(what.stream);
@@ -267,7 +267,8 @@ void link_hub::took(packet what, const caf::actor& from) {
     refuse(l, read.error());
 }
 
-// A dialer hears that a link is open again, an acceptor sees another one come.
+// Notes that a link is open. Its user hears link_restored when the link was broken (dialer), or
+// when another one replaced it (acceptor).
 void link_hub::opened(live& l, bool newer) {
   bool first = !std::exchange(l.was_open, true);
   bool again = std::exchange(l.broken, false) || newer;
@@ -294,7 +295,7 @@ void link_hub::lose(live_ptr l, const error& why) {
   user_.link_lost(l->number, why);
 }
 
-// What it says can't be read: it should know, whatever it is.
+// The peer's messages can't be read. Sends the reason, so that a peer of any version can log it.
 void link_hub::refuse(const live_ptr& l, const error& why) {
   send(l->number, refusal{.code = why.code(), .why = why.message()});
   pump(*l);
@@ -368,7 +369,7 @@ bool link_hub::is_quiet() const noexcept {
   });
 }
 
-// -- what goes
+// -- outgoing messages
 
 void link_hub::send(link_number link, message what) {
   auto found = links_.find(link);
@@ -387,7 +388,7 @@ void link_hub::may_be_quiet(link_number link, nanoseconds time) {
 }
 
 void link_hub::flush() {
-  while (!dirty_.empty()) { // sending may lose a link, and its user send more
+  while (!dirty_.empty()) { // a sending may lose a link, and its user may send more
     auto dirty = std::exchange(dirty_, {});
     std::ranges::sort(dirty);
     dirty.erase(std::ranges::unique(dirty).begin(), dirty.end());
@@ -407,8 +408,8 @@ void link_hub::pump(live& l) {
     self_.send(l.peer, std::move(*p));
 }
 
-// What was queued becomes frames, and those go into the stream, as long as it takes them. False:
-// the link was lost.
+// Encodes queued messages as frames, and gives frames to the stream while it takes them. False: the
+// link was lost.
 bool link_hub::write(live& l, std::size_t lane) {
   auto messages = std::exchange(l.queued[lane], {});
   for (std::size_t from = 0; from < messages.size();) {
@@ -428,7 +429,7 @@ bool link_hub::write(live& l, std::size_t lane) {
     if (auto room = l.over.send(static_cast<cluster::lane>(lane), std::move(waiting.front()));
         !room) {
       if (room.error().code() == errc::overloaded)
-        break; // it is asked again when something was acknowledged
+        break; // tried again after an acknowledgement
       lose(links_.at(l.number), room.error());
       return false;
     }

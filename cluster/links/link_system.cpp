@@ -1,3 +1,4 @@
+// link_system: sets up CAF's middleman for links.
 #include "cluster/links/link_system.hpp"
 
 #include "cluster/links/tls_links.hpp"
@@ -34,7 +35,7 @@ result<void> check_host(caf::actor_system& system, const std::string& host) {
                    "TLS");
 }
 
-// CAF listens at every address for a name that it does not know as one.
+// CAF listens at every address when `host` is a name that is not an address.
 std::string listening_address(const std::string& host) {
   return host == "localhost" ? "127.0.0.1" : host;
 }

@@ -1,3 +1,4 @@
+// name_lookup: asks the system for addresses, on threads of its own.
 #include "cluster/links/name_lookup.hpp"
 
 #include <netdb.h>
@@ -39,7 +40,8 @@ looked_up system_addresses(const std::string& host) {
   return four.empty() ? of_family(found, AF_INET6) : four;
 }
 
-// Threads outlive who asked: nobody can end a lookup.
+// Shared with the threads, which may outlive their name_lookup, since a running lookup can't be
+// stopped.
 struct name_lookup::shared {
   resolver how;
   std::mutex mutex{};
@@ -84,7 +86,7 @@ void name_lookup::ask(std::string host) {
     ++shared_->threads;
   } catch (const std::system_error& none) {
     if (shared_->threads > 0)
-      return; // one of those takes it
+      return; // a running thread takes it
     shared_->answers.push_back(
       {std::move(shared_->waiting.back()),
        error{errc::worker_lost, std::string{"look up names: "} + none.what()}});

@@ -1,5 +1,5 @@
-// Names are looked up on threads of their own: a server of names that is silent makes its askers
-// wait for half a minute.
+// name_lookup: looks up names on threads of its own, since a silent name server blocks a lookup for
+// half a minute.
 #pragma once
 
 #include "cluster/links/peer_names.hpp"
@@ -9,12 +9,13 @@
 
 namespace troupe::cluster {
 
-/// The addresses of a name, as the system knows them: those of IPv4, or, where there is none, those
-/// of IPv6. A host that has both kinds is one peer.
-/// Blocks: while servers of names are asked.
+/// The addresses of a name, from the system's resolver: those of IPv4, or those of IPv6 when the
+/// name has no IPv4 address. So a host with both kinds is one peer.
+/// Blocks: while name servers are asked.
 /// Errors: worker_lost.
 looked_up system_addresses(const std::string& host);
 
+/// Lookups in the background.
 class name_lookup {
 public:
   using resolver = std::function<looked_up(const std::string&)>;
@@ -26,12 +27,12 @@ public:
   explicit name_lookup(resolver how);
   name_lookup(const name_lookup&) = delete;
   name_lookup& operator=(const name_lookup&) = delete;
-  /// Does not wait for what is under way.
+  /// Does not wait for running lookups.
   ~name_lookup();
 
-  /// At most limits::peer_lookups_max are asked for at a time; more wait.
+  /// Orders a lookup. At most limits::peer_lookups_max run at a time; more wait.
   void ask(std::string host);
-  /// Those that came since the last call.
+  /// The answers that came since the last call.
   std::vector<answer> answers();
 
 private:

@@ -1,4 +1,4 @@
-// The one message that crosses links between processes.
+// packet_message: the one message that crosses links between processes, for CAF.
 #pragma once
 
 #include "cluster/wire/stream.hpp"

@@ -1,3 +1,4 @@
+// peer_names: the addresses of kept peers.
 #include "cluster/links/peer_names.hpp"
 
 #include <arpa/inet.h>

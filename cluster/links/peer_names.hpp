@@ -1,9 +1,9 @@
-// Which addresses peers are to be reached at, of names that mean several of them and change. Pure:
-// it is told what a name came to, and says whom to keep a link to.
+// peer_names: the addresses of peers. A name may stand for several addresses, which change. Pure:
+// takes the results of lookups, and returns the addresses to keep links to.
 //
 // Invariants:
-//  - A name that can't be looked up any more means what it meant before.
-//  - An address is wanted as long as anything means it.
+//  - A name whose lookup fails keeps its last addresses.
+//  - An address is wanted as long as a kept peer has it.
 #pragma once
 
 #include "cluster/wire/lease.hpp"
@@ -21,32 +21,33 @@ struct endpoint {
   std::uint16_t port = 0;
   friend auto operator<=>(const endpoint&, const endpoint&) = default;
 };
-/// Errors: invalid_config.
+/// Reads an address.
+/// Errors: invalid_config for a text that is not HOST:PORT.
 result<endpoint> to_endpoint(const std::string& text);
 std::string to_text(const endpoint& at);
-/// Whether it is written as an address: there is nothing to look up.
+/// Whether a host is written as an address, so that it needs no lookup.
 bool is_address(const std::string& host);
 
-/// What a name came to.
+/// The result of a lookup.
 using looked_up = result<std::vector<std::string>>;
 
 class peer_names {
 public:
   void keep(const endpoint& peer);
   void forget(const endpoint& peer);
-  /// As it was asked for.
+  /// The kept peers, as keep() got them.
   const std::set<endpoint>& kept() const noexcept { return kept_; }
 
-  /// The names to look up now. Each is under way then, until answered().
+  /// The names to look up now. Each is then under way, until answered().
   std::vector<std::string> due(instant now);
-  /// Gives what the log should say; empty when it is no news.
+  /// Takes the result of a lookup. Returns a text for the log; empty when nothing changed.
   std::string answered(const std::string& host, const looked_up& addresses, instant now);
 
   /// The addresses to keep a link to.
   std::set<endpoint> wanted() const;
-  /// Those of one peer.
+  /// The addresses of one peer.
   std::vector<endpoint> addresses_of(const endpoint& peer) const;
-  /// Why a name could not be looked up last; empty when it could.
+  /// The reason why the last lookup of a name failed; empty when it succeeded.
   std::string failure(const std::string& host) const;
 
 private:
@@ -58,7 +59,7 @@ private:
   };
 
   std::set<endpoint> kept_;
-  std::map<std::string, name> names_; // of what is kept
+  std::map<std::string, name> names_; // for the kept peers with a name
 };
 
 } // namespace troupe::cluster

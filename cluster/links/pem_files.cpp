@@ -1,3 +1,4 @@
+// pem_files: reads and writes PEM files and passphrases.
 #include "cluster/links/pem_files.hpp"
 
 #include "persistence/crypt/private_file.hpp"
@@ -26,7 +27,7 @@ std::string text_of_errno(int number) {
   return std::generic_category().message(number);
 }
 
-// Gives an errno.
+// Writes a text and syncs. Returns an errno; 0: success.
 int write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     auto wrote = ::write(fd, text.data(), text.size());
@@ -48,7 +49,7 @@ struct asked_secret {
   bool was_asked = false;
 };
 
-// Instead of OpenSSL's own, which asks at the terminal.
+// Replaces OpenSSL's own question at the terminal.
 int give_passphrase(char* to, int size, int, void* user) {
   auto& asked = *static_cast<asked_secret*>(user);
   asked.was_asked = true;

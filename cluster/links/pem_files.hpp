@@ -1,4 +1,4 @@
-// Certificates and keys in PEM files, and what owns OpenSSL's objects.
+// pem_files: certificates and keys in PEM files, and owners of OpenSSL's objects.
 #pragma once
 
 #include "cluster/links/certificates.hpp"
@@ -23,22 +23,23 @@ error tls_error(std::string_view doing, const std::filesystem::path& place, std:
 result<std::vector<certificate_ptr>> read_certificates(std::string_view doing,
                                                        const std::filesystem::path& file);
 
-/// The key of a file. Never asks a person for a passphrase.
+/// The key of a file. Never asks at the terminal for a passphrase.
 result<key_ptr> read_key(std::string_view doing, const std::filesystem::path& file,
                          const passphrase* secret);
 
-/// The files of a process, checked.
+/// The checked files of a process.
 struct loaded_tls {
-  std::vector<certificate_ptr> own; // the process's first
+  std::vector<certificate_ptr> own; // the process's own comes first
   key_ptr key;
   std::vector<certificate_ptr> authorities;
 };
 
+/// Reads the files and checks them.
 /// Errors: those of check_tls_files().
 result<loaded_tls> load_tls_files(const tls_files& files, wall_time now);
 
-/// Writes a file that is not there yet.
-/// Errors: invalid_config when it is there; storage_failed. It is removed again.
+/// Writes a new file.
+/// Errors: invalid_config when the file exists; storage_failed, and the file is removed again.
 result<void> write_new_file(std::string_view doing, const std::filesystem::path& file, BIO& text,
                             bool is_private);
 

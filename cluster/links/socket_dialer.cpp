@@ -1,3 +1,4 @@
+// socket_dialer: one thread that connects sockets, with poll().
 #include "cluster/links/socket_dialer.hpp"
 
 #include <netdb.h>
@@ -21,7 +22,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// Those before have had twice `again`: what came of them would have come.
+// Older sockets have waited twice `again`, so an answer would have come.
 constexpr std::size_t sockets_of_a_dial_max = 2;
 
 using addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -81,7 +82,7 @@ private:
     addresses to;
     then_fn then;
     clock::time_point until;
-    clock::time_point again; // the past: at once
+    clock::time_point again; // in the past: at once
     std::deque<owned_descriptor> sockets;
   };
 
@@ -122,7 +123,7 @@ private:
     return false;
   }
 
-  // Gives an errno.
+  // Opens one more socket to the peer. Returns an errno; 0: success.
   static int knock(dialling& d) {
     const auto& to = *d.to;
     owned_descriptor made{::socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
@@ -150,7 +151,7 @@ private:
       static_cast<void>(::read(wake_.fd(), &woken, sizeof woken));
   }
 
-  // The first socket that came to something decides.
+  // The first socket that connects or fails decides.
   static bool has_answer(dialling& d) {
     for (auto& one : d.sockets) {
       pollfd state{one.fd(), POLLOUT, 0};
@@ -172,9 +173,9 @@ private:
   terms how_;
   owned_descriptor wake_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::mutex mutex_;
-  std::vector<dialling> ordered_; // for the thread
+  std::vector<dialling> ordered_; // new orders for the thread
   bool over_ = false;
-  std::vector<dialling> open_; // the thread's
+  std::vector<dialling> open_; // used by the thread alone
   std::thread thread_;
 };
 

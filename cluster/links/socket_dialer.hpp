@@ -1,4 +1,4 @@
-// Connects to peers without waiting for any of them: one thread for all.
+// socket_dialer: connects to peers on one thread, without waiting for any of them.
 #pragma once
 
 #include "persistence/crypt/private_file.hpp"
@@ -14,25 +14,26 @@
 
 namespace troupe::cluster {
 
+/// Opens TCP connections.
 class socket_dialer {
 public:
   struct terms {
     std::chrono::milliseconds patience = limits::link_dial_timeout;
     std::chrono::milliseconds again = limits::link_knock_interval;
   };
-  /// Told once, on the dialer's thread. A socket does not block.
+  /// Called once, on the dialer's thread. The socket does not block.
   using then_fn = std::function<void(result<std::shared_ptr<owned_descriptor>>)>;
 
   explicit socket_dialer(terms how);
   socket_dialer(const socket_dialer&) = delete;
   socket_dialer& operator=(const socket_dialer&) = delete;
-  /// What is under way is given up; nobody is told.
+  /// Gives up all open dials, without an answer.
   ~socket_dialer();
 
-  /// Connects to a port. A host that says nothing is knocked at again each `again`, since what the
-  /// network drops comes again only after seconds; it delays nobody else.
-  /// Errors: invalid_config for what is no address (names are not looked up here); worker_lost when
-  ///         the port is closed, the host can't be reached, or `patience` is over.
+  /// Connects to a port. While a host is silent, another attempt begins each `again`, since the
+  /// network repeats a lost packet only after seconds. Does not delay other dials.
+  /// Errors: invalid_config for a text that is not an address (names are not looked up here).
+  ///         worker_lost when the port is closed, the host can't be reached, or `patience` is over.
   void dial(const std::string& address, std::uint16_t port, then_fn then);
 
 private:

@@ -1,5 +1,5 @@
-// The shape of this file is that of CAF's own libcaf_openssl/src/openssl/middleman_actor.cpp: a
-// scribe is a connection, a doorman a port.
+// tls_links: actors, scribes and doormen for TLS. Follows CAF's own
+// libcaf_openssl/src/openssl/middleman_actor.cpp: a scribe is a connection, a doorman a port.
 #include "cluster/links/tls_links.hpp"
 
 #include "actors/log.hpp"
@@ -34,10 +34,10 @@ namespace troupe::cluster {
 
 namespace {
 
-/// What became of a dial.
+/// The result of a dial.
 struct dial_done {
   std::uint64_t number = 0;
-  std::shared_ptr<owned_descriptor> socket; // null: `why` not
+  std::shared_ptr<owned_descriptor> socket; // null: `why` names the reason
   std::string why;
 };
 
@@ -54,7 +54,8 @@ namespace {
 namespace net = caf::io::network;
 using multiplexer = net::default_multiplexer;
 
-// Packets of a link are few and small at a time: what is lost is sent again soon, not ever later.
+// Sets up a socket. Packets of a link are few and small, so lost ones are sent again at a constant
+// pace.
 void prepare_socket(net::native_socket fd) {
   net::nonblocking(fd, true);
   net::tcp_nodelay(fd, true);
@@ -81,7 +82,7 @@ struct tls_policy {
   }
 };
 
-/// A stream that leaves the socket before it closes it.
+/// A stream that destroys its session before it closes the socket.
 class tls_stream : public net::stream {
 public:
   tls_stream(multiplexer& backend, net::native_socket fd, std::unique_ptr<tls_session> session)
@@ -91,7 +92,7 @@ public:
   tls_session& session() { return *policy_.session; }
 
 private:
-  tls_policy policy_; // gone before the base closes the socket
+  tls_policy policy_; // destroyed before the base closes the socket
 };
 
 class tls_scribe : public caf::io::scribe {
@@ -105,7 +106,7 @@ public:
       stream_.session().note_garbage("it sends a message of " + std::to_string(config.second)
                                      + " bytes, more than cluster_basp_bytes_max ("
                                      + std::to_string(limits::cluster_basp_bytes_max) + ")");
-      ::shutdown(stream_.fd(), SHUT_RDWR); // no honest peer sends that much at once
+      ::shutdown(stream_.fd(), SHUT_RDWR); // an honest peer never sends that much at once
       config = caf::io::receive_policy::at_most(1);
     }
     stream_.configure_read(config);
@@ -149,7 +150,7 @@ public:
       context_{std::move(context)} {}
 
   bool new_connection() override {
-    if (detached()) // closed while the event was on its way
+    if (detached()) // closed before the event arrived
       return false;
     auto fd = acceptor_.accepted_socket();
     caf::detail::socket_guard guard{fd};
@@ -193,8 +194,8 @@ private:
   std::shared_ptr<tls_context> context_;
 };
 
-/// Dials peers, as many as there are at once: also for plain links, since CAF's own dials one after
-/// the other.
+/// Dials peers, all at the same time. Serves plain links, too, since CAF's own dialer works on one
+/// peer after the other.
 class link_dialer_actor : public caf::event_based_actor {
 public:
   link_dialer_actor(caf::actor_config& config, caf::actor broker,
@@ -214,7 +215,7 @@ public:
     };
   }
   void on_exit() override {
-    sockets_.reset(); // here, so that its thread is never the last to know this actor
+    sockets_.reset(); // here, so that the thread never holds the last reference to this actor
     open_.clear();
     broker_ = nullptr;
   }
@@ -231,7 +232,7 @@ private:
     auto number = ++last_;
     open_.emplace(number,
                   dialling{make_response_promise(), host + " " + std::to_string(port), port});
-    auto self = caf::actor_cast<caf::actor_addr>(this); // the thread does not keep it
+    auto self = caf::actor_cast<caf::actor_addr>(this); // a weak reference for the thread
     sockets_->dial(host, port, [self, number](result<std::shared_ptr<owned_descriptor>> made) {
       auto to = caf::actor_cast<caf::actor>(self);
       if (to && made)
@@ -346,7 +347,8 @@ private:
 };
 
 const link_module& module_of(const caf::actor_system& system) {
-  // CAF keeps modules by number, and gives the one of this number back as what its own would be.
+  // CAF stores modules by number. The module with this number comes back with the type of CAF's
+  // own.
   return *reinterpret_cast<const link_module*>(&system.openssl_manager());
 }
 

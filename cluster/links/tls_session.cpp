@@ -1,3 +1,4 @@
+// tls_session: TLS over sockets that do not block, and the context that connections share.
 #include "cluster/links/tls_session.hpp"
 
 #include "actors/log.hpp"
@@ -16,13 +17,13 @@ namespace troupe::cluster {
 
 namespace {
 
-// BASP's own handshake; nothing else is written before TLS's is done.
+// Room for BASP's own handshake. BASP writes nothing else before TLS's handshake is done.
 constexpr std::size_t early_bytes_max = 16u << 10;
 constexpr long peer_certificates_bytes_max = 32 << 10;
-// OpenSSL keeps a buffer of this size from the first byte of a handshake on.
+// OpenSSL keeps a buffer of this size from the first byte of a handshake.
 constexpr unsigned handshake_record_bytes_max = 2u << 10;
 
-// OpenSSL writes to sockets in a way that a peer who has gone makes a signal of.
+// OpenSSL's writes to a socket raise SIGPIPE when the peer has gone.
 void block_broken_pipe_signals() {
   thread_local const bool is_blocked = [] {
     sigset_t one;
@@ -71,7 +72,7 @@ std::string peer_of(int fd) {
   return text.data();
 }
 
-// What is wrong with the peer's certificate, as far as this side has looked at it.
+// The fault of the peer's certificate, as this side sees it.
 std::string flaw_of_certificate(long verified) {
   switch (verified) {
     case X509_V_OK: return {};
@@ -88,7 +89,7 @@ std::string flaw_of_certificate(long verified) {
   }
 }
 
-// Why there is no handshake; empty when the peer just went away.
+// The reason why the handshake failed; empty when the peer went away.
 std::string flaw_of(SSL* ssl) {
   auto failed = ERR_peek_error();
   auto reason = ERR_GET_LIB(failed) == ERR_LIB_SSL ? ERR_GET_REASON(failed) : 0;
@@ -129,7 +130,8 @@ result<tls_context::ready> tls_context::read(const tls_files& files, wall_time n
   }
   SSL_CTX_set_verify(it, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   SSL_CTX_set_max_cert_list(it, peer_certificates_bytes_max);
-  // Links last: nothing is resumed, so that each one is authenticated by its certificate.
+  // Links are long, and sessions are never resumed, so that each link is authenticated by its
+  // certificate.
   SSL_CTX_set_session_cache_mode(it, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(it, 0);
   SSL_CTX_set_mode(it, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
@@ -146,8 +148,8 @@ result<std::shared_ptr<tls_context>> open_tls_context(const tls_files& files, wa
   return std::make_shared<tls_context>(files, std::move(*first), patience);
 }
 
-// What was replaced since it was read is seen at the first looks: the marks are older than the
-// reading.
+// The marks are older than the reading of the files. So the first looks notice a file that was
+// replaced meanwhile.
 tls_context::tls_context(tls_files files, ready first, const tls_patience& patience)
   : files_{std::move(files)},
     ready_{std::move(first)},
@@ -182,7 +184,7 @@ tls_context::marks tls_context::marks_of(const tls_files& files) {
 std::vector<std::string> tls_context::look(wall_time now) {
   std::vector<std::string> news;
   auto marks = marks_of(files_);
-  bool stood_still = std::exchange(seen_, marks) == marks; // else somebody is at it
+  bool stood_still = std::exchange(seen_, marks) == marks; // otherwise a writer may be at work
   if (stood_still && marks != known_) {
     known_ = marks;
     take_replaced(now, news);
@@ -263,7 +265,7 @@ void dialled_sockets::replace(const std::string& place, int fd) {
   sockaddr nobody{};
   nobody.sa_family = AF_UNSPEC;
   auto old = std::exchange(at->second, fd);
-  if (::connect(old, &nobody, sizeof nobody) != 0) // the peer hears of it at once
+  if (::connect(old, &nobody, sizeof nobody) != 0) // the peer notices it at once
     ::shutdown(old, SHUT_RDWR);
 }
 
@@ -277,7 +279,7 @@ void dialled_sockets::end(const std::string& place, int fd) {
 
 std::unique_ptr<tls_session> tls_session::make(std::shared_ptr<tls_context> context, int fd,
                                                std::shared_ptr<dialled_peer> to) {
-  auto* ssl = SSL_new(context->current().get()); // which keeps it
+  auto* ssl = SSL_new(context->current().get()); // SSL_new keeps the context
   if (!ssl || SSL_set_fd(ssl, fd) != 1) {
     SSL_free(ssl);
     ERR_clear_error();
@@ -317,7 +319,7 @@ tls_session::step tls_session::step_of(int returned) const {
 
 tls_session::step tls_session::handshake() {
   block_broken_pipe_signals();
-  ERR_clear_error(); // what another connection has left would be taken for this one's
+  ERR_clear_error(); // removes errors that another connection left on this thread
   if (is_open_)
     return step::done;
   auto got = step_of(SSL_do_handshake(ssl_));
@@ -351,7 +353,7 @@ void tls_session::opened() {
     log_warning("cluster: no link with " + text);
 }
 
-/// False: it is not a peer.
+/// False: the other side is not a peer.
 bool tls_session::heard(std::span<const char> bytes) {
   if (to_ || words_.now() == first_words::state::spoken)
     return true;
@@ -370,13 +372,13 @@ void tls_session::note_garbage(const std::string& flaw) {
     log_warning("cluster: no link with " + text);
 }
 
-// Not while OpenSSL has a buffer of the old size.
+// Refused while OpenSSL has a buffer of the old size.
 void tls_session::use_large_records() {
   if (!has_large_records_ && SSL_free_buffers(ssl_) == 1)
     has_large_records_ = SSL_set_max_send_fragment(ssl_, SSL3_RT_MAX_PLAIN_LENGTH) == 1;
 }
 
-// The socket has just been opened: it takes that much at once.
+// A socket that was just opened takes this much at once.
 bool tls_session::write_early() {
   auto text = std::exchange(early_, {});
   std::size_t wrote = 0;
@@ -389,19 +391,19 @@ tls_session::state tls_session::read(std::size_t& taken, void* to, std::size_t s
   switch (handshake()) {
     case step::done: break;
     case step::wants_read: return state::success;
-    default: return state::failure; // its few packets fit into any socket
+    default: return state::failure; // the few packets of a handshake fit into any socket
   }
   if (size == 0)
     return state::indeterminate;
   auto got = step_of(SSL_read_ex(ssl_, to, size, &taken));
-  if (got == step::failed && !was_heard_) // in TLS 1.3 a dialer hears only here that it is refused
+  if (got == step::failed && !was_heard_) // in TLS 1.3 a dialer hears of its refusal only here
     note_flaw();
   was_heard_ |= taken > 0;
   bool is_peer = taken == 0 || heard({static_cast<const char*>(to), taken});
   return got == step::failed || !is_peer ? state::failure : state::success;
 }
 
-// Why a connection that takes nothing more was closed may have come before that.
+// A connection that takes no more bytes may hold the peer's reason for closing it.
 void tls_session::look_for_refusal() {
   ERR_clear_error();
   char none = 0;
@@ -410,10 +412,10 @@ void tls_session::look_for_refusal() {
     note_flaw();
 }
 
-// The dialer's side is told; the other one has nobody to tell but the operator.
+// The dialing side gets the reason as its error. The accepting side logs it for the operator.
 void tls_session::note_flaw() {
   auto flaw = flaw_of(ssl_);
-  if (to_ && flaw.empty()) { // what it said is lost when it closed before all was there
+  if (to_ && flaw.empty()) { // the reason is lost when the peer closed early
     flaw = "it closed the connection in the handshake";
     if (context_->until() <= std::chrono::system_clock::now())
       flaw += ": this process's certificate has expired";
@@ -427,8 +429,8 @@ void tls_session::note_flaw() {
       log_warning("cluster: no link with " + text);
 }
 
-// CAF asks again and again while something is to be written and the socket could take it. So what
-// comes before the handshake is done is kept here, and CAF sees it as written.
+// CAF calls again and again while it has bytes and the socket is writable. So bytes before the end
+// of the handshake are kept here, and count as written.
 tls_session::state tls_session::write(std::size_t& taken, const void* from, std::size_t size) {
   taken = 0;
   switch (handshake()) {

@@ -1,4 +1,4 @@
-// One end of a TLS connection, over a socket that does not block.
+// tls_session: one end of a TLS connection, over a socket that does not block.
 #pragma once
 
 #include "cluster/links/first_words.hpp"
@@ -16,8 +16,9 @@
 
 namespace troupe::cluster {
 
-/// Sockets that have to do something in time, the oldest first: their handshakes, or say a first
-/// word. Threads may share it.
+/// Sockets that have to do something in time, such as the handshake or a first message; the oldest
+/// first.
+/// Thread: any.
 class patience_list {
 public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -25,12 +26,12 @@ public:
   patience_list(std::chrono::milliseconds time_max, std::size_t count_max)
     : time_max_{time_max},
       count_max_{count_max} {}
-  /// Shuts the oldest one down when there are too many. Result: whether it did.
+  /// Adds a socket. True: it was one too many, and the oldest was shut down.
   bool begin(int fd, time_point now);
-  /// Also for one that is not there. Comes before the socket is closed, so that a number that is
-  /// used again is never shut down.
+  /// Removes a socket, if it is there. Must come before the socket is closed, so that a reused
+  /// number is never shut down.
   void end(int fd);
-  /// Shuts those down that take too long; gives how many.
+  /// Shuts down the sockets that take too long. Returns their number.
   std::size_t end_late(time_point now);
 
 private:
@@ -44,13 +45,14 @@ private:
   std::list<entry> all_;
 };
 
-/// The connections that were dialled, by where. Threads may share it.
+/// The dialled connections, by place.
+/// Thread: any.
 class dialled_sockets {
 public:
-  /// Another one is there in the place of the old one, if there is one still, which is reset: BASP
-  /// knows one connection to a peer, and both sides would stay with one that the network has lost.
+  /// Adds a connection, and resets an older one to the same place. BASP knows one connection to a
+  /// peer, so both sides would stay with one that the network has lost.
   void replace(const std::string& place, int fd);
-  /// Before the socket is closed.
+  /// Removes a connection. Must come before the socket is closed.
   void end(const std::string& place, int fd);
 
 private:
@@ -60,10 +62,10 @@ private:
 
 using ssl_context = std::shared_ptr<SSL_CTX>;
 
-/// What connections of a process have in common: its files, as they are by now.
+/// State that the connections of a process share: its TLS files, as they are now.
 class tls_context {
 public:
-  /// What was read of them.
+  /// The result of reading the files.
   struct ready {
     ssl_context context;
     wall_time until;
@@ -75,23 +77,23 @@ public:
   tls_context& operator=(const tls_context&) = delete;
 
   ssl_context current() const;
-  /// When the certificate ends.
+  /// The end of the certificate.
   wall_time until() const;
   patience_list& handshakes() noexcept { return handshakes_; }
-  /// Accepted connections whose handshakes are done, and on which nothing was said yet.
+  /// Accepted connections whose handshake is done, and which have sent nothing yet.
   patience_list& mutes() noexcept { return mutes_; }
-  /// Shuts down what takes too long. Gives what an operator should know.
+  /// Shuts down connections that take too long. Returns texts for an operator.
   std::vector<std::string> end_late(std::chrono::steady_clock::time_point now);
   dialled_sockets& dialled() noexcept { return dialled_; }
   refusal_log& refusals() noexcept { return refusals_; }
 
-  /// Takes files that were replaced, when they have stood still since the last look and are all
-  /// right as a whole. Gives what an operator should know: that, what is wrong with them (once), or
-  /// that the certificate in use ends soon (once a day).
+  /// Takes replaced files when they have not changed since the last look and are valid together.
+  /// Returns texts for an operator: new files, faults (once), or the near end of the certificate
+  /// (once a day).
   std::vector<std::string> look(wall_time now);
 
 private:
-  /// Tells one version of the files from another.
+  /// Distinguishes versions of the files.
   struct marks {
     std::array<std::array<std::int64_t, 4>, 3> of{};
     friend bool operator==(const marks&, const marks&) = default;
@@ -110,17 +112,17 @@ private:
   refusal_log refusals_;
 };
 
-/// Whom a session was dialled to.
+/// The peer of a dialled session.
 struct dialled_peer {
   std::string place;
-  std::string flaw; // why there was no handshake, before the connection is closed
+  std::string flaw; // reason of a failed handshake; set before the close
 };
 
-/// What CAF calls a policy: reads and writes for a stream.
+/// Reads and writes for a stream; CAF calls it a policy.
 class tls_session {
 public:
   using state = caf::io::network::rw_state;
-  /// Nothing when OpenSSL is out of memory. `to`: null for who accepts.
+  /// A session; null when OpenSSL is out of memory. `to`: null for an accepted connection.
   static std::unique_ptr<tls_session> make(std::shared_ptr<tls_context> context, int fd,
                                            std::shared_ptr<dialled_peer> to);
   tls_session(const tls_session&) = delete;
@@ -130,7 +132,7 @@ public:
   state read(std::size_t& taken, void* to, std::size_t size);
   state write(std::size_t& taken, const void* from, std::size_t size);
   bool has_more_than(std::size_t size) const;
-  /// Of an accepted connection: what is wrong with what it sends is logged.
+  /// Logs the fault of the bytes that an accepted connection sends.
   void note_garbage(const std::string& flaw);
 
 private:
@@ -154,8 +156,8 @@ private:
   first_words words_;    // of an accepted connection
   bool is_open_ = false; // the handshake is done
   bool has_large_records_ = false;
-  bool was_heard_ = false; // the peer has said something behind it: it trusts this process
-  std::string early_;      // to be written when it is
+  bool was_heard_ = false; // the peer has sent something after it: it trusts this process
+  std::string early_;      // bytes to write after it
 };
 
 } // namespace troupe::cluster

@@ -1,4 +1,4 @@
-// A file of workers' addresses.
+// workers_file: reads a file of workers' addresses.
 #include "cluster/links/workers_file.hpp"
 
 #include <fstream>
@@ -54,7 +54,7 @@ std::optional<result<std::vector<endpoint>>> workers_file::changed() {
     return std::nullopt;
   std::error_code failure;
   auto when = fs::last_write_time(path_, failure);
-  if (failure || when == when_) // one that is replaced is gone for a moment
+  if (failure || when == when_) // a file is missing for a moment while it is replaced
     return std::nullopt;
   return read();
 }

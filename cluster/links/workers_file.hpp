@@ -1,4 +1,4 @@
-// A file of workers' addresses, read again when it changes.
+// workers_file: a file of workers' addresses, read again when it changes.
 #pragma once
 
 #include "cluster/links/link_hub.hpp"
@@ -10,16 +10,18 @@
 
 namespace troupe::cluster {
 
+/// A file with one HOST:PORT a line; text after `#` is ignored.
 class workers_file {
 public:
-  /// Empty: there is none, and it never changes.
+  /// `path` empty: there is no file, and read() returns no addresses.
   explicit workers_file(std::filesystem::path path) : path_{std::move(path)} {}
 
-  /// What it holds.
-  /// Errors: invalid_config: it can't be read, is larger than limits::workers_file_bytes_max, or a
-  ///         line is no address: it names the line.
+  /// The addresses in the file.
+  /// Errors: invalid_config when the file can't be read, is larger than
+  ///         limits::workers_file_bytes_max, or has a line that is not an address. The error names
+  ///         the line.
   result<std::vector<endpoint>> read();
-  /// The same, if it changed since it was read last.
+  /// The same, if the file changed since it was last read; otherwise nullopt.
   std::optional<result<std::vector<endpoint>>> changed();
 
 private:
@@ -27,7 +29,8 @@ private:
   std::filesystem::file_time_type when_{};
 };
 
-/// Errors: invalid_config that names the line.
+/// Reads the addresses of a text, one a line.
+/// Errors: invalid_config, which names the line.
 result<std::vector<endpoint>> parse_workers(const std::string& text);
 
 } // namespace troupe::cluster

@@ -1,6 +1,6 @@
 // dispatcher: the home's side of placement: which worker has a task, and when the task goes
 // elsewhere. Decides; a dispatcher_host acts. Knows no actor, no clock, no socket.
-
+//
 // Invariants:
 //  - An issue number is used once. A message about a task counts only if it names the task's newest
 //    issue, and comes on the link of the worker that has it.

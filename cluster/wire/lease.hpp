@@ -1,7 +1,7 @@
 // lease: how long a worker may hold tasks without an answer of its home. Pure.
 // A home counts a worker as lost when it has heard nothing from the worker for the lease. The
 // worker stops earlier by itself, so that no task runs twice at a time.
-
+//
 // Invariants:
 //  - A worker's lease counts from the sending of the last heartbeat that the home answered. The
 //    home's lease counts from its answer. So the worker's lease ends first, whatever the network

@@ -1,6 +1,6 @@
 // stream: a reliable, ordered stream of frames in both directions, over links that break. Pure:
 // takes packets and the time, and returns the packets to send.
-
+//
 // Frames are cut into segments, each with the next number of its lane. Segments are kept until the
 // other side acknowledges them, and sent again on a new link. The dialer numbers the links, and
 // packets of an older one are dropped. A link begins with a `resume` each way, which lists what has
