@@ -1,4 +1,4 @@
-// The tasks a worker runs for its homes.
+// guest_tasks: runs the tasks of homes on a worker.
 #include "cluster/guest_tasks.hpp"
 
 #include "actors/messages.hpp"
@@ -19,7 +19,7 @@ namespace troupe::cluster {
 
 namespace {
 
-// The readers of the home's run.
+// Stands for the readers of the home's run.
 class remote_sink : public part_sink {
 public:
   remote_sink(std::uint32_t modes, std::shared_ptr<task_link> link)
@@ -33,7 +33,7 @@ public:
   void emit_custom(stream_part part) override { send(part, true); }
 
 private:
-  // A part that is too large to cross is left out, as one that a reader can't take.
+  // Sends a part, unless it is too large to cross.
   void send(const stream_part& part, bool wait) {
     if (auto encoded = encode_part(part))
       link_->part(std::move(*encoded), wait);
@@ -43,7 +43,7 @@ private:
   const std::shared_ptr<task_link> link_;
 };
 
-// The run of one task, with what stands for the home's things.
+// The run of one task. Its saver, store and readers stand for the home's.
 struct guest_shared : run_shared {
   guest_shared(issue_number of, std::shared_ptr<guest_listener> to)
     : issue{of},
@@ -56,7 +56,7 @@ struct guest_shared : run_shared {
   ~guest_shared() {
     if (saver)
       caf::anon_send_exit(saver->actor, caf::exit_reason::user_shutdown);
-    if (stopped) // whatever its body ran on, it left
+    if (stopped) // its body has left the thread or actor on which it ran
       listener->said(task_refused{issue, errc::cancelled, "it was stopped"});
   }
 
@@ -87,7 +87,7 @@ namespace troupe::cluster {
 
 namespace {
 
-// Stands where a coordinator stands: gives each task to a node actor of its own, and takes it back.
+// Takes the place of a coordinator: gives each task to a node actor of its own, and takes it back.
 class guest_host : public caf::event_based_actor {
 public:
   guest_host(caf::actor_config& cfg, services& shared, card_ptr card)
@@ -169,7 +169,7 @@ void give_up(detail::task_scope& task) {
   task.stop_inner();
 }
 
-// Whether the body can run graphs, which store.
+// Whether the body may run graphs, which need a saver.
 bool may_run_graphs(const plan_node& node) {
   return node.body.graph || node.body.coroutine || node.lane == lane::blocking;
 }
@@ -198,13 +198,13 @@ message outcome_of(detail::task_scope& task) {
 
 } // namespace
 
-// Who is there.
+// The running tasks, by issue.
 class guest_tasks::book {
 public:
   struct guest {
     std::shared_ptr<guest_shared> shared;
     task_ptr task;
-    std::int64_t signed_ns = 0; // the sign of life that was sent last
+    std::int64_t signed_ns = 0; // the last sign of life that was sent
   };
 
   bool add(issue_number issue, guest who) {
@@ -218,7 +218,7 @@ public:
     return it == guests_.end() ? nullptr : it->second;
   }
 
-  /// Null when it was taken before.
+  /// The task; null when it was taken before.
   std::shared_ptr<guest> take(issue_number issue) {
     std::lock_guard lock{mutex_};
     auto node = guests_.extract(issue);
@@ -249,7 +249,7 @@ public:
     return out;
   }
 
-  /// What became of a task that was taken.
+  /// The last message of a task that was taken.
   static message end_of(const guest& gone, detail::task_scope& task) {
     auto out = outcome_of(task);
     gone.shared->link->close({errc::cancelled, "node `" + task.node->name + "`: it ended"});
@@ -303,7 +303,7 @@ result<void> guest_tasks::start(const guest_run& run, const task_order& order, c
     return error{errc::protocol_mismatch,
                  "run a task: issue " + std::to_string(order.issue) + " runs already"};
   if (task->timeout.given())
-    shared->link->sign(); // its time counts from here
+    shared->link->sign(); // the task's time counts from here
   if (needs_pool(*task))
     run_on_pool(std::move(task), at_its_end);
   else
@@ -314,8 +314,8 @@ result<void> guest_tasks::start(const guest_run& run, const task_order& order, c
   return {};
 }
 
-// No actor carries it: its home decides about attempts and time, and all that comes back is its
-// end.
+// Runs a task without an actor. The home decides about attempts and time, and only the end of the
+// task comes back.
 void guest_tasks::run_on_pool(task_ptr task, bool at_its_end) {
   task->may_block = true;
   auto job = [guests = book_, task] {
@@ -326,7 +326,7 @@ void guest_tasks::run_on_pool(task_ptr task, bool at_its_end) {
     auto& listener = *gone->shared->listener;
     auto end = book::end_of(*gone, *task);
     if (gone->shared->link->has_sent())
-      listener.said(std::move(end)); // behind it
+      listener.said(std::move(end)); // after earlier messages
     else
       listener.ended(std::move(end));
   };

@@ -1,4 +1,4 @@
-// The home of placed tasks as an actor.
+// home_actor: places the tasks of a home, and keeps its links.
 #include "cluster/home_actor.hpp"
 
 #include "actors/log.hpp"
@@ -87,7 +87,7 @@ result<run_number> home_actor::run_of(const placed_task& task) {
   if (!facts)
     return facts.error();
   if (known != runs_.end())
-    dispatcher_.close_run(known->second.number); // another one stood at this address
+    dispatcher_.close_run(known->second.number); // an older run had this address
   auto& offer = offers_[run->plan];
   if (offer.hash.empty())
     offer = offer_of(*run->plan);
@@ -159,10 +159,10 @@ void home_actor::look_at_file(instant now) {
   if (more && *more)
     keep_links(**more);
   else if (more)
-    log_warning("cluster: " + more->error().message()); // what was known stays
+    log_warning("cluster: " + more->error().message()); // the known workers stay
 }
 
-// A run's tasks keep it: `run` stands as long as the task is in the list.
+// A task keeps its run, so `run` is valid while the task is in the list.
 void home_actor::tell_drains() {
   std::erase_if(groups_, [this](const auto& entry) {
     auto& [number, run] = entry;
@@ -182,8 +182,8 @@ void home_actor::close_old_runs() {
   });
 }
 
-/// The answer comes when the workers have all that was sent to them. The promise owns this actor,
-/// so it is let go when it has answered, and when the actor ends.
+/// Ends the workers' sessions. The answer comes when the workers have all messages. The promise
+/// owns this actor, so it is released with the answer, and when the actor ends.
 caf::response_promise home_actor::goodbye() {
   dispatcher_.end();
   flush();
@@ -202,7 +202,7 @@ void home_actor::finish_turn() {
   while (!later_.empty())
     for (auto& job : std::exchange(later_, {}))
       job();
-  // What one turn has to say leaves with what the next ones have, those that are in the mailbox.
+  // Sends messages together with those of the next turns that are in the mailbox.
   if (++unsent_ >= turns_together)
     flush();
   else if (unsent_ == 1)
@@ -228,7 +228,7 @@ void home_actor::heard(link_number link, message what) {
     return;
   }
   if (std::holds_alternative<status_reply>(what))
-    return; // to a drain that was handed on
+    return; // a reply to a drain that was passed on
   dispatcher_.heard(link, std::move(what), now());
 }
 
@@ -249,7 +249,7 @@ void home_actor::link_lost(link_number link, const error& why) {
   link_broken(link); // its session ends with the lease, or with the worker's next hello
 }
 
-// -- what the dispatcher wants
+// -- dispatcher_host
 
 void home_actor::send(link_number link, message what) {
   if (const auto* yes = std::get_if<welcome>(&what))

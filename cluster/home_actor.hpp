@@ -1,5 +1,5 @@
-// The home of placed tasks as an actor: what the dispatcher decides becomes messages on links, what
-// comes from links reaches the tasks.
+// home_actor: the home of placed tasks as an actor. Sends what the dispatcher decides, and hands
+// messages of workers to the dispatcher and the tasks.
 #pragma once
 
 #include "cluster/links/link_hub.hpp"
@@ -18,29 +18,30 @@
 
 namespace troupe::cluster {
 
-/// A task to be placed, with its bytes; and one that nobody waits for any more.
+/// A task to place, with its bytes.
 struct place_task {
   std::shared_ptr<placed_task> task;
   task_bytes content;
 };
+/// A task whose result is not needed any more.
 struct forget_task {
   std::shared_ptr<placed_task> task;
 };
-/// What a task answers its worker.
+/// A task's answer to its worker.
 struct answer_worker {
   message what;
 };
 struct clock_tick {};
-/// A link broke a moment ago.
+/// Orders a look at processes, since a link broke a moment ago.
 struct look_at_workers {};
-/// The home ends: its workers are told.
+/// The home ends. Its workers get a refusal.
 struct say_goodbye {};
-/// For so long at most it waits for them.
+/// The longest time that an ending home waits for its workers.
 inline constexpr std::chrono::milliseconds home_goodbye_max{300};
 
 class home_actor : public caf::event_based_actor, private link_user, private dispatcher_host {
 public:
-  /// Links to `workers`, and to those of the file, which has been read: it says `listed`.
+  /// Links to `workers` and to `listed`, the workers that the file `more` had when it was read.
   home_actor(caf::actor_config& cfg, dispatcher_options options, std::vector<endpoint> workers,
              workers_file more, const std::vector<endpoint>& listed);
   const char* name() const override { return "troupe.home"; }
@@ -78,8 +79,8 @@ private:
   void look_at_file(instant now);
   void tell_drains();
   void close_old_runs();
-  /// At the end of each turn: what the dispatcher wanted done later; then what is to be sent
-  /// leaves, behind what the mailbox has by now.
+  /// Ends a turn. Runs the jobs that the dispatcher ordered for later. Then messages leave, after
+  /// the turns that wait in the mailbox.
   void finish_turn();
   void flush();
   caf::response_promise goodbye();
@@ -94,7 +95,7 @@ private:
   nanoseconds tick_every_;
   instant file_due_{0};
   std::unordered_map<task_number, std::shared_ptr<placed_task>> tasks_;
-  std::unordered_map<task_number, const run_shared*> groups_; // those that were not told to drain
+  std::unordered_map<task_number, const run_shared*> groups_; // runs that were not asked to drain
   std::unordered_map<const placed_task*, task_number> numbers_;
   std::unordered_map<const run_shared*, open_run> runs_;
   std::unordered_map<std::shared_ptr<const graph_plan>, graph_offer> offers_;
@@ -102,7 +103,7 @@ private:
   refusal_log lost_; // links
   look_pace looks_;
   caf::response_promise goodbye_;
-  int unsent_ = 0; // turns, since something left
+  int unsent_ = 0; // turns since the last flush
 };
 
 } // namespace troupe::cluster

@@ -1,4 +1,4 @@
-// The clock of a worker's leases.
+// lease_clock: the clock of a worker's leases.
 #pragma once
 
 #include "cluster/wire/lease.hpp"
@@ -7,8 +7,8 @@
 
 namespace troupe::cluster {
 
-/// Steady, and does not stop while this process or its host does: what a lease is measured with.
-/// Units: from the start of the host.
+/// The time for leases. Steady, and counts while the process or its host stands still.
+/// Units:  from the start of the host.
 inline instant lease_now() noexcept {
   timespec now{};
   clock_gettime(CLOCK_BOOTTIME, &now);

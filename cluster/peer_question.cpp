@@ -1,4 +1,4 @@
-// Asking processes of the cluster how they are, and telling a worker to drain.
+// peer_question: asks processes of a cluster for their status, and drains a worker.
 #include "actors/logger_reference.hpp"
 #include "cluster/links/link_front.hpp"
 #include "cluster/links/peer_watch.hpp"
@@ -20,7 +20,7 @@ using peer_answers = std::vector<peer_answer>;
 struct ask_tick {};
 struct ask_peers {
   message what;
-  std::string of; // this address alone; empty: all
+  std::string of; // only this address; empty: all addresses
   std::chrono::milliseconds patience;
   std::shared_ptr<std::promise<peer_answers>> answers;
 };
@@ -36,7 +36,7 @@ namespace troupe::cluster {
 
 namespace {
 
-// Links to the peers; of one question at a time it gives the answers.
+// Links to the peers. Answers one question at a time.
 class asker : public caf::event_based_actor, private link_user {
 public:
   asker(caf::actor_config& cfg, std::vector<endpoint> peers)
@@ -104,7 +104,7 @@ private:
     return question_->of.empty() || question_->of == to_text(to);
   }
 
-  // Only one that is meant alone is told to drain.
+  // Sends the question to a peer. A drain is sent only when a single peer is meant.
   void put(link_number link, const endpoint& to) {
     if (!question_ || !is_asked(to) || heard_.contains(to))
       return;
@@ -145,7 +145,7 @@ private:
     auto known = failures_.find(at);
     return known == failures_.end() ? std::string{} : known->second;
   }
-  // The way from the dialer to here keeps the words of an error, not its number.
+  // The dialer passes on the text of an error, not its number.
   bool is_refused_by_kernel(const endpoint& at) const {
     return why(at).find(std::generic_category().message(ECONNREFUSED)) != std::string::npos;
   }
@@ -176,7 +176,7 @@ std::string addresses_in(const peer_answers& peers, const char* behind_silent = 
   return out;
 }
 
-// Where to tell it something: its own address before that of a home.
+// The address at which to reach a worker: its own, or else that of a home that has it.
 result<std::string> find_worker(const peer_answers& peers, const std::string& name) {
   for (const auto& peer : peers)
     if (peer.status && (*peer.status)["kind"] == value("worker")

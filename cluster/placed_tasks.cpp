@@ -1,4 +1,4 @@
-// A task that a home has elsewhere.
+// placed_task: a home's task that runs on a worker.
 #include "cluster/placed_tasks.hpp"
 
 #include "actors/saver_actor.hpp"
@@ -48,8 +48,8 @@ result<task_bytes> placed_task::encode() {
   return encode_task(*task_, lent_);
 }
 
-// A worker stores below its task, nowhere else. A graph with a state of its own stands there
-// without the ids of tasks.
+// Whether a worker may store here: only below its task. In a graph with its own state, namespaces
+// are compared without task ids.
 bool placed_task::may_store(const checkpoint_ref& where) const {
   return where.thread_id == task_->run->config.thread_id
          && below(without_task_ids(where.checkpoint_ns), without_task_ids(task_->ns));
@@ -111,7 +111,7 @@ void placed_task::call(call_order order, answer send) {
       reply(self->carry_out(what, issue));
     } catch (const error& wrong) {
       reply(wrong);
-    } catch (const std::exception& e) { // somebody's saver or store
+    } catch (const std::exception& e) { // of a user's saver or store
       reply(error{errc::storage_failed, std::string{"read the store: it threw: "} + e.what()});
     }
   };
@@ -121,8 +121,8 @@ void placed_task::call(call_order order, answer send) {
                 "(blocking_queue_max), or the runtime is stopping"});
 }
 
-// What another issue stored may still wait in the saver's queue: who goes on must see it. Whoever
-// comes second waits for the first.
+// Waits until all that other issues stored can be read, since it may be in the saver's queue. A
+// second caller waits for the first.
 result<void> placed_task::settle(issue_number reader) {
   std::lock_guard settles{settling_};
   std::uint64_t stored = 0;
@@ -189,7 +189,7 @@ void placed_task::part(task_part part, answer send) {
   in_order(std::move(show), part.from_body);
 }
 
-// The first sign of an issue says that it is begun.
+// The first sign of an issue reports that its task has begun.
 void placed_task::sign(const task_sign& sign) {
   task_->progress_ns.store(std::chrono::steady_clock::now().time_since_epoch().count(),
                            std::memory_order_relaxed);
@@ -198,8 +198,8 @@ void placed_task::sign(const task_sign& sign) {
     begun_();
 }
 
-// Emitting what a body wrote may wait for the reader, so that needs a thread; and what comes behind
-// it has to wait, too.
+// Shows parts in order. A custom part of a body may wait for a slow reader, so it needs a thread,
+// and later jobs wait for it.
 void placed_task::in_order(job what, bool may_block) {
   {
     std::unique_lock lock{mutex_};

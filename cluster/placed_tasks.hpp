@@ -1,6 +1,6 @@
-// A task that a home has elsewhere: what is sent of it, what its worker stores, asks and streams
-// here, and its end. Decides nothing: which worker has it, and what counts no more, is the
-// dispatcher's.
+// placed_task: a home's task that runs on a worker: its bytes, its requests to the saver and store,
+// its parts, and its end. Decides nothing: the dispatcher chooses the worker and drops old
+// messages.
 #pragma once
 
 #include "actors/services.hpp"
@@ -16,35 +16,35 @@
 
 namespace troupe::cluster {
 
-/// From the placer's start() to the task's end. Any thread may call.
+/// A task, from the placer's start() to its end. Thread: any.
 ///
 /// Invariants:
-///  - nothing of it is touched once it ended, nor is the runtime: who gives it up may go.
-///  - what its body streams is shown in order, and before its end.
+///  - After its end, neither the task nor the runtime is used, so their owner may destroy them.
+///  - Parts of its body are shown in order, and before its end.
 class placed_task : public std::enable_shared_from_this<placed_task> {
 public:
-  /// `begun`: called when a worker begins it, if it has time-outs; `then`: once, when what came of
-  /// the task is filled in.
+  /// `begun` is called when a worker begins the task, if the task has time-outs. `then` is called
+  /// once, after the task has its result.
   placed_task(services& shared, task_ptr task, std::function<void()> begun,
               std::function<void()> then);
 
   const detail::task_scope& task() const noexcept { return *task_; }
 
-  /// What is sent of it, each time it is handed out. Called once.
-  /// Errors: invalid_value: too large.
+  /// The bytes of the task, for each time it is handed out. Called once.
+  /// Errors: invalid_value when they are too large.
   result<task_bytes> encode();
 
-  // -- what the worker says; `send` answers it, from any thread
+  // -- messages of the worker; `send` answers them, on any thread
   using answer = std::function<void(message)>;
   void save(save_order order, answer send);
   void call(call_order order, answer send);
   void part(task_part part, answer send);
   void sign(const task_sign& sign);
 
-  /// Ends it. An outcome that makes no sense fails the task. `worker`: whose it is.
+  /// Ends the task with an outcome from `worker`. An outcome that can't be read fails the task.
   void finish(bytes outcome, std::string worker);
   void fail(error why);
-  /// Nobody waits for it any more.
+  /// Ends the task without a result.
   void give_up();
 
 private:
@@ -62,15 +62,15 @@ private:
   services& services_;
   const task_ptr task_;
   std::atomic<bool> ended_{false};
-  std::recursive_mutex mutex_; // held by whoever uses the runtime: ending waits for it
+  std::recursive_mutex mutex_; // held while the runtime is in use, so that an end waits
   std::function<void()> begun_, then_;
-  issue_number begun_as_ = 0; // the issue that was begun
+  issue_number begun_as_ = 0; // the issue that has begun
   std::optional<value> lent_; // the run's plain answer, while the task may take it
-  issue_number issue_ = 0;    // that stored last
-  std::uint64_t saves_ = 0;   // handed to the saver
-  std::uint64_t settled_ = 0; // so many of them can be read
-  std::mutex settling_;       // held while one reader waits for what was stored; before mutex_
-  std::deque<job> jobs_; // parts that a reader may have to make room for, and what follows them
+  issue_number issue_ = 0;    // the issue that stored last
+  std::uint64_t saves_ = 0;   // requests that the saver got
+  std::uint64_t settled_ = 0; // requests whose data can be read
+  std::mutex settling_;       // held while a reader waits for stored data; locked before mutex_
+  std::deque<job> jobs_;      // a part that waits for a reader, and later jobs
   bool working_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Asks the kernel about processes.
+// process_look: asks the kernel about processes.
 #include "cluster/process_look.hpp"
 
 #include "persistence/crypt/private_file.hpp"
@@ -22,11 +22,11 @@ namespace troupe::cluster {
 
 namespace {
 
-// Fields of /proc/PID/stat after the name, counted from the state.
+// Indexes in /proc/PID/stat, counted from the state, which follows the name.
 constexpr std::size_t threads_field = 17, started_field = 19;
 
-/// The first 2,048 bytes of a file of /proc, which hold all that is used; empty when the file can't
-/// be read.
+/// The first 2,048 bytes of a file of /proc, which hold all fields that are used. Empty when the
+/// file can't be read.
 std::string text_of(const std::string& file) {
   owned_descriptor in{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
   std::array<char, 2048> text{};
@@ -39,7 +39,7 @@ template <class N> bool read_number(std::string_view text, N& out) {
   return failed == std::errc{} && end == text.data() + text.size();
 }
 
-/// Whether /proc counts processes as this one does.
+/// Whether /proc belongs to this process's PID namespace.
 bool is_proc_ours() {
   std::array<char, 32> target{};
   auto size = ::readlink("/proc/self", target.data(), target.size());

@@ -1,4 +1,4 @@
-// A task that runs elsewhere, as bytes and back.
+// remote_task: a task for a worker as bytes, and its outcome.
 #include "cluster/remote_task.hpp"
 
 #include "cluster/wire/fields.hpp"
@@ -71,7 +71,7 @@ command to_command(const value& v) {
   return out;
 }
 
-// By field in the order of the node's schema, or the argument of a send.
+// The input by field, in the order of the node's schema; null when it is one value.
 value of_input(const state_view& input) {
   return input.by_field() ? of_update(input.to_update()) : value{};
 }
@@ -88,7 +88,7 @@ std::vector<std::pair<channel_index, channel_cell>> to_cells(fields& in, const g
   });
 }
 
-// A view by field names what it holds; the names are the plan's, which outlives every task.
+// An input by field. Its names are those of the plan, which outlives every task.
 state_view view_of(const state_update& update, const graph_plan& plan) {
   std::vector<state_view::entry> entries;
   entries.reserve(update.entries().size());
@@ -147,7 +147,7 @@ result<remote_run> decode_run(const bytes& facts, std::shared_ptr<const graph_pl
 
 namespace {
 
-// What few tasks have; null when a task has none of it.
+// Members that few tasks have; null for a task without any of them.
 value of_rest(const detail::task_scope& task, const std::optional<value>& answer) {
   const auto& run = *task.run;
   bool own_ns = task.checkpoint_ns != run.ns;
@@ -209,7 +209,7 @@ void take_step(const value& v, detail::task_scope& task, bool again) {
   task.step = in.number();
   task.stop = in.number();
   auto resuming = in.maybe([](fields& f) { return f.flag(); });
-  // A run within a task that was handed out before has to look for what it stored.
+  // A task that was handed out before has to look for checkpoints of its nested run.
   run.set_resuming(again ? std::optional{true} : resuming);
   run.saw_id(in.upto(id_ticks_max));
 }
@@ -297,7 +297,7 @@ result<stream_part> decode_part(const bytes& data) {
 
 result<bytes> encode_outcome(detail::task_scope& task) {
   const auto& control = task.run->control;
-  bool drains = control.drain_requested() && !control_hooks::leaves(control); // the run, everywhere
+  bool drains = control.drain_requested() && !control_hooks::leaves(control); // everywhere
   auto failure = task.failure ? to_value(*task.failure) : value{};
   return to_bytes(value::list(
     {count(static_cast<std::uint64_t>(task.status)), of_writes(task.writes), of_writes(task.early),

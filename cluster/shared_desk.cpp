@@ -1,4 +1,4 @@
-// A worker's desk, for all the threads that speak to it.
+// shared_desk: a worker's desk behind a mutex, with the errands of its actor.
 #include "cluster/shared_desk.hpp"
 
 #include "actors/log.hpp"
@@ -11,7 +11,8 @@ namespace troupe::cluster {
 
 namespace {
 
-// Between its answer and the first instruction of a body a process may still be stopped.
+// Asks the lease before a body begins. The process may still be stopped before the body's first
+// instruction.
 class lease_gate : public begin_gate {
 public:
   lease_gate(std::shared_ptr<lease_end> until, std::shared_ptr<const shared_desk::owner> clock)
@@ -38,13 +39,14 @@ void shared_desk::close() {
   closed_ = true;
 }
 
-// -- what tasks say
+// -- messages of tasks
 
 desk_errands shared_desk::hear(message what) {
   return speak([&](desk&) { hand_over(std::move(what)); });
 }
 
-// Whoever drops the last of a task is anywhere, also within the desk: this may not wait for it.
+// The last reference to a task may be dropped on any thread, even within the desk. So this call
+// must not lock.
 void shared_desk::said(message what) {
   owner_->said(std::move(what));
 }
@@ -83,7 +85,7 @@ void shared_desk::hand_over(message what) {
   }
 }
 
-/// What could not be begun is gone, and others are begun for it.
+/// Reports tasks that could not begin as gone. The desk may then begin others.
 void shared_desk::settle() {
   while (!not_begun_.empty())
     for (const auto& [task, why] : std::exchange(not_begun_, {}))
@@ -92,7 +94,8 @@ void shared_desk::settle() {
 
 // -- errands
 
-/// Whether there are some that can't wait; else the owner is told when they can't any more.
+/// Whether there are errands that can't wait. Otherwise the owner is asked to come when their time
+/// is up.
 bool shared_desk::are_due(instant now) {
   if (errands_.empty())
     return false;
@@ -123,7 +126,7 @@ desk_errands shared_desk::give_errands(instant now) {
   return std::exchange(errands_, {});
 }
 
-// -- what the desk wants
+// -- desk_host
 
 void shared_desk::send(link_number link, message what) {
   if (!std::holds_alternative<task_outcome>(what))

@@ -1,11 +1,10 @@
-// A worker's desk, for all the threads that speak to it: that of the actor with the links, and
-// those whose bodies ended, which go on with what is begun for it without waking anybody. What is
-// decided is the desk's; what that means for tasks happens at once, what it means for links is left
-// to the actor.
+// shared_desk: a worker's desk for all of its threads: the actor with the links, and the threads of
+// bodies. A thread whose body has ended continues with the next task, without waking the actor. The
+// desk decides. Its decisions about tasks are carried out at once, those about links by the actor.
 //
 // Invariants:
-//  - One thread at a time. What the desk says is sent in the order in which it was said.
-//  - Nothing but outcomes is kept back, and those no longer than the desk lets them.
+//  - One thread at a time. Messages of the desk are sent in their order.
+//  - Only outcomes are kept back, and no longer than the desk allows.
 #pragma once
 
 #include "cluster/guest_tasks.hpp"
@@ -21,51 +20,52 @@
 
 namespace troupe::cluster {
 
-/// A worker's graphs, and those within them, by hash.
+/// The graphs of a worker, with the graphs within them, by hash.
 using graph_shelf = std::map<std::string, std::shared_ptr<const graph_plan>>;
 
-/// What a desk wants done with links.
+/// A desk's orders about links.
 struct desk_errands {
   std::vector<std::pair<link_number, message>> said;
-  std::vector<link_number> ended;                  // behind what was said
-  std::vector<std::pair<home_number, error>> over; // their sessions: see desk_host
+  std::vector<link_number> ended;                  // after `said`
+  std::vector<std::pair<home_number, error>> over; // sessions that ended: see desk_host
   bool drained = false;
 
   bool empty() const noexcept { return said.empty() && ended.empty() && over.empty() && !drained; }
 };
 
+/// A desk that threads share.
 class shared_desk : private desk_host,
                     public guest_listener,
                     public std::enable_shared_from_this<shared_desk> {
 public:
-  /// The actor. Any thread calls.
+  /// The actor of a shared desk. Thread: any.
   class owner {
   public:
     virtual ~owner() = default;
     virtual instant now() const = 0;
-    /// It should take the errands after so long. Must not call back.
+    /// Asks the actor to take the errands after this time. Must not call back.
     virtual void hurry(nanoseconds after) = 0;
-    /// What a task said somewhere where it can't be given to the desk: it is for hear().
+    /// Hands the actor a message of a task, for hear(), from a place where the desk can't take it.
     virtual void said(message what) = 0;
   };
 
-  /// `guests` outlives what is called before close().
+  /// `guests` outlives all calls before close().
   shared_desk(desk_options options, graph_shelf graphs, guest_tasks& guests,
               std::unique_ptr<owner> of);
 
-  /// Lets `what` speak to the desk. Result: what can't wait.
+  /// Calls `what` with the desk. Returns the errands that can't wait.
   template <class F> desk_errands speak(F&& what) {
     std::lock_guard lock{mutex_};
     what(desk_);
     settle();
     return due();
   }
-  /// What a task said; its issue is the desk's number of it. Result: as above.
+  /// Takes a message of a task. Its issue is the desk's number of the task. Returns as speak().
   desk_errands hear(message what);
-  /// All that is to be done, because the owner was told.
+  /// All errands, for an owner that was asked to hurry.
   desk_errands take_errands();
 
-  /// Nothing happens any more, whoever speaks.
+  /// Ends the desk. Later calls of ended() do nothing.
   void close();
 
   // guest_listener
@@ -104,13 +104,13 @@ private:
     std::shared_ptr<begin_gate> gate;
   };
   std::unordered_map<local_run, open_run_of_home> runs_;
-  std::vector<std::pair<local_task, std::string>> not_begun_; // and why
+  std::vector<std::pair<local_task, std::string>> not_begun_; // with the reason
   desk_errands errands_;
-  bool only_outcomes_ = true; // are among them
-  instant first_{0};          // when there was one
-  instant taken_{0};          // when they were, last
-  instant told_for_ =
-    instant::max(); // the owner takes them then, at the latest; max: it was not told
+  bool only_outcomes_ = true; // whether errands_ holds nothing else
+  instant first_{0};          // time of the oldest errand
+  instant taken_{0};          // time at which errands were last taken
+  /// The owner was asked to take the errands by this time; max: it was not asked.
+  instant told_for_ = instant::max();
   bool thread_is_free_ = false;
   bool closed_ = false;
 };

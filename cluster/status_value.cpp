@@ -1,4 +1,4 @@
-// What `troupe cluster status` shows, as a value.
+// status_value: the status that `troupe cluster status` shows, as a value.
 #include "cluster/status_value.hpp"
 
 #include "cluster/wire/fields.hpp"

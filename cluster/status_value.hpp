@@ -1,4 +1,4 @@
-// What `troupe cluster status` shows, as a value.
+// status_value: the status that `troupe cluster status` shows, as a value.
 #pragma once
 
 #include "cluster/wire/status.hpp"
@@ -7,6 +7,7 @@
 
 namespace troupe::cluster {
 
+/// The status of a worker or a home.
 /// Units:  durations in milliseconds.
 value to_value(const desk_status& status);
 value to_value(const dispatcher_status& status);

@@ -1,4 +1,4 @@
-// What a saver is asked, and what it answers, as values.
+// stored_items: requests to a saver or store, and their answers, as values.
 #include "cluster/stored_items.hpp"
 
 #include "cluster/wire/fields.hpp"

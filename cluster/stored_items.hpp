@@ -1,5 +1,5 @@
-// What a saver and a store are asked, and what they answer, as values: a worker has neither and
-// asks its home.
+// stored_items: requests to a saver or store, and their answers, as values. A worker has neither,
+// and sends its requests to its home.
 #pragma once
 
 #include <troupe/saver.hpp>
@@ -10,10 +10,9 @@
 
 namespace troupe::cluster {
 
-// What is read back throws error{invalid_value} that names the field when it is not what was
-// written.
+// A function that reads throws error{invalid_value}, which names the field that is wrong.
 
-/// Without the claim: that is the home's to make.
+/// Leaves out the claim, which the home adds.
 value to_value(const save_request& request);
 save_request to_save_request(const value& v);
 

@@ -1,4 +1,4 @@
-// The way from a task on a worker to its home.
+// task_link: the way from a task on a worker to its home.
 #include "cluster/task_link.hpp"
 
 #include "cluster/stored_items.hpp"
@@ -13,7 +13,7 @@ value call_of(call_kind kind, value a, value b = {}) {
   return value::list({value(static_cast<std::int64_t>(kind)), std::move(a), std::move(b)});
 }
 
-// What the home answered, read; bytes that are not what was asked for are an error like any other.
+// Reads the home's answer. Bytes that are not the expected answer are an error like any other.
 template <class F>
 auto read(const result<value>& answer, F&& to) -> result<decltype(to(answer.value()))> {
   if (!answer)
@@ -46,7 +46,7 @@ void task_link::save(const save_request& request, save_ack when,
   has_sent_ = true;
   order.ticket = ++ticket_;
   saves_.emplace(order.ticket, std::move(done));
-  send_(std::move(order)); // under the lock: the home gets them in the order of their tickets
+  send_(std::move(order)); // under the lock, so that the home gets saves in the order of tickets
 }
 
 result<value> task_link::call(const value& what) {

@@ -1,4 +1,4 @@
-// The way from a task on a worker to its home: what it saves, asks, streams.
+// task_link: the way from a task on a worker to its home, for saves, calls and parts.
 #pragma once
 
 #include "cluster/wire/messages.hpp"
@@ -14,10 +14,10 @@
 
 namespace troupe::cluster {
 
-/// Of one issue of a task. Any thread may call.
+/// The link of one issue of a task. Thread: any.
 class task_link {
 public:
-  /// `send`: hands a message to the home; from any thread, never blocks.
+  /// `send` hands a message to the home. It is called on any thread, and must not block.
   task_link(issue_number issue, std::function<void(message)> send)
     : issue_{issue},
       send_{std::move(send)} {}
@@ -26,23 +26,23 @@ public:
 
   issue_number issue() const noexcept { return issue_; }
 
-  /// `done` is called once, from any thread or from within the call.
+  /// Stores a request. `done` is called once, on any thread or within the call.
   void save(const save_request& request, save_ack when, std::function<void(result<void>)> done);
-  /// Asks the home.
+  /// Asks the home. Returns its answer.
   /// Blocks: until it answered, or the link is closed.
   result<value> call(const value& what);
-  /// A part for the readers.
+  /// Sends a part for the readers.
   /// Blocks: with `wait`, while remote_parts_max parts wait for them.
   void part(bytes encoded, bool wait);
   void sign();
-  /// Whether the task has sent what its end may not overtake.
+  /// Whether the task has sent messages that its end must not overtake.
   bool has_sent();
 
-  // -- what the home says
+  // -- messages of the home
   void answered(save_answer answer);
   void answered(call_answer answer);
   void granted(std::uint32_t parts);
-  /// The home waits no more: what waits ends with `why`, and what comes is refused.
+  /// The home does not wait any more. Waiting calls end with `why`, and later ones are refused.
   void close(error why);
 
 private:
@@ -57,12 +57,12 @@ private:
   std::uint64_t ticket_ = 0;
   std::map<std::uint64_t, std::function<void(result<void>)>> saves_;
   std::map<std::uint64_t, open_call> calls_;
-  std::uint32_t parts_ = 0; // on their way
-  bool has_sent_ = false;   // more than signs
+  std::uint32_t parts_ = 0; // sent, and not yet taken by readers
+  bool has_sent_ = false;   // a message other than a sign
   std::optional<error> closed_;
 };
 
-/// What a call asks for: the first field of what is sent, and what follows it.
+/// The kind of a call: the first field of its bytes. The arguments follow.
 enum class call_kind : std::uint8_t {
   get_tuple,     // a checkpoint_ref → a checkpoint_tuple, or null
   list,          // a list_query → tuples
@@ -70,8 +70,8 @@ enum class call_kind : std::uint8_t {
   store_batch,   // operations → answers
 };
 
-/// The home's saver, as a group on a worker sees it: what it stores goes there, what it reads comes
-/// from there. Claims are the home's; what looks after a store is refused.
+/// The home's saver, for a group on a worker. Stores and reads at the home. The home adds claims;
+/// maintenance of the store is refused.
 class remote_saver : public saver {
 public:
   explicit remote_saver(std::shared_ptr<task_link> link) : link_{std::move(link)} {}
@@ -90,7 +90,7 @@ private:
   std::shared_ptr<task_link> link_;
 };
 
-/// The home's long-term store, as a body on a worker sees it.
+/// The home's long-term store, for a body on a worker.
 class remote_store : public store {
 public:
   explicit remote_store(std::shared_ptr<task_link> link) : link_{std::move(link)} {}

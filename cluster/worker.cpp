@@ -1,4 +1,4 @@
-// A worker process: setting it up, and taking it down in every state.
+// worker: starts a worker process, and ends it in every state.
 #include <troupe/cluster.hpp>
 
 #include "actors/logger_reference.hpp"
@@ -25,7 +25,8 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "worker";
 }
 
-// The graphs, and those within them: a home may run one of these itself, and place its nodes.
+// Adds the graph, and those within it, since a home may place the nodes of an inner graph that it
+// runs itself.
 void shelve(const compiled_graph& graph, cluster::graph_shelf& shelf,
             std::vector<cluster::graph_offer>& offers) {
   auto offer = cluster::offer_of(*graph.plan());
@@ -119,7 +120,7 @@ public:
 
   void wait() {
     std::unique_lock lock{mutex_};
-    // Who waits may destroy this next: not before the caller of drain() is out of it.
+    // The caller of wait() may destroy this object next, so callers of drain() must have left.
     changed_.wait(lock, [this] { return drained_ && callers_ == 0; });
   }
 
@@ -130,8 +131,8 @@ private:
     changed_.notify_all();
   }
 
-  // A worker without a name is called after its port, which is known once there is a door; and the
-  // actor behind the door knows its name from the first word on.
+  // The name is set before the actor starts, since the actor may get its first message as soon as
+  // the port is open.
   void begin(cluster::worker_setup setup, const std::string& listen) {
     logger_reference reference;
     if (setup.desk.name.empty())
@@ -152,7 +153,7 @@ private:
       return;
     caf::anon_send_exit(actor_, caf::exit_reason::user_shutdown);
     actor_ = nullptr;
-    links_.system.reset(); // from here on nobody calls `guests_`
+    links_.system.reset(); // from here on `guests_` gets no more calls
   }
 
   void set_drained() {

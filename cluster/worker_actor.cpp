@@ -1,4 +1,4 @@
-// A worker as an actor.
+// worker_actor: a worker as an actor.
 #include "cluster/worker_actor.hpp"
 
 #include "actors/log.hpp"
@@ -12,7 +12,7 @@ namespace troupe::cluster {
 
 namespace {
 
-/// The actor, for threads that have something for it.
+/// The desk's owner: sends messages to the actor.
 class actor_of_desk : public shared_desk::owner {
 public:
   explicit actor_of_desk(caf::actor who) : who_{std::move(who)} {}
@@ -35,7 +35,7 @@ private:
 worker_actor::worker_actor(caf::actor_config& cfg, worker_setup setup)
   : caf::event_based_actor(cfg),
     setup_{std::move(setup)},
-    hub_{*this, *this, limits::worker_lease_max}, // the desk ends those of homes that are silent
+    hub_{*this, *this, limits::worker_lease_max}, // the desk ends links of silent homes
     desk_{std::make_shared<shared_desk>(
       setup_.desk, setup_.graphs, *setup_.guests,
       std::make_unique<actor_of_desk>(caf::actor_cast<caf::actor>(this)))} {}
@@ -81,7 +81,7 @@ caf::behavior worker_actor::make_behavior() {
 
 void worker_actor::on_exit() {
   desk_->close();
-  desk_.reset(); // it knows this actor
+  desk_.reset(); // the desk refers to this actor
   hub_.close();
 }
 
@@ -98,7 +98,7 @@ void worker_actor::finish_turn() {
   while (!later_.empty())
     for (auto& job : std::exchange(later_, {}))
       job();
-  // What one turn has to say leaves with what the next ones have, those that are in the mailbox.
+  // Sends messages together with those of the next turns that are in the mailbox.
   if (++unsent_ >= turns_together)
     flush();
   else if (unsent_ == 1)
@@ -112,7 +112,7 @@ void worker_actor::flush() {
 
 // -- links
 
-// A home that links from its side is one that the worker can't link to again.
+// A home that dialled this worker gets a new number, since the worker can't dial it again.
 void worker_actor::link_made(link_number link, const endpoint* to) {
   home_number home = 0;
   if (to) {
@@ -129,7 +129,7 @@ void worker_actor::link_made(link_number link, const endpoint* to) {
 
 void worker_actor::heard(link_number link, message what) {
   bool asks = std::holds_alternative<status_request>(what);
-  if (asks || std::holds_alternative<drain_request>(what)) // of whoever has a certificate
+  if (asks || std::holds_alternative<drain_request>(what)) // from any side with a certificate
     speak([&](const desk& d) {
       hub_.send(link, reply_with(system(), to_value(d.status(lease_now()))));
     });
@@ -154,12 +154,12 @@ void worker_actor::link_lost(link_number link, const error& why) {
   link_broken(link);
 }
 
-// -- what the desk wants
+// -- errands of the desk
 
 void worker_actor::run(desk_errands errands) {
   for (auto& [link, what] : errands.said)
     hub_.send(link, std::move(what));
-  for (const auto& [home, why] : errands.over) // first: with a pause the link ends once
+  for (const auto& [home, why] : errands.over) // first, so that a link with a pause ends once
     if (auto link = links_.extract(home)) {
       auto pause = why.code() == errc::protocol_mismatch ? limits::link_retry_refused
                                                          : std::chrono::milliseconds{0};

@@ -1,4 +1,5 @@
-// A worker as an actor: what comes from its links reaches the desk, what the desk says the links.
+// worker_actor: a worker as an actor. Hands messages of links to the desk, and carries out the
+// desk's orders about links.
 #pragma once
 
 #include "cluster/links/link_hub.hpp"
@@ -15,7 +16,7 @@
 
 namespace troupe::cluster {
 
-/// What a task says; its issue is the desk's number of it.
+/// A message of a task. Its issue is the desk's number of the task.
 struct guest_said {
   message what;
 };
@@ -25,7 +26,7 @@ struct drain_worker {
 };
 
 struct worker_tick {};
-/// A link broke a moment ago.
+/// Orders a look at processes, since a link broke a moment ago.
 struct look_at_homes {};
 /// The desk has errands for the actor.
 struct run_errands {};
@@ -68,7 +69,7 @@ private:
   std::vector<std::function<void()>> later_;
   refusal_log lost_; // links
   look_pace looks_;
-  int unsent_ = 0; // turns, since something left
+  int unsent_ = 0; // turns since the last flush
 };
 
 } // namespace troupe::cluster

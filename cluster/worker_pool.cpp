@@ -1,4 +1,4 @@
-// The workers of a home: setting the links up, and taking them down.
+// worker_pool: starts the links of a home to its workers, and ends them.
 #include <troupe/cluster.hpp>
 
 #include "actors/logger_reference.hpp"
@@ -59,7 +59,8 @@ public:
       caf::anon_send(home_, place_task{placed, std::move(*content)});
     else
       placed->fail(content.error());
-    // The task keeps this call, and the placed task the task: not one another.
+    // The task keeps this function, and the placed task keeps the task. A weak reference avoids a
+    // cycle.
     return [home_actor = home_, weak = std::weak_ptr{placed}] {
       if (auto placed = weak.lock()) {
         placed->give_up();

@@ -71,9 +71,9 @@ struct issued_certificate {
 };
 
 /// Makes NAME.pem and NAME.key, signed by the CA of `dir`, for servers and for clients.
-/// Errors: invalid_config when the CA is missing, its key does not open, or it ends earlier; when
-///         the name, a host or the days are bad; when NAME exists. storage_failed. After an error
-///         no new file remains.
+/// Errors: invalid_config when the CA is missing, its key does not open, or it ends earlier. The
+///         same when the name, a host or the days are bad, or when NAME exists. Otherwise
+///         storage_failed. After an error no new file remains.
 result<issued_certificate> issue_cert(const std::filesystem::path& dir,
                                       const certificate_order& order, wall_time now);
 
