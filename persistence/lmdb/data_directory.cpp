@@ -1,3 +1,4 @@
+// data_directory: finds or makes a data directory.
 #include "persistence/lmdb/data_directory.hpp"
 
 #include "persistence/lmdb/lmdb_file.hpp"

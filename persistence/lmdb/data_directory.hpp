@@ -1,4 +1,4 @@
-// The data directory, and what of it this process has open.
+// data_directory: paths of data directories, and the objects that this process has open in them.
 #pragma once
 
 #include "persistence/lmdb/lmdb_env.hpp"
@@ -14,20 +14,22 @@
 
 namespace troupe {
 
-/// The canonical path of a data directory, made when it is missing (mode 0700), but not its
-/// parents. Errors: storage_failed, which names it.
+/// The canonical path of a data directory. Makes the directory when it is missing (mode 0700), but
+/// not its parents.
+/// Errors: storage_failed, which names it.
 result<std::string> make_data_directory(const std::filesystem::path& dir);
 
-/// The canonical path of a data directory that exists. Errors: storage_failed, which names it.
+/// The canonical path of an existing data directory.
+/// Errors: storage_failed, which names it.
 result<std::string> find_data_directory(const std::filesystem::path& dir);
 
-/// What this process has open of one kind, by data directory. An entry stays until the object is
-/// gone altogether: LMDB must not open a file a second time before it closed it.
+/// The open objects of one kind in this process, by data directory. An entry stays until its object
+/// is destroyed, since LMDB must not open a file again before it has closed it.
 /// Thread: any.
 template <class T> class open_objects {
 public:
-  /// Never destroyed: an object may outlive the end of main. One for each process, because a child
-  /// of fork() must not use what its parent opened.
+  /// The objects of this process. Never destroyed, since an object may outlive the end of main.
+  /// Each process has its own, since a child of fork() must not use objects that its parent opened.
   static open_objects& of_this_process() {
     static auto& mutex = *new std::mutex;
     static auto& by_process = *new std::map<pid_t, open_objects*>;
@@ -38,7 +40,7 @@ public:
     return *mine;
   }
 
-  /// The object of a directory, or what `open` gives, a result<std::unique_ptr<T>>.
+  /// The open object of a directory, or else the result of `open`, a result<std::unique_ptr<T>>.
   /// Blocks: while the directory's object is being closed, and on `open`, which runs alone.
   template <class Open> result<std::shared_ptr<T>> find_or_open(const std::string& dir, Open open) {
     std::unique_lock lock{mutex_};
@@ -47,7 +49,7 @@ public:
         return there;
       closed_.wait(lock);
     }
-    auto holder = std::make_shared<held>(dir); // what can fail comes before `held` is to close it
+    auto holder = std::make_shared<held>(dir); // comes first: this may fail
     result<std::unique_ptr<T>> opened = open();
     if (!opened)
       return opened.error();
@@ -59,7 +61,7 @@ public:
   }
 
 private:
-  /// An open object, and the end of its entry.
+  /// An open object. Its destructor removes the entry.
   struct held {
     explicit held(std::string where) : dir{std::move(where)} {}
     held(const held&) = delete;

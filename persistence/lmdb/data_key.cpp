@@ -1,4 +1,4 @@
-// FORMAT.md, "Key".
+// data_key: wraps and unwraps data keys (FORMAT.md, "Key").
 #include "persistence/lmdb/data_key.hpp"
 
 #include "persistence/record/bytes.hpp"
@@ -24,7 +24,7 @@ error missing(const data_key_place& at, std::string_view id, std::string_view wh
   return {errc::key_missing, std::move(text)};
 }
 
-// The id is shown and looked up, so it is checked, although nothing vouches for it yet.
+// The id is shown and looked up, so it is checked, although it is not authenticated yet.
 result<wrapped_key> read_wrapped(std::string_view stored, const store_key& key) {
   auto payload = open_record(stored, key, record_kind::key);
   if (!payload)
@@ -40,7 +40,7 @@ result<wrapped_key> read_wrapped(std::string_view stored, const store_key& key) 
   return wrapped;
 }
 
-// What is stored, wrapped; nothing where there is no data key.
+// The stored, wrapped key; nullopt when no data key is stored.
 result<std::optional<wrapped_key>> find_wrapped(const lmdb_txn& txn, const data_key_place& at) {
   auto stored = txn.get(at.key);
   if (!stored)

@@ -1,3 +1,4 @@
+// file_change: changes of a file with one data key.
 #include "persistence/lmdb/file_change.hpp"
 
 namespace troupe {

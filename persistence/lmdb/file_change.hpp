@@ -1,9 +1,9 @@
-// What the changes of the long-term store's file and of a cache's have in common: a transaction,
-// the file's meta record, and records sealed with the file's data key.
+// file_change: the common part of changes to the long-term store's file and to a cache's. It has a
+// transaction, the file's meta record, and records sealed with the file's data key.
 //
 // Invariants:
-//  - Into a file that has a data key nothing is stored without it. What was stored before the file
-//    had one stays plain until it is stored anew.
+//  - In a file with a data key, all new records are sealed. A record from before the key stays
+//    plain until it is stored again.
 #pragma once
 
 #include "persistence/lmdb/data_key.hpp"
@@ -14,8 +14,8 @@
 
 namespace troupe {
 
-/// How the records of an open file are sealed: what kind of file it is, the keys it was opened
-/// with, and what seals.
+/// The sealing of an open file's records: the kind of file, the keys with which it was opened, and
+/// the sealers.
 /// Thread: `keys` on any, the sealers within one change at a time.
 struct file_sealing {
   file_sealing(std::string_view name_of_kind, const store_key& meta_key, const data_key_place& at,
@@ -29,17 +29,17 @@ struct file_sealing {
   const std::string_view name; // "store"
   const store_key meta;
   const data_key_place data_key;
-  const std::shared_ptr<const keyring> keys; // null: what is new is plain
+  const std::shared_ptr<const keyring> keys; // null: new records are plain
   record_sealer sealer;
-  record_sealer vector_sealer{SIZE_MAX}; // singles hardly get smaller
+  record_sealer vector_sealer{SIZE_MAX}; // single vectors hardly get smaller
 };
 
-/// One change of a file. Nothing is changed without commit().
+/// One change of a file. Without commit() nothing changes.
 /// Thread: one at a time.
 class file_change {
 public:
-  /// Begins a change, which makes an empty file one of its kind, or else load()s its meta record: a
-  /// member that takes the payload, or what is wrong with it.
+  /// Begins a change. Makes an empty file one of its kind, or calls load() with the meta record of
+  /// the file: its payload, or an error.
   /// Errors: checkpoint_corrupt for another program's file; those of load(); storage codes.
   template <class Change> static result<Change> begin(lmdb_env& env, file_sealing& sealing) {
     auto txn = env.begin_write();
@@ -58,32 +58,32 @@ public:
     return change;
   }
 
-  /// Makes commit() write, also if nothing was changed.
+  /// Makes commit() write, even when nothing was changed.
   void touch() noexcept { has_changed_ = true; }
 
-  /// Wraps the file's data key, if it has one, under the current key of the ring.
+  /// Wraps the file's data key, if it has one, under the ring's current key.
   /// Errors: as rewrap_data_key.
   result<std::optional<bool>> rewrap_key();
 
 protected:
   file_change(lmdb_txn txn, file_sealing& sealing);
 
-  /// Opens a record that is plain or sealed. Owns: nothing, as record_opener::open.
+  /// Opens a plain or sealed record. Owns: nothing, as record_opener::open.
   result<std::string_view> open(std::string_view stored, std::string_view key, record_kind kind) {
     return cipher_.open(txn_, opener_, stored, key, kind);
   }
 
-  /// Stores record_ as it is.
+  /// Stores record_ unsealed.
   result<void> write(const store_key& key, record_kind kind);
-  /// Seals record_ with the file's data key; where there is a ring and no data key, one is made.
+  /// Seals record_ with the file's data key. Makes a data key when there is a ring and no data key.
   /// Errors: also those of find_cipher.
   result<void> seal(const store_key& key, record_kind kind);
-  /// Stores record_, which was sealed.
+  /// Stores record_ after seal().
   result<void> write_sealed(const store_key& key);
-  /// Likewise, as lmdb_txn::append.
+  /// As write_sealed(), with lmdb_txn::append.
   result<void> append_sealed(const store_key& key);
   result<void> erase(std::string_view key);
-  /// Nothing is written where nothing was changed. `append` writes the meta record's payload.
+  /// Commits, unless nothing was changed. `append` writes the meta record's payload.
   template <class Append> result<void> commit_with(Append append) {
     if (!has_changed_)
       return {};
@@ -93,7 +93,7 @@ protected:
       return ok;
     return txn_.commit();
   }
-  /// Removes the file's data key: what was sealed with it can be read by nobody any more.
+  /// Removes the file's data key. Records that were sealed with it can't be read any more.
   result<void> erase_data_key();
 
   lmdb_txn txn_;

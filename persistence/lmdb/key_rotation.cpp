@@ -1,4 +1,4 @@
-// Rotation: the data keys of everything in a data directory, one file after the other.
+// key_rotation: wraps the data keys of a data directory again, one file after the other.
 #include "persistence/lmdb/lmdb_env.hpp"
 #include "persistence/lmdb/lmdb_files.hpp"
 

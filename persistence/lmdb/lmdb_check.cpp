@@ -1,4 +1,4 @@
-// Reading everything, once, in the order of the keys.
+// lmdb_check: reads all records of a data directory once, in the order of keys.
 #include "persistence/lmdb/data_directory.hpp"
 #include "persistence/lmdb/lmdb_files.hpp"
 #include "persistence/lmdb/lmdb_index.hpp"
@@ -50,19 +50,19 @@ public:
                              return {};
                            });
         !ok)
-      damaged("the file", ok.error()); // its tree: what is behind can't be reached
+      damaged("the file", ok.error()); // a damaged tree: later keys can't be reached
     if (progress_)
       progress_(report_.records, all_);
     return std::move(report_);
   }
 
 private:
-  // The thread and namespace a chain is of.
+  // The thread and namespace of a chain.
   struct owner {
     std::string thread_id;
     std::string ns;
     std::uint64_t thread = 0;
-    bool is_locked = false; // its data key is under a key that is not in the ring
+    bool is_locked = false; // its data key is under a key that the ring does not have
   };
 
   void damaged(std::string where, const error& why) {
@@ -107,7 +107,7 @@ private:
       owners_[entry.chain] = {id, std::move(entry.ns), number, is_locked};
   }
 
-  // The names are kept to the end.
+  // Counts unused values. The names stay until the end.
   void look_ahead(std::uint64_t thread) {
     records_.enter(thread);
     if (auto names = records_.names())
@@ -234,7 +234,7 @@ private:
     return val ? val : troupe::damaged(record_kind::value, "it is no value");
   }
 
-  // What it builds on has a lower version, and so was looked at before.
+  // The base of a patch has a lower version, so it was read before.
   result<value> patched(std::string_view key, const version& at, std::uint64_t channel,
                         std::string_view data) {
     auto payload = records_.open(data, key, record_kind::patch);
@@ -281,12 +281,12 @@ private:
   std::size_t all_ = 0;
   std::unordered_map<std::uint64_t, owner> owners_; // by chain
   std::unordered_map<std::uint64_t, std::vector<std::string_view>> names_;
-  std::uint64_t chain_ = 0; // the one that is looked at
-  std::map<std::pair<std::uint64_t, version>, value>
-    values_; // of that one; they share what they can
+  std::uint64_t chain_ = 0;                                   // the chain that is read now
+  std::map<std::pair<std::uint64_t, version>, value> values_; // of chain_; they share what they can
 };
 
-// Of a file that is written to all the time nobody can say: then the records have to do.
+// Checks a file's pages. A file that is written all the time can't be judged, so its records have
+// to do.
 result<void> check_pages(const std::filesystem::path& file, bool records_too) {
   constexpr int tries = 5;
   for (int i = 0; i < tries; ++i) {
@@ -313,7 +313,7 @@ result<data_report> check_data(const std::filesystem::path& dir, const check_pro
     data_report report;
     report.damages.push_back({"the file", whole.error().message()});
     report.damaged = 1;
-    return report; // LMDB might not survive it
+    return report; // LMDB might crash on it
   }
   auto store = open_existing_saver(dir, std::move(keys));
   if (!store)

@@ -1,3 +1,4 @@
+// lmdb_copy: copies the records of a thread under new numbers.
 #include "persistence/lmdb/lmdb_copy.hpp"
 
 #include "persistence/lmdb/lmdb_index.hpp"
@@ -46,7 +47,7 @@ private:
     return txn().put(key, record_);
   }
 
-  // The copy has a data key of its own, or none when the store has no keys.
+  // The copy has its own data key, or none when the store has no keys.
   result<void> make_cipher() {
     if (!writer_.keys())
       return {};
@@ -72,14 +73,15 @@ private:
 
   result<void> copy_chain(std::uint64_t from, std::uint64_t to) {
     for (auto part : chain_parts)
-      // Namespaces get numbers of their own; the data key was made.
+      // Namespaces get their own numbers, and the data key was made before.
       if (part != chain_part::namespaces && part != chain_part::key)
         if (auto ok = copy_part(from, to, part); !ok)
           return ok;
     return {};
   }
 
-  // The new keys lie behind all old ones, but what is read moves when something is written.
+  // Copies one part of a chain. New keys sort after all old ones. A write moves the data that was
+  // read, so the cursor starts again for each record.
   result<void> copy_part(std::uint64_t from, std::uint64_t to, chain_part part) {
     auto prefix = chain_prefix(from, part);
     auto number_size = chain_prefix(from).view().size();
@@ -95,7 +97,7 @@ private:
       if (auto ok = copy_record(last, at.data(), number_size, to); !ok)
         return ok;
       key = last;
-      key.push_back('\0'); // the next one
+      key.push_back('\0'); // seeks the next key
     }
   }
 
@@ -119,8 +121,8 @@ private:
     return txn().put(new_key, record_);
   }
 
-  // A patch names the record it builds on by its checksum, which the key is part of. That record
-  // has a lower version, so its copy is there.
+  // Writes the head of a patch, which names its base by a checksum that includes the key. The base
+  // has a lower version, so its copy exists.
   result<void> append_head(const store_key& new_key, std::string_view& payload, std::uint64_t to) {
     auto place = read_value_key(new_key);
     if (!place || !place->channel)

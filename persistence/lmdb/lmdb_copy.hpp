@@ -1,4 +1,4 @@
-// Copying a thread: its records under new numbers.
+// lmdb_copy: copies a thread, with its records under new numbers.
 #pragma once
 
 #include "persistence/lmdb/lmdb_writer.hpp"
@@ -7,8 +7,8 @@
 
 namespace troupe {
 
-/// Copies all of `source` to `target`, within a transaction of the writer. The copy has no owner.
-/// Nothing happens when there is no such thread. A target that exists is refused.
+/// Copies thread `source` to `target`, within a transaction of the writer. The copy has no owner.
+/// Does nothing when `source` does not exist; refuses a `target` that exists.
 write_outcome copy_thread(lmdb_writer& writer, const std::string& source,
                           const std::string& target);
 

@@ -1,3 +1,4 @@
+// lmdb_env: opens LMDB files, and wraps transactions and cursors.
 #include "persistence/lmdb/lmdb_env.hpp"
 
 #include "graph/crash_point.hpp"
@@ -56,8 +57,8 @@ meaning meaning_of(int rc) {
   }
 }
 
-// How much the file is shorter than its pages; nothing when it is not. Touches only the first
-// pages.
+// The size that the file should have, when it is shorter than its pages; otherwise nullopt. Reads
+// only the first pages.
 std::optional<off_t> missing_end(MDB_env* env, int fd) {
   MDB_envinfo info{};
   MDB_stat stat{};
@@ -68,8 +69,8 @@ std::optional<off_t> missing_end(MDB_env* env, int fd) {
   return fstat(fd, &file) == 0 && file.st_size < size ? std::optional{size} : std::nullopt;
 }
 
-// Makes the file as long as its pages say. A file cut short by damage would otherwise end the
-// process when it is read (SIGBUS). Alone, so that nobody else makes it longer meanwhile.
+// Makes the file as long as its pages need. Reading a file that damage has cut short would end the
+// process (SIGBUS). Needs a write transaction, so that no other process extends the file meanwhile.
 int cover_pages(MDB_env* env, lmdb_access access) {
   int fd = -1;
   mdb_env_get_fd(env, &fd);
@@ -90,7 +91,7 @@ bool is_writable(const std::filesystem::path& path) {
   return ::access(path.c_str(), W_OK) == 0;
 }
 
-// LMDB's flags for an access. A reader that may not write to the lock file goes without one.
+// LMDB's flags for an access. A reader without write access to the lock file uses no lock file.
 unsigned flags_of(lmdb_access access, const std::filesystem::path& file) {
   if (access == lmdb_access::read_write)
     return mutated(mutation::no_sync) ? MDB_NOSYNC : 0;
@@ -159,7 +160,7 @@ result<void> lmdb_txn::put(std::string_view key, std::string_view data) {
   return {};
 }
 
-// LMDB cuts the last page in halves for a key that does not say that it is the last one.
+// Without MDB_APPEND, LMDB splits the last page in halves.
 result<void> lmdb_txn::append(std::string_view key, std::string_view data) {
   auto k = as_val(key);
   auto d = as_val(data);
@@ -203,7 +204,7 @@ std::size_t lmdb_txn::entries() const {
       mdb_stat(txn_, env_->dbis_[tree], &stat);
     all += stat.ms_entries;
   }
-  return all - (trees() - 1); // each tree with a name is an entry of tree 0
+  return all - (trees() - 1); // each named tree is an entry of tree 0
 }
 
 std::size_t lmdb_txn::trees() const noexcept {
@@ -274,7 +275,7 @@ result<std::unique_ptr<lmdb_env>> lmdb_env::open(std::filesystem::path file,
     return env->failure(rc, "open the store");
   if (auto opened = env->open_file(); !opened)
     return opened.error();
-  // Also when somebody else made it, who may have come to an end before this.
+  // Also for a file that another process made, since that process may have ended before its sync.
   if (auto synced = sync_directory(env->file_.parent_path()); !synced)
     return synced.error();
   return env;
@@ -317,7 +318,7 @@ result<void> lmdb_env::open_file() {
   if (rc == 0)
     rc = open_trees(txn, 0);
   if (rc == 0)
-    rc = mdb_txn_commit(std::exchange(txn, nullptr)); // so that the trees stay open
+    rc = mdb_txn_commit(std::exchange(txn, nullptr)); // the commit keeps the trees open
   if (txn)
     mdb_txn_abort(txn);
   if (rc != 0) {
@@ -329,7 +330,8 @@ result<void> lmdb_env::open_file() {
   return {};
 }
 
-// Without MDB_CREATE only those that are there: a new file, or another program's, has none.
+// Opens the trees. Without MDB_CREATE only existing trees: a new file, or another program's, has
+// none of them.
 int lmdb_env::open_trees(MDB_txn* txn, unsigned flags) {
   dbis_.fill(no_tree);
   if (auto rc = mdb_dbi_open(txn, nullptr, 0, &dbis_[0]); rc != 0)
@@ -393,7 +395,7 @@ result<lmdb_txn> lmdb_env::begin(unsigned flags) {
     if (rc != MDB_MAP_RESIZED)
       return failure(rc, "begin a transaction");
     txn.lock_.unlock();
-    if (auto resized = resize(0); !resized) // another process made the file grow: follow it
+    if (auto resized = resize(0); !resized) // another process extended the file: follow it
       return resized.error();
   }
 }
@@ -413,7 +415,8 @@ result<void> lmdb_env::resize(std::size_t map_size_bytes) {
   auto rc = mdb_env_set_mapsize(env_, map_size_bytes);
   if (rc == 0)
     return {};
-  // The old map is gone as well, which LMDB would not notice. Should it not open, reopen() may.
+  // LMDB has unmapped the file without noticing the failure. If it does not open here, reopen() may
+  // succeed.
   mdb_env_close(std::exchange(env_, nullptr));
   static_cast<void>(open_file());
   return failure(rc, "resize the store's map");
@@ -424,8 +427,8 @@ bool lmdb_env::is_open() {
   return env_ != nullptr;
 }
 
-// LMDB says EIO for a write that came out short, as it does when the disk fills up. Appending
-// tells; what is behind the last page is nobody's.
+// LMDB reports EIO for a short write, which a full disk causes. Appending a page shows the real
+// error. Bytes after the last page are unused.
 int lmdb_env::why_short() const {
   auto fd = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fd < 0)
@@ -444,8 +447,7 @@ void lmdb_env::clear_dead_readers() {
   mdb_reader_check(env_, &cleared);
 }
 
-// LMDB keeps the numbers of free pages, by transaction, in its first database: a count each, then
-// the numbers.
+// LMDB lists free pages in its first database, by transaction: a count, then the page numbers.
 result<lmdb_env::sizes> lmdb_env::measure() {
   auto txn = begin_read();
   if (!txn)
@@ -475,7 +477,7 @@ result<lmdb_env::sizes> lmdb_env::measure() {
   auto size = std::filesystem::file_size(file_, failed);
   if (failed)
     return failure(failed.value(), "measure the store");
-  // The reader this function has open itself is no one's.
+  // This function's own reader does not count.
   return sizes{size, (pages - std::min(free, pages)) * stat.ms_psize, open_readers() - 1};
 }
 

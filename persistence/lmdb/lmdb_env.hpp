@@ -1,13 +1,13 @@
-// LMDB with its caveats as rules: who may open what, when, and what its errors mean.
+// lmdb_env: LMDB's caveats as rules about opening, transactions and errors.
 //
 // Rules kept here and by the callers:
-// - One environment a file and process (the registry in lmdb_saver.cpp), never across fork().
-// - A transaction lives inside one call, or on the writer thread; MDB_NOTLS frees readers of
+// - One environment per file and process (open_objects in data_directory.hpp), never across fork().
+// - A transaction lives inside one call, or on the writer thread. MDB_NOTLS frees readers from
 //   their thread. Read transactions are short, because they pin pages.
-// - The map is resized only while this process has no transaction: every transaction holds
-//   `resize_mutex_` shared, a resize holds it alone.
-// - After a failed commit the environment is opened anew: LMDB may be in its fatal state, and a
-//   second fsync can report success for data the kernel has dropped.
+// - The map is resized only while this process has no transaction. Every transaction holds
+//   `resize_mutex_` shared; a resize holds it alone.
+// - After a failed commit the environment is opened again. LMDB may be in its fatal state, and a
+//   second fsync can report success for data that the kernel has dropped.
 #pragma once
 
 #include <troupe/error.hpp>
@@ -28,32 +28,33 @@
 
 namespace troupe {
 
-/// What an LMDB result code means to troupe. The message names the file and what to do.
-/// Shape:  `rc` an MDB_ code or errno, not 0.
+/// troupe's error for an LMDB result code. The message names the file and a remedy.
+/// Shape:  `rc` is an MDB_ code or errno, not 0.
 error lmdb_error(int rc, std::string_view doing, const std::filesystem::path& file);
 
-/// The checkpoint_corrupt of a file of 0 bytes. LMDB would make a new store in such a file, but
-/// make_lmdb_file() never leaves one: its content was lost.
+/// The checkpoint_corrupt error of a file of 0 bytes. LMDB would make a new store of it, but
+/// make_lmdb_file() never leaves an empty file, so its content was lost.
 error empty_file_error(std::string_view doing, const std::filesystem::path& file);
 
 class lmdb_env;
 
-/// How a file's keys are spread over trees, so that what grows is at the end of one: LMDB fills the
-/// pages there, and leaves them half empty where something follows.
-/// Shape:  tree 0 has no name; tree n is called names[n - 1]. `tree_of` must not look behind the
-///         part of a key that a prefix given to erase_all() or a cursor has. No names: all in one.
+/// The distribution of a file's keys over trees, so that growing parts are at the end of a tree.
+/// LMDB fills the pages there, and leaves pages half empty where keys follow.
+/// Shape:  tree 0 has no name; tree n is called names[n - 1]. Without names all keys are in one
+///         tree. `tree_of` decides from the bytes that every prefix given to erase_all() or a
+///         cursor has.
 struct lmdb_trees {
   std::span<const char* const> names = {};
   std::size_t (*tree_of)(std::string_view key) = nullptr;
   static constexpr std::size_t names_max = 3;
 };
 
-/// What an environment may do with its file. With `read_only` nothing is written: not to the file,
-/// and to its lock file only where this user may, which is how other processes learn of the reader.
-/// Where the user may not, the caller must know that nobody writes to the file meanwhile.
+/// The access of an environment to its file. `read_only` writes nothing to the file. It writes to
+/// the lock file if this user may, so that other processes know of the reader. If the user may not,
+/// the caller must be sure that no process writes to the file.
 enum class lmdb_access { read_write, read_only };
 
-/// read_only where the file or its directory exists and this user may not write to it.
+/// read_only when the file or its directory exists and this user may not write to it.
 lmdb_access possible_access(const std::filesystem::path& file);
 
 /// A transaction, aborted at its end unless committed. Must not outlive its environment.
@@ -63,24 +64,25 @@ public:
   lmdb_txn& operator=(lmdb_txn&&) = delete;
   ~lmdb_txn();
 
-  /// The stored bytes, which lie in the map until the transaction ends or next writes.
+  /// The stored bytes, in the map until the transaction ends or writes again; nullopt when the key
+  /// is missing.
   result<std::optional<std::string_view>> get(std::string_view key) const;
   result<void> put(std::string_view key, std::string_view data);
-  /// Likewise, for what comes behind all else as a rule: pages get full.
+  /// As put(), for a key that usually comes last in its tree, so that pages get full.
   result<void> append(std::string_view key, std::string_view data);
   /// Removes a key, if it is there.
   result<void> erase(std::string_view key);
-  /// Removes all keys of the prefix's tree that begin with it.
+  /// Removes all keys that begin with the prefix from its tree.
   result<void> erase_all(std::string_view prefix);
   std::size_t entries() const;
   std::size_t trees() const noexcept;
 
-  /// Blocks: on the disk. Errors: storage_full, storage_failed; nothing was changed.
+  /// Blocks: on the disk. Errors: storage_full, storage_failed; then nothing has changed.
   result<void> commit();
 
-  /// Of a write transaction: one more than that of the one committed before it, by any process.
+  /// The id of a write transaction: one more than that of the last committed one, of any process.
   std::uint64_t id() const noexcept { return mdb_txn_id(txn_); }
-  /// Whether there is something to commit. Else LMDB gives the id away again.
+  /// Whether there is something to commit. Without changes LMDB uses the id again.
   bool changes() const noexcept { return changes_; }
   lmdb_env& env() const noexcept { return *env_; }
 
@@ -100,7 +102,7 @@ private:
 /// A place in the ordered keys of one tree. Must not outlive its transaction.
 class lmdb_cursor {
 public:
-  /// In the tree of the first key that is looked for.
+  /// In the tree of the first key that is sought.
   explicit lmdb_cursor(const lmdb_txn& txn) noexcept : txn_{txn} {}
   lmdb_cursor(const lmdb_txn& txn, std::size_t tree) noexcept : txn_{txn}, tree_{tree} {}
   /// In the tree of a prefix.
@@ -109,8 +111,8 @@ public:
   lmdb_cursor& operator=(const lmdb_cursor&) = delete;
   ~lmdb_cursor();
 
-  /// Moves, and says whether there is an entry: the first one not before `key`, the last one
-  /// before `key`, the neighbours.
+  /// Moves to the first entry not before `key`, the last one before `key`, or a neighbour. False:
+  /// the entry is missing.
   result<bool> seek(std::string_view key);
   result<bool> seek_before(std::string_view key);
   result<bool> next() { return move(MDB_NEXT); }
@@ -136,12 +138,12 @@ private:
 /// Thread: begin_read() on any, all else on the writer thread.
 class lmdb_env {
 public:
-  /// Opens the file, makes it when it is missing (mode 0600) and clears slots of dead readers. The
-  /// file is whole, and it and its name are on the disk, before anything is stored in it.
-  /// Units:  `map_size_bytes` the most the file may grow to; address space, not memory.
-  /// With `read_only` the file must exist, and begin_write() and resize() fail.
-  /// Errors: storage_failed, checkpoint_corrupt (no LMDB file, an empty one; read_only: a file cut
-  ///         short), storage_locked.
+  /// Opens the file and clears slots of dead readers. Makes the file when it is missing (mode
+  /// 0600). The file and its name are on the disk before anything is stored. With `read_only` the
+  /// file must exist, and begin_write() and resize() fail.
+  /// Units:  `map_size_bytes` is the largest size of the file, in address space, not memory.
+  /// Errors: storage_failed; storage_locked; checkpoint_corrupt for an empty file or another kind
+  ///         of file, and with read_only for a file that was cut short.
   static result<std::unique_ptr<lmdb_env>> open(std::filesystem::path file,
                                                 std::size_t map_size_bytes,
                                                 const lmdb_trees& trees = {},
@@ -150,31 +152,32 @@ public:
   lmdb_env& operator=(const lmdb_env&) = delete;
   ~lmdb_env();
 
+  /// Begins a transaction.
   /// Blocks: a write transaction on other processes' write transactions.
   /// Errors: storage_failed.
   result<lmdb_txn> begin_read() { return begin(MDB_RDONLY); }
   result<lmdb_txn> begin_write();
 
-  /// Makes the trees that are missing, within a write transaction.
+  /// Makes the missing trees, within a write transaction.
   result<void> make_trees(lmdb_txn& txn);
-  /// Moves what is in tree 0 and belongs elsewhere.
+  /// Moves records out of tree 0 that belong to another tree.
   result<void> sort_into_trees(lmdb_txn& txn);
 
-  /// Opens the file anew. Blocks: on read transactions. Errors: as open; begin_ fails until a later
-  /// call succeeds.
+  /// Opens the file again. Blocks: on read transactions. Errors: as open; then begin_ functions
+  /// fail until a later call succeeds.
   result<void> reopen();
 
-  /// Sets how far the file may grow, at least to what it holds now. Blocks: on read transactions.
-  /// Errors: storage_failed; then the size is the one it was opened with, or it is not open.
+  /// Sets the largest size of the file, at least its current content. Blocks: on read transactions.
+  /// Errors: storage_failed; then the size is that of the opening, or the file is not open.
   result<void> resize(std::size_t map_size_bytes);
 
-  /// False after a failure to open or resize: begin_ fails until reopen() succeeds.
+  /// False after a failure to open or resize; then begin_ functions fail until reopen() succeeds.
   bool is_open();
 
-  /// Frees pages that readers of dead processes pin.
+  /// Frees pages that are pinned by readers of dead processes.
   void clear_dead_readers();
 
-  /// Units:  bytes of pages; `used` hold something or are LMDB's own.
+  /// Units:  bytes of pages; `used` counts pages with data and LMDB's own.
   struct sizes {
     std::uint64_t file = 0;
     std::uint64_t used = 0;
@@ -183,8 +186,8 @@ public:
   /// Thread: any. Errors: storage_failed.
   result<sizes> measure();
 
-  /// Writes what the newest transaction left to a new file (mode 0600), and gives its size. The
-  /// file has its name only when it is whole, and is on the disk when this returns. Thread: any.
+  /// Copies the newest transaction to a new file (mode 0600). Returns its size. The file gets its
+  /// name only when it is complete, and is then on the disk. Thread: any.
   /// Blocks: resize() and reopen(), on the disk. Errors: storage_full, storage_failed.
   result<std::uint64_t> copy_to(const std::filesystem::path& file, bool compact);
 

@@ -1,3 +1,4 @@
+// lmdb_file: makes LMDB files, and makes them ready to open.
 #include "persistence/lmdb/lmdb_file.hpp"
 
 #include "graph/crash_point.hpp"
@@ -29,8 +30,8 @@ struct flock store_lock(short type) {
   return lock;
 }
 
-// LMDB would wait for good for a process that holds the lock file for itself. Others hold it so
-// only while they open the store: that much is waited for.
+// LMDB would wait without a limit for a process that holds the lock file alone. Processes do so
+// only while they open the store, so this waits that long.
 bool becomes_free(int lock_fd) {
   auto deadline = std::chrono::steady_clock::now() + limits::store_lock_wait;
   for (;;) {
@@ -43,8 +44,8 @@ bool becomes_free(int lock_fd) {
   }
 }
 
-// The lock file is written through a map, and where the disk has no room for it that ends the
-// process (SIGBUS). 0 or an errno.
+// Allocates the lock file. It is written through a map, where a full disk would end the process
+// (SIGBUS). Returns 0 or an errno.
 int allocate(int lock_fd) {
   constexpr off_t reader_slot = 64;
   auto failed = ::posix_fallocate(lock_fd, 0, (limits::store_readers_max + 4) * reader_slot);
@@ -58,7 +59,7 @@ int make_lmdb_file_ready(const std::filesystem::path& store) {
   lock_file += "-lock";
   owned_descriptor lock{::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
   if (!lock)
-    return 0; // not ours to open: LMDB tells
+    return 0; // no access to the lock file: LMDB reports it
   if (!becomes_free(lock.fd()))
     return EAGAIN;
   return allocate(lock.fd());
@@ -68,11 +69,11 @@ std::filesystem::path draft_of(const std::filesystem::path& file) {
   static std::atomic<unsigned> drafts = 0; // two threads may copy to one name at once
   auto draft = file;
   draft += "-new-" + std::to_string(getpid()) + "-" + std::to_string(++drafts);
-  ::unlink(draft.c_str()); // of a process of the same number that was killed here
+  ::unlink(draft.c_str()); // left by a killed process with the same number
   return draft;
 }
 
-// Neither call takes a name that is in use. Some file systems lack links, some the second call.
+// Neither call replaces an existing name. Some file systems lack links, some the second call.
 int name_draft(const std::filesystem::path& draft, const std::filesystem::path& file) {
   crash_point("make.draft");
   auto failed = ::link(draft.c_str(), file.c_str()) == 0 ? 0 : errno;
@@ -84,12 +85,12 @@ int name_draft(const std::filesystem::path& draft, const std::filesystem::path& 
   return failed;
 }
 
-// LMDB writes the first pages of a file in place, and refuses a file that a kill or a power cut
-// left without them. When two processes make a file at once, the second takes the first's.
+// LMDB writes the first pages of a file in place, and refuses a file without them after a kill or a
+// power cut. When two processes make a file at once, the second uses the first's.
 int make_lmdb_file(const std::filesystem::path& file, std::size_t map_size_bytes) {
   std::error_code failed;
   if (std::filesystem::exists(file, failed) || failed)
-    return 0; // LMDB tells what is wrong
+    return 0; // LMDB reports the error
   auto draft = draft_of(file);
   MDB_env* env = nullptr;
   auto rc = mdb_env_create(&env);
@@ -112,7 +113,7 @@ int make_lmdb_file(const std::filesystem::path& file, std::size_t map_size_bytes
 result<void> sync_directory(const std::filesystem::path& dir) {
   int fd = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
-    return {}; // not ours to read
+    return {}; // no read access to the directory
   auto rc = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
   close(fd);
   return rc == 0 ? result<void>{} : lmdb_error(rc, "sync the directory", dir);

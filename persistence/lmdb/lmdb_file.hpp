@@ -1,4 +1,4 @@
-// An LMDB file before LMDB opens it: made whole under another name, and free to be opened.
+// lmdb_file: an LMDB file before LMDB opens it: complete, and not locked.
 #pragma once
 
 #include <troupe/error.hpp>
@@ -8,28 +8,28 @@
 
 namespace troupe {
 
-/// Makes the file when it is missing. The file has its name only after its pages are on the disk,
-/// so a kill or a power cut leaves all of it or nothing. Several processes may make it at once.
+/// Makes the file when it is missing. The file gets its name after its pages are on the disk, so a
+/// kill or a power cut leaves all or nothing. Several processes may call this at once.
 /// Shape:  0 or an errno or MDB_ code.
 int make_lmdb_file(const std::filesystem::path& file, std::size_t map_size_bytes);
 
-/// A name under which this process makes a file, in the same directory; each call gives another
-/// one. A file that a killed process left under that name is removed.
+/// A new name in the same directory, for a draft of the file; each call returns another one.
+/// Removes a file that a killed process left under that name.
 std::filesystem::path draft_of(const std::filesystem::path& file);
 
-/// Gives a draft, which is on the disk, the name of its file. The draft's own name is gone
-/// afterwards, also after a failure. sync_directory() brings the new name to the disk.
-/// Shape:  0 or an errno: EEXIST when the name is in use; then the file of that name stands.
+/// Renames a draft, which is on the disk, to its file. The draft's own name is removed, even after
+/// a failure. sync_directory() brings the new name to the disk.
+/// Shape:  0 or an errno: EEXIST when the name is in use; then the file of that name is unchanged.
 int name_draft(const std::filesystem::path& draft, const std::filesystem::path& file);
 
-/// Waits until no process keeps the file for itself, and gives its lock file room on the disk.
-/// Called before this process has the file open, since closing any descriptor of a file gives up
-/// all locks of the process on it.
-/// Shape:  0 or an errno: EAGAIN when another process keeps the file for itself.
+/// Waits until no process holds the file alone, and allocates its lock file. Must come before this
+/// process opens the file, since closing any descriptor of a file drops all locks of the process on
+/// it.
+/// Shape:  0 or an errno: EAGAIN when another process still holds the file alone.
 /// Blocks: up to limits::store_lock_wait.
 int make_lmdb_file_ready(const std::filesystem::path& file);
 
-/// Brings the names in a directory to the disk. Where that can't be asked for, does nothing.
+/// Brings the names in a directory to the disk. Does nothing where the system can't do that.
 /// Blocks: on the disk. Errors: storage_failed.
 result<void> sync_directory(const std::filesystem::path& dir);
 

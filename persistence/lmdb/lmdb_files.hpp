@@ -1,4 +1,5 @@
-// The files of a data directory: what the tools of data_dir.hpp need of a saver and a store.
+// lmdb_files: the files of a data directory, and the functions on savers and stores that
+// data_dir.hpp needs.
 #pragma once
 
 #include "persistence/lmdb/lmdb_env.hpp"
@@ -14,28 +15,28 @@
 
 namespace troupe {
 
-// The files of a data directory. The cache's is missed by nobody.
+// The files of a data directory. The cache's file can be removed without loss.
 inline constexpr std::string_view saver_file_name = "troupe.mdb";
 inline constexpr std::string_view store_file_name = "store.mdb";
 inline constexpr std::string_view cache_file_name = "cache.mdb";
 inline constexpr std::string_view runtimes_file_name = "runtimes.lock"; // see runtime_marks.hpp
 
-/// Whether what was opened with the keys `has` may be given to who asks with `wanted`: nobody who
-/// asks for encryption gets what was opened without it. Either may be null.
+/// Whether an object that was opened with the keys `has` serves a caller that asks for `wanted`. A
+/// caller with keys never gets an unencrypted one. Either may be null.
 inline bool serves_keys(const keyring* has, const keyring* wanted) noexcept {
   return !wanted || (has && *has == *wanted);
 }
 
-/// An invalid_config. Shape: `what` "store", `path` where it is.
+/// An invalid_config error. Shape: `what` is "store" or "cache", `path` its place.
 error open_with_other_keys(std::string_view what, const std::string& path);
 
 /// A saver in an LMDB file.
 class file_saver : public saver {
 public:
   virtual lmdb_env& env() noexcept = 0;
-  /// What it was opened with; may be null.
+  /// The keys with which the saver was opened; may be null.
   virtual const keyring* keys() const noexcept = 0;
-  /// As rotate_store_keys, with these keys, which are there.
+  /// As rotate_store_keys, with the saver's keys, which must exist.
   virtual result<rotation_report> rewrap_keys() = 0;
 };
 
@@ -44,19 +45,20 @@ result<std::unique_ptr<lmdb_env>> open_saver_file(std::filesystem::path file,
                                                   std::size_t map_size_bytes,
                                                   lmdb_access access = lmdb_access::read_write);
 
-/// The saver of a data directory that holds one, for reading alone where this user may not write.
-/// Errors: storage_failed when there is none; as open_lmdb_saver.
+/// The saver of an existing data directory; read-only when this user may not write.
+/// Errors: storage_failed when the directory has no saver; as open_lmdb_saver.
 result<std::shared_ptr<file_saver>> open_existing_saver(const std::filesystem::path& dir,
                                                         std::shared_ptr<const keyring> keys = {});
 
-/// Copies the long-term store of a data directory (its canonical path) to a new file; gives the
-/// size. Errors: as lmdb_env::copy_to; as open_lmdb_store.
+/// Copies the long-term store of a data directory (a canonical path) to a new file. Returns its
+/// size.
+/// Errors: as lmdb_env::copy_to; as open_lmdb_store.
 result<std::uint64_t> copy_store_file(const std::string& dir, const std::filesystem::path& to,
                                       bool compact);
 
-/// Wraps the data key of the long-term store's or the cache's file in a data directory (its
-/// canonical path) under the current key of a ring, which is there. Says whether it was under
-/// another one; nothing for a plain file.
+/// Wraps the data key of a file (the long-term store's or the cache's) under the ring's current
+/// key. `dir` is canonical, and `keys` is not null. True when the data key was under another key;
+/// nullopt for a plain file.
 /// Errors: as rotate_store_keys.
 result<std::optional<bool>> rewrap_store_key(const std::string& dir,
                                              std::shared_ptr<const keyring> keys);

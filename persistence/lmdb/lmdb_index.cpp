@@ -1,4 +1,4 @@
-// Layout: FORMAT.md, "Thread" and "Namespace".
+// lmdb_index: reads and writes thread and namespace records (FORMAT.md, "Thread" and "Namespace").
 #include "persistence/lmdb/lmdb_index.hpp"
 
 #include "persistence/record/bytes.hpp"
@@ -9,7 +9,7 @@ namespace troupe {
 
 namespace {
 
-// The name of a namespace is in its key, or in its record when it is too long for a key.
+// Reads a namespace. Its name is in the key, or in the record when it is too long for a key.
 result<namespace_entry> read_namespace(std::string_view stored, std::string_view key,
                                        std::size_t prefix_size) {
   auto payload = open_record(stored, key, record_kind::ns);
@@ -135,7 +135,7 @@ result<std::vector<namespace_entry>> all_namespaces(const lmdb_txn& txn, std::ui
   });
   if (!ok)
     return ok.error();
-  std::ranges::sort(all, {}, &namespace_entry::ns); // the long ones are last in the key order
+  std::ranges::sort(all, {}, &namespace_entry::ns); // long names come last in the order of keys
   return all;
 }
 

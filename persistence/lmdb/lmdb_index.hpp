@@ -1,4 +1,5 @@
-// Where things are in the store: the numbers of threads and namespaces, and all of a prefix.
+// lmdb_index: finds things in the store: numbers of threads and namespaces, and all entries of a
+// prefix.
 #pragma once
 
 #include "persistence/lmdb/lmdb_env.hpp"
@@ -12,8 +13,8 @@
 
 namespace troupe {
 
-/// Calls `fn(key, data)` for each entry whose key begins with the prefix, in order, until it
-/// returns an error. It must not write to the transaction.
+/// Calls `fn(key, data)` for each entry whose key begins with the prefix, in order, until `fn`
+/// returns an error. `fn` must not write to the transaction.
 template <class Fn> result<void> scan(const lmdb_txn& txn, const store_key& prefix, Fn fn) {
   lmdb_cursor at{txn};
   auto more = at.seek(prefix);
@@ -23,7 +24,7 @@ template <class Fn> result<void> scan(const lmdb_txn& txn, const store_key& pref
   return more ? result<void>{} : more.error();
 }
 
-/// Likewise for every entry, one tree after another.
+/// As scan(), for every entry, one tree after another.
 template <class Fn> result<void> scan_all(const lmdb_txn& txn, Fn fn) {
   for (std::size_t tree = 0; tree < txn.trees(); ++tree) {
     lmdb_cursor at{txn, tree};
@@ -38,20 +39,21 @@ template <class Fn> result<void> scan_all(const lmdb_txn& txn, Fn fn) {
   return {};
 }
 
-/// The meta record of a file, as it is stored; nothing for a new file.
-/// Shape:  `what` the file is, for the message.
+/// The stored meta record of a file; nullopt for a new file.
+/// Shape:  `what` names the kind of file, for the message.
 /// Errors: checkpoint_corrupt for another program's file; storage_failed.
 result<std::optional<std::string_view>> find_meta(const lmdb_txn& txn, const store_key& key,
                                                   std::string_view what);
 
-/// A thread as its record has it: its number, which is also the chain of its root namespace, and
-/// who wrote to it last (thread_claim), 0 for nobody.
+/// A thread's record. `number` is also the chain of its root namespace. `owner` is the last writer
+/// (thread_claim); 0: no writer yet.
 struct thread_entry {
   std::uint64_t number = 0;
   std::uint64_t owner = 0;
 };
 
-/// Errors: checkpoint_corrupt, format_too_new, storage_failed; as all below.
+/// Finds a thread; nullopt when it does not exist.
+/// Errors: (also of all functions below) checkpoint_corrupt, format_too_new, storage_failed.
 result<std::optional<thread_entry>> find_thread(const lmdb_txn& txn, std::string_view thread_id);
 result<std::optional<std::uint64_t>> find_thread_number(const lmdb_txn& txn,
                                                         std::string_view thread_id);
@@ -63,10 +65,10 @@ result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, std::uint64
 /// The chain of a ref's thread and namespace.
 result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, const checkpoint_ref& ref);
 
-/// The id of a chain's newest checkpoint; empty when there is none.
+/// The id of a chain's newest checkpoint; empty when the chain has no checkpoint.
 result<std::string> newest_checkpoint(const lmdb_txn& txn, std::uint64_t chain);
 
-/// Removes all of a chain.
+/// Removes all records of a chain.
 result<void> erase_chain(lmdb_txn& txn, std::uint64_t chain);
 
 /// A namespace and its number.

@@ -1,4 +1,5 @@
-// The layout is that of LMDB 0.9 (MDB_page, MDB_meta, MDB_db, MDB_node in its mdb.c).
+// lmdb_pages: reads pages with the layout of LMDB 0.9 (MDB_page, MDB_meta, MDB_db, MDB_node in its
+// mdb.c).
 #include "persistence/lmdb/lmdb_pages.hpp"
 
 #include "persistence/lmdb/lmdb_env.hpp"
@@ -25,8 +26,8 @@ using page_number = std::uint64_t;
 constexpr std::size_t page_head = 16;
 constexpr std::size_t node_head = 8;
 constexpr std::size_t key_size_max = 511;
-constexpr std::uint16_t depth_max = 32; // of LMDB's cursors
-constexpr page_number first_page = 2;   // behind the metas
+constexpr std::uint16_t depth_max = 32; // as LMDB's cursors
+constexpr page_number first_page = 2;   // after the two meta pages
 constexpr page_number no_page = ~page_number{0};
 
 enum page_flags : std::uint16_t { branch = 1, leaf = 2, overflow = 4, meta = 8, flags_known = 15 };
@@ -46,7 +47,7 @@ struct tree {
 };
 static_assert(sizeof(tree) == 48);
 
-// MDB_meta, behind a page's head.
+// MDB_meta, after a page's head.
 struct meta_page {
   std::uint32_t magic;
   std::uint32_t format;
@@ -65,13 +66,13 @@ template <class T> T load(const char* at) {
   return x;
 }
 
-// What ends a walk: thrown here, caught in check_store_file.
+// Ends a walk over pages. Thrown here, caught in check_store_file.
 struct damage {
   page_number page;
   const char* what;
 };
 
-// The bytes of a file, as long as it lives.
+// The bytes of a file, mapped for the lifetime of the object.
 class mapped_file {
 public:
   explicit mapped_file(const std::filesystem::path& file) {
@@ -150,7 +151,7 @@ public:
     counted_ = {};
     last_key_.reset();
     keys_are_numbers_ = keys_are_numbers;
-    // The first tree's flags are those of the file, too.
+    // The flags of the first tree are those of the file, too.
     auto flags = keys_are_numbers ? MDB_INTEGERKEY | MDB_NOSUBDIR : 0;
     if (of.flags != flags || of.depth > depth_max)
       throw damage{0, "a tree of another kind"};
@@ -163,7 +164,7 @@ public:
       throw damage{of.root, "the tree below it has lost or gained pages or entries"};
   }
 
-  /// A free page, which nothing may use.
+  /// Marks a page as used. Each page may be used once.
   void take(page_number n) {
     if (n < first_page || n >= pages_)
       throw damage{n, "it is beyond the file"};
@@ -203,7 +204,7 @@ private:
     for (std::size_t i = 0; i < count; ++i) {
       auto entry = node_at(n, p, i, upper, depth > 1);
       if (depth > 1) {
-        if (i > 0) { // the first key of a branch is not used
+        if (i > 0) { // LMDB ignores the first key of a branch
           pass(n, entry.key);
           last_key_is_bound_ = true;
         }
@@ -217,7 +218,7 @@ private:
     }
   }
 
-  // Keys rise; the first one below a branch's key may be equal to it.
+  // Keys rise. Only the first key below a branch's key may be equal to that key.
   void pass(page_number n, std::string_view key) {
     if (keys_are_numbers_ && key.size() != sizeof(std::uint64_t))
       throw damage{n, "a key that is no number"};
@@ -277,7 +278,7 @@ private:
   std::vector<bool> seen_;
   tree counted_{};
   bool keys_are_numbers_ = false;
-  std::vector<tree> named_; // trees found in the one that was walked
+  std::vector<tree> named_; // trees found in the tree that was walked
   std::optional<std::string_view> last_key_;
   bool last_key_is_bound_ = false;
 };
@@ -304,7 +305,7 @@ store_extent check_pages(std::string_view file, bool records_too) {
     auto count = data.size() < word ? 0 : load<std::uint64_t>(data.data());
     if (data.size() < word || count > data.size() / word - 1)
       throw damage{n, "a list of free pages does not fit"};
-    auto above = no_page; // they fall
+    auto above = no_page; // page numbers fall
     for (std::size_t i = 1; i <= count; ++i) {
       auto free = load<page_number>(&data[i * word]);
       if (free >= above)

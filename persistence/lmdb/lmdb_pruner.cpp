@@ -1,3 +1,4 @@
+// lmdb_pruner: finds and removes checkpoints and values that are not needed.
 #include "persistence/lmdb/lmdb_pruner.hpp"
 
 #include "graph/crash_point.hpp"
@@ -70,7 +71,7 @@ result<bool> stores(thread_records& records, std::uint64_t chain, const names_vi
   return false;
 }
 
-// The writes before the checkpoint: what is left when a crash comes between is a checkpoint.
+// Adds the writes before their checkpoint, so that a crash in between leaves a complete checkpoint.
 result<void> add_checkpoint(const lmdb_txn& txn, std::uint64_t chain, const std::string& id,
                             removal& out) {
   auto ok = scan(txn, writes_prefix(chain, id), [&out](std::string_view key, auto) -> result<void> {
@@ -84,7 +85,7 @@ result<void> add_checkpoint(const lmdb_txn& txn, std::uint64_t chain, const std:
 
 // ---- values -------------------------------------------------------------------------------------
 
-// The keys of all values that the chain's checkpoints have.
+// The keys of all values that checkpoints of the chain refer to.
 result<key_set> values_in_use(thread_records& records, std::uint64_t chain,
                               const names_view& names) {
   key_set used;
@@ -120,7 +121,7 @@ result<std::string> key_of_base(thread_records& records, std::uint64_t chain, st
   return std::string{value_key(chain, base->at, *place->channel).view()};
 }
 
-// Each by the key it would have if it stood alone.
+// Adds unused small values, each by the key of a value with its own record.
 result<void> add_small_values(thread_records& records, std::string_view key, std::string_view data,
                               const key_set& used, removal& out) {
   auto scope = records.scope();
@@ -139,7 +140,7 @@ result<void> add_small_values(thread_records& records, std::string_view key, std
   return {};
 }
 
-// From the newest to the oldest, since a patch builds on an older value.
+// Adds unused values. Goes from the newest to the oldest, since a patch builds on an older value.
 result<void> add_values(thread_records& records, std::uint64_t chain, key_set used, removal& out) {
   auto prefix = chain_prefix(chain, chain_part::values);
   lmdb_cursor at{records.txn(), prefix};
@@ -183,7 +184,7 @@ result<bool> holds_nothing(const lmdb_txn& txn, std::uint64_t chain) {
 
 result<void> remove_namespace(lmdb_txn& txn, std::uint64_t thread, const namespace_entry& at) {
   auto empty = holds_nothing(txn, at.chain);
-  if (!empty || !*empty) // meanwhile it was used again
+  if (!empty || !*empty) // the namespace was used again meanwhile
     return empty ? result<void>{} : empty.error();
   if (auto ok = erase_chain(txn, at.chain); !ok)
     return ok;
@@ -272,7 +273,7 @@ result<void> remove(lmdb_writer& writer, const std::string& thread_id, const rem
   crash_point("prune.piece");
   writer.will_delete();
   writer.forget_thread(thread_id);
-  if (auto ok = writer.store_meta_record(); !ok) // so that other processes forget the thread, too
+  if (auto ok = writer.store_meta_record(); !ok) // makes other processes forget the thread, too
     return ok;
   auto& txn = writer.transaction();
   auto thread = find_thread_number(txn, thread_id);

@@ -1,7 +1,8 @@
-// Pruning: what goes is read from one transaction and removed in pieces, each in a transaction with
-// whatever else is stored then. First the checkpoints that don't stay, then, from a transaction
-// begun later, the values that no checkpoint has. A checkpoint stored in between goes on from one
-// that stays (lmdb_writer checks), so it has no value that goes.
+// lmdb_pruner: removes checkpoints and values that are not needed. One transaction finds them. They
+// are removed in pieces, each in a transaction with other requests.
+// Checkpoints go first. Then a later transaction finds the values that no checkpoint refers to. A
+// checkpoint that was stored in between resumes from one that stays (lmdb_writer checks), so it
+// refers to no value that goes.
 #pragma once
 
 #include "persistence/lmdb/lmdb_index.hpp"
@@ -15,29 +16,31 @@
 
 namespace troupe {
 
-/// What is to be removed of one thread.
+/// The records to remove from one thread.
 struct removal {
-  std::vector<std::string> keys;        // in this order; of a small value the one it would have
+  std::vector<std::string> keys;        // in order; a small value by the key of its own record
   std::vector<namespace_entry> emptied; // namespaces left without checkpoints and writes
   std::size_t counted = 0;              // of what prune_report counts
 };
 
-/// Marks what stays.
+/// Marks the checkpoints that stay.
 using retention_rule = std::function<void(thread_summary&)>;
 
-/// The checkpoints that neither the rule names nor those that stay need, with their writes.
-/// Errors: of all below checkpoint_corrupt, format_too_new, key_missing, storage_failed.
+/// Finds the checkpoints that neither the rule nor a remaining checkpoint needs, with their writes.
+/// Errors: (also of all functions below) checkpoint_corrupt, format_too_new, key_missing,
+///         storage_failed.
 result<removal> find_checkpoints_to_remove(thread_records& records, std::uint64_t thread,
                                            const retention_rule& mark);
 
-/// The values that no checkpoint has and no patch builds on, and namespaces that hold nothing.
+/// Finds the values that no checkpoint refers to and no patch builds on, and the empty namespaces.
 result<removal> find_values_to_remove(thread_records& records, std::uint64_t thread);
 
-/// Cuts it into pieces of limits::prune_records_max keys, one at least.
+/// Cuts a removal into pieces of limits::prune_records_max keys, at least one piece.
 std::vector<removal> cut_to_pieces(removal all);
 
-/// Removes a piece, within a transaction of the writer. It, and the writers of other processes,
-/// build no patch any more on a value stored before: no other one is safe to go.
+/// Removes a piece, within a transaction of the writer. Afterwards no writer, also of another
+/// process, builds a patch on a value that was stored before. Only that makes it safe to remove
+/// values.
 result<void> remove(lmdb_writer& writer, const std::string& thread_id, const removal& piece);
 
 } // namespace troupe

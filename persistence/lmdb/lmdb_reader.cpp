@@ -1,4 +1,5 @@
-// Everything stored is checked on its way in: records by checksum, payloads by their readers.
+// lmdb_reader: reads stored data. Records are checked by their checksums, payloads by their
+// readers.
 #include "persistence/lmdb/lmdb_reader.hpp"
 
 #include "persistence/delta_history.hpp"
@@ -13,16 +14,16 @@ namespace troupe {
 
 namespace {
 
-// A bound of any length, as one that fits into a key and has the same ids before it.
+// Shortens a bound so that it fits into a key. The same ids are before it.
 std::string_view cut_to_key(std::string_view before) {
   return before.substr(0, limits::checkpoint_id_bytes_max + 1);
 }
 
 std::string_view thread_id_of(std::string_view key) {
-  return key.substr(1); // behind the area
+  return key.substr(1); // after the byte of the area
 }
 
-// Calls `visit` with the id and the entry of each thread, by id.
+// Calls `visit` with the id and the entry of each thread, in the order of ids.
 template <class Visit> result<void> each_thread(const lmdb_txn& txn, Visit visit) {
   store_key all;
   all.append_byte(static_cast<unsigned char>(key_area::thread));
@@ -98,7 +99,7 @@ result<std::optional<lmdb_reader::found_checkpoint>> lmdb_reader::newest(std::ui
 
 // ---- one checkpoint -----------------------------------------------------------------------------
 
-// Nothing when the metadata does not match; that is decided before anything else is read.
+// A checkpoint; nullopt when its metadata does not match, which is decided before all else is read.
 result<std::optional<checkpoint_tuple>> lmdb_reader::read_tuple(
   const open_thread& thread, const namespace_entry& at, found_checkpoint found, const value& filter,
   const std::vector<std::string>* only) {
@@ -135,7 +136,7 @@ result<void> lmdb_reader::read_values(std::uint64_t chain,
     auto val = read_value(chain, at, channels[i]);
     if (!val)
       return val.error();
-    if (*val) // else the channel is empty
+    if (*val) // without a value the channel is empty
       cp.channel_values.emplace_back(name, std::move(**val));
   }
   return {};
@@ -167,7 +168,7 @@ result<std::optional<value>> lmdb_reader::read_value(std::uint64_t chain, const 
   return std::optional{std::move(*val)};
 }
 
-// Back to the nearest value that is whole, or known already, and from there forward again.
+// Follows patches back to the nearest whole or known value, and applies them from there.
 result<value> lmdb_reader::read_patched(std::uint64_t chain, std::uint32_t channel, version at,
                                         std::string_view stored) {
   std::vector<std::pair<value_place, std::string_view>> patches;
@@ -343,7 +344,7 @@ result<void> lmdb_reader::list_thread(const list_query& query, const open_thread
   return {};
 }
 
-// Backwards from `before`, or from the one checkpoint asked for.
+// Lists checkpoints backwards from `before`, or the one checkpoint that was asked for.
 result<void> lmdb_reader::list_chain(const list_query& query, const open_thread& thread,
                                      const namespace_entry& at,
                                      std::vector<checkpoint_tuple>& found) {

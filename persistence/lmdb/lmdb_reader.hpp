@@ -1,4 +1,4 @@
-// Reads threads and checkpoints out of one read transaction.
+// lmdb_reader: reads threads and checkpoints in one read transaction.
 #pragma once
 
 #include "persistence/lmdb/lmdb_index.hpp"
@@ -17,27 +17,27 @@ namespace troupe {
 
 /// A view of the store at one moment.
 /// Thread: one at a time. Blocks: on page faults.
-/// Errors: of all members checkpoint_corrupt, format_too_new, key_missing, storage_failed.
+/// Errors: (of all members) checkpoint_corrupt, format_too_new, key_missing, storage_failed.
 class lmdb_reader {
 public:
-  /// `keys` may be null, and must stay.
+  /// `keys` may be null, and must outlive the reader.
   explicit lmdb_reader(const lmdb_txn& txn, const keyring* keys = nullptr)
     : txn_{txn},
       records_{txn, keys} {}
 
-  /// `only`: the channels, sorted, whose values are read; null: all.
+  /// `only` lists the channels, sorted, whose values are read; null: all channels.
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref,
                                                     const std::vector<std::string>* only = nullptr);
   result<std::vector<checkpoint_tuple>> list(const list_query& query);
   result<std::vector<thread_info>> threads();
   result<std::vector<owned_thread>> owners();
-  /// As saver::get_delta_channel_history; reads no value of another channel.
+  /// As saver::get_delta_channel_history. Reads only values of `channels`.
   result<named<delta_history>> delta_histories(const checkpoint_ref& ref,
                                                const std::vector<std::string>& channels);
 
 private:
   using names_view = std::vector<std::string_view>;
-  /// A thread while it is read.
+  /// A thread that is being read.
   struct open_thread {
     std::string_view id;
     std::uint64_t number = 0;
@@ -82,7 +82,7 @@ private:
   const lmdb_txn& txn_;
   thread_records records_;
   value_finder values_{records_};
-  /// Where many checkpoints are read: the values read from patches, for the next one to start at.
+  /// Values from patches, kept while many checkpoints are read; the next value may build on them.
   std::map<value_place, value> patched_;
   bool keeps_patched_ = false;
 };

@@ -1,3 +1,4 @@
+// lmdb_rewind: finds the changes of a run and undoes them.
 #include "persistence/lmdb/lmdb_rewind.hpp"
 
 #include "persistence/lmdb/lmdb_index.hpp"
@@ -15,14 +16,15 @@ namespace {
 
 using names_view = std::vector<std::string_view>;
 
-// What is read moves when something is written: first everything is found, then it is changed.
+// The changes of a rewind. All are found before the first is made, since a write moves data that
+// was read.
 struct changes {
   removal gone;
   std::vector<std::pair<std::string, std::string>> rewritten; // keys and payloads
   bool leaves_nothing = true;
 };
 
-// The writes of a chain whose checkpoint's id is greater, as far as they lie behind `from`.
+// Finds the writes from key `from` on whose checkpoint has a greater id than `after_id`.
 result<void> find_newer_writes(const lmdb_txn& txn, std::uint64_t chain, std::string_view from,
                                const std::string& after_id, changes& out) {
   auto prefix = chain_prefix(chain, chain_part::writes);
@@ -41,8 +43,9 @@ result<void> find_newer_writes(const lmdb_txn& txn, std::uint64_t chain, std::st
   return more ? result<void>{} : more.error();
 }
 
-// Only what is newer is looked at: the ids that runs make sort in writes keys as they do as texts.
-// Of others, writes go with their checkpoint; a key may be found twice.
+// Finds newer checkpoints and writes without reading older ones. Ids that runs make have the same
+// order in keys of writes as in texts. For other ids, writes go with their checkpoint, and a key
+// may be found twice.
 result<void> find_newer(const lmdb_txn& txn, std::uint64_t chain, const std::string& after_id,
                         changes& out) {
   auto prefix = chain_prefix(chain, chain_part::checkpoints);
@@ -102,7 +105,7 @@ result<void> find_changed(thread_records& records, std::string_view key, std::st
     return {};
   }
   std::vector<std::string> values;
-  values.reserve(left.size()); // what is written points into it
+  values.reserve(left.size()); // writes point into it
   std::vector<stored_write> kept;
   for (const auto& write : left) {
     auto value = to_msgpack(write.write.value);

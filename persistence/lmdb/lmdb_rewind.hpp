@@ -1,4 +1,4 @@
-// Undoing a run: its checkpoints and writes, in one transaction.
+// lmdb_rewind: undoes a run: its checkpoints and writes, in one transaction.
 #pragma once
 
 #include "persistence/lmdb/lmdb_writer.hpp"
@@ -7,8 +7,8 @@
 
 namespace troupe {
 
-/// As saver::rewind(), within a transaction of the writer; values stay, and namespaces without
-/// checkpoints. Nothing happens when there is no such thread.
+/// As saver::rewind(), within a transaction of the writer. Values stay, and so do namespaces
+/// without checkpoints. Does nothing when the thread does not exist.
 write_outcome rewind(lmdb_writer& writer, const std::string& thread_id, const rewind_point& to);
 
 } // namespace troupe

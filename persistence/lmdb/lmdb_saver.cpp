@@ -1,4 +1,4 @@
-// The LMDB saver: reads on the calling thread, everything else through the writer thread.
+// lmdb_saver: reads on the calling thread, writes through the writer thread.
 #include "persistence/group_commit.hpp"
 #include "persistence/lmdb/data_directory.hpp"
 #include "persistence/lmdb/lmdb_copy.hpp"
@@ -36,7 +36,7 @@ public:
       return ready.error();
     try {
       return std::unique_ptr<file_saver>{new lmdb_saver{std::move(*env), options}};
-    } catch (const std::system_error& e) { // no more threads
+    } catch (const std::system_error& e) { // the system has no more threads
       return troupe::error{errc::storage_failed,
                            std::string{"open the store: start its writer: "} + e.what()};
     }
@@ -89,7 +89,7 @@ public:
 
   result<std::shared_ptr<void>> announce(std::uint32_t mark) override {
     if (env_->access() == lmdb_access::read_only)
-      return std::shared_ptr<void>{}; // it takes nothing over, so that nobody has to know of it
+      return std::shared_ptr<void>{}; // a reader takes no thread over, so it needs no mark
     return marks_.announce(mark);
   }
 
@@ -206,7 +206,7 @@ private:
     return commits_.submit_and_wait({.request = std::move(request), .done = {}});
   }
 
-  // On the writer thread, in a transaction.
+  // Runs `work` on the writer thread, in a transaction.
   result<void> upkeep(const std::string& thread_id, std::function<write_outcome()> work) {
     return commits_.submit_and_wait(
       {.request = {{thread_id, {}, {}}, {}, {}}, .upkeep = std::move(work), .done = {}});
@@ -220,7 +220,8 @@ private:
 
   using find_removal = std::function<result<removal>(thread_records&, std::uint64_t thread)>;
 
-  // Finds what is to go, removes it in pieces unless it is a dry run, and gives how much it was.
+  // Finds records to remove, and removes them in pieces unless this is a dry run. Returns their
+  // count.
   result<std::size_t> remove(const std::string& thread_id, const find_removal& find,
                              bool dry_run = false) {
     removal found;
@@ -268,7 +269,7 @@ private:
     return {err.code(), err.message() + ": " + env_->file().string()};
   }
 
-  // What was accepted of the thread is committed first, so that the transaction sees it.
+  // Commits accepted requests of the thread first, so that the transaction sees them.
   template <class Fn>
   auto read(const std::string& thread_id, Fn fn) -> decltype(fn(std::declval<lmdb_reader&>())) {
     commits_.flush(thread_id);
@@ -284,7 +285,7 @@ private:
 
   std::unique_ptr<lmdb_env> env_;
   const runtime_marks marks_;
-  const std::shared_ptr<const keyring> keys_; // null: what is new is plain
+  const std::shared_ptr<const keyring> keys_; // null: new records are plain
   lmdb_writer writer_;
   group_commit commits_; // the last member: its thread uses the others
 };

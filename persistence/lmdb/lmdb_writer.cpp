@@ -1,6 +1,6 @@
-// A request is encoded as a whole before the transaction is touched: what can be refused is refused
-// there. Any failure behind that point gives the transaction up, and with it all that is
-// remembered of the store.
+// lmdb_writer: writes requests into LMDB. A request is encoded as a whole before the transaction is
+// touched, so that an invalid request is refused there. A later failure gives up the transaction,
+// and with it all that the writer remembers of the store.
 #include "persistence/lmdb/lmdb_writer.hpp"
 
 #include "graph/crash_point.hpp"
@@ -53,7 +53,7 @@ result<void> lmdb_writer::check_format() {
   return checked;
 }
 
-// Format 1 had all in one tree.
+// Sorts records into trees, since format 1 had one tree.
 result<void> lmdb_writer::upgrade() {
   if (auto sorted = env_.sort_into_trees(*txn_); !sorted)
     return sorted;
@@ -88,9 +88,9 @@ result<void> lmdb_writer::begin() {
   return loaded;
 }
 
-// LMDB reuses the pages that a transaction freed only two transactions later, so a full store could
-// never use what a deletion gave back: a commit of one small record, in the reserve beyond the
-// map, brings that on.
+// LMDB reuses pages that a transaction freed only two transactions later. So a full store could
+// never use the pages of a deletion. A commit of one small record, in the reserve beyond the map,
+// makes these pages usable.
 result<void> lmdb_writer::make_room() {
   env_.clear_dead_readers();
   if (auto ok = extend_map(true); !ok)
@@ -113,7 +113,7 @@ result<void> lmdb_writer::make_room() {
 result<void> lmdb_writer::extend_map(bool extended) {
   if (extended == is_extended_)
     return {};
-  is_extended_ = false; // so it is when the size can't be changed
+  is_extended_ = false; // the state when the resize fails
   auto resized = env_.resize(env_.map_size_bytes() + (extended ? limits::store_reserve_bytes : 0));
   is_extended_ = extended && resized;
   return resized;
@@ -121,7 +121,7 @@ result<void> lmdb_writer::extend_map(bool extended) {
 
 result<void> lmdb_writer::commit() {
   auto id = txn_->changes() ? txn_->id() : txn_->id() - 1;
-  reopen_first_ = true; // also when there is no memory to say what failed
+  reopen_first_ = true; // set first: a failed commit may lack memory for an error
   auto committed = txn_->commit();
   txn_.reset();
   if (!committed) {
@@ -219,7 +219,7 @@ result<void> lmdb_writer::put(const store_key& key, record_kind kind) {
   return txn_->put(key, record_);
 }
 
-// What belongs to a thread and is not needed to delete it.
+// Stores a sealed record of a thread. Deleting a thread does not need to read such records.
 result<void> lmdb_writer::put(known_thread& thread, const store_key& key, record_kind kind) {
   if (auto ok = sealer_.seal(record_, key, kind, cipher_of(thread)); !ok)
     return ok;
@@ -264,7 +264,7 @@ result<void> lmdb_writer::store(const save_request& request) {
   return store_names(thread);
 }
 
-// Only for a test, which must notice.
+// For a test only, which must notice the split.
 result<void> lmdb_writer::split_transaction(known_thread& thread) {
   auto ok = store_names(thread);
   if (ok)
@@ -448,7 +448,7 @@ result<std::uint64_t> lmdb_writer::new_number() {
   return number;
 }
 
-// Leaves next_number_ and format_ at 0 for a file that is no store yet.
+// Loads the meta record. next_number_ and format_ stay at 0 for a file that is not a store yet.
 result<void> lmdb_writer::load_meta() {
   auto key = meta_key();
   auto stored = find_meta(*txn_, key, "store");

@@ -1,4 +1,4 @@
-// Writes requests into LMDB: the sink of the group commit.
+// lmdb_writer: writes requests into LMDB: the sink of the group commit.
 #pragma once
 
 #include "persistence/encoded_request.hpp"
@@ -16,18 +16,18 @@
 
 namespace troupe {
 
-/// What it remembers of the store (numbers, names) is valid as long as nobody else commits: the
-/// ids of its transactions tell.
-/// Thread: the writer thread, but for prepare(), which comes before there is one.
+/// Writes requests. Remembers numbers and names of the store while no other process commits, which
+/// the ids of transactions show.
+/// Thread: the writer thread; prepare() and check_format() come before that thread starts.
 class lmdb_writer final : public commit_sink {
 public:
-  /// With `keys`, which may be null, threads that have no data key yet get one.
+  /// With `keys`, which may be null, threads without a data key get one.
   lmdb_writer(lmdb_env& env, const keyring* keys, std::size_t compress_bytes_min)
     : env_{env},
       keys_{keys},
       sealer_{compress_bytes_min} {}
 
-  /// Makes a new file a store, or checks that this one is a store of a known format.
+  /// Makes a new file a store. Checks that an existing file is a store of a known format.
   /// Errors: checkpoint_corrupt, format_too_new, storage_full, storage_failed.
   result<void> prepare();
 
@@ -47,21 +47,22 @@ public:
   record_sealer& sealer() noexcept { return sealer_; }
   result<std::uint64_t> new_number();
   result<void> store_meta_record();
-  /// The transaction removes something: it may go into the reserve of a full store.
+  /// Notes that the transaction removes something, so it may use the reserve of a full store.
   void will_delete() noexcept { has_deleted_ = true; }
-  /// What is remembered of a thread may be true no more.
+  /// Forgets a thread, since its records may have changed.
   void forget_thread(const std::string& thread_id);
-  /// Removes all of it, if it is there.
+  /// Removes all records of a thread, if it exists.
   result<void> erase_thread(const std::string& thread_id);
-  /// Removes the value of a channel, wherever it is.
+  /// Removes the value of a channel, with its own record or among small values.
   result<void> erase_value(const value_key_parts& of, aes_gcm* cipher);
-  /// The outcome of upkeep that ended so; an error is not one of the request's own.
+  /// The outcome of upkeep. An error gives up the transaction, since it is not a fault of the
+  /// request.
   write_outcome ended(result<void> how);
 
 private:
   struct known_chain {
     std::uint64_t number = 0;
-    std::string newest; // the checkpoint stored last; empty: not known
+    std::string newest; // the newest stored checkpoint; empty: not known
     value_bases bases;
   };
   struct known_thread {
@@ -71,7 +72,7 @@ private:
     std::optional<aes_gcm> cipher;
     std::unordered_map<std::string, known_chain> chains; // by namespace
   };
-  /// A channel whose version moved, and its value; null: none.
+  /// A channel whose version moved, and its value; null: the channel is empty.
   struct moved_value {
     version at;
     std::uint32_t channel = 0;
@@ -127,11 +128,11 @@ private:
   std::optional<lmdb_txn> txn_;
   bool reopen_first_ = false;  // a commit failed
   bool is_full_ = false;       // the last transaction found no room
-  bool has_deleted_ = false;   // the last transaction did, or wanted to
+  bool has_deleted_ = false;   // the last transaction removed something, or tried to
   bool wants_reserve_ = false; // a deletion found no room and may use the reserve
   bool is_extended_ = false;   // the map reaches into the reserve
 
-  std::uint64_t last_commit_ = 0; // id of our last transaction; 0: remember nothing
+  std::uint64_t last_commit_ = 0; // id of this writer's last transaction; 0: nothing is remembered
   std::uint64_t next_number_ = 0;
   std::uint64_t format_ = 0; // of the file, when it was opened
   std::unordered_map<std::string, known_thread> threads_;

@@ -1,4 +1,4 @@
-// The part of the writer that stores the values of channels.
+// lmdb_writer: the part that stores values of channels.
 #include "persistence/lmdb/lmdb_writer.hpp"
 #include "persistence/record/saver_rules.hpp"
 #include "persistence/record/value_patch.hpp"
@@ -8,7 +8,8 @@
 
 namespace troupe {
 
-// In the order of their keys: LMDB fills a page to its end only where every key is behind the last.
+// The moved values, in the order of their keys. LMDB fills pages to the end only when each key
+// comes after the last one.
 std::vector<lmdb_writer::moved_value> lmdb_writer::moved_values(known_thread& thread,
                                                                 const checkpoint_put& put) {
   const auto& cp = put.checkpoint;
@@ -47,7 +48,7 @@ result<void> lmdb_writer::store_version(known_thread& thread, known_chain& chain
     if (m.is_small())
       continue;
     auto key = value_key(chain.number, at, m.channel);
-    // An empty channel is one without a record.
+    // An empty channel has no record.
     auto stored = m.val ? store_value(thread, key, m.piece, at) : txn_->erase(key);
     if (!stored)
       return stored;
@@ -61,7 +62,7 @@ result<void> lmdb_writer::store_version(known_thread& thread, known_chain& chain
   return {};
 }
 
-// Another request may have stored values of other channels under the version: those stay.
+// Stores small values. Values of other channels, stored by another request under the version, stay.
 result<void> lmdb_writer::store_small_values(std::uint64_t chain, const version& at,
                                              std::span<const small_value> changes,
                                              aes_gcm* cipher) {

@@ -1,5 +1,5 @@
-// See runtime_marks.hpp. A mark is a byte of the file, which need not have it, and its lock one of
-// an open file description: two runtimes of one process do not share it.
+// runtime_marks: marks as file locks. A mark is a byte of the file, which may lie past its end. Its
+// lock belongs to an open file description, so two runtimes of one process do not share it.
 #include "persistence/lmdb/runtime_marks.hpp"
 
 #include <fcntl.h>

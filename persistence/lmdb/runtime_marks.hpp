@@ -1,8 +1,8 @@
-// Which runtimes work on a data directory now, in all processes of this host.
+// runtime_marks: the runtimes that work on a data directory now, in all processes of this host.
 //
 // Invariants:
-//  - A mark is locked as long as its runtime is there: the kernel lets go of it when the process
-//    ends, however that is. Nothing has to be cleaned up.
+//  - A mark is locked while its runtime exists. The kernel unlocks it when the process ends in any
+//    way, so nothing has to be cleaned up.
 #pragma once
 
 #include <troupe/error.hpp>
@@ -13,16 +13,16 @@
 
 namespace troupe {
 
-/// Thread: any.
+/// Locks of runtimes. Thread: any.
 class runtime_marks {
 public:
-  /// The file, which stays empty, is made when it is needed.
+  /// The file stays empty, and is made on first use.
   explicit runtime_marks(std::filesystem::path file) : file_{std::move(file)} {}
 
-  /// Locks a mark until what is given goes.
-  /// Errors: storage_failed; conflict when it is locked.
+  /// Locks a mark until the returned object is destroyed.
+  /// Errors: storage_failed; conflict when another runtime has locked it.
   result<std::shared_ptr<void>> announce(std::uint32_t mark) const;
-  /// Whether somebody has locked it.
+  /// Whether a runtime has locked the mark.
   /// Errors: storage_failed.
   result<bool> is_there(std::uint32_t mark) const;
 

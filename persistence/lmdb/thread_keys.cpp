@@ -1,4 +1,4 @@
-// FORMAT.md, "Key".
+// thread_keys: data keys of threads (FORMAT.md, "Key").
 #include "persistence/lmdb/thread_keys.hpp"
 
 #include "persistence/lmdb/lmdb_index.hpp"
@@ -75,7 +75,7 @@ result<std::string_view> thread_records::open(std::string_view stored, std::stri
 
 result<std::vector<std::string_view>> thread_records::names() {
   std::vector<std::string_view> names;
-  names.reserve(16); // as a rule fewer
+  names.reserve(16); // usually fewer
   auto prefix = chain_prefix(thread_, chain_part::names);
   auto ok = scan(txn_, prefix, [this, &names](auto key, auto data) -> result<void> {
     auto payload = open(data, key, record_kind::names);

@@ -1,3 +1,4 @@
+// value_finder: looks values up, and keeps the last small values.
 #include "persistence/lmdb/value_finder.hpp"
 
 #include "persistence/record/keys.hpp"
@@ -22,7 +23,7 @@ result<std::optional<stored_value>> value_finder::find(std::uint64_t chain, cons
   if (at_.key() != key.view()) {
     auto any = at_.seek(key);
     if (!any || !*any) {
-      of_.reset(); // it stands nowhere
+      of_.reset(); // the cursor has no position
       return any ? result{found{}} : any.error();
     }
   }
@@ -39,7 +40,7 @@ result<void> value_finder::read(std::uint64_t chain, const version& at) {
     auto payload = records_.open(at_.data(), key, record_kind::small_values);
     if (!payload)
       return payload.error();
-    auto is_plain = flags_of(at_.data()) == 0; // then it stays where it is
+    auto is_plain = flags_of(at_.data()) == 0; // a plain payload stays in the map
     if (!is_plain)
       text_ = *payload;
     if (auto ok = read_small_values(is_plain ? *payload : text_, values_); !ok)
