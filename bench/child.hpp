@@ -1,4 +1,4 @@
-// This program again, as a process beside it that serves.
+// child: this program again, as a process that serves.
 #pragma once
 
 #include "bench/harness.hpp"
@@ -16,7 +16,7 @@ extern char** environ;
 
 namespace troupe::bench {
 
-/// This program as a child with one job, until the end of the scope.
+/// This program as a child with one job, killed at the end of the scope.
 class child {
 public:
   explicit child(std::string job) {
@@ -43,7 +43,7 @@ public:
     ::waitpid(pid_, nullptr, 0);
   }
 
-  /// The number it prints first.
+  /// The number that the child prints first.
   int number() const {
     char text[32] = {};
     expect(::read(output_, text, sizeof text - 1) > 0, "a word of a child");

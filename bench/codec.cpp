@@ -1,4 +1,4 @@
-// Section D: the checkpoint codec, and beside it what its library does alone.
+// codec: section D: the checkpoint codec, and as a floor its library alone.
 
 #include "bench/graphs.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 constexpr int copies = 100;
 constexpr int keys = 5; // on both levels
 
-/// 62,500 leaves. Nothing is shared: each copy is built for itself.
+/// A list of 62,500 leaves. No copy shares memory with another.
 value copies_of_map() {
   std::vector<value> all;
   all.reserve(copies);

@@ -1,6 +1,5 @@
-// Section B: what storing costs, in time and in bytes on disk.
-//
-// A file is a fresh store of the LMDB saver on a local disk, opened before the clock starts.
+// durability: section B: the cost of storing, in time and in bytes on disk. A file is a fresh store
+// of the LMDB saver on a local disk, opened before the clock starts.
 
 #include "bench/fresh_store.hpp"
 
@@ -12,7 +11,7 @@ namespace {
 
 // ---- loops, each with a saver of its own --------------------------------------------------------
 
-/// A loop, its input, and what a run must give and store.
+/// A loop, its input, and the expected output and steps of a run.
 struct loop {
   compiled_graph graph;
   run_input input;
@@ -32,7 +31,7 @@ loop appending(std::int64_t end) {
   return {append_loop(end), no_items(), expect_output, static_cast<std::size_t>(end)};
 }
 
-/// What one run took.
+/// Runs a loop once. Returns its times.
 timing run_loop(const loop& work, durability d, fresh_store& store) {
   auto graph = store.load(work.graph);
   auto config = new_run(d);
@@ -47,8 +46,8 @@ timing run_loop(const loop& work, durability d, fresh_store& store) {
   return took;
 }
 
-/// Says also what a step's share of the samples is: one that does not change with the number of
-/// steps is O(1) a step.
+/// Adds a step's share of the samples. A share that does not change with the number of steps is
+/// O(1) a step.
 void add_share_of_a_step(figure& to, const std::string& name, const std::vector<double>& samples,
                          const loop& work) {
   to.further.emplace_back(name + "_per_step", median(samples) / static_cast<double>(work.steps));

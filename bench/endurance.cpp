@@ -1,4 +1,4 @@
-// What takes minutes to make: a store of a million threads, and a long run behind a slow saver.
+// endurance: workloads of minutes: a store of a million threads, and a long run with a slow saver.
 
 #include "bench/graphs.hpp"
 
@@ -40,7 +40,7 @@ checkpoint_put waiting_checkpoint() {
   return put;
 }
 
-/// Submits, and waits when too much has not been answered.
+/// Submits requests, and waits while too many have no answer.
 class bulk_writer {
 public:
   explicit bulk_writer(saver& store) : store_{store} {}
@@ -122,9 +122,9 @@ figure open_many_threads(const sampler& sample) {
 // ---- runs that were cut off ---------------------------------------------------------------------
 
 constexpr std::size_t some_threads = 10'000;
-constexpr std::size_t each_cut_off = 1000; // one of so many
+constexpr std::size_t each_cut_off = 1000; // one of so many threads
 
-/// The others wait for somebody.
+/// Makes threads. Those that are not cut off are at rest.
 void make_cut_off_threads(const std::filesystem::path& dir) {
   constexpr std::uint64_t gone_process = 7;
   auto put = waiting_checkpoint();
@@ -137,7 +137,7 @@ void make_cut_off_threads(const std::filesystem::path& dir) {
   expect(!writer.failed(), "the writing of threads");
 }
 
-/// From opening the store to the end of the last run.
+/// Times the recovery, from opening the store to the end of the last run.
 figure resume_cut_off_runs(const sampler& sample) {
   auto graph = chain3();
   std::vector<double> founds;
@@ -165,7 +165,7 @@ constexpr auto slow_commit = 50ms;
 constexpr std::int64_t slow_steps_early = 500;
 constexpr std::int64_t slow_steps = 5000;
 
-/// A file that takes requests one by one, each only after a while.
+/// A saver to a file that takes requests one by one, with a pause before each.
 class slow_saver : public saver {
 public:
   explicit slow_saver(std::shared_ptr<saver> file)

@@ -1,4 +1,4 @@
-// Section A: many tasks in one step, by static edges with a join and by sends.
+// fan_out: section A: many tasks in one step, by static edges with a join and by sends.
 
 #include "bench/graphs.hpp"
 
@@ -71,8 +71,8 @@ figure invoke_fan_out(const sampler& sample, const compiled_graph& compiled, int
   return sample.batches(run, [&last, &wanted] { expect(last.value() == wanted, "the results"); });
 }
 
-/// A step of tasks that do nothing, over and over: the price of a barrier. The workload's variant
-/// on bare actors sends as many messages.
+/// The price of a barrier: steps of tasks that do nothing, one after the other. The variant on bare
+/// actors sends as many messages.
 figure barrier(const sampler& sample, int width) {
   constexpr std::uint32_t steps = 200;
   state_graph<> g{results_schema()};

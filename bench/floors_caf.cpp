@@ -1,4 +1,4 @@
-// Section F: what messages between bare CAF actors cost.
+// floors_caf: section F: the cost of messages between bare CAF actors.
 
 #include "bench/harness.hpp"
 
@@ -16,7 +16,7 @@ namespace troupe::bench {
 
 namespace {
 
-/// Lets one thread wait for what an actor did. Outlives the actor's system.
+/// Lets one thread wait for an actor. Outlives the actor's system.
 class gate {
 public:
   void open() {
@@ -26,7 +26,7 @@ public:
     }
     opened_.notify_one();
   }
-  /// Waits until it is open and closes it.
+  /// Waits until the gate is open, and closes it.
   void pass() {
     std::unique_lock lock{mutex_};
     opened_.wait(lock, [this] { return open_; });
@@ -39,8 +39,8 @@ private:
   bool open_ = false;
 };
 
-/// How the scheduler's one thread gets its work: `sharing` sleeps until there is some, `stealing`
-/// looks for it again and again before it sleeps.
+/// How the scheduler's one thread gets its work. `sharing` sleeps until there is work; `stealing`
+/// looks for it repeatedly before it sleeps.
 enum class policy { sharing, stealing };
 
 struct one_worker : caf::actor_system_config {
@@ -50,7 +50,7 @@ struct one_worker : caf::actor_system_config {
   }
 };
 
-/// Actors that are ended, and their system with them, at the end of the scope.
+/// Actors and their system, ended at the end of the scope.
 class stage {
 public:
   explicit stage(policy how) : config_{how} {}
@@ -69,7 +69,7 @@ public:
 private:
   one_worker config_;
   caf::actor_system system_{config_};
-  std::vector<caf::actor> actors_; // their handles go before the system waits for them
+  std::vector<caf::actor> actors_; // destroyed before the system waits for the actors
 };
 
 // ---- one hop ------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ struct player_state {
   caf::actor other;
 };
 
-/// Sends each number on, less one; 0 opens the gate.
+/// Sends each number on, reduced by one; 0 opens the gate.
 caf::behavior player_behavior(caf::stateful_actor<player_state>* self, gate* done) {
   return {
     [self, done](std::int64_t left) {
@@ -128,7 +128,7 @@ void begin_step(caf::stateful_actor<driver_state>* self) {
     self->send(worker, std::int64_t{0});
 }
 
-/// Does as many steps as it is told, then opens the gate.
+/// Does the requested number of steps, then opens the gate.
 caf::behavior driver_behavior(caf::stateful_actor<driver_state>* self,
                               std::vector<caf::actor> workers, gate* done, std::int64_t* answers) {
   self->state.workers = std::move(workers);
@@ -152,7 +152,7 @@ caf::behavior driver_behavior(caf::stateful_actor<driver_state>* self,
   };
 }
 
-/// A driver and its workers; run() carries it through a number of steps.
+/// A driver and its workers; run() does a number of steps.
 class steps {
 public:
   explicit steps(std::size_t width, policy how = policy::sharing) : width_{width}, scene_{how} {

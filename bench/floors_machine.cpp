@@ -1,4 +1,4 @@
-// Section F: floors of the processor, the memory, the threads and the disk.
+// floors_machine: section F: floors of the processor, the memory, the threads and the disk.
 
 #include "bench/harness.hpp"
 
@@ -58,7 +58,7 @@ figure call_functions(const sampler& sample) {
   return sample.batches(run, [&] { expect(state.at("counter") == 3, "the counter"); });
 }
 
-/// A ball that two threads pass to each other; each sleeps while it has none.
+/// A ball that two threads pass to each other. A thread sleeps while the other has the ball.
 class court {
 public:
   /// Waits for the ball, then gives it to the other side. Returns false when the game is over.

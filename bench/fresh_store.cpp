@@ -1,3 +1,4 @@
+// fresh_store: a new, empty store with a warm runtime.
 #include "bench/fresh_store.hpp"
 
 #include <troupe/keyring.hpp>
@@ -24,7 +25,8 @@ fresh_store::fresh_store(medium where) {
     store_ = make_memory_saver();
   }
   machine_ = std::make_unique<runtime>(runtime_options{.saver = store_});
-  // The clock is for a runtime at work, not for its threads' first steps. This run stores nothing.
+  // Timing is for a running runtime, not for the first steps of its threads. This run stores
+  // nothing.
   machine_->load(chain3({.checkpointer = troupe::checkpointing::none}))
     .invoke(zero(), new_run(durability::exit));
 }

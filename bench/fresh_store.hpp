@@ -1,4 +1,5 @@
-// A new, empty store for each sample: in memory, or a file of the LMDB saver on a local disk.
+// fresh_store: a new, empty store for each sample: in memory, or a file of the LMDB saver on a
+// local disk.
 #pragma once
 
 #include "bench/graphs.hpp"
@@ -19,11 +20,11 @@ public:
   app<> load(const compiled_graph& graph) { return machine_->load(graph); }
   std::size_t checkpoints() { return stored_checkpoints(*store_); }
 
-  /// Closes the store and gives the size of its files.
+  /// Closes the store. Returns the size of its files.
   std::uintmax_t close();
 
 private:
-  std::optional<scratch_dir> dir_; // outlives what is open in it
+  std::optional<scratch_dir> dir_; // outlives the store in it
   std::shared_ptr<saver> store_;
   std::unique_ptr<runtime> machine_;
 };

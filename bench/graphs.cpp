@@ -1,3 +1,4 @@
+// graphs: the graphs that several sections of workloads run.
 #include "bench/graphs.hpp"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// The graphs that several sections of workloads run.
+// graphs: the graphs that several sections of workloads run.
 #pragma once
 
 #include "bench/harness.hpp"
@@ -12,10 +12,10 @@ namespace troupe::bench {
 
 inline constexpr std::uint32_t steps_unlimited = 1'000'000'000;
 
-/// A thread id no run had before. Units: short enough to need no allocation.
+/// A new thread id. Units: short enough to need no allocation.
 std::string new_thread();
 
-/// For a new thread without a step limit.
+/// A configuration for a new thread, without a step limit.
 run_config new_run(durability d);
 
 /// The input {counter: 0}.
@@ -25,19 +25,20 @@ run_input zero();
 compiled_graph single_step();
 compiled_graph chain3(compile_options options = {});
 
-/// One node that adds one to `counter`, again and again until it is `end`.
+/// One node that adds one to `counter`, repeated until `counter` is `end`.
 compiled_graph counter_loop(std::int64_t end);
 
-/// One node that appends a text of 100 characters to `items`, until there are `end`.
+/// One node that appends a text of 100 characters to `items`, until there are `end` of them.
 compiled_graph append_loop(std::int64_t end);
 run_input no_items();
+/// Checks the items of a run.
 /// Errors: throws wrong_result.
 void expect_items(const value& output, std::int64_t end);
 
-/// Invokes from {counter: 0}, each run on a thread of its own; `counter` must end up as `end`.
+/// Times runs from {counter: 0}, each on its own thread. At the end `counter` must be `end`.
 figure invoke_counter(const sampler& sample, const app<>& graph, durability d, std::int64_t end);
 
-/// How many snapshots a saver holds. Errors: throws error.
+/// The number of checkpoints in a saver. Errors: throws error.
 std::size_t stored_checkpoints(saver& store);
 
 /// The map of the wide graphs' first message, and of the codec's list.

@@ -1,3 +1,4 @@
+// harness: result lines, directories and figures of this process.
 #include "bench/harness.hpp"
 
 #include <sys/vfs.h>
@@ -31,7 +32,7 @@ bool in_memory(const std::filesystem::path& dir) {
          || about.f_type == RAMFS_MAGIC;
 }
 
-// A file system in memory would make durable writes look free.
+// Durable writes to a file system in memory would look free.
 std::filesystem::path local_disk() {
   for (const auto& dir : {std::filesystem::temp_directory_path(), std::filesystem::path{"/var/tmp"},
                           std::filesystem::current_path()})

@@ -1,4 +1,4 @@
-// What every workload uses: samples, checks, result lines, and directories on a local disk.
+// harness: samples, checks, result lines, and directories on a local disk, for all workloads.
 #pragma once
 
 #include <algorithm>
@@ -15,36 +15,37 @@
 
 namespace troupe::bench {
 
-/// What one line reports.
-/// Shape:  `unit` is us, bytes or per_s; `samples` is not empty. `further`: what else the line
-///         says, each with its unit in the name.
+/// The content of a result line.
+/// Shape:  `unit` is us, bytes or per_s; `samples` is not empty. `further` has more figures, each
+///         with its unit in its name.
 struct figure {
   std::vector<double> samples;
   std::string unit = "us";
   std::vector<std::pair<std::string, double>> further = {};
 };
 
-/// Errors: `samples` may not be empty.
+/// The median. Errors: `samples` must not be empty.
 double median(std::vector<double> samples);
 
 inline constexpr std::size_t runs_min = 3;
 inline constexpr std::size_t runs_max_default = 25;
-inline constexpr std::chrono::seconds sampling_max{3}; // then runs_min samples are enough
+inline constexpr std::chrono::seconds sampling_max{3}; // afterwards runs_min samples are enough
 inline constexpr double batch_us_min = 10'000;         // of a batch of short runs
-inline constexpr double short_run_us_max = 100;        // shorter ones are timed in batches
+inline constexpr double short_run_us_max = 100;        // shorter runs are timed in batches
 
 inline double microseconds(std::chrono::steady_clock::duration d) {
   return std::chrono::duration<double, std::micro>(d).count();
 }
 
-/// How long `run` took, in microseconds.
+/// The time that `run` took, in microseconds.
 template <class F> double time_us(F&& run) {
   auto from = std::chrono::steady_clock::now();
   run();
   return microseconds(std::chrono::steady_clock::now() - from);
 }
 
-/// Units: microseconds; `cpu_us` of all threads of this process: on a busy machine it says more.
+/// Times of a run. Units: microseconds. `cpu_us` counts all threads of this process, and is the
+/// better figure on a busy machine.
 struct timing {
   double us;
   double cpu_us;
@@ -66,14 +67,14 @@ class sampler {
 public:
   explicit sampler(std::size_t runs_max) : runs_max_{runs_max} {}
 
-  /// Samples of what `one` returns: it keeps its own preparations and checks off the clock.
-  /// Shape:  as many as fit in sampling_max, at least runs_min.
+  /// Samples of the results of `one`, which does not time its preparations and checks.
+  /// Shape:  as many as fit into sampling_max, at least runs_min.
   template <class F> figure each(F one, std::string unit = "us") const {
     one();
     return collect(one, runs_max_default, std::move(unit));
   }
 
-  /// As each(), this many samples whatever the time.
+  /// As each(), with this number of samples.
   template <class F> figure exactly(std::size_t runs, F one, std::string unit = "us") const {
     one();
     figure out{{}, std::move(unit), {}};
@@ -82,8 +83,8 @@ public:
     return out;
   }
 
-  /// Samples of one `run`: its own time or, where that is short, the mean of a batch. `check`
-  /// follows each sample, off the clock.
+  /// Samples of one `run`: its time or, for a short run, the mean of a batch. `check` follows each
+  /// sample, untimed.
   template <class F, class Check> figure batches(F run, Check check) const {
     run();
     check();
@@ -130,8 +131,9 @@ private:
   std::size_t runs_max_;
 };
 
-/// One line of results. Two workloads of one name differ in `variant`. What is long takes minutes.
-/// Errors: `run` throws what its graph throws, and wrong_result.
+/// A workload: one line of results. Two workloads of one name differ in `variant`. A long one takes
+/// minutes.
+/// Errors: `run` throws the errors of its graph, and wrong_result.
 struct workload {
   std::string name;
   std::function<figure(const sampler&)> run;
@@ -141,7 +143,7 @@ struct workload {
 
 using workloads = std::vector<workload>;
 
-/// Each section of workloads adds its own.
+/// Each function adds the workloads of a section.
 void add_engine(workloads& all);
 void add_fan_out(workloads& all);
 void add_subgraphs(workloads& all);
@@ -159,18 +161,20 @@ void add_machine_floors(workloads& all);
 void add_caf_floors(workloads& all);
 void add_storage_floors(workloads& all);
 
-/// Does what the program does as a child of its own; gives the exit status.
+/// Runs a job of a child. Returns the exit status.
 int run_child(std::string_view job);
 
-/// Runs this program again as a child that does one job, and gives the numbers it printed.
-/// Errors: throws std::runtime_error, and wrong_result when it fails or prints something else.
+/// Runs this program again as a child with one job. Returns the numbers that it printed.
+/// Errors: throws std::runtime_error, and wrong_result when the child fails or prints something
+///         else.
 std::vector<double> numbers_from_child(const std::string& job, std::size_t count);
 
-/// The job that prints the memory of a run behind a slow saver; see endurance.cpp.
+/// The job that prints the memory of a run with a slow saver; see endurance.cpp.
 inline constexpr std::string_view slow_saver_job = "slow_saver";
 void print_memory_behind_slow_saver();
 
-/// Jobs of children that serve until they are killed, with their arguments behind; see remote.cpp.
+/// Jobs of children that serve until they are killed. Their arguments follow the name; see
+/// remote.cpp.
 inline constexpr std::string_view worker_job = "worker";
 void be_a_worker(const std::string& arguments);
 inline constexpr std::string_view echo_job = "echo";
@@ -182,14 +186,14 @@ void be_a_provider();
 inline constexpr std::string_view model_streams_job = "model_streams";
 void print_model_streams();
 
-/// Units: bytes of this process that are in memory; `anonymous`: without those of files.
+/// Memory of this process. Units: bytes that are resident; `anonymous` leaves out those of files.
 struct memory_in_use {
   double resident = 0;
   double anonymous = 0;
 };
 memory_in_use memory_now();
 
-/// The result of a workload is not what it must be.
+/// The result of a workload is wrong.
 class wrong_result : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -201,14 +205,14 @@ inline void expect(bool holds, const char* what) {
     throw wrong_result{std::string{"wrong result: "} + what};
 }
 
-/// The line of a figure, without a line break.
+/// A figure as a result line, without a line break.
 /// Shape:  one JSON object; a floor names no runtime.
 std::string to_line(const workload& work, const figure& result);
 
-/// A new, empty directory on a local disk, removed at the end.
+/// A new, empty directory on a local disk. The destructor removes it.
 class scratch_dir {
 public:
-  /// Errors: throws std::runtime_error when there is no such directory to be had.
+  /// Errors: throws std::runtime_error when such a directory can't be made.
   scratch_dir();
   scratch_dir(const scratch_dir&) = delete;
   scratch_dir& operator=(const scratch_dir&) = delete;

@@ -43,13 +43,13 @@ void list(const troupe::bench::workloads& chosen) {
   }
 }
 
-/// The first line of a message, not too long.
+/// The first line of a message, shortened.
 std::string first_line(std::string text) {
   text.resize(std::min(text.find('\n'), text.size()));
   return text.size() > 300 ? text.substr(0, 300) + "…" : text;
 }
 
-/// Whether every result was right.
+/// Runs workloads. True when every result was right.
 bool run(const troupe::bench::workloads& chosen, const troupe::bench::sampler& sample,
          std::ostream* copy) {
   bool all_right = true;
@@ -70,7 +70,7 @@ bool run(const troupe::bench::workloads& chosen, const troupe::bench::sampler& s
 } // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 3 && argv[1] == "--child"sv) // before anything else: its start is timed
+  if (argc == 3 && argv[1] == "--child"sv) // first, since the start of a child is timed
     return troupe::bench::run_child(argv[2]);
 
   CLI::App arguments{"Times troupe's workloads and the floors of this machine, a JSON line each."};

@@ -1,6 +1,6 @@
-// Section B: many runs at once on one store, each step durable before the next one begins. Beside
-// them, in turns, what LMDB does alone with as many records in as many places, and all runs in
-// each commit.
+// many_runs: section B: many runs at once on one store. Each step is durable before the next one
+// begins. Floors of LMDB alone are sampled in turns with them: as many records in as many places,
+// with all runs in each commit.
 
 #include "bench/fresh_store.hpp"
 #include "bench/raw_lmdb.hpp"
@@ -16,16 +16,17 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::size_t steps = 200;        // of each run
 constexpr std::size_t records = 3;        // of a step: checkpoint, value, writes
-constexpr std::size_t floor_commits = 50; // beside each sample, since disks have moods
+constexpr std::size_t floor_commits = 50; // beside each sample, since the speed of a disk varies
 
-/// When each step of each run began. With durability sync the one before was on the disk then.
+/// The time at which each step of each run began. With durability sync the step before was on the
+/// disk by then.
 class step_times {
 public:
   explicit step_times(std::size_t runs) : began_(runs, std::vector<clock::time_point>(steps)) {}
 
   void note(std::size_t run, std::size_t step) { began_[run][step] = clock::now(); }
 
-  /// Units: microseconds from the beginning of a step to that of the next one of its run.
+  /// Appends the time of each step. Units: microseconds, to the next step of its run.
   void append_latencies(std::vector<double>& all) const {
     for (const auto& run : began_)
       for (std::size_t step = 1; step < steps; ++step)
@@ -53,7 +54,7 @@ compiled_graph noting_loop(step_times& times) {
   return graph.compile();
 }
 
-/// From the first start to the last end.
+/// Times all runs, from the first start to the last end.
 timing run_at_once(const app<>& graph, std::size_t runs) {
   std::vector<run_input> inputs;
   std::vector<run_config> configs;
@@ -92,7 +93,7 @@ figure durable_steps(const sampler& sample, std::size_t runs) {
   step_times times{runs};
   std::vector<double> latencies;
   std::vector<double> cpu_us;
-  std::vector<double> floor_us; // of a commit
+  std::vector<double> floor_us; // of one commit
   fresh_store store{medium::file};
   scratch_dir floor_dir;
   raw_lmdb raw{floor_dir.path()};

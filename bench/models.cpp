@@ -1,4 +1,4 @@
-// Section H: chat models over HTTP, against a provider in a process of its own; and server-sent
+// models: section H: chat models over HTTP, with the provider in another process, and server-sent
 // events.
 
 #include "bench/child.hpp"
@@ -47,7 +47,7 @@ std::size_t thread_count() {
 
 // ---- the provider -------------------------------------------------------------------------------
 
-// A stream whose first word is the time at which it was written, sent at once, and then a word each
+// A stream whose first word is the time of its writing, sent at once. Another word follows each
 // tenth of a second.
 test::raw_reply stamped(const test::seen_request&) {
   test::model_answer answer{.text = std::to_string(now_ns())};
@@ -65,11 +65,11 @@ test::raw_reply stamped(const test::seen_request&) {
 
 // ---- the client ---------------------------------------------------------------------------------
 
-// What the calls found out.
+// Times of the calls.
 struct stream_times {
   std::mutex mutex;
   std::vector<double> first_us; ///< from the provider's writing to the reader's reading
-  std::atomic<int> open{0};     ///< calls that have a first word and no end
+  std::atomic<int> open{0};     ///< calls with a first word and without an end
 };
 
 compiled_graph streaming_graph(chat_model_ptr model, stream_times& times) {
@@ -120,7 +120,7 @@ figure decode_events(const sampler& sample) {
   for (const auto& event : test::streamed_answer(test::model_format::anthropic, answer))
     bytes += event;
   auto out = sample.each([&bytes] {
-    constexpr std::size_t piece = 16 * 1024; // as libcurl gives them
+    constexpr std::size_t piece = 16 * 1024; // as libcurl delivers them
     sse_decoder decoder;
     std::vector<sse_event> events;
     std::size_t count = 0;

@@ -1,5 +1,6 @@
-// Section E: a whole process, and the memory of its graphs and threads. Each sample is a process of
-// its own: troupe-bench-core, which links the core library alone, or this program again as a child.
+// process: section E: a whole process, and the memory of its graphs and threads. Each sample is a
+// process of its own: troupe-bench-core, which links only the core library, or this program as a
+// child.
 
 #include "bench/harness.hpp"
 
@@ -35,7 +36,7 @@ struct child_result {
   std::string output;
 };
 
-/// Runs a child to its end. Units: its output is at most what a pipe holds.
+/// Runs a child to its end. Units: the child's output is at most the content of a pipe.
 child_result run_process(const std::string& file, const std::string& job) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
@@ -77,7 +78,7 @@ std::vector<double> numbers_from(const std::string& file, const std::string& job
   return numbers;
 }
 
-/// The program beside this one that links the core library alone.
+/// The path of troupe-bench-core, which stands beside this program.
 std::string core_program() {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "troupe-bench-core")
     .string();

@@ -1,4 +1,4 @@
-// LMDB by itself: an environment with one database of growing keys.
+// raw_lmdb: LMDB by itself: an environment with one database of growing keys.
 #pragma once
 
 #include "bench/harness.hpp"
@@ -28,14 +28,14 @@ public:
   raw_lmdb& operator=(const raw_lmdb&) = delete;
   ~raw_lmdb() { mdb_env_close(env_); }
 
-  /// One transaction of `count` records behind all others.
+  /// One transaction of `count` records, after all others.
   void commit(std::size_t count) {
     transact(count, [this](MDB_txn* txn, MDB_dbi database, std::size_t) {
       return put(txn, database, big_endian(++last_), record_bytes, MDB_APPEND);
     });
   }
 
-  /// One transaction of one small record behind the last one of each of `places`.
+  /// One transaction of one small record after the last one of each of `places`.
   void commit_to_places(std::size_t places, std::uint64_t round) {
     transact(places, [this, round](MDB_txn* txn, MDB_dbi database, std::size_t place) {
       return put(txn, database, big_endian(place) + big_endian(round), small_record_bytes, 0);

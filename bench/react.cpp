@@ -1,4 +1,4 @@
-// Section A: the tool-calling loop, with a model that answers at once; and what it leaves on disk.
+// react: section A: the tool-calling loop with a model that answers at once, and its bytes on disk.
 
 #include "bench/fresh_store.hpp"
 
@@ -27,7 +27,7 @@ std::string uuid(std::minstd_rand& random) {
   return out;
 }
 
-/// Asks for a tool so many times, then answers, then starts over.
+/// Asks for a tool `rounds` times, then answers, then starts over.
 class fake_model final : public chat_model {
 public:
   explicit fake_model(int rounds) : rounds_{rounds} {}
@@ -61,8 +61,9 @@ tool search() {
           {.lane = lane::standard}};
 }
 
-/// Where checkpoints are stored, with one task a round for its calls: a send of a call carries the
-/// whole state, as in the reference, and what is stored would grow with its square.
+/// The agent that is stored uses "v1", with one task a round for its calls. With "v2" a send of a
+/// call carries the whole state, as in the reference, so stored bytes would grow with the square of
+/// the rounds.
 compiled_graph react_agent(int rounds, const char* version = "v2") {
   return create_react_agent(
     {.model = std::make_shared<fake_model>(rounds), .tools = {search()}, .version = version});
@@ -105,7 +106,7 @@ struct stored_run {
   double state_bytes; // of the final state, encoded
 };
 
-/// One run with a checkpoint each step, in a store of its own.
+/// One run with a checkpoint each step, in a new store.
 stored_run store_react(int rounds, medium where) {
   fresh_store store{where};
   auto graph = store.load(react_agent(rounds, "v1"));
@@ -144,8 +145,7 @@ void add_react(workloads& all) {
     all.push_back({name + "_checkpoint", [rounds](const sampler& s) {
                      return drain_react(s, rounds, make_memory_saver());
                    }});
-    // A checkpoint each step; the texts repeat themselves, so compression hides what is stored
-    // twice.
+    // A checkpoint each step. The texts repeat themselves, so compression hides repeated storage.
     for (auto [ending, where] :
          {std::pair{"_file_async", medium::file},
           std::pair{"_file_async_uncompressed", medium::uncompressed_file}}) {

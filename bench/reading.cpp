@@ -1,4 +1,4 @@
-// Section C: reading the state and the history of a thread of 1,000 steps.
+// reading: section C: reading the state and the history of a thread of 1,000 steps.
 
 #include "bench/graphs.hpp"
 
@@ -43,7 +43,7 @@ public:
   }
 
 private:
-  std::optional<scratch_dir> dir_; // outlives what is open in it
+  std::optional<scratch_dir> dir_; // outlives the store in it
   std::unique_ptr<runtime> machine_;
   std::optional<app<>> graph_;
   run_config at_;

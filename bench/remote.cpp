@@ -1,5 +1,5 @@
-// Section G: tasks on workers, which are processes of this host behind mutual TLS; and what a bare
-// round trip costs on such a link.
+// remote: section G: tasks on workers, which are processes of this host with mutual TLS, and as a
+// floor a bare round trip on such a link.
 
 #include "bench/child.hpp"
 #include "bench/graphs.hpp"
@@ -47,7 +47,7 @@ constexpr std::int64_t round_trips = 2000;
 
 // ---- processes ----------------------------------------------------------------------------------
 
-/// A CA with a certificate, for as long as a workload takes.
+/// A CA with a certificate, for the time of a workload.
 class identity {
 public:
   identity() {
@@ -75,7 +75,7 @@ state_update add_one(const state_view& s) {
   return state_update{}.set("counter", s["counter"].as_int() + 1);
 }
 
-/// The times at which a loop went round.
+/// The times at which each turn of a loop ended.
 struct laps {
   std::vector<clock::time_point> times;
   std::vector<double> us() const {
@@ -86,7 +86,7 @@ struct laps {
   }
 };
 
-/// A loop whose one node, or graph of one node, is on a worker.
+/// A loop whose one node, or graph of one node, runs on a worker.
 compiled_graph placed_loop(bool is_graph, laps* noted) {
   state_graph<> g{counted()};
   node_options there{.placement = on_worker{}};
@@ -103,14 +103,14 @@ compiled_graph placed_loop(bool is_graph, laps* noted) {
       noted->times.push_back(clock::now());
   });
   g.add_edge(START, "step");
-  g.add_edge("step", "lap"); // edges are followed where their node runs; this one is at home
+  g.add_edge("step", "lap"); // edges are followed where their node runs; "lap" is at home
   g.add_conditional_edges(
     "lap", [](const state_view& s) { return s["counter"].as_int() < round_trips ? "step" : END; },
     {"step", END});
   return g.compile({.name = is_graph ? "remote_graphs" : "remote_steps"});
 }
 
-/// A step of many tasks on workers. Units: `ms`: how long each takes.
+/// A step of many tasks on workers. Units: `ms` is the duration of each task.
 compiled_graph placed_fan_out(std::int64_t tasks, std::int64_t ms) {
   state_graph<> g{counted()};
   node_options how{.placement = on_worker{}};
@@ -165,7 +165,7 @@ private:
   std::vector<std::unique_ptr<child>> workers_;
 };
 
-/// Bytes that this process sent and received over TCP connections that are open.
+/// Bytes that this process sent and received over open TCP connections.
 double tcp_bytes() {
   double out = 0;
   for (const auto& entry : fs::directory_iterator{"/proc/self/fd"}) {
@@ -184,7 +184,7 @@ double percentile(std::vector<double> all, double part) {
   return all[at];
 }
 
-/// The steps of one long run each; p99 of all of them beside.
+/// Times the steps of a long run in each sample. Adds the p99 of all steps.
 figure remote_superstep(const sampler& sample, bool is_graph) {
   cluster_of machines{1, 16};
   laps noted;

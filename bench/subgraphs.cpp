@@ -1,4 +1,4 @@
-// Section A: a step of sends to a compiled graph; and what several cores make of a step.
+// subgraphs: section A: a step of sends to a compiled graph, and a step on several cores.
 
 #include "bench/graphs.hpp"
 
@@ -114,7 +114,7 @@ void work_for(std::chrono::microseconds time) {
   sink = x;
 }
 
-// 100 nodes of 1 ms in one step.
+// A step of 100 nodes of 1 ms.
 figure parallel_step(const sampler& sample, std::size_t threads) {
   runtime machine{{.worker_threads = threads}};
   state_graph<> g{{{"done", sum}}};

@@ -1,4 +1,4 @@
-// Section A: a state of 15 channels that six nodes pass around in ever larger lists.
+// wide: section A: a state of 15 channels that six nodes pass around in ever larger lists.
 
 #include "bench/graphs.hpp"
 
@@ -13,8 +13,8 @@ struct wide_size {
   std::string name;
   int outer;
   int inner;
-  std::size_t letters; // of a string, and messages at the end
-  // what a run must give
+  std::size_t letters; // of a string; also a bound of messages
+  // expected results of a run
   int node_runs;
   int steps;
   std::size_t messages;

@@ -1,4 +1,4 @@
-// troupe-bench-core: what a process that links the core library alone costs, one job a process.
+// troupe-bench-core: costs of a process that links only the core library, one job a process.
 #include "bench/graphs.hpp"
 
 #include <troupe/runtime.hpp>
@@ -18,7 +18,7 @@ double resident_bytes() {
   return memory_now().resident;
 }
 
-/// The peak of this process alone: what getrusage() tells counts the parent's, too.
+/// The peak of this process alone, since getrusage() includes the parent's.
 double peak_resident_bytes() {
   std::ifstream status{"/proc/self/status"};
   std::string word;

@@ -63,8 +63,8 @@ public:
   ///         `frame` is unchanged.
   result<void> send(lane on, bytes&& frame);
 
-  /// The next packet to hand to the link; nullopt when there is none for now. Call it after every
-  /// other function.
+  /// The next packet to hand to the link; nullopt when nothing is due. Call it after every other
+  /// function.
   std::optional<packet> next_packet(time_point now);
 
   /// Takes a packet of the peer. At most one frame ends with a packet.
