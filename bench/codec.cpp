@@ -1,4 +1,4 @@
-// codec: section D: the checkpoint codec, and as a floor its library alone.
+// codec (section D): the checkpoint codec, and as a floor its library alone.
 
 #include "bench/graphs.hpp"
 

@@ -1,5 +1,5 @@
-// durability: section B: the cost of storing, in time and in bytes on disk. A file is a fresh store
-// of the LMDB saver on a local disk, opened before the clock starts.
+// durability (section B): the cost of storing, in time and in bytes on disk. A file is a fresh
+// store of the LMDB saver on a local disk, opened before the clock starts.
 
 #include "bench/fresh_store.hpp"
 

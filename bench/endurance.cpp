@@ -1,4 +1,5 @@
-// endurance: workloads of minutes: a store of a million threads, and a long run with a slow saver.
+// endurance: workloads that take minutes, such as a store of a million threads and a long run with
+// a slow saver.
 
 #include "bench/graphs.hpp"
 

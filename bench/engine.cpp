@@ -1,4 +1,4 @@
-// engine: section A: the engine without a saver, from one step to many runs at once.
+// engine (section A): the engine without a saver, from one step to many runs at once.
 
 #include "bench/graphs.hpp"
 

@@ -1,4 +1,4 @@
-// fan_out: section A: many tasks in one step, by static edges with a join and by sends.
+// fan_out (section A): many tasks in one step, by static edges with a join and by sends.
 
 #include "bench/graphs.hpp"
 

@@ -1,4 +1,4 @@
-// floors_caf: section F: the cost of messages between bare CAF actors.
+// floors_caf (section F): the cost of messages between bare CAF actors.
 
 #include "bench/harness.hpp"
 

@@ -1,4 +1,4 @@
-// floors_machine: section F: floors of the processor, the memory, the threads and the disk.
+// floors_machine (section F): floors of the processor, the memory, the threads and the disk.
 
 #include "bench/harness.hpp"
 

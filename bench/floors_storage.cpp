@@ -1,4 +1,4 @@
-// floors_storage: section F: the cost of a write transaction of LMDB by itself.
+// floors_storage (section F): the cost of a write transaction of LMDB by itself.
 
 #include "bench/raw_lmdb.hpp"
 

@@ -1,4 +1,4 @@
-// fresh_store: a new, empty store for each sample: in memory, or a file of the LMDB saver on a
+// fresh_store: a new, empty store for each sample, in memory or in a file of the LMDB saver on a
 // local disk.
 #pragma once
 

@@ -1,4 +1,4 @@
-// many_runs: section B: many runs at once on one store. Each step is durable before the next one
+// many_runs (section B): many runs at once on one store. Each step is durable before the next one
 // begins. Floors of LMDB alone are sampled in turns with them: as many records in as many places,
 // with all runs in each commit.
 

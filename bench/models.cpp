@@ -1,4 +1,4 @@
-// models: section H: chat models over HTTP, with the provider in another process, and server-sent
+// models (section H): chat models over HTTP, with the provider in another process, and server-sent
 // events.
 
 #include "bench/child.hpp"

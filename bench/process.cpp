@@ -1,4 +1,4 @@
-// process: section E: a whole process, and the memory of its graphs and threads. Each sample is a
+// process (section E): a whole process, and the memory of its graphs and threads. Each sample is a
 // process of its own: troupe-bench-core, which links only the core library, or this program as a
 // child.
 

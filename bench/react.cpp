@@ -1,4 +1,5 @@
-// react: section A: the tool-calling loop with a model that answers at once, and its bytes on disk.
+// react (section A): the tool-calling loop with a model that answers at once, and its bytes on
+// disk.
 
 #include "bench/fresh_store.hpp"
 

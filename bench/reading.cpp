@@ -1,4 +1,4 @@
-// reading: section C: reading the state and the history of a thread of 1,000 steps.
+// reading (section C): reading the state and the history of a thread of 1,000 steps.
 
 #include "bench/graphs.hpp"
 

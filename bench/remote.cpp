@@ -1,4 +1,4 @@
-// remote: section G: tasks on workers, which are processes of this host with mutual TLS, and as a
+// remote (section G): tasks on workers, which are processes of this host with mutual TLS, and as a
 // floor a bare round trip on such a link.
 
 #include "bench/child.hpp"

@@ -1,4 +1,4 @@
-// subgraphs: section A: a step of sends to a compiled graph, and a step on several cores.
+// subgraphs (section A): a step of sends to a compiled graph, and a step on several cores.
 
 #include "bench/graphs.hpp"
 

@@ -1,4 +1,4 @@
-// wide: section A: a state of 15 channels that six nodes pass around in ever larger lists.
+// wide (section A): a state of 15 channels that six nodes pass around in ever larger lists.
 
 #include "bench/graphs.hpp"
 

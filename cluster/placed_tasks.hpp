@@ -1,5 +1,5 @@
-// placed_task: a home's task that runs on a worker: its bytes, its requests to the saver and store,
-// its parts, and its end. Decides nothing: the dispatcher chooses the worker and drops old
+// placed_task: a home's task that runs on a worker, with its bytes, its requests to the saver and
+// store, its parts, and its end. Decides nothing: the dispatcher chooses the worker and drops old
 // messages.
 #pragma once
 

@@ -1,4 +1,4 @@
-// shared_desk: a worker's desk behind a mutex, with the errands of its actor.
+// shared_desk: a worker's desk under a mutex, with the errands of its actor.
 #include "cluster/shared_desk.hpp"
 
 #include "actors/log.hpp"

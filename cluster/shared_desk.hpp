@@ -1,4 +1,4 @@
-// shared_desk: a worker's desk for all of its threads: the actor with the links, and the threads of
+// shared_desk: a worker's desk for all of its threads, the actor with the links and the threads of
 // bodies. A thread whose body has ended continues with the next task, without waking the actor. The
 // desk decides. Its decisions about tasks are carried out at once, those about links by the actor.
 //

@@ -1,5 +1,5 @@
-// link_system: the actor system whose links carry packets: CAF's BASP in mutual TLS. BASP itself
-// trusts every connection. So plain links are for tests, only within this host, and only on
+// link_system: the actor system whose links carry packets, with CAF's BASP in mutual TLS. BASP
+// itself trusts every connection. So plain links are for tests, only within this host, and only on
 // request.
 #pragma once
 

@@ -282,8 +282,8 @@ void desk::lease_over(session& s, instant now) {
 }
 
 void desk::beat(session& s, instant now) {
-  bool is_kept = !s.waiting.empty()
-                 && tasks_.size() < options_.capacity; // a place is kept for another home
+  // A place is kept for another home.
+  bool is_kept = !s.waiting.empty() && tasks_.size() < options_.capacity;
   auto foreign = static_cast<std::uint32_t>(tasks_.size() - s.tasks.size()) + (is_kept ? 1 : 0);
   host_.send(s.link, s.lease->next_heartbeat(now, foreign));
 }

@@ -1,5 +1,5 @@
-// desk: the worker's side of placement: the homes it works for, the tasks it takes, and those it
-// drops. Decides; a desk_host acts. Knows no actor, no clock, no socket.
+// desk: the homes that a worker works for, the tasks it takes, and those it drops. Decides; a
+// desk_host acts. Knows no actor, no clock, no socket.
 //
 // Invariants:
 //  - Never more tasks than the capacity, over all homes. A stopped task counts until its body has

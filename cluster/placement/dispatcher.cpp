@@ -1,4 +1,4 @@
-// dispatcher: tasks: submitted, waiting, handed out, and their ends.
+// dispatcher: tasks from their submission to their end.
 #include "cluster/placement/dispatcher.hpp"
 
 #include <algorithm>
@@ -11,8 +11,7 @@ namespace {
 constexpr std::size_t lines_kept = 256; // beyond this number, idle lines are dropped
 constexpr nanoseconds retry_after_min = std::chrono::milliseconds{100};
 constexpr nanoseconds retry_after_max = std::chrono::seconds{60};
-constexpr int queue_parts =
-  8; // one of so many parts of the queue should be gone at the next attempt
+constexpr int queue_parts = 8; // one of so many should be gone at the next attempt
 
 std::string describe(const std::string& task_id, const std::string& node) {
   return "run task " + task_id + " of node `" + node + "` on a worker: ";

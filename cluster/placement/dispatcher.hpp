@@ -1,5 +1,5 @@
-// dispatcher: the home's side of placement: which worker has a task, and when the task goes
-// elsewhere. Decides; a dispatcher_host acts. Knows no actor, no clock, no socket.
+// dispatcher: which worker has a home's task, and when the task goes elsewhere. Decides; a
+// dispatcher_host acts. Knows no actor, no clock, no socket.
 //
 // Invariants:
 //  - An issue number is used once. A message about a task counts only if it names the task's newest

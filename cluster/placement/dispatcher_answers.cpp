@@ -8,8 +8,7 @@ namespace troupe::cluster {
 
 namespace {
 
-constexpr std::uint64_t took_us_max = std::uint64_t{1}
-                                      << 40; // twelve days, as a bound for a worker's claim
+constexpr std::uint64_t took_us_max = std::uint64_t{1} << 40; // twelve days, for a worker's claim
 
 } // namespace
 

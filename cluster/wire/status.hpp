@@ -1,5 +1,5 @@
-// status: what homes and workers report: events for the log as they happen, and a full picture on
-// request. Plain data; status_value.hpp makes JSON of it.
+// status: events and figures that homes and workers report, for the log and on request. Plain data;
+// status_value.hpp makes JSON of it.
 #pragma once
 
 #include "cluster/wire/fair_queue.hpp"

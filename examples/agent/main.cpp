@@ -1,12 +1,12 @@
-// An agent: a model that calls a tool, asks a person, and answers. The model is a script, so that
-// the program needs no network; init_chat_model("provider:model") would stand in its place.
+// An agent: a model that calls a tool, asks a person, and answers. The model is a script, so the
+// program needs no network. A real one is init_chat_model("provider:model").
 #include <troupe/agents.hpp>
 
 #include <iostream>
 
 namespace {
 
-// What a model would say to "Rain in Oslo?".
+// A model with ready answers to "Rain in Oslo?".
 std::shared_ptr<troupe::scripted_model> scripted_weather_model() {
   using troupe::ai_message;
   return std::make_shared<troupe::scripted_model>(
@@ -40,7 +40,7 @@ int main() {
   for (const auto& question : out.interrupts())
     std::cout << question.value.as_string() << " yes\n";
 
-  // Goes on with the answer, and shows what the model says as it says it.
+  // Resumes with the answer, and prints the model's tokens as they come.
   for (auto& part : app.stream(troupe::command{.resume = "yes"}, {.thread_id = "t1"},
                                {troupe::stream_mode::messages}))
     if (troupe::message_role(part.data[0]) == "assistant")

@@ -1,7 +1,7 @@
-// Human approval: a payment waits for a person, on disk, and not in this process.
+// Human approval: a payment waits for a person, on disk and not in a process.
 //
 //   approval                      prepares the payment, prints the question and ends
-//   approval --answer yes         another process: answers, and the run goes on where it paused
+//   approval --answer yes         in another process: answers, and the run resumes where it paused
 //   approval --data DIR …         keeps the thread in DIR instead of the temporary folder
 #include <troupe/troupe.hpp>
 
@@ -28,7 +28,7 @@ troupe::typed_graph<payment> payments() {
   g.add_node("approve",
              [](const payment& p, troupe::context& ctx) {
                auto question = "Pay " + std::to_string(p.euros) + " EUR to " + p.payee + "?";
-               // Without an answer this leaves the body; with one, the body runs again from its
+               // Without an answer this leaves the body. With one, the body runs again from its
                // first line.
                auto answer = ctx.interrupt({{"question", question}, {"answers", {"yes", "no"}}});
                return troupe::command{.goto_ = answer == "yes" ? "pay" : "decline"};
@@ -50,7 +50,7 @@ flag_map read_flags(int argc, char** argv) {
   return out;
 }
 
-// What this process has to do is on disk: the thread waits for an answer, or it does not.
+// The next input follows from the disk: the thread waits for an answer, or it does not.
 troupe::run_input next_input(const troupe::state_snapshot& now, const flag_map& flags) {
   bool waits = !now.interrupts.empty();
   if (auto answer = flags.find("--answer"); answer != flags.end()) {
@@ -59,7 +59,7 @@ troupe::run_input next_input(const troupe::state_snapshot& now, const flag_map& 
     return troupe::command{.resume = answer->second};
   }
   if (waits)
-    return nullptr; // goes on where it was, and so asks again
+    return nullptr; // resumes where the run was, and so asks again
   return {{"payee", "Ada"}, {"euros", 120}};
 }
 

@@ -1,7 +1,11 @@
-// A question to a model, its answer word by word: `ask`, or `ask MODEL QUESTION [OTHER…]`, where a
-// MODEL is anthropic:NAME, openai:NAME (the key is in ANTHROPIC_API_KEY or OPENAI_API_KEY;
-// OPENAI_BASE_URL may be a local server's), or echo, which needs no network. When a model fails,
-// the next of the others is asked; the failure of the last one ends the program with code 1.
+// A question to a model, with its answer word by word:
+//
+//   ask
+//   ask MODEL QUESTION [OTHER…]
+//
+// MODEL is anthropic:NAME, openai:NAME, or echo, which needs no network. The key is in
+// ANTHROPIC_API_KEY or OPENAI_API_KEY; OPENAI_BASE_URL may be a local server's. When a model fails,
+// the next of the others is asked. If the last one fails, the program ends with code 1.
 #include <troupe/agents.hpp>
 
 #include <iostream>

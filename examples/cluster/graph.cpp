@@ -1,4 +1,4 @@
-// Counts words: a subgraph for each group of files, each on some worker.
+// graph: counts words, with a subgraph for each group of files on some worker.
 #include "examples/cluster/graph.hpp"
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace {
 
 using troupe::value;
 
-// One file a step: whoever loses a worker loses the step it was in, not the group.
+// One file a step, so the loss of a worker loses one step of a group, not the group.
 struct group_state {
   std::vector<std::string> files;
   std::int64_t done = 0;
@@ -32,7 +32,7 @@ troupe::update<group_state> count_next(const group_state& s) {
 
 troupe::compiled_graph group_count() {
   troupe::state_graph<group_state> g;
-  g.output_schema({{"words", troupe::sum}}); // its files are its own
+  g.output_schema({{"words", troupe::sum}}); // `files` stays inside
   g.add_node("count", count_next, {.lane = troupe::lane::blocking});
   g.add_edge(troupe::START, "count");
   g.add_conditional_edges("count", [](const group_state& s) -> std::string {
@@ -63,7 +63,7 @@ std::vector<troupe::send> to_groups(const total_state& s) {
 
 troupe::compiled_graph word_count() {
   troupe::state_graph<total_state> g;
-  // Without workers the same graph runs here.
+  // Without workers the same graph runs in this process.
   g.add_node("group", group_count(), {.placement = troupe::on_worker{}});
   g.add_conditional_edges(troupe::START, to_groups);
   return g.compile({.name = "word_count"});

@@ -1,10 +1,10 @@
 // A cluster on one machine: this process is the home, and starts three more as workers. They count
-// the words of some files; one of them is killed while it does, another one takes its place, and
-// the sum is right.
+// the words of some files. One worker is killed meanwhile, another one takes its place, and the sum
+// is right.
 //
-//   cluster            all of it
+//   cluster            the whole example
 //   cluster --keep     without the kill
-//   cluster --worker HOST:PORT NAME     what a worker is started as
+//   cluster --worker HOST:PORT NAME     the command of a worker process
 #include "examples/cluster/graph.hpp"
 
 #include <troupe/cluster.hpp>
@@ -30,7 +30,7 @@ int work_for(const std::string& home, const std::string& name) {
   return 0;
 }
 
-// A worker process, killed at the latest when this one ends.
+// A worker process, killed at the latest when this process ends.
 class worker_process {
 public:
   worker_process(const std::string& home, const std::string& name) : pid_{::fork()} {
@@ -72,7 +72,8 @@ int run(bool kill_one) {
   fs::path folder = ::mkdtemp(form.data());
   auto inputs = write_files(folder);
 
-  // Links without TLS stay on this host. A shorter lease than usual: the demo should not wait.
+  // Links without TLS stay on this host. The lease is shorter than usual, so that the example is
+  // quick.
   auto pool = troupe::connect_workers({.listen = "127.0.0.1:0",
                                        .plain = true,
                                        .heartbeat = std::chrono::milliseconds{100},

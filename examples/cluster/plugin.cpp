@@ -1,4 +1,4 @@
-// The graph for `troupe worker` and `troupe run`: libcluster.so:word_count.
+// plugin: the graph for `troupe worker` and `troupe run` (libcluster.so:word_count).
 #include "examples/cluster/graph.hpp"
 
 #include <troupe/graph_library.hpp>

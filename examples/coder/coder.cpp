@@ -1,4 +1,4 @@
-// See coder.hpp.
+// coder: the agent, its explorer and its models.
 #include "examples/coder/coder.hpp"
 
 #include "examples/coder/permissions.hpp"
@@ -40,7 +40,7 @@ std::string model_of_environment() {
   return set_in_environment("ANTHROPIC_API_KEY").empty() ? "" : "anthropic:claude-sonnet-4-5";
 }
 
-// What tools throw, told to the model.
+// Errors of tools, as texts for the model.
 troupe::tool_errors told() {
   return troupe::tool_errors::handler{
     [](const troupe::error& why) -> std::optional<std::string> { return why.text(); }};

@@ -4,7 +4,7 @@
 //   coder FOLDER "TASK" [--thread T] [--model PROVIDER:MODEL] [--tool-grammar SERVER] [--allow
 //   TOOL,…]
 //
-// Kill it whenever you like: the same command goes on. What it keeps is in FOLDER/.coder.
+// After a kill the same command resumes. The coder's own files are in FOLDER/.coder.
 #include "examples/coder/coder.hpp"
 #include "tools/troupe/answer_end.hpp"
 #include "tools/troupe/chat_answers.hpp"
@@ -30,10 +30,10 @@ struct flags {
 
 constexpr const char* how_to_answer = "yes, no [WHY], always, or edit {\"ARGUMENT\": …}";
 constexpr std::uint32_t steps_max = 1000;         // of a run
-constexpr const char* model_mark = "coder_model"; // in the metadata of its checkpoints
+constexpr const char* model_mark = "coder_model"; // in the metadata of checkpoints
 
-// Where the coder keeps its own things. A project may have been made by a stranger: a link there
-// would lead out of it.
+// The coder's own folder. A link there is refused, since a stranger's project could lead out of the
+// folder with it.
 std::filesystem::path own_folder_of(const std::filesystem::path& project) {
   auto path = project / coder::own_folder;
   auto what = std::filesystem::symlink_status(path).type();
@@ -92,7 +92,7 @@ private:
     turn(input);
   }
 
-  // A thread that is in the middle of something takes no other task.
+  // Notes that a thread with unfinished work takes no other task.
   void note_other_task(const value& state) {
     std::string last;
     for (const auto& m : state["messages"].items())
@@ -130,7 +130,7 @@ private:
       say("  ! " + cli::harmless_text(why));
   }
 
-  // What the person says to each call that waits; nothing at the end of the input.
+  // The person's answer to each waiting call; nullopt at the end of the input.
   std::optional<value> ask() {
     auto answers = value::map();
     for (const auto& q : questions_) {
@@ -218,7 +218,7 @@ int coder_main(int argc, char** argv) {
   f.shell.timeout = std::chrono::seconds{seconds};
   if (no_sandbox)
     f.shell.sandbox = shell_sandbox::none;
-  cli::stop_signals signals; // before anything that starts threads
+  cli::stop_signals signals; // before any threads start
   return session{f, signals}.run();
 }
 

@@ -1,4 +1,4 @@
-// See permissions.hpp.
+// permissions: asks a person before tools run.
 #include "examples/coder/permissions.hpp"
 
 #include <algorithm>

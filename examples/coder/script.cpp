@@ -1,4 +1,4 @@
-// See script.hpp.
+// script: answers of a scripted model, chosen by the conversation.
 #include "examples/coder/script.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ using troupe::value;
 
 namespace {
 
-// The turn of the last question: what the model said in it, and what its tools gave.
+// The turn since the last task: the number of the model's messages, and the results of tools.
 struct turn {
   std::string task;
   std::size_t said = 0;

@@ -1,11 +1,11 @@
 // An agent that uses a computer: it looks at the screen, clicks and types. Without arguments the
-// computer is a pretended one, and the model a script; with --display it is an X display, and with
-// --model a model decides what to do:
+// computer is simulated and the model is a script. --display uses an X display, and --model a real
+// model:
 //
 //     Xvfb :99 -screen 0 1024x768x24 & DISPLAY=:99 xterm &
 //     computer --display :99 --model anthropic:claude-opus-4-6 "List the files in /tmp"
 //
-// What it does there, it does with your rights: give it a container or a machine of its own.
+// The agent acts with your rights: give it a container or a machine of its own.
 #include <troupe/agents.hpp>
 
 #include <CLI/CLI.hpp>
@@ -24,7 +24,7 @@ constexpr std::string_view grey{
   "\xa0\xf9S\x5f\xe0\x08U\1\0\0\x7c\3\x0c\x30\0\1\xcb\xc0\x42\x63\0\0\0\0IEND\xae\x42\x60\x82",
   98};
 
-// A screen with a text field, and nothing else.
+// A screen with a text field only.
 class pretended_computer final : public troupe::computer {
 public:
   troupe::screen_size display() const override { return {64, 48}; }
@@ -54,7 +54,7 @@ private:
   std::string field_;
 };
 
-// Clicks into the middle of the screen, types, and looks at what came of it.
+// A script: looks, clicks into the middle of the screen, types, and ends.
 std::shared_ptr<troupe::scripted_model> typing_model(const troupe::screen_size& screen) {
   auto action = [](const char* id, value args) {
     return troupe::tool_call{.name = "computer", .args = std::move(args), .id = id};
@@ -68,7 +68,7 @@ std::shared_ptr<troupe::scripted_model> typing_model(const troupe::screen_size& 
     "I typed hello, world."});
 }
 
-// What the model says and does, and what went wrong with it.
+// Prints the model's texts and calls, and the errors of calls.
 void show(const value& message) {
   bool result = troupe::message_role(message) == "tool";
   if (auto text = troupe::message_text(message); !text.empty())

@@ -1,5 +1,5 @@
-// The digest graph. Every node can run again from its first line: a process that is killed starts
-// again with the tasks that had not finished.
+// digest: the graph. Every node can run again from its first line, since a killed process restarts
+// with its unfinished tasks.
 #include "digest.hpp"
 
 #include "files.hpp"
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Both are in key order, so one pass merges them.
+// Merges two maps of counts in one pass, since both are in key order.
 troupe::value merge_counts(const troupe::value& a, const troupe::value& b) {
   auto left = a.entries();
   auto right = b.entries();
@@ -45,7 +45,7 @@ troupe::value merge_counts(const troupe::value& a, const troupe::value& b) {
   return troupe::value::map(std::move(out));
 }
 
-// What a node reads of the state: less than all of it is less to convert.
+// The part of the state that a node reads. A smaller part is faster to convert.
 struct order {
   std::vector<std::string> sources;
   std::string base;
@@ -67,7 +67,7 @@ fs::path out_path(const std::string& base, const std::string& out, const troupe:
   return fs::path{base} / (out.empty() ? "digest.md" : out);
 }
 
-// A thread may be used for another digest: then the lists and counts of the last one go.
+// Plans a digest. Clears the lists and counts of an earlier digest on the same thread.
 troupe::update<state> plan(const order& s, troupe::context& ctx) {
   auto base = s.base.empty() ? fs::current_path().string() : s.base;
   auto found = find_files(base, s.sources, out_path(base, s.out, ctx));
@@ -138,7 +138,7 @@ std::optional<bool> understood(const troupe::value& answer) {
   return std::nullopt;
 }
 
-// Asks until it gets an answer it understands.
+// Asks until an answer is valid.
 troupe::update<state> approve(const draft& s, troupe::context& ctx) {
   auto out = out_path(s.base, s.out, ctx).string();
   auto question = "Publish the digest of " + std::to_string(s.files.size()) + " files as " + out

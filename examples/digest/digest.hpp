@@ -1,4 +1,5 @@
-// The digest graph: plan, read each file in a task of its own, draft a report, ask, publish.
+// digest: the graph. Its nodes plan, read each file in a task of its own, draft a report, ask, and
+// publish.
 #pragma once
 
 #include "facts.hpp"
@@ -13,19 +14,20 @@
 
 namespace digest {
 
-/// Folds the term counts of a file into those of all files.
+/// Adds the term counts of a file to those of all files.
 extern const troupe::channel_spec add_counts;
 
-/// Shape:  a run's input sets `sources` (files and folders) and may set `base`, what relative
-///         paths start from (else the working directory), and `out`, the report's path (else
-///         digest.md). What a run is only told for the time of a call (its context, a map) may
-///         be: delay_ms, a pause in each file's task; trace, a file that gets a line each time a
-///         file was read; out, which goes before the one of the input.
+/// Shape:  a run's input sets `sources` (files and folders). It may set `base`, the start of
+///         relative paths (else the working directory), and `out`, the report's path (else
+///         digest.md). The run's context, a map, may have
+///         - delay_ms, a pause in each file's task
+///         - trace, a file that gets a line each time a file was read
+///         - out, which overrides the input's
 struct state {
   std::vector<std::string> sources;
   std::string base;
   std::string out;
-  std::vector<std::string> files; // the plan: kept, so that a restart reads the same ones
+  std::vector<std::string> files; // the plan, stored so that a restart reads the same files
   std::int64_t binary = 0;
   std::int64_t large = 0;
   std::vector<file_facts> results;
@@ -33,7 +35,7 @@ struct state {
   std::map<std::string, std::int64_t> terms;
   std::string report;
   bool approved = false;
-  std::string published; // where the report is
+  std::string published; // path of the report
   TROUPE_STATE(state, sources, base, out, files, binary, large, (results, troupe::append),
                (words, troupe::sum), (terms, add_counts), report, approved, published)
 };

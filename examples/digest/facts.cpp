@@ -1,4 +1,4 @@
-// Measures a text: words, headings, sections, terms.
+// facts: measures the words, headings, sections and terms of a text.
 #include "facts.hpp"
 
 #include <algorithm>
@@ -27,10 +27,10 @@ constexpr auto stop_words = std::to_array<std::string_view>({
 static_assert(std::ranges::is_sorted(stop_words));
 
 constexpr std::size_t term_letters_min = 3;
-constexpr std::size_t term_letters_max = 40; // longer ones are data, no words
+constexpr std::size_t term_letters_max = 40; // a longer one is data, not a word
 constexpr char32_t no_letter = 0xfffd;
 
-// The code point at `at`, which moves behind it; no_letter for what is no UTF-8.
+// The code point at `at`, which then moves past it; no_letter for bytes that are not UTF-8.
 char32_t next_code_point(std::string_view text, std::size_t& at) {
   auto lead = static_cast<unsigned char>(text[at++]);
   if (lead < 0x80)
@@ -69,7 +69,7 @@ bool is_digit(char32_t c) {
   return c >= '0' && c <= '9';
 }
 
-// Letters, digits and `_`. Beyond ASCII everything but signs and punctuation.
+// Letters, digits and `_`; beyond ASCII all but signs and punctuation.
 bool is_letter(char32_t c) {
   if (c < 0x80)
     return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -77,7 +77,7 @@ bool is_letter(char32_t c) {
          && !(c >= 0x2e00 && c < 0x3040) && !(c >= 0xfe10 && c < 0xff10) && c != no_letter;
 }
 
-// Lower case of Latin, Greek and Cyrillic letters.
+// Lower case, for Latin, Greek and Cyrillic letters.
 char32_t fold(char32_t c) {
   auto within = [c](char32_t first, char32_t last) { return c >= first && c <= last; };
   if (within('A', 'Z') || within(0xc0, 0xde) || within(0x391, 0x3a9) || within(0x410, 0x42f))
@@ -91,7 +91,7 @@ char32_t fold(char32_t c) {
 
 using counts = std::unordered_map<std::string, std::int64_t>;
 
-// Collects the letters of a term; end() counts it when it is one.
+// Collects the letters of a term. end() counts the term if it is valid.
 class term_collector {
 public:
   explicit term_collector(counts& terms) : terms_{terms} {}
@@ -116,7 +116,7 @@ private:
   bool starts_with_digit_ = false;
 };
 
-// The words of a line: what stands between blanks and has a letter. Its terms are counted too.
+// Counts the words of a line (parts between blanks with a letter) and its terms.
 std::int64_t scan_line(std::string_view line, counts& terms) {
   std::int64_t words = 0;
   bool has_letter = false;
@@ -144,7 +144,7 @@ std::string_view trim(std::string_view text, std::string_view what) {
   return text.substr(first, text.find_last_not_of(what) - first + 1);
 }
 
-// The text of a Markdown heading, or null data.
+// The text of a Markdown heading. Null data when the line is not a heading.
 std::string_view heading_of(std::string_view line) {
   auto indent = std::min(line.find_first_not_of(' '), line.size());
   auto marks = std::min(line.find_first_not_of('#', indent), line.size()) - indent;
@@ -163,7 +163,7 @@ bool is_fence(std::string_view line) {
   return text.starts_with("```") || text.starts_with("~~~");
 }
 
-// Follows the sections of a text and keeps the longest one, of several the first.
+// Follows the sections of a text, and keeps the longest one, or the first of equal ones.
 class section_finder {
 public:
   section_finder(bool markdown, file_facts& out) : markdown_{markdown}, out_{out} {}

@@ -1,4 +1,4 @@
-// What a digest says about one file.
+// facts: the measured properties of one file.
 #pragma once
 
 #include <troupe/state.hpp>
@@ -11,11 +11,11 @@
 
 namespace digest {
 
-inline constexpr std::size_t terms_per_file_max = 64; // terms a file contributes
+inline constexpr std::size_t terms_per_file_max = 64; // terms of one file
 
-/// Shape:  `problem` is empty, or says why the file could not be read; then the rest is empty.
-///         `section` is the heading of the longest section, or its lines where there are no
-///         headings. `terms`: the most frequent ones, in lower case, with how often they stand.
+/// Shape:  `problem` is empty, or the reason why the file could not be read; then the other members
+///         are empty. `section` is the heading of the longest section, or its lines in a file
+///         without headings. `terms`: the most frequent ones, in lower case, with their counts.
 struct file_facts {
   std::string file;
   std::string problem;
@@ -27,9 +27,9 @@ struct file_facts {
   TROUPE_STATE(file_facts, file, problem, words, headings, section, section_words, terms)
 };
 
-/// Everything of `text` but its name. Headings are Markdown's; other files have none, and their
-/// sections are the blocks between empty lines.
-/// Shape:  any bytes; what is no UTF-8 separates words.
+/// All facts of `text`, except its name. A Markdown text has headings; other texts have sections
+/// between empty lines.
+/// Shape:  any bytes; bytes that are not UTF-8 separate words.
 file_facts measure(std::string_view text, bool markdown);
 
 /// The `count_max` most frequent terms. Order: by count, the greatest first; ties by term.

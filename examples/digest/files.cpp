@@ -1,4 +1,4 @@
-// Finding, reading and writing files. Only regular files are touched.
+// files: finds, reads and writes files. Uses regular files only.
 #include "files.hpp"
 
 #include <fcntl.h>
@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t binary_probe_bytes = 8000; // where git looks for a NUL byte, too
+// Bytes in which a NUL byte makes a file binary, as for git.
+constexpr std::size_t binary_probe_bytes = 8000;
 
 class file_descriptor {
 public:
@@ -45,12 +46,12 @@ std::string text_of(int code) {
   return std::generic_category().message(code);
 }
 
-// Without O_NONBLOCK a pipe that takes a file's place would hold us up.
+// Without O_NONBLOCK, opening a pipe in a file's place would block.
 int open_to_read(const fs::path& path) {
   return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-// At most `size_max` bytes; false with errno.
+// Reads at most `size_max` bytes; false with errno.
 bool read_some(int fd, std::size_t size_max, std::string& out) {
   std::array<char, 65536> block;
   while (out.size() < size_max) {
@@ -66,7 +67,7 @@ bool read_some(int fd, std::size_t size_max, std::string& out) {
   return true;
 }
 
-// What can't be read is no binary file: reading it reports why.
+// An unreadable file does not count as binary, so that reading it reports the error.
 bool is_binary(const fs::path& path) {
   file_descriptor file{open_to_read(path)};
   std::string head;
@@ -83,7 +84,7 @@ bool is_build_folder(const fs::path& folder) {
          || fs::exists(folder / "CMakeCache.txt", ignored);
 }
 
-// Collects what find_files gives. Paths are kept as they were named; `base_` finds them.
+// Collects the result of find_files. Paths stay as they were named; `base_` makes them absolute.
 class finder {
 public:
   finder(const fs::path& base, const fs::path& out)

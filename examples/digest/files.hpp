@@ -1,4 +1,4 @@
-// Finding, reading and writing files.
+// files: finds, reads and writes files.
 #pragma once
 
 #include "facts.hpp"
@@ -11,10 +11,10 @@ namespace digest {
 
 inline constexpr std::size_t file_size_bytes_max = 4u << 20; // larger files are left out
 
-/// What to digest.
+/// The files to digest.
 /// Shape:  `files` as they were named, or below the folder that was named; `base` makes relative
-///         ones absolute. `problems`: what was named and can't be looked into.
-/// Order:  by path, byte by byte; each once.
+///         ones absolute. `problems`: named sources that can't be read.
+/// Order:  by path, byte by byte, without duplicates.
 struct file_plan {
   std::vector<std::string> files;
   std::vector<file_facts> problems;
@@ -27,7 +27,7 @@ struct file_plan {
 file_plan find_files(const std::filesystem::path& base, const std::vector<std::string>& sources,
                      const std::filesystem::path& out);
 
-/// What was read, or why nothing was.
+/// The content of a file, or the reason why it can't be read.
 struct file_text {
   std::string text;
   std::string problem;
@@ -38,9 +38,9 @@ file_text read_file(const std::filesystem::path& path);
 /// Errors: throws std::system_error.
 void append_line(const std::filesystem::path& path, const std::string& line);
 
-/// Puts `text` into `path`: whoever looks sees the old file or the whole new one, after a power
-/// cut too. `tag` names the temporary file beside it; the same tag uses the same one.
-/// Errors: throws std::system_error; `path` is as before.
+/// Replaces the content of `path`: a reader sees the old file or the whole new one, even after a
+/// power cut. `tag` names the temporary file in the same folder; an equal tag reuses it.
+/// Errors: throws std::system_error; `path` is unchanged.
 void write_atomically(const std::filesystem::path& path, const std::string& text,
                       const std::string& tag);
 

@@ -1,5 +1,5 @@
-// digest: reads files, drafts a report on them, asks, and writes it. Killed at any moment and
-// started again on the same thread it goes on, without reading a finished file again.
+// digest: reads files, drafts a report on them, asks, and writes it. After a kill at any moment,
+// the same thread resumes, and reads no finished file again.
 #include "digest.hpp"
 #include "progress.hpp"
 
@@ -86,7 +86,7 @@ public:
   int run() {
     auto now = look();
     bool is_new = now.config.checkpoint_id.empty();
-    bool is_finished = now.tasks.empty(); // not `next`: a kill can fall behind a step's last task
+    bool is_finished = now.tasks.empty(); // not `next`: a kill may come after a step's last task
     if (options_.resumes && is_finished)
       throw troupe::error{troupe::errc::unknown_interrupt,
                           "nothing to resume: thread " + options_.thread
@@ -142,7 +142,8 @@ private:
                           "--out: no such folder: " + folder.string()};
   }
 
-  // A run that was killed, stopped or failed goes on at once; one that asks needs an answer.
+  // A run that was killed, stopped or failed resumes at once; a run with a question needs an
+  // answer.
   void go_on(const troupe::state_snapshot& now) {
     if (!options_.out.empty())
       check_out();
@@ -164,7 +165,7 @@ private:
             .control = control};
   }
 
-  // Runs until the graph ends or asks. Errors: throws troupe::error.
+  // Runs until the graph ends or asks a question. Errors: throws troupe::error.
   void advance(const troupe::run_input& input, const troupe::state_snapshot& before) {
     troupe::run_control control;
     digest::progress progress{!options_.quiet && !options_.json, before.values["files"].size()};

@@ -1,4 +1,4 @@
-// The digest graph for the command line: troupe run path/to/libdigest.so:digest
+// plugin: the digest graph for the command line (troupe run path/to/libdigest.so:digest).
 #include "digest.hpp"
 
 #include <troupe/graph_library.hpp>

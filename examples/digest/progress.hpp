@@ -1,4 +1,4 @@
-// A line on the terminal that says how many files were read.
+// progress: a line on the terminal with the number of files that were read.
 #pragma once
 
 #include "tools/troupe/terminal.hpp"

@@ -1,4 +1,4 @@
-// The report: totals, most frequent terms, longest sections, and a table of all files.
+// report: totals, most frequent terms, longest sections, and a table of all files.
 #include "report.hpp"
 
 #include "files.hpp"
@@ -19,7 +19,7 @@ constexpr std::size_t excerpt_lines = 12;
 
 using facts_list = std::vector<const file_facts*>;
 
-// Text inside a table: nothing of it can end the cell or start something else.
+// Text for a table, escaped so that it can't end the cell or add markup.
 std::string cell(std::string_view text) {
   std::string out;
   for (char c : text) {

@@ -1,4 +1,4 @@
-// The report, as Markdown.
+// report: the report as Markdown.
 #pragma once
 
 #include "digest.hpp"
@@ -7,7 +7,7 @@
 
 namespace digest {
 
-/// The report on `s`: the same text for the same facts, in whatever order they came.
+/// The report on `s`. Equal facts give equal text, in whatever order they came.
 std::string write_report(const state& s);
 
 /// The first lines of a report, for a question.

@@ -1,5 +1,5 @@
-// A service with an actor system of its own: one of its actors hands each request to a graph,
-// which is an actor like any other.
+// A service with its own actor system. One of its actors sends each request to a graph, which is an
+// actor like any other.
 #include <troupe/actor.hpp>
 #include <troupe/troupe.hpp>
 
@@ -48,7 +48,7 @@ troupe::typed_graph<review> review_graph() {
   return g.compile({.name = "review"});
 }
 
-// The service: answers a line with a verdict. It never waits; the graph's answer comes as a
+// The service: answers a line with a verdict. It never waits, since the graph's answer comes as a
 // message.
 using reply = caf::typed_response_promise<std::string>;
 
@@ -74,7 +74,7 @@ caf::behavior desk(caf::event_based_actor* self, const caf::actor& graph) {
   };
 }
 
-// Sends the desk some lines and prints what it says. True when every line got an answer.
+// Sends lines to the desk and prints its answers. True when every line got an answer.
 bool try_out(caf::actor_system& system, const caf::actor& graph) {
   caf::scoped_actor self{system};
   auto service = self->spawn(desk, graph);
@@ -97,6 +97,6 @@ int main() {
   caf::actor_system_config config;
   troupe::add_message_types(config);
   caf::actor_system system{config};
-  troupe::runtime rt{system}; // ends before the system does, and leaves it as it was
+  troupe::runtime rt{system}; // destroyed before the system, which it leaves unchanged
   return try_out(system, rt.load(review_graph()).handle()) ? 0 : 1;
 }

@@ -1,9 +1,9 @@
-// A service's agents: a graph and one by hand under one runner each, sessions of two users, a
-// question, events as they come.
+// A service's agents: a graph and a handwritten agent, each with its own runner. The service shows
+// sessions of two users, a question, and events as they come.
 //
 //   host
 //
-// Models are scripts, so that it needs no network; TROUPE_MODEL=provider:model takes a real one.
+// Models are scripts, so the program needs no network. TROUPE_MODEL=provider:model uses a real one.
 #include <troupe/agents.hpp>
 
 #include <cstdlib>
@@ -29,7 +29,7 @@ troupe::compiled_graph forecaster() {
   return troupe::create_agent({.model = model(), .tools = {weather}, .name = "forecaster"});
 }
 
-// An agent that is no graph: a desk that asks who should answer, and lets them.
+// An agent that is not a graph: a desk that asks about the question, and runs an expert.
 class front_desk final : public troupe::session_agent {
 public:
   explicit front_desk(troupe::session_agent_ptr expert) : expert_{std::move(expert)} {}
@@ -51,7 +51,7 @@ private:
   troupe::session_agent_ptr expert_;
 };
 
-// What a service would send its client: troupe::to_json(event), a line each.
+// Prints events. A service would send troupe::to_json(event) to its client, a line each.
 void print(troupe::event_stream events) {
   for (auto& e : events) {
     std::cout << "  " << to_string(e.kind) << " " << e.author;

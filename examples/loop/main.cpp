@@ -1,5 +1,5 @@
-// A loop: an editor sends a headline back to the writer until it fits; and what becomes of a loop
-// that would never end.
+// A loop: an editor sends a headline back to the writer until it fits. A second run shows the limit
+// of an endless loop.
 //
 //   loop
 #include <troupe/troupe.hpp>
@@ -16,7 +16,7 @@ struct headline {
   TROUPE_STATE(headline, text, room, (drafts, troupe::sum))
 };
 
-// A writer in a hurry: drops the first filler word, if there is one left.
+// Drops the first filler word, if one is left.
 std::string shorten(std::string text) {
   for (std::string filler : {"really ", "very ", "quite "})
     if (auto at = text.find(filler); at != std::string::npos)
@@ -29,7 +29,7 @@ troupe::typed_graph<headline> newsroom() {
   g.add_node("write", [](const headline& h) {
     return troupe::set(&headline::text, shorten(h.text)).set(&headline::drafts, 1);
   });
-  // The editor: says where the text goes, at first and after each draft.
+  // The editor: chooses the next node, at first and after each draft.
   auto edit = [](const headline& h) { return std::ssize(h.text) > h.room ? "write" : troupe::END; };
   g.add_conditional_edges(troupe::START, edit, {"write", troupe::END});
   g.add_conditional_edges("write", edit, {"write", troupe::END});
@@ -47,7 +47,7 @@ int main() {
   for (auto& part : drafts)
     std::cout << "draft " << part.data["drafts"] << ": " << part.data["text"] << "\n";
 
-  // Nobody can say that in ten columns: this run would go on for ever, but for its limit.
+  // No text fits into ten columns, so this run ends at its limit.
   auto run = app.try_invoke({{"text", text}, {"room", 10}}, {.recursion_limit = 8});
   std::cout << "in ten columns: " << to_string(run.error().code()) << "\n";
 }

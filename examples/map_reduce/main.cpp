@@ -1,5 +1,5 @@
-// Map and reduce: one task for each chapter, side by side; their results come together in the
-// order of the chapters, whoever was done first.
+// Map and reduce: one task for each chapter, all side by side. Their results come together in the
+// order of the chapters, whichever was done first.
 //
 //   map_reduce
 #include <troupe/troupe.hpp>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What the graph knows. The two members with a reducer take a write from every task.
+// The state of the graph. Each task writes to the two members that have a reducer.
 struct book {
   std::vector<std::string> chapters;
   std::vector<std::string> summaries;
@@ -23,7 +23,7 @@ struct book {
   TROUPE_STATE(book, chapters, (summaries, troupe::append), (words, troupe::sum), blurb)
 };
 
-// What one task knows: it is sent this, not the state.
+// The argument of one task, which is sent to it in place of the state.
 struct chapter {
   std::int64_t number = 0;
   std::string text;
@@ -42,7 +42,7 @@ std::vector<troupe::send> a_task_for_each_chapter(const book& b) {
   return out;
 }
 
-// A reader who takes time, but holds no thread while waiting: long chapters take longer.
+// Takes longer for a long chapter, and holds no thread while it waits.
 troupe::coro<troupe::update<book>> summarize(const chapter& c, troupe::context& ctx) {
   auto words = count_words(c.text);
   co_await ctx.sleep_for(words * 20ms);

@@ -8,7 +8,7 @@
 
 namespace {
 
-// A model that calls this tool, and then says what came of it.
+// A model that calls this tool, and then repeats its result.
 std::shared_ptr<troupe::scripted_model> model_that_calls(const troupe::tool& first) {
   auto called = troupe::ai_message("", {{.name = first.name(), .id = "1"}});
   auto says = [](const troupe::value& messages) {

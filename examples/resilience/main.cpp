@@ -1,5 +1,5 @@
-// When things go wrong: tries again, gives up what hangs, has a plan B, does no work twice, and
-// stops at a step's end when it is asked to.
+// Failures: retries, gives up a node that hangs, has a plan B, repeats no work, and stops at a
+//         step's end on request.
 //
 //   resilience
 #include <troupe/troupe.hpp>
@@ -17,7 +17,7 @@ struct report {
   TROUPE_STATE(report, topic, page, summary, weather)
 };
 
-// What `summarize` reads, and so what its cache goes by: the page, and nothing else.
+// The input of `summarize`, and so the key of its cache: only the page.
 struct page_only {
   std::string page;
   TROUPE_STATE(page_only, page)
@@ -25,7 +25,7 @@ struct page_only {
 
 std::atomic<int> outages{2};
 
-// The server is down at first; the policy waits 20 ms for it, then 40 ms.
+// Fails at first; the retry policy waits 20 ms, then 40 ms.
 troupe::update<report> fetch(const report& r, troupe::context& ctx) {
   std::cout << "fetch: attempt " + std::to_string(ctx.attempt()) + "\n";
   if (outages-- > 0)
@@ -33,7 +33,7 @@ troupe::update<report> fetch(const report& r, troupe::context& ctx) {
   return troupe::set(&report::page, r.topic + " share nothing, and send messages");
 }
 
-// Takes longer than its idle time-out, but says all the time that it is alive.
+// Takes longer than its idle time-out, but shows progress regularly.
 troupe::coro<troupe::update<report>> summarize(const page_only& p, troupe::context& ctx) {
   for (int page = 1; page <= 5; ++page) {
     co_await ctx.sleep_for(100ms);
@@ -43,12 +43,12 @@ troupe::coro<troupe::update<report>> summarize(const page_only& p, troupe::conte
   co_return troupe::set(&report::summary, p.page.substr(0, p.page.find(',')));
 }
 
-// Hangs, and says nothing.
+// Hangs, without progress.
 troupe::coro<void> ask_station(const report&, troupe::context& ctx) {
   co_await ctx.sleep_for(1h);
 }
 
-// Plan B: runs in place of the node that failed.
+// Plan B, which runs in place of the failed node.
 troupe::update<report> look_outside(const report&, troupe::context& ctx) {
   const auto& failure = *ctx.failure();
   std::cout << failure.node + ": " + failure.failure.message() + "\n";
@@ -56,7 +56,7 @@ troupe::update<report> look_outside(const report&, troupe::context& ctx) {
 }
 
 troupe::typed_graph<report> build() {
-  troupe::timeout_policy idle{0s, 400ms}; // no bound in all
+  troupe::timeout_policy idle{0s, 400ms}; // no bound on the whole time
   troupe::state_graph<report> g;
   g.add_node("fetch", fetch,
              {.retry = {.initial_interval = 20ms, .max_attempts = 3, .jitter = false}});
@@ -68,8 +68,8 @@ troupe::typed_graph<report> build() {
   return g.compile({.name = "report"});
 }
 
-// Reads the run, and asks it to stop as soon as it has fetched, as a service does that is told to
-// shut down. A run_control may be used from any thread.
+// Reads the run, and asks it to stop after `fetch`, as a service does at its shutdown. A
+// run_control may be used on any thread.
 void run_until_drained(const troupe::app<report>& app, troupe::run_config config) {
   troupe::run_control control;
   config.control = control;

@@ -1,5 +1,5 @@
 // Streams: several modes at once, parts of a graph within the graph, a message token by token, and
-// a reader that has seen enough.
+//         a reader that leaves early.
 //
 //   streaming
 #include <troupe/troupe.hpp>
@@ -19,7 +19,7 @@ struct chat {
   TROUPE_STATE(chat, (messages, troupe::add_messages))
 };
 
-// Stands for a model: says its answer word by word, then returns it as a whole.
+// Stands for a model: streams its answer word by word, then returns it as a whole.
 troupe::coro<troupe::update<chat>> speak(const chat& c, troupe::context& ctx) {
   std::istringstream words{"you said " + c.messages.back().content.as<std::string>()};
   troupe::message answer{.role = "assistant", .content = "", .id = "answer-1"};
@@ -59,7 +59,7 @@ std::string where(const troupe::stream_part& part) {
 }
 
 std::string what(const troupe::stream_part& part) {
-  if (part.mode == stream_mode::messages) // a message, and where it comes from
+  if (part.mode == stream_mode::messages) // a message, and its origin
     return troupe::to_json(part.data[0].payload()["content"]);
   if (part.mode == stream_mode::values)
     return std::to_string(part.data["messages"].size()) + " messages";
@@ -83,7 +83,7 @@ struct counter {
   TROUPE_STATE(counter, (count, troupe::sum))
 };
 
-// A loop of a thousand steps, of which the reader wants three.
+// A loop of a thousand steps; the reader wants three of them.
 void hang_up(troupe::runtime& rt) {
   troupe::state_graph<counter> g;
   g.add_node("tick", [] { return troupe::set(&counter::count, 1); });
@@ -94,7 +94,7 @@ void hang_up(troupe::runtime& rt) {
   troupe::run_config config{.thread_id = "call-2", .recursion_limit = 2000};
   for (auto& part : app.stream({}, config, {stream_mode::values}))
     if (part.data["count"] == 3)
-      break; // the run stops at the end of the step it is in; what it did is kept
+      break; // the run stops at the end of its step, and keeps its work
   std::cout << "stopped at " << app.get_state(config).values["count"] << " of 1000\n";
   std::cout << "then went on to " << app.invoke(nullptr, config).state().count << "\n";
 }

@@ -1,5 +1,5 @@
 // Graphs in graphs, in three ways: a graph as a node, which shares keys with its parent; a graph
-// that a node's body calls, with keys of its own; and a command from the inner graph to the outer.
+// that a node's body calls, with its own keys; a command from the inner graph to the outer.
 //
 //   subgraph
 #include <troupe/troupe.hpp>
@@ -26,7 +26,7 @@ troupe::typed_graph<translation> translator() {
   return g.compile({.name = "translator"});
 }
 
-// The desk shares `request` and `log` with the graph around it; `offer` is its own business.
+// The desk shares `request` and `log` with the graph around it; `offer` stays inside.
 struct desk_state {
   std::string request;
   std::int64_t offer = 0;
@@ -40,7 +40,7 @@ troupe::typed_graph<desk_state> desk() {
   g.add_node("ask", [](const desk_state& s, troupe::context& ctx) {
     auto question = "\"" + s.request + "\": refund " + std::to_string(s.offer) + " EUR?";
     auto verdict = "the desk says " + ctx.interrupt(question).as<std::string>();
-    // Leaves this graph: the node `cashier` is one of the parent's.
+    // Leaves this graph: the node `cashier` belongs to the parent.
     return troupe::command{.update = troupe::state_update{{"log", {verdict}}},
                            .goto_ = "cashier",
                            .graph = troupe::command::PARENT};
@@ -86,7 +86,7 @@ int main() {
   for (auto& i : run.interrupts())
     std::cout << i.value.as_string() << "\n";
 
-  // While it waits, both levels can be looked at.
+  // While the run waits, both levels can be looked at.
   auto outer = app.get_state(config, true);
   std::cout << "office: next " << outer.next.at(0) << ", state " << outer.values << "\n";
   const auto& inner = *outer.tasks.at(0).state;

@@ -1,4 +1,5 @@
-// Agents without a supervisor: each hands over to others, and who spoke last is spoken to next.
+// Agents without a supervisor, which hand over to each other. The next message goes to the last
+// speaker.
 #include "examples/teams/teams.hpp"
 
 namespace teams {
@@ -18,7 +19,7 @@ troupe::compiled_graph swarm() {
     .compile({.name = "swarm"});
 }
 
-// The handoffs of everybody to everybody are made here.
+// create_network() makes the handoffs from each agent to each other one.
 troupe::compiled_graph network() {
   return troupe::create_network(
            {.agents = {{.model = model({call("transfer_to_hotels")}), .name = "flights"},

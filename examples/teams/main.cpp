@@ -2,7 +2,7 @@
 //
 //   teams [supervisor|hierarchy|tools|swarm|network|plan_execute]…      without a name: all of them
 //
-// Models are scripts, so that it needs no network; TROUPE_MODEL=provider:model takes a real one.
+// Models are scripts, so the program needs no network. TROUPE_MODEL=provider:model uses a real one.
 #include "examples/teams/teams.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Plan, execute, look again: a graph of ordinary nodes around an agent.
+// Plan, execute, plan again: a graph of ordinary nodes around an agent.
 #include "examples/teams/teams.hpp"
 
 namespace teams {
@@ -7,7 +7,7 @@ namespace {
 
 struct project {
   std::vector<troupe::message> messages;
-  std::vector<std::string> plan; // what is left to do
+  std::vector<std::string> plan; // steps that remain
   std::vector<std::string> done;
   TROUPE_STATE(project, (messages, troupe::add_messages), plan, (done, troupe::append))
 };
@@ -16,7 +16,7 @@ troupe::value steps_schema() {
   return troupe::json_schema<std::vector<std::string>>();
 }
 
-// Asks for a list of steps: what is to be done, or what is left.
+// Asks a model for a list of steps, at first or after each one.
 auto planner(troupe::chat_model_ptr model, std::string order) {
   return [model, order](const project& p,
                         troupe::context& ctx) -> troupe::coro<troupe::update<project>> {

@@ -1,4 +1,4 @@
-// A supervisor who decides who works next, and a supervisor of supervisors.
+// A supervisor that decides which agent works next, and a supervisor of supervisors.
 #include "examples/teams/teams.hpp"
 
 namespace teams {
@@ -60,7 +60,7 @@ troupe::compiled_graph hierarchy() {
     .compile({.name = "company"});
 }
 
-// The same work without handoffs: to their supervisor, agents are tools.
+// The same work without handoffs: the supervisor has its agents as tools.
 troupe::compiled_graph agents_as_tools() {
   auto research = troupe::agent_as_tool(researcher(), "research", "Looks things up");
   auto math = troupe::agent_as_tool(mathematician(), "math", "Does sums");

@@ -1,4 +1,4 @@
-// The teams of this example, and who speaks in them.
+// The teams of this example, and the models in them.
 #pragma once
 
 #include <troupe/agents.hpp>
@@ -8,10 +8,10 @@
 
 namespace teams {
 
-/// The model that TROUPE_MODEL names ("provider:model"); without it, one that says these lines.
+/// The model that TROUPE_MODEL names ("provider:model"), or else a script with these lines.
 troupe::chat_model_ptr model(std::vector<troupe::scripted_model::answer> lines);
 
-/// An assistant's message that calls one tool, as a script has it.
+/// An assistant's message that calls one tool, for scripts.
 troupe::value call(const std::string& tool, troupe::value args = troupe::value::map());
 
 troupe::compiled_graph supervisor();

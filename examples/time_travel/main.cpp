@@ -1,5 +1,5 @@
-// Time travel: every step of a run is kept. Here one is replayed from the middle, and then forked
-// there with a change; all three branches stay.
+// Time travel: every step of a run is stored. This program replays one run from the middle, and
+// then forks it there with a change. All three branches stay.
 //
 //   time_travel
 #include <troupe/troupe.hpp>
@@ -59,7 +59,7 @@ int main() {
   std::cout << "its history, newest first\n";
   print_history(app);
 
-  // The moment when the weather was known and nothing was chosen.
+  // The checkpoint at which the weather was known and nothing was chosen.
   auto history = app.get_state_history({.thread_id = "t1"});
   auto crossroads = std::find_if(history.begin(), history.end(),
                                  [](const auto& s) { return s.next == lines{"choose"}; });
@@ -68,12 +68,12 @@ int main() {
   std::cout << "replayed from there\n"; // forecast does not run again
   auto again = app.invoke(nullptr, {.thread_id = "t1", .checkpoint_id = before});
 
-  std::cout << "forked there, with sunshine\n"; // as if forecast had said so
+  std::cout << "forked there, with sunshine\n"; // as a write of forecast
   auto fork = app.update_state({.thread_id = "t1", .checkpoint_id = before},
                                troupe::set(&hike::weather, "sun"), "forecast");
   auto other = app.invoke(nullptr, {.thread_id = "t1", .checkpoint_id = fork.checkpoint_id});
 
-  // All branches are on the thread, and each end can be looked up by its id.
+  // All branches are on the thread, and the end of each is found by its id.
   auto values_at = [&app](const std::string& id) {
     return app.get_state({.thread_id = "t1", .checkpoint_id = id}).values;
   };

@@ -1,5 +1,5 @@
-// Workflows: graphs written as functions. Calls of tasks run side by side, are tried again when
-// they fail, and are not repeated when the workflow goes on after a question.
+// Workflows: graphs written as functions. Calls of tasks run side by side, and are retried when
+//         they fail. They are not repeated when the workflow resumes after a question.
 //
 //   workflow
 #include <troupe/troupe.hpp>
@@ -14,8 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A task: what it gives is stored. One airline is hard to reach. A coroutine takes its arguments by
-// value: they outlive the call.
+// A task, whose result is stored. One airline is hard to reach. A coroutine takes its arguments by
+// value, since it outlives the call.
 auto quote_task() {
   auto quote = [](std::string airline, troupe::context& ctx) -> troupe::coro<std::int64_t> {
     co_await ctx.sleep_for(20ms);
@@ -30,7 +30,7 @@ auto quote_task() {
   return troupe::task("quote", quote, {.retry = retry});
 }
 
-// A coroutine: waits by co_await and holds no thread meanwhile.
+// A coroutine: waits with co_await, and holds no thread meanwhile.
 troupe::compiled_graph trip() {
   using booking = troupe::final_value<std::string, std::int64_t>;
   auto body = [quote = quote_task()](const std::vector<std::string>& airlines,
@@ -46,13 +46,13 @@ troupe::compiled_graph trip() {
     if (!ctx.previous().is_null())
       question += " The last one cost " + troupe::to_json(ctx.previous()) + ".";
     auto answer = ctx.interrupt(question);
-    booking out{answer == "yes" ? "booked" : "not booked", best}; // what it gives, what it keeps
+    booking out{answer == "yes" ? "booked" : "not booked", best}; // the result, and `previous`
     co_return out;
   };
   return troupe::entrypoint("trip", body);
 }
 
-// A plain function: waits by get(), on a thread of the blocking lane.
+// A plain function: waits with get(), on a thread of the blocking lane.
 troupe::compiled_graph total() {
   auto words = troupe::task("words", [](const std::string& line) {
     return std::int64_t{1} + std::count(line.begin(), line.end(), ' ');
@@ -84,7 +84,7 @@ int main() {
   troupe::runtime rt{{.saver = troupe::make_memory_saver()}};
   auto app = rt.load(trip());
   fly(app, {"Albatross", "Condor", "Gull"});
-  fly(app, {"Heron"}); // the same thread: it knows what the last flight cost
+  fly(app, {"Heron"}); // the same thread: the body knows the price of the last flight
 
   auto lines = troupe::value::of(std::vector<std::string>{"side by side", "and by get"});
   auto sum = rt.load(total()).invoke(lines, {.thread_id = "words"}).value();

@@ -1,4 +1,4 @@
-// lmdb_file: an LMDB file before LMDB opens it: complete, and not locked.
+// lmdb_file: makes an LMDB file complete and unlocked, before LMDB opens it.
 #pragma once
 
 #include <troupe/error.hpp>

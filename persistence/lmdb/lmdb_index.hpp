@@ -1,5 +1,4 @@
-// lmdb_index: finds things in the store: numbers of threads and namespaces, and all entries of a
-// prefix.
+// lmdb_index: finds the numbers of threads and namespaces, and all entries of a prefix.
 #pragma once
 
 #include "persistence/lmdb/lmdb_env.hpp"

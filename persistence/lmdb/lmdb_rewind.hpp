@@ -1,4 +1,4 @@
-// lmdb_rewind: undoes a run: its checkpoints and writes, in one transaction.
+// lmdb_rewind: undoes a run's checkpoints and writes, in one transaction.
 #pragma once
 
 #include "persistence/lmdb/lmdb_writer.hpp"

@@ -1,4 +1,4 @@
-// lmdb_writer: writes requests into LMDB: the sink of the group commit.
+// lmdb_writer: writes requests into LMDB, as the sink of the group commit.
 #pragma once
 
 #include "persistence/encoded_request.hpp"

@@ -1,5 +1,5 @@
-// value_finder: finds the value of a channel at a version: among the small values, in its own
-// record, or missing.
+// value_finder: finds the value of a channel at a version, among the small values or in its own
+// record.
 #pragma once
 
 #include "persistence/lmdb/lmdb_env.hpp"
