@@ -52,7 +52,7 @@ struct worker_pool_options {
   /// A file of further workers, one a line; `#` begins a comment. The file is read again when it
   /// changes, within limits::workers_file_interval.
   std::filesystem::path workers_file = {};
-  /// The address at which workers join; empty: none can. Port 0: any.
+  /// The address at which workers join; an empty one accepts no worker. Port 0: any free port.
   std::string listen = {};
   std::optional<link_certificates> tls = std::nullopt;
   bool plain = false; ///< links without TLS: this host only, for tests
@@ -83,11 +83,12 @@ result<std::shared_ptr<worker_pool>> connect_workers(worker_pool_options options
 struct worker_options {
   /// The worker's name at its homes; empty: the host's name and a random part.
   std::string name = {};
-  /// The address to which homes link; empty: it only joins. Port 0: any.
+  /// The address to which homes link; with an empty one the worker only joins. Port 0: any free
+  /// port.
   std::string listen = "127.0.0.1:0";
   std::vector<std::string> join = {}; ///< homes that listen
   std::vector<std::string> labels = {};
-  std::uint32_t capacity = 0; ///< tasks at a time, over all homes; 0: four a core
+  std::uint32_t capacity = 0; ///< tasks at a time, over all homes; 0: four for each core
   std::optional<link_certificates> tls = std::nullopt;
   bool plain = false;      ///< links without TLS: this host only, for tests
   std::size_t threads = 0; ///< threads that run tasks; 0: as many as cores
@@ -97,22 +98,24 @@ struct worker_options {
   bool allow_other_builds = false;
 };
 
-/// Runs tasks of these graphs, and of graphs within them, for the homes it is linked to.
+/// Runs tasks of these graphs, and of graphs within them, for the homes to which it is linked.
+/// Errors: see the members.
 /// Source: troupe.
 class worker {
 public:
+  /// Starts the worker.
   /// Shape:  at least one graph.
   /// Blocks: until the TLS files are checked and the port is open; does not wait for homes.
-  /// Errors: throws error: as connect_workers, and invalid_config for a name, label, capacity or
+  /// Errors: throws error: as connect_workers. Also invalid_config for a name, label, capacity or
   ///         lease beyond its limit, without a graph, and when it neither listens nor joins.
   /// Source: troupe.
   worker(worker_options options, std::vector<compiled_graph> graphs);
   worker(const worker&) = delete;
   worker& operator=(const worker&) = delete;
-  /// Drops its tasks: the homes give them to other workers.
+  /// Drops the worker's tasks: their homes give them to other workers.
   ~worker();
 
-  /// The port at which homes reach it.
+  /// The port at which homes reach the worker.
   /// Shape:  0 when it does not listen.
   /// Errors: none.
   /// Source: troupe.
@@ -123,8 +126,8 @@ public:
   /// returns. A second call can only shorten the time. After drain() returns, a graph that ran here
   /// begins no further step here.
   /// Shape:  `why` is logged by its homes.
-  /// Units:  `patience` up to limits::worker_drain_max; 0: everything goes elsewhere now.
-  /// Blocks: until the worker has noted the request: microseconds. Not for a signal handler.
+  /// Units:  `patience` up to limits::worker_drain_max; with 0 all tasks go elsewhere now.
+  /// Blocks: until the worker has noted the request, some microseconds. Not for a signal handler.
   /// Errors: none.
   /// Source: troupe.
   void drain(std::string why, std::chrono::milliseconds patience = limits::worker_drain_default);
@@ -142,7 +145,7 @@ private:
 
 // ---- looking after a cluster --------------------------------------------------------------------
 
-/// How to reach a process of a cluster.
+/// The way to reach a process of a cluster.
 /// Shape:  either `tls` or `plain`.
 /// Units:  `patience`: for the link and the answer together.
 /// Errors: see peer_status.
@@ -159,11 +162,11 @@ struct peer_access {
 ///         home has workers (with the same graphs), waiting tasks, counts, latencies.
 /// Units:  members that end in `_ms`: milliseconds.
 /// Blocks: until the answer, or `patience`.
-/// Errors: worker_lost: no answer; as connect_workers.
+/// Errors: worker_lost when no answer comes; as connect_workers.
 /// Source: troupe.
 result<value> peer_status(const std::string& at, const peer_access& access);
 
-/// Makes a worker drain, as worker::drain(), and gives its status from right before.
+/// Makes a worker drain, as worker::drain(). Returns its status from right before the drain.
 /// Shape:  as peer_status.
 /// Units:  `patience` of worker::drain().
 /// Blocks: as peer_status; does not wait for the drain.

@@ -17,6 +17,7 @@ class keyring;
 
 /// The number of records of one kind.
 /// Units:  `bytes` of records and keys, without unused space in pages.
+/// Source: troupe.
 struct record_count {
   std::string kind; ///< as in FORMAT.md: "thread", "checkpoint", "value", "patch" …
   std::size_t records = 0;
@@ -24,8 +25,10 @@ struct record_count {
 };
 
 /// The contents of a data directory.
-/// Units:  bytes; `used` counts the file's pages in use; the other pages are reused first.
+/// Units:  bytes. `used` counts the pages of the file that are in use; the other pages are reused
+///         first.
 /// Order:  `records` by kind, as in FORMAT.md; kinds without records are left out.
+/// Source: troupe.
 struct data_stats {
   std::uint64_t file_bytes = 0;
   std::uint64_t used_bytes = 0;
@@ -42,6 +45,7 @@ struct data_stats {
 result<data_stats> stat_data(const std::filesystem::path& dir);
 
 /// A fault that a check found.
+/// Source: troupe.
 struct data_damage {
   std::string where; ///< the thread and namespace; else the key in hex
   std::string what;
@@ -53,6 +57,7 @@ struct data_damage {
 ///         - writes without their checkpoint (of a run that ended between the two)
 ///         - values that no checkpoint uses (prune() removes them)
 ///         - checkpoints whose parent was removed
+/// Source: troupe.
 struct data_report {
   std::size_t records = 0;
   std::size_t checkpoints = 0;
@@ -72,7 +77,7 @@ using check_progress = std::function<void(std::size_t done, std::size_t all)>;
 ///  - that names and chains have no holes, and that a value stored as a difference has its base
 ///  - that every checkpoint can be read
 ///  - pages and checksums of the long-term store
-/// Shape:  `keys`: the ring for encrypted threads; null: only their checksums are checked.
+/// Shape:  `keys`: the ring for encrypted threads; without it only their checksums are checked.
 /// Blocks: on reading everything. Others may use the directory meanwhile; the check ignores what
 ///         they store.
 /// Errors: as stat_data; damage is not an error.
@@ -81,10 +86,11 @@ result<data_report> check_data(const std::filesystem::path& dir,
                                const check_progress& progress = {},
                                std::shared_ptr<const keyring> keys = nullptr);
 
-/// Copies the threads of a data directory, as of one moment, to a new directory, and then its
-/// long-term store, as of a later moment. Others may use the first directory meanwhile. `compact`
-/// leaves out unused pages: slower, and smaller.
-/// Units:  gives the bytes written; they are synced to the disk.
+/// Copies a data directory to a new one: its threads as of one moment, then its long-term store as
+/// of a later moment. Other processes may use the first directory meanwhile. `compact` leaves out
+/// unused pages: slower, and smaller.
+/// Units:  returns the number of bytes written.
+/// Blocks: on the disk, until the copy is synced.
 /// Errors: as stat_data; storage_failed when `to` holds threads or can't be made. A failed copy is
 ///         removed.
 /// Source: troupe; mdb_env_copy.

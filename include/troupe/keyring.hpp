@@ -54,21 +54,24 @@ public:
   ///         root, without any permission for group and others.
   /// Blocks: on the disk.
   /// Errors: invalid_config, which names the file and the line, never the key.
+  /// Source: troupe.
   static result<std::shared_ptr<const keyring>> from_file(const std::filesystem::path& file);
 
   /// From the text of such a file. The caller wipes the text.
   /// Errors: invalid_config.
+  /// Source: troupe.
   static result<std::shared_ptr<const keyring>> from_text(std::string_view text);
 
   /// From the file named by TROUPE_STORE_KEY_FILE, or from TROUPE_STORE_KEYS: `ID:KEY` or
   /// `ID:KEY:current`, separated by commas. nullptr when neither is set. Child processes inherit
   /// the environment: prefer a file.
   /// Errors: invalid_config; also when both are set, or one is set and empty.
+  /// Source: troupe.
   static result<std::shared_ptr<const keyring>> from_environment();
 
   /// The id of the key under which new data keys are wrapped.
   const std::string& current_id() const noexcept { return current_; }
-  /// The key of an id; null when the ring lacks it.
+  /// The key of an id; null when it is not in the ring. Owns: nothing, the ring keeps it.
   const secret_key* find(std::string_view id) const noexcept;
   /// All ids, sorted.
   std::vector<std::string> ids() const;
@@ -88,23 +91,24 @@ private:
 /// Errors: none.
 /// Source: troupe.
 struct rotation_report {
-  std::size_t threads = 0;   // encrypted ones
+  std::size_t threads = 0;   // encrypted threads
   std::size_t rewrapped = 0; // data keys that were under another key, of threads and files
-  std::size_t files = 0;     // encrypted ones: the long-term store's, the cache's
+  std::size_t files = 0;     // encrypted files: the long-term store's, the cache's
   friend bool operator==(const rotation_report&, const rotation_report&) = default;
 };
 
-/// Wraps the data keys of all threads in the data directory `dir`, of its long-term store and of
-/// its cache under the current key of `keys`. Data is not touched. Other processes may run
+/// Wraps all data keys in the data directory `dir` under the current key of `keys`: those of its
+/// threads, of its long-term store and of its cache. Data is not touched. Other processes may run
 /// meanwhile, if their rings have both keys. Afterwards no data key depends on the older keys, so
 /// they can be dropped from the ring. One exception: another process with an older current key made
 /// a thread meanwhile. Rotating again is harmless.
 /// Shape:  `keys` is not null and also has the older keys.
 /// Blocks: on the disk; delays others' commits by some ms at a time.
 /// Errors: as open_lmdb_saver, and
-///         - key_missing: a thread or file is under a key that is not in the ring; data keys
-///           wrapped before stay wrapped
-///         - invalid_config: no ring, or this process has one of the files open with other keys
+///         - key_missing: a thread or file is under a key that is not in the ring; data keys that
+///           were already wrapped stay wrapped
+///         - invalid_config: `keys` is null, or this process has one of the files open with other
+///           keys
 ///         - storage_failed: `dir` has no store
 /// Source: troupe.
 result<rotation_report> rotate_store_keys(const std::filesystem::path& dir,

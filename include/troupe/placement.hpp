@@ -11,31 +11,35 @@ namespace troupe {
 class task_placer; // actors/task_placer.hpp
 
 /// The choice among several workers that could take a task.
+/// Errors: none.
+/// Source: troupe.
 enum class worker_choice : std::uint8_t {
   spread, ///< the one with the fewest tasks; among equals, the one served longest ago
   pack,   ///< the fullest one that still has room, so that others stay empty
 };
 
-/// The treatment of a task that no worker known to the home could ever take, because none has the
-/// label or none has the graph.
+/// The treatment of a task that no known worker could ever take, since none has the label or none
+/// has the graph.
+/// Errors: none; see on_worker.
+/// Source: troupe.
 enum class no_worker : std::uint8_t {
-  fail, ///< it fails, unless a worker that could take it was there shortly before
+  fail, ///< the task fails, unless a suitable worker was there shortly before
         ///< (limits::worker_return)
   wait, ///< the task waits until such a worker exists
 };
 
 /// A worker, any or one with a label: `.placement = troupe::on_worker{.label = "gpu"}`.
-/// Shape:  `label` is one of the labels a worker was started with, at most
-///         limits::worker_label_bytes_max bytes of UTF-8; empty: any worker.
+/// Shape:  `label` is one of the labels of a worker, at most limits::worker_label_bytes_max bytes
+///         of UTF-8. An empty label means any worker.
 /// Order:  tasks of one run that wait for the same workers go in the order in which they were
 ///         started; runs take turns.
-/// Units:  a node's time-outs count from when its worker begins the task.
+/// Units:  a node's time-outs count from the moment at which its worker begins the task.
 /// Errors: the task fails with
 ///         - worker_lost when no worker has the label, or those that had it are gone
-///         - unknown_graph when none with the label has the same graph
+///         - unknown_graph when no worker with the label has the same graph
 ///         - overloaded when too many tasks wait
 ///         - invalid_config for a label that is too long
-///         Each message lists the workers, and why they could not take the task.
+///         Each message lists the workers, with the reasons why they could not take the task.
 /// Source: troupe.
 struct on_worker {
   std::string label = {};
@@ -61,6 +65,7 @@ struct placement {
 
 /// The workers of a home: runtime_options::workers.
 /// Owns:   its links. One pool may serve several runtimes, and lives as long as any of them.
+/// Errors: see connect_workers.
 /// Source: troupe.
 class worker_pool {
 public:

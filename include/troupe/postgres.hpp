@@ -16,12 +16,13 @@ namespace troupe {
 /// Shape:  `conninfo`: libpq's keywords ("host=db dbname=app user=app") or URI, in which special
 ///         characters of the password are percent-encoded. Missing parts come from the PG…
 ///         variables of the environment and the password file. `schema`: 1 … 63 bytes, created when
-///         missing; several may share a database.
+///         missing. Several schemas may share a database.
 /// Units:  `pool_size` connections, opened when needed; the saver's writer has one of its own.
 ///         `connect_timeout` for all hosts together, without the look-up of their names.
 ///         `statement_timeout` for each statement, on the server; the client gives a silent server
 ///         up limits::postgres_silence_margin later. `lock_timeout` for locks of another
-///         transaction. `commit_window` as for LMDB; a store has none.
+///         transaction. `commit_window` as for LMDB; a store ignores it.
+/// Errors: see open_postgres_saver.
 /// Source: troupe; libpq, section "Connection Strings".
 struct postgres_options {
   std::string conninfo = {};
@@ -56,8 +57,8 @@ result<std::shared_ptr<saver>> open_postgres_saver(const postgres_options& optio
 /// here. The store may share a schema with a saver. Any number of stores, processes and hosts may
 /// share a schema, each with its own options. Every call of any of them sees everything that was
 /// stored by calls that had returned before it began. Times to live count by the clock of the
-/// calling host. Vectors are stored. Each store with an index has all vectors of its `dims` in
-/// memory: the first search by meaning reads them, each further one reads the new ones. A search
+/// calling host. Vectors are stored. A store with an index has all vectors of its `dims` in memory.
+/// The first search by meaning reads them, and each further one reads the new ones. A search
 /// without a `query` reads items page by page, and filters them here, until it has enough.
 /// Order:  changes of all stores are serialised; a change is one transaction of two round trips,
 ///         however many puts it has.

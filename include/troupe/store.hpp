@@ -1,5 +1,5 @@
-// The store: long-term memory shared by threads; values by namespace and key, searched by filter
-// and meaning.
+// The store: long-term memory that threads share. Holds values by namespace and key, and searches
+// them by filter and meaning.
 #pragma once
 
 #include <troupe/error.hpp>
@@ -29,18 +29,21 @@ using embed_function =
   std::function<result<std::vector<std::vector<float>>>(const std::vector<std::string>& texts)>;
 
 /// A path of parts, from the outermost inwards.
-/// Shape:  of a stored value: at least one part; no part is empty or has a dot; the first is not
-///         "langgraph". Bounded by limits::store_namespace_parts_max and _bytes_max. A namespace
-///         that is only looked up may be anything.
+/// Shape:  of a stored value: at least one part. No part is empty or has a dot, and the first is
+///         not "langgraph". Bounded by limits::store_namespace_parts_max and _bytes_max. A
+///         namespace that is only looked up may be anything.
+/// Errors: see store.
+/// Source: langgraph/store/base, Item.namespace.
 using store_namespace = std::vector<std::string>;
 
-/// How long an item lives after it was put, or read with a refresh.
+/// The time for which an item lives after it was put, or read with a refresh.
 using store_ttl = std::chrono::milliseconds;
-/// Items never expire.
+/// The time to live of items that never expire.
 inline constexpr store_ttl store_forever = store_ttl::max();
 
 /// A stored value.
 /// Shape:  times as `2026-11-21T20:21:07.123456+00:00`; `created_at` is that of the first put.
+/// Source: langgraph/store/base, Item and SearchItem.
 struct store_item {
   store_namespace space;
   std::string key;
@@ -54,8 +57,9 @@ struct store_item {
 // ---- operations ---------------------------------------------------------------------------------
 
 /// Reads the item under a key.
-/// Shape:  `refresh_ttl`: whether its time to live begins anew; nullopt: as
+/// Shape:  `refresh_ttl`: whether its time to live begins again; without a value as
 ///         store_ttl_config::refresh_on_read.
+/// Errors: see store.
 /// Source: langgraph/store/base, GetOp.
 struct store_get {
   store_namespace space;
@@ -65,9 +69,11 @@ struct store_get {
 
 /// Stores a value with its vectors and its time to live, replacing an existing item; removes the
 /// item when `value` is null.
-/// Shape:  `index`: the paths of the texts to embed (store_index); nullopt: those of the store; an
-///         empty list: no texts. `index` has no effect in a store without an index. `ttl` above 0;
-///         nullopt: that of the store.
+/// Shape:  `index`: the paths of the texts to embed (store_index). Without a value the store's
+///         paths are used; an empty list embeds no texts. `index` has no effect in a store without
+///         an index. `ttl` is above 0; without a value it is that of the store.
+/// Units:  `ttl` in milliseconds.
+/// Errors: see store::put.
 /// Source: langgraph/store/base, PutOp.
 struct store_put {
   store_namespace space;
@@ -85,9 +91,10 @@ struct store_put {
 ///         - any other value: equal, numbers across kinds
 ///         A missing member is null. $gt, $gte, $lt and $lte compare numbers, booleans (as 0 and 1)
 ///         and strings that hold a number; other members do not fit. `query` is a text to compare
-///         by meaning; it has no effect when empty, or in a store without an index. `refresh_ttl`
-///         as in store_get, for the returned items.
+///         by meaning. It has no effect when it is empty, or in a store without an index.
+///         `refresh_ttl` is as in store_get, for the returned items.
 /// Units:  `limit` above limits::store_results_max counts as that.
+/// Errors: see store::search.
 /// Source: langgraph/store/base, SearchOp.
 struct store_query {
   store_namespace prefix = {}; // part by part; empty: all
@@ -101,6 +108,8 @@ struct store_query {
 /// Selects the namespaces of list_namespaces().
 /// Shape:  a part "*" in `prefix` and `suffix` fits any part. Both are compared with the whole
 ///         namespace, which is then cut to its first `max_depth` parts.
+/// Units:  `limit` counts namespaces, after `offset`.
+/// Errors: see store.
 /// Source: langgraph/store/base, ListNamespacesOp.
 struct namespace_query {
   store_namespace prefix = {};
@@ -110,6 +119,7 @@ struct namespace_query {
   std::size_t offset = 0;
 };
 
+/// An operation of store::batch().
 using store_op = std::variant<store_get, store_put, store_query, namespace_query>;
 
 /// The result of an operation, in the order of store_op: an item or nothing, nothing, items,
@@ -146,12 +156,15 @@ public:
   /// (runtime_options::prune).
   /// Units:  `items_max` items at most; further ones are removed by the next call.
   /// Blocks: other puts while a piece of limits::store_sweep_items_max items is removed.
+  /// Errors: storage codes.
   /// Source: langgraph/store/postgres, PostgresStore.sweep_ttl.
   virtual result<std::size_t> sweep(std::size_t items_max = SIZE_MAX) = 0;
 
-  // Each of the others is a batch of one.
+  // The other members are each a batch of one operation.
 
   /// The item under a key; nothing when it is missing or the namespace is invalid.
+  /// Errors: see store.
+  /// Source: langgraph/store/base, BaseStore.get.
   result<std::optional<store_item>> get(const store_namespace& space, const std::string& key,
                                         std::optional<bool> refresh_ttl = std::nullopt);
   /// Stores a value, replacing an existing one of the key. The result must be checked, or a failed
@@ -160,19 +173,27 @@ public:
   ///         - a value that is not a map (null removes nothing), is too deep or too large
   ///         - a key that is too long
   ///         - a `ttl` of 0 or less, or a malformed path
+  /// Source: langgraph/store/base, BaseStore.put.
   result<void> put(const store_namespace& space, const std::string& key, const value& v);
   result<void> put(store_put what);
   /// Removes a key. No error when it is missing.
+  /// Errors: see store.
+  /// Source: langgraph/store/base, BaseStore.delete.
   result<void> remove(const store_namespace& space, const std::string& key);
   /// The items that fit.
   /// Order:  with a `query`: the closest first (an item counts by its closest vector), after them
   ///         the items without vectors. Ties, and all items without a `query`, are sorted by
   ///         namespace, then key, in the order of their bytes.
-  /// Errors: invalid_value: a filter that is not a map or too deep (limits::value_depth_max), an
-  ///         unknown operator, a $gt, $gte, $lt or $lte with an operand that is not a number.
+  /// Errors: invalid_value for
+  ///         - a filter that is not a map or is too deep (limits::value_depth_max)
+  ///         - an unknown operator
+  ///         - a $gt, $gte, $lt or $lte with an operand that is not a number
+  /// Source: langgraph/store/base, BaseStore.search.
   result<std::vector<store_item>> search(const store_query& query);
   /// The namespaces that hold a value and fit.
   /// Order:  sorted, part by part; each once.
+  /// Errors: see store.
+  /// Source: langgraph/store/base, BaseStore.list_namespaces.
   result<std::vector<store_namespace>> list_namespaces(const namespace_query& query);
 };
 
@@ -180,6 +201,7 @@ public:
 
 /// The closeness of two vectors. The score is the cosine of their angle (0 for a vector of zeros),
 /// their inner product, or the negative of their distance.
+/// Source: langgraph/store/postgres, PostgresIndexConfig.distance_type.
 enum class vector_distance { cosine, inner_product, l2 };
 
 /// The settings of a search by meaning.
@@ -188,8 +210,9 @@ enum class vector_distance { cosine, inner_product, l2 };
 ///         elements of a list. A name `*` picks all members or elements, `{a,b.c}` several members,
 ///         "$" the whole value. A value that is not a string counts as its JSON text; null is
 ///         skipped.
-/// Units:  `dims` numbers in a vector. Up to `exact_max` vectors a search compares with all of
-///         them; above, an index finds most of the closest, but not always all.
+/// Units:  `dims` numbers in a vector. Up to `exact_max` vectors, a search compares with all of
+///         them. Above that, an index finds most of the closest vectors, but not always all.
+/// Errors: see make_memory_store and open_lmdb_store.
 /// Source: langgraph/store/base, IndexConfig; embed.py, get_text_at_path, tokenize_path.
 struct store_index {
   std::size_t dims = 0;
@@ -200,6 +223,7 @@ struct store_index {
 };
 
 /// The expiry of items.
+/// Units:  milliseconds.
 /// Source: langgraph/store/base, TTLConfig.
 struct store_ttl_config {
   bool refresh_on_read = true;           ///< where an operation sets nothing
@@ -208,8 +232,12 @@ struct store_ttl_config {
 };
 
 /// The source of a store's times. Called on the threads that use the store.
+/// Source: troupe.
 using store_clock = std::function<std::chrono::system_clock::time_point()>;
 
+/// The options of a store.
+/// Errors: see make_memory_store and open_lmdb_store.
+/// Source: troupe.
 struct store_options {
   std::optional<store_index> index = std::nullopt;
   store_ttl_config ttl = {};
@@ -221,6 +249,10 @@ struct store_options {
 /// Source: langgraph/store/memory, InMemoryStore; with times to live.
 std::shared_ptr<store> make_memory_store(store_options options = {});
 
+/// The options of open_lmdb_store.
+/// Units:  `map_size_bytes_max`: the largest size of the file; address space, not memory.
+/// Errors: see open_lmdb_store.
+/// Source: troupe.
 struct lmdb_store_options {
   std::size_t map_size_bytes_max = limits::store_map_bytes_default;
   store_options store = {};
