@@ -115,7 +115,7 @@ private:
   };
   struct place {          // an address
     link_number link = 0; // 0: without a link
-    bool kept = true;     // false: it goes with its link, unless keep() comes before
+    bool kept = true;     // false: it ends with its link, unless keep() comes before
     bool dialling = false;
     nanoseconds pause{0};
     instant dialled{0}; // time of the last dial

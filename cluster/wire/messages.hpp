@@ -12,7 +12,7 @@
 //   anyone ── status_request, drain_request ──▶ worker or home ── status_reply ──▶
 //
 // Words:
-//   home     the process whose runs these are. It alone stores.
+//   home     the process that has the runs. Only the home stores.
 //   worker   a process that runs tasks for homes. All that it knows is in a checkpoint, too.
 //   session  the time in which one worker works for one home without a break longer than the lease.
 //            The home numbers its sessions. Messages of an older session are dropped.

@@ -282,7 +282,7 @@ private:
   std::unordered_map<std::uint64_t, owner> owners_; // by chain
   std::unordered_map<std::uint64_t, std::vector<std::string_view>> names_;
   std::uint64_t chain_ = 0;                                   // the chain that is read now
-  std::map<std::pair<std::uint64_t, version>, value> values_; // of chain_; they share what they can
+  std::map<std::pair<std::uint64_t, version>, value> values_; // of chain_; they share memory
 };
 
 // Checks a file's pages. A file that is written all the time can't be judged, so its records have
