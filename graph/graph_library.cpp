@@ -2,8 +2,7 @@
 #include <troupe/graph_library.hpp>
 
 #include "graph/code_build.hpp"
-
-#include <dlfcn.h>
+#include "graph/shared_library.hpp"
 
 #include <memory>
 #include <string_view>
@@ -28,8 +27,6 @@ bool is_identifier(std::string_view name) {
   return true;
 }
 
-// The library is never closed, because graphs point into it. Opening it again gives the same
-// handle.
 result<void*> open_library(const std::filesystem::path& library) {
   std::error_code failed;
   auto path = std::filesystem::absolute(library, failed); // a bare name would search the system
@@ -38,18 +35,18 @@ result<void*> open_library(const std::filesystem::path& library) {
   if (!std::filesystem::is_regular_file(path, failed))
     return refused(errc::unknown_graph, "this is no file, name the shared library itself",
                    library.string());
-  if (auto* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
+  auto handle = load_library(path);
+  if (handle)
     return handle;
-  const char* why = ::dlerror();
   return refused(errc::unknown_graph,
                  "this is no shared library that can be loaded, build it with -shared -fPIC and "
                  "link it with troupe",
-                 why ? why : library.string());
+                 handle.error().message());
 }
 
 template <class Function>
 Function find_function(void* library, std::string_view prefix, const std::string& name) {
-  return reinterpret_cast<Function>(::dlsym(library, (std::string{prefix} + name).c_str()));
+  return reinterpret_cast<Function>(find_symbol(library, std::string{prefix} + name));
 }
 
 using abi_version_function = int (*)();
