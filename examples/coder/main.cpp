@@ -6,9 +6,9 @@
 //
 // After a kill the same command resumes. The coder's own files are in FOLDER/.coder.
 #include "examples/coder/coder.hpp"
-#include "tools/troupe/answer_end.hpp"
-#include "tools/troupe/chat_answers.hpp"
-#include "tools/troupe/chat_view.hpp"
+#include "tools/troupe/agents/answer_end.hpp"
+#include "tools/troupe/agents/chat_answers.hpp"
+#include "tools/troupe/agents/chat_view.hpp"
 #include "tools/troupe/exit_codes.hpp"
 #include "tools/troupe/failure.hpp"
 #include "tools/troupe/stop_signals.hpp"

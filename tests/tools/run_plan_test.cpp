@@ -1,9 +1,12 @@
 // What `troupe run` does with a thread, and what it advises: the tables.
 #include "tools/troupe/run_plan.hpp"
 
+#include <troupe/agents/chat_models.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <array>
+#include <vector>
 
 namespace troupe {
 namespace {
@@ -90,6 +93,18 @@ BOOST_AUTO_TEST_CASE(a_model_that_refuses_is_not_wrong_usage) {
   }
   BOOST_TEST(static_cast<int>(cli::exit_code_of_run(error{errc::invalid_config, "no context"}))
              == cli::exit_usage);
+}
+
+BOOST_AUTO_TEST_CASE(the_facts_of_a_model_are_those_that_the_agents_library_reads) {
+  const error refused = model_error{errc::invalid_config, "no", "", {.status = 401}};
+  std::vector<value> details{refused.details(), nullptr, value::map(), value("status")};
+  for (const auto* name : {"status", "kind", "may_try_again"})
+    for (const auto& other : {value(nullptr), value(1), value("1"), value(true)})
+      details.push_back(refused.details().with(name, other));
+  for (const auto& facts : details) {
+    auto why = error{errc::node_failed, "no"}.with_details(facts);
+    BOOST_TEST(cli::has_model_facts(why) == model_facts(why).has_value(), to_json(facts));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

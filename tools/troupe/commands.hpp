@@ -34,7 +34,6 @@ void add_graphs(CLI::App& app, chosen_command& chosen);
 void add_draw(CLI::App& app, chosen_command& chosen);
 void add_store(CLI::App& app, chosen_command& chosen);
 void add_cluster(CLI::App& app, chosen_command& chosen);
-void add_cluster_peers(CLI::App& cluster, chosen_command& chosen); // status and drain
 void add_mcp(CLI::App& app, chosen_command& chosen);
 void add_worker(CLI::App& app, chosen_command& chosen);
 void add_store_lines(CLI::App& store, chosen_command& chosen); // export and import

@@ -1,12 +1,12 @@
 #include "tools/troupe/graph_catalog.hpp"
 
 #include "examples/digest/digest.hpp"
+#include "tools/troupe/parts.hpp"
 
-#include <troupe/agents.hpp>
+#include <troupe/troupe.hpp>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 
 namespace troupe::cli {
@@ -74,10 +74,6 @@ compiled_graph build_loop() {
   return g.compile({.name = "loop"});
 }
 
-compiled_graph build_chat() {
-  return chat_graph({});
-}
-
 constexpr builtin_graph graphs[] = {
   {"hello", "counts to three; on a kept thread it counts on", "", "{}", build_hello},
   {"ask", "asks for a name and greets it", "answer with --resume '\"Ada\"'", "{}", build_ask},
@@ -88,7 +84,8 @@ constexpr builtin_graph graphs[] = {
    []() -> compiled_graph { return digest::build(); }},
   {"chat", "answers a conversation with a model",
    "TROUPE_MODEL names the model, else it echoes; talk with troupe chat",
-   R"({"messages": [{"role": "user", "content": "Hello"}]})", build_chat},
+   R"({"messages": [{"role": "user", "content": "Hello"}]})",
+   []() -> compiled_graph { return load_agents().build_chat(); }},
 };
 
 std::string builtin_names() {
@@ -102,12 +99,6 @@ std::string builtin_names() {
 
 std::span<const builtin_graph> builtin_graphs() noexcept {
   return graphs;
-}
-
-compiled_graph chat_graph(const std::string& model, chat_model_options options) {
-  const char* set = std::getenv("TROUPE_MODEL");
-  auto name = !model.empty() ? model : set && *set ? std::string{set} : std::string{"echo"};
-  return create_agent({.model = init_chat_model(name, std::move(options)), .name = "chat"});
 }
 
 compiled_graph find_graph(const std::string& name) {

@@ -1,7 +1,6 @@
 // Where the command line finds a graph: built in, or in a shared library.
 #pragma once
 
-#include <troupe/agents/chat_models.hpp>
 #include <troupe/state_graph.hpp>
 
 #include <span>
@@ -18,11 +17,6 @@ struct builtin_graph {
 };
 
 std::span<const builtin_graph> builtin_graphs() noexcept;
-
-/// The built-in graph `chat` with this model, as init_chat_model finds it; empty: the one that
-/// TROUPE_MODEL names, else echo.
-/// Errors: throws error{invalid_config}.
-compiled_graph chat_graph(const std::string& model, chat_model_options options = {});
 
 /// The graph of that name: a built-in one, or `path/to/lib.so:name`.
 /// Errors: throws error: unknown_graph, abi_mismatch, invalid_graph.

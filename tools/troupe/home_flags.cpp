@@ -1,6 +1,8 @@
 // See home_flags.hpp.
 #include "tools/troupe/home_flags.hpp"
 
+#include "tools/troupe/parts.hpp"
+
 #include <CLI/CLI.hpp>
 
 namespace troupe::cli {
@@ -12,7 +14,7 @@ std::shared_ptr<worker_pool> home_flags::workers() const {
   o.tls = peers->tls();
   o.plain = peers->plain;
   lease->take_into(o.heartbeat, o.lease);
-  return connect_workers(o).value();
+  return load_cluster().connect_workers(o).value();
 }
 
 std::shared_ptr<home_flags> add_home_flags(CLI::App& command) {

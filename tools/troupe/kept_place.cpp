@@ -2,10 +2,10 @@
 #include "tools/troupe/kept_place.hpp"
 
 #include "tools/troupe/commands.hpp"
+#include "tools/troupe/parts.hpp"
 #include "tools/troupe/terminal.hpp"
 
 #include <troupe/keyring.hpp>
-#include <troupe/postgres.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -73,8 +73,8 @@ runtime_options kept_place::options() const {
     return {.data_dir = data};
   runtime_options out;
   postgres_options database{.conninfo = postgres};
-  out.saver = open_postgres_saver(database).value();
-  out.store = open_postgres_store(database).value();
+  out.saver = load_postgres().open_saver(database).value();
+  out.store = load_postgres().open_store(database, {}).value();
   return out;
 }
 
@@ -82,7 +82,7 @@ std::shared_ptr<saver> kept_place::saver_to_look() {
   read_environment();
   use_default();
   return postgres.empty() ? open_saver_to_look(data)
-                          : open_postgres_saver({.conninfo = postgres}).value();
+                          : load_postgres().open_saver({.conninfo = postgres}).value();
 }
 
 bool kept_place::could_be_made() const {

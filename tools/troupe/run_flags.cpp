@@ -2,9 +2,8 @@
 #include "tools/troupe/run_flags.hpp"
 
 #include "graph/graph_plan.hpp"
+#include "tools/troupe/parts.hpp"
 #include "tools/troupe/terminal.hpp"
-
-#include <troupe/agents/schema_check.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -96,6 +95,16 @@ bool is_plain(const value& schema) {
   return std::ranges::any_of(plain, [&](const char* t) { return schema["type"] == value(t); });
 }
 
+// Whether a schema has a type alone, and the value is of that type: then the check of
+// troupe::agents is not needed.
+bool is_of_type(const value& schema, const value& v) {
+  const auto& type = schema["type"];
+  return schema.size() == 1
+         && ((type == value("string") && v.is_string()) || (type == value("integer") && v.is_int())
+             || (type == value("number") && v.is_number())
+             || (type == value("boolean") && v.is_bool()));
+}
+
 std::string known_mode(const std::string& name) {
   auto mode = parse_stream_mode(name);
   return mode ? "" : mode.error().message();
@@ -139,9 +148,9 @@ void check_members(const std::string& flag, const compiled_graph& graph, const v
     auto channel = plan.find_channel(name);
     const auto& schema = members[name];
     if (channel == no_index || plan.channel(channel).spec.kind != channel_kind::last_value
-        || !is_plain(schema))
+        || !is_plain(schema) || is_of_type(schema, e.val))
       continue;
-    if (auto wrong = check_schema(schema, e.val); !wrong.empty())
+    if (auto wrong = load_agents().check_schema(schema, e.val); !wrong.empty())
       throw wrong_flag(flag,
                        "channel `" + name + "` of graph " + graph.name() + ": " + wrong[0].message);
   }

@@ -3,7 +3,6 @@
 
 #include "tools/troupe/exit_codes.hpp"
 
-#include <troupe/agents/chat_models.hpp>
 #include <troupe/runtime.hpp>
 
 #include <string>
@@ -102,9 +101,16 @@ inline exit_code exit_code_of_run(errc why) noexcept {
   }
 }
 
-/// The same of an error that ended a run: what a model's provider refuses is not wrong usage.
+/// Whether an error has the details of a model's failure, as model_facts documents them.
+inline bool has_model_facts(const error& why) {
+  const auto& facts = why.details();
+  return facts["status"].is_int() && facts["kind"].is_string() && facts["may_try_again"].is_bool();
+}
+
+/// The same of an error that ended a run: a request that a model's provider refuses is not wrong
+/// usage.
 inline exit_code exit_code_of_run(const error& why) {
-  return model_facts(why) ? exit_failed : exit_code_of_run(why.code());
+  return has_model_facts(why) ? exit_failed : exit_code_of_run(why.code());
 }
 
 } // namespace troupe::cli

@@ -2,7 +2,7 @@
 // of LangGraph's SqliteSaver, too.
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/json_lines.hpp"
-#include "tools/troupe/sqlite_checkpoints.hpp"
+#include "tools/troupe/parts.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -268,14 +268,23 @@ int import_lines(const std::string& data_dir, const std::string& file) {
   return 0;
 }
 
-// Reads all of the file first: what can't be read is found before anything is stored.
+// Whether a file begins as an SQLite database does. A file that can't be read does not.
+bool is_sqlite_file(const std::filesystem::path& file) {
+  constexpr std::string_view magic{"SQLite format 3\0", 16};
+  std::ifstream in{file, std::ios::binary};
+  std::string head(magic.size(), '\0');
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return in && head == magic;
+}
+
+// Reads all of the file first: a checkpoint that can't be read is found before anything is stored.
 int import_sqlite(const std::string& data_dir, const std::string& file) {
-  sqlite_checkpoints from{file};
-  while (from.next())
+  auto next = load_sqlite().open_checkpoints(file);
+  while (next())
     continue;
   auto to = open_saver(data_dir);
   importer into{*to};
-  while (auto tuple = from.next())
+  while (auto tuple = next())
     into.take(std::move(*tuple));
   into.finish();
   return 0;

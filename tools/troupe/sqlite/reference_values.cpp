@@ -1,4 +1,4 @@
-#include "tools/troupe/reference_values.hpp"
+#include "tools/troupe/sqlite/reference_values.hpp"
 
 #include <troupe/limits.hpp>
 #include <troupe/message.hpp>

@@ -1,4 +1,4 @@
-#include "tools/troupe/status_table.hpp"
+#include "tools/troupe/cluster/status_table.hpp"
 
 #include "tools/troupe/terminal.hpp"
 

@@ -12,9 +12,6 @@ struct sqlite3_stmt;
 
 namespace troupe::cli {
 
-/// Whether a file begins as an SQLite database does. A file that can't be read is none.
-bool is_sqlite_file(const std::filesystem::path& file);
-
 /// All checkpoints of a file, one by one.
 /// Order:  by thread and namespace, the oldest first.
 /// Blocks: on the file, which is opened for reading and seen as of one moment.

@@ -1,7 +1,7 @@
 // troupe worker: runs nodes and subgraphs for other processes.
 #include "tools/troupe/bodies_deadline.hpp"
-#include "tools/troupe/commands.hpp"
-#include "tools/troupe/drain_flags.hpp"
+#include "tools/troupe/cluster/definitions.hpp"
+#include "tools/troupe/cluster/drain_flags.hpp"
 #include "tools/troupe/exit_codes.hpp"
 #include "tools/troupe/graph_catalog.hpp"
 #include "tools/troupe/json_lines.hpp"
@@ -51,9 +51,7 @@ int run_worker(worker_flags& o, const peer_flags& peers, bool json) {
 
 } // namespace
 
-void add_worker(CLI::App& app, chosen_command& chosen) {
-  auto* command = app.add_subcommand(
-    "worker", "Run nodes and subgraphs for other processes, until SIGTERM or `cluster drain`");
+void define_worker(CLI::App* command, chosen_command& chosen) {
   auto o = std::make_shared<worker_flags>();
   auto& w = o->worker;
   command->add_option("GRAPH", o->graphs, "Built-in graphs, or path/to/lib.so:name")->required();

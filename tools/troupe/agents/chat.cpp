@@ -1,14 +1,14 @@
 // troupe chat: a conversation with a graph over `messages`, on a terminal or through a pipe.
 #include "agents/messages/history.hpp"
-#include "tools/troupe/answer_end.hpp"
-#include "tools/troupe/chat_answers.hpp"
-#include "tools/troupe/chat_view.hpp"
-#include "tools/troupe/commands.hpp"
+#include "tools/troupe/agents/answer_end.hpp"
+#include "tools/troupe/agents/chat_answers.hpp"
+#include "tools/troupe/agents/chat_view.hpp"
+#include "tools/troupe/agents/definitions.hpp"
+#include "tools/troupe/agents/line_editor.hpp"
 #include "tools/troupe/exit_codes.hpp"
 #include "tools/troupe/failure.hpp"
 #include "tools/troupe/graph_catalog.hpp"
 #include "tools/troupe/home_flags.hpp"
-#include "tools/troupe/line_editor.hpp"
 #include "tools/troupe/run_output.hpp"
 #include "tools/troupe/run_plan.hpp"
 #include "tools/troupe/stop_signals.hpp"
@@ -395,8 +395,7 @@ private:
 
 } // namespace
 
-void add_chat(CLI::App& app, chosen_command& chosen) {
-  auto* command = app.add_subcommand("chat", "Talk with a graph that has messages");
+void define_chat(CLI::App* command, chosen_command& chosen) {
   auto o = std::make_shared<chat_flags>();
   command->add_option("GRAPH", o->graph, "A built-in graph, or path/to/lib.so:name")
     ->capture_default_str();

@@ -1,12 +1,12 @@
 // troupe cluster status, drain: how the processes of a cluster are.
 #include "cluster/links/peer_watch.hpp"
-#include "tools/troupe/commands.hpp"
-#include "tools/troupe/drain_flags.hpp"
+#include "tools/troupe/cluster/definitions.hpp"
+#include "tools/troupe/cluster/drain_flags.hpp"
+#include "tools/troupe/cluster/status_table.hpp"
 #include "tools/troupe/exit_codes.hpp"
 #include "tools/troupe/failure.hpp"
 #include "tools/troupe/json_lines.hpp"
 #include "tools/troupe/peer_flags.hpp"
-#include "tools/troupe/status_table.hpp"
 #include "tools/troupe/stop_signals.hpp"
 #include "tools/troupe/terminal.hpp"
 

@@ -1,5 +1,5 @@
 // See line_editor.hpp.
-#include "tools/troupe/line_editor.hpp"
+#include "tools/troupe/agents/line_editor.hpp"
 
 #include <troupe/error.hpp>
 

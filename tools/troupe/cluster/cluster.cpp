@@ -1,6 +1,6 @@
 // troupe cluster: what the processes of a cluster need before they start.
 #include "cluster/links/certificates.hpp"
-#include "tools/troupe/commands.hpp"
+#include "tools/troupe/cluster/definitions.hpp"
 #include "tools/troupe/json_lines.hpp"
 
 #include <CLI/CLI.hpp>
@@ -94,8 +94,7 @@ void add_issue_cert(CLI::App& cluster, chosen_command& chosen) {
 
 } // namespace
 
-void add_cluster(CLI::App& app, chosen_command& chosen) {
-  auto* cluster = app.add_subcommand("cluster", "Look after a cluster of processes");
+void define_cluster(CLI::App* cluster, chosen_command& chosen) {
   cluster->require_subcommand(1);
   add_init_ca(*cluster, chosen);
   add_issue_cert(*cluster, chosen);

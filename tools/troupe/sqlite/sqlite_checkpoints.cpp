@@ -1,19 +1,17 @@
-#include "tools/troupe/sqlite_checkpoints.hpp"
+#include "tools/troupe/sqlite/sqlite_checkpoints.hpp"
 
-#include "tools/troupe/reference_values.hpp"
+#include "tools/troupe/sqlite/reference_values.hpp"
 
 #include <sqlite3.h>
 
 #include <bit>
 #include <charconv>
-#include <fstream>
 #include <span>
 
 namespace troupe::cli {
 
 namespace {
 
-constexpr std::string_view magic{"SQLite format 3\0", 16};
 constexpr std::int64_t layout = 4; // of checkpoints; older ones are migrated by the reference
 
 constexpr const char* select_checkpoints =
@@ -114,13 +112,6 @@ template <class F> auto located(const std::string& place, F read) {
 }
 
 } // namespace
-
-bool is_sqlite_file(const std::filesystem::path& file) {
-  std::ifstream in{file, std::ios::binary};
-  std::string head(magic.size(), '\0');
-  in.read(head.data(), static_cast<std::streamsize>(head.size()));
-  return in && head == magic;
-}
 
 void sqlite_checkpoints::close_database::operator()(sqlite3* db) const noexcept {
   sqlite3_close_v2(db);

@@ -1,10 +1,10 @@
 // troupe mcp: graphs as tools for the clients of others, over stdin and stdout, or HTTP.
-#include "cluster/links/peer_names.hpp"
+#include "tools/troupe/agents/definitions.hpp"
 #include "tools/troupe/bodies_deadline.hpp"
-#include "tools/troupe/commands.hpp"
 #include "tools/troupe/exit_codes.hpp"
 #include "tools/troupe/graph_catalog.hpp"
 #include "tools/troupe/json_lines.hpp"
+#include "tools/troupe/parts.hpp"
 #include "tools/troupe/stop_signals.hpp"
 
 #include <troupe/agents/mcp_server.hpp>
@@ -79,9 +79,9 @@ std::string token_of(const mcp_flags& o) {
 }
 
 void serve_http(mcp_flags& o, const mcp_server& server, stop_signals& signals, bool json) {
-  auto at = cluster::to_endpoint(o.listen).value();
-  o.http.address = at.host == "localhost" ? "127.0.0.1" : at.host;
-  o.http.port = at.port;
+  auto [host, port] = load_cluster().read_address(o.listen);
+  o.http.address = host == "localhost" ? "127.0.0.1" : host;
+  o.http.port = port;
   o.http.token = token_of(o);
   mcp_http_server http{server, o.http};
   std::promise<void> told;
@@ -117,9 +117,7 @@ int run_mcp(mcp_flags& o, bool json) {
 
 } // namespace
 
-void add_mcp(CLI::App& app, chosen_command& chosen) {
-  auto* command = app.add_subcommand(
-    "mcp", "Serve graphs as tools for MCP clients, over stdin and stdout or HTTP");
+void define_mcp(CLI::App* command, chosen_command& chosen) {
   auto o = std::make_shared<mcp_flags>();
   command->add_option("GRAPH", o->graphs, "Built-in graphs, or path/to/lib.so:name")->required();
   o->place = add_kept_place(*command, "Where threads are kept, so that a call can resume one; "
