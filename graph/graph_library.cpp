@@ -80,7 +80,7 @@ result<compiled_graph> build(graph_function make, const std::string& name) {
 
 } // namespace
 
-result<compiled_graph> load_graph(const std::filesystem::path& library, const std::string& name) {
+result<compiled_graph> load_graph(const std::string& library, const std::string& name) {
   if (!is_identifier(name))
     return refused(errc::unknown_graph, "a graph's name is an identifier, as in TROUPE_GRAPH(name)",
                    name);
@@ -92,7 +92,7 @@ result<compiled_graph> load_graph(const std::filesystem::path& library, const st
   if (!abi_version || !make)
     return refused(errc::unknown_graph,
                    "the library exports no graph of this name, add TROUPE_GRAPH(" + name + ")",
-                   library.string());
+                   library);
   if (auto version = abi_version(); version != graph_abi_version)
     return another_abi(version, library);
   return build(make, name);

@@ -1,4 +1,4 @@
-// The default retry rule: which errors are worth another attempt.
+// The policies of a node: the default retry rule, and the policies that ask for nothing.
 #include <troupe/policy.hpp>
 
 #include <algorithm>
@@ -45,5 +45,15 @@ retry_filter::retry_filter(std::vector<std::string> classes)
       };
       return has(reference_name(err)) || has(err.base());
     }} {}
+retry_filter::retry_filter(std::initializer_list<const char*> classes)
+  : retry_filter{std::vector<std::string>(classes.begin(), classes.end())} {}
+
+bool retry_filter::operator()(const error& err) const {
+  return fits_ ? fits_(err) : default_retry_on(err);
+}
+
+// Made before the other globals of a program, since a graph may be one of them.
+[[gnu::init_priority(200)]] const retry_policy no_retry_policy{.max_attempts = 0};
+[[gnu::init_priority(200)]] const cache_policy no_cache_policy{.given = false};
 
 } // namespace troupe

@@ -1,6 +1,8 @@
-// The input and output of a node: the state view, updates, and how sends and interrupts become
-// values.
+// The input and output of runs and nodes: the state view, updates, destinations, and how sends and
+// interrupts become values.
 #include <troupe/control.hpp>
+#include <troupe/node_body.hpp>
+#include <troupe/run_input.hpp>
 #include <troupe/state.hpp>
 
 #include <algorithm>
@@ -52,7 +54,29 @@ state_update state_view::to_update() const {
   return out;
 }
 
+bool detail::has_name(const std::vector<std::string_view>& names, std::string_view name) noexcept {
+  return std::ranges::find(names, name) != names.end();
+}
+
 // ---- updates --------------------------------------------------------------------------------
+
+state_update::state_update() noexcept = default;
+state_update::state_update(std::initializer_list<entry> entries) : entries_{entries} {}
+state_update::state_update(std::vector<entry> entries) noexcept : entries_{std::move(entries)} {}
+state_update::state_update(const state_update&) = default;
+state_update::state_update(state_update&&) noexcept = default;
+state_update& state_update::operator=(const state_update&) = default;
+state_update& state_update::operator=(state_update&&) noexcept = default;
+state_update::~state_update() = default;
+
+state_update& state_update::set(std::string channel, value v) & {
+  entries_.emplace_back(std::move(channel), std::move(v));
+  return *this;
+}
+
+std::vector<state_update::entry> state_update::entries() && noexcept {
+  return std::move(entries_);
+}
 
 state_update::state_update(const value& v) {
   if (v.is_null())
@@ -68,6 +92,101 @@ state_update::state_update(const value& v) {
 
 value state_update::to_value() const {
   return value::map(entries_);
+}
+
+// ---- destinations ---------------------------------------------------------------------------
+
+namespace {
+
+template <class T> std::vector<destination> destinations_of(T names_or_sends) {
+  std::vector<destination> out;
+  out.reserve(names_or_sends.size());
+  for (auto& to : names_or_sends)
+    out.emplace_back(std::move(to));
+  return out;
+}
+
+} // namespace
+
+destinations::destinations() noexcept = default;
+destinations::destinations(const char* node) : list_{destination{std::string{node}}} {}
+destinations::destinations(std::string node) : list_{destination{std::move(node)}} {}
+destinations::destinations(send s) : list_{destination{std::move(s)}} {}
+destinations::destinations(std::initializer_list<const char*> nodes)
+  : list_{destinations_of(std::vector<std::string>(nodes.begin(), nodes.end()))} {}
+destinations::destinations(std::vector<std::string> nodes)
+  : list_{destinations_of(std::move(nodes))} {}
+destinations::destinations(std::vector<send> sends) : list_{destinations_of(std::move(sends))} {}
+destinations::destinations(std::vector<destination> list) noexcept : list_{std::move(list)} {}
+destinations::destinations(const destinations&) = default;
+destinations::destinations(destinations&&) noexcept = default;
+destinations& destinations::operator=(const destinations&) = default;
+destinations& destinations::operator=(destinations&&) noexcept = default;
+destinations::~destinations() = default;
+
+// ---- the input of a run ---------------------------------------------------------------------
+
+run_input::run_input() : rep_{value::map()} {}
+run_input::run_input(std::nullptr_t) : rep_{std::monostate{}} {}
+run_input::run_input(value v) : rep_{std::move(v)} {}
+run_input::run_input(state_update u) : rep_{std::move(u)} {}
+run_input::run_input(command c) : rep_{std::move(c)} {}
+run_input::run_input(std::initializer_list<value> items) {
+  const auto& first = *items.begin();
+  bool pair = first.is_list() && first.size() == 2;
+  if (items.size() > 1 || pair)
+    rep_ = value(items);
+  else if (!first.is_null())
+    rep_ = first;
+}
+run_input::run_input(const run_input&) = default;
+run_input::run_input(run_input&&) noexcept = default;
+run_input& run_input::operator=(const run_input&) = default;
+run_input& run_input::operator=(run_input&&) noexcept = default;
+run_input::~run_input() = default;
+
+// ---- the output of a body -------------------------------------------------------------------
+
+node_output::node_output() noexcept = default;
+node_output::node_output(const node_output&) = default;
+node_output::node_output(node_output&&) noexcept = default;
+node_output& node_output::operator=(const node_output&) = default;
+node_output& node_output::operator=(node_output&&) noexcept = default;
+node_output::~node_output() = default;
+
+void detail::add_part(node_output& out, state_update u) {
+  if (!u.empty())
+    out.parts.emplace_back(std::move(u));
+}
+void detail::add_part(node_output& out, const value& v) {
+  if (!v.is_null())
+    out.parts.emplace_back(state_update{v});
+}
+void detail::add_part(node_output& out, command c) {
+  out.parts.emplace_back(std::move(c));
+}
+void detail::add_part(node_output& out, send s) {
+  out.parts.emplace_back(std::move(s));
+}
+void detail::add_part(node_output& out, node_output more) {
+  for (auto& p : more.parts)
+    out.parts.push_back(std::move(p));
+}
+
+std::vector<destination> detail::to_destinations(const char* s) {
+  return {destination{std::string{s}}};
+}
+std::vector<destination> detail::to_destinations(std::string s) {
+  return {destination{std::move(s)}};
+}
+std::vector<destination> detail::to_destinations(send s) {
+  return {destination{std::move(s)}};
+}
+std::vector<destination> detail::to_destinations(destination d) {
+  return {std::move(d)};
+}
+std::vector<destination> detail::to_destinations(const destinations& d) {
+  return d.list();
 }
 
 // ---- interrupts and sends -------------------------------------------------------------------

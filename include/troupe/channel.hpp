@@ -94,18 +94,20 @@ struct channel_spec {
 };
 
 /// The default: keeps the one write of a step.
-inline const channel_spec last_value{};
-inline const channel_spec any_value{.kind = channel_kind::any_value};
-inline const channel_spec ephemeral{.kind = channel_kind::ephemeral};
-inline const channel_spec ephemeral_unguarded{.kind = channel_kind::ephemeral, .guard = false};
-inline const channel_spec untracked{.kind = channel_kind::untracked};
-inline const channel_spec untracked_unguarded{.kind = channel_kind::untracked, .guard = false};
-inline const channel_spec topic{.kind = channel_kind::topic};
-inline const channel_spec topic_accumulating{.kind = channel_kind::topic, .accumulate = true};
-inline const channel_spec topic_unique{
-  .kind = channel_kind::topic, .accumulate = true, .unique = true};
-inline const channel_spec remaining_steps{.kind = channel_kind::remaining_steps};
-inline const channel_spec is_last_step{.kind = channel_kind::is_last_step};
+extern const channel_spec last_value;
+/// The channels of the kind of the same name.
+extern const channel_spec any_value;
+extern const channel_spec ephemeral;
+extern const channel_spec untracked;
+extern const channel_spec topic;
+extern const channel_spec remaining_steps;
+extern const channel_spec is_last_step;
+/// Without the guard: several writes a step, of which the last one counts.
+extern const channel_spec ephemeral_unguarded;
+extern const channel_spec untracked_unguarded;
+/// A topic that keeps the writes of earlier steps, and one that keeps equal ones once.
+extern const channel_spec topic_accumulating;
+extern const channel_spec topic_unique;
 
 /// A binary_operator channel with a reducer of the caller's own.
 /// Shape:  see `reducer`.
@@ -237,7 +239,12 @@ struct schema {
   std::vector<std::pair<std::string, channel_spec>> channels;
 
   schema() = default;
-  schema(std::initializer_list<std::pair<std::string, channel_spec>> list) : channels{list} {}
+  schema(std::initializer_list<std::pair<std::string, channel_spec>> list);
+  schema(const schema&);
+  schema(schema&&) noexcept;
+  schema& operator=(const schema&);
+  schema& operator=(schema&&) noexcept;
+  ~schema();
 };
 
 } // namespace troupe

@@ -25,21 +25,23 @@ class state_update {
 public:
   using entry = std::pair<std::string, value>;
 
-  state_update() = default;
+  state_update() noexcept;
   state_update(const value& v);
-  state_update(std::initializer_list<entry> entries) : entries_{entries} {}
-  explicit state_update(std::vector<entry> entries) : entries_{std::move(entries)} {}
+  state_update(std::initializer_list<entry> entries);
+  explicit state_update(std::vector<entry> entries) noexcept;
+  state_update(const state_update&);
+  state_update(state_update&&) noexcept;
+  state_update& operator=(const state_update&);
+  state_update& operator=(state_update&&) noexcept;
+  ~state_update();
 
-  state_update& set(std::string channel, value v) & {
-    entries_.emplace_back(std::move(channel), std::move(v));
-    return *this;
-  }
+  state_update& set(std::string channel, value v) &;
   state_update&& set(std::string channel, value v) && {
     return std::move(set(std::move(channel), std::move(v)));
   }
 
   const std::vector<entry>& entries() const& noexcept { return entries_; }
-  std::vector<entry> entries() && noexcept { return std::move(entries_); }
+  std::vector<entry> entries() && noexcept;
   bool empty() const noexcept { return entries_.empty(); }
 
   /// As a map; the last write to a channel counts.
@@ -67,23 +69,19 @@ using destination = std::variant<std::string, send>;
 /// Any number of destinations, in order; converts from one name, one send, or a list of them.
 class destinations {
 public:
-  destinations() = default;
-  destinations(const char* node) : list_{destination{std::string{node}}} {}
-  destinations(std::string node) : list_{destination{std::move(node)}} {}
-  destinations(send s) : list_{destination{std::move(s)}} {}
-  destinations(std::initializer_list<const char*> nodes) {
-    for (auto* n : nodes)
-      list_.emplace_back(std::string{n});
-  }
-  destinations(std::vector<std::string> nodes) {
-    for (auto& n : nodes)
-      list_.emplace_back(std::move(n));
-  }
-  destinations(std::vector<send> sends) {
-    for (auto& s : sends)
-      list_.emplace_back(std::move(s));
-  }
-  destinations(std::vector<destination> list) : list_{std::move(list)} {}
+  destinations() noexcept;
+  destinations(const char* node);
+  destinations(std::string node);
+  destinations(send s);
+  destinations(std::initializer_list<const char*> nodes);
+  destinations(std::vector<std::string> nodes);
+  destinations(std::vector<send> sends);
+  destinations(std::vector<destination> list) noexcept;
+  destinations(const destinations&);
+  destinations(destinations&&) noexcept;
+  destinations& operator=(const destinations&);
+  destinations& operator=(destinations&&) noexcept;
+  ~destinations();
 
   const std::vector<destination>& list() const noexcept { return list_; }
   bool empty() const noexcept { return list_.empty(); }

@@ -76,7 +76,7 @@ inline constexpr const char* saved_key = "__previous__";
 
 template <class T> node_output to_return(const T& x, const char* key) {
   node_output out;
-  out.parts.emplace_back(state_update{{key, value::of(x)}});
+  add_part(out, state_update{{key, value::of(x)}});
   return out;
 }
 
@@ -86,12 +86,12 @@ template <class T, class S> struct is_final<final_value<T, S>> : std::true_type 
 template <class T> node_output to_saved(const T& x) {
   node_output out;
   if constexpr (is_final<T>::value) {
-    out.parts.emplace_back(state_update{{END, value::of(x.value)}, {saved_key, value::of(x.save)}});
+    add_part(out, state_update{{END, value::of(x.value)}, {saved_key, value::of(x.save)}});
   } else if constexpr (std::is_same_v<T, node_output>) {
     out = x;
   } else {
     auto v = value::of(x);
-    out.parts.emplace_back(state_update{{END, v}, {saved_key, v}});
+    add_part(out, state_update{{END, v}, {saved_key, v}});
   }
   return out;
 }

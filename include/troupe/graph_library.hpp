@@ -3,7 +3,6 @@
 
 #include <troupe/state_graph.hpp>
 
-#include <filesystem>
 #include <string>
 
 namespace troupe {
@@ -18,7 +17,7 @@ inline constexpr int graph_abi_version = 1;
 ///         graph_abi_version), invalid_graph from building the graph. Opening a library runs its
 ///         initialisers: load only trusted ones.
 /// Source: troupe.
-result<compiled_graph> load_graph(const std::filesystem::path& library, const std::string& name);
+result<compiled_graph> load_graph(const std::string& library, const std::string& name);
 
 } // namespace troupe
 

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -55,7 +54,7 @@ public:
   /// Blocks: on the disk.
   /// Errors: invalid_config, which names the file and the line, never the key.
   /// Source: troupe.
-  static result<std::shared_ptr<const keyring>> from_file(const std::filesystem::path& file);
+  static result<std::shared_ptr<const keyring>> from_file(const std::string& file);
 
   /// From the text of such a file. The caller wipes the text.
   /// Errors: invalid_config.
@@ -111,7 +110,7 @@ struct rotation_report {
 ///           keys
 ///         - storage_failed: `dir` has no store
 /// Source: troupe.
-result<rotation_report> rotate_store_keys(const std::filesystem::path& dir,
+result<rotation_report> rotate_store_keys(const std::string& dir,
                                           std::shared_ptr<const keyring> keys);
 
 } // namespace troupe

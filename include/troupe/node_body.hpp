@@ -28,6 +28,13 @@ enum class lane : std::uint8_t {
 struct node_output {
   using part = std::variant<state_update, command, send>;
   std::vector<part> parts;
+
+  node_output() noexcept;
+  node_output(const node_output&);
+  node_output(node_output&&) noexcept;
+  node_output& operator=(const node_output&);
+  node_output& operator=(node_output&&) noexcept;
+  ~node_output();
 };
 
 /// A body as the engine calls it; one of the three is set.
@@ -80,31 +87,18 @@ template <class F> decltype(auto) call_body(F& f, context& ctx) {
     return f();
 }
 
-inline void add_part(node_output& out, state_update u) {
-  if (!u.empty())
-    out.parts.emplace_back(std::move(u));
-}
-inline void add_part(node_output& out, const value& v) {
-  if (!v.is_null())
-    out.parts.emplace_back(state_update{v});
-}
-inline void add_part(node_output& out, command c) {
-  out.parts.emplace_back(std::move(c));
-}
-inline void add_part(node_output& out, send s) {
-  out.parts.emplace_back(std::move(s));
-}
-inline void add_part(node_output& out, node_output more) {
-  for (auto& p : more.parts)
-    out.parts.push_back(std::move(p));
-}
+void add_part(node_output& out, state_update u);
+void add_part(node_output& out, const value& v);
+void add_part(node_output& out, command c);
+void add_part(node_output& out, send s);
+void add_part(node_output& out, node_output more);
 inline void add_part(node_output&, std::monostate) {}
 template <class T> // these three may hold one another
 void add_part(node_output& out, std::optional<T> x);
 template <class... Ts> void add_part(node_output& out, std::variant<Ts...> x);
 template <class T> void add_part(node_output& out, std::vector<T> xs);
 template <typed_state S> void add_part(node_output& out, const S& s) {
-  out.parts.emplace_back(state_update{value::of(s)});
+  add_part(out, state_update{value::of(s)});
 }
 template <class T> void add_part(node_output& out, std::optional<T> x) {
   if (x)
@@ -197,25 +191,15 @@ template <class In, class F> node_body make_body(F f) {
   return out;
 }
 
-inline std::vector<destination> to_destinations(const char* s) {
-  return {destination{std::string{s}}};
-}
-inline std::vector<destination> to_destinations(std::string s) {
-  return {destination{std::move(s)}};
-}
-inline std::vector<destination> to_destinations(send s) {
-  return {destination{std::move(s)}};
-}
-inline std::vector<destination> to_destinations(destination d) {
-  return {std::move(d)};
-}
+std::vector<destination> to_destinations(const char* s);
+std::vector<destination> to_destinations(std::string s);
+std::vector<destination> to_destinations(send s);
+std::vector<destination> to_destinations(destination d);
 template <class B>
 requires std::is_same_v<B, bool> std::vector<destination> to_destinations(B b) {
-  return {destination{std::string{b ? "true" : "false"}}};
+  return to_destinations(b ? "true" : "false");
 }
-inline std::vector<destination> to_destinations(const destinations& d) {
-  return d.list();
-}
+std::vector<destination> to_destinations(const destinations& d);
 template <class T> std::vector<destination> to_destinations(std::vector<T> xs) {
   std::vector<destination> out;
   out.reserve(xs.size());

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <compare>
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -89,7 +88,7 @@ struct lmdb_cache_options {
 ///         get() and set() also give key_missing, for values whose key is not in the ring. Clearing
 ///         everything needs no key, and drops the missing one.
 /// Source: troupe; persistence/FORMAT.md, "Cache".
-result<std::shared_ptr<node_cache>> open_lmdb_cache(const std::filesystem::path& dir,
+result<std::shared_ptr<node_cache>> open_lmdb_cache(const std::string& dir,
                                                     lmdb_cache_options options = {});
 
 } // namespace troupe

@@ -49,14 +49,13 @@ class retry_filter {
 public:
   retry_filter() = default;
   retry_filter(std::vector<std::string> classes);
-  retry_filter(std::initializer_list<const char*> classes)
-    : retry_filter{std::vector<std::string>(classes.begin(), classes.end())} {}
+  retry_filter(std::initializer_list<const char*> classes);
   template <class F>
   requires(std::is_invocable_r_v<bool, F&, const error&> && !std::is_same_v<F, retry_filter>)
     retry_filter(F predicate)
     : fits_{std::move(predicate)} {}
 
-  bool operator()(const error& err) const { return fits_ ? fits_(err) : default_retry_on(err); }
+  bool operator()(const error& err) const;
 
 private:
   std::function<bool(const error&)> fits_;
@@ -82,7 +81,7 @@ struct retry_policy {
 
 /// No policy: node_defaults apply; without those a failed task is not tried again. To switch
 /// retries off for one node, give it a policy of max_attempts = 1.
-inline const retry_policy no_retry_policy{.max_attempts = 0};
+extern const retry_policy no_retry_policy;
 
 /// How long one attempt at a task may take. 0: no bound.
 /// Shape:  `idle` counts from the attempt's last progress: a write to a channel or stream, a call
@@ -117,6 +116,6 @@ struct cache_policy {
 };
 
 /// No policy: node_defaults apply; without those nothing is cached.
-inline const cache_policy no_cache_policy{.given = false};
+extern const cache_policy no_cache_policy;
 
 } // namespace troupe

@@ -10,7 +10,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -429,7 +428,7 @@ struct pruning {
 ///         `keyring`, keyring::from_environment() decides whether records in `data_dir` are
 ///         encrypted.
 struct runtime_options {
-  std::filesystem::path data_dir = {}; ///< an LMDB saver and an LMDB store in this directory
+  std::string data_dir = {}; ///< an LMDB saver and an LMDB store in this directory
   std::shared_ptr<const troupe::keyring> keyring = nullptr; ///< of both; null: the environment's
   std::shared_ptr<troupe::saver> saver = nullptr;           ///< replaces the LMDB saver
   /// Replaces the LMDB store; context::store() gives it.

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <compare>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -434,7 +433,7 @@ struct lmdb_saver_options {
 ///         - invalid_config: this process has it open with other keys, or read-only
 ///         A thread whose key is not in the ring gives key_missing when it is read or written.
 /// Source: troupe; persistence/FORMAT.md.
-result<std::shared_ptr<saver>> open_lmdb_saver(const std::filesystem::path& dir,
+result<std::shared_ptr<saver>> open_lmdb_saver(const std::string& dir,
                                                lmdb_saver_options options = {});
 
 } // namespace troupe

@@ -5,7 +5,6 @@
 #include <troupe/control.hpp>
 #include <troupe/json_schema.hpp>
 
-#include <algorithm>
 #include <concepts>
 #include <initializer_list>
 #include <optional>
@@ -176,6 +175,8 @@ template <typed_state S> struct value_traits<S> {
 
 namespace detail {
 
+bool has_name(const std::vector<std::string_view>& names, std::string_view name) noexcept;
+
 /// Checks a map that must be a whole S: every member that is not optional is there, and no other.
 template <typed_state S> void check_members(const value& v) {
   if (!v.is_null() && !v.is_map())
@@ -195,7 +196,7 @@ template <typed_state S> void check_members(const value& v) {
       check_members<T>(v[field.name]);
   });
   for (const auto& e : v.entries())
-    if (std::ranges::find(known, e.key()) == known.end())
+    if (!has_name(known, e.key()))
       throw error{errc::invalid_value,
                   std::string{S::troupe_name()} + " has no member `" + std::string{e.key()} + "`"};
 }

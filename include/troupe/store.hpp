@@ -9,7 +9,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -278,7 +277,7 @@ struct lmdb_store_options {
 ///         storage codes. All members give key_missing for items whose key is not in the ring, and
 ///         any put gives key_missing when the file has such items.
 /// Source: troupe; persistence/FORMAT.md.
-result<std::shared_ptr<store>> open_lmdb_store(const std::filesystem::path& dir,
+result<std::shared_ptr<store>> open_lmdb_store(const std::string& dir,
                                                lmdb_store_options options = {});
 
 } // namespace troupe

@@ -199,7 +199,7 @@ result<std::optional<bool>> rewrap_cache_key(const std::string& dir,
   return cache ? (*cache)->rewrap_key() : cache.error();
 }
 
-result<std::shared_ptr<node_cache>> open_lmdb_cache(const std::filesystem::path& dir,
+result<std::shared_ptr<node_cache>> open_lmdb_cache(const std::string& dir,
                                                     lmdb_cache_options options) {
   auto path = make_data_directory(dir);
   if (!path)

@@ -222,11 +222,11 @@ result<std::shared_ptr<const keyring>> keyring::from_text(std::string_view text)
   return read(text, "the text", false);
 }
 
-result<std::shared_ptr<const keyring>> keyring::from_file(const std::filesystem::path& file) {
+result<std::shared_ptr<const keyring>> keyring::from_file(const std::string& file) {
   wiped_text text;
   if (auto flaw = text.read(file, limits::store_key_file_bytes_max, true); !flaw.empty())
-    return refused(file.string(), flaw);
-  return read(text.view(), file.string(), false);
+    return refused(file, flaw);
+  return read(text.view(), file, false);
 }
 
 result<std::shared_ptr<const keyring>> keyring::from_environment() {

@@ -38,7 +38,7 @@ result<void> rotate_file(const file_with_a_key& file, const std::filesystem::pat
 
 } // namespace
 
-result<rotation_report> rotate_store_keys(const std::filesystem::path& dir,
+result<rotation_report> rotate_store_keys(const std::string& dir,
                                           std::shared_ptr<const keyring> keys) {
   if (!keys)
     return troupe::error{errc::invalid_config, "rotate the store's keys: there is no key ring"};

@@ -183,7 +183,7 @@ result<std::optional<bool>> rewrap_store_key(const std::string& dir,
   return backend ? (*backend)->rewrap_key() : backend.error();
 }
 
-result<std::shared_ptr<store>> open_lmdb_store(const std::filesystem::path& dir,
+result<std::shared_ptr<store>> open_lmdb_store(const std::string& dir,
                                                lmdb_store_options options) {
   if (auto ok = check_store_options(options.store); !ok)
     return ok.error();
