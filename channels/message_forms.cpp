@@ -3,8 +3,6 @@
 
 #include "graph/task_id.hpp"
 
-#include <troupe/plain_json.hpp>
-
 #include <sys/random.h>
 
 #include <algorithm>
@@ -67,7 +65,7 @@ value text_id(const value& id) {
 result<value> read_arguments(const value& text) {
   if (text.is_null() || (text.is_string() && text.empty()))
     return value::map();
-  return text.is_string() ? read_plain_json(text.as_string()) : result<value>{text};
+  return text.is_string() ? from_json(text.as_string(), json_form::plain) : result<value>{text};
 }
 
 // A call in OpenAI's form, {id, function: {name, arguments: JSON text}}, turned into the plain

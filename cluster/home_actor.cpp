@@ -16,10 +16,9 @@ namespace troupe::cluster {
 home_actor::home_actor(caf::actor_config& cfg, dispatcher_options options,
                        std::vector<endpoint> workers, workers_file more,
                        const std::vector<endpoint>& listed)
-  : caf::event_based_actor(cfg),
+  : linked_actor(cfg, std::max<nanoseconds>(limits::link_quiet_max, options.terms.lease)),
     file_{std::move(more)},
     workers_{std::move(workers)},
-    hub_{*this, *this, std::max<nanoseconds>(limits::link_quiet_max, options.terms.lease)},
     dispatcher_{*this, options, now()},
     tick_every_{tick_interval(options.terms)} {
   keep_links(listed);
@@ -30,16 +29,9 @@ instant home_actor::now() {
 }
 
 caf::behavior home_actor::make_behavior() {
-  set_down_handler([this](const caf::down_msg& down) {
-    hub_.lost(down);
-    finish_turn();
-  });
   delayed_send(this, tick_every_, clock_tick{});
   return {
-    [this](packet& what) {
-      hub_.took(std::move(what), caf::actor_cast<caf::actor>(current_sender()));
-      finish_turn();
-    },
+    [this](packet& what) { take_packet(std::move(what)); },
     [this](place_task& order) {
       place(order);
       finish_turn();
@@ -54,12 +46,7 @@ caf::behavior home_actor::make_behavior() {
     },
     [this](caf::flush_atom) { flush(); },
     [this](const say_goodbye&) { return goodbye(); },
-    [this](const look_at_workers&) {
-      dispatcher_.look_for_ended(now());
-      if (looks_.next())
-        delayed_send(this, looks_.wait(), look_at_workers{});
-      finish_turn();
-    },
+    [this](const look_at_peers&) { look(); },
     [this](const clock_tick&) {
       tick();
       finish_turn();
@@ -198,21 +185,13 @@ void home_actor::answer_goodbye() {
     std::exchange(goodbye_, {}).deliver(caf::unit);
 }
 
-void home_actor::finish_turn() {
-  while (!later_.empty())
-    for (auto& job : std::exchange(later_, {}))
-      job();
-  // Sends messages together with those of the next turns that are in the mailbox.
-  if (++unsent_ >= turns_together)
-    flush();
-  else if (unsent_ == 1)
-    caf::event_based_actor::send(this, caf::flush_atom_v);
+void home_actor::flush() {
+  linked_actor::flush();
+  answer_goodbye();
 }
 
-void home_actor::flush() {
-  unsent_ = 0;
-  hub_.flush();
-  answer_goodbye();
+void home_actor::look_for_ended() {
+  dispatcher_.look_for_ended(now());
 }
 
 // -- links
@@ -234,19 +213,11 @@ void home_actor::heard(link_number link, message what) {
 
 void home_actor::link_broken(link_number link) {
   dispatcher_.link_broken(link, now());
-  if (looks_.begin())
-    delayed_send(this, looks_.wait(), look_at_workers{});
+  look_soon();
 }
 
 void home_actor::link_restored(link_number link) {
   dispatcher_.link_restored(link, now());
-}
-
-void home_actor::link_lost(link_number link, const error& why) {
-  if (auto said = lost_.note(why.message(), why.message(), std::chrono::steady_clock::now());
-      !said.empty())
-    log_info("cluster: " + said);
-  link_broken(link); // its session ends with the lease, or with the worker's next hello
 }
 
 // -- dispatcher_host
@@ -258,13 +229,13 @@ void home_actor::send(link_number link, message what) {
 }
 
 void home_actor::end_link(link_number link) {
-  later_.push_back([this, link] { hub_.end(link); });
+  later([this, link] { hub_.end(link); });
 }
 
 void home_actor::take(task_number number, bytes outcome, const std::string& worker) {
   if (auto task = let_go(number))
     task->finish(std::move(outcome), worker);
-  later_.push_back([this, number] { dispatcher_.accepted(number); });
+  later([this, number] { dispatcher_.accepted(number); });
 }
 
 void home_actor::fail(task_number number, error why) {

@@ -2,13 +2,11 @@
 // messages of workers to the dispatcher and the tasks.
 #pragma once
 
-#include "cluster/links/link_hub.hpp"
+#include "cluster/linked_actor.hpp"
 #include "cluster/links/workers_file.hpp"
 #include "cluster/placed_tasks.hpp"
 #include "cluster/placement/dispatcher.hpp"
 
-#include <caf/allowed_unsafe_message_type.hpp>
-#include <caf/event_based_actor.hpp>
 #include <caf/response_promise.hpp>
 
 #include <functional>
@@ -32,14 +30,12 @@ struct answer_worker {
   message what;
 };
 struct clock_tick {};
-/// Orders a look at processes, since a link broke a moment ago.
-struct look_at_workers {};
 /// The home ends. Its workers get a refusal.
 struct say_goodbye {};
 /// The longest time that an ending home waits for its workers.
 inline constexpr std::chrono::milliseconds home_goodbye_max{300};
 
-class home_actor : public caf::event_based_actor, private link_user, private dispatcher_host {
+class home_actor : public linked_actor, private dispatcher_host {
 public:
   /// Links to `workers` and to `listed`, the workers that the file `more` had when it was read.
   home_actor(caf::actor_config& cfg, dispatcher_options options, std::vector<endpoint> workers,
@@ -59,7 +55,6 @@ private:
   void heard(link_number link, message what) override;
   void link_broken(link_number link) override;
   void link_restored(link_number link) override;
-  void link_lost(link_number link, const error& why) override;
 
   // dispatcher_host
   void send(link_number link, message what) override;
@@ -79,10 +74,8 @@ private:
   void look_at_file(instant now);
   void tell_drains();
   void close_old_runs();
-  /// Ends a turn. Runs the jobs that the dispatcher ordered for later. Then messages leave, after
-  /// the turns that wait in the mailbox.
-  void finish_turn();
-  void flush();
+  void flush() override;
+  void look_for_ended() override;
   caf::response_promise goodbye();
   void answer_goodbye();
   std::function<void(message)> answering();
@@ -90,7 +83,6 @@ private:
 
   workers_file file_;
   std::vector<endpoint> workers_;
-  link_hub hub_;
   dispatcher dispatcher_;
   nanoseconds tick_every_;
   instant file_due_{0};
@@ -99,11 +91,7 @@ private:
   std::unordered_map<const placed_task*, task_number> numbers_;
   std::unordered_map<const run_shared*, open_run> runs_;
   std::unordered_map<std::shared_ptr<const graph_plan>, graph_offer> offers_;
-  std::vector<std::function<void()>> later_;
-  refusal_log lost_; // links
-  look_pace looks_;
   caf::response_promise goodbye_;
-  int unsent_ = 0; // turns since the last flush
 };
 
 } // namespace troupe::cluster
@@ -112,5 +100,4 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::place_task)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::forget_task)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::answer_worker)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::clock_tick)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::look_at_workers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::say_goodbye)

@@ -33,26 +33,18 @@ private:
 } // namespace
 
 worker_actor::worker_actor(caf::actor_config& cfg, worker_setup setup)
-  : caf::event_based_actor(cfg),
+  : linked_actor(cfg, limits::worker_lease_max), // the desk ends links of silent homes
     setup_{std::move(setup)},
-    hub_{*this, *this, limits::worker_lease_max}, // the desk ends links of silent homes
     desk_{std::make_shared<shared_desk>(
       setup_.desk, setup_.graphs, *setup_.guests,
       std::make_unique<actor_of_desk>(caf::actor_cast<caf::actor>(this)))} {}
 
 caf::behavior worker_actor::make_behavior() {
-  set_down_handler([this](const caf::down_msg& down) {
-    hub_.lost(down);
-    finish_turn();
-  });
   for (const auto& home : setup_.join)
     hub_.keep(home);
   speak([this](desk& d) { delayed_send(this, d.tick_interval(), worker_tick{}); });
   return {
-    [this](packet& what) {
-      hub_.took(std::move(what), caf::actor_cast<caf::actor>(current_sender()));
-      finish_turn();
-    },
+    [this](packet& what) { take_packet(std::move(what)); },
     [this](guest_said& said) {
       run(desk_->hear(std::move(said.what)));
       finish_turn();
@@ -66,12 +58,7 @@ caf::behavior worker_actor::make_behavior() {
       finish_turn();
     },
     [this](caf::flush_atom) { flush(); },
-    [this](const look_at_homes&) {
-      speak([](desk& d) { d.look_for_ended(lease_now()); });
-      if (looks_.next())
-        delayed_send(this, looks_.wait(), look_at_homes{});
-      finish_turn();
-    },
+    [this](const look_at_peers&) { look(); },
     [this](const worker_tick&) {
       tick();
       finish_turn();
@@ -94,20 +81,8 @@ void worker_actor::tick() {
   setup_.guests->send_signs();
 }
 
-void worker_actor::finish_turn() {
-  while (!later_.empty())
-    for (auto& job : std::exchange(later_, {}))
-      job();
-  // Sends messages together with those of the next turns that are in the mailbox.
-  if (++unsent_ >= turns_together)
-    flush();
-  else if (unsent_ == 1)
-    caf::event_based_actor::send(this, caf::flush_atom_v);
-}
-
-void worker_actor::flush() {
-  unsent_ = 0;
-  hub_.flush();
+void worker_actor::look_for_ended() {
+  speak([](desk& d) { d.look_for_ended(lease_now()); });
 }
 
 // -- links
@@ -139,19 +114,11 @@ void worker_actor::heard(link_number link, message what) {
 
 void worker_actor::link_broken(link_number link) {
   speak([&](desk& d) { d.link_broken(link, lease_now()); });
-  if (looks_.begin())
-    delayed_send(this, looks_.wait(), look_at_homes{});
+  look_soon();
 }
 
 void worker_actor::link_restored(link_number link) {
   speak([&](desk& d) { d.link_restored(link, lease_now()); });
-}
-
-void worker_actor::link_lost(link_number link, const error& why) {
-  if (auto said = lost_.note(why.message(), why.message(), std::chrono::steady_clock::now());
-      !said.empty())
-    log_info("cluster: " + said);
-  link_broken(link);
 }
 
 // -- errands of the desk
@@ -163,12 +130,12 @@ void worker_actor::run(desk_errands errands) {
     if (auto link = links_.extract(home)) {
       auto pause = why.code() == errc::protocol_mismatch ? limits::link_retry_refused
                                                          : std::chrono::milliseconds{0};
-      later_.push_back([this, link = link.mapped(), pause] { hub_.end(link, pause); });
+      later([this, link = link.mapped(), pause] { hub_.end(link, pause); });
     }
   for (auto link : errands.ended)
-    later_.push_back([this, link] { hub_.end(link); });
+    later([this, link] { hub_.end(link); });
   if (errands.drained)
-    later_.push_back(setup_.drained);
+    later(setup_.drained);
 }
 
 } // namespace troupe::cluster

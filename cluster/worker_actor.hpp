@@ -2,11 +2,8 @@
 // desk's orders about links.
 #pragma once
 
-#include "cluster/links/link_hub.hpp"
+#include "cluster/linked_actor.hpp"
 #include "cluster/shared_desk.hpp"
-
-#include <caf/allowed_unsafe_message_type.hpp>
-#include <caf/event_based_actor.hpp>
 
 #include <functional>
 #include <map>
@@ -26,8 +23,6 @@ struct drain_worker {
 };
 
 struct worker_tick {};
-/// Orders a look at processes, since a link broke a moment ago.
-struct look_at_homes {};
 /// The desk has errands for the actor.
 struct run_errands {};
 
@@ -39,7 +34,7 @@ struct worker_setup {
   std::function<void()> drained; // called once
 };
 
-class worker_actor : public caf::event_based_actor, private link_user {
+class worker_actor : public linked_actor {
 public:
   worker_actor(caf::actor_config& cfg, worker_setup setup);
   const char* name() const override { return "troupe.worker"; }
@@ -52,24 +47,17 @@ private:
   void heard(link_number link, message what) override;
   void link_broken(link_number link) override;
   void link_restored(link_number link) override;
-  void link_lost(link_number link, const error& why) override;
 
   template <class F> void speak(F&& what) { run(desk_->speak(std::forward<F>(what))); }
   void run(desk_errands errands);
   void tick();
-  void finish_turn();
-  void flush();
+  void look_for_ended() override;
 
   worker_setup setup_;
-  link_hub hub_;
   std::shared_ptr<shared_desk> desk_;
   home_number last_home_ = 0;
   std::map<endpoint, home_number> joined_;
   std::unordered_map<home_number, link_number> links_;
-  std::vector<std::function<void()>> later_;
-  refusal_log lost_; // links
-  look_pace looks_;
-  int unsent_ = 0; // turns since the last flush
 };
 
 } // namespace troupe::cluster
@@ -77,5 +65,4 @@ private:
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::guest_said)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::drain_worker)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::worker_tick)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::look_at_homes)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::run_errands)

@@ -111,10 +111,9 @@ class builder {
 public:
   explicit builder(const draw_options& options) : options_{options} {}
 
-  /// `prefix` begins the ids and `path` the paths of its nodes.
-  drawn_graph draw(const compiled_graph& graph, const std::string& prefix, const std::string& path,
-                   std::uint32_t xray) {
-    level at{*graph.plan(), prefix, path, xray, {}, {}, {}};
+  /// `prefix` begins the ids of its nodes.
+  drawn_graph draw(const compiled_graph& graph, const std::string& prefix, std::uint32_t xray) {
+    level at{*graph.plan(), prefix, xray, {}, {}, {}};
     auto edges = graph.edges();
     add_nodes(at, std::ranges::any_of(edges, [](const auto& e) { return e.to == names::end; }));
     add_edges(at, edges);
@@ -129,7 +128,6 @@ private:
   struct level {
     const graph_plan& plan;
     const std::string& prefix;
-    const std::string& path;
     std::uint32_t xray;
     drawn_graph out;
     std::unordered_map<std::string_view, std::uint32_t> place_of; // by name
@@ -163,7 +161,6 @@ private:
     const auto& by = at.out.nodes[caller];
     auto place = add_node(at, {.id = ids_.make(by.id + "_", called.name()),
                                .name = printable(called.name()),
-                               .path = by.path,
                                .shape = node_shape::graph});
     at.out.edges.push_back({caller, place, {}, true});
     at.nested.emplace_back(place, called);
@@ -176,7 +173,6 @@ private:
                                .name = is_start ? "start"
                                        : is_end ? "end"
                                                 : printable(name),
-                               .path = at.path + printable(name),
                                .shape = shape});
     at.place_of.emplace(name, place);
     return place;
@@ -199,8 +195,7 @@ private:
   void open(const level& at, drawn_node& node, const compiled_graph& nested) {
     auto size = nested.plan()->nodes.size() + 1; // START is one of them, END is not
     if (drawn_ + size <= options_.nodes_max)
-      node.inside = std::make_shared<const drawn_graph>(
-        draw(nested, node.id + "_", node.path + "|", at.xray - 1));
+      node.inside = std::make_shared<const drawn_graph>(draw(nested, node.id + "_", at.xray - 1));
   }
 
   const draw_options& options_;
@@ -230,7 +225,7 @@ const drawn_node* drawn_graph::find(node_shape shape) const noexcept {
 }
 
 drawn_graph make_drawn_graph(const compiled_graph& graph, const draw_options& options) {
-  return builder{options}.draw(graph, {}, {}, options.xray);
+  return builder{options}.draw(graph, {}, options.xray);
 }
 
 draw_colors safe_colors(draw_colors colors) {

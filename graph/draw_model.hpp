@@ -1,5 +1,5 @@
 // The drawn graph: nodes, edges and what is nested in them, the same for every format. This file
-// decides the contents; draw_mermaid, draw_dot and draw_svg decide the appearance.
+// decides the contents; draw_mermaid and draw_dot decide the appearance.
 //
 // Invariants:
 //  - An edge joins two nodes of one drawn_graph: none leads into a nested one.
@@ -28,7 +28,6 @@ struct drawn_graph;
 struct drawn_node {
   std::string id;   ///< a plain word without a meaning in any format; unique in the picture
   std::string name; ///< "start" and "end" for START and END
-  std::string path; ///< as in compiled_graph::subgraphs, "outer|inner"
   std::vector<std::string> details = {};
   node_shape shape = node_shape::plain;
   std::shared_ptr<const drawn_graph> inside = nullptr; ///< the nested graph of an open box

@@ -1,4 +1,4 @@
-// Text in drawings: decoding, cleaning, shortening and measuring.
+// Text in drawings: decoding, cleaning and shortening.
 #include "graph/draw_text.hpp"
 
 #include <array>
@@ -6,6 +6,10 @@
 namespace troupe::drawing {
 namespace {
 
+struct character {
+  char32_t code;
+  std::size_t bytes; // of its UTF-8
+};
 constexpr character broken{0xfffd, 1};
 constexpr std::string_view replacement = "\xef\xbf\xbd";
 
@@ -15,23 +19,8 @@ bool is_blank(char32_t c) {
          || c == 0x200e || c == 0x200f || c == 0x61c;
 }
 
-double character_width(char32_t c) {
-  constexpr std::string_view narrow = " !'()*,-./:;I[]`fijlrt{|}";
-  constexpr std::string_view wide = "%@MWmw";
-  if (c >= 0x1100)
-    return 1.05;
-  if (c >= 0x80)
-    return 0.7;
-  auto ascii = static_cast<char>(c);
-  if (narrow.find(ascii) != narrow.npos)
-    return 0.36;
-  if (wide.find(ascii) != wide.npos)
-    return 0.95;
-  return ascii >= 'A' && ascii <= 'Z' ? 0.72 : 0.58;
-}
-
-} // namespace
-
+// The character at the front of `text`, which is not empty. A byte that begins no UTF-8 character
+// gives U+FFFD and length 1.
 character front_character(std::string_view text) noexcept {
   constexpr std::array<char32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
   auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -52,6 +41,8 @@ character front_character(std::string_view text) noexcept {
     return broken;
   return {code, length};
 }
+
+} // namespace
 
 std::string printable(std::string_view text) {
   std::string out;
@@ -80,16 +71,6 @@ std::string shortened(std::string_view text, std::size_t most) {
     at += front_character(text.substr(at)).bytes;
   }
   return std::string{text};
-}
-
-double text_width(std::string_view text) noexcept {
-  double width = 0;
-  while (!text.empty()) {
-    auto [code, bytes] = front_character(text);
-    width += character_width(code);
-    text.remove_prefix(bytes);
-  }
-  return width;
 }
 
 } // namespace troupe::drawing

@@ -276,6 +276,7 @@ struct watched_iterator {
 /// the reason.
 class json_reader {
 public:
+  explicit json_reader(json_form form) : form_{form} {}
   std::string_view problem() const noexcept { return problem_; }
   value take() { return builder_.take(); }
 
@@ -307,7 +308,8 @@ public:
   }
   bool end_object() {
     builder_.close_map();
-    builder_.replace_last(read_object(builder_.last()));
+    if (form_ == json_form::tagged)
+      builder_.replace_last(read_object(builder_.last()));
     return builder_.depth() < value_depth_max || !nests(builder_.last()) || fail("too deep");
   }
 
@@ -326,6 +328,7 @@ private:
     return false;
   }
 
+  json_form form_;
   detail::value_builder builder_;
   std::string_view problem_;
 };
@@ -441,14 +444,14 @@ std::ostream& operator<<(std::ostream& out, const value& v) {
   }
 }
 
-result<value> from_json(std::string_view text) {
+result<value> from_json(std::string_view text, json_form form) {
   if (text.size() > json_size_bytes_max)
     return read_error("too large", json_size_bytes_max);
   const auto* seen = text.data();
   watched_iterator first{text.data(), &seen};
   watched_iterator last{text.data() + text.size(), &seen};
   try {
-    json_reader reader;
+    json_reader reader{form};
     if (!json::sax_parse(first, last, &reader))
       return read_error(reader.problem(), static_cast<std::size_t>(seen - text.data()));
     return reader.take();

@@ -21,7 +21,6 @@ inline constexpr std::string_view snapshot_bumps = "__snapshot_bumps__";
 inline constexpr std::string_view error_handler_prefix = "__error_handler__";
 inline constexpr std::string_view default_error_handler = "__default_error_handler__";
 inline constexpr std::string_view error_handler_path = "node_error_handler";
-inline constexpr std::string_view scheduled = "__scheduled__";
 /// The task paths of the writes that a command brought, and of its plain answer once a task took
 /// it. The latter sorts first; both sort before the paths of tasks.
 inline constexpr std::string_view command_path = "!";

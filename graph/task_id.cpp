@@ -174,15 +174,6 @@ void add_checkpoint(hasher& h, std::string_view checkpoint_id) {
   h.add({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-// The parts that the ids of all tasks begin with.
-void add_origin(hasher& h, std::string_view checkpoint_id, std::string_view checkpoint_ns,
-                std::int64_t step, std::string_view node) {
-  add_checkpoint(h, checkpoint_id);
-  h.add(checkpoint_ns);
-  h.add(decimal{step});
-  h.add(node);
-}
-
 constexpr std::string_view pull = "__pregel_pull";
 constexpr std::string_view push = "__pregel_push";
 
@@ -200,26 +191,6 @@ std::string task_id(std::string_view checkpoint_id, std::span<const std::string_
   add_checkpoint(h, checkpoint_id);
   for (auto part : parts)
     h.add(part);
-  return uuid_text(h.digest());
-}
-
-std::string pull_task_id(std::string_view checkpoint_id, std::string_view checkpoint_ns,
-                         std::int64_t step, std::string_view node,
-                         std::span<const std::string> triggers) {
-  hasher h;
-  add_origin(h, checkpoint_id, checkpoint_ns, step, node);
-  h.add(pull);
-  for (const auto& trigger : triggers)
-    h.add(trigger);
-  return uuid_text(h.digest());
-}
-
-std::string push_task_id(std::string_view checkpoint_id, std::string_view checkpoint_ns,
-                         std::int64_t step, std::string_view node, std::int64_t index) {
-  hasher h;
-  add_origin(h, checkpoint_id, checkpoint_ns, step, node);
-  h.add(push);
-  h.add(decimal{index});
   return uuid_text(h.digest());
 }
 

@@ -21,14 +21,6 @@ std::string xxh3_128_hex(std::string_view bytes);
 /// Source: langgraph/pregel/_algo.py, _xxhash_str.
 std::string task_id(std::string_view checkpoint_id, std::span<const std::string_view> parts);
 
-/// The id of a task that a node's triggers started. `triggers` must be sorted.
-std::string pull_task_id(std::string_view checkpoint_id, std::string_view checkpoint_ns,
-                         std::int64_t step, std::string_view node,
-                         std::span<const std::string> triggers);
-/// The id of a task that the send at `index` started.
-std::string push_task_id(std::string_view checkpoint_id, std::string_view checkpoint_ns,
-                         std::int64_t step, std::string_view node, std::int64_t index);
-
 /// uuid5 with a UUID as namespace. Source: langgraph/pregel/main.py, bulk_update_state (task ids).
 std::string uuid5(std::string_view namespace_uuid, std::string_view name);
 

@@ -26,11 +26,4 @@ inline task_write write_to(std::string_view special, value v) {
   return {no_index, std::move(v), std::string{special}};
 }
 
-/// Whether a stored write describes the task itself rather than its output.
-/// Source: the reference's behaviour (tests/conformance).
-inline bool control_write(std::string_view channel) {
-  return channel == names::error || channel == names::interrupt || channel == names::resume
-         || channel == names::error_source;
-}
-
 } // namespace troupe

@@ -29,6 +29,9 @@ struct namespace_summary {
 /// Order:  by name, so that a graph is before the graphs within.
 using thread_summary = std::vector<namespace_summary>;
 
+/// Marks the checkpoints that stay.
+using retention_rule = std::function<void(thread_summary&)>;
+
 /// Marks the checkpoints that the rules of `keep` name.
 void mark_kept(thread_summary& thread, const retention& keep);
 

@@ -3,7 +3,6 @@
 
 #include <troupe/error.hpp>
 #include <troupe/limits.hpp>
-#include <troupe/plain_json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -56,7 +55,7 @@ std::string class_character(std::string_view character) {
 }
 
 bool reads_back(const value& v) {
-  auto read = read_plain_json(to_json(v));
+  auto read = from_json(to_json(v), json_form::plain);
   return read && *read == v;
 }
 

@@ -330,7 +330,7 @@ void mcp_http::take_end(std::int64_t id) {
 }
 
 error mcp_http::refusal(const exchange& one) const {
-  auto body = read_plain_json(one.body);
+  auto body = from_json(one.body, json_form::plain);
   auto said = body ? text_in((*body)["error"]["message"]) : std::string{};
   said.resize(std::min(said.size(), limits::mcp_log_bytes_max));
   return mcp_failure(one.method,

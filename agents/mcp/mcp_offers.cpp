@@ -36,7 +36,7 @@ value as_plain(const value& v) {
   }
   if (v.is_null() || v.is_bool() || v.is_number() || v.is_string())
     return v;
-  return read_plain_json(to_json(v)).value();
+  return from_json(to_json(v), json_form::plain).value();
 }
 
 value described(const std::string& name, const std::string& description, value input) {

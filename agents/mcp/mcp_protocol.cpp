@@ -114,7 +114,7 @@ std::vector<mcp_session::answer> mcp_session::forget_all() {
 }
 
 mcp_session::heard mcp_session::hear(std::string_view text) {
-  auto message = read_plain_json(text);
+  auto message = from_json(text, json_form::plain);
   if (!message)
     return {.log = "no message: " + message.error().message()};
   if ((*message)["jsonrpc"] != value("2.0"))

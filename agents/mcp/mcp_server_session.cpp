@@ -57,7 +57,7 @@ value mcp_text_result(std::string_view text, bool is_error) {
 }
 
 mcp_server_session::heard mcp_server_session::hear(std::string_view text) {
-  auto message = read_plain_json(text);
+  auto message = from_json(text, json_form::plain);
   if (!message)
     return refusal({}, rpc_refused::no_json, "Parse error");
   const auto& id = (*message)["id"];

@@ -62,8 +62,8 @@ std::string spaced_json(const value& v) {
 result<value> read_arguments(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == text.npos)
     return value::map();
-  auto read = read_plain_json(text);
-  return read ? read : read_plain_json(with_escaped_controls(text));
+  auto read = from_json(text, json_form::plain);
+  return read ? read : from_json(with_escaped_controls(text), json_form::plain);
 }
 
 std::string text_in(const value& v) {

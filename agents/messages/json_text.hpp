@@ -1,7 +1,6 @@
 // json_text: JSON as Python prints it, which is the form that models are used to.
 #pragma once
 
-#include <troupe/plain_json.hpp>
 #include <troupe/value.hpp>
 
 #include <string>
@@ -16,7 +15,7 @@ std::string spaced_json(const value& v);
 
 /// The arguments of a call from a model's text: JSON that may have raw line breaks in its strings.
 /// An empty text means {}.
-/// Errors: as read_plain_json. The result need not be a map.
+/// Errors: as from_json. The result need not be a map.
 result<value> read_arguments(std::string_view text);
 
 /// The text of `v`; empty for a value that is not a text.

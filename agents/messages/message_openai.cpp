@@ -125,10 +125,11 @@ bool stands_in(const std::vector<value>& calls, const value& id) {
 // A call of OpenAI's form in the form of messages.
 value given_call(const value& call) {
   const auto& function = call["function"];
-  return value::map({{"type", "tool_call"},
-                     {"id", call["id"]},
-                     {"name", function["name"]},
-                     {"args", read_plain_json(function["arguments"].as_string()).value()}});
+  return value::map(
+    {{"type", "tool_call"},
+     {"id", call["id"]},
+     {"name", function["name"]},
+     {"args", from_json(function["arguments"].as_string(), json_form::plain).value()}});
 }
 
 // A message whose content is in OpenAI's form; its tool results become messages before it.

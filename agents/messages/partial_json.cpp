@@ -65,7 +65,7 @@ open_text scan(std::string_view given) {
 } // namespace
 
 std::optional<value> parse_partial_json(std::string_view text) {
-  if (auto whole = read_plain_json(text))
+  if (auto whole = from_json(text, json_form::plain))
     return *whole;
   auto open = scan(text);
   if (open.broken)
@@ -75,7 +75,7 @@ std::optional<value> parse_partial_json(std::string_view text) {
        ++dropped) {
     auto end = tried.size();
     tried += open.closing;
-    if (auto v = read_plain_json(tried))
+    if (auto v = from_json(tried, json_form::plain))
       return *v;
     tried.resize(end - 1);
   }

@@ -78,7 +78,7 @@ public:
   void take(const sse_event& event) override {
     if (event.type == "ping")
       return;
-    auto read = read_plain_json(event.data);
+    auto read = from_json(event.data, json_form::plain);
     if (!read && event.type.empty()) // not an event of the provider
       return;
     if (!read)
@@ -177,7 +177,7 @@ private:
     inputs_.erase(at);
     if (text.empty())
       return;
-    auto input = read_plain_json(text);
+    auto input = from_json(text, json_form::plain);
     if (!input || !input->is_map())
       throw broken_answer("the input of a block is no JSON object");
     builder_.set_in_block(index, "input", *input);

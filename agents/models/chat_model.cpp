@@ -66,7 +66,7 @@ private:
 value structured_answer(const value& answer, const value& schema) {
   auto data = message_member(answer, "parsed");
   if (data.is_null()) {
-    auto read = read_plain_json(message_text(answer));
+    auto read = from_json(message_text(answer), json_form::plain);
     if (!read)
       throw not_structured(schema, read.error().message());
     data = std::move(*read);

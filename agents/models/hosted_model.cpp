@@ -84,7 +84,7 @@ http_request http_model::written(const model_request& asked, bool stream,
 value http_model::read(const http_head& head, std::string_view body) const {
   if (head.status < 200 || head.status >= 300)
     throw refused_by_status(head, body, std::chrono::system_clock::now());
-  auto json = read_plain_json(body);
+  auto json = from_json(body, json_form::plain);
   if (!json || !json->is_map())
     throw broken_answer("the answer is no JSON object");
   return wire_->answer(*json, random_id());

@@ -194,7 +194,7 @@ reported_error read_reported_error(const value& json) {
 
 model_error refused_by_status(const http_head& head, std::string_view body,
                               std::chrono::system_clock::time_point now) {
-  auto json = read_plain_json(body);
+  auto json = from_json(body, json_form::plain);
   auto said = json && json->is_map() ? read_reported_error(*json)
                                      : reported_error{.message = std::string{body.substr(0, 4096)}};
   model_error::facts known{.status = head.status,

@@ -146,7 +146,7 @@ public:
       done_ = true;
       return;
     }
-    auto read = read_plain_json(event.data);
+    auto read = from_json(event.data, json_form::plain);
     if (!read || !read->is_map())
       throw broken_answer("an event is no JSON object");
     const auto& data = *read;

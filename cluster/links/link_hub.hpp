@@ -37,10 +37,6 @@ public:
   virtual void not_reached(const endpoint& to, const error& why);
 };
 
-/// Turns after which a busy owner flushes. Each frame costs more than a hundred bytes, but messages
-/// should not wait for thousands of turns.
-inline constexpr int turns_together = 64;
-
 /// Functions with which a hub reaches peers.
 struct link_ways {
   using then_fn = std::function<void(const result<caf::actor>&)>;

@@ -103,20 +103,12 @@ public:
   /// Source: langchain_core/runnables/graph_mermaid.py (the look, not the text).
   std::string draw_mermaid(const draw_options& options = {}) const;
 
-  /// The same picture as a Graphviz digraph, nested graphs as clusters.
+  /// The same picture as a Graphviz digraph, nested graphs as clusters. Graphviz's `dot` makes SVG
+  /// or PNG of it, as `troupe draw --format svg` does.
   /// Shape:  lines, each with its end; every name and label is a quoted string.
   /// Errors: none.
   /// Source: langchain_core/runnables/graph_png.py (the look).
   std::string draw_dot(const draw_options& options = {}) const;
-
-  /// The same picture as an SVG document with a layout of its own. Nodes stand in layers, edges
-  /// point down (or right) except those that close a circle, and nested graphs are boxes.
-  /// Shape:  well-formed XML in UTF-8, without scripts, links or style sheets. Long names are cut;
-  ///         the tooltip shows the whole name. The same graph gives the same bytes.
-  /// Units:  sizes in pixels.
-  /// Errors: none.
-  /// Source: troupe.
-  std::string draw_svg(const draw_options& options = {}) const;
 
   /// Advice about the graph that is not an error, e.g. a node with both commands and static edges.
   const std::vector<std::string>& warnings() const noexcept;

@@ -20,7 +20,6 @@
 #include <troupe/node_body.hpp>
 #include <troupe/node_cache.hpp>
 #include <troupe/placement.hpp>
-#include <troupe/plain_json.hpp>
 #include <troupe/policy.hpp>
 #include <troupe/run_config.hpp>
 #include <troupe/run_input.hpp>

@@ -337,13 +337,18 @@ std::ostream& operator<<(std::ostream& out, const value& v);
 /// Source: troupe.
 std::string to_json(const value& v, int indent = -1);
 
+/// How from_json reads an object with one `$` member: as the kind that the member names, where it
+/// names one, or always as a map. JSON from outside is plain.
+/// Source: troupe.
+enum class json_form : std::uint8_t { tagged, plain };
+
 /// Reads the output of to_json, and any other JSON. An object with one `$` member that names no
 /// known kind is a map as it stands. An integer beyond int64 is a double. The last one of equal
 /// keys counts.
 /// Units:  at most limits::json_size_bytes_max bytes and limits::value_depth_max levels.
 /// Errors: invalid_value, with the byte position.
 /// Source: troupe; RFC 8259.
-result<value> from_json(std::string_view text);
+result<value> from_json(std::string_view text, json_form form = json_form::tagged);
 
 /// Canonical msgpack: maps in key order, the shortest form of every number and length; equal values
 /// give equal bytes. Extension kinds are ext records whose code is the kind; they count as a level

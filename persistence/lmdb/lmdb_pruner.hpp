@@ -10,7 +10,6 @@
 #include "persistence/lmdb/thread_keys.hpp"
 #include "persistence/retention.hpp"
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,9 +21,6 @@ struct removal {
   std::vector<namespace_entry> emptied; // namespaces left without checkpoints and writes
   std::size_t counted = 0;              // of what prune_report counts
 };
-
-/// Marks the checkpoints that stay.
-using retention_rule = std::function<void(thread_summary&)>;
 
 /// Finds the checkpoints that neither the rule nor a remaining checkpoint needs, with their writes.
 /// Errors: (also of all functions below) checkpoint_corrupt, format_too_new, key_missing,

@@ -391,6 +391,13 @@ result<std::vector<thread_info>> lmdb_reader::threads() {
   return infos;
 }
 
+result<std::uint64_t> lmdb_reader::thread_owner(const std::string& thread_id) {
+  auto thread = find_thread(txn_, thread_id);
+  if (!thread)
+    return thread.error();
+  return *thread ? (**thread).owner : 0;
+}
+
 result<std::vector<owned_thread>> lmdb_reader::owners() {
   std::vector<owned_thread> out;
   auto ok = each_thread(txn_, [&](std::string_view id, const auto& thread) -> result<void> {

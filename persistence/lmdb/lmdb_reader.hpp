@@ -29,6 +29,8 @@ public:
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref,
                                                     const std::vector<std::string>* only = nullptr);
   result<std::vector<checkpoint_tuple>> list(const list_query& query);
+  /// 0 for a thread without one.
+  result<std::uint64_t> thread_owner(const std::string& thread_id);
   result<std::vector<thread_info>> threads();
   result<std::vector<owned_thread>> owners();
   /// As saver::get_delta_channel_history. Reads only values of `channels`.

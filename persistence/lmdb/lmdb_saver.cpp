@@ -1,5 +1,5 @@
 // lmdb_saver: reads on the calling thread, writes through the writer thread.
-#include "persistence/group_commit.hpp"
+#include "persistence/committing_saver.hpp"
 #include "persistence/lmdb/data_directory.hpp"
 #include "persistence/lmdb/lmdb_copy.hpp"
 #include "persistence/lmdb/lmdb_env.hpp"
@@ -9,7 +9,6 @@
 #include "persistence/lmdb/lmdb_rewind.hpp"
 #include "persistence/lmdb/lmdb_writer.hpp"
 #include "persistence/lmdb/runtime_marks.hpp"
-#include "persistence/record/saver_rules.hpp"
 
 #include <unistd.h>
 
@@ -21,7 +20,9 @@ namespace troupe {
 
 namespace {
 
-class lmdb_saver final : public file_saver {
+class lmdb_saver final : public committing_saver<lmdb_saver, lmdb_reader, file_saver> {
+  friend committing_saver;
+
 public:
   static result<std::unique_ptr<file_saver>> open(const std::filesystem::path& dir,
                                                   const lmdb_saver_options& options) {
@@ -42,49 +43,10 @@ public:
     }
   }
 
-  result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) override {
-    if (auto ok = check_ref(ref); !ok)
-      return ok.error();
-    return read(ref.thread_id, [&ref](lmdb_reader& from) { return from.get_tuple(ref); });
-  }
-
-  result<std::vector<checkpoint_tuple>> list(const list_query& query) override {
-    if (auto ok = check_query(query); !ok)
-      return ok.error();
-    return read(query.thread_id.value_or(""),
-                [&query](lmdb_reader& from) { return from.list(query); });
-  }
-
-  result<named<delta_history>> get_delta_channel_history(
-    const checkpoint_ref& ref, const std::vector<std::string>& channels) override {
-    if (auto ok = check_ref(ref); !ok)
-      return ok.error();
-    return read(ref.thread_id,
-                [&](lmdb_reader& from) { return from.delta_histories(ref, channels); });
-  }
-
-  result<std::uint64_t> thread_owner(const std::string& thread_id) override {
-    if (auto ok = check_thread_id(thread_id); !ok)
-      return ok.error();
-    commits_.flush(thread_id);
-    auto txn = env_->begin_read();
-    if (!txn)
-      return txn.error();
-    auto thread = find_thread(*txn, thread_id);
-    if (!thread)
-      return thread.error();
-    return *thread ? (**thread).owner : 0;
-  }
-
-  result<std::vector<owned_thread>> owners() override {
-    return read("", [](lmdb_reader& from) { return from.owners(); });
-  }
-
   result<std::optional<checkpoint_tuple>>
   get_tuple_of(const checkpoint_ref& ref, const std::vector<std::string>& channels) override {
-    if (auto ok = check_ref(ref); !ok)
-      return ok.error();
-    return read(ref.thread_id, [&](lmdb_reader& from) { return from.get_tuple(ref, &channels); });
+    return read(check_ref(ref), ref.thread_id,
+                [&](lmdb_reader& from) { return from.get_tuple(ref, &channels); });
   }
 
   result<std::shared_ptr<void>> announce(std::uint32_t mark) override {
@@ -98,50 +60,14 @@ public:
     return there ? result{std::optional{*there}} : there.error();
   }
 
-  result<std::vector<thread_info>> threads() override {
-    return read("", [](lmdb_reader& from) { return from.threads(); });
-  }
-
-  result<void> put(const checkpoint_ref& ref, const checkpoint_put& put) override {
-    return store({{ref.thread_id, ref.checkpoint_ns, {}}, {}, put});
-  }
-
-  result<void> put_writes(const checkpoint_ref& ref, const task_writes& writes) override {
-    return store({ref, {writes}, {}});
-  }
-
-  result<void> delete_thread(const std::string& thread_id) override {
-    if (auto ok = check_thread_id(thread_id); !ok)
-      return ok;
-    return commits_.submit_and_wait(
-      {.request = {{thread_id, {}, {}}, {}, {}}, .delete_thread = true, .done = {}});
-  }
-
-  result<prune_report> prune(const std::vector<std::string>& thread_ids,
-                             const retention& keep) override {
-    prune_report all;
-    for (const auto& id : thread_ids)
-      if (auto ok = check_thread_id(id); !ok)
-        return ok.error();
-    for (const auto& id : thread_ids)
-      if (auto ok = prune(
-            id, [&keep](auto& thread) { mark_kept(thread, keep); }, all, keep.dry_run);
-          !ok)
-        return ok.error();
-    return all;
-  }
-
   result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids) override {
-    prune_report all;
     auto infos = run_ids.empty() ? std::vector<thread_info>{} : threads();
     if (!infos)
       return infos.error();
-    for (const auto& info : *infos)
-      if (auto ok = prune(
-            info.thread_id, [&](auto& thread) { mark_other_runs(thread, run_ids); }, all);
-          !ok)
-        return ok.error();
-    return all;
+    std::vector<std::string> ids;
+    for (auto& info : *infos)
+      ids.push_back(std::move(info.thread_id));
+    return prune_each(ids, [&run_ids](auto& thread) { mark_other_runs(thread, run_ids); });
   }
 
   result<void> copy_thread(const std::string& source, const std::string& target) override {
@@ -183,15 +109,6 @@ public:
     return report;
   }
 
-  void submit(save_request request, save_ack when,
-              std::function<void(result<void>)> done) override {
-    if (auto ok = check_request(request); !ok) {
-      done(std::move(ok));
-      return;
-    }
-    commits_.submit({.request = std::move(request), .when = when, .done = std::move(done)});
-  }
-
 private:
   lmdb_saver(std::unique_ptr<lmdb_env> env, const lmdb_saver_options& options)
     : env_{std::move(env)},
@@ -199,12 +116,6 @@ private:
       keys_{options.keyring},
       writer_{*env_, keys_.get(), options.compress_bytes_min},
       commits_{writer_, options.commit_window} {}
-
-  result<void> store(save_request request) {
-    if (auto ok = check_request(request); !ok)
-      return ok;
-    return commits_.submit_and_wait({.request = std::move(request), .done = {}});
-  }
 
   // Runs `work` on the writer thread, in a transaction.
   result<void> upkeep(const std::string& thread_id, std::function<write_outcome()> work) {
@@ -250,8 +161,8 @@ private:
     return counted;
   }
 
-  result<void> prune(const std::string& thread_id, const retention_rule& mark, prune_report& all,
-                     bool dry_run = false) {
+  result<prune_report> prune_thread(const std::string& thread_id, const retention_rule& mark,
+                                    bool dry_run) {
     auto find = [&mark](auto& records, auto thread) {
       return find_checkpoints_to_remove(records, thread, mark);
     };
@@ -261,18 +172,14 @@ private:
     auto values = dry_run ? result<std::size_t>{0} : remove(thread_id, find_values_to_remove);
     if (!values)
       return values.error();
-    all += {*checkpoints, *values};
-    return {};
+    return prune_report{*checkpoints, *values};
   }
 
   troupe::error located(const troupe::error& err) const {
     return {err.code(), err.message() + ": " + env_->file().string()};
   }
 
-  // Commits accepted requests of the thread first, so that the transaction sees them.
-  template <class Fn>
-  auto read(const std::string& thread_id, Fn fn) -> decltype(fn(std::declval<lmdb_reader&>())) {
-    commits_.flush(thread_id);
+  template <class Fn> std::invoke_result_t<Fn, lmdb_reader&> with_reader(Fn fn) {
     auto txn = env_->begin_read();
     if (!txn)
       return txn.error();

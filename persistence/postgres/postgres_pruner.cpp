@@ -29,7 +29,7 @@ public:
       sql_{sql},
       thread_id_{thread_id} {}
 
-  result<prune_report> prune(const postgres_rule& mark, bool dry_run) {
+  result<prune_report> prune(const retention_rule& mark, bool dry_run) {
     auto found = decide(mark);
     if (!found)
       return found.error();
@@ -67,7 +67,7 @@ private:
     return done ? result<void>{} : done.error();
   }
 
-  result<removed_checkpoints> decide(const postgres_rule& mark) {
+  result<removed_checkpoints> decide(const retention_rule& mark) {
     auto thread = lock();
     if (!thread)
       return thread.error();
@@ -182,7 +182,7 @@ private:
 } // namespace
 
 result<prune_report> prune_thread(postgres_connection& on, const postgres_statements& sql,
-                                  const std::string& thread_id, const postgres_rule& mark,
+                                  const std::string& thread_id, const retention_rule& mark,
                                   bool dry_run) {
   return pruner{on, sql, thread_id}.prune(mark, dry_run);
 }

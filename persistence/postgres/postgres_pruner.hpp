@@ -6,21 +6,17 @@
 #include "persistence/postgres/postgres_statements.hpp"
 #include "persistence/retention.hpp"
 
-#include <functional>
 #include <string>
 #include <vector>
 
 namespace troupe {
-
-/// Marks the checkpoints of a thread that stay by a rule.
-using postgres_rule = std::function<void(thread_summary&)>;
 
 /// Decides once, then removes in transactions of limits::postgres_pruned_max checkpoints, children
 /// before their parents. So the remaining ones can be read at any time. Each transaction locks the
 /// thread's row, as the writer does. A dry run only decides, and counts checkpoints.
 /// Errors: as saver::prune.
 result<prune_report> prune_thread(postgres_connection& on, const postgres_statements& sql,
-                                  const std::string& thread_id, const postgres_rule& mark,
+                                  const std::string& thread_id, const retention_rule& mark,
                                   bool dry_run = false);
 
 /// The threads in which one of these runs made a checkpoint.

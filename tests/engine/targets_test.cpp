@@ -10,8 +10,6 @@ namespace {
 
 namespace data = boost::unit_test::data;
 
-using decider = std::function<node_output(state_graph<>&)>;
-
 const char* const lost = "node `a` goes to `reveiw`, which is not a node of graph `g`";
 
 node_output returned(node_output::part part) {

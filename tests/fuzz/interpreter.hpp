@@ -30,12 +30,6 @@ public:
   state_answer look(const std::optional<std::uint32_t>& at) const;
 
 private:
-  struct previewed {
-    state_model state;
-    std::vector<task_model> tasks;
-    std::vector<std::string> next;
-  };
-
   void run(const call& c, answer& out);
   void update(const call& c);
   void update_as(const call& c, const checkpoint_model* saved, state_model& s,

@@ -3,7 +3,6 @@
 #include "tests/fuzz_bytes/target.hpp"
 
 #include <troupe/agents/grammar.hpp>
-#include <troupe/plain_json.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -29,7 +28,7 @@ void try_bytes(std::string_view bytes) {
   // A schema may lead to each other one, and reading a grammar takes more than making it.
   allow_memory(256 << 20);
   auto end = std::min(bytes.find('\n'), bytes.size());
-  auto schema = read_plain_json(bytes.substr(0, end));
+  auto schema = from_json(bytes.substr(0, end), json_form::plain);
   if (!schema)
     return;
   auto grammar = grammar_of(*schema);
@@ -40,7 +39,8 @@ void try_bytes(std::string_view bytes) {
   auto text = bytes.substr(std::min(end + 1, bytes.size())).substr(0, text_bytes_max);
   if (std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) > 0x7f; }))
     return; // the recogniser believes that a text is UTF-8
-  require(!recogniser.accepts(text) || read_plain_json(text).has_value(), "only JSON is accepted");
+  require(!recogniser.accepts(text) || from_json(text, json_form::plain).has_value(),
+          "only JSON is accepted");
 }
 
 std::vector<std::string> seeds() {

@@ -41,7 +41,8 @@ void try_bytes(std::string_view bytes) {
     auto line = bytes.substr(0, bytes.find('\n'));
     bytes.remove_prefix(std::min(bytes.size(), line.size() + 1));
     auto heard = session.hear(line);
-    require(heard.reply.empty() || read_plain_json(heard.reply).has_value(), "a reply is JSON");
+    require(heard.reply.empty() || from_json(heard.reply, json_form::plain).has_value(),
+            "a reply is JSON");
     require(heard.reply.find('\n') == std::string::npos, "a reply is one line");
     require(!heard.then == !heard.with, "an answer comes with its question");
     if (heard.then)

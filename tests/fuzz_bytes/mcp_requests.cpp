@@ -4,8 +4,6 @@
 
 #include "agents/mcp/mcp_server_session.hpp"
 
-#include <troupe/plain_json.hpp>
-
 #include <algorithm>
 #include <set>
 
@@ -24,7 +22,7 @@ std::shared_ptr<const mcp_listing> two_tools() {
 
 void require_message(const std::string& text, bool has_id) {
   require(text.find('\n') == std::string::npos, "a reply is one line");
-  auto message = read_plain_json(text);
+  auto message = from_json(text, json_form::plain);
   require(message.has_value() && (*message)["jsonrpc"] == value("2.0"), "a reply is JSON-RPC");
   require(message->contains("result") != message->contains("error"), "a reply says one thing");
   require(message->contains("id") == has_id, "a reply has the id, where there was one");

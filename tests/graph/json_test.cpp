@@ -108,6 +108,28 @@ BOOST_DATA_TEST_CASE(other_json_reads_by_the_rules, data::make(other_json)) {
   BOOST_TEST(*read == sample.read);
 }
 
+BOOST_AUTO_TEST_CASE(plain_json_never_becomes_one_of_troupes_kinds) {
+  auto read = from_json(
+    R"({"a":{"$send":["n",1]},"b":{"$bytes":"aGk="},"c":18446744073709551615,"d":{"$$x":1,"$$x":2}})",
+    json_form::plain);
+  BOOST_REQUIRE(read);
+  BOOST_TEST((*read)["a"].is_map());
+  BOOST_TEST((*read)["b"]["$bytes"] == value("aGk="));
+  BOOST_TEST((*read)["c"].is_double());
+  BOOST_TEST((*read)["d"]["$$x"] == value(2));
+}
+
+BOOST_AUTO_TEST_CASE(plain_json_has_the_limits_of_values) {
+  auto nested = [](std::size_t depth, const std::string& innermost) {
+    return std::string(depth, '[') + innermost + std::string(depth, ']');
+  };
+  for (const auto* innermost : {"[]", "{}", R"({"$bytes":"aGk="})"}) {
+    BOOST_TEST(!!from_json(nested(value_depth_max - 1, innermost), json_form::plain));
+    BOOST_TEST(!from_json(nested(value_depth_max, innermost), json_form::plain));
+  }
+  BOOST_TEST(!from_json("{\"a\":\"\xff\"}", json_form::plain));
+}
+
 BOOST_DATA_TEST_CASE(text_that_is_no_json_is_refused, data::make(no_json)) {
   auto read = from_json(sample);
   BOOST_REQUIRE(!read.has_value());

@@ -98,12 +98,47 @@ class Graphs(CliTest):
         self.assertTrue(text.startswith("digraph ") and text.endswith("}\n"), text)
         self.assertIn("rankdir=LR", text)
 
-    def test_draw_prints_well_formed_svg(self):
+    def with_dot(self, script):
+        """An environment in which `dot` is this shell script."""
+        dot = self.folder / "programs" / "dot"
+        dot.parent.mkdir(exist_ok=True)
+        dot.write_text("#!/bin/sh\n" + script)
+        dot.chmod(0o755)
+        return {**os.environ, "PATH": f"{dot.parent}{os.pathsep}{os.environ['PATH']}"}
+
+    def test_draw_prints_what_graphviz_makes_of_the_dot_text(self):
+        flags = ["draw", "digest", "--xray", "--title", "<&>"]
+        text = self.ok(self.troupe(*flags, "--format=dot"))
+        for format in ["svg", "png"]:
+            done = self.troupe(*flags, "--format", format, env=self.with_dot('echo "$*"; cat'))
+            self.assertEqual(self.ok(done), f"-T{format}\n{text}")
+
+    def test_draw_without_graphviz_names_the_package_and_another_format(self):
+        done = self.troupe("draw", "hello", "--format=svg", env={"PATH": str(self.folder)})
+        self.refused(done, USAGE, "install graphviz", "--format dot")
+
+    def test_draw_reports_how_graphviz_fails_and_prints_no_half_picture(self):
+        for script, words in [("echo half; echo 'bad font' >&2; exit 3", ["exit code 3", "bad font"]),
+                              ("echo half; kill -SEGV $$", ["signal 11"]),
+                              ("exec yes", ["64 MiB"])]:
+            done = self.troupe("draw", "hello", "--format=svg", env=self.with_dot(script))
+            self.refused(done, FAILED, *words)
+            self.assertEqual(done.stdout, "")
+
+    def test_draw_ends_a_graphviz_that_hangs(self):
+        hangs = self.with_dot(f"echo $$ >{self.folder}/id; exec sleep 600")
+        done = self.troupe("draw", "hello", "--format=svg", "--timeout=1", env=hangs)
+        self.refused(done, FAILED, "not ended in time", "--timeout")
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int((self.folder / "id").read_text()), 0)
+
+    @unittest.skipUnless(shutil.which("dot"), "Graphviz is not installed")
+    def test_graphviz_reads_the_dot_text(self):
         for graph in ["hello", "ask", "loop", "digest"]:
             text = self.ok(self.troupe("draw", graph, "--format=svg", "--xray", "--title", "<&>"))
-            picture = ElementTree.fromstring(text)
-            self.assertEqual(picture.tag, "{http://www.w3.org/2000/svg}svg")
-            self.assertEqual(picture[0].text, "<&>")
+            self.assertEqual(ElementTree.fromstring(text).tag, "{http://www.w3.org/2000/svg}svg")
+        picture = self.troupe("draw", "hello", "--format=png", encoding="latin-1")
+        self.assertTrue(self.ok(picture).startswith("\x89PNG"))
 
     def test_draw_refuses_what_it_does_not_know(self):
         self.refused(self.troupe("draw", "hello", "--format", "ascii"), USAGE, "ascii", "mermaid")

@@ -339,9 +339,6 @@ std::vector<seen_request> fake_provider::requests() const {
 void fake_provider::wait_for_requests(std::size_t n) const {
   server_->wait(&server::came, n);
 }
-void fake_provider::wait_for_connections(std::size_t n) const {
-  server_->wait(&server::opened, n);
-}
 void fake_provider::wait_for_closed(std::size_t n) const {
   server_->wait(&server::closed, n);
 }

@@ -145,9 +145,8 @@ public:
   void remember(bool is_on);
 
   std::vector<seen_request> requests() const;
-  /// Blocks until `n` requests have come, or connections were opened, or closed by the peer.
+  /// Blocks until `n` requests have come, or connections were closed by the peer.
   void wait_for_requests(std::size_t n) const;
-  void wait_for_connections(std::size_t n) const;
   void wait_for_closed(std::size_t n) const;
   std::size_t connections() const;
 

@@ -8,7 +8,6 @@
 #include <troupe/agents/chat_models.hpp>
 #include <troupe/agents/grammar.hpp>
 #include <troupe/agents/react_agent.hpp>
-#include <troupe/plain_json.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -6,7 +6,6 @@
 #include <troupe/agents/grammar.hpp>
 #include <troupe/agents/schema_check.hpp>
 #include <troupe/agents/tool.hpp>
-#include <troupe/plain_json.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
@@ -24,7 +23,7 @@ namespace data = boost::unit_test::data;
 using test::gbnf_recogniser;
 
 value json(std::string_view text) {
-  return read_plain_json(text).value();
+  return from_json(text, json_form::plain).value();
 }
 
 gbnf_recogniser grammar_of(std::string_view schema) {

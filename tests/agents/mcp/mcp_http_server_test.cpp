@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_takes_long_is_an_event_of_a_stream_and_json_for
   s.held->at.let_pass();
   auto whole = json.get();
   BOOST_TEST(whole.head.header("content-type") == "application/json");
-  BOOST_TEST(read_plain_json(whole.body).value()["id"] == value(1));
+  BOOST_TEST(from_json(whole.body, json_form::plain).value()["id"] == value(1));
 }
 
 BOOST_AUTO_TEST_CASE(a_late_call_is_cancelled_and_its_stream_ends) {
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(who_has_no_session_may_only_begin_one) {
   http_served s;
   auto refused = http_fetch_and_wait(mcp_post(s.http, mcp_request(1, "tools/list", {})));
   BOOST_TEST(refused.head.status == 400);
-  BOOST_TEST(read_plain_json(refused.body).value()["error"]["code"] == value(-32600));
+  BOOST_TEST(from_json(refused.body, json_form::plain).value()["error"]["code"] == value(-32600));
   BOOST_TEST(status_of(mcp_post(s.http, "rubbish")) == 400);
   BOOST_TEST(status_of(mcp_post(s.http, "")) == 400);
   BOOST_TEST(status_of(mcp_post(s.http, mcp_notification("notifications/initialized", {}))) == 400);

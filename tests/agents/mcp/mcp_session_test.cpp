@@ -38,7 +38,7 @@ value call_of(const char* name, value arguments = value::map()) {
 }
 
 value said_by(const mcp_server_session::heard& heard) {
-  return read_plain_json(heard.reply).value();
+  return from_json(heard.reply, json_form::plain).value();
 }
 
 std::int64_t code_in(const mcp_server_session::heard& heard) {
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(a_result_that_no_client_could_read_is_an_error_that_says_so
   auto session = greeted_session();
   auto answered = [&](const value& result) {
     auto call = session.hear(mcp_request(1, "tools/call", call_of("t0"))).call;
-    return read_plain_json(session.answer(call->number, result)).value()["result"];
+    return from_json(session.answer(call->number, result), json_form::plain).value()["result"];
   };
   auto deep = [](std::size_t levels) {
     auto out = value::map();

@@ -76,7 +76,7 @@ public:
       unread_.append(buffer, static_cast<std::size_t>(n));
     }
   }
-  value message() { return read_plain_json(line()).value(); }
+  value message() { return from_json(line(), json_form::plain).value(); }
 
   void end() { to_.write.close(); }
   void read_no_more() { from_.read.close(); }

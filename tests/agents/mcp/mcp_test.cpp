@@ -128,19 +128,6 @@ BOOST_AUTO_TEST_CASE(what_is_asked_is_one_line_and_keeps_dollar_members) {
   BOOST_TEST(mcp_cancellation(1).find(R"("requestId": 1)") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(json_of_others_never_becomes_one_of_troupes_kinds) {
-  auto read =
-    read_plain_json(R"({"a":{"$send":["n",1]},"b":{"$bytes":"aGk="},"c":18446744073709551615})");
-  BOOST_REQUIRE(read);
-  BOOST_TEST((*read)["a"].is_map());
-  BOOST_TEST((*read)["b"]["$bytes"] == value("aGk="));
-  BOOST_TEST((*read)["c"].is_double());
-  auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
-  BOOST_TEST(!!read_plain_json(nested(limits::value_depth_max)));
-  BOOST_TEST(!read_plain_json(nested(limits::value_depth_max + 1)));
-  BOOST_TEST(!read_plain_json("{\"a\":\"\xff\"}"));
-}
-
 struct answer_case {
   const char* text;
   const char* outcome; // of the question; "-" when it still waits
@@ -204,7 +191,7 @@ const std::vector<page_case> page_cases{
 };
 BOOST_DATA_TEST_CASE(a_page_of_tools_is_read_or_refused, data::make(page_cases), c) {
   std::vector<mcp_definition> out;
-  auto added = add_mcp_page(read_plain_json(c.page).value(), "x_", out);
+  auto added = add_mcp_page(from_json(c.page, json_form::plain).value(), "x_", out);
   std::string names;
   for (const auto& d : out)
     names += d.tool + ' ';

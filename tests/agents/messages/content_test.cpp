@@ -1,7 +1,6 @@
 // What messages hold: their content as standard blocks, and which tool calls are taken.
 #include <troupe/agents/messages.hpp>
 #include <troupe/channel.hpp>
-#include <troupe/plain_json.hpp>
 #include <troupe/runtime.hpp>
 #include <troupe/state_graph.hpp>
 
@@ -19,7 +18,7 @@ namespace {
 namespace data = boost::unit_test::data;
 
 value block_json(const std::string& text) {
-  return read_plain_json(text).value();
+  return from_json(text, json_form::plain).value();
 }
 
 std::string shown_blocks(const value& message) {

@@ -434,7 +434,7 @@ BOOST_AUTO_TEST_CASE(members_that_mean_something_in_our_own_json_mean_nothing_in
   const auto expected = value::map({{"$bytes", "aGk="}, {"at", value::map({{"$ref", "x"}})}});
   std::vector<value> answers;
   auto whole = [&](std::string_view before, const std::string& text, std::string_view behind) {
-    return read_plain_json(std::string{before} + text + std::string{behind}).value();
+    return from_json(std::string{before} + text + std::string{behind}, json_form::plain).value();
   };
   answers.push_back(anthropic_answer(
     whole(R"({"content":[{"type":"tool_use","id":"a","name":"f","input":)", args, "}]}"), "m"));

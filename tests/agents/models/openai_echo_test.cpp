@@ -18,7 +18,7 @@ const std::string here = "https://user:word@models.test:8080/v1";
 const std::string here_alone = "models.test:8080";
 
 value echo_json(const std::string& text) {
-  return read_plain_json(text).value();
+  return from_json(text, json_form::plain).value();
 }
 
 value whole_answer(const std::string& message) {

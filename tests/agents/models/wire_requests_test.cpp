@@ -21,7 +21,7 @@ using test::string_or_none;
 // Our reading of a recorded answer.
 value answer_of(const recording& one) {
   if (!one.is_stream()) {
-    auto json = read_plain_json(one.body()).value();
+    auto json = from_json(one.body(), json_form::plain).value();
     return one.is_anthropic() ? anthropic_answer(json, "m") : openai_answer(json, "m");
   }
   auto reader = one.is_anthropic() ? anthropic_reader("m", true) : openai_reader("m");
@@ -154,7 +154,7 @@ model_request conversation_of(std::vector<value> messages) {
 }
 
 void check_written(const value& ours, const char* expected) {
-  BOOST_TEST(to_json(ours) == to_json(read_plain_json(expected).value()));
+  BOOST_TEST(to_json(ours) == to_json(from_json(expected, json_form::plain).value()));
 }
 
 } // namespace
@@ -183,11 +183,12 @@ BOOST_DATA_TEST_CASE(a_request_goes_on_from_a_message_of_the_reference_s,
 }
 
 BOOST_AUTO_TEST_CASE(anthropic_gets_a_call_as_the_message_says_now_with_who_called) {
-  auto given = read_plain_json(R"({"type":"ai","content":[{"type":"tool_use","id":"a","name":"f",
+  auto given = from_json(R"({"type":"ai","content":[{"type":"tool_use","id":"a","name":"f",
       "input":{"x":1},"caller":{"type":"direct"}},
       {"type":"server_tool_use","id":"s","name":"g","input":{},"partial_json":"{\"q\":1}"}],
     "tool_calls":[{"id":"a","name":"f","args":{"x":2}},
-      {"id":"b","name":"h","args":{},"extras":{"caller":{"type":"program"},"more":1}}]})");
+      {"id":"b","name":"h","args":{},"extras":{"caller":{"type":"program"},"more":1}}]})",
+                         json_form::plain);
   auto asked = conversation_of({human_message("hi"), message_from_json(given.value())});
   check_written(anthropic_request("claude", {}, asked, false)["messages"][1]["content"], R"([
     {"type":"tool_use","id":"a","name":"f","input":{"x":2},"caller":{"type":"direct"}},
@@ -196,9 +197,10 @@ BOOST_AUTO_TEST_CASE(anthropic_gets_a_call_as_the_message_says_now_with_who_call
 }
 
 BOOST_AUTO_TEST_CASE(anthropic_gets_the_toolset_of_a_call_also_with_its_result) {
-  auto answer = anthropic_answer(read_plain_json(R"({"content":[{"type":"tool_use","id":"a",
+  auto answer = anthropic_answer(from_json(R"({"content":[{"type":"tool_use","id":"a",
     "name":"click","input":{},"toolset_name":"computer"},
-    {"type":"tool_use","id":"b","name":"f","input":{}}]})")
+    {"type":"tool_use","id":"b","name":"f","input":{}}]})",
+                                           json_form::plain)
                                    .value(),
                                  "m");
   auto asked =
@@ -211,9 +213,10 @@ BOOST_AUTO_TEST_CASE(anthropic_gets_the_toolset_of_a_call_also_with_its_result) 
 
 BOOST_AUTO_TEST_CASE(anthropic_gets_no_thoughts_that_another_provider_signed) {
   auto said = [](const char* provider) {
-    auto given = read_plain_json(R"({"type":"ai","content":[
+    auto given = from_json(R"({"type":"ai","content":[
       {"type":"reasoning","reasoning":"r","extras":{"signature":"s"}},
-      {"type":"thinking","thinking":"t","signature":"s"},{"type":"text","text":"so"}]})");
+      {"type":"thinking","thinking":"t","signature":"s"},{"type":"text","text":"so"}]})",
+                           json_form::plain);
     auto message = given->with("response_metadata", value::map({{"model_provider", provider}}));
     auto asked =
       conversation_of({human_message("hi"), message_from_json(message), human_message("?")});

@@ -31,11 +31,11 @@ std::string shape_file(const std::string& name) {
 }
 
 value shape_json(const std::string& name) {
-  return read_plain_json(shape_file(name)).value();
+  return from_json(shape_file(name), json_form::plain).value();
 }
 
 void check_shape(const value& v, const std::string& expected) {
-  BOOST_TEST(to_json(v) == to_json(read_plain_json(expected).value()));
+  BOOST_TEST(to_json(v) == to_json(from_json(expected, json_form::plain).value()));
 }
 
 // A recorded stream, and who reads it.
@@ -273,17 +273,18 @@ BOOST_AUTO_TEST_CASE(pictures_documents_cache_marks_and_built_in_tools_are_sent_
 }
 
 BOOST_AUTO_TEST_CASE(standard_blocks_go_to_each_provider_in_its_own_form) {
-  auto blocks = read_plain_json(R"([
+  auto blocks = from_json(R"([
     {"type":"file","base64":"JVBE","mime_type":"application/pdf","extras":{"filename":"a.pdf"}},
     {"type":"file","file_id":"f1"},
     {"type":"text-plain","text":"plain","mime_type":"text/plain","title":"T"},
     {"type":"image","base64":"QUJD","mime_type":"image/png"},
-    {"type":"audio","base64":"UklG","mime_type":"audio/mpeg"}])")
+    {"type":"audio","base64":"UklG","mime_type":"audio/mpeg"}])",
+                          json_form::plain)
                   .value();
-  auto thought =
-    read_plain_json(R"([{"type":"reasoning","reasoning":"r","extras":{"signature":"s"}},
-    {"type":"reasoning","reasoning":"unsigned"},{"type":"text","text":"so"}])")
-      .value();
+  auto thought = from_json(R"([{"type":"reasoning","reasoning":"r","extras":{"signature":"s"}},
+    {"type":"reasoning","reasoning":"unsigned"},{"type":"text","text":"so"}])",
+                           json_form::plain)
+                   .value();
   auto asked =
     model_request{value::list({human_message(blocks), ai_message(thought), human_message("?")})};
   auto to_openai_form = openai_request("gpt", {}, asked, false, true)["messages"];
@@ -364,8 +365,10 @@ BOOST_AUTO_TEST_CASE(an_error_in_a_stream_may_say_its_status_as_a_number) {
       return e.type() == "RateLimitError" && e.may_try_again();
     });
   }
-  BOOST_TEST(refused_by_event(read_plain_json(R"({"error":{"code":99999999999}})").value()).type()
-             == "APIStatusError");
+  BOOST_TEST(
+    refused_by_event(from_json(R"({"error":{"code":99999999999}})", json_form::plain).value())
+      .type()
+    == "APIStatusError");
 }
 
 BOOST_AUTO_TEST_CASE(a_request_s_id_stands_in_a_header_or_in_the_body) {

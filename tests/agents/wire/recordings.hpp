@@ -4,7 +4,6 @@
 
 #include <troupe/agents/chat_models.hpp>
 #include <troupe/agents/messages.hpp>
-#include <troupe/plain_json.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -25,7 +24,7 @@ inline std::string recorded_file(const std::string& name) {
 }
 
 inline value recorded_json(const std::string& name) {
-  return read_plain_json(recorded_file(name)).value();
+  return from_json(recorded_file(name), json_form::plain).value();
 }
 
 inline std::string string_or_none(const value& v) {

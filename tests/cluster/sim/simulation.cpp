@@ -10,9 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr nanoseconds recovery = 5s; // after all is healed, and what is left to do
-constexpr nanoseconds latest_end = 400s;
-constexpr nanoseconds missed_within = 900ms;                // two ticks, one of which sees nothing
+constexpr nanoseconds recovery = 5s;         // after all is healed, and what is left to do
+constexpr nanoseconds missed_within = 900ms; // two ticks, one of which sees nothing
 constexpr std::uint32_t first_worker = 1, first_home = 100; // process ids
 
 std::string boot_of(std::size_t host) {

@@ -1,0 +1,60 @@
+// linked_actor: the end of its turns, and its looks at the processes of broken links.
+#include "cluster/linked_actor.hpp"
+
+#include "actors/log.hpp"
+
+#include <caf/send.hpp>
+
+#include <utility>
+
+namespace troupe::cluster {
+
+linked_actor::linked_actor(caf::actor_config& cfg, nanoseconds quiet_max)
+  : caf::event_based_actor(cfg),
+    hub_{*this, *this, quiet_max} {
+  set_down_handler([this](const caf::down_msg& down) {
+    hub_.lost(down);
+    finish_turn();
+  });
+}
+
+void linked_actor::take_packet(packet what) {
+  hub_.took(std::move(what), caf::actor_cast<caf::actor>(current_sender()));
+  finish_turn();
+}
+
+void linked_actor::finish_turn() {
+  while (!later_.empty())
+    for (auto& job : std::exchange(later_, {}))
+      job();
+  if (++turns_since_flush_ >= turns_together)
+    flush();
+  else if (turns_since_flush_ == 1)
+    caf::event_based_actor::send(this, caf::flush_atom_v);
+}
+
+void linked_actor::flush() {
+  turns_since_flush_ = 0;
+  hub_.flush();
+}
+
+void linked_actor::look_soon() {
+  if (looks_.begin())
+    delayed_send(this, looks_.wait(), look_at_peers{});
+}
+
+void linked_actor::look() {
+  look_for_ended();
+  if (looks_.next())
+    delayed_send(this, looks_.wait(), look_at_peers{});
+  finish_turn();
+}
+
+void linked_actor::link_lost(link_number link, const error& why) {
+  if (auto report = lost_.note(why.message(), why.message(), std::chrono::steady_clock::now());
+      !report.empty())
+    log_info("cluster: " + report);
+  link_broken(link); // its session ends with the lease, or with the worker's next hello
+}
+
+} // namespace troupe::cluster
