@@ -242,7 +242,7 @@ bool sim_worker::begin_body(local_task number) {
     ++in_.seen.not_begun;
     retire(number);
     bodies_.erase(number);
-    machine->gone(number, "the lease of its worker is over", on.clock());
+    machine->gone(number, "the lease of its worker has expired", on.clock());
     return false;
   }
   truth::copy own{.worker = index_,
