@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_can_not_be_used_is_named_with_the_reason) {
   for (auto part : {&tls_files::certificate, &tls_files::key, &tls_files::authority})
     for (auto [name, what] :
          {bad{"missing", "No such file"}, bad{"empty", "in PEM"}, bad{"text", "in PEM"},
-          bad{"ca", "no regular file"}, bad{"large", "more than 1048576 bytes"}, bad{"cut", ""}}) {
+          bad{"ca", "not a regular file"}, bad{"large", "more than 1048576 bytes"}, bad{"cut", ""}}) {
       auto files = good;
       files.*part = here.path / name;
       says(check_tls_files(files, today), {name, what});
