@@ -378,7 +378,8 @@ tool_node::tool_node(std::vector<tool> tools, tool_node_options options) {
   made->options = std::move(options);
   for (const auto& t : made->tools)
     if (t.runs_here() && !made->by_name.emplace(t.name(), &t).second)
-      throw error{errc::invalid_graph, "make a tool node: two tools of one name: " + t.name()};
+      throw error{errc::invalid_graph,
+                  "make a tool node: two tools have the same name: " + t.name()};
   parts_ = std::move(made);
 }
 

@@ -161,7 +161,7 @@ class Pipe(ChatTest):
     def test_what_can_not_be_talked_to_is_refused(self):
         for arguments, words in [(["hello"], "no channel `messages` but `count`"),
                                  (["nobody"], "unknown graph: nobody"),
-                                 (["--model", "nobody:x"], "no provider `nobody`"),
+                                 (["--model", "nobody:x"], "unknown provider `nobody`"),
                                  (["ask", "--model", "echo"], "--model: it is for")]:
             done = self.chat("hi\n", *arguments, code=USAGE)
             self.assertIn(words, done.stderr)

@@ -145,7 +145,7 @@ class CoderTest(unittest.TestCase):
         self.assertIn("say what is to be done",
                       run([CODER, self.project], env=ENVIRONMENT).stderr)
         done = self.coder("x", [], "--model", "nobody:x", code=USAGE)
-        self.assertIn("no provider `nobody`", done.stderr)
+        self.assertIn("unknown provider `nobody`", done.stderr)
 
 
 if __name__ == "__main__":

@@ -136,7 +136,7 @@ class Stdio(McpTest):
 
     def test_what_makes_no_sense_is_refused_before_anything_is_said(self):
         for flags, why in [(["nobody"], "unknown graph: nobody"),
-                           (["hello", "hello"], "two tools of one name: hello"),
+                           (["hello", "hello"], "two tools have the same name: hello"),
                            (["hello", "--description", "x"], "NAME=TEXT is expected"),
                            (["hello", "--listen", "nowhere"], "HOST:PORT is expected"),
                            (["hello", "--listen", "0.0.0.0:0"], "a token is needed"),

@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(a_display_that_is_none_is_refused) {
                 ":99");
   for (const auto* size : {"", "many", "0 0", "-5 5", "99999999999 5"}) {
     programs.put("xdotool", std::string{"echo '"} + size + "'");
-    BOOST_TEST(class_thrown([] { make_x11_computer(display_99()); }).find("does not say how large")
+    BOOST_TEST(class_thrown([] { make_x11_computer(display_99()); }).find("did not report its size")
                  != std::string::npos,
                size);
   }

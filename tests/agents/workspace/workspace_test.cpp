@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_search_shows_so_many_places_and_passes_over_large_files) 
                       {{"pattern", "hit"}, {"output_mode", "content"}});
   BOOST_TEST(said.find("/many:200:hit\n") != std::string::npos);
   BOOST_TEST(said.find("/many:201:") == std::string::npos);
-  BOOST_TEST(said.ends_with("… and more: say more closely what you look for\n"));
+  BOOST_TEST(said.ends_with("… and more: use a more specific pattern\n"));
   auto small = file_search(f.root(), {.file_bytes_max = many.size() - 1});
   BOOST_TEST(said_by(small, "grep_search", {{"pattern", "hit"}}) == "No matches found");
 }
