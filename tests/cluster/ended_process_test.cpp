@@ -295,7 +295,7 @@ BOOST_DATA_TEST_CASE(a_worker_that_may_be_alive_keeps_its_lease, boost::unit_tes
   BOOST_TEST(orders(2) == 0u);
   wait(500ms, {2});
   BOOST_TEST(orders(2) == 1u);
-  BOOST_TEST(events.back().text.find("nothing was heard of it") != std::string::npos);
+  BOOST_TEST(events.back().text.find("for its lease of") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_worker_whose_link_is_back_is_not_looked_at) {

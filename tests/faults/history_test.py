@@ -46,7 +46,7 @@ def right_history():
     died = next(e for e in executions if e.end == FOREVER).begin
     return History(3, 1, 1, executions, checkpoints, acknowledged,
                    [Fault("kill", "b", died + 0.05, died + 1)],
-                   [Loss(died + 2.6, "b", "nothing was heard")], now)
+                   [Loss(died + 2.6, "b", "the worker was silent")], now)
 
 
 BOUNDS = Bounds(reruns=1, losses=1)
@@ -184,7 +184,7 @@ class HistoryTest(unittest.TestCase):
         self.notices("was noticed after 3.5")
 
     def test_a_false_death_is_noticed(self):
-        self.history.losses.append(Loss(101, "c", "nothing was heard"))
+        self.history.losses.append(Loss(101, "c", "the worker was silent"))
         self.notices("2 workers were given up")
 
     def test_a_standstill_after_the_heal_is_noticed(self):

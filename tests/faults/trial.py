@@ -13,7 +13,8 @@ from hosts import Cluster, Network
 
 RUN_MAX_S = 180  # beyond what the trouble takes
 DIALS_MAX = 10  # a second, of a link
-VERDICT = re.compile(r"cluster: ([bcd]): (nothing was heard|its process has ended|it presented itself|it was started)(.*)")
+VERDICT = re.compile(r"cluster: ([bcd]): (the worker was silent|the worker did not answer|its process has ended|"
+                     r"the worker joined again|the worker was restarted)(.*)")
 BUSY = "while True: pass"
 
 

@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_said_of_a_task_that_was_not_begun_since_the_leas
   BOOST_TEST(sent[1].size() == said);
   BOOST_TEST_REQUIRE(over.size() == 1u);
   machine.finished(one, {9}, now + 2s); // that it failed
-  machine.gone(other, "it was stopped", now + 2s);
+  machine.gone(other, "the task was stopped", now + 2s);
   BOOST_TEST(sent[1].size() == said);
   BOOST_TEST(status().busy == 0u);
 }

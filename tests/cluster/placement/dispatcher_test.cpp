@@ -392,7 +392,7 @@ BOOST_AUTO_TEST_CASE(the_only_worker_may_come_back_within_a_while) {
   BOOST_TEST(orders(2) == 2u);
   wait(8s); // gone for good
   BOOST_TEST((failure(task) == errc::worker_lost));
-  BOOST_TEST(failed.at(task).message().find("nobody else could take it") != std::string::npos);
+  BOOST_TEST(failed.at(task).message().find("no other worker could take it") != std::string::npos);
   BOOST_TEST(failed.size() == 2u);
 }
 

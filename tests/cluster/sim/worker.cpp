@@ -310,7 +310,7 @@ void sim_worker::stop(local_task number) {
 
 void sim_worker::end_body(local_task number) {
   if (bodies_.erase(number) > 0)
-    machine->gone(number, "it was stopped", on.clock());
+    machine->gone(number, "the task was stopped", on.clock());
 }
 
 void sim_worker::give_back(local_task number) {
