@@ -113,7 +113,7 @@ void require_injected(const tool& t, const tool_runtime& runtime, tool_input kin
   } catch (const detail::body_exit&) {
     throw;
   } catch (...) {
-    throw node_error{class_in_flight(), "a tool threw what is not a std::exception"};
+    throw node_error{class_in_flight(), "a tool threw something that is not a std::exception"};
   }
 }
 

@@ -145,7 +145,7 @@ class Llmock(LlmockServer):
             for kind in ("react", "agent"):
                 self.script(falls, {"type": "reply", "text": "sorry"})
                 out = self.agent(kind, form, "fall", "handle").stdout
-                self.assertIn("a tool threw what is not a std::exception", out)
+                self.assertIn("a tool threw something that is not a std::exception", out)
                 self.assertTrue(out.endswith("assistant: sorry\n"), out)
                 self.script(falls)
                 self.assertIn("error", self.agent(kind, form, "fall", code=FAILED).stderr)

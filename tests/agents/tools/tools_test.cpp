@@ -374,9 +374,10 @@ BOOST_AUTO_TEST_CASE(what_is_not_a_std_exception_is_an_error_like_any_other) {
                }};
     for (const auto& t : {fails, hangs}) {
       const std::vector<tool_call> call{{.name = "fail", .id = "1"}};
-      BOOST_TEST((answers({t}, call, {.handle_tool_errors = true})
-                  == texts{"Error: int('a tool threw what is not a std::exception')\n Please fix "
-                           "your mistakes."}));
+      BOOST_TEST(
+        (answers({t}, call, {.handle_tool_errors = true})
+         == texts{"Error: int('a tool threw something that is not a std::exception')\n Please fix "
+                  "your mistakes."}));
       BOOST_TEST(!run({t}, calls(call)).has_value());
     }
   }
