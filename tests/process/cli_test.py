@@ -313,7 +313,7 @@ class Stopping(CliTest):
             program.signal(signal.SIGINT)
             self.assertEqual(program.end(), DRAINED, program.err.lines)
             steps = [json.loads(line) for line in program.out.lines]
-            self.assertIn("go on with: troupe run loop", "\n".join(program.err.lines))
+            self.assertIn("resume with: troupe run loop", "\n".join(program.err.lines))
         done = sum(s["type"] == "updates" for s in steps)
         self.assertEqual(steps[-1]["code"], "graph_drained")
         state = json_lines(self.ok(self.kept("state", "loop", "t", "--json")))[0]

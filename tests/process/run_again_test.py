@@ -104,7 +104,7 @@ class Again(RunTest):
         done = self.pay("--input", "@in.json", "--durability", "sync", code=STORAGE,
                         preexec_fn=small_files_only)
         self.assertIn("nothing of this run is stored: run the same command again", done.stderr)
-        self.assertNotIn("go on with", done.stderr)
+        self.assertNotIn("resume with", done.stderr)
         self.pay(code=NOTHING_STORED)
         self.assertFalse(self.paid())
 

@@ -87,8 +87,8 @@ private:
     switch (move) {
       case run_move::refuse_fresh: throw nothing_stored();
       case run_move::refuse_answer:
-        throw error{errc::unknown_interrupt,
-                    "--resume: nothing to resume: thread " + o_.thread + " waits for no answer"};
+        throw error{errc::unknown_interrupt, "--resume: nothing to resume: thread " + o_.thread
+                                               + " does not wait for an answer"};
       case run_move::show_result: return note_place(), show_result(app, now);
       case run_move::show_question: return note_place(), show_question(app, now);
       case run_move::resume:
@@ -216,8 +216,8 @@ private:
     if (is_kept())
       switch (advice_for(app, why)) {
         case advice::none: break;
-        case advice::resume: add("go on with: " + command_line()); break;
-        case advice::answer: add("go on with: " + command_line() + " --resume JSON"); break;
+        case advice::resume: add("resume with: " + command_line()); break;
+        case advice::answer: add("resume with: " + command_line() + " --resume JSON"); break;
         case advice::same_again:
           add("nothing of this run is stored: run the same command again");
           break;
@@ -247,9 +247,9 @@ private:
     if (!is_kept())
       output_.note("paused, and nothing is kept: run it with --data to be able to go on");
     else if (run.interrupts().empty())
-      output_.note("stopped before " + run.next.front() + "; go on with: " + command_line());
+      output_.note("stopped before " + run.next.front() + "; resume with: " + command_line());
     else
-      output_.note("waits for an answer; go on with: " + command_line() + " --resume JSON");
+      output_.note("waits for an answer; resume with: " + command_line() + " --resume JSON");
     return exit_paused;
   }
 
