@@ -115,7 +115,7 @@ class Stdio(McpTest):
         server.signal(signal.SIGINT)
         self.assertTrue(server.wait_until(lambda: len(server.err.lines) > 1))
         self.assertEqual(server.err.lines[1],
-                         "taking no more calls, and ending when those here did; once more stops at once")
+                         "stopping: no more calls are accepted, and running calls end first; once more stops at once")
         (self.folder / "go").touch()
         self.assertEqual(server.end(), DONE)
         answer = json.loads(server.out.lines[1])
@@ -141,7 +141,7 @@ class Stdio(McpTest):
                            (["hello", "--listen", "nowhere"], "HOST:PORT is expected"),
                            (["hello", "--listen", "0.0.0.0:0"], "a token is needed"),
                            (["hello", "--listen", "127.0.0.1:0", "--token-file", "none"],
-                            "no token is in none")]:
+                            "the first line must be a token: none")]:
             done = run([TROUPE, "mcp", *flags], cwd=self.folder)
             self.assertEqual((done.returncode, done.stdout), (USAGE, ""), done.stderr)
             self.assertIn(why, done.stderr)

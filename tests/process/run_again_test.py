@@ -220,7 +220,7 @@ class Flags(RunTest):
         self.assertIn("commands are run,", self.troupe("frobnicate", code=USAGE).stderr)
         (self.folder / "latin1.json").write_bytes(b'{"count": "\xe4"}')
         done = self.troupe("run", "hello", "--input", "@latin1.json", code=USAGE)
-        self.assertIn("--input: JSON is UTF-8, and byte 12 is not", done.stderr)
+        self.assertIn("--input: JSON must be UTF-8, but byte 12 is not", done.stderr)
         done = self.run_graph("loop", "t", "--input", '{"until": 9}', "--recursion-limit", "2",
                               code=FAILED)
         self.assertNotIn(".;", done.stderr)

@@ -285,7 +285,7 @@ class SqliteImport(unittest.TestCase):
         for _ in range(200):
             deep = [deep]
         for channel, value, word in [
-                ("n", {1: 2}, "no text"), ("n", 1 << 63, "64 bits"),
+                ("n", {1: 2}, "not a text"), ("n", 1 << 63, "64 bits"),
                 ("n", python_set("a"), "builtins.set"), ("join:a:b", python_set(1), "set"),
                 ("n", send("w", 1, {"run": 1}), "time-out"), ("n", Ext(6, ["<f8", [0]]), "class"),
                 ("n", Ext(5, ["langchain_core.messages.chat", "ChatMessage", {}]), "ChatMessage"),

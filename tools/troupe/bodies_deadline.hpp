@@ -29,7 +29,7 @@ private:
     changed.wait_for(lock, in_time, bodies_patience, [] { return false; });
     if (in_time.stop_requested())
       return;
-    std::cerr << "what still runs here does not end, and is left" << std::endl;
+    std::cerr << "bodies that still run here did not end in time and are abandoned" << std::endl;
     std::_Exit(exit_done);
   }
 

@@ -117,7 +117,7 @@ private:
       return {o_.place->unknown_thread(o_.thread), exit_usage};
     return {{errc::missing_key, "nothing is stored of thread `" + one_line(o_.thread) + "` in "
                                   + o_.place->text() + ": --input JSON starts it; "
-                                  + o_.place->threads_command() + " lists those there are"},
+                                  + o_.place->threads_command() + " lists the known threads"},
             exit_nothing_stored};
   }
 
@@ -166,7 +166,7 @@ private:
         for (const auto& t : s.tasks)
           differs |= t.name == START && t.result && t.result->is_map() && *t.result != input_;
     if (differs)
-      output_.note("the thread was started with another input than this one, which is ignored: "
+      output_.note("the thread was started with another input; this one is ignored: "
                    + to_json(input_));
     else if (stage == "resumes")
       output_.note("the thread had not finished: it resumes, and --input is not used again");
@@ -245,7 +245,7 @@ private:
   int paused(const run_result& run) const {
     output_.result(o_.thread, run);
     if (!is_kept())
-      output_.note("paused, and nothing is kept: run it with --data to be able to go on");
+      output_.note("paused, but nothing is stored: run it with --data to resume it later");
     else if (run.interrupts().empty())
       output_.note("stopped before " + run.next.front() + "; resume with: " + command_line());
     else

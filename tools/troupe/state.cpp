@@ -135,7 +135,7 @@ void add_state(CLI::App& app, chosen_command& chosen) {
 void add_history(CLI::App& app, chosen_command& chosen) {
   auto* command = app.add_subcommand("history", "List a thread's checkpoints, the newest first");
   auto o = add_options(*command, chosen);
-  command->add_option("--limit", o->limit, "At most so many")
+  command->add_option("--limit", o->limit, "Most checkpoints to list")
     ->type_name("N")
     ->check(CLI::PositiveNumber);
   command->callback(

@@ -182,8 +182,8 @@ int prune(prune_flags& flags) {
 }
 
 void add_prune(CLI::App& store, chosen_command& chosen) {
-  auto* command = store.add_subcommand(
-    "prune", "Remove old checkpoints: all that no rule keeps are removed, for good");
+  auto* command = store.add_subcommand("prune",
+                                       "Remove old checkpoints for good: all that no rule keeps");
   auto flags = std::make_shared<prune_flags>();
   flags->command = command;
   flags->data_dir = add_data_dir(*command);
@@ -226,9 +226,9 @@ void add_look(CLI::App& store, chosen_command& chosen, const char* name, const c
 } // namespace
 
 void add_store(CLI::App& app, chosen_command& chosen) {
-  auto* store = app.add_subcommand("store", "Look after what is kept in a data directory");
+  auto* store = app.add_subcommand("store", "Check, count, copy and prune a data directory");
   store->require_subcommand(1);
-  add_look(*store, chosen, "check", "Read everything and say what is damaged", check);
+  add_look(*store, chosen, "check", "Read everything and report damage", check);
   add_look(*store, chosen, "stats", "Count what there is", print_stats);
   add_prune(*store, chosen);
   add_copy(*store, chosen, "backup", "Copy it as it is now, while it is used", false);
