@@ -38,7 +38,7 @@ struct options {
 };
 
 void add_flags(CLI::App& app, options& o, bool& yes, std::string& resume) {
-  app.add_option("FILE_OR_FOLDER", o.sources, "What to digest; not needed to resume a thread");
+  app.add_option("FILE_OR_FOLDER", o.sources, "The files to digest; not needed to resume a thread");
   app.add_option("--thread", o.thread, "Resume this digest; the default starts a new one")
     ->type_name("ID");
   app.add_option("--data", o.data, "Where digests are kept")

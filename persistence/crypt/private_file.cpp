@@ -28,7 +28,7 @@ std::string flaw_of_open_file(int fd, bool is_private) {
   if (is_private && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0)
     return "users other than its owner can read or change it: chmod 600";
   if (is_private && info.st_uid != geteuid() && info.st_uid != 0)
-    return "it belongs to another user";
+    return "the file belongs to another user";
   return {};
 }
 

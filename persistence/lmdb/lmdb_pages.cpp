@@ -167,9 +167,9 @@ public:
   /// Marks a page as used. Each page may be used once.
   void take(page_number n) {
     if (n < first_page || n >= pages_)
-      throw damage{n, "it is beyond the file"};
+      throw damage{n, "beyond the end of the file"};
     if (seen_[n])
-      throw damage{n, "it is used twice"};
+      throw damage{n, "used twice"};
     seen_[n] = true;
   }
 
@@ -183,7 +183,7 @@ private:
     take(n);
     const auto* p = page(n);
     if (load<page_number>(p) != n || load<std::uint16_t>(p + 10) != kind)
-      throw damage{n, "it is a page of another place or kind"};
+      throw damage{n, "a page of another place or kind"};
     return p;
   }
 

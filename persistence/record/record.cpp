@@ -109,7 +109,7 @@ result<std::string_view> open_flagged_record(std::string_view stored, std::strin
       || (flags_of(stored) & ~known_flags) != 0)
     return too_new(kind);
   if (static_cast<record_kind>(stored[2]) != kind)
-    return damaged(kind, "it is a record of another kind");
+    return damaged(kind, "a record of another kind");
   return stored.substr(record_header_bytes);
 }
 

@@ -114,7 +114,7 @@ class Pipe(ChatTest):
                  "--first-token-seconds", "3"]
         self.assertEqual(self.chat("hi\n", *flags).stdout, "hi\n")
         refused = self.chat("hi\n", f"{PLUGIN}:cut", *flags, code=USAGE)
-        self.assertIn("brings models of its own", refused.stderr)
+        self.assertIn("has models of its own", refused.stderr)
 
     def test_a_question_is_answered_by_the_next_line(self):
         clerk = f"{PLUGIN}:clerk"

@@ -124,7 +124,8 @@ std::string json_line(const state_snapshot& s) {
 }
 
 void add_state(CLI::App& app, chosen_command& chosen) {
-  auto* command = app.add_subcommand("state", "Show what a thread holds and what it waits for");
+  auto* command = app.add_subcommand("state",
+                                     "Show the state of a thread, and the question it waits for");
   auto o = add_options(*command, chosen);
   command->add_option("--checkpoint", o->checkpoint, "An older checkpoint; history lists them")
     ->type_name("ID");

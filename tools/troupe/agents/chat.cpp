@@ -52,9 +52,9 @@ chat_model_options model_options(const chat_flags& o) {
 
 compiled_graph graph_of(const chat_flags& o) {
   if (o.sets_model() && o.graph != "chat")
-    throw error{errc::invalid_config,
-                std::string{o.model.empty() ? "the flags of a model: they are" : "--model: it is"}
-                  + " for the built-in graph chat; " + o.graph + " brings models of its own"};
+    throw error{errc::invalid_config, std::string{o.model.empty() ? "flags of a model" : "--model"}
+                                        + ": only for the built-in graph chat; " + o.graph
+                                        + " has models of its own"};
   auto graph = o.sets_model() ? chat_graph(o.model, model_options(o)) : find_graph(o.graph);
   auto keys = graph.inputs();
   if (std::ranges::find(keys, "messages") != keys.end())
