@@ -361,7 +361,7 @@ BOOST_AUTO_TEST_CASE(a_first_word_and_the_next_ones_have_their_bounds_and_so_has
   BOOST_TEST(kind_of(first, {.before_event = never, .gated_from = 3}, true).find("did not begin")
              != std::string::npos); // message_start is no word
   auto idle = [](auto& o) { o.idle_timeout = 20ms; };
-  BOOST_TEST(kind_of(idle, {.before_event = never, .gated_from = 4}, true).find("silent")
+  BOOST_TEST(kind_of(idle, {.before_event = never, .gated_from = 4}, true).find("stopped before")
              != std::string::npos);
   auto total = [](auto& o) { o.timeout = 20ms; };
   BOOST_TEST(kind_of(total, {.before_head = never}, false).find("the whole request")

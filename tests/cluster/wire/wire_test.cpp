@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   says(refused({}), errc::protocol_mismatch, {"not an array"});
   says(refused({0xc0}), errc::protocol_mismatch, {"not an array"});
   says(refused({0x91, 0x90}), errc::protocol_mismatch, {"a message", "kind"});
-  says(refused({0x90, 0x90}), errc::protocol_mismatch, {"behind"});
+  says(refused({0x90, 0x90}), errc::protocol_mismatch, {"after its messages"});
   says(refused(one_message(26, 0).out), errc::protocol_mismatch, {"unknown kind, 26"});
   says(refused(one_message(7, 0).out), errc::protocol_mismatch,
        {"task_stop", "0 fields instead of 1"});
