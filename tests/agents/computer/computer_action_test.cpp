@@ -1,4 +1,4 @@
-// What a model wants a computer to do, read from what it says.
+// The action that a model wants of a computer, read from the arguments of its call.
 #include <troupe/agents/computer.hpp>
 
 #include <boost/test/data/test_case.hpp>

@@ -1,5 +1,5 @@
-// An X display as a computer, with programs in place of xdotool and import that write down what
-// they are told.
+// An X display as a computer, with programs in place of xdotool and import that write down their
+// arguments.
 #include "agents/computer/x11_keys.hpp"
 #include "agents/workspace/child_process.hpp"
 
@@ -56,7 +56,7 @@ esac)");
     ::chmod((folder_ / name).c_str(), 0700);
   }
   void remove(const std::string& name) const { std::filesystem::remove(folder_ / name); }
-  /// What they were told since the last call.
+  /// The arguments of the programs since the last call.
   std::string told() const {
     std::ifstream in{folder_ / "told"};
     std::string out{std::istreambuf_iterator<char>{in}, {}};

@@ -14,9 +14,8 @@
 namespace troupe::test {
 
 /// Follows all ways at once, so that time is bounded by text times grammar.
-/// Errors: throws std::runtime_error for what is no such grammar: also for a rule that is not
-/// there,
-///         one that is given twice, and one that begins with itself (when a text leads to it).
+/// Errors: throws std::runtime_error for a text that is not such a grammar, for a rule that is
+/// missing or given twice, and for one that begins with itself (when a text leads to it).
 class gbnf_recogniser {
 public:
   explicit gbnf_recogniser(std::string_view grammar) {

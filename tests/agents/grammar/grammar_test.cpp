@@ -57,8 +57,8 @@ BOOST_DATA_TEST_CASE(grammar_accepts_what_fits_a_schema_and_nothing_else,
     BOOST_TEST(!grammar.accepts(text), text << " was accepted");
 }
 
-// Of schemas that say only what a grammar can hold: each value that fits is accepted, and each
-// change that the check refuses is refused by the grammar too.
+// For schemas with only keywords that a grammar can hold: each value that fits is accepted, and
+// each change that the check refuses is refused by the grammar, too.
 BOOST_DATA_TEST_CASE(grammar_and_check_agree_on_random_schemas, data::xrange(300u), seed) {
   test::json_trees made{seed};
   auto schema = made.schema();

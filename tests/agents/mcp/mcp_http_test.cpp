@@ -19,7 +19,7 @@ namespace {
 namespace data = boost::unit_test::data;
 using std::chrono::milliseconds;
 
-// How a server delivers what it says.
+// The way in which a server delivers its answers.
 struct mcp_delivery {
   bool stream = false;
   std::size_t chunk_bytes = 0;
@@ -58,7 +58,7 @@ value answer_to(const value& asked) {
   return value::map({{"jsonrpc", "2.0"}, {"id", asked["id"]}, {"result", std::move(result)}});
 }
 
-// A server of this kind; `calls` says what comes for tools/call instead.
+// A server of this kind; `calls` answers tools/call instead.
 responder mcp_responder(mcp_delivery how = {}, responder calls = {}) {
   return [=](const seen_request& request) {
     if (!request.body.contains("id") || !request.body.contains("method"))

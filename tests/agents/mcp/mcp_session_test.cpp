@@ -1,4 +1,4 @@
-// What a server of MCP hears from a client: good messages, and all others.
+// Messages from a client to a server of MCP: good ones, and all others.
 #include "agents/mcp/mcp_protocol.hpp"
 #include "agents/mcp/mcp_server_session.hpp"
 #include "agents/messages/json_text.hpp"

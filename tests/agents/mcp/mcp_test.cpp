@@ -29,7 +29,7 @@ namespace {
 namespace data = boost::unit_test::data;
 using std::chrono::milliseconds;
 
-// What a server logged, to wait for. Shared: a connection may outlive the test's body.
+// The log of a server, to wait for. Shared: a connection may outlive the test's body.
 class heard_lines {
 public:
   void add(std::string_view line) {
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(a_question_that_was_given_up_has_no_answer) {
 
 struct page_case {
   const char* page;
-  const char* outcome; // names, or why there are none
+  const char* outcome; // names, or why they are missing
 };
 std::ostream& operator<<(std::ostream& out, const page_case& c) {
   return out << c.page;

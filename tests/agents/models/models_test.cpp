@@ -269,7 +269,7 @@ BOOST_DATA_TEST_CASE(a_stream_that_is_cut_is_tried_again_only_while_nothing_was_
   server.then(says(hello, {.cut_after = 10, .reset = reset}));
   server.then(says(hello));
   BOOST_TEST(ask(*model_at(server, provider), true).text() == hello.text);
-  // In the middle of an event, behind some words.
+  // In the middle of an event, after some words.
   auto whole = test::streamed_answer(
     test::format_of(provider == "openai" ? "/chat/completions" : "/messages"), hello);
   std::size_t bytes = 0;
@@ -359,7 +359,7 @@ BOOST_AUTO_TEST_CASE(a_first_word_and_the_next_ones_have_their_bounds_and_so_has
   BOOST_TEST(kind_of(first, {.before_head = never}, true).find("did not begin")
              != std::string::npos);
   BOOST_TEST(kind_of(first, {.before_event = never, .gated_from = 3}, true).find("did not begin")
-             != std::string::npos); // message_start is no word
+             != std::string::npos); // message_start does not begin the answer
   auto idle = [](auto& o) { o.idle_timeout = 20ms; };
   BOOST_TEST(kind_of(idle, {.before_event = never, .gated_from = 4}, true).find("stopped before")
              != std::string::npos);
@@ -395,7 +395,7 @@ BOOST_DATA_TEST_CASE(a_call_ends_with_its_node, data::make({false, true}), while
     server.wait_for_closed(1);
 }
 
-// ---- answers that are none ----------------------------------------------------------------------
+// ---- answers that are not valid ----------------------------------------------------------------
 
 BOOST_DATA_TEST_CASE(what_is_no_json_is_told_and_tried_again_only_in_a_stream_that_gave_nothing,
                      data::make(both_providers) * data::make({false, true}), provider, stream) {

@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(an_agent_s_last_message_is_the_answer_with_all_it_used) {
             answer_with_usage("two", 20)}));
   BOOST_TEST(model->name() == "graph:expert");
   auto request = request_of("one and one?");
-  // What it is given was used by somebody else, also where it has no id.
+  // The usage of the given messages belongs to another model, even without an id.
   request.messages = value::list({human_message("hello"), answer_with_usage("hi", 500)})
                        .append_all(request.messages.items());
   auto answer = asked_once(model, request);

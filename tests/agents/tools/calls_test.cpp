@@ -54,7 +54,7 @@ std::string heard(const compiled_graph& graph, const value& input = spoken("hi")
   return text;
 }
 
-// What readers of the stream are told of answers, part by part.
+// The parts of answers that readers of the stream get.
 std::vector<std::string> streamed(const compiled_graph& graph) {
   runtime rt;
   auto parts = rt.load(graph).stream(spoken("hi"), {}, {stream_mode::messages});

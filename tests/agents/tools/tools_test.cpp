@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_schema_that_chooses_among_itself_is_given_up) {
     BOOST_REQUIRE_EQUAL(found.size(), 1u);
     BOOST_TEST(found[0].message == "Input takes too long to check");
   }
-  // A list of many items is none of these.
+  // A list of many items is not one of these.
   auto schema = value{{"items", value{{"type", "integer"}}}};
   BOOST_TEST(check_schema(schema, value::list(std::vector<value>(1'000'000, value(1)))).empty());
 }

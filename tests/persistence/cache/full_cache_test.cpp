@@ -69,7 +69,7 @@ BOOST_DATA_TEST_CASE(a_file_stays_within_its_bound_whatever_the_sizes,
   BOOST_TEST(records() == 1u);
 }
 
-// What is free lies in pieces then. The sizes are drawn so that it happens.
+// Free space is in pieces then. The sizes are drawn so that it happens.
 BOOST_AUTO_TEST_CASE(a_value_is_kept_also_when_half_of_a_full_file_makes_no_room_for_it) {
   std::mt19937 random{395};
   auto cache = open({small_file});

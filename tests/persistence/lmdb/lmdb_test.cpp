@@ -491,7 +491,7 @@ BOOST_DATA_TEST_CASE(what_was_acknowledged_survives_a_killed_process,
   auto s = open(dir);
   for (unsigned n = 0; n <= acked; ++n)
     BOOST_TEST(number_of(*s, "t", checkpoint_id(n)) == value(n));
-  // No gaps behind it either: what is there is a beginning of what was submitted.
+  // No gaps after it either: the stored checkpoints are a beginning of the submitted ones.
   for (const auto* thread : {"t", "other"}) {
     auto found = s->list({.thread_id = thread}).value();
     for (std::size_t i = 0; i < found.size(); ++i)
