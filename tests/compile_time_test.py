@@ -1,9 +1,9 @@
 """Fails when <troupe/troupe.hpp> costs its users too much to compile.
 
-A clock says more of the machine than of the header, so the unit is what the header's words are
-made of: a file with all of troupe may take LIMIT times the compiler's CPU time that a file with
-STANDARD takes. Both are compiled in turns, and the best of each counts, so that other work on the
-machine does not decide. Arguments: the compiler and its flags.
+A clock measures the machine more than the header, so the unit is the cost of the standard headers:
+a file with all of troupe may take LIMIT times the compiler's CPU time that a file with STANDARD
+takes. Both are compiled in turns, and the best of each counts, so that other work on the machine
+does not decide. Arguments: the compiler and its flags.
 """
 import os
 import pathlib

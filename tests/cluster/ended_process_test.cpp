@@ -1,5 +1,4 @@
-// Processes that have ended: what is certain, what the kernel tells, and what both sides make of
-// it.
+// Processes that have ended: what is certain, what the kernel reports, and how both sides act.
 #include "tests/cluster/desk_bench.hpp"
 #include "tests/cluster/dispatcher_bench.hpp"
 
@@ -29,7 +28,7 @@ const process_facts ending{.exists = true, .is_zombie = true, .threads = 2, .sta
 const process_facts another{.exists = true, .is_zombie = false, .threads = 1, .started = 71};
 const process_facts nobody{};
 
-/// A process that does what it is told, and is killed at the latest when the test ends.
+/// A process that follows orders, and is killed at the latest when the test ends.
 class child_process {
 public:
   explicit child_process(void (*what)()) : pid_{::fork()} {

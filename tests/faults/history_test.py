@@ -155,7 +155,8 @@ class HistoryTest(unittest.TestCase):
         self.assertEqual(list(recoveries(self.history, [fault.end - 1, fault.end + 2, fault.end + 3])), [2])
 
     def frozen_instead_of_killed(self):
-        """b stands still before it could begin r1.g0.s1, and begins it when it goes on; c did so before."""
+        """b stands still before it could begin r1.g0.s1, and begins it when it continues; c did so
+        before."""
         fault = self.history.faults[0]
         late = next(e for e in self.history.executions if e.end == FOREVER)
         c_did = next(e for e in self.of("r1.g0.s1") if e.host == "c")

@@ -57,7 +57,7 @@ std::vector<rectangle> item_places(const sample& s, const placed_items& placed) 
   return out;
 }
 
-// Of items and of labels.
+// For items and for labels.
 std::vector<rectangle> all_places(const sample& s, const placed_items& placed) {
   auto out = item_places(s, placed);
   for (std::size_t e = 0; e < s.edges.size(); ++e) {
@@ -77,7 +77,7 @@ bool touches(const rectangle& item, point p) {
          || (beside && p.y >= item.top && p.y <= item.bottom);
 }
 
-// What a curve between two points keeps to: it leaves and arrives along y.
+// The rule for a curve between two points: it leaves and arrives along y.
 bool crosses(const rectangle& item, point a, point b) {
   return overlap(item, {std::min(a.x, b.x), std::min(a.y, b.y), std::max(a.x, b.x) + 0.01,
                         std::max(a.y, b.y)});

@@ -1,4 +1,4 @@
-// Loading graphs from shared libraries: what can't be loaded says why.
+// Loading graphs from shared libraries: a refusal names its reason.
 #include <troupe/graph_library.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,4 @@
-// Values as canonical msgpack, and bytes that are no such thing.
+// Values as canonical msgpack, and bytes that are not msgpack.
 #include "tests/graph/samples.hpp"
 
 #include <troupe/limits.hpp>

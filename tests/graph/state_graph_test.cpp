@@ -47,7 +47,7 @@ state_view view_of(value whole) {
   return state_view{std::move(whole)};
 }
 
-// What node `a` of a graph over S with this body gives for this state.
+// The output of node `a` of a graph over S with this body, for this state.
 template <class S = counter, class F>
 node_output call(F body, value state = value::map({{"count", 5}, {"word", "hi"}})) {
   state_graph<S> g;

@@ -760,8 +760,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(who_goes_on_from_the_newest_checkpoint_must_know_t
   require_error(test::submit(s, writes, save_ack::durable).get(), errc::conflict);
   BOOST_TEST(s.thread_owner("t").value() == 5u);
   BOOST_TEST(go_on("d3", "d2", {5, 6, true}).has_value());
-  BOOST_TEST(go_on("d4", "d3", {5, 6, true}).has_value()); // before it heard of the first one
-  BOOST_TEST(go_on("e1", "d1", {6, 7}).has_value());       // a branch says so
+  BOOST_TEST(go_on("d4", "d3", {5, 6, true}).has_value()); // sent before the answer for d3
+  BOOST_TEST(go_on("e1", "d1", {6, 7}).has_value());       // a branch is marked as one
 }
 
 namespace {

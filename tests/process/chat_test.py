@@ -214,7 +214,7 @@ class Person(ChatTest):
         screen.type("\4")
         self.assertEqual(screen.end(), DONE)
         screen = self.terminal("--thread", "t1")
-        screen.wait_for("> good morning\ngood morning\n> ")  # what was said, then the prompt
+        screen.wait_for("> good morning\ngood morning\n> ")  # the earlier messages, then the prompt
         screen.type("\4")
         self.assertEqual(screen.end(), DONE)
 

@@ -46,7 +46,7 @@ class CliTest(unittest.TestCase):
         return done.stdout
 
     def refused(self, done, code, *words, program="troupe"):
-        """Ended with that code, and one line on stderr says why in these words."""
+        """Ended with that code, and one line on stderr has the reason in these words."""
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         complaints = [line for line in done.stderr.splitlines()
                       if line and not line.startswith("thread ")]

@@ -1,4 +1,4 @@
-"""The coding agent: what it asks, what it does then, and that it goes on after a kill.
+"""The coding agent: its questions, its work, and that it resumes after a kill.
 
 Arguments: the folder of the programs, and the source folder.
 """
@@ -118,7 +118,7 @@ class CoderTest(unittest.TestCase):
             self.assertTrue(out.endswith("CODER.md is written: 0\n"), out)
             out = self.shell("sleep 100", "--shell-seconds", "1", *flags)
             self.assertTrue(out.endswith("Error: Command timed out after 1.0 seconds.\n"), out)
-            out = self.shell("sleep 100 & exit 3", *flags)  # what it leaves behind holds nobody up
+            out = self.shell("sleep 100 & exit 3", *flags)  # a process it leaves delays nobody
             self.assertTrue(out.endswith("CODER.md is written: <no output>\n"), out)
 
     def test_a_sandbox_is_used_where_there_is_one_and_said(self):

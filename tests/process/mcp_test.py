@@ -49,7 +49,7 @@ class McpTest(unittest.TestCase):
         return program
 
     def said(self, arguments, *messages, code=DONE):
-        """What it answers to these messages, by their ids."""
+        """The answers to these messages, by their ids."""
         done = run([TROUPE, "mcp", *arguments], cwd=self.folder, input=lines(*messages))
         self.assertEqual(done.returncode, code, done.stderr)
         return {m["id"]: m for m in json_lines(done.stdout)}, done.stderr

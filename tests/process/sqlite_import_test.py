@@ -151,7 +151,7 @@ class File:
 # ---- the tests ----
 
 def of_shown(v):
-    """What a value that export printed is in Python."""
+    """A value that export printed, as a Python value."""
     if isinstance(v, list):
         return [of_shown(item) for item in v]
     if not isinstance(v, dict):

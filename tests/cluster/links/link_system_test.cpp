@@ -144,7 +144,7 @@ public:
     return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
   }
   void say(std::string_view text) { ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL); }
-  /// Whatever it says before that.
+  /// Bytes before the end are ignored.
   bool is_closed_in_the_end() {
     std::array<char, 4096> rest{};
     ssize_t got = 1;
@@ -152,7 +152,7 @@ public:
       got = ::recv(fd_, rest.data(), rest.size(), 0);
     return got == 0 || errno == ECONNRESET;
   }
-  /// What a client that is let in sends for it.
+  /// The bytes that an accepted client sends in its handshake.
   std::string bytes_of_a_handshake(const tls_files& files) {
     context_ = SSL_CTX_new(TLS_client_method());
     SSL_CTX_use_certificate_file(context_, files.certificate.c_str(), SSL_FILETYPE_PEM);
@@ -191,7 +191,7 @@ public:
     char byte = 0;
     return SSL_connect(ssl_) == 1 && SSL_read(ssl_, &byte, 1) == 1;
   }
-  /// What BASP sends ahead of a message of so many bytes.
+  /// The header of BASP for a message of so many bytes.
   void say_basp_header(std::uint32_t payload_bytes) {
     std::array<unsigned char, 32> header{1}; // of a client's handshake
     for (int i = 0; i < 4; ++i)

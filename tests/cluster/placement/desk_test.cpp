@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(that_a_home_has_another_version_of_a_graph_is_logged_once) 
   machine.heard(1, graph_refused{"g", "g1"}, now); // it is the same
   machine.heard(1, graph_refused{"x", "g2"}, now); // this worker has none of that name
   BOOST_TEST(status().counts.misbehaviour == 2u);
-  order(1, 1); // the session goes on
+  order(1, 1); // the session continues
   BOOST_TEST(begun.size() == 1u);
 }
 

@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_worker_that_answers_for_a_task_of_another_is_reported_onc
   BOOST_TEST(taken.size() == 1u);
 }
 
-// It has a certificate, and says what it likes.
+// A worker with a certificate sends any messages.
 BOOST_AUTO_TEST_CASE(a_forger_changes_nothing_is_counted_and_logged_once) {
   join(1, "a", 2);
   join(2, "forger", 1);

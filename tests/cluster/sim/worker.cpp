@@ -103,7 +103,7 @@ void sim_worker::try_link(std::size_t home) {
     look_for(home);
     return;
   }
-  if (old && old->home_open && old->home_life == there.on.life()) { // the stream goes on
+  if (old && old->home_open && old->home_life == there.on.life()) { // the stream continues
     old->broken = false;
     link_restored(old->number);
     there.on.soon([&there, link = old->number] { there.link_restored(link); });
@@ -257,7 +257,7 @@ bool sim_worker::begin_body(local_task number) {
   return true;
 }
 
-/// Another worker says that it did it.
+/// Another worker reports that it did it.
 void sim_worker::forge(const wire& from, issue_number issue, std::uint64_t task) {
   auto* other = in_.wire_beside(from);
   if (!other)

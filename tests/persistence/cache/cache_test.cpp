@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(a_full_memory_cache_forgets_what_ran_out_before_the_oldest)
   set(*cache, numbered(1), 1);
   set(*cache, numbered(2), 2, start + 1s);
   set(*cache, numbered(3), 3, start + 9s);
-  BOOST_TEST(is_there(*cache, numbered(1), start + 1s)); // tells the time
+  BOOST_TEST(is_there(*cache, numbered(1), start + 1s)); // gives the time
   set(*cache, numbered(4), 4);
   BOOST_TEST(!is_there(*cache, numbered(2)));
   BOOST_TEST((is_there(*cache, numbered(1)) && is_there(*cache, numbered(3))));

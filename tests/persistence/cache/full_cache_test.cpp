@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_full_file_forgets_what_ran_out_before_the_oldest) {
     set(*cache, numbered(n++), v);
   while (is_there(*cache, {{"late"}, "1"}, start));
   BOOST_TEST((is_there(*cache, {{"early"}, "1"}) && is_there(*cache, {{"earlier"}, "1"})));
-  BOOST_TEST(is_there(*cache, numbered(0), start + 2s)); // tells the time
+  BOOST_TEST(is_there(*cache, numbered(0), start + 2s)); // gives the time
   set(*cache, numbered(n++), v);
   BOOST_TEST(!is_there(*cache, {{"earlier"}, "1"}));
   BOOST_TEST(is_there(*cache, {{"early"}, "1"}));

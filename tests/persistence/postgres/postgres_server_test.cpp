@@ -177,7 +177,7 @@ std::string postgres_server::run(const std::string& sql) {
   return answer;
 }
 
-// A transaction keeps its first view of other processes, unless it is told to look again.
+// A transaction keeps its first view of other processes, unless it asks for a new one.
 std::string postgres_server::waiting_process(const std::string& event) {
   for (;;) {
     run("SELECT pg_stat_clear_snapshot()");
