@@ -162,7 +162,7 @@ class Pipe(ChatTest):
         for arguments, words in [(["hello"], "no channel `messages` but `count`"),
                                  (["nobody"], "unknown graph: nobody"),
                                  (["--model", "nobody:x"], "unknown provider `nobody`"),
-                                 (["ask", "--model", "echo"], "--model: it is for")]:
+                                 (["ask", "--model", "echo"], "--model: only for")]:
             done = self.chat("hi\n", *arguments, code=USAGE)
             self.assertIn(words, done.stderr)
             self.assertEqual(done.stdout, "")

@@ -86,7 +86,7 @@ class ExamplesTest(unittest.TestCase):
     def test_computer_refuses_a_display_that_is_none(self):
         done = run([BIN / "computer", "--display", "nonsense"])
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("computer: use an X display: no display is named", done.stderr)
+        self.assertIn("computer: use an X display: not the name of a display", done.stderr)
 
     def test_mcp(self):
         server = SOURCE / "tests/mcp/scripted_server.py"

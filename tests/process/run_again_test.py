@@ -71,7 +71,7 @@ class Again(RunTest):
     def test_once_ignores_another_input_and_tells(self):
         self.pay("--input", '{"who": "ann"}', "--once")
         again = self.pay("--input", '{"who": "eve"}', "--once")
-        self.assertIn('another input than this one, which is ignored: {"who":"eve"}', again.stderr)
+        self.assertIn('another input; this one is ignored: {"who":"eve"}', again.stderr)
         self.assertEqual(self.paid(), ["ann"])
 
     def test_once_needs_an_input_and_a_thread(self):

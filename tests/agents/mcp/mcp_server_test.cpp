@@ -437,7 +437,7 @@ BOOST_AUTO_TEST_CASE(an_offer_that_makes_no_sense_is_refused_with_its_reason) {
   BOOST_TEST(why({.tools = {greet}, .graphs = {{.app = app, .name = "greet"}}})
              == "invalid_config make an MCP server: two tools have the same name: greet");
   BOOST_TEST(why({.graphs = {{.app = app, .name = "a b"}}})
-               .starts_with("invalid_config offer a graph: no name"));
+               .starts_with("invalid_config offer a graph: not a valid name"));
   BOOST_TEST(
     why({.graphs = {{.app = app, .name = std::string(129, 'a')}}}).starts_with("invalid_config "));
   BOOST_TEST(why({.graphs = {{.app = app, .name = std::string(128, 'a')}}}) == "");
@@ -449,7 +449,7 @@ BOOST_AUTO_TEST_CASE(an_offer_that_makes_no_sense_is_refused_with_its_reason) {
   g.add_node("n", [](const state_view&) { return value{}; });
   g.add_edge(START, "n");
   auto own = rt.load(g.compile({.name = "cv"}));
-  BOOST_TEST(why({.graphs = {{.app = own}}}).find("its channel `resume`") != std::string::npos);
+  BOOST_TEST(why({.graphs = {{.app = own}}}).find(": channel `resume`") != std::string::npos);
   BOOST_TEST(why({.graphs = {{.app = own, .threads = false}}}) == "");
   mcp_offer many;
   for (std::size_t i = 0; i < limits::mcp_tools_max; ++i)
