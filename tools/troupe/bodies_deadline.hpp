@@ -12,8 +12,8 @@
 
 namespace troupe::cli {
 
-/// A body that does not end, though it was told to, is no reason to stay. Ends the process when it
-/// is not destroyed in time.
+/// A body that does not end on request must not keep the process. Ends the process when it is not
+/// destroyed in time.
 class bodies_deadline {
 public:
   bodies_deadline() = default;

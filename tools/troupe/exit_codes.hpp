@@ -51,7 +51,7 @@ constexpr exit_code exit_code_of(errc code) noexcept {
   }
 }
 
-/// What a person in front of a terminal can do, where the message does not say it.
+/// Advice for a person in front of a terminal, where the message has none.
 inline const char* advice_for(errc code) noexcept {
   switch (code) {
     case errc::empty_input: return "give an input";

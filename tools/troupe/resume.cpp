@@ -1,4 +1,4 @@
-// troupe resume: goes on with the threads of a graph whose run was cut off.
+// troupe resume: resumes the threads of a graph whose run was cut off.
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/exit_codes.hpp"
 #include "tools/troupe/failure.hpp"
@@ -45,13 +45,13 @@ void say(const std::string& thread, const std::string& how, bool json) {
     std::cout << thread << "  " << how << std::endl;
 }
 
-// What became of one. The worst is what the command ends with.
+// Reports the end of one thread. The command ends with the worst exit code.
 int report(const std::string& thread, const result<run_result>& how, bool json) {
   if (how) {
     say(thread, how->paused() ? "paused" : "done", json);
     return exit_done;
   }
-  if (how.error().code() == errc::conflict) { // somebody else goes on with it
+  if (how.error().code() == errc::conflict) { // another process resumed it
     say(thread, "taken over by another process", json);
     return exit_done;
   }

@@ -111,7 +111,7 @@ private:
     return exit_failed;
   }
 
-  // What has an exit code of its own is what a supervisor needs to know.
+  // A supervisor needs an exit code of its own for this.
   failure nothing_stored() const {
     if (o_.has_resume)
       return {o_.place->unknown_thread(o_.thread), exit_usage};
@@ -195,7 +195,7 @@ private:
     return out;
   }
 
-  // Of the thread's newest checkpoint; nothing where it can't be read.
+  // The state at the thread's newest checkpoint; nothing where it can't be read.
   std::optional<state_snapshot> newest(const app<>& app) const {
     auto now = app.try_get_state({.thread_id = o_.thread});
     return now ? std::optional{std::move(*now)} : std::nullopt;

@@ -126,7 +126,7 @@ std::string stream_modes_text() {
   return out;
 }
 
-// Fails for a member that is none of `known`, and for a plain member of another kind.
+// Fails for a member that is not one of `known`, and for a plain member of another kind.
 void check_members(const std::string& flag, const compiled_graph& graph, const value& input,
                    const std::vector<std::string>& known) {
   const auto& plan = *graph.plan();
@@ -239,7 +239,7 @@ std::shared_ptr<run_flags> add_run_flags(CLI::App& command) {
     ->capture_default_str();
   command
     .add_option("--stream", o.stream,
-                "What to print: " + stream_modes_text() + "; several with commas")
+                "The modes to print: " + stream_modes_text() + "; several with commas")
     ->type_name("MODES")
     ->delimiter(',')
     ->allow_extra_args(false)

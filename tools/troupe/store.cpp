@@ -147,7 +147,7 @@ struct prune_flags {
   bool json = false;
 };
 
-// What is removed is gone for good, so at least one rule has to be given.
+// Removed checkpoints are lost for good, so at least one rule has to be given.
 void expect_rule(const CLI::App& command) {
   for (const auto* rule : {"--keep-latest", "--keep-every", "--keep-forks", "--older-than"})
     if (command.count(rule) > 0)

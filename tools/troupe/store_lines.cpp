@@ -209,7 +209,7 @@ public:
   }
 
 private:
-  // What the saver said first, on its own thread.
+  // The saver's first error, on its own thread.
   class first_failure {
   public:
     void set(error why) {

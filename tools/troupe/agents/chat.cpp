@@ -197,7 +197,7 @@ private:
     return line;
   }
 
-  // What was said; calls that a cancelled or failed turn left open are answered before.
+  // The conversation; calls that a cancelled or failed turn left open are answered before.
   run_input input_of(const std::string& line) const {
     auto state = app_.get_state({.thread_id = o_.thread}).values;
     auto said = patch_of_tool_calls(state["messages"]);
@@ -233,7 +233,7 @@ private:
 
   run_config config(const run_control& control) const {
     return {.thread_id = o_.thread,
-            .durability = durability::sync, // what was said is kept
+            .durability = durability::sync, // the conversation is kept
             .recursion_limit = o_.recursion_limit,
             .subgraphs = true,
             .control = control};
@@ -277,7 +277,7 @@ private:
     stopped_before_ = next.empty() ? std::string{"its end"} : next.front();
   }
 
-  // Asks what the run waits for, and goes on with it. False at the end of the input.
+  // Asks the questions of the run, and resumes it. False at the end of the input.
   bool answer() {
     if (questions_.empty())
       return go_on();

@@ -203,7 +203,7 @@ result<drained_worker> drain(const drain_order& order, const peer_access& access
   return drained_worker{std::move(*status), now};
 }
 
-/// What the operator reads, and the exit code.
+/// Prints the report for the operator. Returns the exit code.
 int show_drained(const drain_order& order, const drained_worker& worker, bool json) {
   const auto& name = worker.status["name"].as_string();
   bool is_gone = worker.now == presence::gone;

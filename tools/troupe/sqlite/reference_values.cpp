@@ -17,7 +17,7 @@ namespace {
 
 // ---- classes ------------------------------------------------------------------------------------
 
-/// What an extension says: the class, and what it is made of.
+/// The content of an extension: the class, and its arguments.
 struct instance {
   std::string module;
   std::string name;

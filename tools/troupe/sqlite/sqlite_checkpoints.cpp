@@ -102,7 +102,7 @@ checkpoint checkpoint_of(const value& from) {
   return out;
 }
 
-// What `read` throws, with the place in front.
+// Calls `read`; its exceptions get the place in front.
 template <class F> auto located(const std::string& place, F read) {
   try {
     return read();
