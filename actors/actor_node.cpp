@@ -44,7 +44,7 @@ void ask(caf::event_based_actor* self, const std::shared_ptr<question>& q) {
         self->quit();
       },
       [self, q](const caf::error& why) {
-        q->fail("its actor gave no answer: " + self->system().render(why));
+        q->fail("its actor did not answer: " + self->system().render(why));
         self->quit();
       });
 }
@@ -100,7 +100,7 @@ coro<node_output> drive(std::function<caf::actor()> make, bool owned, value inpu
   auto q = std::make_shared<question>();
   q->target = make();
   if (!q->target)
-    throw error{errc::node_lost, "node `" + ctx.node() + "`: there is no actor"};
+    throw error{errc::node_lost, "node `" + ctx.node() + "`: the actor is missing"};
   q->task = {ctx.task_id(), ctx.node(), ctx.thread_id(), ctx.step(), ctx.attempt(), packed(input)};
   answer_awaiter answer{ctx.scope(), q};
   co_await answer;

@@ -18,7 +18,7 @@ void hand_over(saver& to, save_request request, save_ack when, std::shared_ptr<h
   };
   if (claim && claim->revoked)
     return answer(error{errc::conflict, "store a step of thread `" + request.ref.thread_id
-                                          + "`: another run has begun on it"});
+                                          + "`: another run has started on it"});
   try {
     to.submit(std::move(request), when, answer);
   } catch (const std::exception& e) { // otherwise the actor would die, and all runs would wait

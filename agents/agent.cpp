@@ -56,8 +56,7 @@ std::optional<std::string> take_jump(node_output& out, const std::string& node,
     *update = state_update{std::move(kept)};
   }
   if (jump && !contains(allowed, *jump))
-    throw value_error("hook `" + node + "`: it jumps to `" + *jump
-                      + "`, which is not among the jumps it may take");
+    throw value_error("hook `" + node + "`: its jump to `" + *jump + "` is not allowed");
   return jump;
 }
 
@@ -247,7 +246,7 @@ private:
       }
       if (contains(hook->jumps, "tools") && !has_tools_)
         throw refused("ValueError",
-                      "create an agent: `" + name + "` jumps to tools, and there are none");
+                      "create an agent: `" + name + "` jumps to tools, but the agent has none");
       graph.add_node(name, wrapped(hook->body.get(), {name, hook->jumps, next, where_}),
                      std::move(options));
       if (next && hook->jumps.empty())

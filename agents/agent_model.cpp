@@ -80,8 +80,9 @@ void read_data(const model_node& node, const value& schema,
     return;
   }
   if (node.format.strategy == structured_strategy::tool)
-    throw node_error{"StructuredOutputValidationError",
-                     "The model answered with text, and called for no tool that takes the data."};
+    throw node_error{
+      "StructuredOutputValidationError",
+      "The model answered with text and did not call the tool that takes the structured response."};
   response.structured_response = structured_answer(response.answer, schema);
 }
 

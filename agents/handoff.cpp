@@ -233,7 +233,7 @@ tool agent_as_tool(compiled_graph agent, std::string name, std::string descripti
   auto named = name;
   return {std::move(name), std::move(description),
           [agent = std::move(agent),
-           named](arg<"task", std::string, "What the agent is to do: it knows nothing else"> task,
+           named](arg<"task", std::string, "The task, with everything the agent must know"> task,
                   tool_runtime& runtime) {
             return run_subagent(agent, named, *std::move(task), runtime);
           }};

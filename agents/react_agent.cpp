@@ -46,7 +46,7 @@ coro<chat_model_ptr> model_of(const agent& a, const state_view& state, context& 
   auto choice = a.options.model.chosen()(state, ctx);
   auto model = co_await choice;
   if (!model)
-    throw value_error("The model function of the agent gave no model");
+    throw value_error("The model function of the agent returned no model");
   co_return model;
 }
 

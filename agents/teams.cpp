@@ -91,7 +91,7 @@ coro<chat_model_ptr> chosen_model(const supervisor_options& options, const state
   auto choice = options.model.chosen()(state, ctx);
   auto model = co_await choice;
   if (!model)
-    throw value_error("The model function of the supervisor gave no model");
+    throw value_error("The model function of the supervisor returned no model");
   co_return model_of(options, std::move(model));
 }
 
@@ -207,7 +207,7 @@ std::string active_agent_router::operator()(const state_view& state) const {
   const auto& named = state["active_agent"];
   auto name = named.is_string() ? named.as<std::string>() : default_active_agent;
   if (!contains(agents, name))
-    throw value_error("route to the active agent: there is no agent `" + name + '`');
+    throw value_error("route to the active agent: unknown agent `" + name + '`');
   return name;
 }
 

@@ -76,8 +76,8 @@ result<channel_cell> load_channel(const channel_spec& spec, std::string_view nam
     return initial_cell(spec);
   if (auto cell = rule_of(spec.kind).load(spec, *stored))
     return std::move(*cell);
-  return error{errc::checkpoint_corrupt,
-               "load a channel: the stored value is not of its kind: `" + std::string{name} + "`"};
+  return error{errc::checkpoint_corrupt, "load a channel: the stored value does not fit its kind: `"
+                                           + std::string{name} + "`"};
 }
 
 error refused_second_overwrite() {

@@ -86,7 +86,7 @@ result<value> try_fold(std::string_view name, std::string_view op, Fold fold) {
   } catch (const std::exception& e) {
     return failed(e.what());
   } catch (...) {
-    return failed("it threw something that is no exception");
+    return failed("it threw something that is not a std::exception");
   }
 }
 

@@ -46,7 +46,7 @@ std::string_view role_of(const value& name) {
 std::string random_id() {
   std::array<std::uint64_t, 2> random{};
   if (::getentropy(random.data(), sizeof random) != 0)
-    throw error{errc::invalid_update, "make a message id: the system gives no random bytes"};
+    throw error{errc::invalid_update, "make a message id: the system returned no random bytes"};
   return uuid4(random[0], random[1]);
 }
 
@@ -78,15 +78,16 @@ value plain_tool_call(const value& call) {
     throw refused_message("read a tool call: its arguments: " + args.error().message());
   const auto& name = (function.is_map() ? function : call)["name"];
   if (!args->is_map() || !name.is_string())
-    throw refused_message("read a tool call: it has no name, or its arguments are no object: "
-                          + to_json(call));
+    throw refused_message(
+      "read a tool call: its name is missing, or its arguments are not an object: "
+      + to_json(call));
   return function.is_map() ? value::map({{"name", name}, {"args", *args}, {"id", call["id"]}})
                            : call;
 }
 
 value plain_tool_calls(const value& calls) {
   if (!calls.is_list())
-    throw refused_message("read tool calls: they are no list: " + to_json(calls));
+    throw refused_message("read tool calls: not a list: " + to_json(calls));
   std::vector<value> plain;
   plain.reserve(calls.size());
   std::ranges::transform(calls.items(), std::back_inserter(plain), plain_tool_call);

@@ -51,7 +51,7 @@ result<bool> update(const channel_spec& spec, std::string_view name, channel_cel
   for (const auto& w : writes) {
     if (!w.is_string()
         || std::find(spec.names.begin(), spec.names.end(), w.as_string()) == spec.names.end())
-      return refused_update(name, "Value " + to_json(w) + " is none of the names it waits for");
+      return refused_update(name, "Value " + to_json(w) + " is not one of the names it waits for");
     bool again = std::find(now.names.begin(), now.names.end(), w) != now.names.end();
     if (again && !now.used)
       continue;

@@ -57,7 +57,7 @@ struct guest_shared : run_shared {
     if (saver)
       caf::anon_send_exit(saver->actor, caf::exit_reason::user_shutdown);
     if (stopped) // its body has left the thread or actor on which it ran
-      listener->said(task_refused{issue, errc::cancelled, "it was stopped"});
+      listener->said(task_refused{issue, errc::cancelled, "the task was stopped"});
   }
 
   const issue_number issue;
@@ -183,7 +183,7 @@ message outcome_of(detail::task_scope& task) {
   if (!encoded) {
     task.status = task_status::failed;
     task.failure = error{encoded.error().code(), "node `" + task.node->name
-                                                   + "`: what it wrote can't leave the worker: "
+                                                   + "`: its output cannot be sent to its home: "
                                                    + encoded.error().message()};
     task.writes.clear();
     task.early.clear();
@@ -252,7 +252,8 @@ public:
   /// The last message of a task that was taken.
   static message end_of(const guest& gone, detail::task_scope& task) {
     auto out = outcome_of(task);
-    gone.shared->link->close({errc::cancelled, "node `" + task.node->name + "`: it ended"});
+    gone.shared->link->close(
+      {errc::cancelled, "node `" + task.node->name + "`: the task has ended"});
     return out;
   }
 
@@ -346,7 +347,7 @@ void guest_tasks::stop(issue_number issue) {
   gone->shared->stop = true;
   gone->shared->stopped = true;
   gone->shared->link->close(
-    {errc::cancelled, "node `" + gone->task->node->name + "`: it was given up"});
+    {errc::cancelled, "node `" + gone->task->node->name + "`: the task was given up"});
   if (gone->task->may_block)
     give_up(*gone->task);
   else

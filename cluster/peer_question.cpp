@@ -186,8 +186,9 @@ result<std::string> find_worker(const peer_answers& peers, const std::string& na
     if (peer.status && (*peer.status)["kind"] == value("home")
         && has_worker(*peer.status, value(name)))
       return peer.at;
-  return error{errc::worker_lost, "drain worker `" + name + "`: none of these is it or has it:"
-                                    + addresses_in(peers, " (no answer)")};
+  return error{errc::worker_lost,
+               "drain worker `" + name
+                 + "`: no worker of this name was found at:" + addresses_in(peers, " (no answer)")};
 }
 
 class linked_watch : public peer_watch {
@@ -218,15 +219,16 @@ public:
     }
     auto told = question(std::move(order), of, patience);
     if (told.size() > 1)
-      return error{errc::invalid_config, "drain a worker: these are several, say which by its name:"
-                                           + addresses_in(told)};
+      return error{errc::invalid_config,
+                   "drain a worker: several workers answered, name one of them:"
+                     + addresses_in(told)};
     auto& [at, status, refused] = told.front();
     if (!status || (*status)["kind"] == value("worker"))
       return std::move(status);
     for (const auto& worker : (*status)["workers"].items())
       if (worker["name"] == value(name))
         return worker;
-    return error{errc::invalid_config, "drain a worker: " + at + " is a home"};
+    return error{errc::invalid_config, "drain a worker: " + at + " is a home, not a worker"};
   }
 
 private:

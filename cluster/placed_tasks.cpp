@@ -69,7 +69,7 @@ void placed_task::save(save_order order, answer send) {
   std::lock_guard lock{mutex_};
   auto& run = *task_->run;
   if (ended() || !run.store || (run.claim && !run.claim->save_begins()))
-    return reply(error{errc::cancelled, "store a step: the run around is over"});
+    return reply(error{errc::cancelled, "store a step: the run around it has ended"});
   if (!may_store(request->ref)) {
     if (run.claim)
       run.claim->save_answered();
@@ -218,7 +218,7 @@ void placed_task::in_order(job what, bool may_block) {
     working_ = false;
   }
   fail({errc::overloaded, "node `" + task_->node->name
-                            + "`: show what it streams: the blocking lane takes no more jobs "
+                            + "`: stream its parts: the blocking lane takes no more jobs "
                               "(blocking_queue_max), or the runtime is stopping"});
 }
 

@@ -175,7 +175,7 @@ value of_rest(const detail::task_scope& task, const std::optional<value>& answer
 }
 
 void take_rest(const value& v, detail::task_scope& task, const graph_plan& plan) {
-  fields in{v, 14, "what a task has besides"};
+  fields in{v, 14, "the other facts of a task"};
   if (auto ns = in.maybe([](fields& f) { return f.text(); }))
     task.checkpoint_ns = std::move(*ns);
   task.route_cells = to_cells(in, plan);
@@ -325,11 +325,12 @@ result<bool> take_outcome(detail::task_scope& task, const bytes& data) {
     auto took = std::chrono::nanoseconds{in.number()};
     if (answered > answers.size())
       throw error{errc::invalid_value,
-                  "read the outcome of a task: it used more answers than there are"};
+                  "read the outcome of a task: it used more answers than the task has"};
     if ((status == task_status::failed || status == task_status::parent_command)
           != failure.has_value()
         || (status == task_status::parent_command) != upward.has_value())
-      throw error{errc::invalid_value, "read the outcome of a task: it does not fit its status"};
+      throw error{errc::invalid_value,
+                  "read the outcome of a task: its content does not match its status"};
     task.status = status;
     task.writes = std::move(writes);
     task.early = std::move(early);

@@ -22,7 +22,7 @@ template <class T, class F> value of_named(const named<T>& all, F&& write) {
 }
 
 template <class F> auto to_named(const value& pair, F&& read) {
-  fields in{pair, 2, "a name with something"};
+  fields in{pair, 2, "a named value"};
   auto name = in.text();
   return std::pair{std::move(name), read(in.any())};
 }
@@ -133,7 +133,7 @@ value to_value(const save_request& request) {
 }
 
 save_request to_save_request(const value& v) {
-  fields in{v, 3, "something to store"};
+  fields in{v, 3, "a save request"};
   save_request out;
   out.ref = to_checkpoint_ref(in.any());
   out.writes = in.each(to_task_writes);
@@ -227,7 +227,7 @@ constexpr std::size_t op_fields[] = {4, 6, 7, 6};
 
 store_op to_op(const value& v) {
   if (!v[0].is_int() || v[0].as_int() < 0 || v[0].as_int() > 3)
-    throw error{errc::invalid_value, "read a store operation: of no kind that is known"};
+    throw error{errc::invalid_value, "read a store operation: unknown kind"};
   auto kind = static_cast<std::size_t>(v[0].as_int());
   fields in{v, op_fields[kind], "a store operation"};
   in.any();

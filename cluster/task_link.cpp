@@ -26,7 +26,8 @@ auto read(const result<value>& answer, F&& to) -> result<decltype(to(answer.valu
 }
 
 error not_here(const char* what) {
-  return {errc::invalid_config, std::string{what} + ": not from a worker: the store is its home's"};
+  return {errc::invalid_config,
+          std::string{what} + ": not possible on a worker: the store belongs to its home"};
 }
 
 } // namespace

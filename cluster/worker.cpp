@@ -41,9 +41,9 @@ result<void> check(const worker_options& options, const std::vector<compiled_gra
     return error{errc::invalid_config, "start a worker: " + why};
   };
   if (graphs.empty())
-    return wrong("it has no graph");
+    return wrong("the list of graphs is empty");
   if (options.listen.empty() && options.join.empty())
-    return wrong("it neither listens nor joins a home");
+    return wrong("give an address to listen at, or a home to join");
   if (options.capacity > limits::worker_capacity_max)
     return wrong("a capacity beyond worker_capacity_max ("
                  + std::to_string(limits::worker_capacity_max) + ")");
@@ -65,7 +65,7 @@ result<void> check(const worker_options& options, const std::vector<compiled_gra
     if (auto fits = cluster::check_terms(*terms); !fits)
       return wrong(fits.error().message());
   if (options.lease.count() == 0 && options.heartbeat.count() != 0)
-    return wrong("its heartbeat belongs to a lease of its own: set worker_options::lease, too");
+    return wrong("a heartbeat needs a lease: set worker_options::lease, too");
   return {};
 }
 
@@ -83,7 +83,7 @@ public:
     for (const auto& graph : graphs)
       shelve(graph, setup.graphs, desk.graphs);
     if (desk.graphs.size() > limits::worker_graphs_max)
-      throw error{errc::invalid_config, "start a worker: with those within them it has "
+      throw error{errc::invalid_config, "start a worker: with nested graphs it has "
                                           + std::to_string(desk.graphs.size())
                                           + " graphs, more than worker_graphs_max ("
                                           + std::to_string(limits::worker_graphs_max) + ")"};

@@ -46,8 +46,9 @@ result<void> address_subgraph(run_shared& shared, troupe::saver& store) {
   if (!found)
     return found.error();
   if (!*found)
-    return error{errc::checkpoint_missing, "run from a checkpoint of a subgraph: there is none in `"
-                                             + at.checkpoint_ns + "` " + at.checkpoint_id};
+    return error{errc::checkpoint_missing,
+                 "run from a checkpoint of a subgraph: no such checkpoint in namespace `"
+                   + at.checkpoint_ns + "` " + at.checkpoint_id};
   auto way = (*found)->metadata["parents"];
   config.checkpoint_id = way[""].is_string() ? way[""].as_string() : std::string_view{};
   shared.addressed = (way.is_map() ? way.without("") : value::map())
@@ -121,8 +122,8 @@ result<void> check_config(const run_config& config, bool stored) {
 }
 
 error runtime_is_gone() {
-  return {errc::runtime_stopped, "use a loaded graph: its runtime is gone: keep the runtime for as "
-                                 "long as its apps are used"};
+  return {errc::runtime_stopped, "use a loaded graph: its runtime was destroyed: keep the runtime "
+                                 "for as long as its apps are used"};
 }
 
 error per_thread_needs_parent() {
@@ -299,7 +300,7 @@ void app_core::begin(const run_group& group, caf::execution_unit* unit,
   if (claim)
     claim->begun([group, run = static_cast<const run_completion*>(completion.get())] {
       tell(group.coordinator, *group.card, nullptr,
-           stop_run{run, {errc::cancelled, "run: cancelled: another one began on its thread"}});
+           stop_run{run, {errc::cancelled, "run: cancelled: another run started on its thread"}});
     });
 }
 

@@ -42,9 +42,8 @@ result<void> check_pruning(const pruning& how) {
                                          + " s, at least prune_every_min ("
                                          + std::to_string(limits::prune_every_min.count()) + ")"};
   if (how.keep.keep_latest == 0)
-    return error{errc::invalid_config,
-                 "runtime_options::prune: keep_latest must be at least 1: runs "
-                 "go on from the newest checkpoint"};
+    return error{errc::invalid_config, "runtime_options::prune: keep_latest must be at least 1: "
+                                       "runs continue from the newest checkpoint"};
   if (how.thread_ttl && how.thread_ttl->count() <= 0)
     return error{errc::invalid_config, "runtime_options::prune: thread_ttl must be above 0"};
   return {};
@@ -183,7 +182,7 @@ void background_pruner::report(const result<void>& how, const removed& done) {
     log_("swept: " + counted(done.items, "item") + " of the long-term store removed");
   auto failure = how ? std::string{} : how.error().message();
   if (!failure.empty() && failure != last_failure_)
-    warn_("prune in the background: " + failure + "; tried again with the next round");
+    warn_("prune in the background: " + failure + "; the next round tries again");
   last_failure_ = std::move(failure);
 }
 

@@ -67,7 +67,7 @@ start_run make_start_run(std::string thread_id, const run_input& input) {
   else if (auto* c = std::get_if<command>(&input.get())) {
     if (!c->resume || c->update || !c->goto_.empty())
       throw error{errc::invalid_config,
-                  "start_run: of commands only a plain resume can be sent to a graph actor"};
+                  "start_run: a graph actor takes only one kind of command, a plain resume"};
     out.resume = to_bytes(*c->resume);
   }
   return out;
@@ -119,7 +119,7 @@ caf::result<run_finished> graph_actor::start(const start_run& order) {
   if (order.recursion_limit != 0)
     config.recursion_limit = order.recursion_limit;
   if (order.durability > static_cast<std::uint8_t>(durability::exit))
-    return finished(order.thread_id, error{errc::invalid_config, "start_run: no such durability"});
+    return finished(order.thread_id, error{errc::invalid_config, "start_run: unknown durability"});
   config.durability = static_cast<durability>(order.durability);
   auto id = next_++;
   auto self = caf::actor_cast<caf::actor>(this);

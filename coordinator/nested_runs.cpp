@@ -188,7 +188,7 @@ std::function<void()> app_core::start_within(nested_run run, std::function<void(
     return {};
   }
   auto stop = [self = shared_from_this(), group, key = completion.get()] {
-    self->runtime_.stop_run(key, group, {errc::cancelled, "run of a graph: it was given up"});
+    self->runtime_.stop_run(key, group, {errc::cancelled, "run a graph: its task was given up"});
   };
   tell(group.coordinator, *group.card, unit, begin_run{std::move(*request), std::move(completion)});
   return stop;
@@ -210,7 +210,7 @@ nested_end app_core::run_within(nested_run run) {
     (*request)->shared->home = &unit;
     tell(group.coordinator, *group.card, &unit, begin_run{std::move(*request), completion});
     run.task->inner_runs([self = shared_from_this(), group, key = completion.get()] {
-      self->runtime_.stop_run(key, group, {errc::cancelled, "run of a graph: it was given up"});
+      self->runtime_.stop_run(key, group, {errc::cancelled, "run a graph: its task was given up"});
     }); // set after begin_run was sent: an earlier stop would have no effect
     unit.run_until([&completion] { return completion->done(); });
     run.task->inner_runs({});

@@ -40,8 +40,8 @@ result<std::deque<stream_part>> thread_log::parts_after(std::uint64_t after) {
                                       + std::to_string(last_) + ", not " + std::to_string(after)};
   auto first = parts_.empty() ? last_ + 1 : parts_.front().seq;
   if (after + 1 < first)
-    return error{errc::missing_key,
-                 "follow a stream: the parts before number " + std::to_string(first) + " are gone"};
+    return error{errc::missing_key, "follow a stream: the parts before number "
+                                      + std::to_string(first) + " were discarded"};
   return std::deque<stream_part>{parts_.begin() + static_cast<std::ptrdiff_t>(after + 1 - first),
                                  parts_.end()};
 }

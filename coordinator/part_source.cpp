@@ -64,7 +64,7 @@ run_source::~run_source() {
   if (!unit_)
     return;
   queue_->close();
-  completion_->control().request_drain("the reader of the stream left");
+  completion_->control().request_drain("the reader of the stream was closed");
   unit_->run_until([this] { return completion_->done(); });
   finish();
 }

@@ -28,7 +28,7 @@ template <class F> void without_throwing(const char* what, F&& call) {
   } catch (const std::exception& e) {
     log_warning(std::string{what} + ": " + e.what());
   } catch (...) {
-    log_warning(std::string{what} + ": an exception of unknown kind");
+    log_warning(std::string{what} + ": an exception of an unknown type");
   }
 }
 
@@ -254,7 +254,8 @@ void run_actor::change(std::uint64_t epoch, channel_change change, const channel
 void run_actor::save(save_request request, save_ack when, std::uint64_t ticket) {
   if (shared_->claim && !shared_->claim->save_begins()) // the turn of the root run is over
     return tell(caf::actor_cast<caf::actor>(this), *card_, home(),
-                save_done{ticket, error{errc::cancelled, "store a step: the run around is over"}});
+                save_done{ticket,
+                          error{errc::cancelled, "store a step: the run around it has ended"}});
   auto& to = *shared_->saver;
   tell(to.actor, *to.card, home(),
        save_order{std::make_shared<save_request>(std::move(request)), when, ticket,

@@ -43,7 +43,7 @@ std::shared_ptr<saver> make_saver(const runtime_options& options,
     check_pruning(*options.prune).value();
     if (!options.saver && !options.store && options.data_dir.empty())
       throw error{errc::invalid_config,
-                  "runtime_options::prune: there is neither a saver nor a store to look after"};
+                  "runtime_options::prune: the runtime has neither a saver nor a store to prune"};
   }
   if (options.saver || options.data_dir.empty())
     return options.saver;
@@ -116,7 +116,7 @@ void runtime_core::announce_to(troupe::saver& saver) {
   if (auto announced = saver.announce(owners_.mark()))
     known = std::move(*announced);
   else
-    log_warning("others can't see that this runtime is there: " + announced.error().message());
+    log_warning("other processes cannot see this runtime: " + announced.error().message());
 }
 
 runtime_core::~runtime_core() {

@@ -13,9 +13,10 @@ bool is_urgent(multitask_strategy how) noexcept {
 }
 
 error is_busy(const std::string& thread_id) {
-  return {errc::conflict, "start a run on thread `" + thread_id
-                            + "`: another run is on (multitask_strategy::reject): come back when "
-                              "it has ended, or choose enqueue, interrupt, rollback or take_over"};
+  return {errc::conflict,
+          "start a run on thread `" + thread_id
+            + "`: another run is active (multitask_strategy::reject): try again when it has ended, "
+              "or choose enqueue, interrupt, rollback or take_over"};
 }
 
 error too_many(const std::string& thread_id) {

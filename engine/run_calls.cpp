@@ -109,7 +109,8 @@ bool run_loop::take_over(const task_call_ptr& call) {
     return false;
   auto before = std::exchange(same->call, call);
   if (!before->ended.open()) { // a body that was given up may wait for it
-    before->failure = error{errc::cancelled, "task `" + call->node->name + "`: it was given up"};
+    before->failure = error{errc::cancelled,
+                            "task `" + call->node->name + "`: the task was given up"};
     before->ended.release();
   }
   if (same->ended)

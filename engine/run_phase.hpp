@@ -36,7 +36,7 @@ public:
   run_phase now() const noexcept { return now_; }
   bool is(run_phase phase) const noexcept { return now_ == phase; }
   void enter(run_phase next) noexcept {
-    expects(may_follow(now_, next), "a run takes a phase that can't follow");
+    expects(may_follow(now_, next), "a run enters a phase that may not follow");
     now_ = next;
   }
 

@@ -49,7 +49,8 @@ result<void> enter_thread(saver& store, const std::string& thread_id, thread_own
   if (!owner)
     return owner.error();
   if (from && *from != *owner)
-    return error{errc::conflict, "go on with thread `" + thread_id + "`: somebody else was faster"};
+    return error{errc::conflict,
+                 "resume thread `" + thread_id + "`: another process took it over first"};
   claim->first = {*owner, owners.add(claim), what != thread_reading::older};
   if (what == thread_reading::newest || !owners.may_be_on(*owner))
     return {};

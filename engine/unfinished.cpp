@@ -41,8 +41,8 @@ public:
       return there.error();
     if (!*there)
       return error{errc::invalid_config,
-                   "look for unfinished runs: this saver can't tell whether the runtimes that had "
-                   "them are gone: say so with unfinished_query::alone"};
+                   "look for unfinished runs: this saver does not know whether other runtimes "
+                   "still work on them: set unfinished_query::alone if none does"};
     return known_[mark] = **there;
   }
 

@@ -304,8 +304,8 @@ private:
       if (!n.destinations.empty() && !n.writes.empty())
         plan_->warnings.push_back(
           concat({"Node `", n.name,
-                  "` has both destinations and edges: the edges are taken besides what its "
-                  "commands say. Remove the edges if its commands decide alone."}));
+                  "` has both destinations and edges: its edges are followed in addition to its "
+                  "commands. Remove the edges if its commands alone decide."}));
   }
 
   // Warns of nodes that a join waits for but that no edge leads to. A route without a path map, and
@@ -345,7 +345,7 @@ private:
       for (const auto& from : j.from)
         if (j.to != names::end && !reached[place(from)])
           plan_->warnings.push_back(
-            concat({"The join into `", j.to, "` waits for `", from, "`, which nothing leads to."}));
+            concat({"The join into `", j.to, "` waits for `", from, "`, which no edge leads to."}));
   }
 
   static bool leads_anywhere(const plan_node& node) {

@@ -31,17 +31,17 @@ result<void*> open_library(const std::filesystem::path& library) {
   std::error_code failed;
   auto path = std::filesystem::absolute(library, failed); // a bare name would search the system
   if (failed || !std::filesystem::exists(path, failed))
-    return refused(errc::unknown_graph, "there is no such file, check the path", library.string());
+    return refused(errc::unknown_graph, "no such file, check the path", library.string());
   if (!std::filesystem::is_regular_file(path, failed))
-    return refused(errc::unknown_graph, "this is no file, name the shared library itself",
+    return refused(errc::unknown_graph, "not a file, name the shared library itself",
                    library.string());
   auto handle = load_library(path);
   if (handle)
     return handle;
-  return refused(errc::unknown_graph,
-                 "this is no shared library that can be loaded, build it with -shared -fPIC and "
-                 "link it with troupe",
-                 handle.error().message());
+  return refused(
+    errc::unknown_graph,
+    "not a loadable shared library, build it with -shared -fPIC and link it with troupe",
+    handle.error().message());
 }
 
 template <class Function>
@@ -62,19 +62,19 @@ error another_abi(int version, const std::filesystem::path& library) {
 
 result<compiled_graph> build(graph_function make, const std::string& name) {
   auto failed = [&name](std::string_view why) {
-    return refused(errc::invalid_graph, "building `" + name + "` failed, mend its TROUPE_GRAPH",
+    return refused(errc::invalid_graph, "building `" + name + "` failed, correct its TROUPE_GRAPH",
                    why);
   };
   try {
     exporting_object by{reinterpret_cast<const void*>(make)};
     std::unique_ptr<compiled_graph> graph{static_cast<compiled_graph*>(make())};
     if (!graph || !graph->plan())
-      return failed("it gave no graph");
+      return failed("it returned no graph");
     return std::move(*graph);
   } catch (const std::exception& e) {
     return failed(e.what());
   } catch (...) {
-    return failed("it threw what is no std::exception");
+    return failed("it threw something that is not a std::exception");
   }
 }
 

@@ -315,7 +315,7 @@ public:
 
   bool parse_error(std::size_t, const std::string&, const json::exception& e) {
     constexpr int number_overflow = 406;
-    return fail(e.id == number_overflow ? "a number beyond double" : "not JSON");
+    return fail(e.id == number_overflow ? "a number too large for a double" : "not JSON");
   }
 
 private:

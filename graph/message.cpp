@@ -12,8 +12,9 @@ constexpr std::array<std::string_view, 3> own_members{"role", "content", "id"};
 const value& members_of(const value& v) {
   const auto& members = v.is(value_kind::message) ? v.payload() : v;
   if (!members.is_map() || !members["role"].is_string())
-    throw error{errc::invalid_value, "read a message: it is no message and no map with a role: "
-                                       + std::string{to_string(v.kind())}};
+    throw error{errc::invalid_value,
+                "read a message: neither a message nor a map with a text `role`: "
+                  + std::string{to_string(v.kind())}};
   return members;
 }
 

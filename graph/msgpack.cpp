@@ -150,7 +150,7 @@ public:
   bool visit_nil() { return add(value()); }
   bool visit_boolean(bool b) { return add(value(b)); }
   bool visit_positive_integer(std::uint64_t i) {
-    return std::in_range<std::int64_t>(i) ? add(value(i)) : fail("an integer beyond int64");
+    return std::in_range<std::int64_t>(i) ? add(value(i)) : fail("an integer too large for int64");
   }
   bool visit_negative_integer(std::int64_t i) { return add(value(i)); }
   bool visit_float32(float f) { return add(value(static_cast<double>(f))); }
@@ -178,7 +178,7 @@ public:
     return true;
   }
   bool start_map(std::uint32_t) { return open(); }
-  bool end_map_key() { return builder_.last().is_string() || fail("a key that is no string"); }
+  bool end_map_key() { return builder_.last().is_string() || fail("a key that is not a string"); }
   bool end_map() { return !builder_.close_map() || fail("a key given twice"); }
 
   void parse_error(std::size_t, std::size_t) { fail("not msgpack"); }

@@ -200,7 +200,7 @@ value value_traits<interrupt>::to(const interrupt& i) {
 interrupt value_traits<interrupt>::from(const value& v) {
   const auto& members = unwrapped(v, value_kind::interrupt);
   if (!members.contains("value") || !members["id"].is_string())
-    throw error{errc::invalid_value, "read an interrupt: the value is no {value, id}"};
+    throw error{errc::invalid_value, "read an interrupt: not a map with `value` and a text `id`"};
   return {std::string{members["id"].as_string()}, members["value"], members["response_schema"]};
 }
 
@@ -233,7 +233,7 @@ value value_traits<send>::to(const send& s) {
 send value_traits<send>::from(const value& v) {
   const auto& parts = unwrapped(v, value_kind::send);
   if (!parts.is_list() || parts.size() < 2 || !parts[0].is_string())
-    throw error{errc::invalid_value, "read a send: the value is no [node, arg]"};
+    throw error{errc::invalid_value, "read a send: not a list [node, arg]"};
   send out{std::string{parts[0].as_string()}, parts[1]};
   if (parts.size() > 2)
     out.timeout = read_timeout(parts[2]);

@@ -120,7 +120,7 @@ void refuse_repeated_labels(const path_map& map) {
   std::ranges::sort(sorted);
   auto twice = std::ranges::adjacent_find(sorted);
   if (twice != sorted.end())
-    throw refused("add conditional edges: a label stands twice in the path map: "
+    throw refused("add conditional edges: a label occurs twice in the path map: "
                   + in_quotes(*twice));
 }
 
@@ -188,7 +188,7 @@ void graph_builder::add_edge(std::string from, std::string to) {
 
 void graph_builder::add_edge(std::vector<std::string> from, std::string to) {
   if (from.empty())
-    throw refused("add an edge: it starts at no node: to " + in_quotes(to));
+    throw refused("add an edge: it has no start node: to " + in_quotes(to));
   for (const auto& name : from) {
     check_edge_ends(name, to);
     require_node(*spec_, name);
@@ -214,12 +214,11 @@ void graph_builder::add_join(std::vector<std::string> from, std::string to, join
 void graph_builder::subscribe(const std::string& node, const std::vector<std::string>& channels) {
   require_node(*spec_, node);
   if (channels.empty())
-    throw refused("subscribe node " + in_quotes(node) + ": no channel is named");
+    throw refused("subscribe node " + in_quotes(node) + ": the list of channels is empty");
   for (const auto& name : channels) {
     auto known = spec_->channel_at.find(name);
     if (known == spec_->channel_at.end())
-      throw refused("subscribe node " + in_quotes(node) + ": no channel is called "
-                    + in_quotes(name));
+      throw refused("subscribe node " + in_quotes(node) + ": no such channel: " + in_quotes(name));
     if (spec_->channels[known->second].second.managed())
       throw refused("subscribe node " + in_quotes(node) + ": " + in_quotes(name)
                     + " is a managed value, which no step writes");
@@ -233,7 +232,7 @@ void graph_builder::subscribe(const std::string& node, const std::vector<std::st
 void graph_builder::add_route(std::string from, route_body route, std::optional<schema> reads,
                               path_map map, std::string name) {
   if (!route)
-    throw refused("add conditional edges: there is no route: from " + in_quotes(from));
+    throw refused("add conditional edges: the route is missing: from " + in_quotes(from));
   refuse_repeated_labels(map);
   auto known = spec_->routes_of.find(from);
   if (!name.empty() && known != spec_->routes_of.end() && known->second.taken.contains(name))

@@ -78,7 +78,7 @@ unsigned hex_value(char c) {
 }
 
 error no_uuid(std::string_view text) {
-  return {errc::invalid_value, "make an id: no UUID: " + std::string{text}};
+  return {errc::invalid_value, "make an id: not a UUID: " + std::string{text}};
 }
 
 // Parses the usual form, 8-4-4-4-12, without a branch per digit. False for any other form.

@@ -260,13 +260,14 @@ std::string_view detail::payload_problem(value_kind kind, const value& payload) 
   switch (kind) {
     case value_kind::message:
     case value_kind::interrupt:
-    case value_kind::error: return payload.is_map() ? "" : "the payload is no map";
-    case value_kind::send: return is_packet(payload) ? "" : "the payload is no [node, arg]";
-    case value_kind::timestamp: return payload.is_int() ? "" : "the payload is no integer";
-    case value_kind::remove_message: return payload.is_string() ? "" : "the payload is no string";
+    case value_kind::error: return payload.is_map() ? "" : "the payload is not a map";
+    case value_kind::send: return is_packet(payload) ? "" : "the payload is not a list [node, arg]";
+    case value_kind::timestamp: return payload.is_int() ? "" : "the payload is not an integer";
+    case value_kind::remove_message:
+      return payload.is_string() ? "" : "the payload is not a string";
     case value_kind::overwrite:
     case value_kind::delta_snapshot: return "";
-    default: return "no extension kind";
+    default: return "not an extension kind";
   }
 }
 

@@ -72,7 +72,7 @@ void http_call::expect_nothing() {
 }
 
 void http_call::let_end(std::chrono::milliseconds within) {
-  expect(within, "what was left took too long");
+  expect(within, "the rest of the response took too long");
   transfer_.reset();
 }
 

@@ -61,7 +61,7 @@ curl_transfer::curl_transfer(http_transfer_ptr transfer, std::function<void(curl
     tell_{std::move(tell)},
     easy_{curl_easy_init()} {
   if (!easy_)
-    throw http_error{http_fault::not_sent, transfer_->request().url, "libcurl gives no handle"};
+    throw http_error{http_fault::not_sent, transfer_->request().url, "libcurl returned no handle"};
   set_up();
 }
 
@@ -224,11 +224,11 @@ std::optional<curl_transfer::deadline> curl_transfer::due() const {
     if (after.count() > 0 && (!first || from + after < first->when))
       first = deadline{from + after, what};
   };
-  add(started_, limit.total, "it took too long as a whole");
+  add(started_, limit.total, "the whole request took too long");
   if (last_piece_ == clock::time_point{})
     add(started_, limit.response, "no response in time");
   else if (!waits_)
-    add(last_piece_, limit.idle, "it fell silent in the middle of the response");
+    add(last_piece_, limit.idle, "the response stopped before its end");
   return first;
 }
 

@@ -51,7 +51,7 @@ std::string wrong_address(std::string_view url, std::initializer_list<std::strin
   if (std::ranges::any_of(url, [](char c) { return c <= 0x20 || c >= 0x7f; }))
     return "has characters that must be escaped";
   if (url.substr(0, end_of_origin(url)).find('@') != url.npos)
-    return "must have no name and password";
+    return "must not have a name or password";
   return {};
 }
 
@@ -85,10 +85,10 @@ void check_request(const http_request& request) {
         !wrong.empty())
       refuse("the proxy's address " + wrong);
   if (!is_http_token(request.method))
-    refuse("the method is no word");
+    refuse("the method is not an HTTP token");
   for (const auto& [name, text] : request.headers)
     if (!is_http_token(name) || !is_one_line(text))
-      refuse("the header `" + (is_http_token(name) ? name : "?") + "` is no line");
+      refuse("the header `" + (is_http_token(name) ? name : "?") + "` is not a single line");
 }
 
 } // namespace troupe

@@ -65,7 +65,7 @@ http_listener::http_listener(const http_listener_options& options, http_handler 
                                          + std::to_string(options.port) + "`: " + why};
   };
   if (failed)
-    throw wrong("it is no address in numbers");
+    throw wrong("not a numeric IPv4 or IPv6 address");
   try {
     tcp::endpoint at{address, options.port};
     core_->acceptor.open(at.protocol());

@@ -227,7 +227,8 @@ void http_loop::work::carry_out(order& o) {
   if (it == lives_.end())
     return;
   if (o.what == kind::cancel)
-    return finish(o.transfer, loop_error(*o.transfer, http_fault::given_up, "it was given up"));
+    return finish(o.transfer,
+                  loop_error(*o.transfer, http_fault::given_up, "the request was given up"));
   if (o.what == kind::go_on)
     it->second.curl->go_on();
   else
@@ -267,7 +268,7 @@ int http_loop::work::wait_ms() const {
 void http_loop::work::admit(const http_transfer_ptr& transfer) {
   if (!multi_ || epoll_.get() < 0 || wake_.get() < 0)
     return transfer->end(
-      loop_error(*transfer, http_fault::not_sent, "this process can make no event loop"));
+      loop_error(*transfer, http_fault::not_sent, "this process cannot create an event loop"));
   const auto& request = transfer->request();
   auto host = http_origin(request.proxy.empty() ? request.url : request.proxy);
   std::unique_ptr<curl_transfer> curl;
@@ -291,7 +292,7 @@ void http_loop::work::begin(live& one) {
   if (curl_multi_add_handle(multi_.get(), one.curl->handle()) == CURLM_OK)
     return;
   auto transfer = one.curl->transfer();
-  finish(transfer, loop_error(*transfer, http_fault::not_sent, "libcurl takes no more transfers"));
+  finish(transfer, loop_error(*transfer, http_fault::not_sent, "libcurl refused the transfer"));
 }
 
 // Does the work that callbacks could not do.

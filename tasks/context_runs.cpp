@@ -15,8 +15,8 @@ thread_local const detail::task_scope* job_of_thread = nullptr;
 
 error wrong_lane(const detail::task_scope& task, const char* what) {
   return {errc::invalid_graph, "node `" + task.node->name + "`: it waits for " + what
-                                 + " on the standard lane, which others need: give it "
-                                   "lane::blocking, or make it a coroutine"};
+                                 + " on a thread of the standard lane, which other tasks need: "
+                                   "give the node lane::blocking, or make it a coroutine"};
 }
 
 } // namespace
@@ -52,7 +52,8 @@ void show_life(task_scope& scope) noexcept {
 }
 
 error nobody_completes() {
-  return {errc::cancelled, "wait for a completion: all that could complete it are gone"};
+  return {errc::cancelled,
+          "wait for a completion: every object that could complete it was destroyed"};
 }
 
 std::shared_ptr<graph_call> prepare_graph(task_scope& scope, const compiled_graph& graph,
@@ -93,7 +94,7 @@ std::shared_ptr<task_call> start_task(task_scope& scope, std::shared_ptr<const p
     scope.run->calls->call(call);
   } else {
     call->failure = error{errc::invalid_graph,
-                          "start task `" + call->node->name + "`: there is no run here"};
+                          "start task `" + call->node->name + "`: no run can execute it here"};
     call->ended.release();
   }
   return call;

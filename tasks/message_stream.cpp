@@ -123,7 +123,7 @@ void stream_messages_of(detail::task_scope& task, node_output& output) {
 void context::stream_message(const value& message) {
   scope_->sign_of_life();
   if (!is_message(message))
-    throw error{errc::invalid_value, "stream a message: it is no message: " + to_json(message)};
+    throw error{errc::invalid_value, "stream a message: not a message: " + to_json(message)};
   if (scope_->over() || !scope_->run->wants(stream_mode::messages) || muted(*scope_))
     return;
   const auto& id = message_id(message);

@@ -36,7 +36,7 @@ void latch::wait() {
 void detail::task_call::message_gone() {
   if (taken.exchange(true))
     return;
-  failure = error{errc::cancelled, "task `" + node->name + "`: the run is over"};
+  failure = error{errc::cancelled, "task `" + node->name + "`: the run has ended"};
   caller.reset();
   ended.release();
 }

@@ -62,10 +62,11 @@ void fail(detail::task_scope& task, error err) {
 
 void leave_upward(detail::task_scope& task, command what) {
   task.status = task_status::parent_command;
-  task.failure = error{errc::parent_command,
-                       "node `" + task.node->name
-                         + "`: a command for a graph further out, and there is none"
-                         + (what.graph == command::PARENT ? "" : " called `" + what.graph + "`")};
+  auto why = what.graph == command::PARENT
+               ? std::string{"a command for the parent graph, but this graph has no parent"}
+               : "a command for graph `" + what.graph
+                   + "`, but no graph around this one has that name";
+  task.failure = error{errc::parent_command, "node `" + task.node->name + "`: " + why};
   task.upward = std::move(what);
   task.writes.clear();
 }
@@ -88,7 +89,7 @@ template <class F> void guarded(detail::task_scope& task, F&& run) {
     fail(task,
          node_failure(task, type_name(typeid(err)), err.what()).with_base(reference_base(err)));
   } catch (...) {
-    fail(task, node_failure(task, "unknown exception", "no std::exception"));
+    fail(task, node_failure(task, "unknown exception", "not a std::exception"));
   }
 }
 
@@ -97,8 +98,8 @@ bool may_begin(detail::task_scope& task) {
   if (!task.run->lease || task.run->lease->may_begin())
     return true;
   fail(task, {errc::cancelled, "node `" + task.node->name
-                                 + "`: not begun: the lease of its worker is over, and the task "
-                                   "runs elsewhere"});
+                                 + "`: not started: the lease of its worker has expired, and the "
+                                   "task runs on another worker"});
   return false;
 }
 

@@ -10,7 +10,7 @@ void attached_computers::require_fitting(const computer_instance& made) const {
     throw error{errc::invalid_config, "begin a computer: " + why};
   };
   if (!made.computer)
-    refuse("the factory gave none");
+    refuse("the factory returned no computer");
   if (made.id.empty() || made.id.size() > limits::computer_instance_id_bytes_max)
     refuse("its id must have 1 to " + std::to_string(limits::computer_instance_id_bytes_max)
            + " bytes");
@@ -62,7 +62,7 @@ attached_ptr attached_computers::get(const std::string& id) {
     auto made = factory_(id);
     require_fitting(made);
     if (made.id != id)
-      throw computer_lost{"there is another one in its place"};
+      throw computer_lost{"the factory returned another computer"};
     return keep(made);
   } catch (const std::exception& why) {
     throw computer_lost{why.what()};

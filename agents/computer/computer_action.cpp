@@ -246,7 +246,7 @@ void read_members(computer_action& into, const action_reader& in) {
     case computer_verb::key:
       into.chords = chords_of(in.text());
       if (into.chords.empty())
-        refuse_action("text names no key");
+        refuse_action("text must name a key");
       return;
     case computer_verb::hold_key:
       into.chords = {chord_of(in.text())};

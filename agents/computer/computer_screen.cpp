@@ -60,9 +60,9 @@ value screenshot_block(std::string_view png, const std::optional<screen_size>& e
   };
   auto size = png_size(png);
   if (!size)
-    refuse("it is no PNG");
+    refuse("not a PNG image");
   if (expected && *size != *expected)
-    refuse("it has " + in_pixels(*size) + " pixels, and the display " + in_pixels(*expected));
+    refuse("it has " + in_pixels(*size) + " pixels, but the display has " + in_pixels(*expected));
   if (png.size() > limits::computer_screenshot_bytes_max)
     refuse("it has " + std::to_string(png.size()) + " bytes, more than "
            + std::to_string(limits::computer_screenshot_bytes_max));

@@ -55,10 +55,10 @@ value computer_parameters(bool can_zoom) {
   std::vector<value::map_init> members{
     {"action",
      value::map({{"type", "string"}, {"enum", can_zoom ? actions.append("zoom") : actions}})},
-    {"coordinate", list_of_integers(2, "[x, y] in pixels; where the mouse is to be")},
-    {"start_coordinate", list_of_integers(2, "For left_click_drag: where it begins")},
-    {"text", of_type("string", "For type: what is typed. For key and hold_key: keys by their X11 "
-                               "names, like ctrl+s. For clicks and scroll: keys that are held")},
+    {"coordinate", list_of_integers(2, "[x, y] in pixels; the target of the mouse")},
+    {"start_coordinate", list_of_integers(2, "For left_click_drag: the start point")},
+    {"text", of_type("string", "For type: the text to type. For key and hold_key: keys by their "
+                               "X11 names, like ctrl+s. For clicks and scroll: keys to hold")},
     {"scroll_direction",
      value::map({{"type", "string"}, {"enum", value::list({"up", "down", "left", "right"})}})},
     {"scroll_amount", of_type("integer", "For scroll: notches of the wheel")},
@@ -178,8 +178,8 @@ coro<value> content_of_action(user_ptr user, computer_action action, std::string
 
 // Reports the loss to the model; its next action begins another computer.
 command without_computer(const value& call, const std::string& why) {
-  auto told = tool_message("The computer is lost, with all that was open on it: " + why
-                             + ". The next action begins another one.",
+  auto told = tool_message("The computer was lost, with everything that was open on it: " + why
+                             + ". The next action starts a new one.",
                            text_in(call["id"]), computer_name, "error");
   return {.update = state_update{}
                       .set("messages", value::list({told}))
@@ -197,8 +197,9 @@ coro<tool_output> use_computer(user_ptr user, value args, tool_runtime& runtime)
     throw node_error{action.error().type(), action.error().text()};
   auto id = text_in(runtime.state()[instance_id]);
   if (id.empty())
-    throw node_error{"ToolError", "The computer is gone; nothing was done. Begin another one with "
-                                  "a screenshot."};
+    throw node_error{
+      "ToolError",
+      "The computer was lost; the action was not done. Start a new one with a screenshot."};
   try {
     auto done = content_of_action(user, *action, id, runtime);
     auto content = co_await done;
@@ -241,7 +242,7 @@ std::vector<value> open_actions(const value& messages) {
 std::vector<value> refused_actions(const std::vector<value>& open) {
   std::vector<value> out;
   for (auto i = limits::computer_actions_max; i < open.size(); ++i)
-    out.push_back(tool_message("This action was not done: one answer may have "
+    out.push_back(tool_message("This action was not done: the limit of actions in one answer is "
                                  + std::to_string(limits::computer_actions_max),
                                text_in(open[i]["id"]), computer_name, "error"));
   return out;
@@ -287,16 +288,16 @@ error no_computer_use(const std::string& why) {
 void require_usable(const cua_options& o) {
   auto fits = [](int edge) { return edge >= 1 && edge <= limits::computer_display_edge_max; };
   if (!o.computer)
-    throw no_computer_use("nothing makes one");
+    throw no_computer_use("the factory of computers is missing");
   if (!fits(o.display.width) || !fits(o.display.height))
-    throw no_computer_use("a display has edges of 1 to "
+    throw no_computer_use("a display must have edges of 1 to "
                           + std::to_string(limits::computer_display_edge_max) + " pixels");
   if (o.enable_zoom && o.version == computer_tool_version::computer_20250124)
     throw no_computer_use("computer_20250124 has no zoom");
   if (o.screenshots_max == 0)
-    throw no_computer_use("the model would see no screenshot");
+    throw no_computer_use("screenshots_max must be at least 1");
   if (o.settle.count() < 0)
-    throw no_computer_use("a wait is below 0");
+    throw no_computer_use("settle must not be negative");
 }
 
 } // namespace

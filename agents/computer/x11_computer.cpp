@@ -89,15 +89,15 @@ class x11_computer final : public computer {
 public:
   explicit x11_computer(x11_options options) : options_{std::move(options)} {
     if (!is_display_name(options_.display))
-      throw no_display("no display is named: `" + readable_text(options_.display) + '`');
+      throw no_display("not the name of a display: `" + readable_text(options_.display) + '`');
     if (options_.timeout.count() <= 0)
-      throw no_display("its programs have no time");
+      throw no_display("timeout must be above 0");
     environment_ = environment_for(options_.display);
     require_program("import", "imagemagick", {"import", "-version"});
     auto answer = require_program("xdotool", "xdotool", {"xdotool", "getdisplaygeometry"});
     auto size = two_numbers(answer, "", " ");
     if (!size || size->first < 1 || size->second < 1)
-      throw no_display(options_.display + " does not say how large it is");
+      throw no_display(options_.display + " did not report its size");
     real_ = {size->first, size->second};
     shown_ = options_.shown.value_or(real_);
     if (shown_.width < 1 || shown_.height < 1 || shown_.width > real_.width
@@ -126,7 +126,7 @@ public:
     auto answer = xdotool({"getmouselocation", "--shell"});
     auto at = two_numbers(answer, "X=", "Y=");
     if (!at)
-      throw node_error{"ToolError", "xdotool does not say where the mouse is"};
+      throw node_error{"ToolError", "xdotool did not report the position of the mouse"};
     return {scaled(at->first, shown_.width, real_.width),
             scaled(at->second, shown_.height, real_.height)};
   }
@@ -275,7 +275,7 @@ std::shared_ptr<computer> make_x11_computer(x11_options options) {
 computer_factory x11_computers(x11_options options) {
   return [options = std::move(options)](const std::string& instance_id) -> computer_instance {
     if (!instance_id.empty() && instance_id != options.display)
-      throw computer_lost{"there is no display " + readable_text(instance_id)};
+      throw computer_lost{"unknown display " + readable_text(instance_id)};
     return {make_x11_computer(options), options.display};
   };
 }

@@ -23,7 +23,7 @@ gbnf::way call_of_tool(gbnf::rules& into, const value& definition) {
   auto tool = read_definition(definition);
   auto name = gbnf::json_literal(tool.name);
   if (!tool.is_function || !tool.name.is_string() || !name)
-    throw no_grammar("it is no function: " + to_json(definition));
+    throw no_grammar("not a function: " + to_json(definition));
   auto at = tool.name.as<std::string>() + "#";
   auto arguments = gbnf::rules_of_schema(into, tool.parameters, at, true).root;
   auto text = R"("{\"name\":" " "? )" + *name + R"( "," " "? "\"arguments\":" " "? )"
@@ -40,8 +40,8 @@ gbnf::way calls_of_tools(gbnf::rules& into, const value& definitions, const want
     if (!wanted.only || read_definition(definition).name == value(*wanted.only))
       into.allow(call, call_of_tool(into, definition));
   if (!into.has_way(call))
-    throw no_grammar(wanted.only ? "there is no tool `" + *wanted.only + '`'
-                                 : "there are no tools");
+    throw no_grammar(wanted.only ? "unknown tool `" + *wanted.only + '`'
+                                 : "the list of tools is empty");
   auto more = into.add("");
   into.allow(more, {R"("," " "? )" + gbnf::rules::name(call), {call}});
   return {R"("[" )" + gbnf::rules::name(call) + ' '
@@ -73,7 +73,7 @@ std::string gbnf_of_tools(const value& definitions, const tool_answer_form& form
   }
   auto data = gbnf::rules_of_schema(all, form.response_schema, "#");
   if (calls && data.may_be_list)
-    throw no_grammar("a list, which the response_schema allows, would look like calls");
+    throw no_grammar("the response_schema must not allow a list, which would look like calls");
   root.text += (calls ? " | " : "") + data.root.text;
   root.may_need.insert(root.may_need.end(), data.root.needs.begin(), data.root.needs.end());
   return all.text(root);

@@ -48,7 +48,7 @@ unsigned kinds_of_type(const value& type, const std::string& at) {
   for (auto [name, kinds] : type_names)
     if (type == value(name))
       return kinds;
-  refuse(at + "/type", "no such type: " + to_json(type));
+  refuse(at + "/type", "unknown type: " + to_json(type));
 }
 
 } // namespace
@@ -92,7 +92,7 @@ value flat(const value& schema) {
 const value& list_at(const placed& in, std::string_view keyword) {
   const auto& list = in.schema[keyword];
   if (!list.is_list())
-    refuse(in.at + '/' + std::string{keyword}, "it is no list");
+    refuse(in.at + '/' + std::string{keyword}, "not a list");
   return list;
 }
 
@@ -105,7 +105,7 @@ bounds bounds_of(const conjunction& all, std::string_view least, std::string_vie
   auto count = [](const placed& in, std::string_view keyword) {
     const auto& n = in.schema[keyword];
     if (!n.is_int())
-      refuse(in.at + '/' + std::string{keyword}, "it is no integer");
+      refuse(in.at + '/' + std::string{keyword}, "not an integer");
     return n.as_int();
   };
   for (const auto& one : all) {
@@ -179,7 +179,7 @@ std::vector<std::string> required_of(const conjunction& all) {
     if (one.schema.contains("required"))
       for (const auto& name : list_at(one, "required").items()) {
         if (!name.is_string())
-          refuse(one.at + "/required", "it is no list of names");
+          refuse(one.at + "/required", "not a list of names");
         if (auto text = name.as<std::string>(); known.insert(text).second)
           out.push_back(std::move(text));
       }
@@ -192,7 +192,7 @@ std::vector<std::string> properties_of(const conjunction& all) {
     if (!one.schema.contains("properties"))
       continue;
     if (!one.schema["properties"].is_map())
-      refuse(one.at + "/properties", "it is no object");
+      refuse(one.at + "/properties", "not an object");
     for (const auto& e : one.schema["properties"].entries())
       out.emplace(e.key());
   }

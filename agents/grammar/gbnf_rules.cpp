@@ -41,7 +41,7 @@ const shared_rule& shared_rule_of(std::string_view name) {
 }
 
 error too_large() {
-  return {errc::invalid_value, "make a grammar: it would have more than "
+  return {errc::invalid_value, "make a grammar: the grammar would have more than "
                                  + std::to_string(limits::grammar_bytes_max) + " bytes"};
 }
 
@@ -162,8 +162,7 @@ std::string rules::text(const way& root) const {
       continue;
     if (!ends[i])
       throw error{errc::invalid_value,
-                  "make a grammar: no JSON that has an end fits the schema at `" + rules_[i].at
-                    + '`'};
+                  "make a grammar: no finite JSON fits the schema at `" + rules_[i].at + '`'};
     out += name(i) + " ::= ";
     for (const auto& one : rules_[i].ways)
       out += (&one == rules_[i].ways.data() ? "" : " | ") + one.text;

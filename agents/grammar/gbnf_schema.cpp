@@ -38,7 +38,7 @@ public:
       all.push_back({value::map({{"type", "object"}}), root_at_});
     auto rule = rule_of(all, 0);
     if (!rule)
-      refuse(root_at_, "no JSON fits it");
+      refuse(root_at_, "no JSON fits the schema");
     out.root = {rules::name(*rule), {*rule}};
     return out;
   }
@@ -46,12 +46,12 @@ public:
 private:
   void count(const std::string& at) {
     if (++schemas_ > limits::grammar_schemas_max)
-      refuse(at, "there are more than " + std::to_string(limits::grammar_schemas_max) + " schemas");
+      refuse(at, "more than " + std::to_string(limits::grammar_schemas_max) + " schemas");
   }
 
   void check_depth(const std::string& at, std::size_t depth) const {
     if (depth > limits::grammar_depth_max)
-      refuse(at, "it is deeper than " + std::to_string(limits::grammar_depth_max) + " schemas");
+      refuse(at, "nested deeper than " + std::to_string(limits::grammar_depth_max) + " schemas");
   }
 
   // The rule of a conjunction; nullopt when no JSON fits all of its schemas.
@@ -128,7 +128,7 @@ private:
       if (one.schema == value(true))
         continue;
       if (!one.schema.is_map())
-        refuse(one.at, "it is no schema");
+        refuse(one.at, "not a schema");
       one.schema = said_by(one.schema);
       if (one.schema.empty() || std::ranges::find(seen, one.schema) != seen.end())
         continue;
@@ -150,7 +150,7 @@ private:
     auto text = ref.is_string() ? ref.as<std::string>() : std::string{};
     const auto& part = text == "#" || text.starts_with("#/") ? referred_schema(root_, text) : none_;
     if (part.is_null())
-      refuse(by.at + "/$ref", "no part of the schema: " + to_json(ref));
+      refuse(by.at + "/$ref", "not a part of the schema: " + to_json(ref));
     return {part, root_at_ + text.substr(1)};
   }
 

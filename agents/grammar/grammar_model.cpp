@@ -117,14 +117,14 @@ private:
 
 chat_model_ptr with_tool_grammar(chat_model_ptr model, tool_grammar_options options) {
   auto refuse = [](const char* why) {
-    return error{errc::invalid_config, std::string{"hold a chat model to a grammar: "} + why};
+    return error{errc::invalid_config, std::string{"add a grammar to a chat model: "} + why};
   };
   if (!model)
-    throw refuse("there is no model");
+    throw refuse("the model is missing");
   if (!model->bound_tools().is_null())
-    throw refuse("it has tools bound to it: bind them to what holds it");
+    throw refuse("the model has bound tools: bind them to the model that has the grammar");
   if (!is_member_path(options.member))
-    throw refuse("the member's name, or one in it, is empty");
+    throw refuse("the path of the member has an empty name");
   return std::make_shared<grammar_model>(std::move(model), std::move(options));
 }
 

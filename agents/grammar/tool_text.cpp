@@ -179,7 +179,7 @@ wanted_calls wanted_calls_of(const value& tool_choice) {
   if (word == "any" || word == "required" || tool_choice == value(true))
     return {.must = true};
   if (!tool_choice.is_string() || word.empty())
-    throw error{errc::invalid_value, "choose tools: no such choice: " + to_json(tool_choice)};
+    throw error{errc::invalid_value, "choose tools: unknown choice: " + to_json(tool_choice)};
   return {.must = true, .only = word};
 }
 

@@ -64,13 +64,13 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 void require_plain(const mcp_program& program) {
   auto has_nul = [](const std::string& text) { return text.find('\0') != text.npos; };
   if (program.file.empty())
-    throw not_started(program.file, "no file is named");
+    throw not_started(program.file, "the name of the program is empty");
   if (has_nul(program.file) || has_nul(program.directory)
       || std::ranges::any_of(program.arguments, has_nul))
-    throw not_started(program.file, "a NUL in its name or arguments");
+    throw not_started(program.file, "its name, folder or arguments contain a NUL");
   for (const auto& [name, text] : program.environment)
     if (name.empty() || name.find('=') != name.npos || has_nul(name) || has_nul(text))
-      throw not_started(program.file, "no name and text of an environment variable");
+      throw not_started(program.file, "the name or text of an environment variable is not valid");
 }
 
 } // namespace

@@ -101,7 +101,7 @@ result<mcp_client> mcp_client::connect(const mcp_server& server, mcp_options opt
 template <class Make> result<mcp_client> mcp_client::begin(mcp_options options, Make make) {
   if (options.connect_timeout.count() <= 0 || options.call_timeout.count() <= 0)
     return error{errc::invalid_config,
-                 "connect to an MCP server: " + options.name + ": a time-out is not above zero"};
+                 "connect to an MCP server: " + options.name + ": a time-out must be above zero"};
   try {
     auto made = std::make_shared<state>();
     made->options = std::move(options);

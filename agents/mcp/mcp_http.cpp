@@ -211,7 +211,7 @@ mcp_http::~mcp_http() {
   for (auto& [id, one] : live)
     loop_->cancel(one.transfer);
   for (auto& then : session_.forget_all())
-    then(mcp_failure("connection", options_.name + ": it was closed"));
+    then(mcp_failure("connection", options_.name + ": the connection was closed"));
   if (session_id_.empty())
     return;
   // Its end is not waited for, but the loop lives until then.
@@ -326,7 +326,7 @@ void mcp_http::take_end(std::int64_t id) {
   }
   if (!one->events)
     hear(one->body);
-  fail(id, mcp_failure(one->method, options_.name + ": its response has no answer"));
+  fail(id, mcp_failure(one->method, options_.name + ": the response does not contain the answer"));
 }
 
 error mcp_http::refusal(const exchange& one) const {

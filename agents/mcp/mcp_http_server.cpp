@@ -113,7 +113,8 @@ void mcp_http_server::state::greet(const http_asked& request, const http_respond
   mcp_reply reply;
   client->hear(request.body, [&reply](mcp_reply r) { reply = std::move(r); });
   if (!client->is_greeted()) {
-    auto no = mcp_http_refusal(400, "Bad Request: no Mcp-Session-Id, and no initialize");
+    auto no = mcp_http_refusal(
+      400, "Bad Request: Mcp-Session-Id is missing, and the request is not initialize");
     if (!reply.text.empty())
       no.body = std::move(reply.text);
     return to.send(std::move(no));
@@ -128,7 +129,7 @@ void mcp_http_server::state::greet(const http_asked& request, const http_respond
 
 void mcp_http_server::state::end(std::string_view id, const http_responder& to) {
   if (id.empty())
-    return to.send(mcp_http_refusal(400, "Bad Request: no Mcp-Session-Id"));
+    return to.send(mcp_http_refusal(400, "Bad Request: Mcp-Session-Id is missing"));
   auto gone = sessions.remove(id);
   if (!gone)
     return to.send(mcp_http_refusal(404, "Session not found"));
@@ -138,9 +139,9 @@ void mcp_http_server::state::end(std::string_view id, const http_responder& to) 
 
 mcp_http_server::mcp_http_server(const mcp_server& server, mcp_http_options options) {
   if (!options.path.starts_with('/'))
-    throw not_listening("path: it does not begin with `/`: " + options.path);
+    throw not_listening("path must begin with `/`: " + options.path);
   if (options.sessions_max == 0)
-    throw not_listening("sessions_max: no sessions");
+    throw not_listening("sessions_max must be at least 1");
   if (options.token.empty() && !is_loopback_address(options.address))
     throw not_listening("a token is needed to listen beyond this host, at " + options.address);
   state_ = std::make_shared<state>(server, std::move(options));

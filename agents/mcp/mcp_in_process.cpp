@@ -22,7 +22,7 @@ public:
   ~mcp_in_process() override {
     server_->close();
     for (auto& then : session_.forget_all())
-      then(mcp_failure("connection", options_.name + ": it was closed"));
+      then(mcp_failure("connection", options_.name + ": the connection was closed"));
   }
 
   std::int64_t ask(std::string method, value params, std::chrono::milliseconds timeout,
@@ -93,7 +93,8 @@ void mcp_in_process::answered(std::int64_t id, std::chrono::milliseconds timeout
   if (heard.then)
     heard.then(std::move(*heard.with));
   else if (unanswered && !text.empty())
-    (*unanswered)(mcp_failure("response", options_.name + ": its response has no answer"));
+    (*unanswered)(
+      mcp_failure("response", options_.name + ": the response does not contain the answer"));
   else if (unanswered)
     (*unanswered)(error{errc::node_timeout, "ask an MCP server: " + options_.name
                                               + ": no answer within "

@@ -50,8 +50,8 @@ value finished(const value& definition, value content, const value& structured) 
   const auto& promised = definition["outputSchema"];
   if (!promised.is_null()) {
     if (!structured.is_map())
-      return mcp_text_result("Error: no structured content, which the output schema asks for",
-                             true);
+      return mcp_text_result(
+        "Error: structured content is missing, but the output schema requires it", true);
     auto wrong = check_schema(promised, structured);
     if (!wrong.empty())
       return mcp_text_result("Error: the result does not fit the output schema: " + wrong[0].path
@@ -105,13 +105,13 @@ value input_properties(const mcp_graph_tool& g) {
 
 // Adds the arguments besides the graph's input to its schema.
 value with_thread_arguments(const value& schema) {
-  auto thread = value::map(
-    {{"type", "string"},
-     {"description", "The conversation to go on with, or the name of a new one. Left out: a "
-                     "conversation that is forgotten when the call has ended."}});
-  auto resume = value::map(
-    {{"description", "With thread_id, and instead of all other arguments: the answer to what the "
-                     "conversation waits for; null lets it go on where it stopped."}});
+  auto thread =
+    value::map({{"type", "string"},
+                {"description", "The conversation to continue, or the name of a new one. Without "
+                                "it, the conversation is forgotten when the call has ended."}});
+  auto resume =
+    value::map({{"description", "With thread_id and no other argument: the answer to the question "
+                                "of the conversation; null resumes it where it stopped."}});
   auto properties = schema["properties"].is_map() ? schema["properties"] : value::map();
   return schema
     .with(
@@ -186,9 +186,10 @@ value mcp_result_of_message(const value& definition, const value& message) {
 mcp_graph_tool mcp_graph_tool_of(const compiled_graph& graph, const std::string& name,
                                  const std::string& description, bool has_threads) {
   if (!is_mcp_tool_name(name))
-    throw error{errc::invalid_config, "offer a graph: no name of a tool (letters, digits, `_`, "
-                                      "`-`, `.`; 128 at most): `"
-                                        + name + '`'};
+    throw error{errc::invalid_config,
+                "offer a graph: not a valid name of a tool (letters, digits, `_`, "
+                "`-`, `.`; 128 at most): `"
+                  + name + '`'};
   mcp_graph_tool out;
   out.input = graph.input_jsonschema();
   out.is_whole = is_object(out.input);
@@ -199,9 +200,10 @@ mcp_graph_tool mcp_graph_tool_of(const compiled_graph& graph, const std::string&
                                           {"required", value::list({value(input_argument)})}});
   for (const char* own : {thread_argument, resume_argument})
     if (has_threads && shown["properties"].contains(own))
-      throw error{errc::invalid_config, "offer graph " + name + ": its channel `" + own
-                                          + "` is an argument of every graph that keeps threads: "
-                                            "offer it without (mcp_graph::threads)"};
+      throw error{errc::invalid_config,
+                  "offer graph " + name + ": channel `" + own
+                    + "` has the name of an argument of graphs with threads: rename it, or offer "
+                      "the graph without threads (mcp_graph::threads)"};
   if (has_threads)
     shown = with_thread_arguments(shown);
   out.definition = described(name, description, std::move(shown));
@@ -216,15 +218,15 @@ result<mcp_graph_call> read_graph_call(const mcp_graph_tool& called, const value
   if (called.has_threads) {
     const auto& thread = arguments[thread_argument];
     if (arguments.contains(thread_argument) && (!thread.is_string() || thread.empty()))
-      return wrong_argument("thread_id: it is no text, or empty");
+      return wrong_argument("thread_id: must be non-empty text");
     out.thread_id = text_in(thread);
     given = given.without(thread_argument).without(resume_argument);
   }
   if (called.has_threads && arguments.contains(resume_argument)) {
     if (out.thread_id.empty())
-      return wrong_argument("resume: without the thread_id of what waits");
+      return wrong_argument("resume: needs the thread_id of the conversation");
     if (!given.empty())
-      return wrong_argument("resume: with other arguments besides thread_id");
+      return wrong_argument("resume: must have no other argument than thread_id");
     out.resumes = true;
     out.answer = arguments[resume_argument];
     out.input = out.answer.is_null() ? run_input{nullptr}
@@ -234,7 +236,7 @@ result<mcp_graph_call> read_graph_call(const mcp_graph_tool& called, const value
   auto known = input_properties(called);
   for (const auto& e : given.entries())
     if (known.is_map() && !known.contains(e.key()))
-      return wrong_argument(std::string{e.key()} + ": there is no such argument");
+      return wrong_argument(std::string{e.key()} + ": unknown argument");
   auto input = called.is_whole ? given : given[input_argument];
   if (auto wrong = check_schema(called.input, input); !wrong.empty())
     return wrong_argument((wrong[0].path.empty() ? "" : wrong[0].path + ": ") + wrong[0].message);
@@ -285,10 +287,11 @@ value mcp_result_of_pause(std::string_view name, const run_result& paused,
     for (const auto& q : questions)
       text += '\n' + q.id + ": " + spaced_json(as_plain(q.value));
   if (thread_id.empty())
-    return mcp_text_result(text + "\nIt can't go on: nothing is kept of it here.", true);
+    return mcp_text_result(text + "\nIt cannot be resumed: nothing of it is stored here.", true);
   auto answer = questions.empty() ? "null" : questions.size() == 1 ? "ANSWER" : "{ID: ANSWER, …}";
-  return mcp_text_result(text + "\nTo go on, call `" + std::string{name} + "` with {\"thread_id\": "
-                           + to_json(value(thread_id)) + ", \"resume\": " + answer + "}.",
+  return mcp_text_result(text + "\nTo resume it, call `" + std::string{name}
+                           + "` with {\"thread_id\": " + to_json(value(thread_id))
+                           + ", \"resume\": " + answer + "}.",
                          true);
 }
 

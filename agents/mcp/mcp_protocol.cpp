@@ -80,7 +80,7 @@ std::string mcp_cancellation(std::int64_t id) {
     return {};
   return mcp_notification(
     "notifications/cancelled",
-    value::map({{"requestId", id}, {"reason", "nobody waits for it any more"}}));
+    value::map({{"requestId", id}, {"reason", "the result is no longer needed"}}));
 }
 
 error mcp_failure(std::string_view doing, std::string what) {
@@ -116,9 +116,9 @@ std::vector<mcp_session::answer> mcp_session::forget_all() {
 mcp_session::heard mcp_session::hear(std::string_view text) {
   auto message = from_json(text, json_form::plain);
   if (!message)
-    return {.log = "no message: " + message.error().message()};
+    return {.log = "not a message: " + message.error().message()};
   if ((*message)["jsonrpc"] != value("2.0"))
-    return {.log = "no message of JSON-RPC 2.0"};
+    return {.log = "not a message of JSON-RPC 2.0"};
   if (!(*message)["method"].is_string())
     return hear_answer(*message);
   return message->contains("id") ? hear_request(*message) : hear_notification(*message);
@@ -128,7 +128,7 @@ mcp_session::heard mcp_session::hear_answer(const value& message) {
   auto id = number_of(message["id"]);
   auto asked = id ? open_.find(*id) : open_.end();
   if (asked == open_.end())
-    return {.log = "an answer to what nobody waits for"};
+    return {.log = "an answer for which no call waits"};
   auto method = std::move(asked->second.method);
   heard out{.then = std::move(asked->second.then), .id = id};
   open_.erase(asked);

@@ -64,14 +64,14 @@ mcp_server_session::heard mcp_server_session::hear(std::string_view text) {
   auto answered = is_rpc_id(id) ? id : value{};
   if (!message->is_map() || (*message)["jsonrpc"] != value("2.0"))
     return refusal(answered, rpc_refused::no_request,
-                   "Invalid Request: no message of JSON-RPC 2.0");
+                   "Invalid Request: not a message of JSON-RPC 2.0");
   if (!message->contains("method")) {
     if (message->contains("result") || message->contains("error"))
       return {}; // an answer, but nothing was asked
-    return refusal(answered, rpc_refused::no_request, "Invalid Request: it has no method");
+    return refusal(answered, rpc_refused::no_request, "Invalid Request: its method is missing");
   }
   if (!(*message)["method"].is_string())
-    return refusal(answered, rpc_refused::no_request, "Invalid Request: its method is no text");
+    return refusal(answered, rpc_refused::no_request, "Invalid Request: its method is not a text");
   if (!message->contains("id"))
     return hear_notification(*message);
   if (!is_rpc_id(id))
@@ -87,13 +87,14 @@ mcp_server_session::heard mcp_server_session::hear_request(const value& id, cons
     return refusal(id, rpc_refused::no_request,
                    "Invalid Request: its id is that of a running call");
   if (!params.is_null() && !params.is_map())
-    return refusal(id, rpc_refused::wrong_params, "Invalid params: they are no object");
+    return refusal(id, rpc_refused::wrong_params, "Invalid params: not an object");
   if (method == "ping")
     return replied(mcp_answer(id, value::map()));
   if (method == "initialize")
     return hear_greeting(id, params);
   if (!greeted_)
-    return refusal(id, rpc_refused::no_request, "Invalid Request: initialize comes first");
+    return refusal(id, rpc_refused::no_request,
+                   "Invalid Request: initialize must be the first request");
   if (method == "tools/list")
     return list(id, params);
   if (method == "tools/call")
@@ -104,7 +105,7 @@ mcp_server_session::heard mcp_server_session::hear_request(const value& id, cons
 mcp_server_session::heard mcp_server_session::hear_greeting(const value& id, const value& params) {
   const auto& offered = params["protocolVersion"];
   if (!offered.is_string())
-    return refusal(id, rpc_refused::wrong_params, "Invalid params: no protocolVersion");
+    return refusal(id, rpc_refused::wrong_params, "Invalid params: protocolVersion is missing");
   if (std::exchange(greeted_, true))
     return refusal(id, rpc_refused::no_request, "Invalid Request: it was initialized before");
   auto said = value::map({{"protocolVersion", agreed_mcp_version(offered.as_string())},
@@ -134,9 +135,10 @@ mcp_server_session::heard mcp_server_session::begin(const value& id, const value
   const auto& name = params["name"];
   const auto& arguments = params["arguments"];
   if (!name.is_string())
-    return refusal(id, rpc_refused::wrong_params, "Invalid params: no name of a tool");
+    return refusal(id, rpc_refused::wrong_params,
+                   "Invalid params: the name of the tool is missing");
   if (!arguments.is_null() && !arguments.is_map())
-    return refusal(id, rpc_refused::wrong_params, "Invalid params: arguments are no object");
+    return refusal(id, rpc_refused::wrong_params, "Invalid params: arguments must be an object");
   auto found = std::ranges::find_if(listing_->tools,
                                     [&name](const value& t) { return t["name"] == name; });
   if (found == listing_->tools.end())

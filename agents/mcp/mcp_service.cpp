@@ -53,9 +53,9 @@ state_snapshot looked_at(const value& seen) {
 
 // The text of the runtime's error is advice for a program in C++.
 error lost_its_thread(const std::string& thread) {
-  return {errc::conflict, "another call is on thread_id `" + thread
-                            + "`, and this one has done nothing more: repeat it when that one has "
-                              "ended"};
+  return {errc::conflict,
+          "another call uses thread_id `" + thread
+            + "`, so this call was stopped: repeat it when the other call has ended"};
 }
 
 // Two calls can see the same question before the first one answers it.
@@ -82,7 +82,7 @@ value result_of_tool_run(const value& definition, const result<run_result>& run)
   for (const auto& message : run->value()["messages"].items())
     if (message_member(message, "tool_call_id") == value(served_call_id))
       return mcp_result_of_message(definition, message);
-  return mcp_text_result("Error: the tool gave nothing back", true);
+  return mcp_text_result("Error: the tool returned nothing", true);
 }
 
 } // namespace
@@ -90,9 +90,9 @@ value result_of_tool_run(const value& definition, const result<run_result>& run)
 mcp_service::mcp_service(runtime& rt, mcp_offer offer, mcp_server_options options)
   : call_timeout_{options.call_timeout} {
   if (options.calls_max == 0)
-    throw not_offered("calls_max: no calls at a time");
+    throw not_offered("calls_max must be at least 1");
   if (options.call_timeout.count() <= 0)
-    throw not_offered("call_timeout: it is not above zero");
+    throw not_offered("call_timeout must be above zero");
   auto listing = std::make_shared<mcp_listing>();
   listing->server_info =
     value::map({{"name", options.name},
@@ -102,7 +102,7 @@ mcp_service::mcp_service(runtime& rt, mcp_offer offer, mcp_server_options option
   std::vector<tool> tools;
   for (const auto& t : offer.tools) {
     if (!t.runs_here())
-      throw not_offered("a tool of a model's provider");
+      throw not_offered("a tool of a model's provider cannot be served");
     listing->tools.push_back(mcp_definition_of(t));
     tools.push_back(with_structured_content(t));
   }
@@ -123,7 +123,7 @@ mcp_service::mcp_service(runtime& rt, mcp_offer offer, mcp_server_options option
     names.push_back(t["name"].as<std::string>());
   std::ranges::sort(names);
   if (auto twice = std::ranges::adjacent_find(names); twice != names.end())
-    throw not_offered("two tools of one name: " + *twice);
+    throw not_offered("two tools have the same name: " + *twice);
   if (!tools.empty())
     tools_ = rt.load(graph_of_tools(std::move(tools)));
   if (std::ranges::any_of(savers, [](const auto* s) { return s != nullptr; })) {

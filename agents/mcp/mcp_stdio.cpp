@@ -142,7 +142,7 @@ std::int64_t mcp_stdio::ask(std::string method, value params, std::chrono::milli
         session_.forget(id);
         deadlines_.erase(id);
         refused = error{errc::overloaded, "ask an MCP server: " + options_.name
-                                            + ": it does not read what it is sent"};
+                                            + ": the server does not read its input"};
       }
     }
   }
@@ -325,7 +325,8 @@ void mcp_stdio::end(const error& why) {
 }
 
 void mcp_stdio::stop() {
-  end(mcp_failure("connection", ended_ ? ended_->text() : options_.name + ": it was closed"));
+  end(mcp_failure("connection",
+                  ended_ ? ended_->text() : options_.name + ": the connection was closed"));
   child_.in.close();
   child_.out.close();
   child_.log.close();

@@ -51,7 +51,7 @@ value block_of(const value& content) {
   if (type == "resource")
     return resource_block(content["resource"]);
   throw mcp_failure("tools/call",
-                    "content of a type that tool messages have not: " + quoted_text(type));
+                    "content of a type that tool messages cannot hold: " + quoted_text(type));
 }
 
 // Checks structured content against the schema that the server declared.
@@ -86,7 +86,7 @@ result<void> add_mcp_page(const value& page, const std::string& prefix,
     auto shown = name_for_models(prefix + name);
     if (std::ranges::any_of(out, [&](const mcp_definition& d) { return d.tool == shown; }))
       return error{errc::invalid_value,
-                   "list an MCP server's tools: two tools of one name: " + shown};
+                   "list an MCP server's tools: two tools have the same name: " + shown};
     auto schema = t["inputSchema"].is_map() ? t["inputSchema"] : value::map({{"type", "object"}});
     out.push_back({std::move(name), std::move(shown), text_in(t["description"]), std::move(schema),
                    t["outputSchema"].is_map() ? t["outputSchema"] : value{}});

@@ -216,7 +216,7 @@ value add_chunks(const value& left, const value& right) {
 
 value join_chunks(std::span<const value> chunks) {
   if (chunks.empty())
-    throw error{errc::invalid_value, "join parts of a message: there are none"};
+    throw error{errc::invalid_value, "join parts of a message: the list is empty"};
   bool texts = std::ranges::all_of(chunks, is_text);
   auto bare = [texts](const value& chunk) {
     return texts ? value::extension(value_kind::message, chunk.payload().with("content", ""))

@@ -198,7 +198,7 @@ value read_constructor(const value& given) {
   const auto& name = path[path.size() - 1];
   if (auto out = read_flat(given["kwargs"], name.is_string() ? name.as<std::string>() : ""))
     return *out;
-  throw error{errc::invalid_update, "read a message: no class of messages: " + to_json(path),
+  throw error{errc::invalid_update, "read a message: not a class of messages: " + to_json(path),
               "ValueError"};
 }
 
@@ -213,7 +213,7 @@ value message_to_json(const value& message) {
                        {"additional_kwargs", value::map()},
                        {"response_metadata", value::map()}});
   if (!is_message(message))
-    throw error{errc::invalid_value, "write a message: it is none: " + to_json(message)};
+    throw error{errc::invalid_value, "write a message: not a message: " + to_json(message)};
   const auto& m = message.payload();
   auto role = message_role(message);
   bool chunk = m["chunk"] == value(true);

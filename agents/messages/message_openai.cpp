@@ -167,7 +167,8 @@ value normalized(const value& update) {
 
 void add_message(std::vector<value>& out, const value& message) {
   if (!is_message(message))
-    throw error{errc::invalid_value, "write messages for OpenAI: no message: " + to_json(message)};
+    throw error{errc::invalid_value,
+                "write messages for OpenAI: not a message: " + to_json(message)};
   const auto& content = message_member(message, "content");
   auto said = read_blocks(content);
   for (auto& result : said.results)

@@ -28,7 +28,8 @@ value value_traits<tool_call>::to(const tool_call& call) {
 
 tool_call value_traits<tool_call>::from(const value& v) {
   if (!v["name"].is_string())
-    throw error{errc::invalid_value, "read a tool call: it is no map with a name: " + to_json(v)};
+    throw error{errc::invalid_value,
+                "read a tool call: not a map with a text `name`: " + to_json(v)};
   return {.name = v["name"].as<std::string>(),
           .args = v["args"].is_null() ? value::map() : v["args"],
           .id = v["id"].is_string() ? v["id"].as<std::string>() : std::string{}};

@@ -31,7 +31,7 @@ value enabled_tools(const tool_policy_options& policy, const value& tools, const
 std::optional<std::string> refusal_of(const tool_policy_options& policy, const value& call,
                                       const value& state) {
   if (!is_enabled(policy, call["name"], state))
-    return "it is disabled";
+    return "the tool is disabled";
   return policy.refusal ? policy.refusal(call, state) : std::nullopt;
 }
 

@@ -188,15 +188,15 @@ error bad_bound(const std::string& why) {
 // The smaller one of both bounds, in tokens.
 void set_tokens(const chat_model& model, double fraction, std::int64_t& tokens) {
   if (tokens < 0)
-    throw bad_bound("a bound of less than 0 tokens");
+    throw bad_bound("a bound of tokens must not be negative");
   if (fraction == 0)
     return;
   if (!(fraction > 0 && fraction <= 1))
     throw bad_bound("a fraction must be between 0 and 1");
   auto most = model.profile()["max_input_tokens"];
   if (!most.is_int() || most.as_int() < 1)
-    throw bad_bound("a fraction of what? The profile of model `" + model.name()
-                    + "` has no max_input_tokens");
+    throw bad_bound("a fraction needs the model's bound of tokens: the profile of model `"
+                    + model.name() + "` has no max_input_tokens");
   auto part = std::max<std::int64_t>(
     1, static_cast<std::int64_t>(static_cast<double>(most.as_int()) * fraction));
   tokens = tokens == 0 ? part : std::min(tokens, part);
@@ -305,7 +305,7 @@ middleware summarization(chat_model_ptr model, summary_options options) {
   set_tokens(*model, options.trigger_fraction, options.trigger_tokens);
   set_tokens(*model, options.keep_fraction, options.keep_tokens);
   if (options.trigger_messages == 0 && options.trigger_tokens == 0)
-    throw bad_bound("nothing says when");
+    throw bad_bound("set trigger_messages, trigger_tokens or trigger_fraction");
   auto by = std::make_shared<const summarizer>(summarizer{std::move(model), std::move(options)});
   middleware out;
   out.name = "summarization";

@@ -53,7 +53,7 @@ tool glob_tool(folder_ptr folder, const char* name) {
           "Names files that fit a pattern, the newest first. `*` is anything within a name, `**/` "
           "any folders.",
           [folder](arg<"pattern", std::string, "As **/*.py or src/*.{ts,tsx}"> pattern,
-                   arg<"path", text_arg, "The folder to look in; all of it without"> path,
+                   arg<"path", text_arg, "The folder to search; all folders when left out"> path,
                    tool_runtime& runtime) {
             return glob_files(folder->search(runtime), *pattern, path->value_or(""));
           },
@@ -61,25 +61,23 @@ tool glob_tool(folder_ptr folder, const char* name) {
 }
 
 tool grep_tool(folder_ptr folder, const char* name) {
-  return {
-    name, "Finds files with lines that fit a regular expression.",
-    [folder](
-      arg<"pattern", std::string, "A regular expression"> pattern,
-      arg<"path", text_arg, "The folder to look in; all of it without"> path,
-      arg<"include", text_arg, "Files to look into, as *.py"> include,
-      arg<"output_mode", text_arg, "files_with_matches (which it is without), content or count">
-        mode,
-      tool_runtime& runtime) {
-      grep_query query{*pattern, path->value_or(""), include->value_or("")};
-      if (*mode == "content")
-        query.output = grep_output::lines;
-      else if (*mode == "count")
-        query.output = grep_output::counts;
-      else if (*mode && *mode != "files_with_matches")
-        refuse_file("output_mode is files_with_matches, content or count");
-      return grep_files(folder->search(runtime), query);
-    },
-    telling()};
+  return {name, "Finds files with lines that fit a regular expression.",
+          [folder](
+            arg<"pattern", std::string, "A regular expression"> pattern,
+            arg<"path", text_arg, "The folder to search; all folders when left out"> path,
+            arg<"include", text_arg, "Files to look into, as *.py"> include,
+            arg<"output_mode", text_arg, "files_with_matches (the default), content or count"> mode,
+            tool_runtime& runtime) {
+            grep_query query{*pattern, path->value_or(""), include->value_or("")};
+            if (*mode == "content")
+              query.output = grep_output::lines;
+            else if (*mode == "count")
+              query.output = grep_output::counts;
+            else if (*mode && *mode != "files_with_matches")
+              refuse_file("output_mode must be files_with_matches, content or count");
+            return grep_files(folder->search(runtime), query);
+          },
+          telling()};
 }
 
 // ---- reading --------------------------------------------------------------------------------
@@ -125,7 +123,7 @@ std::size_t count_or(const std::optional<std::int64_t>& n, std::size_t otherwise
 std::vector<tool> reading_tools(const folder_ptr& folder) {
   return {
     {"ls", "Lists a folder; names of folders end with a slash.",
-     [folder](arg<"path", text_arg, "The uppermost one without"> path) {
+     [folder](arg<"path", text_arg, "The uppermost folder when left out"> path) {
        return list_folder(*folder, path->value_or(""));
      },
      telling()},
@@ -197,8 +195,8 @@ std::string edit(shared_folder& in, const edit_order& order) {
     refuse_file("String not found in file " + order.path + "; nothing was changed.");
   if (found > 1 && !order.everywhere)
     refuse_file(
-      "The string stands in " + order.path + ' ' + std::to_string(found)
-      + " times. Give more of what is around it, or set replace_all. Nothing was changed.");
+      "The string occurs in " + order.path + ' ' + std::to_string(found)
+      + " times. Give more of the text around it, or set replace_all. Nothing was changed.");
   auto size = text.size() + found * order.new_text.size();
   if (size > limits::value_size_bytes_max)
     refuse_file("The file would be too large; nothing was changed.");
@@ -215,10 +213,11 @@ std::vector<tool> writing_tools(const folder_ptr& folder) {
      },
      telling()},
     {"edit_file", "Replaces a text in a file. Read the file before.",
-     [folder](arg<"file_path", std::string> path,
-              arg<"old_string", std::string, "Exactly as it stands there"> old_text,
-              arg<"new_string", std::string> new_text,
-              arg<"replace_all", std::optional<bool>, "Wherever it stands, not only once"> all) {
+     [folder](
+       arg<"file_path", std::string> path,
+       arg<"old_string", std::string, "Exactly as in the file"> old_text,
+       arg<"new_string", std::string> new_text,
+       arg<"replace_all", std::optional<bool>, "Replace every occurrence, not only one"> all) {
        return edit(*folder, {*path, *old_text, *new_text, all->value_or(false)});
      },
      telling()},

@@ -12,10 +12,12 @@ std::int64_t count_of(const value& v) {
 
 void require_bound(const call_limits& limits, const char* of) {
   if (!limits.thread && !limits.run)
-    throw error{errc::invalid_config, std::string{"limit calls of "} + of + ": there is no bound"};
+    throw error{errc::invalid_config,
+                std::string{"limit calls of "} + of + ": set a bound for the thread or for a run"};
   if (limits.thread && limits.run && *limits.run > *limits.thread)
     throw error{errc::invalid_config,
-                std::string{"limit calls of "} + of + ": more in a run than in a thread"};
+                std::string{"limit calls of "} + of
+                  + ": the bound for a run must not exceed that for the thread"};
 }
 
 // ---- the model ------------------------------------------------------------------------------

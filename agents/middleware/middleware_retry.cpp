@@ -233,7 +233,9 @@ middleware tool_retry(retry_options options, std::vector<std::string> tools) {
 
 middleware tool_error_messages(tool_error_text content, std::vector<std::string> tools) {
   if (!content)
-    throw error{errc::invalid_config, "tell the model of tools' failures: nothing says how"};
+    throw error{
+      errc::invalid_config,
+      "report failures of tools to the model: the function that makes the text is missing"};
   middleware out;
   out.name = "tool_error_messages";
   out.wrap_tool_call = [shared = std::make_shared<const tool_error_text>(std::move(content)),

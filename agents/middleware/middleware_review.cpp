@@ -300,7 +300,7 @@ coro<tool_output> ask_about_call(std::shared_ptr<const call_reviews> by, tool_ca
   bool edit = text_in(decision["type"]) == "edit";
   auto action = edit ? decision["edited_action"] : value{};
   if (edit && why.empty() && action["name"] != call["name"])
-    why = "An edit of this call stays one of tool '" + text_in(call["name"]) + "'.";
+    why = "An edit of this call must keep the tool '" + text_in(call["name"]) + "'.";
   if (!why.empty())
     refuse(request.runtime().task(), why);
   if (auto message = message_of(call, decision); !message.is_null())
@@ -318,7 +318,8 @@ middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools, 
                              bool edit_notice) {
   for (const auto& [name, r] : tools)
     if (r.decisions.empty())
-      throw error{errc::invalid_config, "review calls of `" + name + "`: no decision is allowed"};
+      throw error{errc::invalid_config,
+                  "review calls of `" + name + "`: the list of allowed decisions is empty"};
   middleware out;
   out.name = "human_in_the_loop";
   if (mode == review_mode::per_call) {

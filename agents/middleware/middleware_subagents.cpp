@@ -44,14 +44,14 @@ tool task_tool(const std::vector<subagent>& agents) {
   auto known = std::make_shared<agents_by_name>();
   for (const auto& a : agents)
     if (!known->emplace(a.name, a.graph).second)
-      throw error{errc::invalid_graph, "make subagents: two of one name: " + a.name};
+      throw error{errc::invalid_graph, "make subagents: two have the same name: " + a.name};
   tool_body body;
   body.coroutine = [known = std::shared_ptr<const agents_by_name>{known}](value args,
                                                                           tool_runtime& runtime) {
     return give_task(known, std::move(args), runtime);
   };
   return {"task",
-          "Gives a task to another agent and says what it answers. Agents:" + agent_list(agents),
+          "Gives a task to another agent and returns its answer. Agents:" + agent_list(agents),
           task_schema(agents), std::move(body)};
 }
 
@@ -65,7 +65,7 @@ constexpr const char* task_prompt =
 
 middleware subagents(std::vector<subagent> agents) {
   if (agents.empty())
-    throw error{errc::invalid_graph, "make subagents: there are none"};
+    throw error{errc::invalid_graph, "make subagents: the list is empty"};
   middleware out;
   out.name = "subagents";
   out.tools = {task_tool(agents)};

@@ -201,7 +201,7 @@ read_call call_of(std::string_view id, std::string_view name, std::string_view a
   call.emplace_back("args", arguments);
   call.emplace_back("error", "Function " + std::string{name} + " arguments:\n\n"
                                + std::string{arguments} + "\n\nare not valid JSON. "
-                               + (args ? "They are no object." : args.error().message()));
+                               + (args ? "They are not an object." : args.error().message()));
   return {false, value::map(std::move(call))};
 }
 

@@ -82,7 +82,7 @@ public:
     if (!read && event.type.empty()) // not an event of the provider
       return;
     if (!read)
-      throw broken_answer("an event is no JSON");
+      throw broken_answer("an event is not JSON");
     const auto& data = *read;
     auto type = text_in(data["type"]);
     if (type == "error")
@@ -179,7 +179,7 @@ private:
       return;
     auto input = from_json(text, json_form::plain);
     if (!input || !input->is_map())
-      throw broken_answer("the input of a block is no JSON object");
+      throw broken_answer("the input of a block is not a JSON object");
     builder_.set_in_block(index, "input", *input);
   }
 

@@ -249,7 +249,7 @@ public:
   void add(const value& message) {
     if (!is_message(message))
       throw error{errc::invalid_value,
-                  "write messages for Anthropic: one is no message, but of the kind "
+                  "write messages for Anthropic: not a message, but a value of the kind "
                     + std::string{to_string(message.kind())}};
     auto role = message_role(message);
     if (role == "system")

@@ -17,7 +17,8 @@ bool is_answer(const value& v) {
 
 error no_answer(const chat_model& model, const value& given) {
   return {errc::invalid_value,
-          "ask model `" + model.name() + "`: it gave no assistant's message: " + to_json(given)};
+          "ask model `" + model.name()
+            + "`: its answer is not an assistant's message: " + to_json(given)};
 }
 
 node_error not_structured(const value& schema, const std::string& why) {

@@ -12,19 +12,19 @@ namespace {
 constexpr std::size_t refusal_bytes_max = 200;
 
 error bad_reply(std::string_view what) {
-  std::string text{"embed texts: the reply is not as it must be: "};
+  std::string text{"embed texts: the reply is malformed: "};
   return {errc::node_failed, text.append(what), "EmbeddingsError"};
 }
 
 result<std::vector<float>> read_embedding(const value& list) {
   if (!list.is_list() || list.empty() || list.size() > limits::store_vector_dims_max)
-    return bad_reply("an `embedding` is no list of 1 to "
+    return bad_reply("an `embedding` is not a list of 1 to "
                      + std::to_string(limits::store_vector_dims_max) + " numbers");
   std::vector<float> vector;
   vector.reserve(list.size());
   for (const auto& x : list.items()) {
     if (!x.is_number())
-      return bad_reply("an `embedding` has what is no number");
+      return bad_reply("an `embedding` holds something that is not a number");
     vector.push_back(static_cast<float>(x.as_double()));
     if (!std::isfinite(vector.back()))
       return bad_reply("an `embedding` has a number that is not finite");
@@ -46,19 +46,19 @@ result<std::vector<std::vector<float>>> read_embeddings(std::string_view reply, 
                                                         const embeddings_options& options) {
   auto parsed = from_json(reply);
   if (!parsed)
-    return bad_reply("it is no JSON");
+    return bad_reply("not JSON");
   const auto& data = (*parsed)["data"];
   if (!data.is_list() || data.size() != count)
-    return bad_reply("`data` is no list of " + std::to_string(count) + " vectors");
+    return bad_reply("`data` is not a list of " + std::to_string(count) + " vectors");
   std::vector<std::vector<float>> vectors(count);
   for (const auto& item : data.items()) {
     const auto& index = item["index"];
     if (!index.is_int() || index.as_int() < 0
         || static_cast<std::uint64_t>(index.as_int()) >= count)
-      return bad_reply("an `index` is none of a text");
+      return bad_reply("an `index` does not belong to a text");
     auto& place = vectors[static_cast<std::size_t>(index.as_int())];
     if (!place.empty())
-      return bad_reply("two vectors have one `index`");
+      return bad_reply("two vectors have the same `index`");
     auto vector = read_embedding(item["embedding"]);
     if (!vector)
       return vector.error();

@@ -86,7 +86,7 @@ value http_model::read(const http_head& head, std::string_view body) const {
     throw refused_by_status(head, body, std::chrono::system_clock::now());
   auto json = from_json(body, json_form::plain);
   if (!json || !json->is_map())
-    throw broken_answer("the answer is no JSON object");
+    throw broken_answer("the answer is not a JSON object");
   return wire_->answer(*json, random_id());
 }
 
@@ -134,7 +134,7 @@ coro<value> http_model::ask_whole(const model_request& asked, context& ctx, call
 
 coro<value> http_model::ask_streamed(const model_request& asked, context& ctx, call_state& state) {
   http_call call{ctx, written(asked, true, state)};
-  call.expect(options_.first_token_timeout, "no first word of an answer in time");
+  call.expect(options_.first_token_timeout, "the answer did not begin in time");
   auto answered = call.head();
   auto head = co_await answered;
   if (head.status != 200 || !is_event_stream(head)) { // an error, or a server that does not stream
@@ -192,8 +192,8 @@ coro<value> http_model::ask_streamed(const model_request& asked, context& ctx, c
     }
   }
   if (!reader->is_complete())
-    throw lost_connection(
-      http_error{http_fault::broken, wire_->url(), "the stream ended before the answer did"});
+    throw lost_connection(http_error{http_fault::broken, wire_->url(),
+                                     "the stream ended before the end of the answer"});
   call.let_end(std::chrono::seconds{1});
   auto answer = reader->finish();
   give_parts();

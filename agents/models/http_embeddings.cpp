@@ -49,7 +49,7 @@ bool is_printable(std::string_view text) {
 result<void> check(const embeddings_options& options) {
   const auto& url = options.base_url;
   if (options.model.empty())
-    return bad_option("no model is named");
+    return bad_option("the name of the model is empty");
   if (!url.starts_with("http://") && !url.starts_with("https://"))
     return bad_option("base_url must begin with http:// or https://");
   if (!is_printable(url) || url.find('@') != url.npos)
@@ -60,7 +60,8 @@ result<void> check(const embeddings_options& options) {
     return bad_option("dims must be from 1 to " + std::to_string(limits::store_vector_dims_max));
   if (options.timeout <= milliseconds{0} || options.attempts_max == 0
       || options.retry_first < milliseconds{0} || options.retry_max < milliseconds{0})
-    return bad_option("a time is not above 0, or no attempt is allowed");
+    return bad_option(
+      "timeout and attempts_max must be above 0, and times between attempts not negative");
   return {};
 }
 
@@ -72,7 +73,7 @@ result<std::string> find_key(const std::string& variable) {
     return bad_option("the environment has no " + variable
                       + ": set it, or let api_key_variable be empty");
   if (!is_printable(key))
-    return bad_option("what " + variable + " holds can be no key");
+    return bad_option(variable + " does not hold a valid key");
   return std::string{key};
 }
 
@@ -153,7 +154,7 @@ private:
 
   troupe::error meaning_of(const http_reply& reply) const {
     if (reply.lost && reply.lost->fault() == http_fault::timed_out)
-      return failed_as(errc::node_timeout, failed("it took too long", options_));
+      return failed_as(errc::node_timeout, failed("the request took too long", options_));
     if (reply.lost && reply.lost->fault() == http_fault::too_large)
       return failed("the reply is too large", options_);
     if (reply.lost)

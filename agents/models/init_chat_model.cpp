@@ -38,14 +38,14 @@ void check_options(std::string_view name, const chat_model_options& options) {
   for (auto bound : {options.connect_timeout, options.first_token_timeout, options.idle_timeout,
                      options.timeout})
     if (bound <= milliseconds{0})
-      throw bad_model(name, "a time-out is not above 0");
+      throw bad_model(name, "a time-out must be above 0");
   if (options.attempts_max == 0 || options.attempts_max > limits::model_attempts_max)
     throw bad_model(name,
                     "attempts_max must be from 1 to " + std::to_string(limits::model_attempts_max));
   if (options.retry_first < milliseconds{0} || options.retry_max < milliseconds{0})
-    throw bad_model(name, "a wait is below 0");
+    throw bad_model(name, "a wait must not be negative");
   if (options.max_tokens && *options.max_tokens < 1)
-    throw bad_model(name, "max_tokens is below 1");
+    throw bad_model(name, "max_tokens must be at least 1");
   if (!options.settings.is_map() || !options.profile.is_map())
     throw bad_model(name, "settings and profile must be maps");
   http_request probe;
@@ -64,8 +64,8 @@ std::string find_key(std::string_view name, const std::string& variable, bool ow
   if (key.empty() && own_address)
     throw bad_model(name, "the environment has no key in " + variable);
   if (!is_key(key))
-    throw bad_model(name, "what " + variable
-                            + " holds can be no key: it has spaces, line breaks or "
+    throw bad_model(name, variable
+                            + " does not hold a valid key: it has spaces, line breaks or "
                               "other characters than printable ASCII");
   return key;
 }
@@ -82,7 +82,8 @@ std::string address_of(const provider& host, const std::string& given) {
 chat_model_ptr make_hosted(const provider& host, std::string_view name, std::string_view model,
                            chat_model_options options) {
   if (model.empty())
-    throw bad_model(name, "no model is named; say `" + std::string{host.name} + ":MODEL`");
+    throw bad_model(name, "the name of the model is missing: write `" + std::string{host.name}
+                            + ":MODEL`");
   options.base_url = address_of(host, options.base_url);
   bool own_address = options.base_url == host.address;
   check_options(name, options);
@@ -105,7 +106,7 @@ chat_model_ptr init_chat_model(std::string_view name, chat_model_options options
   for (const auto& host : hosts)
     if (provider == host.name)
       return make_hosted(host, name, model, std::move(options));
-  throw error{errc::invalid_config, "find a chat model: no provider `" + std::string{provider}
+  throw error{errc::invalid_config, "find a chat model: unknown provider `" + std::string{provider}
                                       + "`; known: anthropic, echo, openai"};
 }
 

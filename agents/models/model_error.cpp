@@ -112,11 +112,11 @@ bool shows_key(std::string_view text, std::string_view key) {
 
 std::string shown(std::string_view text, const hidden_texts& hidden) {
   if (shows_key(text, hidden.key))
-    return "(what it says repeats the key)";
+    return "(text left out: it repeats the key)";
   for (const auto& message : hidden.messages.items())
     if (repeats_any(text, message_member(message, "content"))
         || repeats_any(text, message_tool_calls(message)))
-      return "(what it says repeats the request)";
+      return "(text left out: it repeats the request)";
   return one_line(text);
 }
 

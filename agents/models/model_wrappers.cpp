@@ -92,8 +92,9 @@ rate_limiter::rate_limiter(double requests_per_second, double burst)
     burst_{burst} {
   constexpr double seconds_max = 1e6; // to fill the bucket; sums of such times do not overflow
   if (!(requests_per_second > 0) || !(burst >= 1) || !(seconds_each_ * burst <= seconds_max))
-    throw error{errc::invalid_config, "make a rate limiter: requests_per_second must be above 0, "
-                                      "burst at least 1, and a million seconds must fill it"};
+    throw error{errc::invalid_config,
+                "make a rate limiter: requests_per_second must be above 0, "
+                "burst at least 1, and the bucket must fill within a million seconds"};
 }
 
 // The bucket's state is one point in time: when it is full again. Each turn moves it forward.
@@ -110,7 +111,7 @@ rate_limiter::clock::duration rate_limiter::take_turn(clock::time_point now) {
 
 chat_model_ptr with_rate_limit(chat_model_ptr model, std::shared_ptr<rate_limiter> limiter) {
   if (!model || !limiter)
-    throw error{errc::invalid_config, "limit a chat model: there is no model, or no limiter"};
+    throw error{errc::invalid_config, "limit a chat model: the model or the limiter is missing"};
   return std::make_shared<limited_model>(std::move(model), std::move(limiter));
 }
 
@@ -118,9 +119,9 @@ chat_model_ptr with_fallbacks(chat_model_ptr model, std::vector<chat_model_ptr> 
   others.insert(others.begin(), std::move(model));
   if (std::ranges::find(others, nullptr) != others.end()
       || others.size() > limits::model_fallbacks_max + 1)
-    throw error{errc::invalid_config, "give a chat model fallbacks: one is no model, or there are "
-                                      "more than "
-                                        + std::to_string(limits::model_fallbacks_max)};
+    throw error{errc::invalid_config,
+                "give a chat model fallbacks: a model is missing, or there are more than "
+                  + std::to_string(limits::model_fallbacks_max)};
   return std::make_shared<fallback_models>(std::move(others));
 }
 

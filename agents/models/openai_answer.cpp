@@ -148,7 +148,7 @@ public:
     }
     auto read = from_json(event.data, json_form::plain);
     if (!read || !read->is_map())
-      throw broken_answer("an event is no JSON object");
+      throw broken_answer("an event is not a JSON object");
     const auto& data = *read;
     if (!data["error"].is_null() || event.type == "error")
       throw refused_by_event(data);

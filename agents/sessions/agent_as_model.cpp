@@ -56,14 +56,15 @@ private:
     const auto& said = out["messages"];
     if (!said.is_list() || said.empty() || message_role(said[said.size() - 1]) != "assistant")
       throw error{errc::invalid_value,
-                  "ask agent `" + name_ + "` as a model: its last message is no assistant's"};
+                  "ask agent `" + name_ + "` as a model: its last message is not an assistant's"};
     auto answer = said[said.size() - 1];
     if (auto usage = usage_of(said, given); !usage.is_null())
       answer = message_with(answer, "usage", std::move(usage));
     if (schema.is_null())
       return answer;
     if (out["structured_response"].is_null())
-      throw value_error("ask agent `" + name_ + "` as a model: it answers by no schema");
+      throw value_error("ask agent `" + name_
+                        + "` as a model: its answer has no structured response");
     return message_with(answer, "parsed", out["structured_response"]);
   }
 

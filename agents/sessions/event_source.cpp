@@ -14,7 +14,7 @@ namespace {
 
 agent_runner_options completed(agent_runner_options given, const session_agent_ptr& agent) {
   if (!agent || agent->name().empty())
-    throw error{errc::invalid_config, "make an agent runner: there is no agent, or it has no name"};
+    throw error{errc::invalid_config, "make an agent runner: the agent is missing or has no name"};
   if (given.app.empty())
     given.app = agent->name();
   return given;
@@ -23,7 +23,7 @@ agent_runner_options completed(agent_runner_options given, const session_agent_p
 value input_map(const value& given) {
   if (!given.is_null() && !given.is_map())
     throw error{errc::invalid_config,
-                "begin an invocation: its input is no map of channels: " + to_json(given)};
+                "begin an invocation: its input must be a map of channels, not " + to_json(given)};
   return given.is_null() ? value::map() : given;
 }
 
@@ -105,7 +105,7 @@ run_input event_source::make_input(const state_snapshot& now, bool busy) {
     return nullptr;
   if (auto* given = std::get_if<new_answers>(&input_)) {
     if (now.interrupts.empty()) // the runtime would resume with no answer
-      throw error{errc::unknown_interrupt, "answer a session: it waits for no answer"};
+      throw error{errc::unknown_interrupt, "answer a session: it does not wait for an answer"};
     return command{.resume = given->answers};
   }
   auto messages = busy ? std::vector<value>{} : patch_of_tool_calls(now.values["messages"]);

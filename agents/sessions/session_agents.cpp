@@ -144,9 +144,10 @@ private:
 session_agent_ptr make_session_agent(compiled_graph graph, session_agent_options options) {
   auto inputs = graph.inputs();
   if (!options.input && std::ranges::find(inputs, "messages") == inputs.end())
-    throw error{errc::invalid_graph, "make graph `" + graph.name()
-                                       + "` an agent: it has no input `messages`, and there is no "
-                                         "mapping of its input"};
+    throw error{
+      errc::invalid_graph,
+      "make graph `" + graph.name()
+        + "` an agent: it has no input `messages`, and session_agent_options::input is not set"};
   if (options.name.empty())
     options.name = graph.name();
   return std::make_shared<graph_session_agent>(std::move(graph), std::move(options));

@@ -39,7 +39,7 @@ result<std::string> thread_of(const std::string& app, const session_ref& session
   if (out.empty() || out.size() > limits::thread_id_bytes_max)
     return no_session("app, user and id", "are too long (thread_id_bytes_max, as JSON)");
   if (read_thread(app, out) != session) // JSON can't hold bytes that are not text
-    return no_session("app, user or id", "is no UTF-8");
+    return no_session("app, user or id", "is not UTF-8");
   return out;
 }
 

@@ -289,7 +289,7 @@ void require_known(const value& schema, const std::string& at) {
     return;
   if (!schema.is_map())
     throw error{errc::invalid_graph,
-                "read a JSON Schema: no schema at `" + at + "`: " + to_json(schema)};
+                "read a JSON Schema: not a schema at `" + at + "`: " + to_json(schema)};
   for (const auto& e : schema.entries()) {
     auto here = at + '/' + std::string{e.key()};
     if (holds(one_schema, e.key()))
@@ -302,10 +302,9 @@ void require_known(const value& schema, const std::string& at) {
         require_known(part.val, here + '/' + std::string{part.key()});
     else if (e.key() == "$ref" && !(e.val.is_string() && e.val.as_string().starts_with('#')))
       throw error{errc::invalid_graph,
-                  "read a JSON Schema: `" + here + "` is no reference within the schema"};
+                  "read a JSON Schema: `" + here + "` is not a reference within the schema"};
     else if (!holds(checked, e.key()) && !holds(describing, e.key()))
-      throw error{errc::invalid_graph,
-                  "read a JSON Schema: the keyword `" + here + "` is not known"};
+      throw error{errc::invalid_graph, "read a JSON Schema: the keyword `" + here + "` is unknown"};
   }
 }
 

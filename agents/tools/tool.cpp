@@ -132,9 +132,9 @@ tool::tool(value definition) {
 void tool::init(std::string name, std::string description, value parameters, tool_body body,
                 tool_options options) {
   if (!is_tool_name(name))
-    throw error{errc::invalid_graph, "make a tool: a name is letters, digits, `_` and `-`, at most "
-                                       + std::to_string(tool_name_max) + " of them: `" + name
-                                       + '`'};
+    throw error{errc::invalid_graph,
+                "make a tool: a name must be letters, digits, `_` and `-`, at most "
+                  + std::to_string(tool_name_max) + " of them: `" + name + '`'};
   if (auto known = require_known_schema(options.output); !options.output.is_null() && !known)
     throw error{errc::invalid_graph,
                 "make tool `" + name + "`: its output: " + known.error().message()};

@@ -113,7 +113,7 @@ void require_injected(const tool& t, const tool_runtime& runtime, tool_input kin
   } catch (const detail::body_exit&) {
     throw;
   } catch (...) {
-    throw node_error{class_in_flight(), "a tool threw what is not a std::exception"};
+    throw node_error{class_in_flight(), "a tool threw something that is not a std::exception"};
   }
 }
 
@@ -378,7 +378,8 @@ tool_node::tool_node(std::vector<tool> tools, tool_node_options options) {
   made->options = std::move(options);
   for (const auto& t : made->tools)
     if (t.runs_here() && !made->by_name.emplace(t.name(), &t).second)
-      throw error{errc::invalid_graph, "make a tool node: two tools of one name: " + t.name()};
+      throw error{errc::invalid_graph,
+                  "make a tool node: two tools have the same name: " + t.name()};
   parts_ = std::move(made);
 }
 

@@ -198,7 +198,7 @@ coro<value> tool_runner::until_done(context& ctx) {
     last = *answer;
   }
   if (last.is_null())
-    throw error{errc::invalid_value, "run tools until done: there was no answer"};
+    throw error{errc::invalid_value, "run tools until done: the model was not asked"};
   co_return last;
 }
 

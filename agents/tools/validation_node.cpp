@@ -35,7 +35,7 @@ validation_node::validation_node(std::vector<tool> tools, validation_options opt
   for (auto t = tools_.begin(); t != tools_.end(); ++t)
     if (std::ranges::count(tools_, t->name(), &tool::name) > 1)
       throw error{errc::invalid_graph,
-                  "make a validation node: two tools of one name: " + t->name()};
+                  "make a validation node: two tools have the same name: " + t->name()};
 }
 
 node_output validation_node::operator()(const state_view& input) const {

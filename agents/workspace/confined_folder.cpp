@@ -232,7 +232,8 @@ confined_folder::confined_folder(const std::filesystem::path& folder,
   : parts_{std::make_unique<parts>(parts{open_descriptor{}, std::move(options)})} {
   for (const auto& name : parts_->options.hidden)
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
-      throw error{errc::invalid_config, "a hidden name is one in the folder: `" + name + '`'};
+      throw error{errc::invalid_config,
+                  "a hidden name must be a name in the folder: `" + name + '`'};
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   parts_->root = open_descriptor{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};

@@ -13,7 +13,7 @@ namespace troupe {
 namespace {
 
 using entry = confined_folder::entry;
-constexpr const char* more_hits = "… and more: say more closely what you look for\n";
+constexpr const char* more_hits = "… and more: use a more specific pattern\n";
 
 struct found_file {
   std::string path; // relative to the folder

@@ -20,18 +20,19 @@ value parameters() {
   return value::map(
     {{"type", "object"},
      {"properties",
-      value::map({{"command", value::map({{"type", "string"}, {"enum", commands}})},
-                  {"path", text_type("Absolute, below /memories")},
-                  {"view_range", range},
-                  {"file_text", text_type("For create: what the file holds")},
-                  {"old_str", text_type("For str_replace: what stands there once")},
-                  {"new_str", text_type("For str_replace: what is to stand there")},
-                  {"insert_line",
-                   value::map({{"type", "integer"},
-                               {"description", "For insert: behind this line; 0: at the top"}})},
-                  {"insert_text", text_type("For insert")},
-                  {"old_path", text_type("For rename")},
-                  {"new_path", text_type("For rename")}})},
+      value::map(
+        {{"command", value::map({{"type", "string"}, {"enum", commands}})},
+         {"path", text_type("Absolute, below /memories")},
+         {"view_range", range},
+         {"file_text", text_type("For create: the text of the file")},
+         {"old_str", text_type("For str_replace: the text to replace; it must occur once")},
+         {"new_str", text_type("For str_replace: the new text")},
+         {"insert_line",
+          value::map(
+            {{"type", "integer"}, {"description", "For insert: after this line; 0: at the top"}})},
+         {"insert_text", text_type("For insert")},
+         {"old_path", text_type("For rename")},
+         {"new_path", text_type("For rename")}})},
      {"required", value::list({"command"})}});
 }
 

@@ -251,10 +251,10 @@ bool sandboxed_by(shell_sandbox wish) {
 
 void require_bounds(const shell_options& options) {
   if (options.timeout.count() < 1 || options.timeout > limits::shell_timeout_max)
-    throw no_shell("a command may take 1 to " + std::to_string(limits::shell_timeout_max.count())
+    throw no_shell("timeout must be 1 to " + std::to_string(limits::shell_timeout_max.count())
                    + " seconds");
   if (options.lines_max == 0 || options.bytes_max == 0)
-    throw no_shell("nothing of what a command prints would be shown");
+    throw no_shell("lines_max and bytes_max must be at least 1");
 }
 
 } // namespace
@@ -282,7 +282,7 @@ tool shell_tool(const std::filesystem::path& folder, shell_options options) {
     std::move(files), std::filesystem::canonical(folder).string(), std::move(options), sandboxed});
   auto name = in->options.name;
   return {name,
-          "Runs a command of /bin/sh in the folder of the project, and says what it prints.",
+          "Runs a command of /bin/sh in the folder of the project, and returns its output.",
           [in](arg<"command", std::string> command, tool_runtime& runtime) {
             if (command->size() > limits::shell_command_bytes_max
                 || command->find('\0') != std::string::npos)

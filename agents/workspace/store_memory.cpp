@@ -188,7 +188,7 @@ private:
 std::shared_ptr<memory_backend> make_store_memory(std::shared_ptr<store> where,
                                                   store_namespace space) {
   if (!where)
-    throw error{errc::invalid_config, "make a memory in a store: there is none"};
+    throw error{errc::invalid_config, "make a memory in a store: the store is missing"};
   return memory_in_files(std::make_unique<files_in_store>(std::move(where), std::move(space)));
 }
 

@@ -19,8 +19,9 @@ result<text_pattern> text_pattern::made_of(std::string_view expression) {
 
 result<text_pattern> text_pattern::expression(std::string_view pattern) {
   if (pattern.size() > limits::search_pattern_bytes_max)
-    return error{errc::invalid_value,
-                 "it has more than " + std::to_string(limits::search_pattern_bytes_max) + " bytes"};
+    return error{errc::invalid_value, "the pattern has more than "
+                                        + std::to_string(limits::search_pattern_bytes_max)
+                                        + " bytes"};
   return made_of(pattern);
 }
 

@@ -26,15 +26,14 @@ std::string explain(X509_STORE_CTX* context) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
       return whose + " has expired, on " + text_of(X509_get0_notAfter(at));
     case X509_V_ERR_CERT_NOT_YET_VALID:
-      return whose + " is not valid yet, but from " + text_of(X509_get0_notBefore(at));
+      return whose + " is not valid before " + text_of(X509_get0_notBefore(at));
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN: return "it is not signed by this CA";
-    case X509_V_ERR_INVALID_PURPOSE:
-      return whose + " is not meant for this: servers and clients are needed";
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN: return "the certificate is not signed by this CA";
+    case X509_V_ERR_INVALID_PURPOSE: return whose + " must allow use by servers and by clients";
     default: return X509_verify_cert_error_string(why);
   }
 }
@@ -76,7 +75,7 @@ result<loaded_tls> load_tls_files(const tls_files& files, wall_time now) {
     return authorities.error();
   if (X509_check_private_key(own->front().get(), key->get()) != 1) {
     ERR_clear_error();
-    return tls_error(checking, files.key, "it is not the key of " + files.certificate.string());
+    return tls_error(checking, files.key, "not the key of " + files.certificate.string());
   }
   loaded_tls loaded{std::move(*own), std::move(*key), std::move(*authorities)};
   for (auto purpose : {X509_PURPOSE_SSL_SERVER, X509_PURPOSE_SSL_CLIENT})

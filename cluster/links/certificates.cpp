@@ -33,7 +33,8 @@ std::time_t seconds(wall_time at) {
 error openssl_error(std::string_view doing) {
   const auto* why = ERR_reason_error_string(ERR_peek_last_error());
   ERR_clear_error();
-  return {errc::storage_failed, std::string{doing} + ": OpenSSL: " + (why ? why : "it failed")};
+  return {errc::storage_failed,
+          std::string{doing} + ": OpenSSL: " + (why ? why : "it gave no reason")};
 }
 
 // ---- orders -------------------------------------------------------------------------------------
@@ -75,12 +76,13 @@ asn1_string_ptr address_of(const std::string& host) {
 result<void> check_order(const std::filesystem::path& dir, const certificate_order& order) {
   auto bad = [&dir](const std::string& what) { return tls_error(issuing, dir, what); };
   if (!is_file_name(order.name))
-    return bad("a name has 1 to " + std::to_string(limits::cluster_certificate_name_bytes_max)
-               + " letters, digits, `.`, `_` or `-`, and begins with a letter or digit");
+    return bad("a name must have 1 to " + std::to_string(limits::cluster_certificate_name_bytes_max)
+               + " letters, digits, `.`, `_` or `-`, and begin with a letter or digit");
   if (order.name == "ca")
     return bad("`ca` is the CA's own name");
   if (order.days == 0 || order.days > limits::cluster_certificate_days_max)
-    return bad("1 to " + std::to_string(limits::cluster_certificate_days_max) + " days");
+    return bad("the number of days must be 1 to "
+               + std::to_string(limits::cluster_certificate_days_max));
   if (order.hosts.size() > limits::cluster_hosts_max)
     return bad("more than " + std::to_string(limits::cluster_hosts_max) + " hosts");
   for (const auto& host : order.hosts)
@@ -218,7 +220,7 @@ result<void> write_pair(std::string_view doing, const std::filesystem::path& cer
     return openssl_error(doing);
   std::error_code ignored;
   if (std::filesystem::exists(certificate_file, ignored))
-    return tls_error(doing, certificate_file, "it is there already, and nothing is overwritten");
+    return tls_error(doing, certificate_file, "the file exists already and is not overwritten");
   if (auto ok = write_new_file(doing, key_file, *key_text, true); !ok)
     return ok;
   auto ok = write_new_file(doing, certificate_file, *text, false);
@@ -242,7 +244,7 @@ result<authority> open_authority(const std::filesystem::path& dir, const passphr
   auto file = dir / "ca.pem";
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored))
-    return tls_error(issuing, file, "there is no CA: `troupe cluster init-ca` makes one");
+    return tls_error(issuing, file, "the CA is missing: `troupe cluster init-ca` makes one");
   auto certificates = read_certificates(issuing, file);
   if (!certificates)
     return certificates.error();
@@ -252,7 +254,7 @@ result<authority> open_authority(const std::filesystem::path& dir, const passphr
   auto& certificate = certificates->front();
   if (X509_check_private_key(certificate.get(), key->get()) != 1) {
     ERR_clear_error();
-    return tls_error(issuing, dir / "ca.key", "it is not the key of ca.pem");
+    return tls_error(issuing, dir / "ca.key", "not the key of ca.pem");
   }
   return authority{std::move(certificate), std::move(*key)};
 }
@@ -262,11 +264,12 @@ result<authority> open_authority(const std::filesystem::path& dir, const passphr
 result<void> init_ca(const std::filesystem::path& dir, const ca_order& order, wall_time now) {
   if (order.days == 0 || order.days > limits::cluster_certificate_days_max)
     return tls_error(making_a_ca, dir,
-                     "1 to " + std::to_string(limits::cluster_certificate_days_max) + " days");
+                     "the number of days must be 1 to "
+                       + std::to_string(limits::cluster_certificate_days_max));
   if (order.name.empty() || order.name.size() > limits::cluster_certificate_name_bytes_max)
     return tls_error(making_a_ca, dir,
-                     "a name has 1 to " + std::to_string(limits::cluster_certificate_name_bytes_max)
-                       + " bytes");
+                     "a name must have 1 to "
+                       + std::to_string(limits::cluster_certificate_name_bytes_max) + " bytes");
   key_ptr key{EVP_EC_gen("P-256")};
   auto certificate = key ? ca_certificate(order, key.get(), now) : nullptr;
   if (!certificate)
@@ -293,7 +296,7 @@ result<issued_certificate> issue_cert(const std::filesystem::path& dir,
   const auto* ca_until = X509_get0_notAfter(ca->certificate.get());
   if (ASN1_TIME_cmp_time_t(ca_until, seconds(until)) < 0)
     return tls_error(issuing, dir / "ca.pem",
-                     "the CA ends on " + text_of(ca_until) + ", before the certificate would");
+                     "the CA expires on " + text_of(ca_until) + ", before the certificate");
   key_ptr key{EVP_EC_gen("P-256")};
   auto certificate = key ? leaf_certificate(order, key.get(), *ca, now, until) : nullptr;
   if (!certificate)

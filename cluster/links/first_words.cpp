@@ -40,9 +40,9 @@ void first_words::take_header() {
   for (auto at : {4U, 5U, 6U, 7U})
     size = size << 8U | header_[at];
   if (header_[0] != basp_handshake)
-    flaw_ = "it sends what is not a message of troupe";
+    flaw_ = "the peer sent something that is not a message of troupe";
   else if (size > limits::cluster_basp_bytes_max)
-    flaw_ = "it sends a message of " + std::to_string(size)
+    flaw_ = "the peer sent a message of " + std::to_string(size)
             + " bytes, more than cluster_basp_bytes_max ("
             + std::to_string(limits::cluster_basp_bytes_max) + ")";
   if (!flaw_.empty())

@@ -74,10 +74,10 @@ link_ways ways_of(caf::event_based_actor& self) {
             then(caf::actor_cast<caf::actor>(peer));
           else if (there == here)
             then(error{errc::protocol_mismatch,
-                       "it is this process, or has the same network cards and process id: "
-                       "containers need networks of their own, or an init"});
+                       "the peer is this process, or has the same network cards and process id: "
+                       "give containers networks of their own, or an init process"});
           else
-            then(error{errc::protocol_mismatch, "it is no troupe"});
+            then(error{errc::protocol_mismatch, "the peer is not a troupe process"});
         },
         [&self, then](caf::error& why) {
           then(error{errc::worker_lost, why_of(self.system(), why)});
@@ -245,7 +245,7 @@ void link_hub::took(packet what, const caf::actor& from) {
   auto l = found->second;
   l->heard = now();
   if (what.kind == unknown_stream)
-    return lose(l, {errc::worker_lost, "link: the other side has begun anew"});
+    return lose(l, {errc::worker_lost, "link: the peer has started the link again"});
   bool newer = what.link > l->over.link();
   auto frame = l->over.receive(std::move(what), std::chrono::steady_clock::now());
   if (!frame)
@@ -334,7 +334,7 @@ void link_hub::tick(instant now) {
     else if (!place_of(*l) && now > l->heard + std::max(quiet_max_, l->quiet_max))
       quiet.push_back(l);
   for (auto& l : silent)
-    lose(l, {errc::worker_lost, "link: the other side does not answer"});
+    lose(l, {errc::worker_lost, "link: the peer does not answer"});
   for (auto& l : quiet)
     drop(*l, {});
   look_up_names(now);

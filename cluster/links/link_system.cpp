@@ -30,9 +30,9 @@ caf::io::middleman_actor ports_of(caf::actor_system& system) {
 result<void> check_host(caf::actor_system& system, const std::string& host) {
   if (has_tls_links(system) || is_loopback(host))
     return {};
-  return refused("`" + host
-                 + "` is another host or all of this one's addresses, and there is no "
-                   "TLS");
+  return refused(
+    "`" + host
+    + "` is another host, or stands for all addresses of this one: TLS files are needed");
 }
 
 // CAF listens at every address when `host` is a name that is not an address.
@@ -45,8 +45,8 @@ std::string listening_address(const std::string& host) {
 result<std::unique_ptr<caf::actor_system_config>> make_link_config(const link_options& options,
                                                                    wall_time now) {
   if (options.tls.has_value() == options.plain)
-    return refused(options.plain ? "TLS files are given, and plain links asked for: choose one"
-                                 : "no TLS files: certificate, key and CA are needed");
+    return refused(options.plain ? "both TLS files and plain links were given: choose one"
+                                 : "TLS files are missing: give certificate, key and CA");
   std::shared_ptr<tls_context> context;
   if (options.tls) {
     auto opened = open_tls_context(*options.tls, now,
@@ -93,13 +93,13 @@ result<caf::actor> link_dialer(caf::actor_system& system, const std::string& hos
 
 std::string why_of(caf::actor_system& system, const caf::error& failed) {
   if (failed == caf::sec::request_timeout || failed == caf::sec::connection_timeout)
-    return "it does not answer";
+    return "the peer does not answer";
   if (failed == caf::sec::disconnect_during_handshake)
-    return "it closed the connection in the handshake";
+    return "the peer closed the connection in the handshake";
   if (failed.context().match_elements<std::string>())
     return failed.context().get_as<std::string>(0);
   if (failed == caf::sec::cannot_connect_to_node)
-    return "it can't be reached";
+    return "the peer cannot be reached";
   return system.render(failed);
 }
 

@@ -86,8 +86,8 @@ std::string peer_names::answered(const std::string& host, const looked_up& addre
              + (name.addresses.empty() ? limits::peer_lookup_retry : limits::peer_lookup_interval);
   if (!is_news)
     return {};
-  auto known = name.addresses.empty() ? std::string{"nobody"} : join(name.addresses);
-  return failure.empty() ? "`" + host + "` is " + known : failure + ": it stays " + known;
+  auto known = name.addresses.empty() ? std::string{"without an address"} : join(name.addresses);
+  return failure.empty() ? "`" + host + "` is " + known : failure + ": the host stays " + known;
 }
 
 std::set<endpoint> peer_names::wanted() const {

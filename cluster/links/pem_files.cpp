@@ -81,9 +81,9 @@ result<std::vector<certificate_ptr>> read_certificates(std::string_view doing,
   ERR_clear_error();
   auto is_the_end = ERR_GET_LIB(why) == ERR_LIB_PEM && ERR_GET_REASON(why) == PEM_R_NO_START_LINE;
   if (all.empty() && is_the_end)
-    return tls_error(doing, file, "there is no certificate in PEM");
+    return tls_error(doing, file, "the file has no certificate in PEM");
   if (!is_the_end)
-    return tls_error(doing, file, "a certificate in it is damaged");
+    return tls_error(doing, file, "a certificate in the file is damaged");
   return all;
 }
 
@@ -99,10 +99,10 @@ result<key_ptr> read_key(std::string_view doing, const std::filesystem::path& fi
   if (key)
     return key;
   if (!asked.was_asked)
-    return tls_error(doing, file, "there is no private key in PEM");
+    return tls_error(doing, file, "the file has no private key in PEM");
   return tls_error(doing, file,
-                   secret ? "the passphrase does not open it"
-                          : "it is encrypted, and there is no passphrase");
+                   secret ? "the passphrase does not decrypt the key"
+                          : "the key is encrypted, and the passphrase is missing");
 }
 
 // ---- writing ------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ result<void> write_new_file(std::string_view doing, const std::filesystem::path&
                              is_private ? mode_t{0600} : mode_t{0644})};
   auto failed = to ? 0 : errno;
   if (failed == EEXIST)
-    return tls_error(doing, file, "it is there already, and nothing is overwritten");
+    return tls_error(doing, file, "the file exists already and is not overwritten");
   if (failed == 0) {
     failed = write_all(to.fd(), {data, static_cast<std::size_t>(size)});
     if (failed != 0)
@@ -131,7 +131,7 @@ result<void> write_new_file(std::string_view doing, const std::filesystem::path&
 std::string text_of(const ASN1_TIME* time) {
   std::tm at{};
   if (ASN1_TIME_to_tm(time, &at) != 1)
-    return "no time";
+    return "an unknown time";
   char text[32];
   return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &at)};
 }
@@ -160,7 +160,7 @@ result<passphrase> passphrase::from_file(const std::filesystem::path& file) {
     line.remove_suffix(1);
   if (line.empty() || line.size() > limits::cluster_passphrase_bytes_max)
     return tls_error(reading_a_passphrase, file,
-                     "its first line has 1 to "
+                     "its first line must have 1 to "
                        + std::to_string(limits::cluster_passphrase_bytes_max) + " bytes");
   return passphrase{line};
 }
@@ -174,7 +174,8 @@ result<std::shared_ptr<const passphrase>> passphrase::from_environment(const std
   if (text && file)
     return tls_error(reading_a_passphrase, file_name, name + " is set as well: choose one");
   if (*(file ? file : text) == '\0')
-    return tls_error(reading_a_passphrase, file ? file_name : name, "it is set, but empty");
+    return tls_error(reading_a_passphrase, file ? file_name : name,
+                     "the variable is set but empty");
   if (text && std::strlen(text) > limits::cluster_passphrase_bytes_max)
     return tls_error(reading_a_passphrase, name,
                      "more than " + std::to_string(limits::cluster_passphrase_bytes_max)

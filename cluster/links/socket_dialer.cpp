@@ -110,7 +110,7 @@ private:
 
   bool is_over(dialling& d, clock::time_point now) {
     if (now >= d.until) {
-      d.then(lost("it does not answer"));
+      d.then(lost("the peer does not answer"));
       return true;
     }
     if (now < d.again)
@@ -185,7 +185,7 @@ socket_dialer::~socket_dialer() = default;
 void socket_dialer::dial(const std::string& address, std::uint16_t port, then_fn then) {
   auto to = parse(address, port);
   if (!to)
-    return then(error{errc::invalid_config, "`" + address + "` is no address"});
+    return then(error{errc::invalid_config, "`" + address + "` is not an address"});
   loop_->add(std::move(to), std::move(then));
 }
 

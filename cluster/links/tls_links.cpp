@@ -103,7 +103,7 @@ public:
 
   void configure_read(caf::io::receive_policy::config config) override {
     if (config.second > limits::cluster_basp_bytes_max) {
-      stream_.session().note_garbage("it sends a message of " + std::to_string(config.second)
+      stream_.session().note_garbage("the peer sent a message of " + std::to_string(config.second)
                                      + " bytes, more than cluster_basp_bytes_max ("
                                      + std::to_string(limits::cluster_basp_bytes_max) + ")");
       ::shutdown(stream_.fd(), SHUT_RDWR); // an honest peer never sends that much at once

@@ -97,19 +97,19 @@ std::string flaw_of(SSL* ssl) {
     case 0: return {};
     case SSL_R_UNEXPECTED_EOF_WHILE_READING: return {};
     case SSL_R_CERTIFICATE_VERIFY_FAILED: return flaw_of_certificate(SSL_get_verify_result(ssl));
-    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE: return "it shows no certificate";
+    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE: return "the peer sent no certificate";
     case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
-      return "it says that this process's certificate has expired";
+      return "the peer reports that this process's certificate has expired";
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_TLSV1_ALERT_DECRYPT_ERROR:
-      return "it does not trust this process's certificate: it has another CA";
-    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED: return "it wants a certificate";
+      return "the peer does not trust this process's certificate: the peer has another CA";
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED: return "the peer requires a certificate";
     case SSL_R_HTTP_REQUEST:
     case SSL_R_WRONG_VERSION_NUMBER:
-    case SSL_R_BAD_RECORD_TYPE: return "it does not speak TLS";
+    case SSL_R_BAD_RECORD_TYPE: return "the peer does not speak TLS";
     case SSL_R_UNSUPPORTED_PROTOCOL:
-    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION: return "it does not speak TLS 1.3";
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION: return "the peer does not speak TLS 1.3";
     default: return ERR_reason_error_string(failed);
   }
 }
@@ -126,7 +126,7 @@ result<tls_context::ready> tls_context::read(const tls_files& files, wall_time n
   auto* it = context.get();
   if (!it || SSL_CTX_set_min_proto_version(it, TLS1_3_VERSION) != 1 || !use_files(it, *loaded)) {
     ERR_clear_error();
-    return tls_error("set up TLS", files.certificate, "OpenSSL does not take it");
+    return tls_error("set up TLS", files.certificate, "OpenSSL refused the files");
   }
   SSL_CTX_set_verify(it, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   SSL_CTX_set_max_cert_list(it, peer_certificates_bytes_max);
@@ -205,11 +205,12 @@ std::vector<std::string> tls_context::look(wall_time now) {
 void tls_context::take_replaced(wall_time now, std::vector<std::string>& news) {
   auto taken = read(files_, now);
   if (!taken) {
-    news.push_back(taken.error().message() + "; what was read before stays in use");
+    news.push_back(taken.error().message() + "; the files that were read before stay in use");
     return;
   }
-  news.push_back(files_.certificate.string() + ": it was replaced, and is in use for new links; it "
-                 + "ends on " + text_of(taken->until));
+  news.push_back(files_.certificate.string()
+                 + ": the certificate was replaced; new links use the new one, which ends on "
+                 + text_of(taken->until));
   warned_.reset();
   std::lock_guard lock{mutex_};
   ready_ = std::move(*taken);
@@ -223,11 +224,10 @@ std::vector<std::string> tls_context::end_late(std::chrono::steady_clock::time_p
     if (auto out = refusals_.note(reason, text, now); !out.empty())
       news.push_back("no link with " + out);
   };
-  note(handshakes_.end_late(now), "silent", "a peer: it is silent in the handshake");
+  note(handshakes_.end_late(now), "silent", "a peer: silent in the handshake");
   auto mute = mutes_.end_late(now);
   note(mute, "mute",
-       std::to_string(mute)
-         + " peers: they have a certificate, and say nothing for link_quiet_max");
+       std::to_string(mute) + " peers: they have a certificate but were silent for link_quiet_max");
   return news;
 }
 
@@ -347,7 +347,7 @@ void tls_session::opened() {
                                     + " or the peer that has been silent for longest: more than "
                                       "cluster_mute_links_max ("
                                     + std::to_string(limits::cluster_mute_links_max)
-                                    + ") links have a certificate, and say nothing",
+                                    + ") links have a certificate but are silent",
                                   now);
       !text.empty())
     log_warning("cluster: no link with " + text);
@@ -416,7 +416,7 @@ void tls_session::look_for_refusal() {
 void tls_session::note_flaw() {
   auto flaw = flaw_of(ssl_);
   if (to_ && flaw.empty()) { // the reason is lost when the peer closed early
-    flaw = "it closed the connection in the handshake";
+    flaw = "the peer closed the connection in the handshake";
     if (context_->until() <= std::chrono::system_clock::now())
       flaw += ": this process's certificate has expired";
   }

@@ -37,12 +37,12 @@ result<std::vector<endpoint>> workers_file::read() {
   if (failure)
     return wrong(failure.message());
   if (fs::file_size(path_, failure) > limits::workers_file_bytes_max || failure)
-    return wrong(failure ? failure.message() : "it is larger than workers_file_bytes_max");
+    return wrong(failure ? failure.message() : "the file is larger than workers_file_bytes_max");
   std::ifstream in{path_, std::ios::binary};
   std::ostringstream text;
   text << in.rdbuf();
   if (!in)
-    return wrong("it can't be read");
+    return wrong("the file cannot be read");
   auto out = parse_workers(text.str());
   if (!out)
     return wrong(out.error().message());

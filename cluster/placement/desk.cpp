@@ -42,7 +42,8 @@ desk::desk(desk_host& host, desk_options options) : host_{host}, options_{std::m
 
 void desk::link_made(home_number home, link_number link, instant now) {
   if (auto old = sessions_.find(home); old != sessions_.end())
-    end_session(old->second, {errc::worker_lost, "there is a new link to the home"}, false, now);
+    end_session(old->second, {errc::worker_lost, "a new link to the home replaced this one"}, false,
+                now);
   if (over_) {
     host_.end_link(link);
     return;
@@ -126,7 +127,7 @@ void desk::heard(link_number link, message what, instant now) {
     else if (auto* yes = std::get_if<welcome>(&what))
       welcomed(s, *yes, now);
     else
-      misbehaved(s, "it spoke before it said whether this worker is welcome");
+      misbehaved(s, "the home sent a message before its welcome");
     return;
   }
   if (s.lease->over(now)) // this process stood still: the home gave it up
@@ -155,10 +156,12 @@ void desk::take_other_graph(session& s, const graph_refused& what) {
   auto same = builds_.find(what.hash);
   bool is_other_build = same != builds_.end() && same->second != what.build;
   if (own == options_.graphs.end() || (same != builds_.end() && !is_other_build))
-    return misbehaved(s, "it refused a graph that this worker does not have, or has as it has it");
+    return misbehaved(
+      s, "the home refused a graph that this worker does not have, or has in the same build");
   if (s.other_graphs.insert(what.name).second)
     host_.report({event_kind::graph_refused, s.incarnation,
-                  "it gives this worker no tasks of graph `" + own->name + "`, since it has "
+                  "the home gives this worker no tasks of graph `" + own->name
+                    + "`, because the home has "
                     + (is_other_build ? "another build of it" : "another graph of that name")
                     + ": the home's: " + build_text(what.hash, what.build, what.version)
                     + "; this worker's: " + build_text(own->hash, own->build, own->version)
@@ -177,7 +180,7 @@ void desk::take(session& s, message what, instant now) {
     if (auto t = s.tasks.find(end->issue); t != s.tasks.end())
       stop(t->second, tasks_.at(t->second));
     else
-      refuse_waiting(s, end->issue, errc::cancelled, "it was stopped before it was begun");
+      refuse_waiting(s, end->issue, errc::cancelled, "the task was stopped before it began");
   } else if (auto* opened = std::get_if<run_opened>(&what))
     open_run(s, std::move(*opened));
   else if (auto* step = std::get_if<step_opened>(&what))
@@ -198,7 +201,7 @@ void desk::take(session& s, message what, instant now) {
     else
       hand_on(s, drained->issue, *drained);
   } else
-    misbehaved(s, "it said what a home does not say to a worker");
+    misbehaved(s, "the home sent a message that homes do not send to workers");
 }
 
 void desk::welcomed(session& s, const welcome& what, instant now) {
@@ -322,7 +325,7 @@ desk::task desk::take_out(local_task number, instant now) {
 void desk::finished(local_task number, bytes outcome, instant now) {
   auto t = take_out(number, now);
   if (t.of && t.stopped) {
-    refuse_order(*t.of, t.issue, errc::cancelled, "it was stopped");
+    refuse_order(*t.of, t.issue, errc::cancelled, "the task was stopped");
   } else if (t.of) {
     ++counts_.outcomes;
     auto took = std::chrono::duration_cast<std::chrono::microseconds>(now - t.begun);
@@ -347,7 +350,7 @@ void desk::given_back(local_task number, instant now) {
   if (t.of) {
     ++counts_.given_back;
     refuse_order(*t.of, t.issue, t.stopped ? errc::cancelled : errc::overloaded,
-                 "the worker drains: it goes on elsewhere");
+                 "the worker drains: the task continues elsewhere");
   }
   begin_waiting(now);
   end_when_empty(now);
@@ -394,7 +397,7 @@ void desk::take_back(instant now) {
       t.of = nullptr;
       t.left = now;
       refuse_order(s, issue, t.stopped ? errc::cancelled : errc::overloaded,
-                   "the worker drains, and its time is up: it goes on elsewhere");
+                   "the worker drains, and its time is up: the task continues elsewhere");
       stop(number, t);
       ++counts_.given_back;
     }

@@ -21,7 +21,7 @@ void desk::take_order(session& s, task_order what, instant now) {
     bool too_many = s.runs.size() >= limits::worker_runs_max;
     refuse_order(s, what.issue, too_many ? errc::overloaded : errc::invalid_value,
                  too_many ? "the worker has worker_runs_max runs of this home"
-                          : "the order is of a run that was not opened");
+                          : "the order belongs to a run that was not opened");
     return;
   }
   if (!at->second.known) {
@@ -37,9 +37,9 @@ void desk::take_order(session& s, task_order what, instant now) {
   } else {
     s.wants_until = now + nanoseconds{limits::worker_backoff_max};
     refuse_order(s, what.issue, errc::overloaded,
-                 "the worker has " + std::to_string(tasks_.size()) + " tasks, of its capacity of "
+                 "the worker has " + std::to_string(tasks_.size()) + " tasks at a capacity of "
                    + std::to_string(options_.capacity) + ", and " + std::to_string(waiting_)
-                   + " orders that wait");
+                   + " waiting orders");
   }
 }
 
@@ -125,7 +125,8 @@ void desk::refuse_all_waiting(session& s, const std::string& why) {
 }
 
 void desk::withdraw(session& s, issue_number issue) {
-  if (refuse_waiting(s, issue, errc::overloaded, "it was not begun, and its home asked for it"))
+  if (refuse_waiting(s, issue, errc::overloaded,
+                     "the task had not begun, and its home took it back"))
     ++counts_.given_back;
   else if (s.tasks.count(issue) > 0)
     host_.send(s.link, task_kept{issue});
@@ -143,7 +144,7 @@ bool desk::is_known(const std::string& graph, const std::string& build) const {
 
 void desk::open_run(session& s, run_opened what) {
   if (s.runs.count(what.run) > 0) {
-    misbehaved(s, "it opened a run twice");
+    misbehaved(s, "the home opened a run twice");
     return;
   }
   if (s.runs.size() >= limits::worker_runs_max)
@@ -172,7 +173,7 @@ void desk::close_run(session& s, run_number number) {
     if (order.what.run == number)
       waiting.push_back(issue);
   for (auto issue : waiting)
-    refuse_waiting(s, issue, errc::cancelled, "its run was closed before it was begun");
+    refuse_waiting(s, issue, errc::cancelled, "its run was closed before the task began");
   if (at->second.known)
     host_.close_run(at->second.local);
   s.runs.erase(at);

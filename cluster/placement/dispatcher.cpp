@@ -114,7 +114,7 @@ error dispatcher::queue_full() {
 result<task_number> dispatcher::submit(task_request request, instant now) {
   auto of = runs_.find(request.run);
   if (of == runs_.end())
-    return error{errc::invalid_value, "submit a task: no run " + std::to_string(request.run)};
+    return error{errc::invalid_value, "submit a task: unknown run " + std::to_string(request.run)};
   if (request.where.label.size() > limits::worker_label_bytes_max)
     return error{errc::invalid_config, "place a task of node `" + request.node
                                          + "`: the label is longer than worker_label_bytes_max ("
@@ -248,7 +248,7 @@ void dispatcher::give_up_on(line& at) {
     else
       end_with(number,
                {errc::worker_lost, describe(t.task_id, t.node) + t.last_loss
-                                     + "; then nobody else could take it: " + why.message()});
+                                     + "; then no other worker could take it: " + why.message()});
   }
 }
 
@@ -260,10 +260,10 @@ void dispatcher::lost_once(task_number number, const std::string& why) {
   t.last_loss = why;
   if (++t.losses > options_.reissues_max) {
     auto times = std::to_string(t.losses);
-    end_with(number, {errc::worker_lost, describe(t.task_id, t.node) + "given up after " + times
-                                           + " workers were lost with it (task_reissues_max); of "
-                                             "the last one: "
-                                           + why});
+    end_with(number,
+             {errc::worker_lost,
+              describe(t.task_id, t.node) + "given up after " + times
+                + " workers were lost with it (task_reissues_max); the last reason: " + why});
     return;
   }
   ++counts_.reissued;
@@ -316,7 +316,7 @@ void dispatcher::rejected(task_number number, const error& why, instant now) {
   if (at == tasks_.end() || !at->second.taken)
     return;
   auto& l = *at->second.at;
-  lost_once(number, "its outcome can't be used: " + why.message());
+  lost_once(number, "its outcome is not valid: " + why.message());
   place_waiting(l, now);
 }
 

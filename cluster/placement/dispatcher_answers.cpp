@@ -18,7 +18,7 @@ dispatcher::issue* dispatcher::issue_of(worker& w, issue_number number) {
   if (at != issues_.end() && at->second.on == &w)
     return &at->second;
   if (at != issues_.end() || number == 0 || number > last_issue_)
-    misbehaved(w, "it spoke of issue " + std::to_string(number) + ", which it was not given");
+    misbehaved(w, "the worker named issue " + std::to_string(number) + ", which it does not have");
   ++counts_.stale;
   return nullptr;
 }
@@ -86,7 +86,7 @@ void dispatcher::take_refusal(worker& w, const task_refused& what, instant now) 
   if (was.task != 0) {
     auto& t = tasks_.at(was.task);
     auto& l = *t.at;
-    auto why = "worker `" + w.view.name + "` refused it (" + std::string{to_string(what.code)}
+    auto why = "worker `" + w.view.name + "` refused the task (" + std::string{to_string(what.code)}
                + "): " + readable(what.why);
     if (what.code == errc::invalid_value) {
       end_with(was.task,
@@ -119,7 +119,8 @@ void dispatcher::refused_graph(worker& w, const line& at, instant now) {
     }
   std::erase_if(w.lines, [&graph](const line* l) { return l->graph == graph; });
   host_.report({event_kind::graph_refused, w.view.name,
-                "it refused a task of graph `" + graph.name + "`, and gets no more of it"});
+                "the worker refused a task of graph `" + graph.name
+                  + "` and gets no more tasks of that graph"});
 }
 
 void dispatcher::hand_on(worker& w, issue_number number, message what) {

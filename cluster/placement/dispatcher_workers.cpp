@@ -84,7 +84,7 @@ void dispatcher::heard(link_number link, message what, instant now) {
   else if (auto* drains = std::get_if<draining>(&what))
     drain_worker(w, drains->why, now);
   else
-    misbehaved(w, "it said what a worker does not say to a home");
+    misbehaved(w, "the worker sent a message that workers do not send to homes");
 }
 
 void dispatcher::present(link_number link, hello what, instant now) {
@@ -134,11 +134,11 @@ bool dispatcher::make_way(link_number link, const hello& what, instant now) {
   bool same = old.incarnation == what.incarnation;
   if (!same && old.view.reachable && old.view.heeds && !has_ended(old)) {
     refuse(link, what, errc::conflict,
-           "another worker of that name is here, or its lease is not over yet", now);
+           "another worker has this name, or the lease of a former one has not expired", now);
     return false;
   }
   remove_worker(old, event_kind::worker_replaced,
-                same ? "it presented itself anew" : "it was started again", now);
+                same ? "the worker joined again" : "the worker was restarted", now);
   return true;
 }
 
@@ -211,7 +211,7 @@ void dispatcher::tell_other_graph(const worker& w, const graph_offer& own, bool 
     return g.name == own.name && (!is_other_build || g.hash == own.hash);
   });
   host_.report({event_kind::graph_refused, w.view.name,
-                "it gets no tasks of graph `" + own.name + "`, since it has "
+                "the worker gets no tasks of graph `" + own.name + "`, because the worker has "
                   + (is_other_build ? "another build of it" : "another graph of that name")
                   + ": the worker's: " + build_text(its->hash, its->build, its->version)
                   + "; this home's: " + build_text(own.hash, own.build, own.version)
@@ -244,8 +244,9 @@ std::string dispatcher::why_lost(const worker& w, instant now) const {
     return {};
   auto lease = std::chrono::duration_cast<std::chrono::milliseconds>(w.terms.lease);
   auto of_lease = " of " + std::to_string(lease.count()) + " ms";
-  return "nothing was heard of it for the lease" + of_lease
-         + (is_over(w.heard) ? "" : " that answers this home");
+  return (is_over(w.heard) ? "the worker was silent for its lease"
+                           : "the worker did not answer this home for its lease")
+         + of_lease;
 }
 
 /// Whether the worker's process is certain to have ended.
@@ -357,7 +358,7 @@ void dispatcher::link_broken(link_number link, instant now) {
   auto& w = *at->second;
   w.view.reachable = false;
   if (w.view.draining && w.issues.empty())
-    remove_worker(w, event_kind::worker_left, "it has drained", now);
+    remove_worker(w, event_kind::worker_left, "the worker has drained", now);
   else
     lose_if_ended(w, now);
 }

@@ -106,7 +106,7 @@ error why_nobody(const std::vector<const worker_view*>& workers, const place_req
   if (!request.where.label.empty())
     text += " on a worker with the label `" + request.where.label + "`";
   if (workers.empty())
-    return {errc::worker_lost, text + ": no worker is there"};
+    return {errc::worker_lost, text + ": no worker has joined"};
   text += ": no worker can take it: ";
   bool label_found = false, graph_found = false;
   for (std::size_t i = 0; i < workers.size(); ++i) {

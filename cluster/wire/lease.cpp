@@ -26,17 +26,17 @@ error unfit(const lease_terms& terms, const std::string& why) {
 
 result<void> check_terms(const lease_terms& terms) {
   if (terms.heartbeat < limits::heartbeat_interval_min)
-    return unfit(terms, "heartbeats must be heartbeat_interval_min ("
+    return unfit(terms, "heartbeats must be at least heartbeat_interval_min ("
                           + milliseconds_of(limits::heartbeat_interval_min) + ") apart");
   if (terms.lease > limits::worker_lease_max)
     return unfit(terms, "the lease is longer than worker_lease_max ("
                           + milliseconds_of(limits::worker_lease_max) + ")");
   // The lease is bounded by now, so its quotient is, too.
   if (terms.lease / terms.heartbeat < limits::lease_heartbeats_min)
-    return unfit(terms, "a lease takes at least " + std::to_string(limits::lease_heartbeats_min)
+    return unfit(terms, "a lease must have at least " + std::to_string(limits::lease_heartbeats_min)
                           + " heartbeats (lease_heartbeats_min)");
   if (terms.lease / terms.heartbeat > limits::lease_heartbeats_max)
-    return unfit(terms, "a lease takes at most " + std::to_string(limits::lease_heartbeats_max)
+    return unfit(terms, "a lease must have at most " + std::to_string(limits::lease_heartbeats_max)
                           + " heartbeats (lease_heartbeats_max)");
   return {};
 }

@@ -194,7 +194,7 @@ result<void> stream::check_claims(const packet& p) const {
     const auto& out = out_[i];
     if (p.expected[i] < out.acked || p.expected[i] > out.highest)
       return stream_mismatch("the peer expects segment " + std::to_string(p.expected[i])
-                             + " of lane " + std::to_string(i) + "; it has had all below "
+                             + " of lane " + std::to_string(i) + "; it has acknowledged all below "
                              + std::to_string(out.acked) + " and was sent none from "
                              + std::to_string(out.highest));
   }
@@ -203,7 +203,8 @@ result<void> stream::check_claims(const packet& p) const {
 
 result<void> stream::check_segment(const packet& p) const {
   if (p.lane >= in_.size() || p.last > 1)
-    return stream_mismatch("of an unknown lane, " + std::to_string(p.lane) + ", or no end");
+    return stream_mismatch("of an unknown lane, " + std::to_string(p.lane)
+                           + ", or not a valid mark of the end");
   const auto& in = in_[p.lane];
   if (p.sequence > in.expected)
     return stream_mismatch("a gap: segment " + std::to_string(p.sequence) + " of lane "

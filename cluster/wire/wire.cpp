@@ -96,7 +96,7 @@ private:
   void put(bool yes) { yes ? pack_.pack_true() : pack_.pack_false(); }
   void put(errc code) {
     if (code == errc::ok)
-      return fail({errc::invalid_value, "ok is no failure"});
+      return fail({errc::invalid_value, "ok is not a failure"});
     pack_.pack_uint64(static_cast<std::uint64_t>(code));
   }
   template <class Rep, class Period>
@@ -178,7 +178,7 @@ public:
   result<void> read(const std::function<void(message&&)>& sink) {
     auto count = in_.array();
     if (!count)
-      return frame_error("read", "", mismatch("it is no array, or shorter than it says"));
+      return frame_error("read", "", mismatch("not an array, or shorter than its length"));
     for (std::size_t i = 0; i < *count; ++i) {
       auto m = next();
       if (flaw_)
@@ -186,7 +186,7 @@ public:
       sink(std::move(m));
     }
     if (!in_.at_end())
-      return frame_error("read", "", mismatch("there are bytes behind its messages"));
+      return frame_error("read", "", mismatch("bytes follow after its messages"));
     return {};
   }
 
@@ -208,7 +208,7 @@ private:
     auto size = in_.array();
     auto kind = size && *size > 0 ? in_.number() : std::nullopt;
     if (!kind) {
-      fail(mismatch("it is no array that begins with a kind, or shorter than it says"));
+      fail(mismatch("not an array that begins with a kind, or shorter than its length"));
       return {};
     }
     return of_kind(*kind, *size - 1, std::make_index_sequence<std::variant_size_v<message>>{});
@@ -238,7 +238,7 @@ private:
   flaw other_size(std::size_t size, std::size_t known, bool is_hello) {
     auto protocol = is_hello && size > 0 ? in_.number() : std::nullopt;
     if (protocol && *protocol != protocol_version)
-      return mismatch("the peer speaks protocol " + std::to_string(*protocol) + ", this one "
+      return mismatch("the peer speaks protocol " + std::to_string(*protocol) + ", this process "
                       + std::to_string(protocol_version));
     return mismatch(std::to_string(size) + " fields instead of " + std::to_string(known));
   }
@@ -246,7 +246,7 @@ private:
   std::uint64_t number(std::uint64_t largest) {
     auto n = in_.number();
     if (!n)
-      fail(mismatch("no number that is 0 or more"));
+      fail(mismatch("not a number of 0 or more"));
     else if (*n > largest)
       fail({errc::invalid_value, "the number is too large"});
     return flaw_ ? 0 : *n;
@@ -266,7 +266,7 @@ private:
   void take(errc& out) {
     out = static_cast<errc>(number(std::numeric_limits<std::uint8_t>::max()));
     if (!flaw_ && out == errc::ok)
-      fail({errc::invalid_value, "ok is no failure"});
+      fail({errc::invalid_value, "ok is not a failure"});
   }
   template <class Rep, class Period>
   void take(std::chrono::duration<Rep, Period>& out,
@@ -279,7 +279,7 @@ private:
   void take(std::string& out, std::size_t bytes_max) {
     auto text = in_.text();
     if (!text)
-      fail(mismatch("no text, or shorter than it says"));
+      fail(mismatch("not a text, or shorter than its length"));
     else if (text->size() > bytes_max)
       fail(too_large(text->size(), bytes_max, "bytes"));
     else
@@ -299,7 +299,7 @@ private:
     if (auto blob = in_.blob())
       out.assign(blob->begin(), blob->end());
     else
-      fail(mismatch("no bytes, or fewer than it says"));
+      fail(mismatch("not bytes, or fewer than their length"));
   }
 
   void take(std::optional<error>& out) {
@@ -321,7 +321,7 @@ private:
   template <class Item> void take(std::vector<Item>& out, std::size_t count_max) {
     auto count = in_.array();
     if (!count)
-      return fail(mismatch("no array, or shorter than it says"));
+      return fail(mismatch("not an array, or shorter than its length"));
     if (*count > count_max)
       return fail(too_large(*count, count_max, "elements"));
     for (std::size_t i = 0; i < *count && !flaw_; ++i)
@@ -330,7 +330,7 @@ private:
   void take_item(std::string& out) { take(out, limits::worker_label_bytes_max); }
   void take_item(graph_offer& out) {
     if (in_.array() != count_fields(out))
-      return fail(mismatch("a graph has a name, a hash, a build and a version"));
+      return fail(mismatch("a graph must have a name, a hash, a build and a version"));
     fields(*this, out);
   }
 

@@ -52,8 +52,8 @@ minds choose_minds(const std::string& name, const std::string& tool_grammar) {
   auto wanted = name.empty() ? model_of_environment() : name;
   if (wanted.empty())
     return {scripted_agent(), scripted_explorer(),
-            "no model: a script plays one. It does not understand the task, it writes CODER.md, a "
-            "list of the folder's files",
+            "no model: a script takes its place. It does not understand the task; it writes "
+            "CODER.md, a list of the folder's files",
             "a script", true};
   auto model = troupe::init_chat_model(wanted);
   if (!tool_grammar.empty())

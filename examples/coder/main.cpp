@@ -40,7 +40,7 @@ std::filesystem::path own_folder_of(const std::filesystem::path& project) {
   if (what == std::filesystem::file_type::not_found)
     std::filesystem::create_directory(path);
   else if (what != std::filesystem::file_type::directory)
-    throw error{errc::invalid_config, path.string() + " is no folder"};
+    throw error{errc::invalid_config, path.string() + " is not a folder"};
   return path;
 }
 
@@ -85,7 +85,7 @@ private:
 
   void begin() {
     if (f_.task.empty())
-      throw error{errc::empty_input, "there is nothing to go on with: say what is to be done"};
+      throw error{errc::empty_input, "there is nothing to resume: give a TASK"};
     auto input = value::map({{"messages", value::list({human_message(f_.task)})}});
     if (!f_.allow.empty())
       input = input.with("allowed", value::of(f_.allow));
@@ -99,7 +99,7 @@ private:
       if (message_role(m) == "user")
         last = message_text(m);
     if (!f_.task.empty() && f_.task != last)
-      std::cerr << "coder: thread " << f_.thread << " goes on with: " << cli::harmless_text(last)
+      std::cerr << "coder: thread " << f_.thread << " resumes: " << cli::harmless_text(last)
                 << "\ncoder: for another task, name another --thread\n";
   }
 
@@ -160,7 +160,7 @@ private:
 
   int paused() {
     std::cout << '\n';
-    std::cerr << "coder: it waits for your answer; the same command asks again\n";
+    std::cerr << "coder: a question waits for your answer; the same command asks it again\n";
     return cli::exit_paused;
   }
 
@@ -181,22 +181,20 @@ int coder_main(int argc, char** argv) {
   CLI::App app{"A coding agent: reads, searches, edits and runs commands in one folder, and asks "
                "before it changes or runs anything."};
   app.add_option("FOLDER", f.folder, "The project")->required()->check(CLI::ExistingDirectory);
-  app.add_option("TASK", f.task, "What is to be done; without it, the thread goes on");
-  app.add_option("--thread", f.thread, "Which conversation")
-    ->type_name("ID")
-    ->capture_default_str();
+  app.add_option("TASK", f.task, "The task; without it, the thread resumes");
+  app.add_option("--thread", f.thread, "The conversation")->type_name("ID")->capture_default_str();
   app
     .add_option("--model", f.model,
-                "Else TROUPE_MODEL, OPENAI_BASE_URL or ANTHROPIC_API_KEY say which; without any, a "
-                "script plays one")
+                "The model; default: TROUPE_MODEL, then OPENAI_BASE_URL or ANTHROPIC_API_KEY; "
+                "without any, a script takes its place")
     ->type_name("PROVIDER:MODEL");
   app
     .add_option("--tool-grammar", f.tool_grammar,
-                "A local model may say only what is text or a call that fits: where its server is "
-                "one of these")
+                "Hold a local model to text and valid calls, if its server is one of these")
     ->check(CLI::IsMember({"llama.cpp", "vllm"}))
     ->type_name("SERVER");
-  app.add_option("--allow", f.allow, "Tools that need not ask, of write_file, edit_file and shell")
+  app
+    .add_option("--allow", f.allow, "Tools that run without asking: write_file, edit_file or shell")
     ->type_name("TOOL")
     ->delimiter(',')
     ->check(CLI::IsMember({"write_file", "edit_file", "shell"}));
@@ -206,7 +204,7 @@ int coder_main(int argc, char** argv) {
     ->type_name("N")
     ->check(CLI::PositiveNumber)
     ->capture_default_str();
-  app.add_flag("--no-sandbox", no_sandbox, "Commands run with your rights, bubblewrap or not");
+  app.add_flag("--no-sandbox", no_sandbox, "Run commands with your rights, without bubblewrap");
   app.footer(std::string{"An answer: "} + how_to_answer + ".\n" + cli::exit_codes_help);
   try {
     app.parse(argc, argv);

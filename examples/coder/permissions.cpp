@@ -34,7 +34,7 @@ troupe::coro<troupe::tool_output> decide(troupe::tool_call_request request,
   if (type == "edit")
     request = request.with_call(call.with("args", answer["edited_action"]["args"]));
   else if (type != "approve" && type != "always")
-    throw troupe::node_error{"ValueError", "answer a request for approval: no such answer: "
+    throw troupe::node_error{"ValueError", "answer a request for approval: not a valid answer: "
                                              + troupe::to_json(answer)};
   auto called = run(std::move(request));
   auto out = co_await called;

@@ -87,7 +87,7 @@ int main(int argc, char** argv) try {
   CLI::App arguments{"An agent that uses a computer"};
   arguments.add_option("--display", display, "An X display, like :99");
   arguments.add_option("--model", model_name, "A model, like anthropic:NAME")->needs("--display");
-  arguments.add_option("task", task, "What it is to do");
+  arguments.add_option("task", task, "The task");
   CLI11_PARSE(arguments, argc, argv);
 
   troupe::cua_options options;

@@ -216,7 +216,7 @@ file_text read_file(const fs::path& path) {
   if (!file || fstat(file.get(), &status) != 0)
     out.problem = text_of(errno);
   else if (!S_ISREG(status.st_mode))
-    out.problem = "no regular file";
+    out.problem = "not a regular file";
   else if (!read_some(file.get(), file_size_bytes_max + 1, out.text))
     out.problem = text_of(errno);
   else if (out.text.size() > file_size_bytes_max)

@@ -38,8 +38,8 @@ struct options {
 };
 
 void add_flags(CLI::App& app, options& o, bool& yes, std::string& resume) {
-  app.add_option("FILE_OR_FOLDER", o.sources, "What to digest; not needed to go on with a thread");
-  app.add_option("--thread", o.thread, "Go on with this digest; the default starts a new one")
+  app.add_option("FILE_OR_FOLDER", o.sources, "The files to digest; not needed to resume a thread");
+  app.add_option("--thread", o.thread, "Resume this digest; the default starts a new one")
     ->type_name("ID");
   app.add_option("--data", o.data, "Where digests are kept")
     ->type_name("DIR")
@@ -66,7 +66,7 @@ void add_flags(CLI::App& app, options& o, bool& yes, std::string& resume) {
   app.add_flag("--json", o.json, "Print one JSON object a line");
   app.add_flag("--quiet", o.quiet, "Print nothing but questions and failures");
   app.add_flag("--actors", o.actors, "Print the actors that do the work");
-  app.footer(std::string{"A digest that was killed, stopped or paused goes on when it is started "
+  app.footer(std::string{"A digest that was killed, stopped or paused resumes when it is started "
                          "again with its --thread.\n"}
              + cli::exit_codes_help);
 }
@@ -90,7 +90,8 @@ public:
     if (options_.resumes && is_finished)
       throw troupe::error{troupe::errc::unknown_interrupt,
                           "nothing to resume: thread " + options_.thread
-                            + (is_new ? " is not in " + options_.data : " waits for no answer")};
+                            + (is_new ? " is not in " + options_.data
+                                      : " does not wait for an answer")};
     if (is_new || options_.again)
       start();
     else if (is_finished)
@@ -136,7 +137,8 @@ private:
     std::error_code ignored;
     auto status = fs::status(out, ignored);
     if (fs::exists(status) && !fs::is_regular_file(status))
-      throw troupe::error{troupe::errc::invalid_config, "--out: no regular file: " + out.string()};
+      throw troupe::error{troupe::errc::invalid_config,
+                          "--out: not a regular file: " + out.string()};
     if (auto folder = fs::absolute(out).parent_path(); !fs::is_directory(folder, ignored))
       throw troupe::error{troupe::errc::invalid_config,
                           "--out: no such folder: " + folder.string()};
@@ -147,7 +149,7 @@ private:
   void go_on(const troupe::state_snapshot& now) {
     if (!options_.out.empty())
       check_out();
-    say("thread " + options_.thread + ", kept in " + options_.data + ", goes on");
+    say("thread " + options_.thread + ", kept in " + options_.data + ", resumes");
     if (now.interrupts.empty())
       advance(nullptr, now);
   }
@@ -196,7 +198,7 @@ private:
     auto now = app_.try_get_state({.thread_id = options_.thread});
     if (now && now->config.checkpoint_id.empty())
       return "nothing of it is stored: run the same command again";
-    return "go on with: " + command_line("");
+    return "resume with: " + command_line("");
   }
 
   std::string command_line(const std::string& more) const {

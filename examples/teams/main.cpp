@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
   auto all = all_teams();
   for (const auto& name : wanted)
     if (std::ranges::none_of(all, [&name](const team& t) { return t.name == name; })) {
-      std::cerr << "teams: there is no team " << name << "\n";
+      std::cerr << "teams: unknown team " << name << "\n";
       return 2;
     }
   for (const auto& t : all)

@@ -452,7 +452,7 @@ template <class T> struct value_traits<std::vector<T>> {
   }
   static std::vector<T> from(const value& v) {
     if (!v.is_list())
-      throw error{errc::invalid_value, "read a list: the value is no list"};
+      throw error{errc::invalid_value, "read a list: the value is not a list"};
     std::vector<T> out;
     out.reserve(v.size());
     for (const auto& x : v.items())
@@ -473,7 +473,7 @@ requires(std::is_same_v<typename M::key_type, std::string>&& requires {
   }
   static M from(const value& v) {
     if (!v.is_map())
-      throw error{errc::invalid_value, "read a map: the value is no map"};
+      throw error{errc::invalid_value, "read a map: the value is not a map"};
     M out;
     for (const auto& e : v.entries())
       out.emplace(std::string{e.key()}, value_traits<typename M::mapped_type>::from(e.val));

@@ -10,7 +10,7 @@ namespace troupe {
 namespace {
 
 error does_not_fit(std::string_view what) {
-  std::string text{"read a cache's index: it does not fit: "};
+  std::string text{"read a cache's index: malformed: "};
   return {errc::checkpoint_corrupt, text.append(what)};
 }
 

@@ -46,7 +46,7 @@ std::optional<cache_time> take_until(byte_reader& in) {
 
 error damaged_record(std::string_view what) {
   std::string text{"read a cache's "};
-  return {errc::checkpoint_corrupt, text.append(what).append(" record: it does not fit")};
+  return {errc::checkpoint_corrupt, text.append(what).append(" record: its content is malformed")};
 }
 
 } // namespace

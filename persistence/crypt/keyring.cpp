@@ -135,7 +135,7 @@ result<key_entry> read_entry(std::string_view line, std::string_view between,
   if (!key)
     return refused(source, "a key is 64 hex digits or 44 characters of base64");
   if (!mark.empty() && mark != "current")
-    return refused(source, "behind a key stands `current` or nothing");
+    return refused(source, "after a key, only `current` may follow");
   return key_entry{id, std::move(*key), !mark.empty()};
 }
 
@@ -148,7 +148,7 @@ struct gathered_keys {
   result<void> add(key_entry entry, const std::string& source) {
     std::string id{entry.id};
     if (keys.contains(id))
-      return refused(source, "the id `" + id + "` is there twice");
+      return refused(source, "the id `" + id + "` occurs twice");
     if (keys.size() == limits::store_keys_max)
       return refused(source, "more than " + std::to_string(limits::store_keys_max) + " keys");
     if (entry.is_current && is_marked)
@@ -177,7 +177,7 @@ result<gathered_keys> gather(std::string_view text, const std::string& source,
       return ok.error();
   }
   if (all.keys.empty())
-    return refused(source, "there is no key");
+    return refused(source, "no key was found");
   return all;
 }
 
@@ -238,7 +238,7 @@ result<std::shared_ptr<const keyring>> keyring::from_environment() {
     return refused(file_variable, std::string{keys_variable} + " is set as well: choose one");
   // A failed command leaves an empty variable; continuing without keys would store plain text.
   if (*(file ? file : keys) == '\0')
-    return refused(file ? file_variable : keys_variable, "it is set, but empty");
+    return refused(file ? file_variable : keys_variable, "the variable is set but empty");
   return file ? from_file(file) : read(keys, keys_variable, true);
 }
 

@@ -24,11 +24,11 @@ std::string flaw_of_open_file(int fd, bool is_private) {
   if (fstat(fd, &info) != 0)
     return text_of_errno(errno);
   if (!S_ISREG(info.st_mode))
-    return "it is no regular file";
+    return "not a regular file";
   if (is_private && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-    return "others than its owner may read or change it: chmod 600";
+    return "users other than its owner can read or change it: chmod 600";
   if (is_private && info.st_uid != geteuid() && info.st_uid != 0)
-    return "it belongs to another user";
+    return "the file belongs to another user";
   return {};
 }
 

@@ -81,7 +81,7 @@ result<std::string_view> record_opener::open(std::string_view stored, std::strin
     return payload;
   auto& text = next_text();
   if (!decompressor_.decompress(*payload, limits::decompressed_bytes_max, text))
-    return refused(errc::checkpoint_corrupt, kind, "it does not decompress");
+    return refused(errc::checkpoint_corrupt, kind, "the content does not decompress");
   return std::string_view{text};
 }
 
@@ -89,10 +89,11 @@ result<std::string_view> record_opener::decrypt(std::string_view stored, std::st
                                                 std::string_view key, aes_gcm* cipher,
                                                 std::string& text) {
   if (!cipher)
-    return refused(errc::key_missing, kind_of(stored), "it is encrypted, and its data key is gone");
+    return refused(errc::key_missing, kind_of(stored),
+                   "the record is encrypted, and its data key is missing");
   if (!cipher->decrypt(payload, {stored.substr(0, record_head_bytes), key}, text))
     return refused(errc::checkpoint_corrupt, kind_of(stored),
-                   "it is not what was encrypted: somebody without the key changed it");
+                   "the record was changed without its key");
   return std::string_view{text};
 }
 

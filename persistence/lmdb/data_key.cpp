@@ -57,18 +57,18 @@ result<secret_key> unwrap(const wrapped_key& wrapped, const data_key_place& at,
                           const keyring* ring) {
   const auto* found = ring ? ring->find(wrapped.id) : nullptr;
   if (!found)
-    return missing(at, wrapped.id,
-                   ring ? "it is not in the key ring"
-                        : "there is no key ring: set TROUPE_STORE_KEY_FILE or open the "
-                          "store with one");
+    return missing(
+      at, wrapped.id,
+      ring ? "the key ring does not have it"
+           : "the key ring is missing: set TROUPE_STORE_KEY_FILE or open the store with one");
   auto cipher = aes_gcm::with(*found);
   if (!cipher)
     return cipher.error();
   auto data_key = cipher->unwrap(wrapped.bytes, {wrapped.id, at.key});
   if (!data_key)
-    return missing(at, wrapped.id,
-                   "the one in the key ring is not the one it was encrypted with, or "
-                   "somebody changed the record");
+    return missing(
+      at, wrapped.id,
+      "the key of this id in the key ring is not the one that was used, or the record was changed");
   return std::move(*data_key);
 }
 

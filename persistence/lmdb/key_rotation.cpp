@@ -41,7 +41,7 @@ result<void> rotate_file(const file_with_a_key& file, const std::filesystem::pat
 result<rotation_report> rotate_store_keys(const std::string& dir,
                                           std::shared_ptr<const keyring> keys) {
   if (!keys)
-    return troupe::error{errc::invalid_config, "rotate the store's keys: there is no key ring"};
+    return troupe::error{errc::invalid_config, "rotate the store's keys: the key ring is missing"};
   std::error_code failed;
   auto path = std::filesystem::canonical(dir, failed);
   if (failed)

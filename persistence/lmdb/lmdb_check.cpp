@@ -129,7 +129,7 @@ private:
       return;
     }
     if (area != key_area::meta && area != key_area::thread) {
-      damaged("key " + hex(key), {errc::checkpoint_corrupt, "no such key is ever written"});
+      damaged("key " + hex(key), {errc::checkpoint_corrupt, "unknown kind of key"});
       return;
     }
     auto kind = area == key_area::meta ? record_kind::meta : record_kind::thread;
@@ -142,7 +142,7 @@ private:
     auto chain = take_number(rest);
     auto of = chain ? owners_.find(*chain) : owners_.end();
     if (of == owners_.end() || rest.empty()) {
-      damaged("key " + hex(key), {errc::checkpoint_corrupt, "it belongs to no thread"});
+      damaged("key " + hex(key), {errc::checkpoint_corrupt, "the key does not belong to a thread"});
       return;
     }
     if (*chain != chain_) {
@@ -171,7 +171,7 @@ private:
       case chain_part::values: return look_at_value(key, data);
       case chain_part::writes: return look_at_writes(of, key, rest, data);
     }
-    return error{errc::checkpoint_corrupt, "key " + hex(key) + ": no such key is ever written"};
+    return error{errc::checkpoint_corrupt, "key " + hex(key) + ": unknown kind of key"};
   }
 
   result<void> opens(std::string_view key, std::string_view data, record_kind kind) {
@@ -203,7 +203,7 @@ private:
   result<void> look_at_value(std::string_view key, std::string_view data) {
     auto place = read_value_key(key);
     if (!place)
-      return troupe::damaged(record_kind::value, "its key does not fit");
+      return troupe::damaged(record_kind::value, "its key is malformed");
     if (!place->channel)
       return look_at_small_values(key, data);
     auto val = kind_of(data) == record_kind::patch ? patched(key, place->at, *place->channel, data)
@@ -222,7 +222,7 @@ private:
       return read;
     for (const auto& small : values)
       if (!from_msgpack(small.bytes))
-        return troupe::damaged(record_kind::small_values, "one is no value");
+        return troupe::damaged(record_kind::small_values, "it holds something that is not a value");
     return {};
   }
 
@@ -231,7 +231,7 @@ private:
     if (!payload)
       return payload.error();
     auto val = from_msgpack(*payload);
-    return val ? val : troupe::damaged(record_kind::value, "it is no value");
+    return val ? val : troupe::damaged(record_kind::value, "its content is not a value");
   }
 
   // The base of a patch has a lower version, so it was read before.
@@ -248,7 +248,7 @@ private:
       return stored.error();
     auto before = values_.find({channel, base->at});
     if (!*stored || before == values_.end() || short_checksum(**stored) != base->checksum)
-      return troupe::damaged(record_kind::patch, "what it builds on is not there");
+      return troupe::damaged(record_kind::patch, "its base value is missing or was replaced");
     return apply_patch(before->second, *payload);
   }
 
@@ -265,7 +265,7 @@ private:
         return troupe::damaged(record_kind::writes);
     auto id = take_id(rest);
     if (!id)
-      return troupe::damaged(record_kind::writes, "its key does not fit");
+      return troupe::damaged(record_kind::writes, "its key is malformed");
     auto checkpoint = txn_.get(checkpoint_key(chain_, *id));
     if (!checkpoint)
       return checkpoint.error();

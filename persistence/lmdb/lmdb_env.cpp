@@ -38,8 +38,9 @@ meaning meaning_of(int rc) {
     case EFBIG:
     case EDQUOT: return {errc::storage_full, "free space on the disk"};
     case MDB_INVALID:
-      return {errc::checkpoint_corrupt, "it is no troupe store: choose another directory"};
-    case MDB_VERSION_MISMATCH: return {errc::checkpoint_corrupt, "another LMDB version wrote it"};
+      return {errc::checkpoint_corrupt, "not a troupe store: choose another directory"};
+    case MDB_VERSION_MISMATCH:
+      return {errc::checkpoint_corrupt, "another version of LMDB wrote the file"};
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND: return {errc::checkpoint_corrupt, "it is damaged: restore a copy"};
     case EACCES:
@@ -50,9 +51,10 @@ meaning meaning_of(int rc) {
     case ENOTDIR:
     case EISDIR:
       return {errc::storage_failed, "create what is missing or choose another directory"};
-    case MDB_READERS_FULL: return {errc::storage_failed, "too many read it at once"};
+    case MDB_READERS_FULL:
+      return {errc::storage_failed, "too many readers at once: close some of them"};
     case EAGAIN:
-    case EBUSY: return {errc::storage_locked, "end the process that holds it"};
+    case EBUSY: return {errc::storage_locked, "end the process that has the file open"};
     default: return {errc::storage_failed, "see the system's log"};
   }
 }
@@ -379,7 +381,7 @@ result<void> lmdb_env::sort_into_trees(lmdb_txn& txn) {
 result<lmdb_txn> lmdb_env::begin_write() {
   if (access_ == lmdb_access::read_only)
     return error{errc::storage_failed,
-                 "write to the store: it was opened for reading alone: " + file_.string()};
+                 "write to the store: it was opened read-only: " + file_.string()};
   return begin(0);
 }
 

@@ -94,7 +94,8 @@ result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, std::uint64
   if (!entry)
     return entry.error();
   if (entry->ns != ns)
-    return troupe::error{errc::storage_failed, "find a namespace: another one has its hash"};
+    return troupe::error{errc::storage_failed,
+                         "find a namespace: another namespace has the same hash"};
   return std::optional{entry->chain};
 }
 

@@ -115,12 +115,12 @@ meta_page newest_meta(std::string_view file) {
     if (file.size() < at + page_head + sizeof(meta_page))
       throw damage{n, "the file ends within it"};
     if ((load<std::uint16_t>(&file[at + 10]) & flags_known) != page_flags::meta)
-      throw damage{n, "it is no meta page"};
+      throw damage{n, "not a meta page"};
     auto m = load<meta_page>(&file[at + page_head]);
     page_size = m.free_pages.page_size;
     if (m.magic != 0xbeefc0de || m.format != 1 || page_size < 256 || page_size > 0x8000
         || (page_size & (page_size - 1)) != 0)
-      throw damage{n, "it is no meta page of LMDB 0.9"};
+      throw damage{n, "not a meta page of LMDB 0.9"};
     if (newest && newest->free_pages.page_size != page_size)
       throw damage{n, "the metas have different sizes of pages"};
     if (!newest || newest->transaction < m.transaction)
@@ -167,9 +167,9 @@ public:
   /// Marks a page as used. Each page may be used once.
   void take(page_number n) {
     if (n < first_page || n >= pages_)
-      throw damage{n, "it is beyond the file"};
+      throw damage{n, "beyond the end of the file"};
     if (seen_[n])
-      throw damage{n, "it is used twice"};
+      throw damage{n, "used twice"};
     seen_[n] = true;
   }
 
@@ -183,7 +183,7 @@ private:
     take(n);
     const auto* p = page(n);
     if (load<page_number>(p) != n || load<std::uint16_t>(p + 10) != kind)
-      throw damage{n, "it is a page of another place or kind"};
+      throw damage{n, "a page of another place or kind"};
     return p;
   }
 
@@ -196,7 +196,7 @@ private:
     const auto* p = take_page(n, depth > 1 ? branch : leaf);
     auto lower = load<std::uint16_t>(p + 12), upper = load<std::uint16_t>(p + 14);
     if (lower < page_head || lower > upper || upper > page_size_ || lower % 2 != 0)
-      throw damage{n, "its bounds make no sense"};
+      throw damage{n, "its bounds are not valid"};
     std::size_t count = (lower - page_head) / 2;
     if (count < (depth > 1 ? 2u : 1u))
       throw damage{n, "it has too few entries"};
@@ -221,7 +221,7 @@ private:
   // Keys rise. Only the first key below a branch's key may be equal to that key.
   void pass(page_number n, std::string_view key) {
     if (keys_are_numbers_ && key.size() != sizeof(std::uint64_t))
-      throw damage{n, "a key that is no number"};
+      throw damage{n, "a key that is not a number"};
     auto rises = !last_key_ || is_before(*last_key_, key)
                  || (last_key_is_bound_ && !is_before(key, *last_key_));
     if (!rises)
@@ -304,7 +304,7 @@ store_extent check_pages(std::string_view file, bool records_too) {
     constexpr auto word = sizeof(page_number);
     auto count = data.size() < word ? 0 : load<std::uint64_t>(data.data());
     if (data.size() < word || count > data.size() / word - 1)
-      throw damage{n, "a list of free pages does not fit"};
+      throw damage{n, "a list of free pages is malformed"};
     auto above = no_page; // page numbers fall
     for (std::size_t i = 1; i <= count; ++i) {
       auto free = load<page_number>(&data[i * word]);
@@ -314,7 +314,8 @@ store_extent check_pages(std::string_view file, bool records_too) {
     }
   });
   if (newest_meta(file).transaction != m.transaction)
-    throw troupe::error{errc::storage_locked, "check the store: it was written to meanwhile"};
+    throw troupe::error{errc::storage_locked,
+                        "check the store: the file was written to during the check"};
   return extent;
 }
 

@@ -207,7 +207,7 @@ result<std::shared_ptr<saver>> saver_at(const std::string& path,
   if (found && !options.read_only
       && static_cast<lmdb_saver&>(**found).env().access() == lmdb_access::read_only)
     return error{errc::invalid_config,
-                 "open the store: this process has it open for reading alone: " + path};
+                 "open the store: this process has it open read-only: " + path};
   if (found && !serves_keys(static_cast<const lmdb_saver&>(**found).keys(), options.keyring.get()))
     return open_with_other_keys("store", path);
   return found;

@@ -46,7 +46,7 @@ result<void> lmdb_writer::check_format() {
   auto checked = load_meta();
   if (checked && format_ < store_format)
     checked = error{errc::storage_failed,
-                    "open the store for reading alone: its format " + std::to_string(format_)
+                    "open the store read-only: its format " + std::to_string(format_)
                       + " is older than " + std::to_string(store_format)
                       + ": open it once for writing, which converts it: " + env_.file().string()};
   abort();

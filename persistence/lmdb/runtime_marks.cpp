@@ -53,7 +53,7 @@ result<std::shared_ptr<void>> runtime_marks::announce(std::uint32_t mark) const 
   if (::fcntl(file->fd(), F_OFD_SETLK, &lock) == 0)
     return std::shared_ptr<void>{std::move(file)};
   if (errno == EAGAIN || errno == EACCES)
-    return error{errc::conflict, "announce a runtime: another one has its mark"};
+    return error{errc::conflict, "announce a runtime: another runtime has the same mark"};
   return failed("announce a runtime", file_);
 }
 

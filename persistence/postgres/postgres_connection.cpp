@@ -100,8 +100,8 @@ result<void> check_options(const postgres_options& options) {
   const auto& schema = options.schema;
   if (schema.empty() || schema.size() > limits::postgres_schema_bytes_max
       || schema.find('\0') != schema.npos)
-    return refused("the schema's name has 1 to " + std::to_string(limits::postgres_schema_bytes_max)
-                   + " bytes, none of them 0");
+    return refused("the schema's name must have 1 to "
+                   + std::to_string(limits::postgres_schema_bytes_max) + " bytes and no NUL");
   if (options.pool_size == 0 || options.pool_size > limits::postgres_pool_size_max)
     return refused("pool_size is " + std::to_string(options.pool_size) + ", not 1 to "
                    + std::to_string(limits::postgres_pool_size_max));

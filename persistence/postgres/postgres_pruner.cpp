@@ -108,7 +108,7 @@ private:
       auto metadata = read_metadata(rows->bytes(row, 5));
       if (!metadata)
         return error{errc::checkpoint_corrupt, "prune a thread: the metadata of checkpoint `"
-                                                 + rows->string(row, 2) + "` does not fit"};
+                                                 + rows->string(row, 2) + "` are malformed"};
       all.back().checkpoints.push_back(
         {rows->string(row, 2), rows->string(row, 3), rows->string(row, 4), std::move(*metadata)});
     }
@@ -207,8 +207,8 @@ result<void> copy_thread(postgres_connection& on, const postgres_statements& sql
   if (may_be_done)
     return error{
       errc::storage_failed,
-      "copy a thread: the connection was lost while the copy was committed: see whether `" + target
-        + "` is there"};
+      "copy a thread: the connection was lost while the copy was committed: check whether `"
+        + target + "` exists"};
   if (auto ok = on.send(sql.begin); !ok)
     return ok;
   postgres_params both;

@@ -16,7 +16,7 @@ namespace troupe {
 namespace {
 
 error corrupt(std::string_view what) {
-  return {errc::checkpoint_corrupt, "read a checkpoint: " + std::string{what} + " does not fit"};
+  return {errc::checkpoint_corrupt, "read a checkpoint: malformed: " + std::string{what}};
 }
 
 version version_of(std::int64_t number, std::int64_t tag) {

@@ -29,7 +29,7 @@ result<head_writes> read_writes(postgres_connection& on, const postgres_statemen
     auto val = from_msgpack(rows->bytes(row, 5));
     if (!val)
       return error{errc::checkpoint_corrupt,
-                   "undo a run: a write of checkpoint `" + ref.checkpoint_id + "` does not fit"};
+                   "undo a run: a write of checkpoint `" + ref.checkpoint_id + "` is malformed"};
     found.chain = rows->number(row, 0);
     found.writes.push_back(
       {rows->number(row, 2),

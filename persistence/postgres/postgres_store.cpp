@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t vectors_fetched_max = 10'000;
 
 error corrupt_store(std::string_view what) {
-  return {errc::checkpoint_corrupt, "read the store: " + std::string{what} + " does not fit"};
+  return {errc::checkpoint_corrupt, "read the store: malformed: " + std::string{what}};
 }
 
 // An upper bound of the namespaces under a prefix: greater than all of them, and not greater than

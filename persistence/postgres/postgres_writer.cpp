@@ -206,7 +206,8 @@ result<void> postgres_writer::lock(std::vector<std::string> wanted) {
       return {};
   }
   return error{errc::storage_locked,
-               "store a step: others make and delete thread `" + wanted[0] + "` all the time"};
+               "store a step: other processes keep creating and deleting thread `" + wanted[0]
+                 + "`: try again"};
 }
 
 result<void> postgres_writer::lock_those_there(const std::vector<std::string>& thread_ids) {

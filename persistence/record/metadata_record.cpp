@@ -48,7 +48,7 @@ bool append_short_metadata(const value& metadata, std::string& out) {
 }
 
 result<value> read_metadata(std::string_view bytes) {
-  auto bad = [] { return damaged(record_kind::checkpoint, "its metadata do not fit"); };
+  auto bad = [] { return damaged(record_kind::checkpoint, "its metadata are malformed"); };
   if (bytes.empty() || bytes.front() != short_form) {
     auto whole = from_msgpack(bytes);
     return whole ? whole : bad();

@@ -35,8 +35,9 @@ std::uint64_t checksum(std::string_view record, std::string_view key) {
 }
 
 error too_new(record_kind kind) {
-  return {errc::format_too_new, "read a " + std::string{to_string(kind)}
-                                  + " record: it was written by a newer troupe: use that one"};
+  return {errc::format_too_new,
+          "read a " + std::string{to_string(kind)}
+            + " record: it was written by a newer troupe: use a troupe that is as new"};
 }
 
 } // namespace
@@ -99,7 +100,7 @@ std::uint32_t short_checksum(std::string_view stored) noexcept {
 result<std::string_view> open_flagged_record(std::string_view stored, std::string_view key,
                                              record_kind kind) {
   if (stored.size() < record_header_bytes || stored[0] != magic)
-    return damaged(kind, "it is no record");
+    return damaged(kind, "not a record");
   if (get_number(stored.substr(length_at, 4)) != stored.size() - record_header_bytes)
     return damaged(kind, "its length does not match");
   if (get_number(stored.substr(checksum_at, 8)) != checksum(stored, key))
@@ -108,7 +109,7 @@ result<std::string_view> open_flagged_record(std::string_view stored, std::strin
       || (flags_of(stored) & ~known_flags) != 0)
     return too_new(kind);
   if (static_cast<record_kind>(stored[2]) != kind)
-    return damaged(kind, "it is a record of another kind");
+    return damaged(kind, "a record of another kind");
   return stored.substr(record_header_bytes);
 }
 

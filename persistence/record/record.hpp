@@ -39,7 +39,7 @@ inline constexpr std::uint8_t compressed = 2;
 std::string_view to_string(record_kind kind) noexcept;
 
 /// The error checkpoint_corrupt for a record of this kind.
-error damaged(record_kind kind, std::string_view what = "it does not fit");
+error damaged(record_kind kind, std::string_view what = "its content is malformed");
 
 /// Whether the record can't be read here at all: it is damaged, or of a newer troupe.
 inline bool is_damage(const error& err) noexcept {

@@ -122,8 +122,8 @@ result<void> check_claim(const save_request& request, std::uint64_t owner) {
   return error{errc::conflict,
                "store a step of thread `" + request.ref.thread_id
                  + (owner == 0 ? "`: the thread was deleted"
-                               : "`: another run has taken it over: run again to go on from its "
-                                 "state, or from a checkpoint_id for a branch beside it")};
+                               : "`: another run has taken it over: run again to continue from its "
+                                 "state, or from a checkpoint_id to make a branch")};
 }
 
 bool is_only_claim(const save_request& request) noexcept {
@@ -140,17 +140,18 @@ const std::string& goes_on_from(const save_request& request) noexcept {
 
 error was_overtaken(const save_request& request) {
   return {errc::conflict, "store a step of thread `" + request.ref.thread_id
-                            + "`: another run has gone on from checkpoint `" + goes_on_from(request)
-                            + "`: run again to go on from the newest one"};
+                            + "`: another run has continued from checkpoint `"
+                            + goes_on_from(request)
+                            + "`: run again to continue from the newest one"};
 }
 
 result<void> check_rewind(const std::string& thread_id, const rewind_point& to,
                           std::uint64_t owner) {
   if (!to.claim || owner == to.claim->owner || owner == to.claim->before)
     return {};
-  return error{errc::conflict, "undo a run of thread `" + thread_id
-                                 + "`: another run has taken it over, or it was deleted: what it "
-                                   "is now stays"};
+  return error{errc::conflict,
+               "undo a run of thread `" + thread_id
+                 + "`: another run has taken it over, or it was deleted: its present state stays"};
 }
 
 bool needs_parent(const save_request& request) noexcept {
@@ -159,10 +160,10 @@ bool needs_parent(const save_request& request) noexcept {
 }
 
 error parent_is_gone(const save_request& request) {
-  return {errc::conflict, "store a step of thread `" + request.ref.thread_id + "`: checkpoint `"
-                            + request.put->parent_id
-                            + "`, which it goes on from, was removed: run again to go on from the "
-                              "newest one"};
+  return {errc::conflict,
+          "store a step of thread `" + request.ref.thread_id + "`: checkpoint `"
+            + request.put->parent_id
+            + "`, its parent, was removed: run again to continue from the newest one"};
 }
 
 result<void> check_copy(const std::string& source, const std::string& target) {
@@ -175,7 +176,7 @@ result<void> check_copy(const std::string& source, const std::string& target) {
 
 error target_is_there(const std::string& target) {
   return {errc::invalid_config,
-          "copy a thread: `" + target + "` is there already: delete it, or choose another id"};
+          "copy a thread: `" + target + "` exists already: delete it, or choose another id"};
 }
 
 } // namespace troupe

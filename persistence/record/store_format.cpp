@@ -20,7 +20,7 @@ result<store_meta> read_meta(std::string_view payload) {
                            + ": use a newer troupe or another data directory"};
   meta.next_number = in.varint();
   if (!in.finished() || meta.format == 0)
-    return troupe::error{errc::checkpoint_corrupt, "read a meta record: it does not fit"};
+    return troupe::error{errc::checkpoint_corrupt, "read a meta record: its content is malformed"};
   return meta;
 }
 

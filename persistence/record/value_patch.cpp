@@ -227,7 +227,7 @@ result<value> apply_patch(const value& before, std::string_view patch) {
   patch_reader from{patch};
   auto out = from.apply(before, 0);
   if (!from.finished())
-    return damaged("the patch does not fit");
+    return damaged("the patch does not match its base value");
   return out;
 }
 
@@ -249,7 +249,7 @@ result<patch_base> take_patch_head(std::string_view& payload, const version& at)
   for (int shift = 0; shift < 32; shift += 8)
     out.checksum |= static_cast<std::uint32_t>(in.byte()) << shift;
   if (!in.ok() || distance == 0 || distance > at.number)
-    return damaged("the head of the patch does not fit");
+    return damaged("the head of the patch is malformed");
   payload = in.rest();
   return out;
 }

@@ -34,7 +34,7 @@ result<named<named<version>>> decode_versions_seen(std::string_view data) {
     seen.emplace_back(std::move(node), std::move(channels));
   }
   if (!in.finished())
-    return error{errc::checkpoint_corrupt, "read a checkpoint: the versions seen do not fit"};
+    return error{errc::checkpoint_corrupt, "read a checkpoint: the versions seen are malformed"};
   return seen;
 }
 

@@ -41,7 +41,7 @@ void append_name(store_key& key, std::string_view name) {
 
 error damaged_item(std::string_view what) {
   std::string text{"read a store's "};
-  return {errc::checkpoint_corrupt, text.append(what).append(" record: it does not fit")};
+  return {errc::checkpoint_corrupt, text.append(what).append(" record: its content is malformed")};
 }
 
 void append_parts(const store_namespace& space, std::string& out) {

@@ -56,8 +56,8 @@ result<void> check_put(const store_put& op) {
   if (auto ok = check_store_namespace(op.space); !ok)
     return ok;
   if (!op.value.is_map())
-    return refused("the value is no map but of kind " + std::string{to_string(op.value.kind())},
-                   op.key);
+    return refused(
+      "the value must be a map, not of kind " + std::string{to_string(op.value.kind())}, op.key);
   if (op.key.size() > limits::store_key_bytes_max)
     return refused(
       "the key is longer than " + std::to_string(limits::store_key_bytes_max) + " bytes", op.key);
@@ -139,7 +139,7 @@ private:
     } catch (const std::exception& thrown) {
       return bad_vectors(thrown.what());
     } catch (...) {
-      return bad_vectors("the function threw what is no std::exception");
+      return bad_vectors("the function threw something that is not a std::exception");
     }
   }
 
@@ -224,15 +224,15 @@ result<void> encode_put(prepared_put& put, const store_options& options) {
 
 result<void> check_store_options(const store_options& options) {
   if (!options.now)
-    return bad_option("there is no clock");
+    return bad_option("the clock is missing");
   if (options.ttl.default_ttl <= store_ttl::zero())
     return bad_option("the default time to live must be above 0");
   if (options.ttl.sweep_interval < store_ttl::zero())
-    return bad_option("the time between sweeps must not be below 0");
+    return bad_option("the time between sweeps must not be negative");
   if (!options.index)
     return {};
   if (!options.index->embed)
-    return bad_option("the index has no function that embeds");
+    return bad_option("the index has no embedding function");
   if (auto dims = options.index->dims; dims == 0 || dims > limits::store_vector_dims_max)
     return bad_option("the index's dims must be from 1 to "
                       + std::to_string(limits::store_vector_dims_max) + ", not "

@@ -138,7 +138,7 @@ result<void> check_operator(std::string_view name, const value& operand) {
   if (!how)
     return refused_filter("unsupported operator", name, "ValueError");
   if (how != relation::eq && how != relation::ne && !as_number(operand))
-    return refused_filter("an order needs a number", name,
+    return refused_filter("a comparison needs a number", name,
                           operand.is_string() ? "ValueError" : "TypeError");
   return {};
 }

@@ -93,9 +93,9 @@ void take_texts(const value& v, steps path, std::vector<std::string>& out) {
 
 result<void> check_step(std::string_view step, std::string_view path) {
   if (step.starts_with('[') && inside(step) != "*" && !parse_index(inside(step)))
-    return no_path(path, "within [] is neither `*` nor a number");
+    return no_path(path, "[] must hold `*` or a number");
   if (step.starts_with('{') && members_of(inside(step)).empty())
-    return no_path(path, "within {} is no name");
+    return no_path(path, "{} must hold a name");
   return {};
 }
 

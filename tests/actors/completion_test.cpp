@@ -1,4 +1,4 @@
-// What a coroutine body awaits that comes from outside.
+// Completions from outside that a coroutine body awaits.
 #include "tests/fixtures/coroutine_body.hpp"
 
 #include <troupe/completion.hpp>

@@ -1,6 +1,6 @@
 // Faults, on CAF's test scheduler: an actor dies, answers twice or not at all, a channel or a saver
-// refuses, user code throws where it must not. Whatever actor runs next, a run ends with a result
-// or a typed error, nothing waits for ever, and the thread goes on to the same end.
+// refuses, user code throws where it must not. In any order of actors, a run ends with a result or
+// a typed error, nothing waits for ever, and the thread continues to the same end.
 #include "actors/messages.hpp"
 #include "tests/fixtures/simulated_system.hpp"
 #include "tests/fixtures/small_graphs.hpp"
@@ -60,7 +60,7 @@ compiled_graph fan_out_with_graph() {
 
 const run_input first_input{{"x", 1}};
 
-/// A runtime in the simulation, with a thread that is gone on with until it is done.
+/// A runtime in the simulation, with a thread that is resumed until it is done.
 struct simulated_thread {
   simulated_system& sim;
   runtime rt;

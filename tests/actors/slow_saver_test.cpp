@@ -1,4 +1,4 @@
-// A whole run over a saver that answers only when the test says so: how far does it run ahead?
+// A whole run over a saver that answers only at the test's request: how far does it run ahead?
 #include "tests/fixtures/simulated_system.hpp"
 #include "tests/fixtures/small_graphs.hpp"
 

@@ -1,4 +1,4 @@
-// Models and tools that do what they should not: what comes of it, and that the thread goes on.
+// Models and tools that misbehave: the outcome, and that the thread continues.
 #include <troupe/agents/agent.hpp>
 #include <troupe/agents/chat_models.hpp>
 #include <troupe/agents/teams.hpp>
@@ -74,11 +74,11 @@ public:
     : rt_{{.saver = make_memory_saver()}},
       app_{rt_.load(agent_of(kind, std::move(with)))} {}
 
-  /// What was said since the beginning, or the class of the failure.
+  /// The messages since the beginning, or the class of the failure.
   std::string say(const std::string& text, std::uint32_t steps = 25) {
     return outcome(value{{"messages", value::list({human_message(text)})}}, steps);
   }
-  /// The same behind messages of tools that answer what a failed run left open.
+  /// The same after messages of tools that answer the calls a failed run left open.
   std::string answer_open_and_say(const std::string& text) {
     std::vector<value> said;
     auto state = app_.get_state(config(25)).values;
@@ -122,7 +122,7 @@ std::vector<std::string> ids_of_results(const value& messages) {
   return out;
 }
 
-// What is written to the two outputs of this process meanwhile.
+// Captures the two outputs of this process during its lifetime.
 class captured_outputs {
 public:
   captured_outputs() {

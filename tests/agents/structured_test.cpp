@@ -63,7 +63,7 @@ std::string structured_talk(const value& messages) {
   return out;
 }
 
-// What a model knows of itself.
+// A model with a profile.
 class profiled_model final : public chat_model {
 public:
   profiled_model(std::shared_ptr<scripted_model> model, value profile,

@@ -321,7 +321,7 @@ BOOST_AUTO_TEST_CASE(an_active_agent_that_is_none_of_the_swarm_fails_the_run) {
   runtime rt;
   auto how = rt.load(swarm.compile()).try_invoke(team_question().with("active_agent", "gone"));
   BOOST_REQUIRE(!how);
-  BOOST_TEST(how.error().message().find("there is no agent `gone`") != std::string::npos);
+  BOOST_TEST(how.error().message().find("unknown agent `gone`") != std::string::npos);
 }
 
 // ---- agents as tools, workers ---------------------------------------------------------------

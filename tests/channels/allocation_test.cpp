@@ -1,4 +1,4 @@
-// What updates cost in memory: hot paths take none, appends do not copy what is there.
+// The memory that updates cost: hot paths allocate nothing, appends do not copy older elements.
 #include "tests/channels/channel_probe.hpp"
 #include "tests/fixtures/counted_memory.hpp"
 

@@ -40,7 +40,7 @@ std::string refusal(const value& left, const value& right) {
   return {};
 }
 
-// What a lone message becomes, without the id that was made up for it.
+// The stored form of a lone message, without its generated id.
 value plain(const value& form) {
   auto list = merged(value::list(), value::list({form}));
   BOOST_REQUIRE(list.size() == 1u);

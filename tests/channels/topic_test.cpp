@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(topic_stores_its_list_even_when_empty) {
 BOOST_AUTO_TEST_CASE(topic_refuses_a_stored_value_that_is_no_list) {
   auto refused = channel_probe{topic}.refuse_load("x");
   BOOST_TEST(refused.code() == errc::checkpoint_corrupt);
-  BOOST_TEST(refused.message() == "load a channel: the stored value is not of its kind: `key`");
+  BOOST_TEST(refused.message() == "load a channel: the stored value does not fit its kind: `key`");
 }
 
 BOOST_AUTO_TEST_CASE(topic_ignores_consume_and_finish) {

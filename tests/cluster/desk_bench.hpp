@@ -1,4 +1,4 @@
-// A desk whose host writes down what it is told, and homes that say what a test makes them say.
+// A desk whose host records its orders, and homes that send the messages of a test.
 #pragma once
 
 #include "tests/cluster/sent_messages.hpp"

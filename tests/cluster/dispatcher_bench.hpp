@@ -1,5 +1,4 @@
-// A dispatcher whose host writes down what it is told, and workers that say what a test makes them
-// say.
+// A dispatcher whose host records its orders, and workers that send the messages of a test.
 #pragma once
 
 #include "tests/cluster/sent_messages.hpp"

@@ -1,5 +1,4 @@
-// Processes that have ended: what is certain, what the kernel tells, and what both sides make of
-// it.
+// Processes that have ended: what is certain, what the kernel reports, and how both sides act.
 #include "tests/cluster/desk_bench.hpp"
 #include "tests/cluster/dispatcher_bench.hpp"
 
@@ -29,7 +28,7 @@ const process_facts ending{.exists = true, .is_zombie = true, .threads = 2, .sta
 const process_facts another{.exists = true, .is_zombie = false, .threads = 1, .started = 71};
 const process_facts nobody{};
 
-/// A process that does what it is told, and is killed at the latest when the test ends.
+/// A process that follows orders, and is killed at the latest when the test ends.
 class child_process {
 public:
   explicit child_process(void (*what)()) : pid_{::fork()} {
@@ -295,7 +294,7 @@ BOOST_DATA_TEST_CASE(a_worker_that_may_be_alive_keeps_its_lease, boost::unit_tes
   BOOST_TEST(orders(2) == 0u);
   wait(500ms, {2});
   BOOST_TEST(orders(2) == 1u);
-  BOOST_TEST(events.back().text.find("nothing was heard of it") != std::string::npos);
+  BOOST_TEST(events.back().text.find("for its lease of") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_worker_whose_link_is_back_is_not_looked_at) {

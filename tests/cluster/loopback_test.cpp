@@ -163,7 +163,7 @@ BOOST_FIXTURE_TEST_CASE(retries_are_counted_at_home, fixture) {
 
 BOOST_FIXTURE_TEST_CASE(a_placed_body_that_runs_out_of_time_is_given_up_and_told_so, fixture) {
   state_graph<> g{numbers};
-  auto held = std::make_shared<gate>(); // the body goes on behind the test
+  auto held = std::make_shared<gate>(); // the body continues after the test
   auto told = std::make_shared<std::atomic<bool>>(false);
   auto options = elsewhere();
   options.lane = lane::blocking;
@@ -273,7 +273,7 @@ BOOST_FIXTURE_TEST_CASE(ids_ascend_where_the_clock_is_an_hour_behind, fixture) {
   make_as_of_an_hour_ahead(*checkpoints, inner);
   auto out = app.invoke(command{.resume = value(10)}, {.thread_id = "t"});
   BOOST_TEST(out.output["x"].as_int() == 12);
-  for (const auto& ns : {std::string{}, inner}) { // newest first: each behind its parent
+  for (const auto& ns : {std::string{}, inner}) { // newest first: each newer than its parent
     auto stored = checkpoints->list({.thread_id = "t", .checkpoint_ns = ns}).value();
     BOOST_TEST(stored.front().checkpoint.channel_versions.size() > 0U);
     for (const auto& c : stored)
@@ -416,7 +416,7 @@ BOOST_FIXTURE_TEST_CASE(the_store_of_a_placed_body_is_its_homes, fixture) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-// What a worker says is checked before anything of it is used.
+// A worker's message is checked before any part of it is used.
 BOOST_AUTO_TEST_SUITE(what_workers_say)
 
 struct home {

@@ -1,4 +1,4 @@
-// What a machine under test sent, by link.
+// The messages that a machine under test sent, by link.
 #pragma once
 
 #include "cluster/wire/messages.hpp"

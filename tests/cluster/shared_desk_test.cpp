@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What the desk asked of its owner, in a time that stands.
+/// The desk's requests to its owner, while time stands still.
 class patient_owner : public shared_desk::owner {
 public:
   struct book {

@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(a_body_may_drain_its_run_from_a_worker_that_drains) {
 }
 
 BOOST_AUTO_TEST_CASE(a_task_that_does_not_end_in_the_time_to_drain_goes_elsewhere) {
-  auto held = std::make_shared<gate>(); // the body goes on behind the test
+  auto held = std::make_shared<gate>(); // the body continues after the test
   auto graph = [held](bool waits) {
     state_graph<> g{pairs};
     g.add_node("far",

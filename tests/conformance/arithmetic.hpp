@@ -1,4 +1,4 @@
-// What the operators of a case do with values.
+// The operators of a case on values.
 #pragma once
 
 #include <troupe/value.hpp>
@@ -7,7 +7,7 @@ namespace troupe::conformance {
 
 /// Equality of JSON values: 1 equals 1.0, true does not equal 1.
 bool same(const value& a, const value& b);
-/// Of two numbers or two strings.
+/// Order of two numbers or two strings.
 bool less(const value& a, const value& b);
 
 value add(const value& a, const value& b); ///< + for numbers, strings and lists
@@ -19,7 +19,7 @@ value modulo(const value& a, const value& b);
 /// Characters of a string, elements of a list, members of a map; null: 0.
 /// Units:  characters are code points.
 std::int64_t length(const value& v);
-/// The element or member, null where there is none. Shape: a negative index counts from the end; a
+/// The element or member, null if it is missing. Shape: a negative index counts from the end; a
 /// message has the members that a transcript shows.
 value at(const value& container, const value& key);
 

@@ -11,7 +11,7 @@
 namespace troupe::conformance {
 namespace {
 
-// What the body returns, when a statement ends it.
+// The result of the body, when a statement ends it.
 using ending = std::optional<term>;
 using statement = ending (*)(const script_json& argument, scope& s);
 

@@ -1,4 +1,4 @@
-// What a call says about how to run, and which checkpoint is meant.
+// The configuration of a call, and the checkpoint that it names.
 #pragma once
 
 #include "tests/conformance/documents.hpp"
@@ -22,7 +22,7 @@ std::vector<stream_mode> modes_of(const script_json& call, world& w);
 /// The checkpoints that a history call means.
 history_options history_of(const script_json& call, world& w);
 
-/// What a call looks for in the store.
+/// The search of a call in the store.
 store_query store_query_of(const script_json& call);
 namespace_query namespace_query_of(const script_json& call);
 

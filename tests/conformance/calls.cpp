@@ -108,7 +108,7 @@ std::vector<stream_part> case_run::parts_of(const script_json& call,
   auto modes = modes_of(call, world_);
   bool debug = std::find(modes.begin(), modes.end(), stream_mode::debug) != modes.end();
   if (world_.shuffle && !debug)
-    modes.push_back(stream_mode::debug); // says which task comes when
+    modes.push_back(stream_mode::debug); // shows the order of tasks
   std::vector<stream_part> out;
   try {
     auto parts = app_for(call).stream(input_in(call, world_), config_of(call, world_), modes);

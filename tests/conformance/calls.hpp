@@ -33,9 +33,9 @@ public:
   explicit case_run(const script& s, const case_mode& mode = {});
 
   /// Makes the calls and gives the transcript: one answer a call.
-  /// Errors: throws unsupported, and what shows a case that is no case.
+  /// Errors: throws unsupported, and other errors for a malformed case.
   answer_json answers();
-  /// Who used what the bodies share, in which order.
+  /// The uses of things that the bodies share, in order.
   const use_log& uses() const noexcept { return world_.uses; }
 
 private:

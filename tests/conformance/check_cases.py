@@ -35,8 +35,8 @@ def verdicts(command, paths):
 
 
 def reports(command, paths):
-    """Name of each case → what the program says of it. A case that ends the program fails, and the
-    cases behind it are run again."""
+    """Name of each case → the program's report. A case that ends the program fails, and the cases
+    after it are run again."""
     out = {}
     while paths:
         lines = list(verdicts(command, paths))

@@ -5,7 +5,7 @@
 
 namespace troupe::conformance {
 
-/// What a case says: object members in the order of the file.
+/// JSON of a case: object members in the order of the file.
 using script_json = nlohmann::ordered_json;
 
 /// A member, or null.
@@ -15,7 +15,7 @@ inline const script_json& member(const script_json& object, const char* name) {
   return found == object.end() ? nothing : *found;
 }
 
-/// What a transcript says: object members sorted by key, as labels are given in that order.
+/// JSON of a transcript: object members sorted by key, because labels are given in that order.
 using answer_json = nlohmann::json;
 
 } // namespace troupe::conformance

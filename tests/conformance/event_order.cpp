@@ -30,7 +30,7 @@ std::string segment_of(const value& task) {
 }
 
 // The namespace of the graph that a task of the graph at `depth` runs. The second and later calls
-// of a graph within one task have a number behind the task.
+// of a graph within one task have a number after the task.
 std::vector<std::string> inner_graph(const std::vector<std::string>& ns, std::size_t depth) {
   auto is_number = [](const std::string& segment) {
     return std::all_of(segment.begin(), segment.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -44,7 +44,7 @@ std::vector<std::string> inner_graph(const std::vector<std::string>& ns, std::si
 // Segments of error handlers, and of the tasks whose failures they handle.
 using handler_map = std::map<std::string, std::string>;
 
-constexpr std::size_t behind_all = std::size_t{1} << 32; // ranks of handlers: behind those of tasks
+constexpr std::size_t behind_all = std::size_t{1} << 32; // ranks of handlers: after those of tasks
 
 // The parts of one run of a graph.
 class ordering {
@@ -165,7 +165,7 @@ private:
   std::map<std::string, std::size_t> ranks_;
   part_list out_;
   std::vector<std::pair<std::size_t, stream_part>> owned_;
-  part_list open_; // whose they are the next result says; of nobody if there is none
+  part_list open_; // they belong to the next result, if there is one
 };
 
 } // namespace

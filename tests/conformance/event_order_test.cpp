@@ -35,7 +35,7 @@ stream_part started(strings ns, const char* name, const char* id, const char* tr
   return {stream_mode::debug, std::move(ns), value::map({{"type", "task"}, {"payload", task}})};
 }
 
-// What is no debug part, as text.
+// The parts other than debug parts, as text.
 strings told(std::vector<stream_part> parts, const strings& handlers = {}) {
   strings out;
   for (const auto& part : in_task_order(std::move(parts), handlers))
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(handlers_come_behind_the_tasks_in_the_order_of_those_that_f
 
 BOOST_AUTO_TEST_CASE(what_a_workflow_does_stays_as_it_came) {
   auto parts = told({
-    update({}, "main begins"), // another mode says so before `debug` does
+    update({}, "main begins"), // another mode reports it before `debug` does
     started({}, "main", "1", START),
     started({}, "task", "2", "__pregel_push"),
     custom({"main:1"}, "task writes", "main:1|task:2"),

@@ -36,15 +36,15 @@ const state_view& input_of(const scope& s);
 /// Notes that a body used what others use too: `thing` names it.
 void note_use(const std::string& thing, const scope& s);
 
-/// What `expr` evaluates to; lists and objects are evaluated inside, in their order.
-/// Errors: throws what a `$raise` in it says, unsupported for an operator that is not known, and
-///         error for an operator that does not fit where it stands.
+/// The result of `expr`; lists and objects are evaluated inside, in their order.
+/// Errors: throws the error of a `$raise` in it, unsupported for an unknown operator, and error for
+///         an operator in a wrong place.
 term evaluate(const script_json& expr, scope& s);
 
 /// The text that `expr` evaluates to.
 std::string text(const script_json& expr, scope& s);
 
-/// Fails as `[class, text expression]` says. Errors: always throws node_error.
+/// Fails as described by `[class, text expression]`. Errors: always throws node_error.
 [[noreturn]] void raise(const script_json& failure, scope& s);
 
 /// `{"$name": argument}`: how each name is evaluated. An operator that is missing here is one

@@ -81,7 +81,7 @@ private:
     return out;
   }
 
-  // Those of sequences stand behind the others.
+  // Nodes of sequences come after the others.
   node_list ordered_nodes() const {
     auto nodes = declared_nodes();
     node_list sequences;
@@ -161,7 +161,8 @@ const script_json& compile_of(const script_json& declared) {
   return found == declared.end() || found->is_null() ? nothing : *found;
 }
 
-// Of "main" it says who keeps its threads, of other graphs what they are as a part of another one.
+// For "main" it chooses the saver of threads, for other graphs their checkpointing within another
+// one.
 checkpointing checkpointing_of(const std::string& name, const script_json& compile) {
   auto found = compile.find("checkpointer");
   if (found == compile.end() || !found->is_boolean())

@@ -17,10 +17,10 @@ namespace troupe::conformance {
 /// Errors: throws error{invalid_graph} for a graph that can't be built, and unsupported.
 compiled_graph graph_of(const std::string& name, const script_json& declared, world& w);
 
-/// What a graph or workflow says of how it is compiled.
+/// The options with which a graph or workflow is compiled.
 compile_options compile_options_of(const std::string& name, const script_json& declared);
 
-/// What of the case's own a graph uses that calls go to.
+/// The services of the case that a graph with calls uses.
 struct services {
   bool saver = false;
   bool store = false;

@@ -19,7 +19,7 @@ std::string with_mark(char letter, std::string_view id) {
   return out;
 }
 
-// `ns` with what is behind each segment's colon replaced.
+// `ns` with the part after each segment's colon replaced.
 std::string map_task_ids(std::string_view ns,
                          const std::function<std::string(const std::string&)>& replace) {
   std::string out;

@@ -1,6 +1,6 @@
-// Labels: what a transcript says in place of identifiers, which differ from run to run.
+// Labels: they stand in a transcript for identifiers, which differ from run to run.
 //
-// Whoever makes an answer marks the identifiers in it; the book turns the marks into labels.
+// The maker of an answer marks the identifiers in it; the book turns the marks into labels.
 #pragma once
 
 #include "tests/conformance/documents.hpp"
@@ -18,7 +18,7 @@ enum class label_kind : char { checkpoint = 'c', task = 't', interrupt = 'i', me
 
 /// An identifier as it stands in an answer that has no labels yet.
 std::string marked(label_kind kind, std::string_view id);
-/// A namespace, or a path of them joined by `|`: the part behind each colon is a task's id. Also
+/// A namespace, or a path of them joined by `|`: the part after each colon is a task's id. Also
 /// for keys of objects.
 std::string marked_ns(std::string_view ns);
 
@@ -30,8 +30,8 @@ struct unknown_label : std::runtime_error {
 /// The labels of one case.
 class label_book {
 public:
-  /// Shape:  `given`: text that holds every identifier the case itself gives: a message id in it
-  ///         is no generated one and stands as it is.
+  /// Shape:  `given`: text that holds every identifier the case itself gives: a message id in it is
+  ///         not a generated one and stays as it is.
   explicit label_book(std::string given) : given_{std::move(given)} {}
 
   /// The answer with labels in place of marks.

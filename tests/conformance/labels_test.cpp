@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* null_task = "00000000-0000-0000-0000-000000000000";
 
-// An identifier that is none of the labels; a message's looks like a generated one.
+// An identifier without a label; a message's looks like a generated one.
 std::string id_for(const std::string& label) {
   if (label == "t0")
     return null_task;

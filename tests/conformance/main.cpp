@@ -1,7 +1,8 @@
-// conformance CASE.json…                  says of each case whether its answers are the expected
-// ones conformance --shuffle SEED CASE.json…   the same, with tasks that end out of order
-// conformance --placed CASE.json…         the same, with subgraphs on a worker
-// conformance --answers CASE.json         prints the answers of one case
+// conformance: runs recorded cases, and compares the answers.
+//  - conformance CASE.json…: all cases
+//  - conformance --shuffle SEED CASE.json…: the same, with tasks that end out of order
+//  - conformance --placed CASE.json…: the same, with subgraphs on a worker
+//  - conformance --answers CASE.json: prints the answers of one case
 // Exit status: 0 all passed, 1 one failed, 2 a file can't be read. See README.md beside this file.
 #include "tests/conformance/calls.hpp"
 #include "tests/conformance/case_file.hpp"
@@ -21,7 +22,7 @@ namespace {
 
 enum class verdict { passed = 0, failed = 1, unreadable = 2 };
 
-// What is said of a case.
+// The report of a case.
 struct report {
   std::string word; // "ok", "FAIL" or "skip"
   std::string why;
@@ -31,8 +32,8 @@ struct report {
   }
 };
 
-// What is not compared in a shuffled run, if anything: what bodies found in something they share
-// depends on who came first, and here that was another one than when they came in order.
+// The reason why a shuffled run is not compared, if there is one: bodies used something they share
+// in another order than without shuffling, so their findings may differ.
 std::optional<std::string> order_dependence(const script& s, const use_log& uses) {
   case_run in_order{s};
   in_order.answers();
@@ -53,7 +54,7 @@ report compared(const case_file& c, const case_mode& mode) {
   return {"FAIL", found->text()};
 }
 
-// What a case throws is a failure of this case alone.
+// An exception of a case is a failure of this case alone.
 report judged(const case_file& c, const case_mode& mode) {
   try {
     return compared(c, mode);

@@ -31,7 +31,7 @@ bool is_space(char c) {
   return std::isspace(static_cast<unsigned char>(c)) != 0;
 }
 
-// Each with the white space behind it; white space at the beginning is one of its own.
+// Each with the white space after it; white space at the beginning is one of its own.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> out;
   for (char c : text) {

@@ -93,7 +93,7 @@ node_options options_of(const script_json& spec, std::optional<schema> input, wo
   return out;
 }
 
-// What a tool node gave back, late.
+// The result of a tool node, late.
 coro<node_output> run_tools_late(const tool_node& tools, world& w, state_view input,
                                  context& task) {
   std::exception_ptr failure;

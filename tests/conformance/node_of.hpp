@@ -16,7 +16,7 @@ namespace troupe::conformance {
 void add_node(state_graph<>& graph, const std::string& name, const script_json& spec,
               std::optional<schema> input, world& w);
 
-/// What `defaults` says of nodes that do not say otherwise.
+/// The `defaults` of nodes without members of their own.
 node_defaults defaults_of(const script_json& declared, world& w);
 
 } // namespace troupe::conformance

@@ -7,11 +7,11 @@
 
 namespace troupe::conformance {
 
-/// What the member `retry` of a node, a task or defaults says: one policy or a list of them. None
-/// of them waits.
+/// The member `retry` of a node, a task or defaults: one policy or a list of them. None of them
+/// waits.
 retry_policy retry_of(const script_json& declared);
 
-/// What the member `cache` says.
+/// The member `cache`.
 cache_policy cache_of(const script_json& declared);
 
 } // namespace troupe::conformance

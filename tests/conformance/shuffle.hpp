@@ -9,7 +9,7 @@
 
 namespace troupe::conformance {
 
-/// How long tasks wait behind their bodies. Thread: its members may be called from any thread.
+/// The time that tasks wait after their bodies. Thread: its members may be called from any thread.
 class shuffle {
 public:
   explicit shuffle(std::uint64_t seed) noexcept : seed_{seed} {}

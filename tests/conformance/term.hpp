@@ -1,4 +1,4 @@
-// What an expression of a case evaluates to: a value, a command, a message, or a list or object of
+// The result of an expression of a case: a value, a command, a message, or a list or object of
 // terms.
 #pragma once
 
@@ -48,7 +48,7 @@ private:
   std::variant<value, command, list_type, object_type, message_type> rep_;
 };
 
-/// The member of that name, null where there is none.
+/// The member of that name, null if it is missing.
 const term& member_of(const term::object_type& members, std::string_view name);
 
 /// The JSON as it stands.
@@ -58,9 +58,9 @@ value value_of(const script_json& literal);
 /// The writes of a node or an update that gave `t`, in the order of its members. Shape: null
 /// writes nothing.
 state_update update_of(const term& t);
-/// What a node body that returned `t` gave back.
+/// The output of a node body that returned `t`.
 node_output output_of(const term& t);
-/// What a run starts with: null is no input, an object keeps the order of its channels.
+/// The input of a run: null stands for none, an object keeps the order of its channels.
 run_input input_of(const term& t);
 /// Where a route or a goto that gave `t` leads: a name, a send, or a list of these. Shape: null is
 /// the name "", which no node has.

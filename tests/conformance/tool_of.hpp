@@ -15,7 +15,7 @@ namespace troupe::conformance {
 /// Errors: throws error{invalid_graph}.
 std::vector<tool> tools_of(const script_json& declared, world& w);
 
-/// What `declared` says of a tool node besides its tools.
+/// The options of a tool node in `declared`, besides its tools.
 tool_node_options tool_options_of(const script_json& declared);
 
 } // namespace troupe::conformance

@@ -9,7 +9,8 @@
 
 namespace troupe::conformance {
 
-/// What is no JSON as the format says: messages, interrupts, sends, overwrites, errors …
+/// Values that are not JSON, in the form of the format: messages, interrupts, sends, overwrites,
+/// errors …
 answer_json shown(const value& v);
 answer_json shown(const interrupt& question);
 answer_json shown(const std::vector<interrupt>& questions);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view null_task = "00000000-0000-0000-0000-000000000000";
 
-// Of a task that is a graph: its state, or where that is.
+// For a task that is a graph: its state, or the place of that state.
 answer_json shown_inner(const task_snapshot& task) {
   if (task.state)
     return shown(*task.state);

@@ -1,4 +1,4 @@
-// Who used what the bodies of a case share, in which order.
+// The uses of things that the bodies of a case share, in order.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What the graphs and calls of one case share.
+// The things that the graphs and calls of one case share.
 #pragma once
 
 #include "tests/conformance/labels.hpp"

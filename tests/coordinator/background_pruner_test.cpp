@@ -1,4 +1,4 @@
-// What a runtime removes by itself: what is decided, and rounds of it, at times the test makes up.
+// Removals of a runtime by itself: the decisions, and rounds of them, at times the test makes up.
 #include "coordinator/background_pruner.hpp"
 
 #include "persistence/record/timestamp_text.hpp"

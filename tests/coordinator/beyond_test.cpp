@@ -1,5 +1,5 @@
-// What goes beyond the reference: a refused step undone without a checkpoint of it, join policies,
-// nodes that are actors, and readers that go on from a number.
+// Features beyond the reference: a refused step undone without a checkpoint of it, join policies,
+// nodes that are actors, and readers that continue from a number.
 #include "tests/fixtures/small_graphs.hpp"
 
 #include <troupe/actor.hpp>

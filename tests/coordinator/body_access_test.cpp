@@ -1,4 +1,5 @@
-// What a body can ask of its run: the state beside a send, who reads, graphs from blocking jobs.
+// The access of a body to its run: the state beside a send, the modes of readers, graphs from
+// blocking jobs.
 #include <troupe/agents/messages.hpp>
 #include <troupe/runtime.hpp>
 #include <troupe/when_all.hpp>

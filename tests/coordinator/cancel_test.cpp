@@ -1,5 +1,5 @@
-// Runs that are given up: cancelled, out of time, or with a saver that never answers. Whatever they
-// wait for, they end at once, and their thread goes on later.
+// Runs that are given up: cancelled, out of time, or with a saver that never answers. They end at
+// once in any wait, and their thread continues later.
 #include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
@@ -15,8 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 namespace data = boost::unit_test::data;
 
-/// What the second of three nodes waits for while its run is given up; `released` lets a body go
-/// that no one can interrupt. Later runs wait for nothing.
+/// Holds the second of three nodes while its run is given up; `released` lets a body go that no one
+/// can interrupt. Later runs wait for nothing.
 struct held_run {
   gate hold;
   std::atomic<bool> first{true};
@@ -34,7 +34,7 @@ struct held_run {
   }
 };
 
-/// What `b` of a → b → c waits for.
+/// The wait of `b` in a → b → c.
 enum class waits_for { body, sleep, job, task, graph, called_graph, retry, handler };
 constexpr waits_for all_waits[] = {waits_for::body,  waits_for::sleep,  waits_for::job,
                                    waits_for::task,  waits_for::graph,  waits_for::called_graph,
@@ -139,7 +139,7 @@ compiled_graph a_b_c(held_run& held, waits_for what, counter& c_ran) {
   return g.compile();
 }
 
-/// The log at the end of a run that was gone on with. A graph puts out what it was given.
+/// The log at the end of a resumed run. A graph outputs its input.
 value whole_log(waits_for what) {
   return what == waits_for::graph ? words({"a", "a", "c"}) : words({"a", "b", "c"});
 }
@@ -186,7 +186,7 @@ BOOST_DATA_TEST_CASE(a_cancelled_run_ends_at_once_whatever_it_waits_for_and_goes
     control.cancel();
     how = run.get();
   }
-  BOOST_TEST((code_of(*how) == errc::cancelled)); // though what it waited for still goes on
+  BOOST_TEST((code_of(*how) == errc::cancelled)); // though the awaited body still runs
   let_go(held, what);
   BOOST_TEST(c_ran == 0);
   BOOST_TEST(app.get_state({.thread_id = "t"}).values["log"] == words({"a"}));

@@ -1,5 +1,5 @@
 // Runs that are asked to stop or to pause: drains and breakpoints, also inside graphs and
-// workflows, who is told, and the bounds of a run.
+// workflows, who hears of them, and the bounds of a run.
 #include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
@@ -31,7 +31,7 @@ compiled_graph drains(counter& first, counter& second, compile_options options =
   return g.compile(std::move(options));
 }
 
-/// Notes what it is told.
+/// Records its calls.
 struct listener : lifecycle_callbacks {
   void on_resume(const event& what) override { told.push_back("resume " + what.thread_id); }
   void on_interrupt(const event& what) override {

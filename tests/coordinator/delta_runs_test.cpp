@@ -69,7 +69,7 @@ compiled_graph asking_graph(made_words& words, std::int64_t frequency) {
   return g.compile({.name = "asking"});
 }
 
-/// The same behind `a`, with two channels of its own.
+/// The same after `a`, with two channels of its own.
 compiled_graph nested_graph(made_words& words, std::int64_t frequency, checkpointing how) {
   state_graph<> inner{schema{{"inner plain", append}, {"inner log", delta(append, frequency)}}};
   auto said = [](const value& v) { return state_update{{"inner plain", v}, {"inner log", v}}; };

@@ -1,4 +1,4 @@
-// What becomes of parts that bodies stream while their reader lags.
+// Parts that bodies stream while their reader lags.
 #include "coordinator/part_queue.hpp"
 #include "tests/fixtures/small_graphs.hpp"
 
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_may_not_lag_stops_the_run_at_the_end_of_its_s
   BOOST_TEST((all.failure->code() == errc::overloaded));
   BOOST_TEST(ran == (std::vector<std::string>{"first"}), boost::test_tools::per_element());
   BOOST_TEST(all.updates == 1);
-  // What the step did is stored, and the run resumes after it.
+  // The work of the step is stored, and the run resumes after it.
   BOOST_TEST(app.get_state(on_thread).next == (std::vector<std::string>{"second"}),
              boost::test_tools::per_element());
   BOOST_TEST(app.invoke(nullptr, on_thread).output["log"] == words({"first", "second"}));

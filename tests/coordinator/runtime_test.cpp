@@ -443,7 +443,7 @@ BOOST_AUTO_TEST_CASE(a_saver_that_fails_at_the_nth_call_ends_the_run_with_its_er
       auto how = app.try_invoke({}, config);
       if (!how)
         BOOST_TEST((how.error().code() == errc::storage_full));
-      // What was stored is whole: the thread goes on, or starts over, and ends the same way.
+      // The stored state is whole: the thread continues, or starts over, and ends the same way.
       auto again = app.get_state({.thread_id = "t"}).config.checkpoint_id.empty()
                      ? app.invoke({}, config)
                      : app.invoke(nullptr, config);
@@ -607,7 +607,7 @@ BOOST_AUTO_TEST_CASE(parts_are_printed_when_asked_for_whether_or_not_anybody_rea
   BOOST_TEST(std::count(text.begin(), text.end(), '\n') == 6);
   BOOST_TEST(text.find("[updates] {") == 0u);
   BOOST_TEST(text.find("[values]") == std::string::npos);
-  BOOST_TEST(parts == 3u); // behind each step
+  BOOST_TEST(parts == 3u); // after each step
 }
 
 BOOST_AUTO_TEST_SUITE_END()

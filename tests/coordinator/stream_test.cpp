@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(a_writer_never_runs_further_ahead_of_its_reader_than_the_bo
     runtime rt;
     auto parts = rt.load(writer(all, written, where)).stream({}, {}, {stream_mode::custom});
     int read = 0;
-    // What waits: a queue that is full, and one that the reader has taken over.
+    // Waiting parts: a queue that is full, and one that the reader has taken over.
     auto bound = 2 * static_cast<int>(limits::stream_queue_parts_max) + 1;
     while (auto part = parts.next()) {
       BOOST_REQUIRE(part->data == value(read));

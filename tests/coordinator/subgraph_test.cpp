@@ -344,7 +344,7 @@ BOOST_DATA_TEST_CASE(a_checkpoint_of_an_inner_graph_that_cannot_be_stored_fails_
     run_config config{.thread_id = "t", .durability = durable};
     auto how = app.try_invoke({}, config);
     BOOST_REQUIRE((code_of(how) == errc::storage_full));
-    // The thread goes on where the root was, or starts when not even that was stored.
+    // The thread continues where the root was, or starts when not even that was stored.
     bool fresh = app.get_state(config).config.checkpoint_id.empty();
     auto paused = app.invoke(fresh ? run_input{} : run_input{nullptr}, config);
     BOOST_TEST(paused.interrupts().size() == 1u);

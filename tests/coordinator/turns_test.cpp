@@ -8,7 +8,7 @@ namespace {
 
 using strategy = multitask_strategy;
 
-// A run as the turns know it. Notes in `log` when it begins, why it does not, and when it is told
+// A run as the turns know it. Notes in `log` when it begins, why it does not, and when it is asked
 // to stop.
 class fake_run {
 public:

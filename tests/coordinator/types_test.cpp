@@ -1,4 +1,5 @@
-// Values of the wrong type: they are refused where they are made, by a message that says where.
+// Values of the wrong type: they are refused where they are made, by a message that names the
+// place.
 #include "tests/fixtures/small_graphs.hpp"
 
 #include <troupe/agents/messages.hpp>

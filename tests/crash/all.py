@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """All of the endurance tests: kills, points, races, mutations and power cuts, with a table at the end.
 
-Each goes in rounds with seeds of their own; a line tells how each round ended. A round that finds a
-violation stops, keeps its folder, and the others go on. Arguments: the folder of the programs (or
---help).
+Each runs in rounds with seeds of their own; a line reports how each round ended. A round that finds
+a violation stops and keeps its folder, and the others continue. Arguments: the folder of the
+programs (or --help).
 """
 import argparse
 import dataclasses
@@ -26,7 +26,7 @@ class Stage:
     script: str
     wanted: int
     counts: str  # finds the number in the last line of a round
-    arguments: list  # of a round; a function is told how many are still wanted
+    arguments: list  # of a round; a function gets the number that is still wanted
     one_round: bool = False
     points: bool = False  # needs a build with crash points
 

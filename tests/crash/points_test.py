@@ -1,7 +1,7 @@
 """A run of fifty steps dies at each named place of the code, and is started again.
 
-Needs a build with TROUPE_CRASH_POINTS; else it says so and ends well. Arguments: the folder of the
-programs, the source folder (or --help).
+Needs a build with TROUPE_CRASH_POINTS; otherwise it reports that and ends well. Arguments: the
+folder of the programs, the source folder (or --help).
 """
 import argparse
 import collections
@@ -18,7 +18,7 @@ from crash_program import DURABILITIES, Home, Shower, Stuck, Violation, expect, 
 
 
 def passings(program, folder, durability, shower):
-    """What an undisturbed run stores, and how often it passes each point."""
+    """The work of an undisturbed run, and how often it passes each point."""
     log = folder / f"{durability}.points"
     expected = undisturbed(program, folder / durability, durability, shower,
                            TROUPE_CRASH_LOG=str(log))

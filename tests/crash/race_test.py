@@ -17,7 +17,7 @@ from store_check import chains, check_chain, without_copies
 
 
 class Racer:
-    """Runs a thread again and again, beside another one; says how each run ended."""
+    """Runs a thread again and again, beside another one; reports how each run ended."""
 
     def __init__(self, program, data, runs, who, environment):
         self.process = subprocess.Popen(
@@ -59,7 +59,7 @@ def check_race(dump, results):
 
 
 class Racing:
-    """A process that goes on with a thread, and stops at its gates."""
+    """A process that resumes a thread, and stops at its gates."""
 
     def __init__(self, program, folder, who, depth, how):
         self.gates, self.who = folder, who
@@ -68,7 +68,7 @@ class Racing:
              who, str(depth), how], text=True, stdout=subprocess.PIPE)
 
     def held_at(self, node):
-        """Waits until it stops there. It goes on when this is closed."""
+        """Waits until it stops there. It continues when this is closed."""
         return open(self.gates / f"{self.who}.{node}", "w")
 
     def line(self):
@@ -82,8 +82,8 @@ class Racing:
 
 
 def check_takeover(program, folder, depth, shower):
-    """A process resumes a thread that another one is in a step of: what that one has stored does
-    not run again, what it has not is lost to it, and one of them goes on."""
+    """A process resumes a thread while another one is in a step of it: stored tasks do not run
+    again, the others are lost to the other process, and one of them continues."""
     folder.mkdir()
     for gate in ("a.second", "a.third", "b.second"):
         os.mkfifo(folder / gate)

@@ -1,7 +1,7 @@
-"""What must hold of a store whose writer was stopped at any moment.
+"""Checks of a store whose writer was stopped at any moment.
 
 A dump is what `troupe-crash show` prints, notes are the lines that `troupe-crash run` left. Every
-function raises Violation, which says what is wrong.
+function raises Violation with the fault.
 """
 import collections
 import re
@@ -37,7 +37,7 @@ def chains(dump):
 
 
 def without_copies(dump):
-    """What the runs stored, without the copies that are there to be pruned."""
+    """The stored runs, without the copies that are there to be pruned."""
     if not isinstance(dump, list):
         raise Violation(f"the store can not be read: {dump}")
     return [c for c in dump if not c["thread"].startswith("copy of ")]
@@ -58,7 +58,8 @@ def check_chain(chain):
 
 
 class Expected:
-    """What an undisturbed run stored: states and numbers of tasks, by namespace and step."""
+    """The stored state of an undisturbed run: states and numbers of tasks, by namespace and
+    step."""
 
     def __init__(self, dump, durability):
         self.durability = durability
@@ -120,7 +121,8 @@ class Expected:
 
 
 def acknowledged(notes, durability):
-    """The checkpoints (with their states) and tasks that the program was told are durable."""
+    """The checkpoints (with their states) and tasks that were reported to the program as
+    durable."""
     checkpoints, tasks = {}, set()
     seen_checkpoints, seen_tasks = {}, set()
     for line in notes:

@@ -24,7 +24,7 @@ value as_map(const troupe::named<value>& channels) {
   return value::map(std::move(out));
 }
 
-// What a delta channel of lists holds: the value it was stored with, and each write since.
+// The content of a delta channel of lists: the value it was stored with, and each write since.
 value fold(const troupe::delta_history& history) {
   std::vector<value> out;
   auto add = [&out](const value& list) {

@@ -1,4 +1,4 @@
-// Two processes go on with one thread; whoever started them decides what comes first.
+// Two processes resume one thread; the test that started them decides the order.
 #pragma once
 
 #include "tests/crash/crash_graph.hpp"

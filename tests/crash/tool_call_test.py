@@ -1,4 +1,4 @@
-"""An agent is killed while one of two tools runs, and goes on: what had finished does not run again,
+"""An agent is killed while one of two tools runs, and resumes: finished tools do not run again,
 and the history is one that the providers take: each call is answered once, in order.
 
 The model is a provider of our own, that refuses any other history. Arguments: the folder of the

@@ -12,7 +12,7 @@ namespace {
 
 using asking = std::function<value(context&)>;
 
-/// What asks in a body that takes no answer for a yes.
+/// The asker in a body that takes a missing answer for a yes.
 value swallow(context& ctx, const asking& ask) {
   try {
     return ask(ctx);

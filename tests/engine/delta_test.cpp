@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(version_that_is_seen_again_is_not_undone) {
   p.book.force({write("log", 1)});
   p.store();
   p.step({"log"});
-  p.state.interrupt_seen = p.state.versions; // resumed again, behind a write
+  p.state.interrupt_seen = p.state.versions; // resumed again, after a write
   auto really = seen_without_bumps(p.state);
   BOOST_TEST(((*really.interrupt_seen)[channel("log")] == p.state.versions[channel("log")]));
 }

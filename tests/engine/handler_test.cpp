@@ -251,8 +251,8 @@ BOOST_AUTO_TEST_CASE(a_handler_that_asks_pauses_the_run_and_its_answer_comes_to_
   BOOST_TEST(ran == 1);
 }
 
-// Whatever was stored when the saver failed, the thread goes on to the same end, and a failure that
-// was stored is not made again.
+// From any stored state at the saver's failure, the thread continues to the same end, and a stored
+// failure does not happen again.
 BOOST_AUTO_TEST_CASE(wherever_a_crash_cuts_a_handled_failure_the_thread_goes_on_to_the_same_end) {
   int handed_over = 0;
   for (auto durable : {durability::sync, durability::async, durability::exit})

@@ -27,7 +27,7 @@ compiled_graph decides(node_output output, compile_options options = {.name = "g
   return g.compile(std::move(options));
 }
 
-/// A node `a` and a route behind it.
+/// A node `a` and a route after it.
 compiled_graph routes(destinations to) {
   state_graph<> g{log_only};
   g.add_node("a", [](const state_view&) { return log("a"); });

@@ -1,4 +1,4 @@
-// Threads whose run was cut off: which they are, and that they go on.
+// Threads whose run was cut off: which they are, and that they resume.
 #include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_was_stored_and_not_heard_is_heard) {
     rt.load(g).invoke(value{{"log", value::list()}}, on("t"));
   }
   BOOST_TEST(unfinished(g).empty());
-  cut_off(g, "t", 1, answer(value("yes"))); // the answer is stored, nothing behind it
+  cut_off(g, "t", 1, answer(value("yes"))); // the answer is stored, nothing after it
   BOOST_TEST((unfinished(g) == thread_ids{"t"}));
   runtime rt{{.saver = checkpoints}};
   auto resumed = rt.load(g).resume_unfinished();

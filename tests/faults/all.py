@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""All cells of the matrix of faults, each with several seeds; a line tells how each run ended, and the
-last ones sum them up. The folder of a run that found a violation is kept.
+"""All cells of the matrix of faults, each with several seeds; a line reports how each run ended,
+and the last ones sum them up. The folder of a run that found a violation is kept.
 
 Arguments: the folder of the programs (or --help).
 """
@@ -24,7 +24,7 @@ SAMPLE = (r"^(kill_worker|power_off|freeze_worker_10|freeze_home_10|kill_home|wi
 
 
 SHOWN_MAX = 8
-BEHIND_S = 8  # that a run goes on behind the trouble
+BEHIND_S = 8  # that a run continues after the trouble
 
 
 def say(text):

@@ -1,6 +1,6 @@
-"""The cells of the matrix: what goes wrong, while what goes on, and what may come of it.
+"""The cells of the matrix: the trouble, the load meanwhile, and the allowed outcomes.
 
-Trouble is with b or the home; c is always well, so the run has to go on.
+Trouble is with b or the home; c is always well, so the run has to continue.
 """
 import dataclasses
 import typing
@@ -39,7 +39,7 @@ def kill_worker(t, seconds=None):
 
 
 def power_off(t):
-    """The host is gone, and nothing says so: no packet leaves it any more."""
+    """The host is lost without a sign: no packet leaves it any more."""
     fault = t.begin("kill", "b")
     t.network.set_link("b", up=False)
     t.cluster.kill("b")
@@ -156,10 +156,10 @@ TROUBLE = {
     "silence_5": (silence(5), LOSES_ONE, 5),
     "silence_60": (silence(60), LOSES_ONE, 60),
     "deaf_home_5": (silence(5, "up"), LOSES_ONE, 5),
-    # It says that it is there until its own lease is over; the home's counts from then on.
+    # It reports that it is there until its own lease is over; the home's counts from then on.
     # It is heard for half a second more, and the home looks each quarter of one.
     "deaf_worker_5": (silence(5, "down"), Bounds(reruns=1, losses=1, detection_s=3.5), 5),
-    # Nothing says that a connection is dead but its silence.
+    # Only its silence shows that a connection is dead.
     "half_open": (half_open, Bounds(reruns=1, losses=1, returns_s=8), 10),
     "reset": (damage(10, 6000, reset_after=None), LOSES_NOTHING, 6),
     # One that is damaged may wait for the rest of a record that is longer than it was.

@@ -4,7 +4,7 @@
 // into a file opened with O_DSYNC), mmap (of a file), ftruncate. Armed by the program, through
 // troupe_fail (dlsym), or from its start by TROUPE_FAIL=KIND:N:ERRNO:once|forever; N of 0 only
 // counts. ERRNO 0 makes a write come out short. TROUPE_FAIL_CALLS names a file that gets the number
-// of calls at the end. What libc calls by itself (the stacks of threads) is not seen.
+// of calls at the end. Calls within libc (the stacks of threads) are not seen.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -3,8 +3,8 @@ many steps, one is stopped until another one has done its next steps, and resume
 
     python3 -B tests/faults/frozen_worker.py BIN [TIMES]
 
-A step counts as stale when it begins in the process that was stopped after it ended in another one. What
-ended there and was not stored before the stop, another worker rightly does again.
+A step counts as stale when it begins in the process that was stopped after it ended in another one.
+Another worker rightly repeats steps that ended there and were not stored before the stop.
 """
 import pathlib
 import shutil

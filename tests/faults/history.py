@@ -1,14 +1,14 @@
-"""What must hold of a run that went on while hosts and the network between them failed.
+"""Checks of a run that continued while hosts and the network between them failed.
 
-A history is what was seen from outside: what bodies noted when they began and ended, what the store
-holds, what the home was told is durable, when what was broken, and whom the home gave up when. `check`
-is a pure function of it.
+A history has the facts seen from outside: notes of bodies at their begin and end, the store's
+content, the reports of durability to the home, the times of faults, and the workers that the home
+gave up. `check` is a pure function of it.
 """
 import collections
 import dataclasses
 
 GROUP_STEPS = 3
-FROZEN_SLACK_S = 0.05  # between a signal and the line that tells of it
+FROZEN_SLACK_S = 0.05  # between a signal and the line that reports it
 UNREPORTED_S = 0.5  # that the end of a body may be on its way to the home
 LATE_S = 0.1  # in which a process that stood still begins a body that had asked its lease, on a busy machine
 FOREVER = float("inf")
@@ -73,7 +73,7 @@ def expected_log(rounds, tasks, groups):
 
 
 def parse_effects(text):
-    """Executions from the lines of bodies. A line that was cut off by a kill is none."""
+    """Executions from the lines of bodies. A line that was cut off by a kill does not count."""
     open_, out = {}, []
     for line in text.splitlines():
         words = line.split(" ")
@@ -92,7 +92,7 @@ def parse_effects(text):
 # ---- what is stored -----------------------------------------------------------------------------
 
 def check_chains(history):
-    """In each namespace one line of checkpoints, each one step behind the one before."""
+    """In each namespace one line of checkpoints, each one step after the one before."""
     last = {}
     for c in history.checkpoints:
         before = last.get(c["ns"])
@@ -246,7 +246,7 @@ def check_time(history, bounds):
             yield f"{f.kind} of {f.host} was noticed after {took:.2f} s"
     steps = [when for when, _ in history.acknowledged]
     for f in history.faults:
-        # Who is killed and stays away is made up for; all others are there again at the end.
+        # A killed host that stays away is replaced; all others are there again at the end.
         over = f.end if f.end != FOREVER else f.begin + bounds.detection_s
         if over > history.finished:
             continue
@@ -263,7 +263,7 @@ def check_time(history, bounds):
 
 
 def check(history, bounds):
-    """What is wrong with the history, a sentence each."""
+    """The violations in the history, a sentence each."""
     return [*check_chains(history), *check_log(history), *check_acknowledged(history),
             *check_executions(history, bounds), *check_owners(history, bounds),
             *check_time(history, bounds)]

@@ -46,7 +46,7 @@ def right_history():
     died = next(e for e in executions if e.end == FOREVER).begin
     return History(3, 1, 1, executions, checkpoints, acknowledged,
                    [Fault("kill", "b", died + 0.05, died + 1)],
-                   [Loss(died + 2.6, "b", "nothing was heard")], now)
+                   [Loss(died + 2.6, "b", "the worker was silent")], now)
 
 
 BOUNDS = Bounds(reruns=1, losses=1)
@@ -155,7 +155,8 @@ class HistoryTest(unittest.TestCase):
         self.assertEqual(list(recoveries(self.history, [fault.end - 1, fault.end + 2, fault.end + 3])), [2])
 
     def frozen_instead_of_killed(self):
-        """b stands still before it could begin r1.g0.s1, and begins it when it goes on; c did so before."""
+        """b stands still before it could begin r1.g0.s1, and begins it when it continues; c did so
+        before."""
         fault = self.history.faults[0]
         late = next(e for e in self.history.executions if e.end == FOREVER)
         c_did = next(e for e in self.of("r1.g0.s1") if e.host == "c")
@@ -184,7 +185,7 @@ class HistoryTest(unittest.TestCase):
         self.notices("was noticed after 3.5")
 
     def test_a_false_death_is_noticed(self):
-        self.history.losses.append(Loss(101, "c", "nothing was heard"))
+        self.history.losses.append(Loss(101, "c", "the worker was silent"))
         self.notices("2 workers were given up")
 
     def test_a_standstill_after_the_heal_is_noticed(self):

@@ -2,7 +2,7 @@
 notices.
 
 Arguments: the folder of the programs, the source folder, and how many connections (or --help). The
-time of healthy steps is judged with --strict only: on a busy machine it says little.
+time of healthy steps is judged with --strict only: on a busy machine it means little.
 """
 import argparse
 import json
@@ -125,7 +125,7 @@ def try_all(programs, folder, options):
         assert growth <= max(EACH_MAX * options.connections, 16 * MIB), "too much memory each"
         assert not options.strict or then <= SLOWER_MAX * usual, "who belongs there is slowed down"
         last = len(times)
-        home.line(f"step {last + 20}")  # and the run goes on
+        home.line(f"step {last + 20}")  # and the run continues
     finally:
         home.end()
         worker.end()

@@ -1,4 +1,4 @@
-"""What programs with one long run have in common: their arguments, where it happens, what is said of it."""
+"""Shared by programs with one long run: their arguments, its place, and the report on it."""
 import argparse
 import os
 import pathlib
@@ -10,8 +10,8 @@ from hosts import Certificates, why_not
 
 
 def arguments(about, **own):
-    """What was asked for; ends the program where there are no network namespaces. `own`: further
-    numbers, with their defaults."""
+    """The options of the call; ends the program where there are no network namespaces. `own`:
+    further numbers, with their defaults."""
     options = argparse.ArgumentParser(description=about)
     options.add_argument("bin", type=pathlib.Path)
     options.add_argument("--seed", type=int, default=1)

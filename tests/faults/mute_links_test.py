@@ -26,7 +26,7 @@ LINKS, DESCRIPTORS = 1100, 1024
 OWN_DESCRIPTORS = 64  # of this process
 OTHERS_MAX = 100  # descriptors that a worker takes for handshakes and for what waits to be closed
 LATE_S = 20  # on a busy machine
-LOSS = "nothing was heard"
+LOSS = "for its lease of"
 HALF_HEADER = bytes([1]) + bytes(15)  # of a first message; every tenth link begins one
 LONG_MESSAGE = bytes([1, 0, 0, 0]) + (1 << 30).to_bytes(4, "big") + bytes(24)
 GARBAGE = {"bytes": bytes(range(256)), "http": b"GET / HTTP/1.1\r\nHost: worker\r\n\r\n",
@@ -132,7 +132,7 @@ def try_mute(worker, home, peer, source):
         early = [n for n in range(LINKS) if links.lived(n) < quiet_s]
         assert all(n < LINKS - most_mute for n in early), f"not the oldest were closed: {early[-5:]}"
         wait_for_line(worker, f"cluster_mute_links_max ({most_mute})")
-        wait_for_line(worker, "say nothing for link_quiet_max")
+        wait_for_line(worker, "were silent for link_quiet_max")
         wait_for_more(home)
         times = [when for when in updates(home) if when >= begin]
         gap = max(b - a for a, b in zip(times, times[1:]))
@@ -154,7 +154,7 @@ def try_garbage(worker, home, peer):
                 pass  # reset
             except TimeoutError:
                 raise AssertionError(f"a link stays open after {what}") from None
-    wait_for_line(worker, "it sends what is not a message of troupe")
+    wait_for_line(worker, "the peer sent something that is not a message of troupe")
     wait_for_more(home)
 
 

@@ -9,7 +9,7 @@
 
 namespace network {
 
-/// What a run does, and what came of it: its input and its state.
+/// The input of a run, and its state.
 /// Shape:  `log` gets an entry of each task, in the order of the tasks: `rROUND.tNUMBER`, and of
 ///         each of the three steps of a group `rROUND.gNUMBER.sSTEP`. `prefix` comes before each:
 ///         workers may have several runs.

@@ -2,7 +2,7 @@
 //
 //   troupe-network worker ORACLE NAME CERTIFICATES CAPACITY LISTEN JOIN   either may be `-`
 //   troupe-network home DATA ORACLE CERTIFICATES LISTEN GROUPS_HERE INPUT [WORKER…]
-//       begins or goes on with the thread "t" until it is finished; prints `step NUMBER ID
+//       begins or resumes the thread "t" until it is finished; prints `step NUMBER ID
 //       NANOSECONDS` for each checkpoint that is durable, and `finished`
 //   troupe-network show DATA        what the thread's checkpoints hold, as JSON
 //

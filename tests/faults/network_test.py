@@ -13,7 +13,7 @@ from hosts import why_not
 
 SKIPPED = 77
 ROUNDS = 12
-BEHIND_S = 2  # that a run goes on behind the trouble
+BEHIND_S = 2  # that a run continues after the trouble
 CELLS = ["kill_worker/many/there", "kill_home/many/here", "deaf_worker_5/many/there",
          "silence_5/one/there", "freeze_worker_1/many/there"]
 RESETS = "reset/many/there"  # by whoever dials

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nobody is given up who is there: both workers behind a bad network (100 ms and as much jitter, every
+"""No living worker is given up: both workers have a bad network (100 ms and as much jitter, every
 twentieth packet lost) and both cores busy, for as long as wanted.
 
 Arguments: the folder of the programs (or --help). Needs network namespaces.

@@ -1,14 +1,14 @@
-"""The network between the hosts of a test: carries bytes between ports, and does to them what it is told.
+"""The network between the hosts of a test: carries bytes between ports, and treats them as ordered.
 
 Arguments: LINK=LISTEN_HOST:PORT=TARGET_HOST:PORT=DIALER for each link; DIALER (home or worker) is the
 side that connects to the relay. Orders are JSON objects, one a line, on standard input; each is
 answered by a line with what the link has carried.
 
-  {"link": "b", "way": "up", "stall": true}     no byte goes on: a silent cut. TCP keeps them.
+  {"link": "b", "way": "up", "stall": true}     no byte passes: a silent cut. TCP keeps them.
   {..., "delay_ms": 200, "jitter": 0.5}         each piece comes later, in order
   {..., "rate": 125000}                         bytes a second
-  {..., "gap": [0.05, 200]}                     as a lost packet: with this probability, a piece and what
-                                                is behind it come so many ms later
+  {..., "gap": [0.05, 200]}                     as a lost packet: with this probability, a piece and all
+                                                after it come so many ms later
   {..., "reset_after": 1000}                    the connection is reset after so many more bytes
   {..., "corrupt_after": 1000}                  a bit of a byte is turned over, once
   {..., "replay_after": 1000, "replay": 200}    these bytes come twice, once
@@ -27,12 +27,12 @@ import struct
 import sys
 
 PIECE = 16 << 10
-HELD_MAX = 64 << 10  # bytes a direction holds: a network is no store
+HELD_MAX = 64 << 10  # bytes a direction holds: a network is not a store
 SLOW_BUFFER = 4 << 10
 
 
 class Way:
-    """What happens to the bytes of one direction of a link."""
+    """The treatment of the bytes of one direction of a link."""
 
     def __init__(self):
         self.stall = False
@@ -60,7 +60,7 @@ class Way:
         return wait / 1000
 
     def damage(self, data):
-        """The bytes as they arrive, and whether the connection is reset behind them."""
+        """The bytes as they arrive, and whether the connection is reset after them."""
         is_reset = False
         if self.corrupt_after is not None:
             if self.corrupt_after < len(data):

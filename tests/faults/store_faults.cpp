@@ -3,7 +3,7 @@
 // leaves out all but every STEP-th n, or all but N.
 //
 // Every use is a process of its own, forked here. It may end with errors, but only of the store's
-// codes (or std::bad_alloc on the thread that called), must be able to go on once the calls work
+// codes (or std::bad_alloc on the thread that called), must be able to continue once the calls work
 // again, and leaves a store that another process can read, with all that was acknowledged.
 #include <troupe/saver.hpp>
 
@@ -33,7 +33,7 @@ constexpr unsigned submits_count = 4;
 constexpr std::size_t map_size = 1 << 20;
 constexpr unsigned seconds_max = 20; // one use; else it hangs
 
-/// What a use did, seen by the process that checks it.
+/// The outcome of a use, seen by the process that checks it.
 struct ledger {
   bool stored[puts_count + submits_count]; // of thread t, then of thread u: acknowledged as durable
   bool deleted;                            // thread gone

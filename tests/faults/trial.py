@@ -13,13 +13,14 @@ from hosts import Cluster, Network
 
 RUN_MAX_S = 180  # beyond what the trouble takes
 DIALS_MAX = 10  # a second, of a link
-VERDICT = re.compile(r"cluster: ([bcd]): (nothing was heard|its process has ended|it presented itself|it was started)(.*)")
+VERDICT = re.compile(r"cluster: ([bcd]): (the worker was silent|the worker did not answer|its process has ended|"
+                     r"the worker joined again|the worker was restarted)(.*)")
 BUSY = "while True: pass"
 
 
 @dataclasses.dataclass
 class Load:
-    """What goes on in the cluster while it happens."""
+    """The load of the cluster meanwhile."""
     tasks: int
     groups: int
     body_ms: int
@@ -41,7 +42,7 @@ LOADS = {"idle": Load(1, 1, 2, rest_ms=150), "one": Load(0, 2, 20), "many": Load
 
 
 class Trouble:
-    """What a cell does to the cluster; all of it is noted as faults."""
+    """The trouble that a cell makes in the cluster, noted as faults."""
 
     def __init__(self, trial):
         self.trial, self.chance = trial, trial.chance
@@ -69,7 +70,7 @@ class Trouble:
         self.cluster.signal(host, signal.SIGCONT)
 
     def cut(self, host, seconds, before, after, **how):
-        """`before` and `after`: what the relay is told."""
+        """`before` and `after`: orders to the relay."""
         fault = self.begin("cut", host, **how)
         self.network.order(host, **before)
         self.wait(seconds)
@@ -91,7 +92,7 @@ class Trial:
         self.chance = random.Random(f"{seed} {cell.name}")
         self.dialers = {w: self.chance.choice(["home", "worker"]) for w in self.WORKERS}
         self.dialers["b"] = cell.dialer or self.dialers["b"]
-        # It begins in the first quarter, and there should be something to do behind it.
+        # It begins in the first quarter, and there should be something to do after it.
         self.load = LOADS[cell.load].lasting(self.rounds, (cell.seconds + behind_s) / 0.75)
         self.faults, self.busy = [], []
         self.network = self.cluster = None
@@ -120,7 +121,7 @@ class Trial:
         time.sleep(self.chance.uniform(0, self.load.round_s()))  # anywhere in a round
 
     def run(self):
-        """What is wrong, and figures: detections in seconds, and so on."""
+        """The violations, and figures: detections in seconds, and so on."""
         self.folder.mkdir()
         with Network(self.dialers, self.seed) as self.network, \
                 self.make_cluster() as self.cluster:
@@ -193,7 +194,7 @@ class Trial:
                 "connections": {w: c["connections"] for w, c in carried.items()}}
 
     def keep(self, carried):
-        """What a person wants to see of a run that went wrong."""
+        """The facts that a person wants to see of a failed run."""
         with (self.folder / "trial.txt").open("w") as file:
             print(f"cell {self.cell.name}, seed {self.seed}, dialers {self.dialers}, {carried}\n"
                   f"{self.load}", file=file)

@@ -1,5 +1,5 @@
-// Preloaded: the wall clock of a process is that of the host and as many seconds as the file says
-// that WALL_CLOCK_FILE names. Other clocks are as they are.
+// Preloaded: the wall clock of a process is that of the host, plus the seconds in the file that
+// WALL_CLOCK_FILE names. Other clocks are as they are.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -15,7 +15,7 @@ from hosts import Certificates, Process
 HOUR = 3600
 JUMPS = [("home", HOUR), ("worker", HOUR), ("home", 0), ("worker", -HOUR), ("home", -HOUR),
          ("worker", 0), ("home", 0)]
-STEPS = 300  # behind each jump
+STEPS = 300  # after each jump
 
 
 class Clock:

@@ -45,7 +45,7 @@ public:
       text_ = what + ": the interpreter says " + text_of(expected) + ", troupe " + text_of(got);
     return *this;
   }
-  // troupe's text says more, e.g. which node failed.
+  // troupe's text has more, such as the node that failed.
   comparison& text(const std::string& what, const std::optional<std::string>& expected,
                    const std::optional<std::string>& got) {
     bool same = expected && got ? got->find(*expected) != std::string::npos

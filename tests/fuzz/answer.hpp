@@ -1,4 +1,4 @@
-// What a call answers, in a form in which troupe's and the interpreter's answers compare.
+// The answer of a call, in a form in which troupe's and the interpreter's answers compare.
 #pragma once
 
 #include <troupe/value.hpp>
@@ -42,12 +42,12 @@ struct answer {
   std::vector<value> questions = {};
   std::vector<std::string> next = {};
   std::optional<state_answer> seen = {};  // of a look
-  std::optional<state_answer> state = {}; // behind the call
-  std::vector<state_answer> history = {}; // behind the call, newest first
+  std::optional<state_answer> state = {}; // after the call
+  std::vector<state_answer> history = {}; // after the call, newest first
   std::map<std::string, std::uint32_t> executions = {};
 };
 
-/// The first difference, as text; empty when there is none.
+/// The first difference, as text; empty without one.
 std::string difference(const answer& expected, const answer& got);
 
 /// Readable text, several lines; `whole`: with the history.

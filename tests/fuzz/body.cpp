@@ -3,7 +3,7 @@
 namespace troupe::fuzz {
 namespace {
 
-constexpr const char* depth_key = "depth"; // of what is sent: sends behind one another
+constexpr const char* depth_key = "depth"; // of what is sent: sends one after another
 
 struct situation {
   const graph_design& graph;
@@ -38,7 +38,8 @@ value written(content holds, const situation& s, std::uint32_t salt) {
   return {};
 }
 
-// The channels of a name hold the same kind of thing in all graphs, so the name's letter says it.
+// The channels of a name hold the same kind of thing in all graphs, which the name's letter
+// determines.
 content holding(const std::string& channel) {
   return channel[0] == 'l' ? content::list : channel[0] == 'm' ? content::map : content::number;
 }

@@ -1,4 +1,4 @@
-// What the nodes and routes of a plan do: the user's code, which troupe and the interpreter both
+// The bodies of a plan's nodes and routes: the user's code, which troupe and the interpreter both
 // call. It is a function of its input, of the answers it was given, and of how often its task ran
 // before, so the order in which parallel tasks run never matters.
 #pragma once
@@ -35,14 +35,14 @@ private:
 
 using part = std::variant<state_update, command>;
 
-/// What a body returns in the task of this id. `ask` gives the answer to a question or leaves by an
-/// exception.
-/// Errors: throws node_error when the plan says that this execution fails.
+/// The output of a body in the task of this id. `ask` gives the answer to a question or leaves by
+/// an exception.
+/// Errors: throws node_error when the plan makes this execution fail.
 std::vector<part> run_body(const graph_design& g, const node_design& n, const value& input,
                            run_counts& counts, const std::string& task,
                            const std::function<value(const value&)>& ask);
 
-/// Where a route goes on `state`: nodes, labels when it has a path map, and sends.
+/// The targets of a route for `state`: nodes, labels when it has a path map, and sends.
 /// Errors: as run_body.
 std::vector<destination> run_route(const graph_design& g, const route_design& r, const value& state,
                                    run_counts& counts, const std::string& task);

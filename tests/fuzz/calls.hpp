@@ -6,7 +6,7 @@
 
 namespace troupe::fuzz {
 
-/// What the calls of one plan have in common.
+/// Shared by the calls of one plan.
 class call_chooser {
 public:
   call_chooser(const graph_design& g, dice& d);

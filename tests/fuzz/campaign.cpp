@@ -123,7 +123,7 @@ void print_tally(const campaign_options& o, const tally& t) {
   std::cout.flush();
 }
 
-// What a long campaign must have had.
+// The features that a long campaign must have had.
 bool has_all(const tally& t) {
   bool all = true;
   for (std::size_t f = 0; f < feature_count; ++f)

@@ -11,9 +11,9 @@ struct campaign_options {
   std::uint64_t seed = 1;                  // the first
   std::optional<std::uint64_t> runs;       // so many seeds; else for some time
   std::uint64_t seconds = 10;              // Units: s
-  std::uint64_t graphs_min = 0;            // goes on until so many were tried
+  std::uint64_t graphs_min = 0;            // continues until so many were tried
   std::optional<std::uint64_t> graphs_max; // ends when so many were tried
-  bool keep_going = false;                 // behind a difference
+  bool keep_going = false;                 // after a difference
   bool shrink = true;
   std::string replay = "troupe-fuzz --replay"; // the command that shows a seed
 };

@@ -10,13 +10,13 @@
 
 namespace troupe::fuzz {
 
-/// What a call fails with: the reference's class and, of what a node threw, the text.
+/// The failure of a call: the reference's class and, for an exception of a node, the text.
 struct failure {
   std::string type;
   std::string text;
 };
 
-/// What a cell does with writes.
+/// The update rule of a cell.
 struct cell_rule {
   enum kind : std::uint8_t {
     last,

@@ -1,4 +1,4 @@
-// What happened in a plan's runs, so that a campaign can say what it tried.
+// The features that a plan's runs used, for the report of a campaign.
 #pragma once
 
 #include <bitset>

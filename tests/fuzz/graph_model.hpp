@@ -40,7 +40,7 @@ struct graph_model {
   graph_model& operator=(const graph_model&) = delete;
 
   const node_model* node(const std::string& name) const;
-  std::size_t place(const std::string& channel) const; // channels.size() when there is none
+  std::size_t place(const std::string& channel) const; // channels.size() when it is missing
 
   std::shared_ptr<const graph_design> design;
   std::vector<std::pair<std::string, cell_rule>> channels; // in the order of declaration

@@ -16,7 +16,7 @@ std::vector<value> asked_of(const std::vector<question>& questions) {
   return out;
 }
 
-// What a task wrote to the state: several writes to one channel as a list.
+// The writes of a task to the state: several writes to one channel as a list.
 value result_of(const graph_model& g, const write_list& writes) {
   std::map<std::string, std::vector<value>> by_key;
   for (const auto& [channel, v] : writes)

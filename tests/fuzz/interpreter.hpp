@@ -16,14 +16,14 @@ class interpreter {
 public:
   explicit interpreter(std::shared_ptr<const graph_design> g);
 
-  /// What the call answers, and the thread behind it.
+  /// The answer of the call, and the thread after it.
   /// Errors: throws no_answer.
   answer make(const call& c);
 
-  /// What happened in the calls.
+  /// The features that the calls used.
   const coverage& seen() const { return world_.seen; }
 
-  // What a chooser of calls looks at.
+  // The facts for a chooser of calls.
   std::size_t checkpoints() const { return world_.thread.history("").size(); }
   /// The questions that wait, now or at a checkpoint.
   std::vector<question> waiting(const std::optional<std::uint32_t>& at) const;

@@ -105,7 +105,7 @@ std::set<std::string> loop::apply_step() {
   return *state_.updated;
 }
 
-// How the step goes on: a failure counts before a command for the parent, that before questions.
+// The outcome of the step: a failure counts before a command for the parent, that before questions.
 loop::done_with loop::run_tasks() {
   done_with out;
   std::size_t came = 0;

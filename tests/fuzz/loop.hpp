@@ -21,7 +21,7 @@ struct no_answer {
   std::string why;
 };
 
-/// What all runs of a plan share.
+/// Shared by all runs of a plan.
 struct world {
   thread_model thread;
   coverage seen;
@@ -113,12 +113,12 @@ public:
                                      std::vector<task_model> tasks, bool moves);
   /// Writes from outside, as one task without triggers.
   static task_model outside_task(const write_list& writes);
-  /// What node writers make of what a body returned.
+  /// The writes that node writers make from a body's output.
   static write_list written(world& w, const graph_model& g, const state_model& s,
                             const task_model& t, const std::vector<part>& parts, const value& raw);
   static value read(const graph_model& g, const state_model& s,
                     const std::vector<std::string>& keys);
-  /// What of the state a checkpoint keeps.
+  /// The part of the state that a checkpoint keeps.
   static state_model storable(const graph_model& g, const state_model& s);
   static task_record persisted(const graph_model& g, const task_record& r);
   static std::string task_ns(const std::string& ns, const task_model& t);
@@ -177,7 +177,7 @@ private:
   checkpoint_model current_; // what was put last
   bool put_ = false, superseded_ = false, addressed_ = false;
   bool travelling_ = false, replaying_ = false, forks_ = false, resuming_ = false;
-  std::vector<std::string> entry_; // where a command goes on a fresh thread
+  std::vector<std::string> entry_; // the targets of a command on a fresh thread
   std::vector<task_model> tasks_;
   std::map<std::string, std::int64_t> ran_; // nodes, and the step they ran in last
   value last_values_;

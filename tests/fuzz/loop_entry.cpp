@@ -141,7 +141,7 @@ void loop::resume() {
 }
 
 void loop::start() {
-  // What waited is given up: its triggers count as seen.
+  // Waiting tasks are given up: their triggers count as seen.
   auto tasks = prepare(world_, graph_, state_, id_, set_.ns, step_, false);
   // A command on a fresh thread was applied already; the entry edges follow.
   auto input = set_.input.value_or(value::map());

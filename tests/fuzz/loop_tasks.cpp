@@ -146,7 +146,7 @@ write_list loop::written(world& w, const graph_model& g, const state_model& s, c
   if (n.routes.empty())
     return out;
 
-  // What a route sees: the state with this task's own writes.
+  // The state for a route, with this task's own writes.
   auto fresh = s;
   std::map<std::string, std::vector<value>> own;
   for (const auto& [channel, v] : out)
@@ -242,7 +242,7 @@ void loop::note(const task_model& t) {
                                           : feature::subgraphs_per_thread);
 }
 
-// What START returns: the input, and where a command goes that came in its place.
+// The output of START: the input, or the targets of a command in its place.
 std::vector<part> loop::entry_parts(const value& input) const {
   std::vector<part> out{state_update{input}};
   if (!entry_.empty()) {
@@ -275,7 +275,7 @@ loop::done_with loop::attempt(task_model& t, asking& a, bool again) {
     if (t.node->inner)
       return execute_inner(t, again);
     std::vector<part> parts;
-    value raw; // START drops what is no input, so its routes don't see it either
+    value raw; // START drops values that are not input, so its routes don't see them either
     if (!t.node->design)
       parts = entry_parts(t.input);
     else {
@@ -298,7 +298,7 @@ loop::done_with loop::attempt(task_model& t, asking& a, bool again) {
   }
 }
 
-// Tried again it goes on where it stopped: what is finished stays finished.
+// A repeated attempt resumes where it stopped: finished tasks stay finished.
 loop::done_with loop::execute_inner(task_model& t, bool again) {
   const auto& inner = *t.node->inner;
   loop_setup s;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t depth_max = 2;
 
-// What this plan has at all, so that seeds differ in kind and not only in detail.
+// The features of this plan, so that seeds differ in kind and not only in detail.
 struct flavour {
   bool asks, fails, stops, loops, sends, joins, defers, nests, narrow;
   explicit flavour(dice& d)
@@ -348,7 +348,7 @@ private:
       auto k = dice_.below(10);
       for (auto p = k < 1 ? 0u : k < 8 ? 1u : 2u; p > 0; --p)
         parts.push_back(part(g, i, where));
-      // A list of plain updates without a command is no node output.
+      // A list of plain updates without a command is not a valid node output.
       if (parts.size() > 1
           && std::none_of(parts.begin(), parts.end(), [](const auto& p) { return p.command; }))
         parts.back().command = true;

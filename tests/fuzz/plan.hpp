@@ -18,7 +18,7 @@ namespace troupe::fuzz {
 
 // ---- the graph ------------------------------------------------------------------------------
 
-/// What the values of a channel are. It follows from the channel's name, so that graphs within one
+/// The kind of a channel's values. It follows from the channel's name, so that graphs within one
 /// another may share keys under different rules.
 enum class content : std::uint8_t { number, list, map };
 
@@ -70,7 +70,7 @@ struct body_design {
   std::uint32_t questions = 0;                    // asked one after another
   std::uint32_t asks_of = 1;                      // asks when the input's hash is a multiple of it
   std::uint32_t fails = 0;                        // bit n: the execution n (from 0) of a task fails
-  bool fails_behind = false;                      // behind its questions
+  bool fails_behind = false;                      // after its questions
   std::vector<std::vector<part_design>> variants; // one is chosen by the input
 };
 
@@ -148,7 +148,7 @@ struct call {
 };
 inline constexpr std::uint32_t unknown_question = 1000;
 
-/// What a plan is run on.
+/// The runtime on which a plan runs.
 enum class keeper : std::uint8_t { memory, lmdb };
 enum class pace : std::uint8_t { plain, blocking, coroutine, delayed };
 
@@ -165,7 +165,7 @@ struct plan {
 /// A graph from a seed, with graphs inside it up to two deep.
 std::shared_ptr<const graph_design> make_graph(dice& d);
 
-/// What can be said of the plan before it runs: its channels, schemas, calls, and how it runs.
+/// The facts of a plan before it runs: its channels, schemas, calls, and how it runs.
 coverage coverage_of(const plan& p);
 
 /// Readable text, one line an item.

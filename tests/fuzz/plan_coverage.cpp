@@ -1,4 +1,4 @@
-// What a plan has, from its text.
+// The features of a plan, from its text.
 #include "tests/fuzz/plan.hpp"
 
 #include <algorithm>

@@ -28,7 +28,7 @@ private:
   std::size_t used_ = 0;
 };
 
-/// What the bodies of a plan see: their counts, and how they run.
+/// The environment of a plan's bodies: their counts, and the way they run.
 struct stage {
   run_counts counts;
   fuzz::pace pace = pace::plain;

@@ -1,4 +1,4 @@
-// What the interpreter stores: checkpoints by namespace, each with the writes of the tasks that
+// The store of the interpreter: checkpoints by namespace, each with the writes of the tasks that
 // follow it.
 #pragma once
 
@@ -22,7 +22,7 @@ struct question {
 
 using write_list = std::vector<std::pair<std::string, value>>; // (channel, value)
 
-/// What is stored of a task.
+/// The stored record of a task.
 struct task_record {
   write_list output = {}; // the marker __no_writes__ when there are no others
 
@@ -76,8 +76,8 @@ public:
   /// Newest first.
   std::vector<const checkpoint_model*> history(const std::string& ns) const;
 
-  /// Stores what a task wrote, by position: one that is there is kept, the rest is replaced.
-  /// What an update from outside adds stands in front: writes are ordered by the path they have.
+  /// Stores the writes of a task by position: present ones are kept, the rest is replaced. Writes
+  /// of an update from outside stand in front: writes are ordered by the path they have.
   static void store(pending_record& where, const std::string& task, const task_record& more,
                     bool from_outside = false);
 

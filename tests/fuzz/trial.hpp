@@ -17,17 +17,16 @@ struct finding {
   std::size_t call = 0; // its place in the plan
   std::string what;
 
-  /// What differs, without names and numbers: alike for the same cause, as a rule.
+  /// The kind of a difference, without names and numbers: alike for the same cause, as a rule.
   std::string kind() const;
 };
 
 /// The plan of a seed: the graph, then calls chosen one by one where the interpreter stands.
 plan make_plan(std::uint64_t seed);
 
-/// What a trial tells besides its finding.
-/// Shape: `log` gets the calls with both answers as text; `seen`, what happened in them; `begins`
-/// is
-///        told the place of each call before it is made.
+/// The reports of a trial besides its finding.
+/// Shape: `log` gets the calls with both answers as text; `seen`, the features they used; `begins`
+/// gets the place of each call before it is made.
 struct trial_report {
   std::string* log = nullptr;
   coverage* seen = nullptr;

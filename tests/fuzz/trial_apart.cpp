@@ -14,7 +14,7 @@ namespace {
 
 constexpr unsigned seconds_max = 60; // for a plan; then it hangs
 
-// One record a line: what is said in it has no line ends, but for the log, which comes last.
+// One record a line: its texts have no line ends, but for the log, which comes last.
 void say(int to, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     auto n = ::write(to, text.data() + done, text.size() - done);

@@ -1,4 +1,4 @@
-// What a model wants a computer to do: JSON of a call's arguments.
+// The actions that a model wants of a computer: JSON of a call's arguments.
 #include "tests/fuzz_bytes/target.hpp"
 
 #include "agents/computer/x11_keys.hpp"

@@ -35,7 +35,7 @@ void try_bytes(std::string_view bytes) {
   require(grammar == grammar_of(*schema), "the answer is the same twice");
   if (!grammar || grammar->size() > 64 << 10)
     return;
-  test::gbnf_recogniser recogniser{*grammar}; // throws for what is no grammar
+  test::gbnf_recogniser recogniser{*grammar}; // throws for text that is not a grammar
   auto text = bytes.substr(std::min(end + 1, bytes.size())).substr(0, text_bytes_max);
   if (std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) > 0x7f; }))
     return; // the recogniser believes that a text is UTF-8

@@ -12,9 +12,9 @@
 
 namespace {
 
-// What is alive of what a target allocated, on its own thread: libFuzzer has others. Nothing read
-// may take more than a small multiple of its bytes; a value takes 16 bytes and in msgpack one, and
-// buffers double.
+// The live allocations of a target, on its own thread: libFuzzer has others. No value read may take
+// more than a small multiple of its bytes; a value takes 16 bytes and in msgpack one, and buffers
+// double.
 constexpr std::size_t memory_floor_bytes = 256 << 10;
 constexpr std::size_t memory_factor = 256;
 thread_local std::size_t allowed_bytes = 0; // 0: not in a target

@@ -1,4 +1,4 @@
-// What an MCP server says, line by line: each question has at most one answer, whatever comes.
+// Messages of an MCP server, line by line: each question has at most one answer, for any input.
 #include "tests/fuzz_bytes/target.hpp"
 
 #include "agents/mcp/mcp_protocol.hpp"

@@ -1,5 +1,5 @@
-// What a client says to an MCP server, line by line: each request has at most one answer, whatever
-// comes, and what runs is what began and was not cancelled.
+// Messages of a client to an MCP server, line by line: each request has at most one answer, for any
+// input. The running calls are those that began and were not cancelled.
 #include "tests/fuzz_bytes/target.hpp"
 
 #include "agents/mcp/mcp_server_session.hpp"

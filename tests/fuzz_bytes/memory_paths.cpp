@@ -1,4 +1,4 @@
-// The memory tool's files: whatever a model says, nothing outside its folder is read or changed.
+// The memory tool's files: for any call of a model, nothing outside its folder is read or changed.
 #include "tests/fuzz_bytes/target.hpp"
 #include "tests/fuzz_bytes/value_of_bytes.hpp"
 

@@ -1,5 +1,5 @@
-// Streamed answers of models' providers: whatever an event says, it is taken or refused with a
-// typed error; what was taken adds up, and so do its parts.
+// Streamed answers of models' providers: any event is accepted or refused with a typed error;
+// accepted events add up, and so do their parts.
 #include "agents/models/anthropic_wire.hpp"
 #include "agents/models/openai_wire.hpp"
 #include "tests/fuzz_bytes/target.hpp"

@@ -491,7 +491,7 @@ BOOST_AUTO_TEST_CASE(a_graph_says_what_goes_in_and_comes_out_as_json_schema) {
   BOOST_TEST(out["properties"]["done"] == (value{{"type", "boolean"}}));
   const auto& message = out["properties"]["said"]["items"];
   BOOST_TEST(message["title"] == value("message"));
-  BOOST_TEST(message["properties"]["content"] == value::map()); // null is no schema
+  BOOST_TEST(message["properties"]["content"] == value::map()); // null is not a schema
   BOOST_TEST(message["properties"]["id"] == value::map());
   BOOST_TEST(graph.context_jsonschema()["required"] == value::list({"name"}));
 }

@@ -1,4 +1,4 @@
-// Loading graphs from shared libraries: what can't be loaded says why.
+// Loading graphs from shared libraries: a refusal names its reason.
 #include <troupe/graph_library.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -49,14 +49,14 @@ BOOST_AUTO_TEST_CASE(a_name_that_is_no_identifier_is_refused_before_anything_is_
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_is_missing_or_no_library_is_refused) {
-  refused(path / "nothing.so", "digest", "there is no such file");
-  refused(path, "digest", "this is no file");
+  refused(path / "nothing.so", "digest", "no such file");
+  refused(path, "digest", "not a file");
   std::ofstream{path / "text.so"} << "not a library\n";
-  refused(path / "text.so", "digest", "no shared library");
+  refused(path / "text.so", "digest", "not a loadable shared library");
 }
 
 BOOST_AUTO_TEST_CASE(a_library_is_never_looked_for_outside_the_path_that_was_given) {
-  refused("libc.so.6", "digest", "there is no such file");
+  refused("libc.so.6", "digest", "no such file");
 }
 
 BOOST_AUTO_TEST_CASE(a_library_that_exports_no_such_graph_is_refused) {

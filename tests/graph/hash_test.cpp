@@ -1,4 +1,4 @@
-// What makes two graphs the same for two processes.
+// The properties that make two graphs the same for two processes.
 #include "graph/graph_hash.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,4 @@
-// Values as canonical msgpack, and bytes that are no such thing.
+// Values as canonical msgpack, and bytes that are not msgpack.
 #include "tests/graph/samples.hpp"
 
 #include <troupe/limits.hpp>
@@ -116,7 +116,7 @@ const std::vector<std::pair<std::string, std::string>> hostile{
   {"a huge extension", "\xc9\xff\xff\xff\xff\x10"
                        "abc"s},
   {"huge lists in one another", "\xdd\xff\xff\xff\xff\xdd\xff\xff\xff\xff\xdd\xff\xff\xff\xff"s},
-  {"an integer beyond int64", "\xcf\x80\x00\x00\x00\x00\x00\x00\x00"s},
+  {"an integer too large for int64", "\xcf\x80\x00\x00\x00\x00\x00\x00\x00"s},
   {"a number as key", "\x81\x01\x01"s},
   {"null as key", "\x81\xc0\x01"s},
   {"bytes as key", "\x81\xc4\x01"

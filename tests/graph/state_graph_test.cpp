@@ -47,7 +47,7 @@ state_view view_of(value whole) {
   return state_view{std::move(whole)};
 }
 
-// What node `a` of a graph over S with this body gives for this state.
+// The output of node `a` of a graph over S with this body, for this state.
 template <class S = counter, class F>
 node_output call(F body, value state = value::map({{"count", 5}, {"word", "hi"}})) {
   state_graph<S> g;
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_refused_node_leaves_nothing_behind) {
 BOOST_AUTO_TEST_CASE(a_node_needs_a_body_and_a_route_too) {
   state_graph<> g{plain()};
   BOOST_TEST(refusal([&] { g.add_node_body("a", {}, {}); }).find("no body") != std::string::npos);
-  BOOST_TEST(refusal([&] { g.add_route("a", {}, {}, {}, {}); }).find("no route")
+  BOOST_TEST(refusal([&] { g.add_route("a", {}, {}, {}, {}); }).find("the route is missing")
              != std::string::npos);
 }
 
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(an_edge_is_refused_when_its_ends_make_no_sense) {
                g.add_edge({START, "a"}, "c");
              })
              == "Need to add_node `__start__` first");
-  BOOST_TEST(refusal([&] { g.add_edge(std::vector<std::string>{}, "c"); }).find("starts at no node")
+  BOOST_TEST(refusal([&] { g.add_edge(std::vector<std::string>{}, "c"); }).find("no start node")
              != std::string::npos);
 }
 

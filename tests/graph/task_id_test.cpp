@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(the_time_of_a_checkpoint_id_is_read_and_of_nothing_else) {
 BOOST_AUTO_TEST_CASE(checkpoint_ids_carry_over_into_the_next_group_in_order) {
   checkpoint_id_clock clock;
   std::string last;
-  for (int i = 0; i < 10'000; ++i) { // crosses the 12 bits behind the version
+  for (int i = 0; i < 10'000; ++i) { // crosses the 12 bits after the version
     auto id = clock.next(0, i, 0);
     BOOST_REQUIRE(last < id);
     BOOST_REQUIRE(id[14] == '6');

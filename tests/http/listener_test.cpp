@@ -23,7 +23,7 @@ namespace {
 namespace data = boost::unit_test::data;
 using std::chrono::milliseconds;
 
-// A client that says what it is told.
+// A client that sends the given bytes.
 class raw_client {
 public:
   explicit raw_client(std::uint16_t port) : fd_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
@@ -41,7 +41,7 @@ public:
     BOOST_REQUIRE(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL)
                   == static_cast<ssize_t>(text.size()));
   }
-  // What comes up to and with these words.
+  // The bytes that arrive up to and with these words.
   std::string hear(std::string_view words) {
     std::size_t at = 0;
     while ((at = heard_.find(words)) == heard_.npos)

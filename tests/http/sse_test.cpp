@@ -14,7 +14,7 @@ namespace {
 namespace data = boost::unit_test::data;
 using events = std::vector<sse_event>;
 
-// What `text` is when it comes in pieces of this size.
+// The events of `text` when it comes in pieces of this size.
 events decoded(std::string_view text, std::size_t piece = 1u << 20) {
   sse_decoder decoder;
   events out;

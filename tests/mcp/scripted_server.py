@@ -1,4 +1,4 @@
-"""An MCP server over stdio for tests: behaves as its first argument says. Standard library only.
+"""An MCP server over stdio for tests: the first argument chooses its ways. Standard library only.
 
     good       tools on two pages; see TOOLS
     garbage    good, but with rubbish, wrong ids and doubled answers around each answer
@@ -11,9 +11,9 @@
     many       lists 3000 tools
     twins      lists two tools of one name
     bare       lists something else than tools
-    floods     says rubbish without an end as soon as it is called
+    floods     sends rubbish without an end as soon as it is called
     deaf       greets, and reads nothing more
-    stubborn   a child of its own; neither ends when it is told to
+    stubborn   a child of its own; neither ends when asked to
 """
 import json
 import os

@@ -4,7 +4,7 @@
 //   others_agents mcp TOOL JSON PROGRAM [ARGUMENT…]              or, in place of the program, a URL
 //
 // The agent has two tools: add {a, b}, and fall {}, which throws 42. `handle`: errors of tools are
-// told to the model. A failure is reported on stderr, with its facts.
+// reported to the model. A failure is reported on stderr, with its facts.
 #include <troupe/agents.hpp>
 
 #include <algorithm>

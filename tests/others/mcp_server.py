@@ -127,7 +127,7 @@ class OfficialClient(Served):
             won, = [a for a in seen["calls"][1] if not a["is_error"]]
             lost, = [a for a in seen["calls"][1] if a["is_error"]]
             self.assertIn(won["data"]["text"], ("Hello, Ada!", "Hello, Eve!"))
-            self.assertRegex(lost["text"], "another call is on|its question was answered by another call")
+            self.assertRegex(lost["text"], "another call uses|its question was answered by another call")
             self.assertNotIn("multitask", lost["text"])
 
     def test_nothing_is_advice_for_the_command_line(self):  # D8

@@ -145,7 +145,7 @@ class Llmock(LlmockServer):
             for kind in ("react", "agent"):
                 self.script(falls, {"type": "reply", "text": "sorry"})
                 out = self.agent(kind, form, "fall", "handle").stdout
-                self.assertIn("a tool threw what is not a std::exception", out)
+                self.assertIn("a tool threw something that is not a std::exception", out)
                 self.assertTrue(out.endswith("assistant: sorry\n"), out)
                 self.script(falls)
                 self.assertIn("error", self.agent(kind, form, "fall", code=FAILED).stderr)
@@ -185,7 +185,7 @@ class Llmock(LlmockServer):
         self.assertEqual(self.chat("hi\n").stdout, "late\n")
         self.script({"type": "slow_first_token", "seconds": 20}, {"type": "reply", "text": "too late"})
         failed = self.chat("hi\n", "--first-token-seconds", "1", "--model-attempts", "1", code=FAILED)
-        self.assertIn("no first word of an answer in time", failed.stderr)
+        self.assertIn("the answer did not begin in time", failed.stderr)
 
     def test_streams_that_break_are_tried_again_while_nothing_was_read(self):
         for form in FORMATS:

@@ -58,7 +58,7 @@ class Reviews(providers.LlmockServer, mcp_server.Served):
         first = self.chat_about("two mails\n", '{"decisions": [{"type": "approve"}]}\n', code=USAGE)
         self.assertIn("does not match number of hanging tool calls (2)", first.stderr)
         edited = self.chat_about('edit {"to": "x@y"}\n', code=USAGE)
-        for words in ("no such answer: edit", '"send_mail" {"to":"Ada"}: yes, no [WHY]; or /leave'):
+        for words in ("not a valid answer: edit", '"send_mail" {"to":"Ada"}: yes, no [WHY]; or /leave'):
             self.assertIn(words, edited.stderr)
         done = self.chat_about("yes\n", "no not her\n")
         self.assertTrue(done.stdout.endswith("that is all\n"), done.stdout)

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using test::require_error;
 using texts = std::vector<std::string>;
 
-// Notes what happens; the jobs are told apart by their thread. `block_begin` holds the writer.
+// Notes what happens; the jobs differ by their thread. `block_begin` holds the writer.
 class recording_sink final : public commit_sink {
 public:
   result<void> begin() override {

@@ -1,4 +1,4 @@
-// What every saver must do, after the reference's checkpointer conformance suite
+// The duties of every saver, after the reference's checkpointer conformance suite
 // (libs/checkpoint-conformance: put, put_writes, get_tuple, list, delete_thread).
 #include "tests/persistence/saver_kinds.hpp"
 
@@ -740,7 +740,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(who_is_no_owner_any_more_stores_nothing, backend, 
   require_error(test::submit(s, writes, save_ack::accepted).get(), errc::conflict);
   BOOST_TEST(!is_there(s, at("t", "", "d3")));
   BOOST_TEST(get(s, at("t", "", "d2")).pending_writes.empty());
-  BOOST_TEST(put_claimed(s, "d3", {6, 6}).has_value()); // the owner goes on
+  BOOST_TEST(put_claimed(s, "d3", {6, 6}).has_value()); // the owner continues
 }
 
 // The owner that was read may be a run that is still on.
@@ -760,8 +760,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(who_goes_on_from_the_newest_checkpoint_must_know_t
   require_error(test::submit(s, writes, save_ack::durable).get(), errc::conflict);
   BOOST_TEST(s.thread_owner("t").value() == 5u);
   BOOST_TEST(go_on("d3", "d2", {5, 6, true}).has_value());
-  BOOST_TEST(go_on("d4", "d3", {5, 6, true}).has_value()); // before it heard of the first one
-  BOOST_TEST(go_on("e1", "d1", {6, 7}).has_value());       // a branch says so
+  BOOST_TEST(go_on("d4", "d3", {5, 6, true}).has_value()); // sent before the answer for d3
+  BOOST_TEST(go_on("e1", "d1", {6, 7}).has_value());       // a branch is marked as one
 }
 
 namespace {
@@ -794,7 +794,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_claim_alone_takes_a_thread_over_in_all_namespace
   BOOST_TEST(s.thread_owner("t").value() == 6u);
 }
 
-// So what was accepted before it is there, and what comes behind it is refused.
+// So requests that were accepted before it are stored, and later ones are refused.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_claim_alone_keeps_its_place_in_the_order, backend, backends) {
   backend b;
   auto& s = *b.saver;

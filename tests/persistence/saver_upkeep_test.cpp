@@ -27,7 +27,7 @@ struct checkpoint_maker {
   value parents = value::map({});
 };
 
-// A checkpoint of step `n` below that of step `parent`, with one write behind it.
+// A checkpoint of step `n` below that of step `parent`, with one write after it.
 void put(saver& to, const checkpoint_maker& by, unsigned n, unsigned parent) {
   auto p = test::make_put(
     checkpoint_id(n), parent == 0 ? "" : checkpoint_id(parent), {{"n", value(n)}, {"s", "same"}},
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(what_a_removed_step_called_goes_with_it, backend, 
   std::set<std::string> left;
   for (const auto& tuple : all_of(s, "t"))
     left.insert(tuple.ref.checkpoint_ns + " " + to_json(tuple.metadata["step"]));
-  // A graph that keeps its state from call to call goes on from its newest one.
+  // A graph that keeps its state from call to call continues from its newest one.
   BOOST_TEST((left == std::set<std::string>{" 3", "node:3 2", "node:3|in:1 1", "keeps 2"}));
 }
 
@@ -186,7 +186,7 @@ namespace {
 
 constexpr std::string_view counters = "counters_since_delta_snapshot";
 
-// What the channels of a checkpoint hold, and when they got it.
+// The values of a checkpoint's channels, with their versions.
 struct made_checkpoint {
   std::map<std::string, std::pair<version, value>> channels;
   std::int64_t since_snapshot = 0;
@@ -290,7 +290,7 @@ bool is_named(const std::vector<checkpoint_tuple>& all, std::size_t i, const ret
 
 } // namespace
 
-// Whatever goes, what stays is as it was, and stays so while the thread goes on.
+// Any removal leaves the other checkpoints as they were, also while the thread continues.
 BOOST_AUTO_TEST_CASE_TEMPLATE(pruning_changes_nothing_of_what_stays, backend, backends) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     backend on;
@@ -343,7 +343,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_pruned_thread_is_as_small_as_one_that_was_never_
 
 namespace {
 
-// A second task writes behind the checkpoint of step `n`.
+// A second task writes after the checkpoint of step `n`.
 void put_more_writes(saver& to, unsigned n, const std::string& ns = "") {
   to.put_writes({"t", ns, checkpoint_id(n)}, {"more", "path", {{"n", "late"}}}).value();
 }
@@ -366,7 +366,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_rewound_thread_is_what_it_was, backend, backends
   thread.grow(30);
   put_line(s, {.ns = "child:1"}, 30);
   put_line(s, {.thread_id = "other"}, 40);
-  // Of a task that has an answer, a question and a write.
+  // A task with an answer, a question and a write.
   s.put_writes({"t", "", checkpoint_id(30)},
                {"asks", "path", {{"x", 1}, {"__resume__", 1}, {"__interrupt__", "?"}}})
     .value();
@@ -383,14 +383,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_rewound_thread_is_what_it_was, backend, backends
   put(s, {}, 32, 31);
   put(s, {.ns = "child:1"}, 31, 30);
   put(s, {.ns = "new"}, 33, 0);
-  put_more_writes(s, 40); // behind a checkpoint that never came
+  put_more_writes(s, 40); // after a checkpoint that never came
   s.rewind("t", to).value();
   require_equal(all_of(s, "t"), before);
   require_equal(all_of(s, "other"), other);
   BOOST_TEST((s.prune({"t"}, {.keep_latest = 100}).value() == prune_report{}));
 
   put_more_writes(s, 30);
-  put(s, {}, 31, 30); // it goes on
+  put(s, {}, 31, 30); // it continues
   BOOST_TEST(all_of(s, "t").size() == before.size() + 1);
   s.put({"t", "", {}}, test::make_put(checkpoint_id(40), checkpoint_id(31), {{"n", 1}})).value();
   BOOST_TEST(s.get_tuple({"t", "", checkpoint_id(40)}).value()->pending_writes.empty());

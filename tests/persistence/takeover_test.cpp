@@ -1,4 +1,5 @@
-// Two runtimes at one thread, as two processes are: who goes on with it, and who is told so.
+// Two runtimes at one thread, as two processes are: which one resumes it, and what the other one
+// sees.
 //
 // Bodies note that they ran; a saver in front of the shared one notes what was stored. Gates decide
 // what comes first.
@@ -18,7 +19,7 @@ namespace {
 
 using test::backends;
 
-/// What happened, in order, and the gates of whoever stops for it.
+/// The events in order, and the gates of tasks that stop for them.
 class journal {
 public:
   struct entry {
@@ -120,7 +121,7 @@ public:
     notes_.add({who_, "held", {}});
   }
 
-  /// What is submitted from now on waits for let_go().
+  /// Requests that are submitted from now on wait for let_go().
   void hold() {
     std::lock_guard lock{mutex_};
     holds_ = true;
@@ -219,7 +220,7 @@ compiled_graph three_at_once(const racer& by, int depth) {
   return g.compile();
 }
 
-/// The checkpoints that two others go on from, in any namespace, and the roots beyond the first.
+/// The checkpoints with two successors, in any namespace, and the roots beyond the first.
 std::vector<std::string> forks(saver& store) {
   std::set<std::pair<std::string, std::string>> parents;
   std::vector<std::string> out;
@@ -241,8 +242,8 @@ std::vector<std::string> logged(app<>& runs) {
 
 const std::vector<std::string> each_once{"first", "join", "second", "third"};
 
-/// One runtime is in a step of three tasks, one of which is stored; another goes on with the
-/// thread, one task at a time. While that is in its first task, the first runtime ends another one.
+/// One runtime is in a step of three tasks, one of which is stored; another one resumes the thread,
+/// one task at a time. While that is in its first task, the first runtime ends another one.
 void resume_mid_step(const std::shared_ptr<saver>& store, int depth, durability second) {
   journal notes;
   for (const char* place : {"a second", "a third", "b second"})
@@ -366,7 +367,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_new_input_reads_what_is_within_once_the_thread_i
   }
 }
 
-// What runs and updates cost that go on where this runtime left the thread.
+// The cost of runs and updates that continue where this runtime left the thread.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_thread_is_taken_over_from_another_runtime_only, backend, backends) {
   backend on;
   journal notes;

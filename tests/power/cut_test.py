@@ -69,7 +69,7 @@ class Cuts:
         self.data.rmdir()
 
     def moments(self):
-        """The disk behind each entry, and the notes that had been written."""
+        """The disk after each entry, and the notes that had been written."""
         disk, notes = Disk(self.home.folder), []
         for position, (kind, inode, at, data) in enumerate(self.log):
             if inode == self.notes_inode and kind == WRITE:

@@ -1,7 +1,7 @@
 """A disk that a recorder (recorder.cpp) wrote down: what may be on it when the power goes.
 
-A write is certain once its file was synced behind it, or when it went through; a name once its
-folder was. What is not certain is there as a whole, in part by sectors, or not at all.
+A write is certain once its file was synced after it, or when it went through; a name once its
+folder was. An uncertain write is there as a whole, in part by sectors, or not at all.
 """
 import collections
 import dataclasses
@@ -59,7 +59,7 @@ def torn(position, data, numbers):
 
 
 class Disk:
-    """What was recorded so far. `root` is a folder that was certain before."""
+    """The recorded operations so far. `root` is a folder that was certain before."""
 
     def __init__(self, root):
         self.root = str(root)

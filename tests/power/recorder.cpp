@@ -1,11 +1,11 @@
 // A library to preload: records what a program writes below a folder, and when it is synced.
 //
 //   TROUPE_POWER_FOLDER  the folder
-//   TROUPE_POWER_LOG     where the record goes: entries, each with the bytes that belong to it
-//   TROUPE_POWER_LIES    what the disk only says it did to files: "sync", or "through" for writes
-//                        that are synced with themselves
+//   TROUPE_POWER_LOG     the file of the record: entries, each with the bytes that belong to it
+//   TROUPE_POWER_LIES    the calls that the disk only pretends to do: "sync", or "through" for
+//                        writes that are synced with themselves
 //
-// A write is recorded before it is made, a sync behind it. Files are known by their inode.
+// A write is recorded before it is made, a sync after it. Files are known by their inode.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -126,7 +126,7 @@ template <class Open> int open_recorded(const char* path, int flags, Open open) 
   return fd;
 }
 
-// A write that goes through is durable with itself, which is said behind it.
+// A write that goes through is durable with itself, which is recorded after it.
 template <class Write>
 ssize_t write_recorded(int fd, const iovec* parts, int count, off_t at, Write write) {
   auto& r = the_recording();

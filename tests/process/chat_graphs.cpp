@@ -1,5 +1,5 @@
-// Graphs to talk with: their models are functions of the conversation, so that any process can go
-// on with it.
+// Graphs to talk with: their models are functions of the conversation, so that any process can
+// resume it.
 #include <troupe/agents.hpp>
 
 #include <cstdio>

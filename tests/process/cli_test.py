@@ -46,7 +46,7 @@ class CliTest(unittest.TestCase):
         return done.stdout
 
     def refused(self, done, code, *words, program="troupe"):
-        """Ended with that code, and one line on stderr says why in these words."""
+        """Ended with that code, and one line on stderr has the reason in these words."""
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         complaints = [line for line in done.stderr.splitlines()
                       if line and not line.startswith("thread ")]
@@ -348,7 +348,7 @@ class Stopping(CliTest):
             program.signal(signal.SIGINT)
             self.assertEqual(program.end(), DRAINED, program.err.lines)
             steps = [json.loads(line) for line in program.out.lines]
-            self.assertIn("go on with: troupe run loop", "\n".join(program.err.lines))
+            self.assertIn("resume with: troupe run loop", "\n".join(program.err.lines))
         done = sum(s["type"] == "updates" for s in steps)
         self.assertEqual(steps[-1]["code"], "graph_drained")
         state = json_lines(self.ok(self.kept("state", "loop", "t", "--json")))[0]

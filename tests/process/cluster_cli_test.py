@@ -87,12 +87,12 @@ class Certificates(ClusterCliTest):
         self.ok(self.cluster("init-ca", "--dir", "ca"))
         self.ok(self.cluster("issue-cert", "w", "--dir", "ca"))
         before = self.made()
-        self.refused(self.cluster("init-ca", "--dir", "ca"), "nothing is overwritten")
-        self.refused(self.cluster("issue-cert", "w", "--dir", "ca"), "nothing is overwritten")
+        self.refused(self.cluster("init-ca", "--dir", "ca"), "is not overwritten")
+        self.refused(self.cluster("issue-cert", "w", "--dir", "ca"), "is not overwritten")
         self.assertEqual(self.made(), before)
 
     def test_bad_orders_say_why_and_make_nothing(self):
-        self.refused(self.cluster("issue-cert", "w", "--dir", "ca"), "there is no CA", "init-ca")
+        self.refused(self.cluster("issue-cert", "w", "--dir", "ca"), "the CA is missing", "init-ca")
         self.refused(self.cluster("init-ca", "--dir", "not/there"), "No such file")
         self.refused(self.cluster("init-ca"), "--dir")
         self.ok(self.cluster("init-ca", "--dir", "ca"))
@@ -115,9 +115,9 @@ class Certificates(ClusterCliTest):
         secret.chmod(0o600)
         self.ok(self.cluster("init-ca", "--dir", "ca", TROUPE_CA_PASSPHRASE_FILE=str(secret)))
         self.assertIn(b"ENCRYPTED", self.made()["ca.key"])
-        self.refused(self.cluster("issue-cert", "w", "--dir", "ca"), "encrypted", "no passphrase")
+        self.refused(self.cluster("issue-cert", "w", "--dir", "ca"), "encrypted", "passphrase is missing")
         done = self.cluster("issue-cert", "w", "--dir", "ca", TROUPE_CA_PASSPHRASE="treacle")
-        self.refused(done, "does not open")
+        self.refused(done, "does not decrypt")
         self.assertNotIn("treacle", done.stderr)
         self.ok(self.cluster("issue-cert", "w", "--dir", "ca", TROUPE_CA_PASSPHRASE="open sesame",
                              TROUPE_TLS_PASSPHRASE="mine"))

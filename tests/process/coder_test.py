@@ -1,4 +1,4 @@
-"""The coding agent: what it asks, what it does then, and that it goes on after a kill.
+"""The coding agent: its questions, its work, and that it resumes after a kill.
 
 Arguments: the folder of the programs, and the source folder.
 """
@@ -46,7 +46,7 @@ class CoderTest(unittest.TestCase):
                          ["write_file", "edit_file", "shell"])
         self.assertEqual(self.listed(), "# What is here\n\n- a.c\n- src/b.c\n")
         self.assertTrue(done.stdout.endswith("CODER.md is written: 4 CODER.md\n"), done.stdout)
-        self.assertIn("a script plays one. It does not understand the task", done.stderr)
+        self.assertIn("a script takes its place. It does not understand the task", done.stderr)
         self.assertIn("← task: 1 lines", done.stderr)  # what the explorer found out
         self.assertEqual((self.project / ".coder" / "memories" / "coder.md").read_text(),
                          "CODER.md lists the files.\n")
@@ -73,7 +73,7 @@ class CoderTest(unittest.TestCase):
         for _ in range(2):
             done = self.coder("list", [], code=PAUSED)
             self.assertIn("asks  write_file", done.stdout)
-            self.assertIn("the same command asks again", done.stderr)
+            self.assertIn("the same command asks it again", done.stderr)
         self.coder("list", ["yes", "yes"], code=PAUSED)
         done = self.coder("list", ["yes"])
         self.assertTrue(done.stdout.endswith("CODER.md is written: 4 CODER.md\n"), done.stdout)
@@ -118,7 +118,7 @@ class CoderTest(unittest.TestCase):
             self.assertTrue(out.endswith("CODER.md is written: 0\n"), out)
             out = self.shell("sleep 100", "--shell-seconds", "1", *flags)
             self.assertTrue(out.endswith("Error: Command timed out after 1.0 seconds.\n"), out)
-            out = self.shell("sleep 100 & exit 3", *flags)  # what it leaves behind holds nobody up
+            out = self.shell("sleep 100 & exit 3", *flags)  # a process it leaves delays nobody
             self.assertTrue(out.endswith("CODER.md is written: <no output>\n"), out)
 
     def test_a_sandbox_is_used_where_there_is_one_and_said(self):
@@ -137,15 +137,15 @@ class CoderTest(unittest.TestCase):
     def test_a_folder_of_its_own_that_leads_elsewhere_is_refused(self):
         (self.project / ".coder").symlink_to(self.folder)
         done = self.coder("list", [], code=USAGE)
-        self.assertIn(".coder is no folder", done.stderr)
+        self.assertIn(".coder is not a folder", done.stderr)
 
     def test_wrong_flags(self):
         self.assertIn("does not exist",
                       run([CODER, self.folder / "nowhere", "x"], env=ENVIRONMENT).stderr)
-        self.assertIn("say what is to be done",
+        self.assertIn("give a TASK",
                       run([CODER, self.project], env=ENVIRONMENT).stderr)
         done = self.coder("x", [], "--model", "nobody:x", code=USAGE)
-        self.assertIn("no provider `nobody`", done.stderr)
+        self.assertIn("unknown provider `nobody`", done.stderr)
 
 
 if __name__ == "__main__":

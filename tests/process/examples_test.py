@@ -1,4 +1,4 @@
-"""Each example says what its comment promises: the lines that matter, not every word.
+"""Each example prints the lines that its comment promises, though not every word is checked.
 
 Arguments: the folder of the programs, and the source folder.
 """
@@ -23,7 +23,7 @@ class ExamplesTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def lines(self, example, *arguments):
-        """What the example prints; it must end well and complain about nothing."""
+        """The example's output; it must end well and complain about nothing."""
         done = run([BIN / example, *arguments], cwd=self.folder)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         return done.stdout.splitlines()
@@ -86,7 +86,7 @@ class ExamplesTest(unittest.TestCase):
     def test_computer_refuses_a_display_that_is_none(self):
         done = run([BIN / "computer", "--display", "nonsense"])
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("computer: use an X display: no display is named", done.stderr)
+        self.assertIn("computer: use an X display: not the name of a display", done.stderr)
 
     def test_mcp(self):
         server = SOURCE / "tests/mcp/scripted_server.py"

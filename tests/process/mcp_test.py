@@ -49,7 +49,7 @@ class McpTest(unittest.TestCase):
         return program
 
     def said(self, arguments, *messages, code=DONE):
-        """What it answers to these messages, by their ids."""
+        """The answers to these messages, by their ids."""
         done = run([TROUPE, "mcp", *arguments], cwd=self.folder, input=lines(*messages))
         self.assertEqual(done.returncode, code, done.stderr)
         return {m["id"]: m for m in json_lines(done.stdout)}, done.stderr
@@ -115,7 +115,7 @@ class Stdio(McpTest):
         server.signal(signal.SIGINT)
         self.assertTrue(server.wait_until(lambda: len(server.err.lines) > 1))
         self.assertEqual(server.err.lines[1],
-                         "taking no more calls, and ending when those here did; once more stops at once")
+                         "stopping: no more calls are accepted, and running calls end first; once more stops at once")
         (self.folder / "go").touch()
         self.assertEqual(server.end(), DONE)
         answer = json.loads(server.out.lines[1])
@@ -136,12 +136,12 @@ class Stdio(McpTest):
 
     def test_what_makes_no_sense_is_refused_before_anything_is_said(self):
         for flags, why in [(["nobody"], "unknown graph: nobody"),
-                           (["hello", "hello"], "two tools of one name: hello"),
+                           (["hello", "hello"], "two tools have the same name: hello"),
                            (["hello", "--description", "x"], "NAME=TEXT is expected"),
                            (["hello", "--listen", "nowhere"], "HOST:PORT is expected"),
                            (["hello", "--listen", "0.0.0.0:0"], "a token is needed"),
                            (["hello", "--listen", "127.0.0.1:0", "--token-file", "none"],
-                            "no token is in none")]:
+                            "the first line must be a token: none")]:
             done = run([TROUPE, "mcp", *flags], cwd=self.folder)
             self.assertEqual((done.returncode, done.stdout), (USAGE, ""), done.stderr)
             self.assertIn(why, done.stderr)

@@ -71,7 +71,7 @@ class Again(RunTest):
     def test_once_ignores_another_input_and_tells(self):
         self.pay("--input", '{"who": "ann"}', "--once")
         again = self.pay("--input", '{"who": "eve"}', "--once")
-        self.assertIn('another input than this one, which is ignored: {"who":"eve"}', again.stderr)
+        self.assertIn('another input; this one is ignored: {"who":"eve"}', again.stderr)
         self.assertEqual(self.paid(), ["ann"])
 
     def test_once_needs_an_input_and_a_thread(self):
@@ -104,7 +104,7 @@ class Again(RunTest):
         done = self.pay("--input", "@in.json", "--durability", "sync", code=STORAGE,
                         preexec_fn=small_files_only)
         self.assertIn("nothing of this run is stored: run the same command again", done.stderr)
-        self.assertNotIn("go on with", done.stderr)
+        self.assertNotIn("resume with", done.stderr)
         self.pay(code=NOTHING_STORED)
         self.assertFalse(self.paid())
 
@@ -220,7 +220,7 @@ class Flags(RunTest):
         self.assertIn("commands are run,", self.troupe("frobnicate", code=USAGE).stderr)
         (self.folder / "latin1.json").write_bytes(b'{"count": "\xe4"}')
         done = self.troupe("run", "hello", "--input", "@latin1.json", code=USAGE)
-        self.assertIn("--input: JSON is UTF-8, and byte 12 is not", done.stderr)
+        self.assertIn("--input: JSON must be UTF-8, but byte 12 is not", done.stderr)
         done = self.run_graph("loop", "t", "--input", '{"until": 9}', "--recursion-limit", "2",
                               code=FAILED)
         self.assertNotIn(".;", done.stderr)

@@ -151,7 +151,7 @@ class File:
 # ---- the tests ----
 
 def of_shown(v):
-    """What a value that export printed is in Python."""
+    """A value that export printed, as a Python value."""
     if isinstance(v, list):
         return [of_shown(item) for item in v]
     if not isinstance(v, dict):
@@ -285,7 +285,7 @@ class SqliteImport(unittest.TestCase):
         for _ in range(200):
             deep = [deep]
         for channel, value, word in [
-                ("n", {1: 2}, "no text"), ("n", 1 << 63, "64 bits"),
+                ("n", {1: 2}, "not a text"), ("n", 1 << 63, "64 bits"),
                 ("n", python_set("a"), "builtins.set"), ("join:a:b", python_set(1), "set"),
                 ("n", send("w", 1, {"run": 1}), "time-out"), ("n", Ext(6, ["<f8", [0]]), "class"),
                 ("n", Ext(5, ["langchain_core.messages.chat", "ChatMessage", {}]), "ChatMessage"),

@@ -20,8 +20,9 @@ def checksum(header, key, payload):
 
 
 def key_before(data, at, size):
-    """The key of the value of `size` bytes at a position: in a leaf of LMDB it stands right before its
-    value, behind the value's size (two halves), flags and its own size. None where no such node is."""
+    """The key of the value of `size` bytes at a position: in a leaf of LMDB it stands right before
+    its value, after the value's size (two halves), flags and its own size. None without such a
+    node."""
     for length in range(1, min(511, at - 8) + 1):
         low, high, _, key_size = struct.unpack_from("<HHHH", data, at - length - 8)
         if key_size == length and low | high << 16 == size:
@@ -32,7 +33,7 @@ def key_before(data, at, size):
 def records(data, kind):
     """Where the whole records of a kind are: (position, length of the payload, key).
 
-    What is left of an old record in a page that is used again is none: its bytes may be the page's own.
+    The remains of an old record in a reused page do not count: their bytes may be the page's own.
     """
     head = bytes([ord("T"), 1, kind, 0])
     at = data.find(head)

@@ -50,7 +50,7 @@ class WorkerTest(unittest.TestCase):
                 "--json", *arguments]
 
     def words(self, text):
-        """What the run came to."""
+        """The result of the run."""
         return json_lines(text)[-1]["output"]["words"]
 
     def test_a_graph_runs_on_workers_and_without_any(self):
@@ -68,7 +68,7 @@ class WorkerTest(unittest.TestCase):
         status = json_lines(done.stdout)[0]["status"]
         self.assertEqual([status[k] for k in ["kind", "name", "labels", "capacity", "running"]],
                          ["worker", "one", ["gpu"], 3, 0])
-        self.assertEqual(status["homes"], [])  # who asks is none
+        self.assertEqual(status["homes"], [])  # the asking process is not one of them
         table = run([TROUPE, "cluster", "status", "--plain", at]).stdout.splitlines()
         self.assertRegex(table[0], "^ADDRESS +WORKER +STATE +LABELS +USED +LEASE AGE MS +TASKS")
         self.assertRegex(table[1], rf"^{at} +one +up +gpu +0/3 +- +0 +- +- +0 +[0-9a-f]{{12}}$")
@@ -121,7 +121,7 @@ class WorkerTest(unittest.TestCase):
 
     def test_one_that_does_not_answer_does_not_hide_the_others(self):
         _, at = self.worker("--name", "one")
-        with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and says nothing
+        with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and sends nothing
             mute = f"127.0.0.1:{silent.getsockname()[1]}"
             done = run([TROUPE, "cluster", "status", "--plain", mute, at])
         self.assertEqual(done.returncode, FAILED, done.stderr)
@@ -255,11 +255,11 @@ class WorkerTest(unittest.TestCase):
         self.addCleanup(worker.signal, signal.SIGCONT)
 
         def losses():
-            return [line for line in home.err.lines if "nothing was heard of it" in line]
+            return [line for line in home.err.lines if "for its lease of" in line]
 
         self.assertTrue(home.wait_until(losses), home.err.lines)
-        # Its last answer may be older than the last that was heard of it, or the same.
-        self.assertRegex(losses()[0], "for the lease of 4000 ms( that answers this home)?; "
+        # Its last answer may be older than the last sign of it, or the same.
+        self.assertRegex(losses()[0], "(was silent|did not answer this home) for its lease of 4000 ms; "
                                       "1 task handed out again")
         self.assertIn("warning", losses()[0])
 
@@ -323,9 +323,9 @@ class WorkerTest(unittest.TestCase):
         self.addCleanup(home.__exit__)
         self.assertTrue(home.wait_until(lambda: len(home.out.lines) == 3), home.err.lines)
         for arguments, word in [
-            (["four", "--at", at], f"worker `four`: none of these is it or has it: {at}"),
+            (["four", "--at", at], f"worker `four`: no worker of this name was found at: {at}"),
             (["three"], "--at HOST:PORT"),
-            ([at], f"{at} is a home"),
+            ([at], f"{at} is a home, not a worker"),
         ]:
             done = run([TROUPE, "cluster", "drain", "--plain", *arguments])
             self.assertNotEqual(done.returncode, DONE)
@@ -346,11 +346,11 @@ class WorkerTest(unittest.TestCase):
         listed.write_text(f"{one}\n{two}")
 
         def refusals(program):
-            return [line for line in program.err.lines if "another worker of that name" in line]
+            return [line for line in program.err.lines if "another worker has this name" in line]
 
         for program in [second, home]:
             self.assertTrue(program.wait_until(lambda: refusals(program)), program.err.lines)
-        answer = run([TROUPE, "cluster", "status", "--plain", "--json", two])  # it goes on
+        answer = run([TROUPE, "cluster", "status", "--plain", "--json", two])  # it continues
         self.assertEqual(json_lines(answer.stdout)[0]["status"]["homes"], [])
 
     def test_a_worker_that_is_told_to_stop_ends(self):
@@ -403,7 +403,7 @@ class WorkerTest(unittest.TestCase):
         self.assertIn("nothing to resume", again.stderr)
 
     def hold_a_file(self, path):
-        """Whoever reads the file is held; the answer puts the words back for who comes later."""
+        """A reader of the file is held; the answer puts the words back for later readers."""
         words = pathlib.Path(path).read_text()
         os.remove(path)
         os.mkfifo(path)

@@ -1,4 +1,4 @@
-// What the program fake_provider answers, without a network.
+// The answers of the program fake_provider, without a network.
 #include "tests/provider/conversation.hpp"
 
 #include <boost/test/unit_test.hpp>

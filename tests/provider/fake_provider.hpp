@@ -1,5 +1,5 @@
 // A server on 127.0.0.1 that answers as models' providers do, by a script: with one thread, for
-// many connections at once. What is slow waits at a gate that the test opens; nothing waits for a
+// many connections at once. Slow steps wait at a gate that the test opens; nothing waits for a
 // clock.
 //
 //     fake_provider provider;
@@ -52,14 +52,14 @@ struct seen_request {
   std::string target = {};
   std::vector<header> headers = {}; ///< names as they were written
   std::string text = {};            ///< the body
-  value body = {};                  ///< the body as JSON; null when it is none
+  value body = {};                  ///< the body as JSON; null for other bodies
   std::size_t connection = 0;       ///< from 0, in order of arrival
 
-  /// The first header of this name in any case; empty when there is none.
+  /// The first header of this name in any case; empty if it is missing.
   std::string header_of(std::string_view name) const;
 };
 
-// What the server does for an answer, one thing after the other.
+// The steps of the server for an answer, one after the other.
 
 struct send_bytes {
   std::string bytes;
@@ -84,7 +84,7 @@ using server_step = std::variant<send_bytes, send_again, wait_at, wait_time, han
 
 /// The bytes of an answer, head included. The connection stays open unless they say otherwise.
 using raw_reply = std::vector<server_step>;
-/// What comes for a request; called on the server's thread.
+/// Makes the answer to a request; called on the server's thread.
 using responder = std::function<raw_reply(const seen_request&)>;
 
 /// A response whose framing is made here.
@@ -106,7 +106,7 @@ struct delivery {
   std::size_t gated_from = 0;                ///< this one, counted from 0
   std::optional<std::size_t> cut_after = {}; ///< hangs up after so many bytes of the body
   bool reset = false;                        ///< a cut is a reset
-  bool close = false;                        ///< hangs up behind the answer without having said so
+  bool close = false;                        ///< hangs up after the answer without notice
   std::chrono::milliseconds first_event{0}; ///< for programs: waits so long before the first event,
   std::chrono::milliseconds each_event{0};  ///< and before each other one
 };
@@ -137,11 +137,11 @@ public:
   /// "http://127.0.0.1:PORT"
   std::string url() const;
 
-  /// What comes for the next request for which nothing was said yet, in order of arrival.
+  /// Sets the answer to the next request that has none yet, in order of arrival.
   void then(responder answer);
-  /// What comes when nothing of that is left; unless it was said, status 500.
+  /// Sets the answer when none of those is left; by default, status 500.
   void always(responder answer);
-  /// Whether requests are kept for requests(); they are unless it was said. Not for the next ones.
+  /// Whether requests are kept for requests(); by default they are. Not for the next ones.
   void remember(bool is_on);
 
   std::vector<seen_request> requests() const;

@@ -17,7 +17,7 @@ namespace {
 
 namespace data = boost::unit_test::data;
 
-// A connection that says what it is told, and reads what it asks for.
+// A connection that sends the given bytes, and reads as many as wanted.
 class peer {
 public:
   explicit peer(const fake_provider& provider) : fd_{::socket(AF_INET, SOCK_STREAM, 0)} {

@@ -26,7 +26,7 @@ std::string listed(const id_list& ids) {
   return out.empty() ? " none" : out;
 }
 
-// What is called for, and what must answer it.
+// The open calls, and the messages that must answer them.
 std::string mismatch(std::size_t at, const id_list& called, const id_list& answered) {
   if (called == answered)
     return {};

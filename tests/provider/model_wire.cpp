@@ -1,4 +1,4 @@
-// The two formats: what is said once, and how it is told in parts.
+// The two formats: whole answers, and answers in parts.
 #include "tests/provider/model_wire.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 using entries = std::vector<value::map_init>;
 
-// Each word with the white space behind it.
+// Each word with the white space after it.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> out;
   while (!text.empty()) {

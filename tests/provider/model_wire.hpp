@@ -1,4 +1,4 @@
-// What a model says, in the formats of two providers: Anthropic's messages and OpenAI's chat
+// Answers of a model, in the formats of two providers: Anthropic's messages and OpenAI's chat
 // completions. Pure.
 #pragma once
 
@@ -45,7 +45,7 @@ model_format format_of(std::string_view target);
 /// The body of a whole answer.
 std::string whole_answer(model_format format, const model_answer& answer);
 
-/// The events of a streamed one, each with its `data:` and the empty line behind it. Text comes
+/// The events of a streamed one, each with its `data:` and the empty line after it. Text comes
 /// word by word, arguments in pieces of `piece_bytes`. Shape:  `with_usage`: OpenAI sends the usage
 /// only when it was asked for.
 std::vector<std::string> streamed_answer(model_format format, const model_answer& answer,

@@ -1,9 +1,9 @@
 // Included ahead of every source in sanitized builds.
 //
-// CAF 0.17 keeps the arguments of a spawned function in a shared_ptr<tuple<…>>, leaves it null
-// when there are none, and then says `*args` all the same. Nothing is read through it, yet the
-// library's assertion and UBSan stop there, and rightly. With a tuple to refer to in this one
-// case they can stay on, and fatal, everywhere else.
+// CAF 0.17 keeps the arguments of a spawned function in a shared_ptr<tuple<…>>, leaves it null when
+// it has no arguments, and then evaluates `*args` all the same. Nothing is read through it, yet the
+// library's assertion and UBSan stop there, and rightly. With a tuple to refer to in this one case
+// they can stay on, and fatal, everywhere else.
 #pragma once
 
 #include <memory>

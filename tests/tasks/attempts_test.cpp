@@ -72,8 +72,8 @@ compiled_graph one_node(place where, node_options options,
   return g.compile();
 }
 
-/// Tells the time-out of an attempt again and again that the body goes on, for several times its
-/// length. False when this thread was held up so long that the time-out was right.
+/// Signals to the time-out of an attempt again and again that the body continues, for several times
+/// its length. False when this thread was held up so long that the time-out was right.
 template <class Beat> bool beats(nanoseconds idle, Beat beat) {
   auto begin = steady_clock::now(), last = begin;
   while (last - begin < 3 * idle) {
@@ -87,7 +87,7 @@ template <class Beat> bool beats(nanoseconds idle, Beat beat) {
   return true;
 }
 
-/// What is left of the thread of control when a body holds it for good: it ends when told to stop.
+/// The remaining thread of control when a body holds it for good: it ends when asked to stop.
 template <class Busy> void until_stopped(context& ctx, Busy busy) {
   auto safety = steady_clock::now() + 60s;
   while (!ctx.stop_requested() && steady_clock::now() < safety) {
@@ -280,7 +280,7 @@ BOOST_DATA_TEST_CASE(a_failing_task_is_tried_as_often_as_its_policy_says, data::
   }));
   auto how = app.try_invoke({}, {.thread_id = "t"});
   BOOST_REQUIRE((code_of(how) == errc::node_failed));
-  BOOST_TEST(how.error().text() == "4"); // the last failure is the one that is told
+  BOOST_TEST(how.error().text() == "4"); // the last failure is the one that is reported
   BOOST_TEST(ran == 4);
 }
 
@@ -413,8 +413,8 @@ BOOST_AUTO_TEST_CASE(a_task_that_shows_signs_of_life_still_ends_with_its_run_tim
 
 // ---- what a given-up attempt still does -----------------------------------------------------
 
-// The first attempt is held until the second one has answered, then writes and streams; the node
-// behind waits until it has.
+// The first attempt is held until the second one has answered, then writes and streams; the next
+// node waits until it has.
 BOOST_DATA_TEST_CASE(late_writes_and_late_parts_of_a_given_up_attempt_have_no_effect,
                      data::make(all_places), where) {
   gate hold, late;

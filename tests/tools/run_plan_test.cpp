@@ -1,4 +1,4 @@
-// What `troupe run` does with a thread, and what it advises: the tables.
+// The moves of `troupe run` on a thread, and its advice: the tables.
 #include "tools/troupe/run_plan.hpp"
 
 #include <troupe/agents/chat_models.hpp>

@@ -12,8 +12,8 @@
 
 namespace troupe::cli {
 
-/// A body that does not end, though it was told to, is no reason to stay. Ends the process when it
-/// is not destroyed in time.
+/// A body that does not end on request must not keep the process. Ends the process when it is not
+/// destroyed in time.
 class bodies_deadline {
 public:
   bodies_deadline() = default;
@@ -29,7 +29,7 @@ private:
     changed.wait_for(lock, in_time, bodies_patience, [] { return false; });
     if (in_time.stop_requested())
       return;
-    std::cerr << "what still runs here does not end, and is left" << std::endl;
+    std::cerr << "bodies that still run here did not end in time and are abandoned" << std::endl;
     std::_Exit(exit_done);
   }
 

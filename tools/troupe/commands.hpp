@@ -1,4 +1,4 @@
-// The commands of the command line. Each adds its flags to the parser; the parser then says which
+// The commands of the command line. Each adds its flags to the parser; the parser then chooses the
 // one to run.
 #pragma once
 
@@ -54,7 +54,7 @@ std::shared_ptr<std::string> add_data_dir(CLI::App& command);
 /// Errors: throws error{storage_failed}.
 void expect_data_dir(const std::filesystem::path& dir);
 
-/// What to report of a checkpoint that `thread` does not have, or of a thread that is not there.
+/// The error for a checkpoint that `thread` does not have, or for a thread that is not there.
 error unknown_checkpoint(const app<>& app, const std::string& thread, const std::string& checkpoint,
                          const kept_place& place);
 

@@ -54,7 +54,7 @@ void add_draw(CLI::App& app, chosen_command& chosen) {
     ->add_option("--format", flags->format, "mermaid, dot, svg or png; Graphviz makes the last two")
     ->check(CLI::IsMember(formats))
     ->capture_default_str();
-  command->add_option("--direction", flags->direction, "Where edges lead: down or right")
+  command->add_option("--direction", flags->direction, "The direction of edges: down or right")
     ->check(CLI::IsMember(directions))
     ->capture_default_str();
   constexpr int levels_max = limits::graph_depth_max;
@@ -62,7 +62,7 @@ void add_draw(CLI::App& app, chosen_command& chosen) {
     ->add_flag("--xray{" + std::to_string(levels_max) + "}", flags->options.xray,
                "Show the insides of nested graphs; --xray=N only of N levels")
     ->check(CLI::Range(0, levels_max));
-  command->add_option("--title", flags->options.title, "Stands above the picture");
+  command->add_option("--title", flags->options.title, "The text above the picture");
   command->add_option("--timeout", flags->timeout, "How long Graphviz may take for svg or png")
     ->type_name("SECONDS")
     ->check(CLI::Range(0.001, 3600.0))

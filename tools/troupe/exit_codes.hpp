@@ -21,7 +21,7 @@ enum exit_code : int {
 inline constexpr const char* exit_codes_help =
   "Exit codes: 0 done; 1 the run failed; 2 wrong flags or input; 3 paused, an answer is needed;\n"
   "4 stopped at the end of a step by Ctrl-C, SIGTERM or a drain: run it again to resume;\n"
-  "5 the store failed; 6 nothing is stored of the thread: give it an input;\n"
+  "5 the store failed; 6 the thread is not stored: give an input;\n"
   "7 an answer was refused, filtered or cut at its token limit (chat, coder);\n"
   "8 a worker has not drained in time (cluster drain --wait); 130 stopped at once.";
 
@@ -51,7 +51,7 @@ constexpr exit_code exit_code_of(errc code) noexcept {
   }
 }
 
-/// What a person in front of a terminal can do, where the message does not say it.
+/// Advice for a person in front of a terminal, where the message has none.
 inline const char* advice_for(errc code) noexcept {
   switch (code) {
     case errc::empty_input: return "give an input";

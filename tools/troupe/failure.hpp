@@ -1,4 +1,4 @@
-// How a failure is said: one line on stderr, with --json one on stdout too, and an exit code.
+// The report of a failure: one line on stderr, with --json one on stdout too, and an exit code.
 #pragma once
 
 #include "tools/troupe/exit_codes.hpp"
@@ -33,7 +33,7 @@ inline exit_code report_failure(const std::string& program, const error& why, bo
   return exit_code_of(why.code());
 }
 
-/// Runs `action` and says what it throws.
+/// Runs `action` and reports the exception it throws.
 template <class Action>
 int run_reporting(const std::string& program, const bool& json, Action action) {
   try {

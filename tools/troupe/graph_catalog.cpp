@@ -83,7 +83,7 @@ constexpr builtin_graph graphs[] = {
    R"({"sources": ["README.md"], "out": "digest.md"})",
    []() -> compiled_graph { return digest::build(); }},
   {"chat", "answers a conversation with a model",
-   "TROUPE_MODEL names the model, else it echoes; talk with troupe chat",
+   "TROUPE_MODEL names the model, default: an echo; talk with troupe chat",
    R"({"messages": [{"role": "user", "content": "Hello"}]})",
    []() -> compiled_graph { return load_agents().build_chat(); }},
 };

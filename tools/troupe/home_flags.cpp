@@ -20,18 +20,19 @@ std::shared_ptr<worker_pool> home_flags::workers() const {
 std::shared_ptr<home_flags> add_home_flags(CLI::App& command) {
   auto out = std::make_shared<home_flags>();
   auto& o = out->options;
-  command.add_option("--worker", o.workers, "A worker for nodes with a placement; repeat it")
+  command.add_option("--worker", o.workers, "A worker for nodes with a placement; may be repeated")
     ->type_name("HOST:PORT")
     ->allow_extra_args(false);
-  command.add_option("--workers-file", o.workers_file, "More of them, one a line")
+  command.add_option("--workers-file", o.workers_file, "A file with more workers, one a line")
     ->type_name("FILE");
-  command.add_option("--listen", o.listen, "Where workers may join")->type_name("HOST:PORT");
+  command.add_option("--listen", o.listen, "The address at which workers may join")
+    ->type_name("HOST:PORT");
   command.add_flag("--allow-other-builds", o.allow_other_builds,
-                   "Also give tasks to workers whose code of the graph is another build, if they "
-                   "allow it, too: one run may mix both then");
-  out->lease = add_lease_flags(
-    command, "After so long a worker that is silent loses its tasks, 2.5 s without this flag; the "
-             "longer lease of a worker holds for that one");
+                   "Also give tasks to workers with another build of the graph's code, if they "
+                   "allow it, too; one run may then mix both");
+  out->lease =
+    add_lease_flags(command, "How long a worker may be silent before it loses its tasks, default: "
+                             "2.5 s; a longer lease that a worker asks for takes precedence");
   out->peers = add_peer_flags(command);
   return out;
 }

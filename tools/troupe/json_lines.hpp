@@ -1,4 +1,4 @@
-// What programs print with --json: one object a line, told apart by "type", flushed at once.
+// Output of programs with --json: one object a line, distinguished by "type", flushed at once.
 #pragma once
 
 #include <troupe/runtime.hpp>

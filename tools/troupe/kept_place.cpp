@@ -32,11 +32,10 @@ bool has_password(const std::string& conninfo) {
 }
 
 std::string no_password(const std::string& conninfo) {
-  return has_password(conninfo)
-           ? "no password is taken from a command line, which others can read: use ~/.pgpass, "
-             "PGPASSWORD or "
-               + std::string{postgres_variable}
-           : "";
+  return has_password(conninfo) ? "a password must not be on the command line, which others can "
+                                  "read: use ~/.pgpass, PGPASSWORD or "
+                                    + std::string{postgres_variable}
+                                : "";
 }
 
 } // namespace
@@ -99,7 +98,7 @@ void kept_place::expect_there() const {
 
 error kept_place::unknown_thread(const std::string& thread) const {
   return {errc::missing_key,
-          "unknown thread: " + thread + ": " + threads_command() + " lists those there are"};
+          "unknown thread: " + thread + ": " + threads_command() + " lists the known threads"};
 }
 
 std::shared_ptr<kept_place> add_kept_place(CLI::App& command, const std::string& about) {
@@ -108,7 +107,7 @@ std::shared_ptr<kept_place> add_kept_place(CLI::App& command, const std::string&
   data->type_name("DIR");
   command
     .add_option("--postgres", out->postgres,
-                std::string{"Or a Postgres database, as libpq's keywords or URI; else "}
+                std::string{"Or a Postgres database, as libpq's keywords or URI; default: "}
                   + postgres_variable)
     ->type_name("CONNINFO")
     ->check(no_password)
@@ -118,9 +117,10 @@ std::shared_ptr<kept_place> add_kept_place(CLI::App& command, const std::string&
 
 std::string thread_name(const std::string& text) {
   if (text.empty())
-    return "the name of a thread is expected, not an empty text";
+    return "the name of a thread must not be empty";
   return std::ranges::any_of(text, [](unsigned char c) { return std::iscntrl(c) != 0; })
-           ? "a thread's name has no control characters, such as line breaks: " + one_line(text)
+           ? "the name of a thread must not have control characters, such as line breaks: "
+               + one_line(text)
            : "";
 }
 

@@ -46,7 +46,7 @@ struct kept_place {
   /// Fails unless threads are kept there: a command that only looks makes nothing.
   /// Errors: throws error{storage_failed}.
   void expect_there() const;
-  /// What to report of a thread that has no checkpoint.
+  /// The error for a thread without a checkpoint.
   error unknown_thread(const std::string& thread) const;
 };
 

@@ -49,7 +49,7 @@ std::vector<std::string> graphs_of_library(const std::filesystem::path& library)
   if (!head || std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0
       || head->e_ident[EI_CLASS] != ELFCLASS64)
     throw error{errc::unknown_graph,
-                "list the graphs of a library: it is not a shared library: " + library.string()};
+                "list the graphs of a library: not a shared library: " + library.string()};
   std::vector<std::string> out;
   for (std::size_t i = 0; i < head->e_shnum; ++i) {
     auto symbols = section(file, *head, i);

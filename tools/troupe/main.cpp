@@ -52,7 +52,7 @@ troupe::error unknown_command(const CLI::App& app, const std::string& word) {
 }
 
 int troupe_main(int argc, char** argv, cli::chosen_command& chosen) {
-  CLI::App app{"Runs agent graphs durably, and shows what was kept of their runs."};
+  CLI::App app{"Runs agent graphs durably, and shows their stored runs."};
   app.set_version_flag("--version", "troupe " TROUPE_VERSION);
   app.require_subcommand(1);
   app.footer(std::string{"troupe COMMAND --help lists the flags of a command.\n"}

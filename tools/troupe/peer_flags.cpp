@@ -23,10 +23,11 @@ std::shared_ptr<peer_flags> add_peer_flags(CLI::App& command) {
   auto out = std::make_shared<peer_flags>();
   command.add_option("--tls-cert", out->certificate, "This process's certificate")
     ->type_name("FILE");
-  command.add_option("--tls-key", out->key, "Its key")->type_name("FILE");
+  command.add_option("--tls-key", out->key, "The key of that certificate")->type_name("FILE");
   command.add_option("--tls-ca", out->authority, "The CA of the cluster (troupe cluster init-ca)")
     ->type_name("FILE");
-  command.add_flag("--plain", out->plain, "Links without TLS, on this host only: for tries");
+  command.add_flag("--plain", out->plain,
+                   "Links without TLS, on this host only, to try things out");
   return out;
 }
 
@@ -37,7 +38,7 @@ void lease_flags::take_into(std::chrono::milliseconds& heartbeat_out,
     return std::chrono::duration_cast<std::chrono::milliseconds>(duration<double>{seconds});
   };
   if (lease == 0 && heartbeat != 0)
-    throw error{errc::invalid_config, "--heartbeat belongs to a lease: give --lease, too"};
+    throw error{errc::invalid_config, "--heartbeat needs --lease"};
   if (lease == 0)
     return;
   lease_out = milliseconds(lease);

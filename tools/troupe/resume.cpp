@@ -1,4 +1,4 @@
-// troupe resume: goes on with the threads of a graph whose run was cut off.
+// troupe resume: resumes the threads of a graph whose run was cut off.
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/exit_codes.hpp"
 #include "tools/troupe/failure.hpp"
@@ -32,7 +32,8 @@ unfinished_query query_of(const resume_flags& o) {
     return out;
   auto filter = from_json(o.filter);
   if (!filter || !filter->is_map())
-    throw error{errc::invalid_value, "--filter: " + (filter ? "no map" : filter.error().message())};
+    throw error{errc::invalid_value,
+                "--filter: " + (filter ? "not a map" : filter.error().message())};
   out.filter = *filter;
   return out;
 }
@@ -44,13 +45,13 @@ void say(const std::string& thread, const std::string& how, bool json) {
     std::cout << thread << "  " << how << std::endl;
 }
 
-// What became of one. The worst is what the command ends with.
+// Reports the end of one thread. The command ends with the worst exit code.
 int report(const std::string& thread, const result<run_result>& how, bool json) {
   if (how) {
     say(thread, how->paused() ? "paused" : "done", json);
     return exit_done;
   }
-  if (how.error().code() == errc::conflict) { // somebody else goes on with it
+  if (how.error().code() == errc::conflict) { // another process resumed it
     say(thread, "taken over by another process", json);
     return exit_done;
   }
@@ -93,24 +94,25 @@ int run(const resume_flags& o, bool json, stop_signals& signals) {
 } // namespace
 
 void add_resume(CLI::App& app, chosen_command& chosen) {
-  auto* command = app.add_subcommand(
-    "resume", "Go on with all threads of a graph whose run was cut off, by a kill or Ctrl-C: not "
-              "with those that wait for an answer, or failed");
+  auto* command =
+    app.add_subcommand("resume", "Resume all threads of a graph whose run was cut off, by a kill "
+                                 "or Ctrl-C, but not those that wait for an answer or failed");
   auto o = std::make_shared<resume_flags>();
   command->add_option("GRAPH", o->graph, "A built-in graph, or path/to/lib.so:name")->required();
   o->place = add_kept_place(*command);
-  command->add_flag("--list", o->list, "Only name them");
+  command->add_flag("--list", o->list, "Only list them");
   command->add_option("--filter", o->filter, "Metadata that their newest checkpoint must have")
     ->type_name("JSON");
-  command->add_flag("--alone", o->alone,
-                    "No other process works on the data: take over what others have");
+  command->add_flag(
+    "--alone", o->alone,
+    "No other process works on the data: also take over the threads of other processes");
   command->add_option("--durability", o->durability, "When progress is stored: sync, async or exit")
     ->type_name("MODE")
     ->check(CLI::IsMember({"sync", "async", "exit"}))
     ->capture_default_str();
   command
     ->add_option("--recursion-limit", o->recursion_limit,
-                 "Super-steps a run may take; else as the graph says")
+                 "Most super-steps of a run; default: the limit of the graph")
     ->type_name("N")
     ->check(CLI::PositiveNumber);
   o->home = add_home_flags(*command);

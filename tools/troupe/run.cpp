@@ -87,8 +87,8 @@ private:
     switch (move) {
       case run_move::refuse_fresh: throw nothing_stored();
       case run_move::refuse_answer:
-        throw error{errc::unknown_interrupt,
-                    "--resume: nothing to resume: thread " + o_.thread + " waits for no answer"};
+        throw error{errc::unknown_interrupt, "--resume: nothing to resume: thread " + o_.thread
+                                               + " does not wait for an answer"};
       case run_move::show_result: return note_place(), show_result(app, now);
       case run_move::show_question: return note_place(), show_question(app, now);
       case run_move::resume:
@@ -111,13 +111,13 @@ private:
     return exit_failed;
   }
 
-  // What has an exit code of its own is what a supervisor needs to know.
+  // A supervisor needs an exit code of its own for this.
   failure nothing_stored() const {
     if (o_.has_resume)
       return {o_.place->unknown_thread(o_.thread), exit_usage};
     return {{errc::missing_key, "nothing is stored of thread `" + one_line(o_.thread) + "` in "
                                   + o_.place->text() + ": --input JSON starts it; "
-                                  + o_.place->threads_command() + " lists those there are"},
+                                  + o_.place->threads_command() + " lists the known threads"},
             exit_nothing_stored};
   }
 
@@ -166,7 +166,7 @@ private:
         for (const auto& t : s.tasks)
           differs |= t.name == START && t.result && t.result->is_map() && *t.result != input_;
     if (differs)
-      output_.note("the thread was started with another input than this one, which is ignored: "
+      output_.note("the thread was started with another input; this one is ignored: "
                    + to_json(input_));
     else if (stage == "resumes")
       output_.note("the thread had not finished: it resumes, and --input is not used again");
@@ -195,7 +195,7 @@ private:
     return out;
   }
 
-  // Of the thread's newest checkpoint; nothing where it can't be read.
+  // The state at the thread's newest checkpoint; nothing where it can't be read.
   std::optional<state_snapshot> newest(const app<>& app) const {
     auto now = app.try_get_state({.thread_id = o_.thread});
     return now ? std::optional{std::move(*now)} : std::nullopt;
@@ -216,8 +216,8 @@ private:
     if (is_kept())
       switch (advice_for(app, why)) {
         case advice::none: break;
-        case advice::resume: add("go on with: " + command_line()); break;
-        case advice::answer: add("go on with: " + command_line() + " --resume JSON"); break;
+        case advice::resume: add("resume with: " + command_line()); break;
+        case advice::answer: add("resume with: " + command_line() + " --resume JSON"); break;
         case advice::same_again:
           add("nothing of this run is stored: run the same command again");
           break;
@@ -245,11 +245,11 @@ private:
   int paused(const run_result& run) const {
     output_.result(o_.thread, run);
     if (!is_kept())
-      output_.note("paused, and nothing is kept: run it with --data to be able to go on");
+      output_.note("paused, but nothing is stored: run it with --data to resume it later");
     else if (run.interrupts().empty())
-      output_.note("stopped before " + run.next.front() + "; go on with: " + command_line());
+      output_.note("stopped before " + run.next.front() + "; resume with: " + command_line());
     else
-      output_.note("waits for an answer; go on with: " + command_line() + " --resume JSON");
+      output_.note("waits for an answer; resume with: " + command_line() + " --resume JSON");
     return exit_paused;
   }
 

@@ -126,7 +126,7 @@ std::string stream_modes_text() {
   return out;
 }
 
-// Fails for a member that is none of `known`, and for a plain member of another kind.
+// Fails for a member that is not one of `known`, and for a plain member of another kind.
 void check_members(const std::string& flag, const compiled_graph& graph, const value& input,
                    const std::vector<std::string>& known) {
   const auto& plan = *graph.plan();
@@ -163,13 +163,12 @@ value parse_flag(const std::string& flag, const std::string& text) {
   if (parsed)
     return *parsed;
   if (auto at = first_not_utf8(text))
-    throw wrong_flag(flag, "JSON is UTF-8, and byte " + std::to_string(*at + 1) + " is not");
+    throw wrong_flag(flag, "JSON must be UTF-8, but byte " + std::to_string(*at + 1) + " is not");
   auto why = flag + ": " + parsed.error().message();
   bool is_word = !text.empty() && text.find_first_of("{}[]\"'\\,:") == std::string::npos
                  && std::ranges::all_of(text, [](unsigned char c) { return c >= ' ' && c < 0x7f; });
   if (is_word)
-    why += "; a text is given in quotes of its own: " + flag + ' '
-           + shell_word(to_json(value(text)));
+    why += "; a text needs quotes of its own: " + flag + ' ' + shell_word(to_json(value(text)));
   throw error{parsed.error().code(), why};
 }
 
@@ -221,13 +220,13 @@ std::shared_ptr<run_flags> add_run_flags(CLI::App& command) {
   command.add_option("GRAPH", o.graph, "A built-in graph, or path/to/lib.so:name")->required();
   auto* input = command.add_option(
     "--input", o.input,
-    "The input, @FILE, or @- for standard input. It starts the thread, also one that had not "
-    "finished. Without it, a thread that had not finished resumes, and no other is started");
+    "The input, @FILE, or @- for standard input. It starts the thread, even one that had not "
+    "finished. Without it, only a thread that had not finished is resumed");
   input->type_name("JSON|@FILE");
-  auto* once = command.add_flag(
-    "--once", o.once,
-    "For commands that are repeated: the input starts a thread of which nothing is stored; one "
-    "that had not finished resumes, and of a finished one the result is printed");
+  auto* once =
+    command.add_flag("--once", o.once,
+                     "For repeated commands: the input starts a new thread, a thread that had not "
+                     "finished resumes, and the result of a finished one is printed");
   once->needs(input);
   auto* thread = command.add_option("--thread", o.thread, "The thread to keep the run on");
   thread->type_name("ID")->check(thread_name);
@@ -240,7 +239,7 @@ std::shared_ptr<run_flags> add_run_flags(CLI::App& command) {
     ->capture_default_str();
   command
     .add_option("--stream", o.stream,
-                "What to print: " + stream_modes_text() + "; several with commas")
+                "The modes to print: " + stream_modes_text() + "; several with commas")
     ->type_name("MODES")
     ->delimiter(',')
     ->allow_extra_args(false)
@@ -250,24 +249,24 @@ std::shared_ptr<run_flags> add_run_flags(CLI::App& command) {
   resume->type_name("JSON")->excludes(input);
   command
     .add_option("--checkpoint", o.checkpoint,
-                "Runs again from this checkpoint of --thread, as another branch; history lists "
+                "Run again from this checkpoint of --thread, as another branch; history lists "
                 "them")
     ->type_name("ID")
     ->needs(thread)
     ->excludes(once);
   command
-    .add_option("--context", o.context, "What bodies read as the run's context; it is not stored")
+    .add_option("--context", o.context, "The run's context, which bodies read; it is not stored")
     ->type_name("JSON|@FILE");
   command
     .add_option("--configurable", o.configurable,
-                "What bodies read as the run's configurable values; repeat it")
+                "The run's configurable values, which bodies read; may be repeated")
     ->type_name("KEY=VALUE|JSON")
     ->allow_extra_args(false);
   command.add_option("--metadata", o.metadata, "Stored with each checkpoint of the run")
     ->type_name("JSON");
   command
     .add_option("--recursion-limit", o.recursion_limit,
-                "Super-steps a run may take; else as the graph says")
+                "Most super-steps of a run; default: the limit of the graph")
     ->type_name("N")
     ->check(positive_number);
   command.add_flag("--actors", o.actors, "Print the live actors whenever they change");

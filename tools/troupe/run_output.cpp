@@ -22,7 +22,7 @@ void run_output::part(const stream_part& part, const part_stream& run) {
     actors_.look(run);
 }
 
-// Questions are shown at the end; what a run that goes on had done before is only counted there.
+// Questions are shown at the end; work that a resumed run had done before is only counted there.
 void run_output::print_updates(const value& update) {
   for (const auto& entry : update.entries())
     if (entry.key() != "__interrupt__" && entry.key() != "__metadata__")

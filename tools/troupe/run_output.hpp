@@ -1,4 +1,4 @@
-// What `troupe run` prints: parts as they come and how the run ended on stdout, notes on stderr.
+// The output of `troupe run`: parts as they come and the end of the run on stdout, notes on stderr.
 #pragma once
 
 #include "tools/troupe/actor_table.hpp"

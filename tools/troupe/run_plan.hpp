@@ -26,7 +26,7 @@ inline thread_stage stage_of(const state_snapshot& now) {
   return now.tasks.empty() ? thread_stage::finished : thread_stage::unfinished;
 }
 
-/// What the flags ask for.
+/// The wishes of the flags.
 struct run_wishes {
   bool has_input = false;  ///< --input
   bool has_answer = false; ///< --resume
@@ -64,7 +64,7 @@ constexpr run_move next_move(thread_stage stage, const run_wishes& w) {
   }
 }
 
-/// What to do about a run that has failed.
+/// The advice after a failed run.
 enum class advice {
   none,
   resume,     ///< the same thread, without an input
@@ -88,8 +88,8 @@ constexpr advice advice_after(errc why, thread_stage after, bool had_input, bool
   }
 }
 
-/// What a run of a graph ends with. A value that does not fit is a fault of the graph there: flags
-/// and inputs were looked at before.
+/// The exit code of a run of a graph. A value that does not fit is a fault of the graph there:
+/// flags and inputs were looked at before.
 inline exit_code exit_code_of_run(errc why) noexcept {
   switch (why) {
     case errc::invalid_value:

@@ -124,7 +124,8 @@ std::string json_line(const state_snapshot& s) {
 }
 
 void add_state(CLI::App& app, chosen_command& chosen) {
-  auto* command = app.add_subcommand("state", "Show what a thread holds and what it waits for");
+  auto* command = app.add_subcommand("state",
+                                     "Show the state of a thread, and the question it waits for");
   auto o = add_options(*command, chosen);
   command->add_option("--checkpoint", o->checkpoint, "An older checkpoint; history lists them")
     ->type_name("ID");
@@ -135,7 +136,7 @@ void add_state(CLI::App& app, chosen_command& chosen) {
 void add_history(CLI::App& app, chosen_command& chosen) {
   auto* command = app.add_subcommand("history", "List a thread's checkpoints, the newest first");
   auto o = add_options(*command, chosen);
-  command->add_option("--limit", o->limit, "At most so many")
+  command->add_option("--limit", o->limit, "Most checkpoints to list")
     ->type_name("N")
     ->check(CLI::PositiveNumber);
   command->callback(

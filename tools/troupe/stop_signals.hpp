@@ -23,8 +23,8 @@ namespace troupe::cli {
 /// Takes SIGINT and SIGTERM as long as it lives, on a thread of its own. Make it before anything
 /// that starts threads: they inherit that the signals are blocked. SIGINT stays ignored where it
 /// was (a shell's background job).
-/// Invariants: what runs is asked to stop at most once; a signal when nothing does, or behind the
-/// first one, ends the process.
+/// Invariants: a run is asked to stop at most once; a signal without a run, or after the first one,
+/// ends the process.
 class stop_signals {
 public:
   /// `ends`: a signal that always ends the process; 0: none.
@@ -47,8 +47,8 @@ public:
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
 
-  /// What the first signal from now on does, and says, if anything; no `stop`: it ends the process.
-  /// `before_end`: what is done before one ends the process. Both on a thread of ours.
+  /// Sets the effect of the first signal from now on, and its text, if any; no `stop`: it ends the
+  /// process. `before_end`: called before a signal ends the process. Both on a thread of ours.
   void watch(std::function<void()> stop, std::string says, std::function<void()> before_end = {}) {
     std::lock_guard guard{mutex_};
     stop_ = std::move(stop);

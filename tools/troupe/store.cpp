@@ -147,7 +147,7 @@ struct prune_flags {
   bool json = false;
 };
 
-// What is removed is gone for good, so at least one rule has to be given.
+// Removed checkpoints are lost for good, so at least one rule has to be given.
 void expect_rule(const CLI::App& command) {
   for (const auto* rule : {"--keep-latest", "--keep-every", "--keep-forks", "--older-than"})
     if (command.count(rule) > 0)
@@ -182,8 +182,8 @@ int prune(prune_flags& flags) {
 }
 
 void add_prune(CLI::App& store, chosen_command& chosen) {
-  auto* command = store.add_subcommand(
-    "prune", "Remove old checkpoints: all that no rule keeps are removed, for good");
+  auto* command = store.add_subcommand("prune",
+                                       "Remove old checkpoints for good: all that no rule keeps");
   auto flags = std::make_shared<prune_flags>();
   flags->command = command;
   flags->data_dir = add_data_dir(*command);
@@ -198,7 +198,7 @@ void add_prune(CLI::App& store, chosen_command& chosen) {
                       "Keep those whose step is a multiple of it, too");
   command->add_flag("--keep-forks", flags->keep.keep_forks,
                     "Keep those where branches part, and the newest of each branch, too");
-  command->add_option("--older-than", flags->older_than_days, "Remove only what is older")
+  command->add_option("--older-than", flags->older_than_days, "Remove only older checkpoints")
     ->type_name("DAYS")
     ->check(CLI::NonNegativeNumber);
   command->add_flag("--dry-run", flags->keep.dry_run,
@@ -226,10 +226,10 @@ void add_look(CLI::App& store, chosen_command& chosen, const char* name, const c
 } // namespace
 
 void add_store(CLI::App& app, chosen_command& chosen) {
-  auto* store = app.add_subcommand("store", "Look after what is kept in a data directory");
+  auto* store = app.add_subcommand("store", "Check, count, copy and prune a data directory");
   store->require_subcommand(1);
-  add_look(*store, chosen, "check", "Read everything and say what is damaged", check);
-  add_look(*store, chosen, "stats", "Count what there is", print_stats);
+  add_look(*store, chosen, "check", "Read everything and report damage", check);
+  add_look(*store, chosen, "stats", "Count records and bytes", print_stats);
   add_prune(*store, chosen);
   add_copy(*store, chosen, "backup", "Copy it as it is now, while it is used", false);
   add_copy(*store, chosen, "compact", "Copy it without unused space, while it is used", true);

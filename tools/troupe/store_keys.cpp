@@ -17,7 +17,7 @@ int rotate_keys(const std::string& data_dir, bool json) {
   auto keys = keyring::from_environment().value();
   if (!keys)
     throw error{errc::invalid_config,
-                "no key: set TROUPE_STORE_KEY_FILE to a file of keys, the new one the last"};
+                "no key: set TROUPE_STORE_KEY_FILE to a file of keys that ends with the new key"};
   auto report = rotate_store_keys(data_dir, keys).value();
   if (json)
     print_line(json_line("rotated", {{"key", to_json(keys->current_id())},
@@ -38,7 +38,7 @@ void add_rotate_keys(CLI::App& store, chosen_command& chosen) {
     "rotate-keys",
     "Wrap the data keys of threads, long-term store and cache under the current "
     "key. The key ring comes from the file that TROUPE_STORE_KEY_FILE names, or from "
-    "TROUPE_STORE_KEYS, and has the older keys, too");
+    "TROUPE_STORE_KEYS, and must have the older keys, too");
   auto data_dir = add_data_dir(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object a line");
   command->callback([&chosen, data_dir] {

@@ -179,7 +179,7 @@ public:
     const auto& ref = tuple.ref;
     if (there_.contains(ref.thread_id))
       throw error{errc::invalid_config, "import: thread `" + ref.thread_id
-                                          + "` is there already: delete it, or choose another "
+                                          + "` exists already: delete it, or choose another "
                                             "data directory"};
     if (ref.thread_id != thread_id_) {
       thread_id_ = ref.thread_id;
@@ -209,7 +209,7 @@ public:
   }
 
 private:
-  // What the saver said first, on its own thread.
+  // The saver's first error, on its own thread.
   class first_failure {
   public:
     void set(error why) {
@@ -255,7 +255,7 @@ int import_lines(const std::string& data_dir, const std::string& file) {
     if (!line)
       fail(line.error().message());
     if ((*line)["type"] != value("checkpoint"))
-      fail("it is no checkpoint");
+      fail("not a checkpoint");
     try {
       into.take(tuple_of(*line));
     } catch (const error& why) {

@@ -1,4 +1,4 @@
-// What a program may do with a terminal, and texts for the person in front of it.
+// The abilities of a terminal, and texts for the person in front of it.
 #pragma once
 
 #include <sys/ioctl.h>
@@ -32,13 +32,13 @@ public:
   bool is_tty() const noexcept { return is_tty_; }
   bool has_colours() const noexcept { return colours_; }
 
-  /// Units:  columns; 0 when it is no terminal.
+  /// Units:  columns; 0 when it is not a terminal.
   std::size_t width() const noexcept {
     winsize size{};
     return is_tty_ && ioctl(fd_, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
   }
 
-  /// Units:  lines; 0 when it is no terminal.
+  /// Units:  lines; 0 when it is not a terminal.
   std::size_t height() const noexcept {
     winsize size{};
     return is_tty_ && ioctl(fd_, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
@@ -52,8 +52,8 @@ public:
     return codes[static_cast<std::size_t>(how)] + std::string{text} + "\33[0m";
   }
 
-  /// `text`, cut to what is left of a line of which `used` columns are taken. Whole when this is
-  /// no terminal.
+  /// `text`, cut to the rest of a line of which `used` columns are taken. Whole when this is not a
+  /// terminal.
   std::string fit(std::string_view text, std::size_t used) const {
     auto columns = width();
     if (columns == 0 || text.size() + used < columns || used + 20 > columns)

@@ -86,13 +86,14 @@ void expect_data_dir(const std::filesystem::path& dir) {
     throw error{errc::storage_failed, what + ": " + dir.string()
                                         + (why == std::errc::permission_denied
                                              ? ": let this user read the directory and its files"
-                                             : ": name the one that was used with --data")};
+                                             : ": name the directory that was used with --data")};
   };
   if (!std::filesystem::exists(status))
-    fail(status.type() == std::filesystem::file_type::not_found ? "there is no data directory"
-                                                                : why.message());
+    fail(status.type() == std::filesystem::file_type::not_found
+           ? "the data directory does not exist"
+           : why.message());
   if (!std::filesystem::is_directory(status))
-    fail("no data directory, but a file");
+    fail("not a data directory, but a file");
   if (!std::filesystem::exists(dir / "troupe.mdb", why))
     fail(why ? why.message() : "no threads were ever kept in this directory");
 }

@@ -62,15 +62,16 @@ void add_update(CLI::App& app, chosen_command& chosen) {
   auto o = std::make_shared<update_flags>();
   command->add_option("GRAPH", o->graph, "The graph the thread belongs to")->required();
   command->add_option("--thread", o->thread, "The thread")->type_name("ID")->required();
-  command->add_option("--values", o->values, "What is written, by channel")
+  command->add_option("--values", o->values, "The values to write, by channel")
     ->type_name("JSON|@FILE")
     ->required();
   command
-    ->add_option("--as-node", o->as_node, "The node that counts as the writer; else the last one")
+    ->add_option("--as-node", o->as_node,
+                 "The node that counts as the writer; default: the last one")
     ->type_name("NODE");
   command
     ->add_option("--checkpoint", o->checkpoint,
-                 "Writes to this older checkpoint, as another branch; history lists them")
+                 "Write to this older checkpoint, as another branch; history lists them")
     ->type_name("ID");
   o->place = add_kept_place(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object");

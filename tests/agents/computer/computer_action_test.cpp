@@ -1,4 +1,4 @@
-// What a model wants a computer to do, read from what it says.
+// The action that a model wants of a computer, read from the arguments of its call.
 #include <troupe/agents/computer.hpp>
 
 #include <boost/test/data/test_case.hpp>
@@ -98,7 +98,7 @@ const std::vector<refused_case> bad_actions{
   {R"({"action":"type","text":""})", "text is required for type"},
   {R"({"action":"type","text":"\u001b[2J"})", "control characters"},
   {R"({"action":"type","text":"a\u0000b"})", "control characters"},
-  {R"({"action":"key","text":" "})", "names no key"},
+  {R"({"action":"key","text":" "})", "must name a key"},
   {R"({"action":"key","text":"ctrl+"})", "No such key"},
   {R"({"action":"key","text":"--help"})", "No such key"},
   {R"({"action":"key","text":"a;b"})", "No such key"},

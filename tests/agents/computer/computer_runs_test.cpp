@@ -85,8 +85,8 @@ BOOST_AUTO_TEST_CASE(a_lost_computer_is_told_and_the_next_action_begins_another)
   auto out = rt.load(create_cua(b.options(model))).invoke(told_to_work()).value();
   const auto& messages = out["messages"];
   BOOST_TEST(message_text(result_of_call(messages, "c1"))
-             == "The computer is lost, with all that was open on it: power failure. The next "
-                "action begins another one.");
+             == "The computer was lost, with everything that was open on it: power failure. The "
+                "next action starts a new one.");
   BOOST_TEST(is_failure(result_of_call(messages, "c1")));
   BOOST_TEST(is_failure(result_of_call(messages, "c2"))); // it was meant for the one that is lost
   BOOST_TEST(!is_failure(result_of_call(messages, "c3")));
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_computer_that_can_not_begin_or_does_not_fit_ends_the_run)
                throw std::runtime_error{"no machine is free"};
              }).find("no machine is free")
              != std::string::npos);
-  BOOST_TEST(ends_with([](const auto&) { return computer_instance{}; }).find("gave none")
+  BOOST_TEST(ends_with([](const auto&) { return computer_instance{}; }).find("returned no computer")
              != std::string::npos);
   BOOST_TEST(ends_with([&](const auto&) {
                return computer_instance{made, ""};

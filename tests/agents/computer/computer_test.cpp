@@ -253,12 +253,13 @@ BOOST_AUTO_TEST_CASE(what_is_no_screenshot_of_the_display_is_an_error_to_the_mod
     auto begin = png_of(small_screen);
     return png_of(small_screen, bytes - begin.size());
   };
-  BOOST_TEST(told("") == "error: The screenshot can't be shown: it is no PNG");
+  BOOST_TEST(told("") == "error: The screenshot can't be shown: not a PNG image");
   BOOST_TEST(told("GIF89a and more, as long as a PNG") //
-             == "error: The screenshot can't be shown: it is no PNG");
-  BOOST_TEST(told(png_of({100, 81}))
-             == "error: The screenshot can't be shown: it has 100 x 81 pixels, and the display 100 "
-                "x 80");
+             == "error: The screenshot can't be shown: not a PNG image");
+  BOOST_TEST(
+    told(png_of({100, 81}))
+    == "error: The screenshot can't be shown: it has 100 x 81 pixels, but the display has 100 "
+       "x 80");
   BOOST_TEST(told(png_of({-1, 80})).starts_with("error: "));
   BOOST_TEST(told(of_size(limits::computer_screenshot_bytes_max)).empty());
   BOOST_TEST(told(of_size(limits::computer_screenshot_bytes_max + 1)).starts_with("error: "));

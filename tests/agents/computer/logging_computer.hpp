@@ -30,7 +30,7 @@ inline std::string png_of(const screen_size& size, std::size_t more = 0) {
          + std::string(more, 'x');
 }
 
-// What was done, on all computers of a test, in order.
+// The actions on all computers of a test, in order.
 struct computer_log {
   void add(std::string what) {
     std::lock_guard guard{mutex};

@@ -1,5 +1,5 @@
-// An X display as a computer, with programs in place of xdotool and import that write down what
-// they are told.
+// An X display as a computer, with programs in place of xdotool and import that write down their
+// arguments.
 #include "agents/computer/x11_keys.hpp"
 #include "agents/workspace/child_process.hpp"
 
@@ -56,7 +56,7 @@ esac)");
     ::chmod((folder_ / name).c_str(), 0700);
   }
   void remove(const std::string& name) const { std::filesystem::remove(folder_ / name); }
-  /// What they were told since the last call.
+  /// The arguments of the programs since the last call.
   std::string told() const {
     std::ifstream in{folder_ / "told"};
     std::string out{std::istreambuf_iterator<char>{in}, {}};
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(a_display_that_is_none_is_refused) {
                 ":99");
   for (const auto* size : {"", "many", "0 0", "-5 5", "99999999999 5"}) {
     programs.put("xdotool", std::string{"echo '"} + size + "'");
-    BOOST_TEST(class_thrown([] { make_x11_computer(display_99()); }).find("does not say how large")
+    BOOST_TEST(class_thrown([] { make_x11_computer(display_99()); }).find("did not report its size")
                  != std::string::npos,
                size);
   }

@@ -14,9 +14,8 @@
 namespace troupe::test {
 
 /// Follows all ways at once, so that time is bounded by text times grammar.
-/// Errors: throws std::runtime_error for what is no such grammar: also for a rule that is not
-/// there,
-///         one that is given twice, and one that begins with itself (when a text leads to it).
+/// Errors: throws std::runtime_error for a text that is not such a grammar, for a rule that is
+/// missing or given twice, and for one that begins with itself (when a text leads to it).
 class gbnf_recogniser {
 public:
   explicit gbnf_recogniser(std::string_view grammar) {
@@ -69,7 +68,7 @@ private:
     auto first = static_cast<unsigned char>(text[0]);
     std::size_t size = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
     if (size > text.size())
-      throw std::runtime_error("a text is no UTF-8");
+      throw std::runtime_error("a text is not UTF-8");
     char32_t out = size == 1 ? first : first & (0xffu >> (size + 1));
     for (std::size_t i = 1; i < size; ++i)
       out = out << 6 | (static_cast<unsigned char>(text[i]) & 0x3fu);

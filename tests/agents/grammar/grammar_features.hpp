@@ -1,4 +1,4 @@
-// What of JSON Schema a grammar can hold, by example.
+// The parts of JSON Schema that a grammar can hold, by example.
 #pragma once
 
 #include <ostream>

@@ -1,5 +1,4 @@
-// Models that are held to their tools by a grammar: what they are told, and what becomes of what
-// they say.
+// Models with a grammar of their tools: their requests, and the reading of their answers.
 #include "tests/agents/grammar/gbnf_recogniser.hpp"
 #include "tests/fixtures/coroutine_body.hpp"
 #include "tests/provider/fake_provider.hpp"
@@ -63,7 +62,7 @@ held ask_held(const chat_model_ptr& model, model_request request, bool stream = 
   return out;
 }
 
-// What a scripted model is asked when it stands behind a grammar.
+// The request that a scripted model gets when it has a grammar.
 model_request told_to(model_request request, tool_grammar_options options = {}) {
   auto inner = scripted({"ok"});
   ask_held(with_tool_grammar(inner, std::move(options)), std::move(request));
@@ -173,14 +172,14 @@ BOOST_AUTO_TEST_CASE(conversation_is_told_in_the_form_of_the_grammar) {
                 "\"add\", \"error\": \"no \\\"such\\\" thing\"}]");
   BOOST_TEST(text(4)
              == "assistant: [{\"name\": \"add\", \"arguments\": {\"a\": 3}}, {\"name\": \"add\", "
-                "\"arguments\": {\"a\": 4"); // as it was said
+                "\"arguments\": {\"a\": 4"); // as in the answer
   BOOST_TEST(text(5) == "user: Results of the calls:\n[{\"name\": \"add\", \"result\": \"4\"}]");
   BOOST_TEST(text(7) == "assistant: Done.");
   BOOST_TEST(message_tool_calls(asked[2]).empty());
   BOOST_TEST(message_member(asked[4], "invalid_tool_calls").is_null());
 }
 
-// ---- what it says -------------------------------------------------------------------------------
+// ---- its answers -------------------------------------------------------------------------------
 
 BOOST_DATA_TEST_CASE(calls_are_read_out_of_the_text, data::make({false, true}), stream) {
   auto usage = value{{"input_tokens", 3}, {"output_tokens", 4}, {"total_tokens", 7}};
@@ -361,7 +360,7 @@ BOOST_AUTO_TEST_CASE(tool_that_makes_no_grammar_fails_the_call_and_nobody_is_ask
   auto request = with_tools("sub");
   auto got = ask_held(with_tool_grammar(inner), request);
   BOOST_REQUIRE(got.failure.has_value());
-  BOOST_TEST(got.failure->text().find("there is no tool `sub`") != std::string::npos);
+  BOOST_TEST(got.failure->text().find("unknown tool `sub`") != std::string::npos);
   BOOST_TEST(inner->requests().empty());
 }
 

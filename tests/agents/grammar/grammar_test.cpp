@@ -56,8 +56,8 @@ BOOST_DATA_TEST_CASE(grammar_accepts_what_fits_a_schema_and_nothing_else,
     BOOST_TEST(!grammar.accepts(text), text << " was accepted");
 }
 
-// Of schemas that say only what a grammar can hold: each value that fits is accepted, and each
-// change that the check refuses is refused by the grammar too.
+// For schemas with only keywords that a grammar can hold: each value that fits is accepted, and
+// each change that the check refuses is refused by the grammar, too.
 BOOST_DATA_TEST_CASE(grammar_and_check_agree_on_random_schemas, data::xrange(300u), seed) {
   test::json_trees made{seed};
   auto schema = made.schema();
@@ -115,33 +115,34 @@ BOOST_AUTO_TEST_CASE(grammar_holds_what_a_tool_declares) {
 
 BOOST_AUTO_TEST_CASE(schema_that_makes_no_grammar_is_refused_by_keyword_and_place) {
   const std::vector<std::pair<const char*, const char*>> cases{
-    {R"({"properties":{"a":{"type":"strng"}}})", "`#/properties/a/type`: no such type: \"strng\""},
-    {R"({"type":["string",1]})", "`#/type`: no such type"},
-    {R"({"type":"array","items":[{}]})", "`#/items`: it is no schema"},
-    {R"({"properties":[]})", "`#/properties`: it is no object"},
-    {R"({"required":"a"})", "`#/required`: it is no list"},
-    {R"({"required":[1]})", "`#/required`: it is no list of names"},
-    {R"({"enum":"a"})", "`#/enum`: it is no list"},
-    {R"({"anyOf":{}})", "`#/anyOf`: it is no list"},
-    {R"({"minLength":"2"})", "`#/minLength`: it is no integer"},
-    {R"({"anyOf":[{"$ref":"#/$defs/x"}]})", "`#/anyOf/$ref`: no part of the schema: \"#/$defs/x\""},
-    {R"({"$ref":"https://example.com/a"})", "`#/$ref`: no part of the schema"},
-    {R"({"$ref":1})", "`#/$ref`: no part of the schema"},
-    {R"("a")", "`#`: it is no schema"},
-    {"false", "`#`: no JSON fits it"},
-    {R"({"enum":[]})", "`#`: no JSON fits it"},
-    {R"({"type":"string","const":1})", "`#`: no JSON fits it"},
-    {R"({"type":"string","minLength":3,"maxLength":2})", "`#`: no JSON fits it"},
-    {R"({"type":"array","items":false,"minItems":1})", "`#`: no JSON fits it"},
-    {R"({"type":"integer","minimum":3,"exclusiveMaximum":3})", "`#`: no JSON fits it"},
-    {R"({"type":"integer","minimum":1e18})", "`#`: no JSON fits it"},
-    {R"({"properties":{"a":false},"required":["a"]})", "`#`: no JSON fits it"},
-    {R"({"required":["a"],"additionalProperties":false})", "`#`: no JSON fits it"},
-    {R"({"anyOf":[{"$ref":"#"}]})", "`#`: no JSON fits it"},
-    {R"({"properties":{"a":{"$ref":"#"}},"required":["a"]})", "no JSON that has an end fits"},
+    {R"({"properties":{"a":{"type":"strng"}}})", "`#/properties/a/type`: unknown type: \"strng\""},
+    {R"({"type":["string",1]})", "`#/type`: unknown type"},
+    {R"({"type":"array","items":[{}]})", "`#/items`: not a schema"},
+    {R"({"properties":[]})", "`#/properties`: not an object"},
+    {R"({"required":"a"})", "`#/required`: not a list"},
+    {R"({"required":[1]})", "`#/required`: not a list of names"},
+    {R"({"enum":"a"})", "`#/enum`: not a list"},
+    {R"({"anyOf":{}})", "`#/anyOf`: not a list"},
+    {R"({"minLength":"2"})", "`#/minLength`: not an integer"},
+    {R"({"anyOf":[{"$ref":"#/$defs/x"}]})",
+     "`#/anyOf/$ref`: not a part of the schema: \"#/$defs/x\""},
+    {R"({"$ref":"https://example.com/a"})", "`#/$ref`: not a part of the schema"},
+    {R"({"$ref":1})", "`#/$ref`: not a part of the schema"},
+    {R"("a")", "`#`: not a schema"},
+    {"false", "`#`: no JSON fits the schema"},
+    {R"({"enum":[]})", "`#`: no JSON fits the schema"},
+    {R"({"type":"string","const":1})", "`#`: no JSON fits the schema"},
+    {R"({"type":"string","minLength":3,"maxLength":2})", "`#`: no JSON fits the schema"},
+    {R"({"type":"array","items":false,"minItems":1})", "`#`: no JSON fits the schema"},
+    {R"({"type":"integer","minimum":3,"exclusiveMaximum":3})", "`#`: no JSON fits the schema"},
+    {R"({"type":"integer","minimum":1e18})", "`#`: no JSON fits the schema"},
+    {R"({"properties":{"a":false},"required":["a"]})", "`#`: no JSON fits the schema"},
+    {R"({"required":["a"],"additionalProperties":false})", "`#`: no JSON fits the schema"},
+    {R"({"anyOf":[{"$ref":"#"}]})", "`#`: no JSON fits the schema"},
+    {R"({"properties":{"a":{"$ref":"#"}},"required":["a"]})", "no finite JSON fits"},
     {R"({"properties":{"b":{"$ref":"#/$defs/n"}},"$defs":{"n":{"properties":{"a":
          {"$ref":"#/$defs/n"}},"required":["a"]}}})",
-     "no JSON that has an end fits the schema at `#/properties/b`"}};
+     "no finite JSON fits the schema at `#/properties/b`"}};
   for (auto [schema, wanted] : cases) {
     auto said = refusal_of(json(schema));
     BOOST_TEST(said.find(wanted) != said.npos, schema << ": " << said);
@@ -329,12 +330,12 @@ BOOST_AUTO_TEST_CASE(tools_that_make_no_grammar_are_refused_by_name) {
   auto says = [](const std::string& refusal, const char* what) {
     BOOST_TEST(refusal.find(what) != refusal.npos, refusal);
   };
-  says(refusal_of_tools(two_tools, {.tool_choice = "sub"}), "there is no tool `sub`");
-  says(refusal_of_tools(value::list(), {.tool_choice = "any"}), "there are no tools");
-  says(refusal_of_tools(two_tools, {.tool_choice = 7}), "no such choice: 7");
-  says(refusal_of_tools(value::list({json(R"({"type":"web_search"})")}), {}), "it is no function");
+  says(refusal_of_tools(two_tools, {.tool_choice = "sub"}), "unknown tool `sub`");
+  says(refusal_of_tools(value::list(), {.tool_choice = "any"}), "the list of tools is empty");
+  says(refusal_of_tools(two_tools, {.tool_choice = 7}), "unknown choice: 7");
+  says(refusal_of_tools(value::list({json(R"({"type":"web_search"})")}), {}), "not a function");
   says(refusal_of_tools(value::list({json(R"({"name":"t","parameters":{"type":"string"}})")}), {}),
-       "`t#`: no JSON fits it");
+       "`t#`: no JSON fits the schema");
   says(refusal_of_tools(
          value::list({json(R"({"name":"t","parameters":{"properties":{"a":{"type":"x"}}}})")}), {}),
        "`t#/properties/a/type`");

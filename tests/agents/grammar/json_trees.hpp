@@ -54,7 +54,7 @@ public:
     return whole.with("$defs", defs_);
   }
 
-  /// JSON with keywords, also where they make no sense, or that is no schema at all.
+  /// JSON with keywords, also where they make no sense, or that is not a schema at all.
   value any_schema(int depth = 4) {
     auto junk = [this] { return value::list({value(1), "a", -3, nullptr, true})[below(5)]; };
     if (chance(12))

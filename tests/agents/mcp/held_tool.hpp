@@ -34,7 +34,7 @@ private:
   std::promise<void> left_;
 };
 
-/// `wait`: a coroutine without arguments that says "waited".
+/// `wait`: a coroutine without arguments that returns "waited".
 inline tool held_tool(const std::shared_ptr<held_calls>& held) {
   return tool{"wait", "Waits", [held](tool_runtime& run) -> coro<std::string> {
                 auto passed = run.completion<>();

@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(an_address_that_makes_no_sense_is_refused_with_its_reason) 
   BOOST_TEST(why({.address = "0.0.0.0"})
              == "serve MCP over HTTP: a token is needed to listen beyond this host, at 0.0.0.0");
   BOOST_TEST(why({.address = "nowhere", .token = "k"})
-             == "listen at `nowhere:0`: it is no address in numbers");
+             == "listen at `nowhere:0`: not a numeric IPv4 or IPv6 address");
   BOOST_TEST(why({.path = "mcp"}).find("path") != std::string::npos);
   BOOST_TEST(why({.sessions_max = 0}).find("sessions_max") != std::string::npos);
   mcp_http_server first{server};

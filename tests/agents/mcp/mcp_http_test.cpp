@@ -19,7 +19,7 @@ namespace {
 namespace data = boost::unit_test::data;
 using std::chrono::milliseconds;
 
-// How a server delivers what it says.
+// The way in which a server delivers its answers.
 struct mcp_delivery {
   bool stream = false;
   std::size_t chunk_bytes = 0;
@@ -58,7 +58,7 @@ value answer_to(const value& asked) {
   return value::map({{"jsonrpc", "2.0"}, {"id", asked["id"]}, {"result", std::move(result)}});
 }
 
-// A server of this kind; `calls` says what comes for tools/call instead.
+// A server of this kind; `calls` answers tools/call instead.
 responder mcp_responder(mcp_delivery how = {}, responder calls = {}) {
   return [=](const seen_request& request) {
     if (!request.body.contains("id") || !request.body.contains("method"))
@@ -159,12 +159,12 @@ const std::vector<fault_case> faults{
   {"html", replies(body_of_type("text/html", "<p>")),
    "node_failed Unexpected content type: 'text/html'"},
   {"no JSON", replies(body_of_type("application/json", "{")),
-   "node_failed s: its response has no answer"},
+   "node_failed s: the response does not contain the answer"},
   {"another's answer",
    replies(body_of_type("application/json", R"({"jsonrpc":"2.0","id":0,"result":{}})")),
-   "node_failed s: its response has no answer"},
+   "node_failed s: the response does not contain the answer"},
   {"a stream without it", replies(body_of_type("text/event-stream", "data: {}\n\n")),
-   "node_failed s: its response has no answer"},
+   "node_failed s: the response does not contain the answer"},
   {"too large",
    replies(
      {.headers = {{"Content-Type", "application/json"}},

@@ -191,10 +191,9 @@ BOOST_AUTO_TEST_CASE(a_tool_that_fails_is_a_result_and_an_unknown_one_an_error) 
   BOOST_TEST(answer_of(client, "fail").starts_with("error Error: "));
   auto wrong = answer_of(client, "sum", value::map({{"a", "x"}}));
   BOOST_TEST(wrong.starts_with("error Error invoking tool 'sum'"), wrong);
-  BOOST_TEST(
-    answer_of(client, "ask")
-    == "error The run waits for an answer to: \"sure?\"\nIt can't go on: nothing is kept of "
-       "it here.");
+  BOOST_TEST(answer_of(client, "ask")
+             == "error The run waits for an answer to: \"sure?\"\nIt cannot be resumed: nothing of "
+                "it is stored here.");
   auto unknown = client.call_and_wait("nobody", value::map());
   BOOST_REQUIRE(!unknown);
   BOOST_TEST(unknown.error().text() == "Unknown tool: nobody (-32602)");
@@ -206,7 +205,7 @@ BOOST_AUTO_TEST_CASE(a_result_that_breaks_its_schema_is_an_error) {
   tool text{"text", "", [] { return tool_message("done", "call"); }, {.output = schema}};
   mcp_server server{rt, {.tools = {text}}};
   BOOST_TEST(answer_of(client_of(server), "text")
-             == "error Error: no structured content, which the output schema asks for");
+             == "error Error: structured content is missing, but the output schema requires it");
 }
 
 BOOST_AUTO_TEST_CASE(tools_have_the_runtime_s_store) {
@@ -235,11 +234,11 @@ BOOST_AUTO_TEST_CASE(a_graph_is_a_tool_with_its_schemas_and_its_output_is_the_re
     == R"({"content":[{"text":"{\"count\": 3, \"topic\": \"x\"}","type":"text"}],"isError":false,)"
        R"("structuredContent":{"count":3,"topic":"x"}})");
   BOOST_TEST(answer_of(client, "counting", value::map({{"tpoic", "x"}}))
-             == "error Error: invalid arguments: tpoic: there is no such argument");
+             == "error Error: invalid arguments: tpoic: unknown argument");
   BOOST_TEST(answer_of(client, "counting", value::map({{"count", "x"}}))
              == "error Error: invalid arguments: count: Input should be a valid integer");
   BOOST_TEST(answer_of(client, "counting", value::map({{"thread_id", "x"}}))
-             == "error Error: invalid arguments: thread_id: there is no such argument");
+             == "error Error: invalid arguments: thread_id: unknown argument");
 }
 
 BOOST_AUTO_TEST_CASE(messages_of_a_graph_are_maps_with_a_role) {
@@ -298,7 +297,7 @@ BOOST_AUTO_TEST_CASE(a_question_says_how_to_go_on_and_an_answer_does) {
   auto client = client_of(server);
   BOOST_TEST(
     answer_of(client, "asking", value::map({{"topic", "cake"}, {"thread_id", "t"}}))
-    == "error The run waits for an answer to: {\"about\": \"cake\"}\nTo go on, call `asking` "
+    == "error The run waits for an answer to: {\"about\": \"cake\"}\nTo resume it, call `asking` "
        "with {\"thread_id\": \"t\", \"resume\": ANSWER}.");
   auto resumed = called(client, "asking", value::map({{"thread_id", "t"}, {"resume", "yes"}}));
   BOOST_TEST(resumed["structuredContent"]["topic"] == value("cake: yes"));
@@ -359,10 +358,9 @@ BOOST_AUTO_TEST_CASE(of_two_answers_at_once_the_first_one_counts) {
     return answer_of(client_of(server), "graph", thread.with("resume", "Ada"));
   });
   answered.get_future().wait();
-  BOOST_TEST(
-    answer_of(client, "graph", thread.with("resume", "Eve"))
-    == "error Error: another call is on thread_id `t`, and this one has done nothing more: "
-       "repeat it when that one has ended");
+  BOOST_TEST(answer_of(client, "graph", thread.with("resume", "Eve"))
+             == "error Error: another call uses thread_id `t`, so this call was stopped: repeat it "
+                "when the other call has ended");
   go_on.set_value();
   BOOST_TEST(first.get() == R"({"name": "Ada"})");
 }
@@ -394,7 +392,7 @@ BOOST_AUTO_TEST_CASE(several_questions_are_answered_by_id_and_a_breakpoint_by_nu
                   + ": its question was answered by another call, or this id is wrong");
   BOOST_TEST(
     answer_of(client, "graph", thread.with("resume", answers))
-    == "error The run has stopped before `end`.\nTo go on, call `graph` with {\"thread_id\": "
+    == "error The run has stopped before `end`.\nTo resume it, call `graph` with {\"thread_id\": "
        "\"t\", \"resume\": null}.");
   BOOST_TEST(answer_of(client, "graph", thread.with("resume", value{}))
              == R"({"log": ["a", "b", "end"]})");
@@ -405,19 +403,19 @@ BOOST_AUTO_TEST_CASE(an_answer_needs_its_thread_and_stands_alone) {
   mcp_server server{rt, {.graphs = {{.app = rt.load(asking_graph())}}}};
   auto client = client_of(server);
   BOOST_TEST(answer_of(client, "asking", value::map({{"resume", 1}}))
-             == "error Error: invalid arguments: resume: without the thread_id of what waits");
+             == "error Error: invalid arguments: resume: needs the thread_id of the conversation");
   BOOST_TEST(
     answer_of(client, "asking", value::map({{"resume", 1}, {"thread_id", "t"}, {"topic", "x"}}))
-    == "error Error: invalid arguments: resume: with other arguments besides thread_id");
+    == "error Error: invalid arguments: resume: must have no other argument than thread_id");
   BOOST_TEST(answer_of(client, "asking", value::map({{"thread_id", 1}}))
-             == "error Error: invalid arguments: thread_id: it is no text, or empty");
+             == "error Error: invalid arguments: thread_id: must be non-empty text");
 }
 
 BOOST_AUTO_TEST_CASE(a_question_where_nothing_is_kept_says_so) {
   runtime rt;
   mcp_server server{rt, {.graphs = {{.app = rt.load(asking_graph())}}}};
   BOOST_TEST(answer_of(client_of(server), "asking", value::map({{"topic", "x"}}))
-               .ends_with("It can't go on: nothing is kept of it here."));
+               .ends_with("It cannot be resumed: nothing of it is stored here."));
 }
 
 // ---- what is not offered --------------------------------------------------------------------
@@ -435,23 +433,23 @@ BOOST_AUTO_TEST_CASE(an_offer_that_makes_no_sense_is_refused_with_its_reason) {
   auto greet = some_tools()[0];
   auto app = rt.load(counting_graph());
   BOOST_TEST(why({.tools = {greet, greet}})
-             == "invalid_config make an MCP server: two tools of one name: greet");
+             == "invalid_config make an MCP server: two tools have the same name: greet");
   BOOST_TEST(why({.tools = {greet}, .graphs = {{.app = app, .name = "greet"}}})
-             == "invalid_config make an MCP server: two tools of one name: greet");
+             == "invalid_config make an MCP server: two tools have the same name: greet");
   BOOST_TEST(why({.graphs = {{.app = app, .name = "a b"}}})
-               .starts_with("invalid_config offer a graph: no name"));
+               .starts_with("invalid_config offer a graph: not a valid name"));
   BOOST_TEST(
     why({.graphs = {{.app = app, .name = std::string(129, 'a')}}}).starts_with("invalid_config "));
   BOOST_TEST(why({.graphs = {{.app = app, .name = std::string(128, 'a')}}}) == "");
   BOOST_TEST(why({.tools = {tool{value::map({{"type", "web_search"}})}}})
-             == "invalid_config make an MCP server: a tool of a model's provider");
+             == "invalid_config make an MCP server: a tool of a model's provider cannot be served");
   BOOST_TEST(why({}, {.calls_max = 0}).starts_with("invalid_config "));
   BOOST_TEST(why({}, {.call_timeout = milliseconds{0}}).starts_with("invalid_config "));
   state_graph<> g{{{"resume", last_value}}};
   g.add_node("n", [](const state_view&) { return value{}; });
   g.add_edge(START, "n");
   auto own = rt.load(g.compile({.name = "cv"}));
-  BOOST_TEST(why({.graphs = {{.app = own}}}).find("its channel `resume`") != std::string::npos);
+  BOOST_TEST(why({.graphs = {{.app = own}}}).find(": channel `resume`") != std::string::npos);
   BOOST_TEST(why({.graphs = {{.app = own, .threads = false}}}) == "");
   mcp_offer many;
   for (std::size_t i = 0; i < limits::mcp_tools_max; ++i)
@@ -547,7 +545,7 @@ BOOST_AUTO_TEST_CASE(a_client_that_goes_away_takes_its_calls_along) {
               [ended](result<value> r) { ended->set_value(std::move(r)); });
   held->at.wait_for(1);
   client.reset();
-  BOOST_TEST(ended->get_future().get().error().text() == "s: it was closed");
+  BOOST_TEST(ended->get_future().get().error().text() == "s: the connection was closed");
   held->wait_until_left();
 }
 

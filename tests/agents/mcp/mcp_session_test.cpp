@@ -1,4 +1,4 @@
-// What a server of MCP hears from a client: good messages, and all others.
+// Messages from a client to a server of MCP: good ones, and all others.
 #include "agents/mcp/mcp_protocol.hpp"
 #include "agents/mcp/mcp_server_session.hpp"
 #include "agents/messages/json_text.hpp"
@@ -68,9 +68,9 @@ const std::vector<heard_case> without_an_id{
   {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", parse_error},
   {nested(limits::value_depth_max + 1), parse_error},
   {nested(limits::value_depth_max),
-   R"({"error": {"code": -32600, "message": "Invalid Request: no message of JSON-RPC 2.0"}, "jsonrpc": "2.0"})"},
+   R"({"error": {"code": -32600, "message": "Invalid Request: not a message of JSON-RPC 2.0"}, "jsonrpc": "2.0"})"},
   {"[]",
-   R"({"error": {"code": -32600, "message": "Invalid Request: no message of JSON-RPC 2.0"}, "jsonrpc": "2.0"})"},
+   R"({"error": {"code": -32600, "message": "Invalid Request: not a message of JSON-RPC 2.0"}, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":null,"method":"ping"})",
    R"({"error": {"code": -32600, "message": "Invalid Request: its id is neither a text nor an integer"}, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":1.5,"method":"ping"})",
@@ -78,7 +78,7 @@ const std::vector<heard_case> without_an_id{
   {R"({"jsonrpc":"2.0","id":{"$bytes":"aGk="},"method":"ping"})",
    R"({"error": {"code": -32600, "message": "Invalid Request: its id is neither a text nor an integer"}, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0"})",
-   R"({"error": {"code": -32600, "message": "Invalid Request: it has no method"}, "jsonrpc": "2.0"})"},
+   R"({"error": {"code": -32600, "message": "Invalid Request: its method is missing"}, "jsonrpc": "2.0"})"},
 };
 BOOST_DATA_TEST_CASE(what_has_no_id_is_refused_without_one, data::make(without_an_id), c) {
   auto session = greeted_session();
@@ -92,15 +92,15 @@ const std::vector<heard_case> with_an_id{
   {R"({"jsonrpc":"2.0","id":"a","method":"ping"})",
    R"({"id": "a", "jsonrpc": "2.0", "result": {}})"},
   {R"({"jsonrpc":"1.0","id":1,"method":"ping"})",
-   R"({"error": {"code": -32600, "message": "Invalid Request: no message of JSON-RPC 2.0"}, "id": 1, "jsonrpc": "2.0"})"},
+   R"({"error": {"code": -32600, "message": "Invalid Request: not a message of JSON-RPC 2.0"}, "id": 1, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":1,"method":2})",
-   R"({"error": {"code": -32600, "message": "Invalid Request: its method is no text"}, "id": 1, "jsonrpc": "2.0"})"},
+   R"({"error": {"code": -32600, "message": "Invalid Request: its method is not a text"}, "id": 1, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":1})",
-   R"({"error": {"code": -32600, "message": "Invalid Request: it has no method"}, "id": 1, "jsonrpc": "2.0"})"},
+   R"({"error": {"code": -32600, "message": "Invalid Request: its method is missing"}, "id": 1, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":1,"method":"resources/list"})",
    R"({"error": {"code": -32601, "message": "Method not found"}, "id": 1, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":[1]})",
-   R"({"error": {"code": -32602, "message": "Invalid params: they are no object"}, "id": 1, "jsonrpc": "2.0"})"},
+   R"({"error": {"code": -32602, "message": "Invalid params: not an object"}, "id": 1, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"2"}})",
    R"({"error": {"code": -32602, "message": "Invalid params: unknown cursor"}, "id": 1, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":1}})",
@@ -108,15 +108,15 @@ const std::vector<heard_case> with_an_id{
   {R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"-1"}})",
    R"({"error": {"code": -32602, "message": "Invalid params: unknown cursor"}, "id": 1, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":1,"method":"tools/call"})",
-   R"({"error": {"code": -32602, "message": "Invalid params: no name of a tool"}, "id": 1, "jsonrpc": "2.0"})"},
+   R"({"error": {"code": -32602, "message": "Invalid params: the name of the tool is missing"}, "id": 1, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t0","arguments":"x"}})",
-   R"({"error": {"code": -32602, "message": "Invalid params: arguments are no object"}, "id": 1, "jsonrpc": "2.0"})"},
+   R"({"error": {"code": -32602, "message": "Invalid params: arguments must be an object"}, "id": 1, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nobody"}})",
    R"({"error": {"code": -32602, "message": "Unknown tool: nobody"}, "id": 1, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}})",
    R"({"error": {"code": -32600, "message": "Invalid Request: it was initialized before"}, "id": 1, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":1,"method":"initialize"})",
-   R"({"error": {"code": -32602, "message": "Invalid params: no protocolVersion"}, "id": 1, "jsonrpc": "2.0"})"},
+   R"({"error": {"code": -32602, "message": "Invalid params: protocolVersion is missing"}, "id": 1, "jsonrpc": "2.0"})"},
 };
 BOOST_DATA_TEST_CASE(a_request_is_answered_with_its_id, data::make(with_an_id), c) {
   auto session = greeted_session();

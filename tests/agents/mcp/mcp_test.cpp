@@ -29,7 +29,7 @@ namespace {
 namespace data = boost::unit_test::data;
 using std::chrono::milliseconds;
 
-// What a server logged, to wait for. Shared: a connection may outlive the test's body.
+// The log of a server, to wait for. Shared: a connection may outlive the test's body.
 class heard_lines {
 public:
   void add(std::string_view line) {
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(a_question_that_was_given_up_has_no_answer) {
 
 struct page_case {
   const char* page;
-  const char* outcome; // names, or why there are none
+  const char* outcome; // names, or why they are missing
 };
 std::ostream& operator<<(std::ostream& out, const page_case& c) {
   return out << c.page;
@@ -186,7 +186,7 @@ const std::vector<page_case> page_cases{
   {R"({"tools":[{"description":"no name"}]})", "a tool without a name"},
   {R"({"tools":[7]})", "a tool without a name"},
   {R"({"tools":[{"name":"a.b"},{"name":"a/b"}]})",
-   "list an MCP server's tools: two tools of one name: x_a_b"},
+   "list an MCP server's tools: two tools have the same name: x_a_b"},
   {R"({})", "its answer has no list of tools"},
 };
 BOOST_DATA_TEST_CASE(a_page_of_tools_is_read_or_refused, data::make(page_cases), c) {
@@ -251,7 +251,8 @@ BOOST_AUTO_TEST_CASE(a_tool_node_makes_messages_of_failures_unless_they_are_to_b
   BOOST_TEST(error_text("lies")
              == "Error: Invalid structured content returned by tool lies: sum: Input should be a "
                 "valid integer");
-  BOOST_TEST(error_text("odd") == "Error: content of a type that tool messages have not: 'dance'");
+  BOOST_TEST(error_text("odd")
+             == "Error: content of a type that tool messages cannot hold: 'dance'");
   auto strict = connected("good", {.errors_to_model = false}).tools().value();
   BOOST_CHECK_EXCEPTION(answers_to(strict, "odd"), error,
                         [](const error& e) { return e.type() == "McpError"; });
@@ -361,7 +362,7 @@ BOOST_AUTO_TEST_CASE(calls_that_wait_and_bytes_that_nobody_reads_have_an_end) {
   BOOST_TEST(ask_without_waiting("deaf", much, fits - 1).empty());
   refusals = ask_without_waiting("deaf", much, fits + 2);
   BOOST_REQUIRE(!refusals.empty());
-  BOOST_TEST(refusals[0] == "ask an MCP server: s: it does not read what it is sent");
+  BOOST_TEST(refusals[0] == "ask an MCP server: s: the server does not read its input");
 }
 
 BOOST_AUTO_TEST_CASE(a_line_of_a_log_is_cut) {
@@ -409,7 +410,7 @@ BOOST_DATA_TEST_CASE(a_connection_that_ends_fails_the_calls_that_wait_and_all_la
 const std::vector<broken_case> no_list{
   {"endless", "list an MCP server's tools: more than 1000 pages"},
   {"many", "list an MCP server's tools: more than 2048"},
-  {"twins", "list an MCP server's tools: two tools of one name: a_b"},
+  {"twins", "list an MCP server's tools: two tools have the same name: a_b"},
   {"bare", "its answer has no list of tools"},
 };
 BOOST_DATA_TEST_CASE(a_list_of_tools_without_measure_is_refused, data::make(no_list), c) {
@@ -425,13 +426,14 @@ BOOST_AUTO_TEST_CASE(a_program_that_cannot_start_is_named) {
   };
   BOOST_TEST(start({.file = "/no/such/server"})
              == "start an MCP server: No such file or directory: /no/such/server");
-  BOOST_TEST(start({.file = ""}) == "start an MCP server: no file is named: ");
+  BOOST_TEST(start({.file = ""}) == "start an MCP server: the name of the program is empty: ");
   BOOST_TEST(mcp_client::connect(mcp_program{.file = "cat"}, {.name = "s", .call_timeout = {}})
                .error()
                .message()
-             == "connect to an MCP server: s: a time-out is not above zero");
-  BOOST_TEST(start({.file = "cat", .environment = {{"A=B", "c"}}})
-             == "start an MCP server: no name and text of an environment variable: cat");
+             == "connect to an MCP server: s: a time-out must be above zero");
+  BOOST_TEST(
+    start({.file = "cat", .environment = {{"A=B", "c"}}})
+    == "start an MCP server: the name or text of an environment variable is not valid: cat");
 }
 
 BOOST_AUTO_TEST_CASE(a_program_and_its_children_end_with_the_client_whatever_they_do) {

@@ -1,4 +1,4 @@
-// What messages hold: their content as standard blocks, and which tool calls are taken.
+// The content of messages as standard blocks, and which tool calls are accepted.
 #include <troupe/agents/messages.hpp>
 #include <troupe/channel.hpp>
 #include <troupe/runtime.hpp>

@@ -1,4 +1,4 @@
-// What is done to whole conversations: counting, trimming, filtering, joining.
+// Work on whole conversations: counting, trimming, filtering, joining.
 #include "agents/messages/history.hpp"
 
 #include <troupe/agents/messages.hpp>
@@ -28,7 +28,7 @@ value talk() {
                       ai_message("two", {}, "a2"), human_message("h2", "h2")});
 }
 
-// The contents, one behind the other.
+// The contents, one after the other.
 std::string listed(const value& messages) {
   std::string out;
   for (const auto& m : messages.items())

@@ -1,5 +1,5 @@
-// Calls of tools whose arguments could not be read: the model is told, so many times, and every
-// request after them has an answer to each call.
+// Calls of tools whose arguments could not be read: the model gets the error, a bounded number of
+// times, and every request after them has an answer to each call.
 #include <troupe/agents/agent.hpp>
 #include <troupe/agents/react_agent.hpp>
 #include <troupe/runtime.hpp>

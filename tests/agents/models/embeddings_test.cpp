@@ -34,8 +34,8 @@ std::string http(int status, const std::string& body, const std::string& headers
          + std::to_string(body.size()) + "\r\nConnection: close\r\n" + headers + "\r\n" + body;
 }
 
-// Answers each request with the next of its replies, and with the last one from then on. An empty
-// reply is none at all, and the connection stays open.
+// Answers each request with the next of its replies, and with the last one from then on. With an
+// empty reply, nothing is sent, and the connection stays open.
 class fake_server {
 public:
   explicit fake_server(std::deque<std::string> replies) : replies_{std::move(replies)} {
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(texts_are_posted_with_the_key_and_vectors_come_in_their_ord
   auto body = body_of(request);
   BOOST_TEST(body["model"] == value("small"));
   BOOST_TEST(body["input"]
-             == value::list({"a", "b\xef\xbf\xbd\n"})); // what is no UTF-8 is replaced
+             == value::list({"a", "b\xef\xbf\xbd\n"})); // bytes that are not UTF-8 are replaced
   BOOST_TEST(body["dimensions"] == value(2));
   BOOST_TEST(body["encoding_format"] == value("float"));
 }

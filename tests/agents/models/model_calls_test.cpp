@@ -38,7 +38,7 @@ chat_model_options options_at(const std::string& url) {
           .retry_max = 2ms};
 }
 
-// What a call gave, or said of its failure.
+// The result of a call, or its failure.
 struct called {
   std::string text;
   std::string failure;

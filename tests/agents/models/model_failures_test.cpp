@@ -1,4 +1,4 @@
-// What the caller of an agent learns of its model's failure.
+// The failure of a model as the caller of its agent sees it.
 #include "agents/models/model_wire.hpp"
 #include "tests/provider/fake_provider.hpp"
 

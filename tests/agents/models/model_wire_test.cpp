@@ -1,4 +1,4 @@
-// What models' providers are asked and what they answer, as data. The files in tests/agents_wire
+// Requests to models' providers and their answers, as data. The files in tests/agents_wire
 // have the shapes of the providers' documentation.
 #include "agents/messages/json_text.hpp"
 #include "agents/models/anthropic_wire.hpp"

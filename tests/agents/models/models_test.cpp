@@ -269,7 +269,7 @@ BOOST_DATA_TEST_CASE(a_stream_that_is_cut_is_tried_again_only_while_nothing_was_
   server.then(says(hello, {.cut_after = 10, .reset = reset}));
   server.then(says(hello));
   BOOST_TEST(ask(*model_at(server, provider), true).text() == hello.text);
-  // In the middle of an event, behind some words.
+  // In the middle of an event, after some words.
   auto whole = test::streamed_answer(
     test::format_of(provider == "openai" ? "/chat/completions" : "/messages"), hello);
   std::size_t bytes = 0;
@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(a_stream_that_ends_without_its_last_event_is_no_answer) {
   server.always(test::replies(reply));
   auto got = ask(*model_at(server, "anthropic"), true);
   BOOST_TEST(got.kind() == "connection");
-  BOOST_TEST(got.failure->message().find("before the answer did") != std::string::npos);
+  BOOST_TEST(got.failure->message().find("before the end of the answer") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(an_overloaded_event_before_the_first_word_is_tried_again) {
@@ -356,14 +356,16 @@ BOOST_AUTO_TEST_CASE(a_first_word_and_the_next_ones_have_their_bounds_and_so_has
     return got.failure->message();
   };
   auto first = [](auto& o) { o.first_token_timeout = 20ms; };
-  BOOST_TEST(kind_of(first, {.before_head = never}, true).find("first word") != std::string::npos);
-  BOOST_TEST(kind_of(first, {.before_event = never, .gated_from = 3}, true).find("first word")
-             != std::string::npos); // message_start is no word
+  BOOST_TEST(kind_of(first, {.before_head = never}, true).find("did not begin")
+             != std::string::npos);
+  BOOST_TEST(kind_of(first, {.before_event = never, .gated_from = 3}, true).find("did not begin")
+             != std::string::npos); // message_start does not begin the answer
   auto idle = [](auto& o) { o.idle_timeout = 20ms; };
-  BOOST_TEST(kind_of(idle, {.before_event = never, .gated_from = 4}, true).find("silent")
+  BOOST_TEST(kind_of(idle, {.before_event = never, .gated_from = 4}, true).find("stopped before")
              != std::string::npos);
   auto total = [](auto& o) { o.timeout = 20ms; };
-  BOOST_TEST(kind_of(total, {.before_head = never}, false).find("as a whole") != std::string::npos);
+  BOOST_TEST(kind_of(total, {.before_head = never}, false).find("the whole request")
+             != std::string::npos);
 }
 
 BOOST_DATA_TEST_CASE(a_call_ends_with_its_node, data::make({false, true}), while_it_waits) {
@@ -393,7 +395,7 @@ BOOST_DATA_TEST_CASE(a_call_ends_with_its_node, data::make({false, true}), while
     server.wait_for_closed(1);
 }
 
-// ---- answers that are none ----------------------------------------------------------------------
+// ---- answers that are not valid ----------------------------------------------------------------
 
 BOOST_DATA_TEST_CASE(what_is_no_json_is_told_and_tried_again_only_in_a_stream_that_gave_nothing,
                      data::make(both_providers) * data::make({false, true}), provider, stream) {
@@ -448,8 +450,8 @@ BOOST_AUTO_TEST_CASE(models_are_found_by_name_and_what_is_wrong_is_named) {
   unsetenv("ANTHROPIC_API_KEY");
   unsetenv("ANTHROPIC_BASE_URL");
   BOOST_TEST(has(told("acme:x"), "anthropic, echo, openai"));
-  BOOST_TEST(has(told("anthropic"), "no model"));
-  BOOST_TEST(has(told("openai:"), "no model"));
+  BOOST_TEST(has(told("anthropic"), "the name of the model is missing"));
+  BOOST_TEST(has(told("openai:"), "the name of the model is missing"));
   BOOST_TEST(has(told("anthropic:m"), "ANTHROPIC_API_KEY"));
   BOOST_TEST(has(told("anthropic:m", {.api_key_variable = "TROUPE_NO_KEY"}), "TROUPE_NO_KEY"));
   for (const char* bad : {"sk-1\nX: y", "sk-1\r", "sk 1", "sk-\x01", "sk-ü"}) {

@@ -1,4 +1,5 @@
-// What endpoints of OpenAI's format say beside an answer is said to them again, and to nobody else.
+// Members that endpoints of OpenAI's format add to an answer are sent to them again, and to no
+// other endpoint.
 #include "agents/messages/json_text.hpp"
 #include "agents/models/openai_echo.hpp"
 #include "agents/models/openai_wire.hpp"
@@ -45,7 +46,7 @@ value streamed_answer(const std::vector<std::string>& deltas) {
   return out;
 }
 
-// What of the message is sent to an endpoint.
+// The message as it is sent to an endpoint.
 value sent_to(const std::string& base_url, const value& message, bool own_address = false) {
   chat_model_options options;
   options.base_url = base_url;

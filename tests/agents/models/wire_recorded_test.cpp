@@ -1,6 +1,6 @@
-// What real providers sent, through the whole client, against what the reference makes of the same
-// bytes. See tests/agents/wire/README.md; where ours differs on purpose, departures.json there says
-// why.
+// Recorded answers of real providers, through the whole client, compared with the reference's
+// reading of the same bytes. See tests/agents/wire/README.md; departures.json there gives the
+// reason for each intended difference.
 #include "agents/messages/json_text.hpp"
 #include "http/sse.hpp"
 #include "tests/agents/wire/recordings.hpp"
@@ -185,7 +185,7 @@ void check_played(const recording& one, const played& got) {
   BOOST_REQUIRE_MESSAGE(!got.failure, (got.failure ? got.failure->message() : std::string{}));
   check_message(got.answer, expected);
   BOOST_TEST(got.parts.empty() != one.is_stream());
-  auto without_faults = [](const value& message) { // parts don't say why a call is none
+  auto without_faults = [](const value& message) { // parts don't name the fault of a call
     return to_json(message.payload().without("invalid_tool_calls"));
   };
   if (one.is_stream())

@@ -1,5 +1,5 @@
-// Requests that others' clients sent to real providers, written again by ours; those that go on
-// from a recorded answer, from what our reader made of it. See tests/agents/wire/README.md.
+// Requests that others' clients sent to real providers, written again by ours; those that continue
+// from a recorded answer use our reading of it. See tests/agents/wire/README.md.
 #include "agents/messages/json_text.hpp"
 #include "agents/models/anthropic_wire.hpp"
 #include "agents/models/openai_wire.hpp"
@@ -56,7 +56,7 @@ model_request written_again(const recording& one, value (*read)(const recording&
 
 // ---- one form for what means the same -----------------------------------------------------------
 
-// A text is a list of one text; what is false, null or empty need not be said.
+// A text is a list of one text; members that are false, null or empty may be missing.
 value as_blocks_of(const value& content) {
   return content.is_string() ? value::list({text_block(content.as_string())}) : content;
 }

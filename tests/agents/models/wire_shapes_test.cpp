@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_SUITE(agents_wire_shapes)
 
 // ---- streams --------------------------------------------------------------------------------
 
-// What a reader makes of a stream hangs on its events alone.
+// A reader's result depends only on the events of the stream.
 BOOST_DATA_TEST_CASE(a_stream_may_be_cut_at_any_byte, data::make(recordings), one) {
   auto text = shape_file(one.file);
   auto whole = events_of(text, text.size());

@@ -1,4 +1,4 @@
-// What the tests of agent runners share: agents by hand and as graphs, and events as text.
+// Shared by the tests of agent runners: agents by hand and as graphs, and events as text.
 #pragma once
 
 #include <troupe/agents/agent_runner.hpp>

@@ -1,4 +1,4 @@
-// Agents as a service drives them: their events, and who says what.
+// Agents as a service drives them: their events, and the authors of messages.
 #include "tests/agents/sessions/host_agents.hpp"
 
 #include <troupe/agents/teams.hpp>

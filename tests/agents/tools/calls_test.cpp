@@ -54,7 +54,7 @@ std::string heard(const compiled_graph& graph, const value& input = spoken("hi")
   return text;
 }
 
-// What readers of the stream are told of answers, part by part.
+// The parts of answers that readers of the stream get.
 std::vector<std::string> streamed(const compiled_graph& graph) {
   runtime rt;
   auto parts = rt.load(graph).stream(spoken("hi"), {}, {stream_mode::messages});
@@ -95,11 +95,10 @@ BOOST_AUTO_TEST_CASE(a_tool_that_is_disabled_is_not_shown_and_does_not_run) {
   auto model = player({one_call("count", "1"), "done"});
   tool_policy_options options;
   options.enabled = [](const std::string& tool, const value&) { return tool != "count"; };
-  BOOST_TEST(
-    heard(
-      with_middleware(model, {counting(count), counting(count, "other")}, {tool_policy(options)}))
-    == "user: hi\nassistant: \ntool: Error: the call of tool 'count' is not allowed: it is "
-       "disabled\nassistant: done\n");
+  BOOST_TEST(heard(with_middleware(model, {counting(count), counting(count, "other")},
+                                   {tool_policy(options)}))
+             == "user: hi\nassistant: \ntool: Error: the call of tool 'count' is not allowed: the "
+                "tool is disabled\nassistant: done\n");
   BOOST_TEST(*count == 0);
   BOOST_REQUIRE(model->requests()[0].tools.size() == 1u);
   BOOST_TEST(model->requests()[0].tools[0]["name"] == value("other"));

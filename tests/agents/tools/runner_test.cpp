@@ -266,7 +266,7 @@ namespace {
 struct stop_row {
   const char* name;
   const char* reason;
-  const char* rest; // of the conversation, behind the first answer
+  const char* rest; // of the conversation, after the first answer
 };
 std::ostream& operator<<(std::ostream& out, const stop_row& row) {
   return out << row.reason;
@@ -278,7 +278,7 @@ const std::vector<stop_row> stop_rows{
   {"stop_reason", "refusal", ""},
   {"stop_reason", "end_turn", ""},
   {"finish_reason", "tool_calls", "tool: 2\nassistant: done\n"},
-  {"finish_reason", "stop", "tool: 2\nassistant: done\n"}, // behind a call it had to make
+  {"finish_reason", "stop", "tool: 2\nassistant: done\n"}, // after a call it had to make
   {"finish_reason", "length", ""},
   {"finish_reason", "content_filter", ""},
 };

@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_schema_that_chooses_among_itself_is_given_up) {
     BOOST_REQUIRE_EQUAL(found.size(), 1u);
     BOOST_TEST(found[0].message == "Input takes too long to check");
   }
-  // A list of many items is none of these.
+  // A list of many items is not one of these.
   auto schema = value{{"items", value{{"type", "integer"}}}};
   BOOST_TEST(check_schema(schema, value::list(std::vector<value>(1'000'000, value(1)))).empty());
 }
@@ -374,9 +374,10 @@ BOOST_AUTO_TEST_CASE(what_is_not_a_std_exception_is_an_error_like_any_other) {
                }};
     for (const auto& t : {fails, hangs}) {
       const std::vector<tool_call> call{{.name = "fail", .id = "1"}};
-      BOOST_TEST((answers({t}, call, {.handle_tool_errors = true})
-                  == texts{"Error: int('a tool threw what is not a std::exception')\n Please fix "
-                           "your mistakes."}));
+      BOOST_TEST(
+        (answers({t}, call, {.handle_tool_errors = true})
+         == texts{"Error: int('a tool threw something that is not a std::exception')\n Please fix "
+                  "your mistakes."}));
       BOOST_TEST(!run({t}, calls(call)).has_value());
     }
   }

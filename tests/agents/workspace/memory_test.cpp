@@ -20,7 +20,7 @@ namespace {
 
 using line_range = memory_backend::line_range;
 
-// What a command says, or what it refuses with.
+// A memory whose commands return their answer or their refusal.
 struct memory_probe {
   std::shared_ptr<memory_backend> memory;
 
@@ -51,7 +51,7 @@ struct memory_probe {
   std::string rename(const std::string& from, const std::string& to) const {
     return said([&](auto& m) { return m.rename(from, to); });
   }
-  // Without the line that says what it is.
+  // Without its heading.
   std::string text(const std::string& path, std::optional<line_range> lines = {}) const {
     auto all = view(path, lines);
     return all.substr(all.find('\n') + 1);

@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_search_shows_so_many_places_and_passes_over_large_files) 
                       {{"pattern", "hit"}, {"output_mode", "content"}});
   BOOST_TEST(said.find("/many:200:hit\n") != std::string::npos);
   BOOST_TEST(said.find("/many:201:") == std::string::npos);
-  BOOST_TEST(said.ends_with("… and more: say more closely what you look for\n"));
+  BOOST_TEST(said.ends_with("… and more: use a more specific pattern\n"));
   auto small = file_search(f.root(), {.file_bytes_max = many.size() - 1});
   BOOST_TEST(said_by(small, "grep_search", {{"pattern", "hit"}}) == "No matches found");
 }
@@ -349,7 +349,7 @@ BOOST_AUTO_TEST_CASE(a_command_has_neither_the_process_s_variables_nor_its_time)
   BOOST_TEST(said.find("secret") == std::string::npos);
   BOOST_TEST(said.find("MINE=1") != std::string::npos);
   BOOST_TEST(said.find("LANG=C\n") != std::string::npos);
-  // What it leaves behind holds nobody up, and ends with it.
+  // A process that a command leaves running delays nobody, and ends with the tool.
   BOOST_TEST(said_by(in, "shell", {{"command", "sleep 1000 & echo $! > left"}}) == "<no output>");
   auto left = std::stoi(f.content("left"));
   while (lives(left)) // its end is on its way

@@ -100,17 +100,17 @@ BOOST_AUTO_TEST_CASE(keys_are_for_their_owner_alone) {
 BOOST_AUTO_TEST_CASE(nothing_is_ever_overwritten) {
   with_ca here;
   auto ca = text_of(here.ca / "ca.pem"), key = text_of(here.ca / "ca.key");
-  says(init_ca(here.ca, {}, today), {"ca.pem", "nothing is overwritten"});
+  says(init_ca(here.ca, {}, today), {"ca.pem", "is not overwritten"});
   fs::remove(here.ca / "ca.pem");
-  says(init_ca(here.ca, {}, today), {"ca.key", "nothing is overwritten"});
+  says(init_ca(here.ca, {}, today), {"ca.key", "is not overwritten"});
   BOOST_TEST(text_of(here.ca / "ca.key") == key);
   BOOST_TEST(!fs::exists(here.ca / "ca.pem"));
   write(here.ca / "ca.pem", ca);
   auto files = here.issue({.name = "w"});
   auto before = text_of(files.key);
-  says(issue_cert(here.ca, {.name = "w"}, today), {"w.pem", "nothing is overwritten"});
+  says(issue_cert(here.ca, {.name = "w"}, today), {"w.pem", "is not overwritten"});
   fs::remove(files.certificate);
-  says(issue_cert(here.ca, {.name = "w"}, today), {"w.key", "nothing is overwritten"});
+  says(issue_cert(here.ca, {.name = "w"}, today), {"w.key", "is not overwritten"});
   BOOST_TEST(text_of(files.key) == before);
   BOOST_TEST(!fs::exists(files.certificate));
 }
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_ca_has_a_directory_or_makes_it_but_not_the_one_above) {
   says(init_ca(here.path / "file", {}, today), {"file", "exists"});
   fs::create_directory(here.path / "there");
   BOOST_TEST(init_ca(here.path / "there", {}, today).has_value());
-  says(issue_cert(here.path / "elsewhere", {.name = "w"}, today), {"there is no CA", "init-ca"});
+  says(issue_cert(here.path / "elsewhere", {.name = "w"}, today), {"the CA is missing", "init-ca"});
 }
 
 BOOST_AUTO_TEST_CASE(what_is_ordered_is_checked_and_named) {
@@ -137,8 +137,8 @@ BOOST_AUTO_TEST_CASE(what_is_ordered_is_checked_and_named) {
     no({.name = name}, "letters, digits");
   no({.name = longest + "w"}, "letters, digits");
   no({.name = "ca"}, "the CA's own");
-  no({.name = "w", .days = 0}, "3650 days");
-  no({.name = "w", .days = limits::cluster_certificate_days_max + 1}, "3650 days");
+  no({.name = "w", .days = 0}, "days must be 1 to 3650");
+  no({.name = "w", .days = limits::cluster_certificate_days_max + 1}, "days must be 1 to 3650");
   no({.name = "w", .hosts = {"DNS:evil,email:x"}}, "`DNS:evil,email:x` is neither");
   for (const auto* host : {"", "*.example.org", "a..b", "-a", "a-", ".a", "a.", "a b", "1.2.3.4/8"})
     no({.name = "w", .hosts = {host}}, "neither a host name nor an address");
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(what_is_ordered_is_checked_and_named) {
   BOOST_TEST(issue_cert(here.ca, {.name = longest, .hosts = hosts}, today).has_value());
   BOOST_TEST(issue_cert(here.ca, {.name = "w_1"}, today).has_value()); // no host, thus no host name
   folder other;
-  says(init_ca(other.path / "ca", {.days = 0}, today), {"3650 days"});
+  says(init_ca(other.path / "ca", {.days = 0}, today), {"days must be 1 to 3650"});
   says(init_ca(other.path / "ca", {.name = longest + "w"}, today), {"64 bytes"});
 }
 
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(no_certificate_outlives_its_ca) {
   folder here;
   init_ca(here.path / "ca", {.days = 10}, today).value();
   says(issue_cert(here.path / "ca", {.name = "w", .days = 11}, today),
-       {"ca.pem", "the CA ends on"});
+       {"ca.pem", "the CA expires on"});
   BOOST_TEST(issue_cert(here.path / "ca", {.name = "w", .days = 10}, today).has_value());
 }
 
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(a_certificate_is_good_in_its_time_only) {
   BOOST_TEST(check_tls_files(files, today + 10 * day - hours{1}).has_value());
   says(check_tls_files(files, today + 10 * day + hours{1}),
        {"w.pem", "the certificate has expired", "2027-01-25"});
-  says(check_tls_files(files, today - hours{1}), {"w.pem", "not valid yet", "2027-01-15"});
+  says(check_tls_files(files, today - hours{1}), {"w.pem", "not valid before", "2027-01-15"});
 }
 
 BOOST_AUTO_TEST_CASE(a_ca_is_good_in_its_time_only) {
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(a_key_belongs_to_its_certificate) {
   with_ca here;
   auto one = here.issue({.name = "one"}), two = here.issue({.name = "two"});
   one.key = two.key;
-  says(check_tls_files(one, today), {"two.key", "it is not the key of", "one.pem"});
+  says(check_tls_files(one, today), {"two.key", "not the key of", "one.pem"});
 }
 
 BOOST_AUTO_TEST_CASE(the_ca_itself_is_no_certificate_of_a_process) {
@@ -228,9 +228,9 @@ BOOST_AUTO_TEST_CASE(a_file_that_can_not_be_used_is_named_with_the_reason) {
     const char* what;
   };
   for (auto part : {&tls_files::certificate, &tls_files::key, &tls_files::authority})
-    for (auto [name, what] :
-         {bad{"missing", "No such file"}, bad{"empty", "in PEM"}, bad{"text", "in PEM"},
-          bad{"ca", "no regular file"}, bad{"large", "more than 1048576 bytes"}, bad{"cut", ""}}) {
+    for (auto [name, what] : {bad{"missing", "No such file"}, bad{"empty", "in PEM"},
+                              bad{"text", "in PEM"}, bad{"ca", "not a regular file"},
+                              bad{"large", "more than 1048576 bytes"}, bad{"cut", ""}}) {
       auto files = good;
       files.*part = here.path / name;
       says(check_tls_files(files, today), {name, what});
@@ -260,16 +260,16 @@ BOOST_AUTO_TEST_CASE(a_passphrase_encrypts_keys_and_is_in_no_message) {
   auto dir = here.path / "ca";
   init_ca(dir, {.secret = ca_secret}, today).value();
   BOOST_TEST(text_of(dir / "ca.key").find("ENCRYPTED") != std::string::npos);
-  says(issue_cert(dir, {.name = "w"}, today), {"ca.key", "encrypted", "no passphrase"});
+  says(issue_cert(dir, {.name = "w"}, today), {"ca.key", "encrypted", "passphrase is missing"});
   auto wrong = issue_cert(dir, {.name = "w", .ca_secret = key_secret}, today);
-  says(wrong, {"ca.key", "does not open"});
+  says(wrong, {"ca.key", "does not decrypt"});
   BOOST_TEST(wrong.error().message().find("treacle") == std::string::npos);
   auto made =
     issue_cert(dir, {.name = "w", .ca_secret = ca_secret, .secret = key_secret}, today).value();
   tls_files files{made.certificate, made.key, dir / "ca.pem", {}};
-  says(check_tls_files(files, today), {"w.key", "no passphrase"});
+  says(check_tls_files(files, today), {"w.key", "passphrase is missing"});
   files.secret = ca_secret;
-  says(check_tls_files(files, today), {"w.key", "does not open"});
+  says(check_tls_files(files, today), {"w.key", "does not decrypt"});
   files.secret = key_secret;
   BOOST_TEST(check_tls_files(files, today).has_value());
 }

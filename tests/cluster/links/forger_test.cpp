@@ -1,4 +1,4 @@
-// A peer with a certificate of the cluster that says what it likes.
+// A peer with a certificate of the cluster that sends any messages.
 #include "tests/cluster/placed_graphs.hpp"
 #include "tests/fixtures/small_graphs.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr issue_number forged_up_to = 20;
 
-/// Links to a home, and says what its kind says.
+/// Links to a home, and sends the messages of its kind.
 class visitor : public caf::event_based_actor, protected link_user {
 public:
   visitor(caf::actor_config& cfg, const endpoint& home)

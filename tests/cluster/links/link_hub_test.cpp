@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_name_is_dialled_at_each_of_its_addresses) {
   BOOST_TEST((worker.dials[1].first == endpoint{"10.0.0.8", 7000}));
 }
 
-// Whoever dials: the worker here, whichever side refuses.
+// The worker dials; each side refuses in turn.
 BOOST_AUTO_TEST_CASE(who_was_refused_and_will_not_change_is_not_dialled_for_a_while) {
   for (bool refused_here : {false, true})
     for (auto [code, pause] : {std::pair{errc::protocol_mismatch, limits::link_retry_refused},

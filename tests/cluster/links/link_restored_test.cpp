@@ -72,7 +72,8 @@ namespace {
 struct two_peers {
   simulated_system all;
   caf::actor a = all.sys.spawn<hub_actor>(), b = all.sys.spawn<hub_actor>();
-  const endpoint to_b{"192.0.2.1", 1}; // no address that is dialled: the test says who answers
+  // This address is not dialled: the test chooses the answering side.
+  const endpoint to_b{"192.0.2.1", 1};
 
   two_peers() {
     order(a, [this](hub_actor& x) { x.hub.keep(to_b); });
@@ -86,7 +87,7 @@ struct two_peers {
   static const hub_actor& of(const caf::actor& one) {
     return dynamic_cast<hub_actor&>(*caf::actor_cast<caf::abstract_actor*>(one));
   }
-  /// What an actor does happens in a turn of its own.
+  /// Each order to an actor is carried out in a turn of its own.
   static void order(const caf::actor& one, std::function<void(hub_actor&)> what) {
     caf::anon_send(one, hub_job{std::move(what)});
   }

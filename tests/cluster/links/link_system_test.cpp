@@ -144,7 +144,7 @@ public:
     return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
   }
   void say(std::string_view text) { ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL); }
-  /// Whatever it says before that.
+  /// Bytes before the end are ignored.
   bool is_closed_in_the_end() {
     std::array<char, 4096> rest{};
     ssize_t got = 1;
@@ -152,7 +152,7 @@ public:
       got = ::recv(fd_, rest.data(), rest.size(), 0);
     return got == 0 || errno == ECONNRESET;
   }
-  /// What a client that is let in sends for it.
+  /// The bytes that an accepted client sends in its handshake.
   std::string bytes_of_a_handshake(const tls_files& files) {
     context_ = SSL_CTX_new(TLS_client_method());
     SSL_CTX_use_certificate_file(context_, files.certificate.c_str(), SSL_FILETYPE_PEM);
@@ -191,7 +191,7 @@ public:
     char byte = 0;
     return SSL_connect(ssl_) == 1 && SSL_read(ssl_, &byte, 1) == 1;
   }
-  /// What BASP sends ahead of a message of so many bytes.
+  /// The header of BASP for a message of so many bytes.
   void say_basp_header(std::uint32_t payload_bytes) {
     std::array<unsigned char, 32> header{1}; // of a client's handshake
     for (int i = 0; i < 4; ++i)
@@ -412,7 +412,7 @@ BOOST_AUTO_TEST_CASE(garbage_in_tls_closes_the_link_and_is_named) {
   BOOST_TEST((words.take(half) == first_words::state::spoken));
   first_words strange;
   BOOST_TEST((strange.take(std::string(32, 'x')) == first_words::state::wrong));
-  BOOST_TEST(strange.flaw() == "it sends what is not a message of troupe");
+  BOOST_TEST(strange.flaw() == "the peer sent something that is not a message of troupe");
 }
 
 BOOST_AUTO_TEST_CASE(bytes_that_are_no_handshake_end_their_connection_and_nothing_else) {
@@ -489,11 +489,11 @@ BOOST_AUTO_TEST_CASE(files_that_were_replaced_are_used_when_all_of_them_are_righ
   auto before = context->current();
   fs::copy_file(next.certificate, files.certificate, fs::copy_options::overwrite_existing);
   context->look(wall_now());
-  BOOST_TEST(has(context->look(wall_now()), "it is not the key of"));
+  BOOST_TEST(has(context->look(wall_now()), "not the key of"));
   BOOST_TEST((context->current() == before));
   replace(files, next);
   BOOST_TEST(context->look(wall_now()).empty()); // perhaps not the last of them
-  BOOST_TEST(has(context->look(wall_now()), "it was replaced"));
+  BOOST_TEST(has(context->look(wall_now()), "was replaced"));
   BOOST_TEST((context->current() != before));
   BOOST_TEST(context->look(wall_now()).empty());
 }
@@ -552,7 +552,7 @@ BOOST_AUTO_TEST_CASE(bad_files_are_refused_before_a_system_starts) {
 
 BOOST_AUTO_TEST_CASE(links_are_plain_only_when_asked_for) {
   authority ca;
-  says(make_link_config({}, wall_now()), "no TLS files");
+  says(make_link_config({}, wall_now()), "TLS files are missing");
   says(make_link_config({.tls = ca.issue("w"), .plain = true}, wall_now()), "choose one");
 }
 

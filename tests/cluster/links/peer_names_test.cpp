@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(the_log_hears_of_a_name_when_it_changes) {
              == "`workers.internal` is 10.0.0.7");
   BOOST_TEST(names.answered(name.host, texts{"10.0.0.7"}, begin).empty());
   BOOST_TEST(names.answered(name.host, nothing, begin)
-             == "look up `workers.internal`: no such name: it stays 10.0.0.7");
+             == "look up `workers.internal`: no such name: the host stays 10.0.0.7");
   BOOST_TEST(names.answered(name.host, nothing, begin).empty());
 }
 

@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_host_that_stays_silent_is_given_up) {
   auto socket = what.get();
   BOOST_REQUIRE(!socket);
   BOOST_TEST((socket.error().code() == errc::worker_lost));
-  BOOST_TEST(socket.error().message() == "it does not answer");
+  BOOST_TEST(socket.error().message() == "the peer does not answer");
 }
 
 BOOST_AUTO_TEST_CASE(a_port_that_is_closed_and_a_name_are_said_at_once) {

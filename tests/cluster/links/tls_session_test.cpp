@@ -1,4 +1,4 @@
-// What a connection costs before it has shown a certificate.
+// The cost of a connection before it has shown a certificate.
 #include "cluster/links/certificates.hpp"
 #include "cluster/links/tls_session.hpp"
 

@@ -3,7 +3,7 @@
 
 namespace troupe::cluster {
 
-// Of a capacity of 2.
+// The capacity is 2.
 BOOST_FIXTURE_TEST_SUITE(cluster_desk_ahead, desk_bench)
 
 BOOST_AUTO_TEST_CASE(an_order_waits_while_the_worker_is_full_and_is_begun_when_a_place_is_free) {

@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_said_of_a_task_that_was_not_begun_since_the_leas
   BOOST_TEST(sent[1].size() == said);
   BOOST_TEST_REQUIRE(over.size() == 1u);
   machine.finished(one, {9}, now + 2s); // that it failed
-  machine.gone(other, "it was stopped", now + 2s);
+  machine.gone(other, "the task was stopped", now + 2s);
   BOOST_TEST(sent[1].size() == said);
   BOOST_TEST(status().busy == 0u);
 }
@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(that_a_home_has_another_version_of_a_graph_is_logged_once) 
   machine.heard(1, graph_refused{"g", "g1"}, now); // it is the same
   machine.heard(1, graph_refused{"x", "g2"}, now); // this worker has none of that name
   BOOST_TEST(status().counts.misbehaviour == 2u);
-  order(1, 1); // the session goes on
+  order(1, 1); // the session continues
   BOOST_TEST(begun.size() == 1u);
 }
 

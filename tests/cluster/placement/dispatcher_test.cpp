@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_worker_that_answers_for_a_task_of_another_is_reported_onc
   BOOST_TEST(taken.size() == 1u);
 }
 
-// It has a certificate, and says what it likes.
+// A worker with a certificate sends any messages.
 BOOST_AUTO_TEST_CASE(a_forger_changes_nothing_is_counted_and_logged_once) {
   join(1, "a", 2);
   join(2, "forger", 1);
@@ -392,7 +392,7 @@ BOOST_AUTO_TEST_CASE(the_only_worker_may_come_back_within_a_while) {
   BOOST_TEST(orders(2) == 2u);
   wait(8s); // gone for good
   BOOST_TEST((failure(task) == errc::worker_lost));
-  BOOST_TEST(failed.at(task).message().find("nobody else could take it") != std::string::npos);
+  BOOST_TEST(failed.at(task).message().find("no other worker could take it") != std::string::npos);
   BOOST_TEST(failed.size() == 2u);
 }
 

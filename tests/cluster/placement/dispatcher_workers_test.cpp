@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(who_is_refused_again_and_again_is_logged_once_a_minute) {
   old.protocol = other.protocol = protocol_version + 1;
   for (link_number link = 1; link <= 10; ++link)
     join(link, old);
-  BOOST_TEST(all<refusal>(10).size() == 1u); // it is told each time
+  BOOST_TEST(all<refusal>(10).size() == 1u); // it is refused each time
   BOOST_TEST(reported(event_kind::hello_refused) == 1u);
   join(11, other);
   BOOST_TEST(reported(event_kind::hello_refused) == 2u);
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_worker_gets_nothing_before_it_has_answered_its_welcome) {
   BOOST_TEST(reported(event_kind::worker_joined) == 1u);
 }
 
-// A home that stood still, or that nothing reached, hears all at once what was said meanwhile.
+// A home that stood still, or that nothing reached, hears all messages of that time at once.
 BOOST_AUTO_TEST_CASE(hellos_that_are_out_of_date_cost_no_task_a_try) {
   join(1, "a", 1);
   submit();
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(another_version_of_a_graph_is_refused_for_that_graph_alone_
   join(1, what);
   BOOST_TEST(orders(1) == 1u);
   BOOST_TEST(last<task_order>(1).run == run_b);
-  submit(on_worker{.choice = worker_choice::pack, .missing = no_worker::wait}); // a line behind it
+  submit(on_worker{.choice = worker_choice::pack, .missing = no_worker::wait}); // a line after it
   BOOST_TEST(reported(event_kind::graph_refused) == 1u);
   BOOST_TEST_REQUIRE(all<graph_refused>(1).size() == 1u); // the worker hears of it, too
   BOOST_TEST(last<graph_refused>(1).name == research.name);

@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(without_workers_the_error_says_so) {
   auto why = ask({}).nobody;
   BOOST_REQUIRE(why.has_value());
   BOOST_TEST((why->code() == errc::worker_lost));
-  BOOST_TEST(why->message().find("no worker is there") != std::string::npos);
+  BOOST_TEST(why->message().find("no worker has joined") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(the_error_of_many_workers_is_short) {

@@ -173,7 +173,7 @@ void sim_home::close_when_done(std::size_t r) {
 
 void sim_home::deliver(link_number link, message what) {
   if (in_.broken == breakage::fence)
-    if (auto* outcome = std::get_if<task_outcome>(&what)) // whoever says it, it counts
+    if (auto* outcome = std::get_if<task_outcome>(&what)) // it counts from any worker
       for (auto& [other, issues] : out_)
         if (auto newest = newest_[number_in(outcome->outcome, 0)]; issues.count(newest) > 0) {
           link = other;

@@ -1,5 +1,5 @@
-// What a seed decides before the first event: who is there, what they can, what there is to do and
-// what goes wrong.
+// The decisions of a seed before the first event: the processes, their abilities, the work and the
+// faults.
 #pragma once
 
 #include "cluster/wire/lease.hpp"
@@ -34,13 +34,13 @@ private:
   std::uint64_t state_;
 };
 
-/// What a simulation breaks on purpose, to see that it notices.
+/// The rule that a simulation breaks on purpose, to see that it notices.
 enum class breakage : std::uint8_t {
   none,
-  fence,      // what an older issue says counts as if the newest had said it
+  fence,      // messages of an older issue count as if the newest had sent them
   lease,      // workers do not look at their lease
   patience,   // a home takes its own standstill for the silence of others
-  capacity,   // workers take one task more than they say
+  capacity,   // workers take one task more than they announce
   commit,     // the store ignores claims
   withdrawal, // nobody asks for what waits at a worker
   death,      // a link that breaks counts as the end of its process
@@ -88,7 +88,7 @@ struct plan {
   bool hostile = false; // peers repeat themselves, and speak of what is not theirs
 };
 
-/// What the tasks of a step share: of a few, so that steps change.
+/// The facts that the tasks of a step share: one of a few, so that steps change.
 inline std::vector<std::uint8_t> step_of(std::uint64_t task) {
   return {static_cast<std::uint8_t>(task / 4)};
 }

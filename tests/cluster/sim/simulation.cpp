@@ -1,4 +1,4 @@
-// What goes wrong, when it is healed, and what must be so at the end.
+// The faults of a simulation, their healing, and the checks at the end.
 #include "tests/cluster/sim/simulation.hpp"
 
 #include <algorithm>
@@ -141,7 +141,7 @@ wire* simulation::wire_between(std::size_t worker, std::size_t home) {
   return nullptr;
 }
 
-/// Both sides are told, as far as they are there.
+/// Both sides hear of it, if they are there.
 void simulation::break_wire(wire& w) {
   if (w.broken)
     return;
@@ -173,7 +173,7 @@ process_identity simulation::worker_process(std::size_t index) const {
           .started = workers[index]->on.life()};
 }
 
-/// Now and then the kernel tells nothing; there may be others with such an id on the host.
+/// Now and then the kernel reports nothing; there may be others with such an id on the host.
 std::optional<process_facts> simulation::look_from(std::size_t host, std::uint32_t pid,
                                                    sightings& by) const {
   bool is_home = pid >= first_home;

@@ -1,9 +1,9 @@
 // A cluster in one thread: the dispatchers of homes and the desks of workers, as they are shipped,
 // in a simulated world.
 //
-// What is checked all the time (safety):
+// Checked all the time (safety):
 //  - each task's outcome is stored at most once, by the home that has its claim
-//  - nothing that was said about an older issue counts, or by a worker that was not given it
+//  - no message about an older issue counts, nor one of a worker that does not have the issue
 //  - no worker runs more tasks than its capacity, no home gives it more than that and what may wait
 //  - what was answered as not begun is not begun
 //  - no body of a task, nor one of a step of it, is begun while another copy of the task runs,
@@ -35,7 +35,7 @@ namespace troupe::cluster::sim {
 
 class simulation;
 
-/// What is known about a task from outside.
+/// The facts about a task that are known from outside.
 struct truth {
   task_plan planned;
   unsigned committed = 0;
@@ -73,8 +73,7 @@ struct wire {
   std::shared_ptr<pipe> up, down; // worker to home, home to worker
 };
 
-/// The facts that a process saw of others on its host, and when it was told that links to them
-/// broke.
+/// The facts that a process saw of others on its host, and when it heard that links to them broke.
 struct sightings {
   std::map<std::uint32_t, std::uint64_t> alive; // in which life, by process id
   std::map<link_number, nanoseconds> broken;
@@ -86,7 +85,7 @@ public:
   sim_home(simulation& in, std::size_t index);
   void start();
   void kill();
-  void take_run(std::size_t run); // begins it, or goes on with it
+  void take_run(std::size_t run); // begins or resumes it
   void deliver(link_number link, message what);
   void submit(std::size_t task);
   void cancel(std::size_t task);
@@ -216,7 +215,7 @@ public:
   bool tracing() const { return trace_; }
   /// A violation of what the first comment lists.
   [[noreturn]] void broke(const std::string& what) const;
-  /// Which process a home or a worker is, and what its kernel tells others on its host.
+  /// The process of a home or worker, and the kernel's facts about it for others on its host.
   process_identity home_process(std::size_t index) const;
   process_identity worker_process(std::size_t index) const;
   std::optional<process_facts> look_from(std::size_t host, std::uint32_t pid, sightings& by) const;

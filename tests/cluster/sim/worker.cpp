@@ -103,7 +103,7 @@ void sim_worker::try_link(std::size_t home) {
     look_for(home);
     return;
   }
-  if (old && old->home_open && old->home_life == there.on.life()) { // the stream goes on
+  if (old && old->home_open && old->home_life == there.on.life()) { // the stream continues
     old->broken = false;
     link_restored(old->number);
     there.on.soon([&there, link = old->number] { there.link_restored(link); });
@@ -242,7 +242,7 @@ bool sim_worker::begin_body(local_task number) {
     ++in_.seen.not_begun;
     retire(number);
     bodies_.erase(number);
-    machine->gone(number, "the lease of its worker is over", on.clock());
+    machine->gone(number, "the lease of its worker has expired", on.clock());
     return false;
   }
   truth::copy own{.worker = index_,
@@ -257,7 +257,7 @@ bool sim_worker::begin_body(local_task number) {
   return true;
 }
 
-/// Another worker says that it did it.
+/// Another worker reports that it did it.
 void sim_worker::forge(const wire& from, issue_number issue, std::uint64_t task) {
   auto* other = in_.wire_beside(from);
   if (!other)
@@ -310,7 +310,7 @@ void sim_worker::stop(local_task number) {
 
 void sim_worker::end_body(local_task number) {
   if (bodies_.erase(number) > 0)
-    machine->gone(number, "it was stopped", on.clock());
+    machine->gone(number, "the task was stopped", on.clock());
 }
 
 void sim_worker::give_back(local_task number) {

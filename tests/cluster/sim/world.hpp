@@ -23,7 +23,7 @@ struct violation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What happens when.
+/// The events of a simulated world, by time.
 class timeline {
 public:
   nanoseconds now() const noexcept { return now_; }
@@ -108,9 +108,9 @@ public:
       way_{on} {}
 
   void push(action deliver);
-  /// The stream below noticed that it is broken, or goes on.
+  /// The stream below noticed that it is broken, or continues.
   void set_broken(bool is_broken);
-  /// What was held goes on its way, if it can.
+  /// Held messages travel on, if they can.
   void release();
 
 private:

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(a_lease_counts_from_when_the_answered_heartbeat_was_sent) {
 BOOST_AUTO_TEST_CASE(a_home_that_hears_nothing_renews_nothing_though_it_is_heard) {
   held_lease lease{terms, 1s};
   answer_until(lease, 3s, 0ms);
-  for (instant at = 3s; at < 6s; at += 500ms) // it goes on talking
+  for (instant at = 3s; at < 6s; at += 500ms) // it continues to talk
     lease.heard({.number = 100 + static_cast<std::uint64_t>(at / 500ms), .answers = 2}, at);
   BOOST_TEST(lease.over(3s + own_lease(terms)));
 }

@@ -357,7 +357,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_forgot_what_it_acknowledged_is_refused) {
   restarted.receive(resume[0], stream_begin).value();
   auto answer = packets_of(restarted);
   says(ends.worker.receive(answer[0], stream_begin).error(), errc::protocol_mismatch,
-       "expects segment 1 of lane 1; it has had all below 2");
+       "expects segment 1 of lane 1; it has acknowledged all below 2");
 }
 
 /// Both ends and a link that delivers in order, loses packets, and breaks with what is on it;

@@ -288,22 +288,22 @@ BOOST_AUTO_TEST_CASE(a_changed_byte_gives_another_message_or_a_typed_error) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
-  says(refused({}), errc::protocol_mismatch, {"no array"});
-  says(refused({0xc0}), errc::protocol_mismatch, {"no array"});
+  says(refused({}), errc::protocol_mismatch, {"not an array"});
+  says(refused({0xc0}), errc::protocol_mismatch, {"not an array"});
   says(refused({0x91, 0x90}), errc::protocol_mismatch, {"a message", "kind"});
-  says(refused({0x90, 0x90}), errc::protocol_mismatch, {"behind"});
+  says(refused({0x90, 0x90}), errc::protocol_mismatch, {"after its messages"});
   says(refused(one_message(26, 0).out), errc::protocol_mismatch, {"unknown kind, 26"});
   says(refused(one_message(7, 0).out), errc::protocol_mismatch,
        {"task_stop", "0 fields instead of 1"});
   says(refused(one_message(7, 2).number(1).number(2).out), errc::protocol_mismatch,
        {"task_stop", "2 fields instead of 1"});
   says(refused(one_message(7, 1).text("5").out), errc::protocol_mismatch,
-       {"task_stop.issue", "no number"});
+       {"task_stop.issue", "not a number"});
   says(refused(one_message(7, 1).number(-1).out), errc::protocol_mismatch, {"task_stop.issue"});
   says(refused(one_message(15, 2).number(1).number(1ll << 32).out), errc::invalid_value,
        {"part_credit.parts", "too large"});
   says(refused(one_message(8, 3).number(1).text("x").out), errc::protocol_mismatch,
-       {"task_outcome.outcome", "no bytes"});
+       {"task_outcome.outcome", "not bytes"});
   says(refused(one_message(17, 1).blob().out), errc::protocol_mismatch, {"draining.why", "text"});
   says(refused(one_message(10, 4).number(1).number(1).number(1).blob().out),
        errc::protocol_mismatch, {"save_order.durable", "neither true nor false"});
@@ -322,23 +322,24 @@ BOOST_AUTO_TEST_CASE(messages_before_the_bad_one_are_given) {
 }
 
 BOOST_AUTO_TEST_CASE(a_count_beyond_the_bytes_is_refused_before_anything_is_made_of_it) {
-  says(refused({0xdd, 0xff, 0xff, 0xff, 0xff}), errc::protocol_mismatch, {"shorter than it says"});
+  says(refused({0xdd, 0xff, 0xff, 0xff, 0xff}), errc::protocol_mismatch,
+       {"shorter than its length"});
   auto labels = one_message(0, 13).number(1).text("worker").text("i").out;
   labels.insert(labels.end(), {0xdd, 0xff, 0xff, 0xff, 0xff});
-  says(refused(labels), errc::protocol_mismatch, {"hello.labels", "shorter than it says"});
+  says(refused(labels), errc::protocol_mismatch, {"hello.labels", "shorter than its length"});
   auto text = one_message(17, 1).out;
   text.insert(text.end(), {0xdb, 0xff, 0xff, 0xff, 0xff, 'x'});
-  says(refused(text), errc::protocol_mismatch, {"draining.why", "shorter than it says"});
+  says(refused(text), errc::protocol_mismatch, {"draining.why", "shorter than its length"});
   auto blob = one_message(8, 3).number(1).out;
   blob.insert(blob.end(), {0xc6, 0xff, 0xff, 0xff, 0xff, 'x'});
-  says(refused(blob), errc::protocol_mismatch, {"task_outcome.outcome", "fewer than it says"});
+  says(refused(blob), errc::protocol_mismatch, {"task_outcome.outcome", "fewer than their length"});
 }
 
 BOOST_AUTO_TEST_CASE(a_worker_of_another_protocol_is_told_so_whatever_its_hello_looks_like) {
   says(refused(one_message(0, 9).number(4).text("as it was").out), errc::protocol_mismatch,
-       {"the peer speaks protocol 4, this one 5"});
+       {"the peer speaks protocol 4, this process 5"});
   says(refused(one_message(0, 14).number(6).text("and whatever else").out), errc::protocol_mismatch,
-       {"the peer speaks protocol 6, this one 5"});
+       {"the peer speaks protocol 6, this process 5"});
   says(refused(one_message(0, 5).number(5).text("and so on").out), errc::protocol_mismatch,
        {"hello", "5 fields instead of 13"});
 }

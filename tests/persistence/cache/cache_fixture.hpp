@@ -1,4 +1,4 @@
-// What the tests of caches share: values by number, and the LMDB cache with its file in reach.
+// Shared by the tests of caches: values by number, and the LMDB cache with access to its file.
 #pragma once
 
 #include "persistence/cache/cache_change.hpp"

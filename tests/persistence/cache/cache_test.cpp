@@ -1,4 +1,4 @@
-// What every cache must do, then the bounds of the one in memory.
+// The duties of every cache, then the bounds of the one in memory.
 #include "tests/persistence/cache/cache_fixture.hpp"
 
 #include <boost/mpl/list.hpp>
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(several_threads_set_get_and_clear_at_once, backend
   BOOST_TEST(get(*on.cache, last) == (value{0, rounds - 1}));
 }
 
-// What is in the cache is what was set last, or nothing: against a map, whatever the order.
+// The cache has the value that was set last, or nothing: compared with a map, in any order.
 BOOST_AUTO_TEST_CASE_TEMPLATE(no_sequence_of_calls_gives_a_wrong_value, backend, backends) {
   for (unsigned seed = 0; seed < 3; ++seed) {
     backend on;
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(a_full_memory_cache_forgets_what_ran_out_before_the_oldest)
   set(*cache, numbered(1), 1);
   set(*cache, numbered(2), 2, start + 1s);
   set(*cache, numbered(3), 3, start + 9s);
-  BOOST_TEST(is_there(*cache, numbered(1), start + 1s)); // tells the time
+  BOOST_TEST(is_there(*cache, numbered(1), start + 1s)); // gives the time
   set(*cache, numbered(4), 4);
   BOOST_TEST(!is_there(*cache, numbered(2)));
   BOOST_TEST((is_there(*cache, numbered(1)) && is_there(*cache, numbered(3))));

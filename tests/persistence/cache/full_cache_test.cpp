@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_full_file_forgets_what_ran_out_before_the_oldest) {
     set(*cache, numbered(n++), v);
   while (is_there(*cache, {{"late"}, "1"}, start));
   BOOST_TEST((is_there(*cache, {{"early"}, "1"}) && is_there(*cache, {{"earlier"}, "1"})));
-  BOOST_TEST(is_there(*cache, numbered(0), start + 2s)); // tells the time
+  BOOST_TEST(is_there(*cache, numbered(0), start + 2s)); // gives the time
   set(*cache, numbered(n++), v);
   BOOST_TEST(!is_there(*cache, {{"earlier"}, "1"}));
   BOOST_TEST(is_there(*cache, {{"early"}, "1"}));
@@ -69,7 +69,7 @@ BOOST_DATA_TEST_CASE(a_file_stays_within_its_bound_whatever_the_sizes,
   BOOST_TEST(records() == 1u);
 }
 
-// What is free lies in pieces then. The sizes are drawn so that it happens.
+// Free space is in pieces then. The sizes are drawn so that it happens.
 BOOST_AUTO_TEST_CASE(a_value_is_kept_also_when_half_of_a_full_file_makes_no_room_for_it) {
   std::mt19937 random{395};
   auto cache = open({small_file});

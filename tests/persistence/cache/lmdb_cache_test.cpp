@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_value_can_be_set_again_and_takes_no_other_along) 
     BOOST_TEST(get(*cache, numbered(2)) == value(2));
   }
   open()->clear({"node"}).value();
-  BOOST_TEST(records() == 1u); // what the damaged ones left behind went too
+  BOOST_TEST(records() == 1u); // the remains of the damaged ones are removed, too
 }
 
 BOOST_AUTO_TEST_CASE(a_value_that_is_whole_but_cannot_be_read_is_a_miss_and_removed) {

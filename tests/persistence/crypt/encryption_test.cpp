@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(every_byte_of_an_encrypted_record_counts_even_with_a_good_c
     seal_record(cut, "key", record_kind::value, record_flag::encrypted);
     require_error(opener.open(cut, "key", record_kind::value, &cipher), errc::checkpoint_corrupt);
   }
-  auto flagged = record; // what the header says is authenticated as well
+  auto flagged = record; // the header is authenticated as well
   seal_record(flagged, "key", record_kind::value, record_flag::encrypted | record_flag::compressed);
   require_error(opener.open(flagged, "key", record_kind::value, &cipher), errc::checkpoint_corrupt);
   seal_record(flagged, "key", record_kind::patch, record_flag::encrypted);
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(without_the_key_a_thread_is_neither_read_nor_written_but_ca
     require_error(store->put({"t", "", ""}, numbered_put(1)), errc::key_missing);
     require_error(store->put_writes({"t", "", checkpoint_id(0)}, {"task", "", {{"n", 1}}}),
                   errc::key_missing);
-    store->put({"other", "", ""}, numbered_put(2)).value(); // the store goes on
+    store->put({"other", "", ""}, numbered_put(2)).value(); // the store continues
     BOOST_TEST(number_of(*store, "other") == value(2));
     store->delete_thread("other").value();
   }

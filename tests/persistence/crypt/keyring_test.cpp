@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(malformed_text_is_refused_and_no_key_is_quoted) {
     "a " + hex.substr(1),
     "a g" + hex.substr(1),
     "a " + hex + " newest",
-    "a " + base64.substr(0, 42) + "9", // bits behind the last byte
+    "a " + base64.substr(0, 42) + "9", // bits after the last byte
     "a -" + base64.substr(1),
     "a " + base64.substr(0, 43) + "A",
     "a " + hex + "\na " + other_hex,

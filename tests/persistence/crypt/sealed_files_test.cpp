@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(plain_and_sealed_items_lie_side_by_side) {
   require_error(items->put({"a"}, "sealed", value::map()), errc::key_missing);
   require_error(items->put({"b"}, "new", value::map()), errc::key_missing);
   require_error(items->remove({"a"}, "sealed"), errc::key_missing);
-  require_error(items->list_namespaces({}), errc::key_missing); // whether one is over can't be told
+  require_error(items->list_namespaces({}), errc::key_missing); // the end of one is not known
   items->remove({"a"}, "plain").value();
 }
 

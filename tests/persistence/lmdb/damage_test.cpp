@@ -1,4 +1,4 @@
-// Damaged stores: every byte of every kind of record, and files that are no store.
+// Damaged stores: every byte of every kind of record, and files that are not a store.
 #include "persistence/lmdb/lmdb_env.hpp"
 #include "persistence/lmdb/lmdb_files.hpp"
 #include "persistence/lmdb/lmdb_index.hpp"
@@ -66,7 +66,7 @@ std::string bytes_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 
-// What a child process ended with.
+// The status with which a child process ended.
 template <class Fn> int apart(Fn fn) {
   auto pid = fork();
   if (pid == 0)

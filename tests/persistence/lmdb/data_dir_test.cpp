@@ -52,7 +52,7 @@ struct directory {
   directory() { fill(*open()); }
   std::shared_ptr<saver> open() const { return open_lmdb_saver(path).value(); }
 
-  // Changes the file behind the saver's back.
+  // Changes the file without the saver.
   template <class Fn> void edit(Fn fn) const {
     auto env = open_saver_file(path / "troupe.mdb", limits::store_map_bytes_default).value();
     auto txn = env->begin_write().value();
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_store_of_the_first_format_is_brought_to_the_newest) {
   BOOST_TEST(pruned.values >= 18u);
   require_same(all_of(old), all_of(d.path));
   BOOST_TEST(check_data(old).value().unused_values == 0u);
-  fill(*open_lmdb_saver(old).value(), "u"); // and it goes on
+  fill(*open_lmdb_saver(old).value(), "u"); // and it continues
   BOOST_TEST(check_data(old).value().checkpoints == 30u);
 }
 
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(a_record_that_is_missing_or_strange_is_found) {
   auto first_of = [&whole](record_kind kind) {
     return std::ranges::find(whole, kind, [](const auto& e) { return kind_of(e.second); })->first;
   };
-  // What a patch builds on; the names; the thread itself: all of it belongs to nobody then.
+  // The base of a patch, the names, the thread itself: their records have no owner then.
   BOOST_TEST(damages_after([&](auto& txn) {
                for (const auto& [key, data] : whole)
                  if (kind_of(data) == record_kind::value)
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(a_copy_is_the_store_at_one_moment_while_others_write) {
     auto permissions = fs::status(to / "troupe.mdb").permissions();
     BOOST_TEST((permissions == (fs::perms::owner_read | fs::perms::owner_write)));
     BOOST_TEST(check_data(to).value().damaged == 0u);
-    // Of the busy thread all up to some moment.
+    // All of the busy thread up to some moment.
     auto copied = open_lmdb_saver(to).value()->list({.thread_id = "busy"}).value();
     BOOST_TEST(copied.size() >= 5u);
     for (std::size_t i = 0; i < copied.size(); ++i)

@@ -491,7 +491,7 @@ BOOST_DATA_TEST_CASE(what_was_acknowledged_survives_a_killed_process,
   auto s = open(dir);
   for (unsigned n = 0; n <= acked; ++n)
     BOOST_TEST(number_of(*s, "t", checkpoint_id(n)) == value(n));
-  // No gaps behind it either: what is there is a beginning of what was submitted.
+  // No gaps after it either: the stored checkpoints are a beginning of the submitted ones.
   for (const auto* thread : {"t", "other"}) {
     auto found = s->list({.thread_id = thread}).value();
     for (std::size_t i = 0; i < found.size(); ++i)
@@ -674,9 +674,9 @@ BOOST_AUTO_TEST_CASE(a_store_opened_for_reading_alone_is_read_and_not_changed) {
     BOOST_TEST(s->threads().value().size() == 1u);
     BOOST_TEST(s->prune({"t"}, {.keep_latest = 0, .dry_run = true}).value().checkpoints == 1u);
     require_refusal(s->put({"t", "", ""}, numbered_put(2)), errc::storage_failed,
-                    "opened for reading alone");
-    require_refusal(s->delete_thread("t"), errc::storage_failed, "opened for reading alone");
-    require_refusal(open_lmdb_saver(data), errc::invalid_config, "for reading alone");
+                    "opened read-only");
+    require_refusal(s->delete_thread("t"), errc::storage_failed, "opened read-only");
+    require_refusal(open_lmdb_saver(data), errc::invalid_config, "read-only");
     BOOST_TEST(number_of(*s, "t") == 1);
   }
   BOOST_TEST((bytes_of(data / "troupe.mdb") == before));

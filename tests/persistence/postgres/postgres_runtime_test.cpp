@@ -1,5 +1,5 @@
-// Runs over the saver and the store in Postgres, from end to end: what one runtime began, another
-// goes on with.
+// Runs over the saver and the store in Postgres, from end to end: one runtime resumes the threads
+// of another.
 #include "tests/persistence/postgres/postgres_server.hpp"
 
 #include <troupe/runtime.hpp>

@@ -1,5 +1,5 @@
-// What is special about the saver in Postgres: its schema, failures of the server and the
-// connection, and savers that share a database. What every saver does is in the other suites.
+// The saver in Postgres: its schema, failures of the server and the connection, and savers that
+// share a database. The other suites have the duties of every saver.
 #include "persistence/postgres/postgres_schema.hpp"
 #include "persistence/record/versions_seen.hpp"
 

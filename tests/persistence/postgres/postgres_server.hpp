@@ -11,7 +11,7 @@ namespace troupe::test {
 
 class postgres_server {
 public:
-  /// The program's server. A test that can't get one fails, which says why.
+  /// The program's server. A test that can't get one fails with the reason.
   static postgres_server& of_this_program();
   ~postgres_server();
 

@@ -57,7 +57,7 @@ started start_program(const std::vector<std::string>& arguments) {
     dup2(ends[1], 2);
     if (user && (setgid(user->pw_gid) != 0 || setuid(user->pw_uid) != 0))
       _exit(126);
-    prctl(PR_SET_PDEATHSIG, SIGQUIT); // behind setuid, which would take it back
+    prctl(PR_SET_PDEATHSIG, SIGQUIT); // after setuid, which would take it back
     if (getppid() == parent && chdir("/") == 0)
       execv(argv[0], argv.data());
     _exit(127);
@@ -177,7 +177,7 @@ std::string postgres_server::run(const std::string& sql) {
   return answer;
 }
 
-// What a transaction once saw of other processes it goes on seeing, unless told.
+// A transaction keeps its first view of other processes, unless it asks for a new one.
 std::string postgres_server::waiting_process(const std::string& event) {
   for (;;) {
     run("SELECT pg_stat_clear_snapshot()");
@@ -192,7 +192,7 @@ void postgres_server::terminate(const std::string& process) {
   run("SELECT pg_terminate_backend(" + process + ", 5000)");
 }
 
-// A commit is done before it waits for a standby, of which there is none.
+// A commit is done before it waits for a standby, which is missing here.
 void postgres_server::withhold_answers(bool is_on) {
   run(std::string{"ALTER ROLE troupe "}
       + (is_on ? "SET synchronous_commit = on" : "RESET synchronous_commit"));

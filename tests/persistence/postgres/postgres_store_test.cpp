@@ -1,5 +1,5 @@
-// What is special about the store in Postgres: stores that share a database, failures of the server
-// and the connection, damage. What every store does is in the other suites.
+// The store in Postgres: stores that share a database, failures of the server and the connection,
+// damage. The other suites have the duties of every store.
 #include "persistence/postgres/postgres_schema.hpp"
 
 #include "tests/fixtures/savers.hpp"

@@ -37,7 +37,7 @@ std::string random_bytes(std::size_t size) {
   return bytes;
 }
 
-// A record that says it is compressed, of these bytes.
+// A record of these bytes that is marked as compressed.
 std::string compressed_record(std::string_view frame) {
   std::string record;
   begin_record(record);

@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_reads_back) {
   BOOST_TEST(stored.channels.size() == 5u);
 }
 
-// What stands behind a good checksum is not trusted either: no crash, no large allocation.
+// Bytes with a good checksum are not trusted either: no crash, no large allocation.
 BOOST_DATA_TEST_CASE(damaged_payloads_are_refused_or_read, boost::unit_test::data::xrange(20),
                      seed) {
   name_table names;

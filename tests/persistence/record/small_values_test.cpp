@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(small_values_of_a_version_are_one_record_and_others_one_eac
   BOOST_TEST((values_of(*open_lmdb_saver(dir.path()).value(), "c1") == values));
 }
 
-// Versions are of channels: nobody says that those of one number are stored at one time.
+// Each channel has its own versions: those of one number need not be stored at one time.
 BOOST_AUTO_TEST_CASE_TEMPLATE(requests_that_store_values_of_one_version_keep_each_others, backend,
                               backends) {
   backend on;
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(pruning_takes_the_unused_ones_out_of_a_record, bac
   BOOST_TEST((s.prune({"t"}).value() == prune_report{1, 3})); // a, c and d
   const named<value> left{{"a", 10}, {"b", 2}, {"c", 30}};
   BOOST_TEST((values_of(s, checkpoint_id(2)) == left));
-  // Whoever names them again finds them gone.
+  // A checkpoint that names them again finds them missing.
   auto again = make_put(checkpoint_id(3), checkpoint_id(2), {});
   again.checkpoint.channel_versions = {{"a", first}, {"b", first}, {"c", first}, {"d", first}};
   s.put({"t", "", ""}, again).value();

@@ -84,7 +84,7 @@ texts keys(store& in, const std::string& query = {}, std::size_t limit = 10) {
   return found;
 }
 
-// Runs `fn` in another process, and says whether it went well.
+// Runs `fn` in another process. Returns whether it succeeded.
 template <class Fn> bool in_another_process(Fn fn) {
   auto child = fork();
   if (child == 0) {

@@ -25,7 +25,7 @@ using test::store_kinds;
 using texts = std::vector<std::string>;
 using vectors = std::vector<std::vector<float>>;
 
-// "1 0 2" means what it says: its vector is (1, 0, 2).
+// The vector of "1 0 2" is (1, 0, 2).
 std::vector<float> numbers_of(const std::string& text) {
   std::istringstream in{text};
   std::vector<float> numbers;

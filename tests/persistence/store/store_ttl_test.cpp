@@ -296,7 +296,7 @@ struct model {
       items[{op.space, op.key}] = {op.value["n"].as_int(), op.ttl.value_or(store_forever),
                                    op.ttl ? now + *op.ttl : clock_time::max()};
   }
-  // What a search gives, and what it does to times to live.
+  // The results of a search, and its effect on times to live.
   std::vector<place> search(const store_query& query, clock_time now) {
     std::vector<place> found;
     std::size_t skipped = 0;

@@ -52,9 +52,9 @@ chat_model_options model_options(const chat_flags& o) {
 
 compiled_graph graph_of(const chat_flags& o) {
   if (o.sets_model() && o.graph != "chat")
-    throw error{errc::invalid_config,
-                std::string{o.model.empty() ? "the flags of a model: they are" : "--model: it is"}
-                  + " for the built-in graph chat; " + o.graph + " brings models of its own"};
+    throw error{errc::invalid_config, std::string{o.model.empty() ? "flags of a model" : "--model"}
+                                        + ": only for the built-in graph chat; " + o.graph
+                                        + " has models of its own"};
   auto graph = o.sets_model() ? chat_graph(o.model, model_options(o)) : find_graph(o.graph);
   auto keys = graph.inputs();
   if (std::ranges::find(keys, "messages") != keys.end())
@@ -62,8 +62,9 @@ compiled_graph graph_of(const chat_flags& o) {
   std::string known;
   for (const auto& key : keys)
     known += (known.empty() ? "`" : ", `") + key + "`";
-  throw error{errc::invalid_config, "chat with " + o.graph + ": it has no channel `messages` but "
-                                      + known + "; troupe run runs it"};
+  throw error{errc::invalid_config, "chat with " + o.graph
+                                      + ": the graph has no channel `messages` but " + known
+                                      + "; use troupe run"};
 }
 
 runtime_options options_of(const chat_flags& o) {
@@ -128,7 +129,7 @@ private:
       return wait_for(now.interrupts, now.next);
     if (!was_cut_off())
       return;
-    note("the last turn was cut off; it goes on");
+    note("the last turn was cut off; it resumes");
     turn(run_input{nullptr});
   }
 
@@ -144,7 +145,7 @@ private:
       if (message_role(all[--first]) == "user")
         --turns;
     if (first > 0 && first < all.size())
-      view_.detail("… " + std::to_string(first) + " messages before");
+      view_.detail("… " + std::to_string(first) + " earlier messages");
     for (const auto& m : all.subspan(first))
       view_.past(m);
     view_.end_line();
@@ -154,7 +155,7 @@ private:
     if (talks_)
       std::cout << '\n' << std::flush;
     if (waits_)
-      note("the question waits; it is asked again by: troupe chat " + shell_word(o_.graph) + " "
+      note("the question waits; to be asked again: troupe chat " + shell_word(o_.graph) + " "
            + o_.place->flags() + " --thread " + shell_word(o_.thread));
   }
 
@@ -165,7 +166,7 @@ private:
 
   // -- lines
 
-  static constexpr const char* ends_next = "\n(once more ends)\n";
+  static constexpr const char* ends_next = "\n(press again to end)\n";
 
   std::optional<std::string> read_line(char prompt) {
     if (!editor_)
@@ -196,7 +197,7 @@ private:
     return line;
   }
 
-  // What was said; calls that a cancelled or failed turn left open are answered before.
+  // The conversation; calls that a cancelled or failed turn left open are answered before.
   run_input input_of(const std::string& line) const {
     auto state = app_.get_state({.thread_id = o_.thread}).values;
     auto said = patch_of_tool_calls(state["messages"]);
@@ -232,7 +233,7 @@ private:
 
   run_config config(const run_control& control) const {
     return {.thread_id = o_.thread,
-            .durability = durability::sync, // what was said is kept
+            .durability = durability::sync, // the conversation is kept
             .recursion_limit = o_.recursion_limit,
             .subgraphs = true,
             .control = control};
@@ -276,7 +277,7 @@ private:
     stopped_before_ = next.empty() ? std::string{"its end"} : next.front();
   }
 
-  // Asks what the run waits for, and goes on with it. False at the end of the input.
+  // Asks the questions of the run, and resumes it. False at the end of the input.
   bool answer() {
     if (questions_.empty())
       return go_on();
@@ -294,7 +295,7 @@ private:
   }
 
   bool go_on() {
-    auto line = ask_until("stopped before " + stopped_before_ + "; go on? yes or no",
+    auto line = ask_until("stopped before " + stopped_before_ + "; continue? yes or no",
                           [](const std::string& l) -> std::optional<value> {
                             if (l == "y" || l == "yes")
                               return value(true);
@@ -322,7 +323,7 @@ private:
     if (!std::exchange(leaves_, false))
       return false;
     waits_ = false;
-    note("the question stays open; the next line is a message, which gives the question up");
+    note("the question stays open; a message as the next line discards it");
     return true;
   }
 
@@ -369,8 +370,8 @@ private:
       if (auto given = read(*line))
         return given;
       if (!talks_)
-        throw error{errc::invalid_value,
-                    "answer a question: no such answer: " + *line + "; it is: " + question};
+        throw error{errc::invalid_value, "answer a question: not a valid answer: " + *line
+                                           + "; the question: " + question};
     }
   }
 
@@ -399,49 +400,51 @@ void define_chat(CLI::App* command, chosen_command& chosen) {
   auto o = std::make_shared<chat_flags>();
   command->add_option("GRAPH", o->graph, "A built-in graph, or path/to/lib.so:name")
     ->capture_default_str();
-  command->add_option("--thread", o->thread, "The conversation to go on with; else a new one")
+  command->add_option("--thread", o->thread, "The conversation to continue; default: a new one")
     ->type_name("ID")
     ->check(thread_name);
   o->place = add_kept_place(*command);
   command
     ->add_option("--model", o->model,
-                 "Of the built-in graph chat; else TROUPE_MODEL, else it echoes")
+                 "The model of the built-in graph chat; default: TROUPE_MODEL, or an echo")
     ->type_name("PROVIDER:MODEL");
-  command->add_option("--max-tokens", o->max_tokens, "Of an answer of the built-in graph's model")
+  command->add_option("--max-tokens", o->max_tokens, "Most tokens of one answer of that model")
     ->type_name("N")
     ->check(CLI::PositiveNumber);
   command
     ->add_option("--model-attempts", o->attempts,
-                 "Attempts of that model's calls, with the first; else 3")
+                 "Most attempts of one call of that model, with the first; default: 3")
     ->type_name("N")
     ->check(CLI::PositiveNumber);
   command
-    ->add_option("--model-seconds", o->model_seconds,
-                 "Of a call of that model with all its attempts; else 600")
+    ->add_option(
+      "--model-seconds", o->model_seconds,
+      "Longest time of one call of that model with all attempts, in seconds; default: 600")
     ->type_name("N")
     ->check(CLI::Range(1, 86'400));
   command
     ->add_option("--first-token-seconds", o->first_token_seconds,
-                 "To the first words of its answer; else 300")
+                 "Longest time until that model begins to answer, in seconds; default: 300")
     ->type_name("N")
     ->check(CLI::Range(1, 86'400));
-  command->add_option("--history", o->history, "Turns that are shown at the beginning")
+  command->add_option("--history", o->history, "Turns to show at the beginning")
     ->type_name("N")
     ->capture_default_str();
   command
     ->add_option("--recursion-limit", o->recursion_limit,
-                 "Super-steps a turn may take; else as the graph says")
+                 "Most super-steps of a turn; default: the limit of the graph")
     ->type_name("N")
     ->check(CLI::PositiveNumber);
   o->home = add_home_flags(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object a line");
   command->footer(
-    std::string{"A line is a turn. On a terminal the answer comes as it is made; Ctrl-C stops "
-                "it, Ctrl-D ends.\nThrough a pipe, lines go in and answers come out; what tools "
-                "do is said on stderr.\nA question is answered by the next line: JSON or text; "
-                "of a tool that waits for approval:\n"}
+    std::string{"Each line is a turn. On a terminal the answer appears as it is made; Ctrl-C stops "
+                "it, Ctrl-D ends.\nThrough a pipe, lines are read and answers are printed; calls "
+                "of tools are reported on stderr.\nThe next line answers a question, as JSON or "
+                "text. Answers to a tool that waits for approval:\n"}
     + review_help
-    + ".\nOnly what the question allows is taken. /leave leaves a question open: the next line is "
+    + ".\nOnly answers that the question allows are accepted. /leave leaves a question open: the "
+      "next line is "
       "a "
       "message.\n"
     + exit_codes_help);

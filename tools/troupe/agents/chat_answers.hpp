@@ -1,4 +1,4 @@
-// What a person types as an answer to a question of a run.
+// Answers that a person types to questions of a run.
 #pragma once
 
 #include <troupe/runtime.hpp>
@@ -62,7 +62,7 @@ inline std::string help_of(const std::vector<std::string>& allowed) {
   return out + "; or " + std::string{leave_word};
 }
 
-/// A decision about a call, or nothing when it says none.
+/// A decision about a call, or nothing when the line is not one.
 /// Shape:  `request` is {name, args …}. `edit` with an object: these arguments in place of others,
 ///         likewise an object alone, unless it is an answer as the API has it: a decision is taken
 ///         as it is, and {"decisions": […]} is not a decision about one call.
@@ -93,7 +93,8 @@ inline std::optional<value> all_decisions_of(std::string_view line) {
   return json && (*json)["decisions"].is_list() ? std::optional{*json} : std::nullopt;
 }
 
-/// Any other answer: JSON where it is some, else the text; nothing for null, which is no answer.
+/// Any other answer: JSON where it is valid, else the text; nothing for null, which is not an
+/// answer.
 inline std::optional<value> plain_answer_of(std::string_view line) {
   auto json = from_json(line);
   if (!json)

@@ -24,8 +24,8 @@ inline std::string harmless_text(std::string_view text) {
   return out;
 }
 
-/// Prints to stdout; what tools do goes to stderr where stdout is no terminal, so that a pipe gets
-/// the answers alone.
+/// Prints to stdout; calls of tools go to stderr where stdout is not a terminal, so that a pipe
+/// gets the answers alone.
 class chat_view {
 public:
   /// Which modes of a stream it reads.
@@ -47,7 +47,7 @@ public:
     tools_of(message);
   }
 
-  /// Ends the line of what was said last.
+  /// Ends the line of the last message.
   void end_line() {
     if (std::exchange(open_line_, false))
       std::cout << '\n';

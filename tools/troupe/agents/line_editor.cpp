@@ -162,7 +162,7 @@ bool line_editor::works_here() {
 
 std::optional<std::string> line_editor::read(const std::string& prompt) {
   state_->prompt = wide(prompt);
-  ::el_wset(state_->editor, EL_PREP_TERM, 1); // before the prompt says that one may type
+  ::el_wset(state_->editor, EL_PREP_TERM, 1); // before the prompt invites typing
   int count = 0;
   const auto* got = ::el_wgets(state_->editor, &count);
   if (!got || count <= 0)

@@ -22,7 +22,7 @@ public:
   /// The next line, without its end, in UTF-8; nothing at the end of the input. It is remembered.
   /// Shape:  escape sequences for colours stand between two `\1` in `prompt`.
   std::optional<std::string> read(const std::string& prompt);
-  /// What the arrow keys bring back. Order: the newest is remembered last.
+  /// Adds a line for the arrow keys to bring back. Order: the newest is remembered last.
   void remember(const std::string& line);
 
   /// Drops what was typed of a line so far, and shows `note` before the prompt comes again.

@@ -72,7 +72,8 @@ std::string token_of(const mcp_flags& o) {
     return token;
   std::ifstream file{o.token_file};
   if (!std::getline(file, token) || token.empty())
-    throw error{errc::invalid_config, "--token-file: no token is in " + o.token_file};
+    throw error{errc::invalid_config,
+                "--token-file: the first line must be a token: " + o.token_file};
   if (token.ends_with('\r'))
     token.pop_back();
   return token;
@@ -86,7 +87,7 @@ void serve_http(mcp_flags& o, const mcp_server& server, stop_signals& signals, b
   mcp_http_server http{server, o.http};
   std::promise<void> told;
   signals.watch([&told] { told.set_value(); },
-                "taking no more calls, and ending when those here did");
+                "stopping: no more calls are accepted, and running calls end first");
   if (json)
     print_line(json_line("mcp", {{"url", to_json(http.url())}}));
   else
@@ -103,7 +104,7 @@ int run_mcp(mcp_flags& o, bool json) {
   if (o.listen.empty()) {
     std::stop_source stop;
     signals.watch([&stop] { stop.request_stop(); },
-                  "taking no more calls, and ending when those here did");
+                  "stopping: no more calls are accepted, and running calls end first");
     serve_stdio(*server, {.stop = stop.get_token()}).value();
   } else {
     serve_http(o, *server, signals, json);
@@ -124,31 +125,34 @@ void define_mcp(CLI::App* command, chosen_command& chosen) {
                                       "nowhere when left out");
   command
     ->add_option("--description", o->descriptions,
-                 "What models are told of a graph, by its name; repeat it")
+                 "The description of a graph for models, by its name; may be repeated")
     ->type_name("NAME=TEXT")
     ->allow_extra_args(false);
   command
     ->add_option("--recursion-limit", o->recursion_limit,
-                 "Super-steps a call may take; else as the graph says")
+                 "Most super-steps of a call; default: the limit of the graph")
     ->type_name("N")
     ->check(CLI::PositiveNumber);
   command->add_option("--call-timeout", o->call_timeout, "How long a call may take")
     ->type_name("SECONDS")
     ->check(CLI::Range(0.001, 1e6))
     ->capture_default_str();
-  command->add_option("--listen", o->listen, "Serve over HTTP there, at /mcp; port 0: any")
+  command
+    ->add_option("--listen", o->listen, "Serve over HTTP at this address, at /mcp; port 0: any")
     ->type_name("HOST:PORT");
   command
-    ->add_option("--token-file", o->token_file,
-                 std::string{"HTTP: the token that clients must have, in the first line; else "}
-                   + token_variable + "; beyond this host one is needed")
+    ->add_option(
+      "--token-file", o->token_file,
+      std::string{"HTTP: a file whose first line is the token that clients must have; default: "}
+        + token_variable + "; required to listen beyond this host")
     ->type_name("FILE");
-  command->add_option("--allow-host", o->http.hosts, "HTTP: another name of this host; repeat it")
+  command
+    ->add_option("--allow-host", o->http.hosts, "HTTP: another name of this host; may be repeated")
     ->type_name("NAME")
     ->allow_extra_args(false);
   command
     ->add_option("--allow-origin", o->http.origins,
-                 "HTTP: whose pages may call, as https://app.example; repeat it")
+                 "HTTP: an origin whose pages may call, as https://app.example; may be repeated")
     ->type_name("ORIGIN")
     ->allow_extra_args(false);
   command->add_flag("--json", chosen.json, "HTTP: print one JSON object when it listens");
@@ -158,7 +162,7 @@ void define_mcp(CLI::App* command, chosen_command& chosen) {
       "of a client's configuration:\n"
       "  {\"mcpServers\": {\"troupe\": {\"command\": \"troupe\", \"args\": [\"mcp\", "
       "\"digest\"]}}}\n"
-      "Ctrl-C takes no more calls and waits for those that run, 10 s at most.\n"}
+      "After Ctrl-C no more calls are accepted, and running calls have 10 s to end.\n"}
     + exit_codes_help);
   command->callback(
     [o, &chosen] { chosen.run = [o, &chosen] { return run_mcp(*o, chosen.json); }; });

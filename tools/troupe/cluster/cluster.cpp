@@ -35,7 +35,7 @@ int init_ca(const std::filesystem::path& dir, unsigned days, bool json) {
     print_line(json_line("ca", {{"certificate", to_json(certificate)}, {"key", to_json(key)}}));
   else
     std::cout << "made " << certificate << ", for every process, and " << key
-              << ", which stays here: who has it can join\n";
+              << ", which stays here: anybody who has it can join\n";
   return 0;
 }
 
@@ -46,7 +46,7 @@ void add_init_ca(CLI::App& cluster, chosen_command& chosen) {
                "encrypts its key");
   auto dir = add_ca_dir(*command);
   auto days = std::make_shared<unsigned>(limits::cluster_certificate_days_max);
-  command->add_option("--days", *days, "How long it is valid")
+  command->add_option("--days", *days, "How long the certificate is valid")
     ->capture_default_str()
     ->check(CLI::Range(1u, limits::cluster_certificate_days_max));
   command->add_flag("--json", chosen.json, "Print one JSON object");
@@ -79,11 +79,12 @@ void add_issue_cert(CLI::App& cluster, chosen_command& chosen) {
   auto order = std::make_shared<cluster::certificate_order>();
   command->add_option("NAME", order->name, "The process")->required();
   auto dir = add_ca_dir(*command);
-  command->add_option("--host", order->hosts, "A host name or address it is reached at; repeat it")
+  command
+    ->add_option("--host", order->hosts, "A host name or address of the process; may be repeated")
     ->take_all()
     ->expected(1)
     ->allow_extra_args(false);
-  command->add_option("--days", order->days, "How long it is valid")
+  command->add_option("--days", order->days, "How long the certificate is valid")
     ->capture_default_str()
     ->check(CLI::Range(1u, limits::cluster_certificate_days_max));
   command->add_flag("--json", chosen.json, "Print one JSON object");

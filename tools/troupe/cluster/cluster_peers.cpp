@@ -112,9 +112,9 @@ void add_status(CLI::App& cluster, chosen_command& chosen) {
     "status", "Show workers, and homes that listen: labels, tasks, leases, latencies");
   auto peers = std::make_shared<std::vector<std::string>>();
   auto watch = std::make_shared<bool>(false);
-  command->add_option("ADDRESS", *peers, "HOST:PORT of each; a name is all its addresses")
+  command->add_option("ADDRESS", *peers, "HOST:PORT of each; a name stands for all its addresses")
     ->required();
-  command->add_flag("--watch", *watch, "Again each second, until Ctrl-C");
+  command->add_flag("--watch", *watch, "Repeat each second, until Ctrl-C");
   auto flags = add_peer_flags(*command);
   command->add_flag("--json", chosen.json,
                     "Print one JSON object a peer; with --watch, one a second");
@@ -132,7 +132,7 @@ void add_status(CLI::App& cluster, chosen_command& chosen) {
 struct drain_order {
   std::string worker; // its address, or its name
   std::vector<std::string> among;
-  std::string why = "asked to by troupe cluster drain";
+  std::string why = "requested by troupe cluster drain";
   std::shared_ptr<double> patience;
   std::optional<double> wait; // seconds; 0: as long as it takes
 };
@@ -191,9 +191,8 @@ result<drained_worker> drain(const drain_order& order, const peer_access& access
   else
     what.worker = order.worker;
   if (among.empty())
-    return error{errc::invalid_config,
-                 "drain worker `" + order.worker
-                   + "`: by its name it is looked for at other processes: --at HOST:PORT"};
+    return error{errc::invalid_config, "drain worker `" + order.worker
+                                         + "`: say where to look for this name: --at HOST:PORT"};
   auto watch = peer_watch::open(among, access);
   if (!watch)
     return watch.error();
@@ -204,7 +203,7 @@ result<drained_worker> drain(const drain_order& order, const peer_access& access
   return drained_worker{std::move(*status), now};
 }
 
-/// What the operator reads, and the exit code.
+/// Prints the report for the operator. Returns the exit code.
 int show_drained(const drain_order& order, const drained_worker& worker, bool json) {
   const auto& name = worker.status["name"].as_string();
   bool is_gone = worker.now == presence::gone;
@@ -220,31 +219,30 @@ int show_drained(const drain_order& order, const drained_worker& worker, bool js
     std::cout << name << " has drained\n";
   if (worker.now == presence::unknown)
     std::cerr << "troupe: worker `" << name
-              << "` does not answer: it is not known whether it has drained\n";
+              << "` does not answer: nobody knows whether it has drained\n";
   else if (!is_gone)
     std::cerr << "troupe: worker `" << name << "` still drains after " << *order.wait << " s\n";
   return is_gone ? exit_done : exit_not_drained;
 }
 
 void add_drain(CLI::App& cluster, chosen_command& chosen) {
-  auto* command = cluster.add_subcommand(
-    "drain", "Have a worker take no more tasks, give its graphs back at their next step border, "
-             "and end when its other tasks did");
+  auto* command =
+    cluster.add_subcommand("drain", "Drain a worker: it takes no more tasks, gives its graphs back "
+                                    "at the end of their step, and ends after its other tasks");
   auto order = std::make_shared<drain_order>();
   command->add_option("WORKER", order->worker, "Its name, or HOST:PORT of it")->required();
   command
     ->add_option("--at", order->among,
-                 "Where to look for the name: workers, or homes that listen; repeat it")
+                 "Where to look for the name: workers, or homes that listen; may be repeated")
     ->type_name("HOST:PORT")
     ->allow_extra_args(false);
-  command->add_option("--why", order->why, "What its homes log");
+  command->add_option("--why", order->why, "The reason, which its homes log");
   order->patience = add_drain_timeout(*command, "--timeout");
   auto* wait =
     command
-      ->add_option(
-        "--wait", order->wait,
-        "Return when it has drained: exit code 0; after so many seconds 8, and it drains "
-        "on; 0 or nothing: as long as it takes")
+      ->add_option("--wait", order->wait,
+                   "Wait until it has drained: exit code 0, or 8 after so many seconds, while it "
+                   "still drains; 0 or no number: without end")
       ->type_name("SECONDS")
       ->expected(0, 1)
       ->check(CLI::Range(0.0, std::chrono::duration<double>{limits::worker_drain_max}.count()));

@@ -17,8 +17,8 @@ inline std::shared_ptr<double> add_drain_timeout(CLI::App& command, const std::s
   auto out = std::make_shared<double>(seconds{limits::worker_drain_default}.count());
   command
     .add_option(name, *out,
-                "How long it may keep what it has when it drains; what is left then goes on "
-                "elsewhere; 0: at once")
+                "How long a draining worker may keep its tasks; the rest then continues elsewhere; "
+                "0: at once")
     ->type_name("SECONDS")
     ->check(CLI::Range(0.0, seconds{limits::worker_drain_max}.count()))
     ->capture_default_str();

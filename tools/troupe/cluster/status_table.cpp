@@ -40,14 +40,14 @@ std::string milliseconds(double ms) {
   return out;
 }
 
-// Of nothing there is no latency.
+// Without tasks the latency is missing.
 std::string quantile(const value& latencies, const char* name) {
   return number(latencies["count"]) > 0 ? milliseconds(number(latencies[name])) : "-";
 }
 
 std::string with_certificate(std::string state, const value& status) {
   const auto& days = status["certificate_days"];
-  if (!days.is_number() || number(days) >= days_worth_saying) // without TLS there is none
+  if (!days.is_number() || number(days) >= days_worth_saying) // without TLS it is missing
     return state;
   if (number(days) < 0)
     return state + ", certificate expired";
@@ -58,7 +58,7 @@ std::string used(const value& worker) {
   return text(worker["running"]) + "/" + text(worker["capacity"]);
 }
 
-// Tasks that a home has there; those that wait there for a place are said apart.
+// Tasks that a home has there; those that wait there for a place are shown apart.
 std::string used_for_home(const value& worker) {
   auto ahead = worker["ahead"].as_int();
   return std::to_string(worker["running"].as_int() - ahead)
@@ -91,7 +91,7 @@ std::string of_lost_homes(const value& w) {
   return out;
 }
 
-// Of its graphs, each build once: what changes when the code does; and the versions they name.
+// The builds of its graphs, each once, which change with the code; and their versions.
 std::string builds(const value& graphs) {
   std::vector<std::string> all;
   for (const auto& graph : graphs.items()) {

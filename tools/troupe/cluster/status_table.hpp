@@ -1,4 +1,4 @@
-// What processes of a cluster say about themselves, as a table.
+// The status of processes of a cluster as a table.
 #pragma once
 
 #include "cluster/links/peer_watch.hpp"

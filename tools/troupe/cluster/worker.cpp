@@ -36,8 +36,8 @@ int run_worker(worker_flags& o, const peer_flags& peers, bool json) {
     graphs.push_back(find_graph(name));
   auto w = std::make_unique<worker>(o.worker, std::move(graphs));
   signals.watch([&w, patience = milliseconds_of(
-                       *o.drain_timeout)] { w->drain("it was told to stop", patience); },
-                "taking no more tasks, and ending when those it has did");
+                       *o.drain_timeout)] { w->drain("the worker was asked to stop", patience); },
+                "stopping: no more tasks are accepted, and running tasks end first");
   if (json)
     print_line(json_line("worker", {{"port", std::to_string(w->port())}}));
   else if (w->port() != 0)
@@ -58,22 +58,22 @@ void define_worker(CLI::App* command, chosen_command& chosen) {
   command->add_option("--listen", w.listen, "Where homes link to it; port 0: any")
     ->type_name("HOST:PORT")
     ->capture_default_str();
-  command->add_option("--join", w.join, "A home that listens; repeat it")
+  command->add_option("--join", w.join, "A home that listens; may be repeated")
     ->type_name("HOST:PORT")
     ->allow_extra_args(false);
-  command->add_option("--name", w.name, "Its name; without, one is made up");
-  command->add_option("--label", w.labels, "What it can be asked for by; repeat it")
+  command->add_option("--name", w.name, "The name of the worker; default: a random one");
+  command
+    ->add_option("--label", w.labels, "A label by which nodes choose this worker; may be repeated")
     ->allow_extra_args(false);
   command->add_option("--capacity", w.capacity, "Tasks at a time; 0: four a core")
     ->check(CLI::Range(0u, limits::worker_capacity_max))
     ->capture_default_str();
   o->drain_timeout = add_drain_timeout(*command, "--drain-timeout");
   command->add_flag("--allow-other-builds", w.allow_other_builds,
-                    "Also work for homes whose code of a graph is another build, if they allow it, "
-                    "too: one run may mix both then");
-  o->lease = add_lease_flags(
-    *command, "Ask homes for a lease of at least so long: a silence that is shorter costs no task; "
-              "without this flag the lease is that of each home");
+                    "Also work for homes with another build of a graph's code, if they allow it, "
+                    "too; one run may then mix both");
+  o->lease = add_lease_flags(*command, "The shortest lease to ask homes for: a shorter silence "
+                                       "costs no task; default: the lease of each home");
   auto peers = add_peer_flags(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object when it listens");
   command->callback([&chosen, o, peers] {

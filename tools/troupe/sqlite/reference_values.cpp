@@ -17,7 +17,7 @@ namespace {
 
 // ---- classes ------------------------------------------------------------------------------------
 
-/// What an extension says: the class, and what it is made of.
+/// The content of an extension: the class, and its arguments.
 struct instance {
   std::string module;
   std::string name;
@@ -28,7 +28,7 @@ struct instance {
 
 instance read_instance(const value& parts) {
   if (!parts.is_list() || parts.size() < 3 || !parts[0].is_string() || !parts[1].is_string())
-    fail("an extension names no class");
+    fail("an extension does not name a class");
   return {std::string{parts[0].as_string()}, std::string{parts[1].as_string()}, parts[2]};
 }
 
@@ -103,7 +103,7 @@ value ascending(const value& list) {
   std::vector<value> items{list.items().begin(), list.items().end()};
   for (const auto& item : items)
     if (!item.is_string())
-      fail("a set of something else than texts");
+      fail("a set of values other than texts");
   std::sort(items.begin(), items.end(),
             [](const value& a, const value& b) { return a.as_string() < b.as_string(); });
   return value::list(std::move(items));
@@ -158,7 +158,7 @@ public:
       default:
         if (head >= 0xd4 && head <= 0xd8)
           return extension(std::uint64_t{1} << (head - 0xd4), depth);
-        fail("a byte that begins no value");
+        fail("a byte that does not begin a value");
     }
   }
 
@@ -177,12 +177,12 @@ private:
     auto head = number(1);
     auto count = head == 0xdf ? number(4) : head == 0xde ? number(2) : head & 0x0f;
     if (head < 0xde && (head & 0xf0) != 0x80)
-      fail("it is no map");
+      fail("not a map");
     std::vector<value::map_init> entries;
     for (; count > 0; --count) {
       auto name = read(2);
       if (!name.is_string())
-        fail("a map with a key that is no text");
+        fail("a map with a key that is not a text");
       std::string text{name.as_string()};
       entries.emplace_back(text, read_member(text));
     }
@@ -237,7 +237,7 @@ private:
     for (; count > 0; --count) {
       auto key = read(depth + 1);
       if (!key.is_string())
-        fail("a map with a key that is no text");
+        fail("a map with a key that is not a text");
       entries.emplace_back(key.as_string(), read(depth + 1));
     }
     return value::map(std::move(entries));
@@ -248,7 +248,7 @@ private:
     reader inner{take(size), sets_};
     auto content = inner.read(depth + 1);
     if (!inner.at_end())
-      fail("an extension holds more than a value");
+      fail("an extension holds more than one value");
     if (code == 7)
       return value::extension(value_kind::delta_snapshot, std::move(content));
     auto what = read_instance(content);
@@ -273,7 +273,7 @@ template <class F> value read_all(std::string_view data, F read) {
   reader in{data};
   auto out = read(in);
   if (!in.at_end())
-    fail("more than a value");
+    fail("more than one value");
   return out;
 }
 

@@ -64,7 +64,7 @@ version stored_version(const value& v) {
   auto tag = std::from_chars(text.data() + std::min(dot + 1, text.size()), end, random);
   if (number.ec != std::errc{} || number.ptr != text.data() + dot || tag.ec != std::errc{}
       || tag.ptr != end)
-    refuse("a version that is none: " + to_json(v));
+    refuse("not a version: " + to_json(v));
   out.tag = std::bit_cast<std::uint64_t>(random);
   return out;
 }
@@ -95,14 +95,14 @@ checkpoint checkpoint_of(const value& from) {
     out.channel_values.emplace_back(e.key(), e.val);
   for (const auto& e : member(from, "versions_seen", &value::is_map).entries()) {
     if (!e.val.is_map())
-      refuse("the versions that a node has seen are no map");
+      refuse("the versions that a node has seen are not a map");
     out.versions_seen.emplace_back(e.key(), stored_versions(e.val));
   }
   out.updated_channels = from["updated_channels"].as<std::optional<std::vector<std::string>>>();
   return out;
 }
 
-// What `read` throws, with the place in front.
+// Calls `read`; its exceptions get the place in front.
 template <class F> auto located(const std::string& place, F read) {
   try {
     return read();
@@ -169,7 +169,7 @@ checkpoint_tuple sqlite_checkpoints::read_checkpoint() const {
       refuse("a checkpoint of type `" + text(row, 5) + "` can't be read");
     out.checkpoint = checkpoint_of(from_reference_checkpoint(column(row, 6)));
     if (out.checkpoint.id != out.ref.checkpoint_id)
-      refuse("it says another id: " + out.checkpoint.id);
+      refuse("its own id differs: " + out.checkpoint.id);
     out.pending_writes = read_writes(out.ref);
     return true;
   });

@@ -22,7 +22,7 @@ class sqlite_checkpoints {
 public:
   explicit sqlite_checkpoints(const std::filesystem::path& file);
 
-  /// The next one; nothing behind the last one, after which it begins anew.
+  /// The next one; nothing after the last one, and then the first one again.
   std::optional<checkpoint_tuple> next();
 
 private:
