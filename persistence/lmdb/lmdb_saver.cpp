@@ -215,8 +215,7 @@ result<std::shared_ptr<saver>> saver_at(const std::string& path,
 
 } // namespace
 
-result<std::shared_ptr<saver>> open_lmdb_saver(const std::string& dir,
-                                               lmdb_saver_options options) {
+result<std::shared_ptr<saver>> open_lmdb_saver(const std::string& dir, lmdb_saver_options options) {
   auto path = options.read_only ? find_data_directory(dir) : make_data_directory(dir);
   if (!path)
     return path.error();

@@ -183,8 +183,7 @@ result<std::optional<bool>> rewrap_store_key(const std::string& dir,
   return backend ? (*backend)->rewrap_key() : backend.error();
 }
 
-result<std::shared_ptr<store>> open_lmdb_store(const std::string& dir,
-                                               lmdb_store_options options) {
+result<std::shared_ptr<store>> open_lmdb_store(const std::string& dir, lmdb_store_options options) {
   if (auto ok = check_store_options(options.store); !ok)
     return ok.error();
   auto path = make_data_directory(dir);
