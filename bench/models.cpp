@@ -11,9 +11,11 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 

@@ -5,6 +5,8 @@
 
 #include <lmdb.h>
 
+#include <filesystem>
+
 namespace troupe::bench {
 
 /// Errors: members throw std::runtime_error.

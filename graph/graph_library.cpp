@@ -4,6 +4,7 @@
 #include "graph/code_build.hpp"
 #include "graph/shared_library.hpp"
 
+#include <filesystem>
 #include <memory>
 #include <string_view>
 #include <system_error>

@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <filesystem>
+
 namespace troupe {
 
 result<void*> load_library(const std::filesystem::path& library) {

@@ -3,6 +3,7 @@
 #include "persistence/record/saver_rules.hpp"
 #include "persistence/retention.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <mutex>

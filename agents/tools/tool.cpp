@@ -5,6 +5,7 @@
 
 #include <troupe/runtime.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 

@@ -3,6 +3,8 @@
 
 #include <troupe/agents/confined_folder.hpp>
 
+#include <filesystem>
+
 namespace troupe {
 namespace {
 

@@ -7,6 +7,8 @@
 #include <openssl/evp.h>
 #include <openssl/x509v3.h>
 
+#include <filesystem>
+
 namespace troupe::cluster {
 
 template <auto Free> struct freed_by {

@@ -1,6 +1,7 @@
 // workers_file: reads a file of workers' addresses.
 #include "cluster/links/workers_file.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 

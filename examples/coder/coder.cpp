@@ -5,6 +5,7 @@
 #include "examples/coder/script.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 
 namespace coder {
 

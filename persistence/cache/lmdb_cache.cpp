@@ -11,6 +11,7 @@
 #include "persistence/lmdb/lmdb_files.hpp"
 
 #include <atomic>
+#include <filesystem>
 
 namespace troupe {
 

@@ -3,6 +3,7 @@
 #include "persistence/lmdb/lmdb_files.hpp"
 
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 
 namespace troupe {

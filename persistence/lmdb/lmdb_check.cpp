@@ -13,6 +13,7 @@
 
 #include <troupe/data_dir.hpp>
 
+#include <filesystem>
 #include <map>
 #include <unordered_map>
 

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 
 namespace troupe {
 

@@ -1,5 +1,6 @@
 #include "tests/conformance/case_file.hpp"
 
+#include <filesystem>
 #include <fstream>
 
 namespace troupe::conformance {

@@ -5,6 +5,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <filesystem>
+
 namespace troupe {
 
 namespace {

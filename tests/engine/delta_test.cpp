@@ -11,6 +11,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+
 namespace troupe {
 namespace {
 

@@ -7,6 +7,7 @@
 
 #include <troupe/runtime.hpp>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>

@@ -5,6 +5,8 @@
 #include "persistence/record/checkpoint_record.hpp"
 #include "persistence/record/small_values.hpp"
 
+#include <algorithm>
+
 namespace troupe::fuzz_bytes {
 
 namespace {

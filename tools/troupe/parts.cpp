@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
+
 namespace troupe::cli {
 
 namespace {

@@ -20,6 +20,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <deque>
+#include <filesystem>
 #include <set>
 #include <string_view>
 

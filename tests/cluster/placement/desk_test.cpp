@@ -4,6 +4,8 @@
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 
+#include <algorithm>
+
 namespace troupe::cluster {
 
 BOOST_FIXTURE_TEST_SUITE(cluster_desk, desk_bench)

@@ -1,6 +1,8 @@
 // Tasks at a home: handed out, again, no more.
 #include "tests/cluster/dispatcher_bench.hpp"
 
+#include <algorithm>
+
 namespace troupe::cluster {
 namespace {
 

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <filesystem>
 #include <random>
 
 namespace troupe::cache_test {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <csignal>
+#include <filesystem>
 #include <thread>
 
 namespace troupe::cache_test {

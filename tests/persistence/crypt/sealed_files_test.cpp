@@ -13,6 +13,7 @@
 #include "tests/persistence/crypt/test_keys.hpp"
 
 #include <bit>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 

@@ -15,7 +15,9 @@
 
 #include <troupe/data_dir.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <thread>

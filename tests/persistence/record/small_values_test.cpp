@@ -9,6 +9,7 @@
 
 #include <troupe/data_dir.hpp>
 
+#include <filesystem>
 #include <map>
 
 namespace troupe {

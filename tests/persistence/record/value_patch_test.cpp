@@ -11,6 +11,7 @@
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 
+#include <filesystem>
 #include <random>
 
 namespace troupe {

@@ -2,6 +2,8 @@
 #include "tools/troupe/parts.hpp"
 #include "tools/troupe/sqlite/sqlite_checkpoints.hpp"
 
+#include <filesystem>
+
 namespace troupe::cli {
 
 namespace {

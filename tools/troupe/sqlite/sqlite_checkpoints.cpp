@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <charconv>
+#include <filesystem>
 #include <span>
 
 namespace troupe::cli {
