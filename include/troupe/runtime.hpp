@@ -410,9 +410,9 @@ public:
 };
 
 /// The things that a runtime removes in the background: checkpoints of its saver's threads, one
-/// thread after the other, and expired items of its store. Units:  `every` at least
-/// limits::prune_every_min. Errors: the runtime's constructor gives invalid_config for a
-/// `keep.keep_latest` of 0 or too
+/// thread after the other, and expired items of its store.
+/// Units:  `every` at least limits::prune_every_min.
+/// Errors: the runtime's constructor gives invalid_config for a `keep.keep_latest` of 0 or too
 ///         small an `every`. A failure is logged and tried again in the next round.
 /// Source: troupe.
 struct pruning {

@@ -301,10 +301,11 @@ template <class S, class T, class X = T> update<S> set(T S::*member, X&& x) {
   return update<S>{}.set(member, std::forward<X>(x));
 }
 
-/// An update of a list of messages, from messages in braces: `set(&chat::messages,
-/// {ai_message("hello")})`. Shape:  `messages` are message values, as ai_message() and its siblings
-/// make them. Errors: throws error{invalid_update} when the TROUPE_STATE declaration does not name
-/// the member. Source: troupe.
+/// An update of a list of messages, from messages in braces.
+///     set(&chat::messages, {ai_message("hello")})
+/// Shape:  `messages` are message values, as ai_message() and its siblings make them.
+/// Errors: throws error{invalid_update} when the TROUPE_STATE declaration does not name the member.
+/// Source: troupe.
 template <class S, std::same_as<message> M>
 update<S> set(std::vector<M> S::*member, std::initializer_list<detail::message_value> messages) {
   return update<S>{}.set(member, messages);
