@@ -4,19 +4,22 @@
 namespace troupe {
 
 // Made before the other globals of a program, since a graph may be one of them.
-#define TROUPE_DECLARATION [[gnu::init_priority(200)]] const channel_spec
-TROUPE_DECLARATION last_value{};
-TROUPE_DECLARATION any_value{.kind = channel_kind::any_value};
-TROUPE_DECLARATION ephemeral{.kind = channel_kind::ephemeral};
-TROUPE_DECLARATION ephemeral_unguarded{.kind = channel_kind::ephemeral, .guard = false};
-TROUPE_DECLARATION untracked{.kind = channel_kind::untracked};
-TROUPE_DECLARATION untracked_unguarded{.kind = channel_kind::untracked, .guard = false};
-TROUPE_DECLARATION topic{.kind = channel_kind::topic};
-TROUPE_DECLARATION topic_accumulating{.kind = channel_kind::topic, .accumulate = true};
-TROUPE_DECLARATION topic_unique{.kind = channel_kind::topic, .accumulate = true, .unique = true};
-TROUPE_DECLARATION remaining_steps{.kind = channel_kind::remaining_steps};
-TROUPE_DECLARATION is_last_step{.kind = channel_kind::is_last_step};
-#undef TROUPE_DECLARATION
+[[gnu::init_priority(200)]] const channel_spec last_value{};
+[[gnu::init_priority(200)]] const channel_spec any_value{.kind = channel_kind::any_value};
+[[gnu::init_priority(200)]] const channel_spec ephemeral{.kind = channel_kind::ephemeral};
+[[gnu::init_priority(200)]] const channel_spec ephemeral_unguarded{.kind = channel_kind::ephemeral,
+                                                                   .guard = false};
+[[gnu::init_priority(200)]] const channel_spec untracked{.kind = channel_kind::untracked};
+[[gnu::init_priority(200)]] const channel_spec untracked_unguarded{.kind = channel_kind::untracked,
+                                                                   .guard = false};
+[[gnu::init_priority(200)]] const channel_spec topic{.kind = channel_kind::topic};
+[[gnu::init_priority(200)]] const channel_spec topic_accumulating{.kind = channel_kind::topic,
+                                                                  .accumulate = true};
+[[gnu::init_priority(200)]] const channel_spec topic_unique{
+  .kind = channel_kind::topic, .accumulate = true, .unique = true};
+[[gnu::init_priority(200)]] const channel_spec remaining_steps{
+  .kind = channel_kind::remaining_steps};
+[[gnu::init_priority(200)]] const channel_spec is_last_step{.kind = channel_kind::is_last_step};
 
 schema::schema(std::initializer_list<std::pair<std::string, channel_spec>> list) : channels{list} {}
 schema::schema(const schema&) = default;

@@ -13,7 +13,7 @@ namespace troupe::cluster {
 /// A file with one HOST:PORT a line; text after `#` is ignored.
 class workers_file {
 public:
-  /// `path` empty: there is no file, and read() returns no addresses.
+  /// An empty `path` means no file: then read() returns no addresses.
   explicit workers_file(std::filesystem::path path) : path_{std::move(path)} {}
 
   /// The addresses in the file.
