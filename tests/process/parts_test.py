@@ -86,6 +86,11 @@ class Parts(unittest.TestCase):
             db.execute("CREATE TABLE other (x)")
         self.assertEqual(self.loaded("store", "import", "--data", "d", "file", code=STORAGE), SQLITE)
 
+    def test_the_program_exports_no_symbol_that_a_graph_library_may_define_too(self):
+        exported = run(["nm", "--dynamic", "--defined-only", TROUPE]).stdout
+        self.assertIn("6troupe3cli", exported)
+        self.assertNotIn("6digest", exported)  # a graph library has this graph, too
+
     def test_a_part_that_is_missing_is_named_and_the_rest_works(self):
         (self.folder / "bin").mkdir()
         (self.folder / "lib").mkdir()

@@ -2,7 +2,8 @@
 // module with a folder of its own here; the program loads it when a command first needs it.
 //
 // A part gives its table by the exported function `troupe_cli_part`, and calls functions of the
-// program, whose symbols are exported. So no function of a part has the name of one of the program.
+// program: those of troupe::cli, which exported.txt exports. So no function of a part has the name
+// of one of the program.
 #pragma once
 
 #include "tools/troupe/commands.hpp"
