@@ -9,7 +9,8 @@
 
 namespace troupe {
 
-/// The handle of the library at this path, which has a directory. The library is never closed,
+/// The handle of the library at this path; a path without a directory is looked up as the dynamic
+/// loader does. The library is never closed,
 /// because objects point into it. A second call gives the same handle.
 /// Blocks: on the file system.
 /// Errors: unknown_graph with the loader's reason, which names the file.

@@ -13,14 +13,14 @@ namespace troupe {
 
 namespace {
 
-struct stored_checkpoint {
+struct kept_checkpoint {
   troupe::checkpoint checkpoint; // without channel_values
   value metadata;
   std::string parent_id;
 };
 
 struct stored_namespace {
-  std::map<std::string, stored_checkpoint> checkpoints;
+  std::map<std::string, kept_checkpoint> checkpoints;
   std::map<std::pair<std::string, version>, value> values; // by channel
   // checkpoint id → (task id, slot)
   std::map<std::string, std::map<std::pair<std::string, std::int64_t>, pending_write>> writes;
@@ -136,7 +136,7 @@ void rewind_namespace(stored_namespace& ns, const std::string& after_id) {
 }
 
 checkpoint_tuple tuple_of(const std::string& thread_id, const std::string& ns_name,
-                          const stored_namespace& ns, const stored_checkpoint& stored) {
+                          const stored_namespace& ns, const kept_checkpoint& stored) {
   checkpoint_tuple tuple;
   const auto& id = stored.checkpoint.id;
   tuple.ref = {thread_id, ns_name, id};

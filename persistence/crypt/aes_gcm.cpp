@@ -1,8 +1,7 @@
 // aes_gcm: encrypting and decrypting by OpenSSL's EVP functions.
 #include "persistence/crypt/aes_gcm.hpp"
 
-#include <openssl/evp.h>
-#include <openssl/rand.h>
+#include "persistence/crypt/libcrypto.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,12 +26,12 @@ error failed(std::string_view doing) {
 }
 
 // Feeds text that is only authenticated (`out` null), or that is written to `out`.
-bool feed(EVP_CIPHER_CTX* cipher, std::string_view text, char* out) {
+bool feed(const libcrypto& openssl, EVP_CIPHER_CTX* cipher, std::string_view text, char* out) {
   while (!text.empty()) {
     auto piece = text.substr(0, piece_bytes_max);
     int written = 0;
-    if (EVP_CipherUpdate(cipher, out ? bytes_of(out) : nullptr, &written, bytes_of(piece),
-                         static_cast<int>(piece.size()))
+    if (openssl.update_cipher(cipher, out ? bytes_of(out) : nullptr, &written, bytes_of(piece),
+                              static_cast<int>(piece.size()))
         != 1)
       return false;
     if (out)
@@ -42,40 +41,47 @@ bool feed(EVP_CIPHER_CTX* cipher, std::string_view text, char* out) {
   return true;
 }
 
-bool finish(EVP_CIPHER_CTX* cipher) {
+bool finish(const libcrypto& openssl, EVP_CIPHER_CTX* cipher) {
   std::array<unsigned char, 16> none;
   int written = 0;
-  return EVP_CipherFinal_ex(cipher, none.data(), &written) == 1;
+  return openssl.finish_cipher(cipher, none.data(), &written) == 1;
 }
 
 } // namespace
 
 void aes_gcm::closer::operator()(evp_cipher_ctx_st* cipher) const noexcept {
-  EVP_CIPHER_CTX_free(cipher); // wipes the expanded key
+  openssl->free_cipher(cipher); // wipes the expanded key
 }
 
 result<aes_gcm> aes_gcm::with(const secret_key& key) {
-  aes_gcm made;
-  made.cipher_.reset(EVP_CIPHER_CTX_new());
+  auto openssl = load_libcrypto();
+  if (!openssl)
+    return openssl.error();
+  aes_gcm made{**openssl};
   if (!made.cipher_
-      || EVP_CipherInit_ex(made.cipher_.get(), EVP_aes_256_gcm(), nullptr, key.data(), nullptr, 1)
+      || made.openssl_->init_cipher(made.cipher_.get(), made.openssl_->aes_256_gcm(), nullptr,
+                                    key.data(), nullptr, 1)
            != 1)
     return failed("set up AES-256-GCM");
   return made;
 }
 
+aes_gcm::aes_gcm(const libcrypto& openssl)
+  : openssl_{&openssl},
+    cipher_{openssl.new_cipher(), closer{&openssl}} {}
+
 // The key and the nonce's length, 12 by default, were set by with().
 bool aes_gcm::start(std::string_view nonce, const gcm_context& context, bool encrypts) {
-  return EVP_CipherInit_ex(cipher_.get(), nullptr, nullptr, nullptr, bytes_of(nonce),
+  return openssl_->init_cipher(cipher_.get(), nullptr, nullptr, nullptr, bytes_of(nonce),
                            encrypts ? 1 : 0)
            == 1
-         && feed(cipher_.get(), context.first, nullptr)
-         && feed(cipher_.get(), context.second, nullptr);
+         && feed(*openssl_, cipher_.get(), context.first, nullptr)
+         && feed(*openssl_, cipher_.get(), context.second, nullptr);
 }
 
 result<void> aes_gcm::encrypt(std::string_view text, const gcm_context& context, std::string& out) {
   std::array<unsigned char, gcm_nonce_bytes> nonce;
-  if (RAND_bytes(nonce.data(), static_cast<int>(nonce.size())) != 1)
+  if (openssl_->random_bytes(nonce.data(), static_cast<int>(nonce.size())) != 1)
     return failed("draw a nonce");
   return encrypt(text, context, {reinterpret_cast<const char*>(nonce.data()), nonce.size()}, out);
 }
@@ -86,9 +92,9 @@ result<void> aes_gcm::encrypt(std::string_view text, const gcm_context& context,
   auto begin = out.size();
   out.resize(begin + text.size() + gcm_tag_bytes);
   auto* tag = out.data() + begin + text.size();
-  if (!start(nonce, context, true) || !feed(cipher_.get(), text, out.data() + begin)
-      || !finish(cipher_.get())
-      || EVP_CIPHER_CTX_ctrl(cipher_.get(), EVP_CTRL_AEAD_GET_TAG, gcm_tag_bytes, tag) != 1)
+  if (!start(nonce, context, true) || !feed(*openssl_, cipher_.get(), text, out.data() + begin)
+      || !finish(*openssl_, cipher_.get())
+      || openssl_->control_cipher(cipher_.get(), EVP_CTRL_AEAD_GET_TAG, gcm_tag_bytes, tag) != 1)
     return failed("encrypt");
   return {};
 }
@@ -97,10 +103,10 @@ bool aes_gcm::decrypt_to(std::string_view bytes, const gcm_context& context, cha
   auto text = bytes.substr(gcm_nonce_bytes, bytes.size() - gcm_overhead_bytes);
   std::array<char, gcm_tag_bytes> tag; // OpenSSL's parameter is not const
   std::copy_n(bytes.end() - gcm_tag_bytes, gcm_tag_bytes, tag.begin());
-  return start(bytes.substr(0, gcm_nonce_bytes), context, false) && feed(cipher_.get(), text, out)
-         && EVP_CIPHER_CTX_ctrl(cipher_.get(), EVP_CTRL_AEAD_SET_TAG, gcm_tag_bytes, tag.data())
+  return start(bytes.substr(0, gcm_nonce_bytes), context, false) && feed(*openssl_, cipher_.get(), text, out)
+         && openssl_->control_cipher(cipher_.get(), EVP_CTRL_AEAD_SET_TAG, gcm_tag_bytes, tag.data())
               == 1
-         && finish(cipher_.get());
+         && finish(*openssl_, cipher_.get());
 }
 
 bool aes_gcm::decrypt(std::string_view bytes, const gcm_context& context, std::string& out) {
@@ -127,8 +133,11 @@ std::optional<secret_key> aes_gcm::unwrap(std::string_view bytes, const gcm_cont
 }
 
 result<secret_key> random_key() {
+  auto openssl = load_libcrypto();
+  if (!openssl)
+    return openssl.error();
   secret_key key;
-  if (RAND_priv_bytes(key.data(), secret_key::size) != 1)
+  if ((*openssl)->random_secret(key.data(), secret_key::size) != 1)
     return failed("draw a key");
   return key;
 }

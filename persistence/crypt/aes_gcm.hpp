@@ -12,6 +12,8 @@ struct evp_cipher_ctx_st;
 
 namespace troupe {
 
+struct libcrypto;
+
 inline constexpr std::size_t gcm_nonce_bytes = 12;
 inline constexpr std::size_t gcm_tag_bytes = 16;
 /// The bytes that encryption adds to a text: the nonce in front, the tag at the end.
@@ -28,7 +30,8 @@ struct gcm_context {
 /// Thread: one at a time.
 class aes_gcm {
 public:
-  /// Errors: storage_failed when OpenSSL refuses (no memory, or a policy without this cipher).
+  /// Errors: storage_failed when OpenSSL can't be loaded, or refuses (no memory, or a policy without
+  ///         this cipher).
   static result<aes_gcm> with(const secret_key& key);
 
   /// Appends a random nonce, the encrypted text and the tag. A key must not encrypt more than 2^32
@@ -50,12 +53,14 @@ public:
 
 private:
   struct closer {
+    const libcrypto* openssl;
     void operator()(evp_cipher_ctx_st* cipher) const noexcept;
   };
-  aes_gcm() = default;
+  explicit aes_gcm(const libcrypto& openssl);
   bool start(std::string_view nonce, const gcm_context& context, bool encrypts);
   bool decrypt_to(std::string_view bytes, const gcm_context& context, char* out);
 
+  const libcrypto* openssl_;
   std::unique_ptr<evp_cipher_ctx_st, closer> cipher_;
 };
 

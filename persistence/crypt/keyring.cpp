@@ -5,10 +5,9 @@
 #include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
 
-#include <openssl/crypto.h>
-
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -186,23 +185,26 @@ result<gathered_keys> gather(std::string_view text, const std::string& source,
 // ---- secret_key ---------------------------------------------------------------------------------
 
 secret_key::secret_key(secret_key&& other) noexcept : bytes_{other.bytes_} {
-  OPENSSL_cleanse(other.bytes_.data(), size);
+  ::explicit_bzero(other.bytes_.data(), size);
 }
 
 secret_key& secret_key::operator=(secret_key&& other) noexcept {
   if (this != &other) {
     bytes_ = other.bytes_;
-    OPENSSL_cleanse(other.bytes_.data(), size);
+    ::explicit_bzero(other.bytes_.data(), size);
   }
   return *this;
 }
 
 secret_key::~secret_key() {
-  OPENSSL_cleanse(bytes_.data(), size);
+  ::explicit_bzero(bytes_.data(), size);
 }
 
 bool operator==(const secret_key& a, const secret_key& b) noexcept {
-  return CRYPTO_memcmp(a.data(), b.data(), secret_key::size) == 0;
+  volatile unsigned char differ = 0; // the time must not depend on where the keys differ
+  for (std::size_t i = 0; i < secret_key::size; ++i)
+    differ = differ | (a.data()[i] ^ b.data()[i]);
+  return differ == 0;
 }
 
 // ---- keyring ------------------------------------------------------------------------------------

@@ -2,11 +2,11 @@
 #include "persistence/crypt/private_file.hpp"
 
 #include <fcntl.h>
-#include <openssl/crypto.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -45,7 +45,7 @@ int owned_descriptor::take() noexcept {
 }
 
 wiped_text::~wiped_text() {
-  OPENSSL_cleanse(bytes_.data(), bytes_.size());
+  ::explicit_bzero(bytes_.data(), bytes_.size());
 }
 
 std::string wiped_text::read(const std::filesystem::path& file, std::size_t bytes_max,
