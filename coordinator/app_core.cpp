@@ -445,10 +445,12 @@ void app_core::expire() {
   {
     std::lock_guard lock{mutex_};
     auto now = std::chrono::steady_clock::now();
-    while (!idle_.empty() && now - idle_.front().since >= limits::pooled_group_idle) {
-      old.push_back(std::move(idle_.front().group));
-      idle_.pop_front();
-    }
+    auto fresh = std::find_if(idle_.begin(), idle_.end(), [now](const idle_group& g) {
+      return now - g.since < limits::pooled_group_idle;
+    });
+    for (auto it = idle_.begin(); it != fresh; ++it)
+      old.push_back(std::move(it->group));
+    idle_.erase(idle_.begin(), fresh);
     again = expiring_ = !idle_.empty();
   }
   for (auto& g : old)
@@ -475,7 +477,7 @@ caf::actor app_core::handle() {
 }
 
 void app_core::close() {
-  std::deque<idle_group> idle;
+  std::vector<idle_group> idle;
   caf::actor handle;
   {
     std::lock_guard lock{mutex_};

@@ -6,7 +6,7 @@
 
 #include <atomic>
 #include <chrono>
-#include <deque>
+#include <vector>
 #include <memory>
 #include <mutex>
 
@@ -89,7 +89,7 @@ private:
     run_group group;
     std::chrono::steady_clock::time_point since;
   };
-  std::deque<idle_group> idle_; // the longest idle first
+  std::vector<idle_group> idle_; // the longest idle first
   bool expiring_ = false;
   std::atomic<bool> stopped_{false}; // when true, runtime_ must not be touched
   caf::actor handle_;

@@ -114,7 +114,10 @@ private:
   // ---- nodes --------------------------------------------------------------------------------
 
   void add_nodes() {
-    plan_->nodes.reserve(2 * spec_.nodes.size() + 2);
+    auto handlers = std::count_if(spec_.nodes.begin(), spec_.nodes.end(),
+                                  [](const node_spec& n) { return bool{n.options.on_error}; });
+    plan_->nodes.reserve(1 + spec_.nodes.size() + static_cast<std::size_t>(handlers)
+                         + (spec_.defaults.on_error ? 1 : 0));
     place_.reserve(spec_.nodes.size());
     auto& start = plan_->nodes.emplace_back();
     start.name = names::start;
