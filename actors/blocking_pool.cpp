@@ -22,7 +22,7 @@ bool blocking_pool::submit(std::function<void()> job) {
   return true;
 }
 
-bool blocking_pool::submit_behind_this(std::function<void()> job) {
+bool blocking_pool::submit_after_this(std::function<void()> job) {
   std::lock_guard lock{mutex_};
   if (stopped_ || jobs_.size() >= limits::blocking_queue_max)
     return false;

@@ -24,7 +24,7 @@ public:
   /// limits::blocking_queue_max jobs wait: the job is dropped.
   bool submit(std::function<void()> job);
   /// The same from a job at its end: its own thread is free at once, so no other thread is woken.
-  bool submit_behind_this(std::function<void()> job);
+  bool submit_after_this(std::function<void()> job);
 
   /// Around a wait of a job for something that other jobs may have to do: the pool may have one
   /// more thread meanwhile. False when limits::waiting_threads_max jobs wait already.

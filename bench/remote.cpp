@@ -5,7 +5,7 @@
 #include "bench/graphs.hpp"
 
 #include "cluster/links/certificates.hpp"
-#include "cluster/links/link_front.hpp"
+#include "cluster/links/link_network.hpp"
 #include "cluster/links/link_system.hpp"
 
 #include <troupe/cluster.hpp>
@@ -275,8 +275,8 @@ figure round_trip(const sampler& sample) {
   identity who;
   child other{std::string{echo_job} + " " + who.dir().string()};
   auto port = static_cast<std::uint16_t>(other.number());
-  auto front = cluster::make_front(who.files(), false).value();
-  auto& system = *front.system;
+  auto network = cluster::make_link_network(who.files(), false).value();
+  auto& system = *network.system;
   caf::scoped_actor self{system};
   caf::actor peer;
   self
@@ -322,9 +322,9 @@ void be_an_echo(const std::string& arguments) {
   std::istringstream in{arguments};
   std::string dir;
   in >> dir;
-  auto front = cluster::make_front(identity::in(dir), false).value();
-  auto door = front.system->spawn(echo);
-  std::cout << cluster::open_front(front, door, "127.0.0.1:0").value() << std::endl;
+  auto network = cluster::make_link_network(identity::in(dir), false).value();
+  auto door = network.system->spawn(echo);
+  std::cout << cluster::listen_on(network, door, "127.0.0.1:0").value() << std::endl;
   for (;;)
     ::pause();
 }

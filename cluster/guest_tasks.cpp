@@ -49,7 +49,7 @@ struct guest_shared : run_shared {
     : issue{of},
       listener{std::move(to)},
       link{std::make_shared<task_link>(
-        of, [to = listener](message what) { to->said(std::move(what)); })},
+        of, [to = listener](message what) { to->on_message(std::move(what)); })},
       long_term{link} {}
   guest_shared(const guest_shared&) = delete;
   guest_shared& operator=(const guest_shared&) = delete;
@@ -57,7 +57,7 @@ struct guest_shared : run_shared {
     if (saver)
       caf::anon_send_exit(saver->actor, caf::exit_reason::user_shutdown);
     if (stopped) // its body has left the thread or actor on which it ran
-      listener->said(task_refused{issue, errc::cancelled, "the task was stopped"});
+      listener->on_message(task_refused{issue, errc::cancelled, "the task was stopped"});
   }
 
   const issue_number issue;
@@ -199,7 +199,7 @@ message outcome_of(detail::task_scope& task) {
 } // namespace
 
 // The running tasks, by issue.
-class guest_tasks::book {
+class guest_tasks::task_table {
 public:
   struct guest {
     std::shared_ptr<guest_shared> shared;
@@ -264,13 +264,13 @@ private:
 
 guest_tasks::guest_tasks(runtime_core& runtime)
   : runtime_{runtime},
-    book_{std::make_shared<book>()} {
+    tasks_{std::make_shared<task_table>()} {
   auto card = runtime.shared().actors.add("guests", "guests", std::make_shared<group_card>());
   host_ = runtime.system().spawn<guest_host, caf::hidden + caf::lazy_init>(runtime.shared(), card);
 }
 
 guest_tasks::~guest_tasks() {
-  for (auto& g : book_->take_all()) {
+  for (auto& g : tasks_->take_all()) {
     g->shared->stop = true;
     if (g->task->may_block)
       give_up(*g->task);
@@ -300,7 +300,7 @@ result<void> guest_tasks::start(const guest_run& run, const task_order& order, c
     shared->store = shared->checkpoints.get();
     shared->saver = runtime_.make_saver_link(shared->checkpoints);
   }
-  if (!book_->add(order.issue, {shared, task}))
+  if (!tasks_->add(order.issue, {shared, task}))
     return error{errc::protocol_mismatch,
                  "run a task: issue " + std::to_string(order.issue) + " runs already"};
   if (task->timeout.given())
@@ -308,9 +308,10 @@ result<void> guest_tasks::start(const guest_run& run, const task_order& order, c
   if (needs_pool(*task))
     run_on_pool(std::move(task), at_its_end);
   else
-    caf::anon_send(host_, begin_guest{std::move(task), [guests = book_](const task_ptr& t) {
+    caf::anon_send(host_, begin_guest{std::move(task), [guests = tasks_](const task_ptr& t) {
                                         if (auto gone = guests->take(t->epoch))
-                                          gone->shared->listener->said(book::end_of(*gone, *t));
+                                          gone->shared->listener->on_message(
+                                            task_table::end_of(*gone, *t));
                                       }});
   return {};
 }
@@ -319,29 +320,29 @@ result<void> guest_tasks::start(const guest_run& run, const task_order& order, c
 // task comes back.
 void guest_tasks::run_on_pool(task_ptr task, bool at_its_end) {
   task->may_block = true;
-  auto job = [guests = book_, task] {
+  auto job = [guests = tasks_, task] {
     run_body(*task);
     auto gone = guests->take(task->epoch);
     if (!gone)
       return;
     auto& listener = *gone->shared->listener;
-    auto end = book::end_of(*gone, *task);
+    auto end = task_table::end_of(*gone, *task);
     if (gone->shared->link->has_sent())
-      listener.said(std::move(end)); // after earlier messages
+      listener.on_message(std::move(end)); // after earlier messages
     else
-      listener.ended(std::move(end));
+      listener.on_body_end(std::move(end));
   };
   auto& pool = runtime_.shared().pool;
-  if (at_its_end ? pool.submit_behind_this(std::move(job)) : pool.submit(std::move(job)))
+  if (at_its_end ? pool.submit_after_this(std::move(job)) : pool.submit(std::move(job)))
     return;
   task->status = task_status::failed;
   task->failure = pool_refused(*task);
-  if (auto gone = book_->take(task->epoch))
-    gone->shared->listener->said(book::end_of(*gone, *task));
+  if (auto gone = tasks_->take(task->epoch))
+    gone->shared->listener->on_message(task_table::end_of(*gone, *task));
 }
 
 void guest_tasks::stop(issue_number issue) {
-  auto gone = book_->take(issue);
+  auto gone = tasks_->take(issue);
   if (!gone)
     return;
   gone->shared->stop = true;
@@ -355,7 +356,7 @@ void guest_tasks::stop(issue_number issue) {
 }
 
 void guest_tasks::drain(issue_number issue, const std::string& why, bool give_back) {
-  auto found = book_->find(issue);
+  auto found = tasks_->find(issue);
   if (!found || !found->task->node->body.graph)
     return;
   if (give_back)
@@ -365,22 +366,22 @@ void guest_tasks::drain(issue_number issue, const std::string& why, bool give_ba
 }
 
 void guest_tasks::answered(save_answer answer) {
-  if (auto found = book_->find(answer.issue))
+  if (auto found = tasks_->find(answer.issue))
     found->shared->link->answered(std::move(answer));
 }
 
 void guest_tasks::answered(call_answer answer) {
-  if (auto found = book_->find(answer.issue))
+  if (auto found = tasks_->find(answer.issue))
     found->shared->link->answered(std::move(answer));
 }
 
 void guest_tasks::granted(const part_credit& credit) {
-  if (auto found = book_->find(credit.issue))
+  if (auto found = tasks_->find(credit.issue))
     found->shared->link->granted(credit.parts);
 }
 
 void guest_tasks::send_signs() {
-  for (const auto& link : book_->with_new_signs())
+  for (const auto& link : tasks_->with_new_signs())
     link->sign();
 }
 

@@ -1,6 +1,6 @@
 // guest_tasks: runs the tasks of homes on a worker. Each runs in a node actor of the worker's
 // runtime, and reaches the home's saver, store and readers through a task_link. Decides nothing:
-// the desk chooses the tasks.
+// the admission chooses the tasks.
 #pragma once
 
 #include "cluster/remote_task.hpp"
@@ -28,10 +28,10 @@ public:
   /// Takes a message of a task for its home. The last one is a task_outcome or a task_refused. A
   /// refusal is `overloaded` when the task stopped at a step border, and `cancelled` when it was
   /// stopped and its body has ended.
-  virtual void said(message what) = 0;
-  /// Like said(), for the end of a body on a thread of the blocking lane. The thread is free, and
-  /// start() may be called from here. Not called for a task that has sent a message before.
-  virtual void ended(message what) { said(std::move(what)); }
+  virtual void on_message(message what) = 0;
+  /// Like on_message(), for the end of a body on a thread of the blocking lane. The thread is free,
+  /// and start() may be called from here. Not called for a task that has sent a message before.
+  virtual void on_body_end(message what) { on_message(std::move(what)); }
 };
 
 /// Runs tasks. Destroyed before its runtime. Thread: any.
@@ -67,12 +67,12 @@ public:
   void send_signs();
 
 private:
-  class book;
+  class task_table;
 
   void run_on_pool(task_ptr task, bool at_its_end);
 
   runtime_core& runtime_;
-  std::shared_ptr<book> book_; // jobs and messages under way keep it
+  std::shared_ptr<task_table> tasks_; // jobs and messages under way keep it
   caf::actor host_;
 };
 

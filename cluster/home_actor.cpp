@@ -2,7 +2,7 @@
 #include "cluster/home_actor.hpp"
 
 #include "actors/log.hpp"
-#include "cluster/links/link_front.hpp"
+#include "cluster/links/link_network.hpp"
 #include "cluster/process_look.hpp"
 #include "cluster/remote_task.hpp"
 #include "cluster/status_value.hpp"

@@ -1,6 +1,6 @@
 // peer_question: asks processes of a cluster for their status, and drains a worker.
 #include "actors/logger_reference.hpp"
-#include "cluster/links/link_front.hpp"
+#include "cluster/links/link_network.hpp"
 #include "cluster/links/peer_watch.hpp"
 
 #include <caf/actor_system.hpp>
@@ -193,9 +193,9 @@ result<std::string> find_worker(const peer_answers& peers, const std::string& na
 
 class linked_watch : public peer_watch {
 public:
-  linked_watch(link_front front, std::vector<endpoint> peers) : front_{std::move(front)} {
+  linked_watch(link_network network, std::vector<endpoint> peers) : network_{std::move(network)} {
     logger_reference reference;
-    asker_ = front_.system->spawn<asker>(std::move(peers));
+    asker_ = network_.system->spawn<asker>(std::move(peers));
   }
   linked_watch(const linked_watch&) = delete;
   linked_watch& operator=(const linked_watch&) = delete;
@@ -239,7 +239,7 @@ private:
     return told.get();
   }
 
-  link_front front_;
+  link_network network_;
   caf::actor asker_;
 };
 
@@ -250,12 +250,12 @@ result<std::unique_ptr<peer_watch>> peer_watch::open(const std::vector<std::stri
   auto to = to_endpoints(peers);
   if (!to)
     return to.error();
-  auto front = make_front(access.tls, access.plain);
-  if (!front)
-    return front.error();
-  if (auto may = may_reach(*front, *to); !may)
+  auto network = make_link_network(access.tls, access.plain);
+  if (!network)
+    return network.error();
+  if (auto may = may_reach(*network, *to); !may)
     return may.error();
-  return std::unique_ptr<peer_watch>{new linked_watch{std::move(*front), std::move(*to)}};
+  return std::unique_ptr<peer_watch>{new linked_watch{std::move(*network), std::move(*to)}};
 }
 
 } // namespace troupe::cluster

@@ -75,7 +75,7 @@ value of(const session_status& s) {
 
 } // namespace
 
-value to_value(const desk_status& d) {
+value to_value(const admission_status& d) {
   return {{"kind", value("worker")},
           {"name", value(d.name)},
           {"incarnation", value(d.incarnation)},

@@ -9,7 +9,7 @@ namespace troupe::cluster {
 
 /// The status of a worker or a home.
 /// Units:  durations in milliseconds.
-value to_value(const desk_status& status);
+value to_value(const admission_status& status);
 value to_value(const dispatcher_status& status);
 
 } // namespace troupe::cluster

@@ -2,7 +2,7 @@
 #include <troupe/cluster.hpp>
 
 #include "actors/logger_reference.hpp"
-#include "cluster/links/link_front.hpp"
+#include "cluster/links/link_network.hpp"
 #include "cluster/process_look.hpp"
 #include "cluster/worker_actor.hpp"
 #include "coordinator/runtime_core.hpp"
@@ -76,25 +76,25 @@ public:
   impl(worker_options options, const std::vector<compiled_graph>& graphs)
     : runtime_{nullptr, {.worker_threads = options.threads}},
       guests_{runtime_} {
-    auto links = cluster::make_front(options.tls, options.plain);
+    auto links = cluster::make_link_network(options.tls, options.plain);
     links_ = std::move(links).value();
     cluster::worker_setup setup;
-    auto& desk = setup.desk;
+    auto& admission = setup.admission;
     for (const auto& graph : graphs)
-      shelve(graph, setup.graphs, desk.graphs);
-    if (desk.graphs.size() > limits::worker_graphs_max)
+      shelve(graph, setup.graphs, admission.graphs);
+    if (admission.graphs.size() > limits::worker_graphs_max)
       throw error{errc::invalid_config, "start a worker: with nested graphs it has "
-                                          + std::to_string(desk.graphs.size())
+                                          + std::to_string(admission.graphs.size())
                                           + " graphs, more than worker_graphs_max ("
                                           + std::to_string(limits::worker_graphs_max) + ")"};
-    desk.name = options.name;
-    desk.incarnation = cluster::new_incarnation();
-    desk.process = cluster::own_process();
-    desk.labels = options.labels;
-    desk.other_builds = options.allow_other_builds;
-    desk.terms = cluster::asked_terms(options.heartbeat, options.lease);
+    admission.name = options.name;
+    admission.incarnation = cluster::new_incarnation();
+    admission.process = cluster::own_process();
+    admission.labels = options.labels;
+    admission.other_builds = options.allow_other_builds;
+    admission.terms = cluster::asked_terms(options.heartbeat, options.lease);
     auto cores = std::max(1U, std::thread::hardware_concurrency());
-    desk.capacity = options.capacity != 0 ? options.capacity : 4 * cores;
+    admission.capacity = options.capacity != 0 ? options.capacity : 4 * cores;
     setup.guests = &guests_;
     setup.join = cluster::to_endpoints(options.join).value();
     cluster::may_reach(links_, setup.join).value();
@@ -135,12 +135,12 @@ private:
   // the port is open.
   void begin(cluster::worker_setup setup, const std::string& listen) {
     logger_reference reference;
-    if (setup.desk.name.empty())
-      setup.desk.name = host_name() + "-" + setup.desk.incarnation.substr(0, 8);
+    if (setup.admission.name.empty())
+      setup.admission.name = host_name() + "-" + setup.admission.incarnation.substr(0, 8);
     actor_ = links_.system->spawn<cluster::worker_actor>(std::move(setup));
     if (listen.empty())
       return;
-    auto port = cluster::open_front(links_, actor_, listen);
+    auto port = cluster::listen_on(links_, actor_, listen);
     if (!port) {
       end();
       throw port.error();
@@ -164,7 +164,7 @@ private:
 
   runtime_core runtime_;
   cluster::guest_tasks guests_;
-  cluster::link_front links_;
+  cluster::link_network links_;
   caf::actor actor_;
   std::uint16_t port_ = 0;
   std::mutex mutex_;

@@ -1,9 +1,9 @@
-// worker_actor: a worker as an actor. Hands messages of links to the desk, and carries out the
-// desk's orders about links.
+// worker_actor: a worker as an actor. Hands messages of links to the admission, and carries out the
+// admission's orders about links.
 #pragma once
 
 #include "cluster/linked_actor.hpp"
-#include "cluster/shared_desk.hpp"
+#include "cluster/shared_admission.hpp"
 
 #include <functional>
 #include <map>
@@ -13,8 +13,8 @@
 
 namespace troupe::cluster {
 
-/// A message of a task. Its issue is the desk's number of the task.
-struct guest_said {
+/// A message of a task. Its issue is the admission's number of the task.
+struct guest_message {
   message what;
 };
 struct drain_worker {
@@ -23,11 +23,11 @@ struct drain_worker {
 };
 
 struct worker_tick {};
-/// The desk has errands for the actor.
+/// The admission has errands for the actor.
 struct run_errands {};
 
 struct worker_setup {
-  desk_options desk;
+  admission_options admission;
   graph_shelf graphs;
   guest_tasks* guests = nullptr; // outlives the actor
   std::vector<endpoint> join;
@@ -48,13 +48,13 @@ private:
   void link_broken(link_number link) override;
   void link_restored(link_number link) override;
 
-  template <class F> void speak(F&& what) { run(desk_->speak(std::forward<F>(what))); }
-  void run(desk_errands errands);
+  template <class F> void speak(F&& what) { run(admission_->speak(std::forward<F>(what))); }
+  void run(link_orders errands);
   void tick();
   void look_for_ended() override;
 
   worker_setup setup_;
-  std::shared_ptr<shared_desk> desk_;
+  std::shared_ptr<shared_admission> admission_;
   home_number last_home_ = 0;
   std::map<endpoint, home_number> joined_;
   std::unordered_map<home_number, link_number> links_;
@@ -62,7 +62,7 @@ private:
 
 } // namespace troupe::cluster
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::guest_said)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::guest_message)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::drain_worker)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::worker_tick)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::run_errands)

@@ -4,7 +4,7 @@
 #include "actors/logger_reference.hpp"
 #include "actors/task_placer.hpp"
 #include "cluster/home_actor.hpp"
-#include "cluster/links/link_front.hpp"
+#include "cluster/links/link_network.hpp"
 #include "cluster/links/workers_file.hpp"
 #include "cluster/process_look.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 
 class linked_workers : public worker_pool, public task_placer {
 public:
-  linked_workers(link_front links, dispatcher_options options, std::vector<endpoint> workers,
+  linked_workers(link_network links, dispatcher_options options, std::vector<endpoint> workers,
                  workers_file more, const std::vector<endpoint>& listed)
     : links_{std::move(links)} {
     logger_reference reference;
@@ -40,7 +40,7 @@ public:
   }
 
   result<void> listen(const std::string& at) {
-    auto port = open_front(links_, home_, at);
+    auto port = listen_on(links_, home_, at);
     if (!port)
       return port.error();
     port_ = *port;
@@ -70,7 +70,7 @@ public:
   }
 
 private:
-  link_front links_;
+  link_network links_;
   caf::actor home_;
   std::uint16_t port_ = 0;
 };
@@ -94,7 +94,7 @@ result<std::shared_ptr<worker_pool>> connect_workers(worker_pool_options options
   auto listed = more.read();
   if (!listed)
     return listed.error();
-  auto links = cluster::make_front(options.tls, options.plain);
+  auto links = cluster::make_link_network(options.tls, options.plain);
   if (!links)
     return links.error();
   if (auto may = cluster::may_reach(*links, *workers); !may)

@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // The pause after a refusal, on both sides. Long where the reason will hardly change soon.
-nanoseconds pause_behind(const refusal& no) {
+nanoseconds pause_after(const refusal& no) {
   switch (no.code) {
     case errc::protocol_mismatch:
     case errc::invalid_value: return limits::link_retry_refused;
@@ -259,7 +259,7 @@ void link_hub::took(packet what, const caf::actor& from) {
     return;
   auto read = decode_frame((*frame)->data, [this, &l](message&& m) {
     if (auto* no = std::get_if<refusal>(&m))
-      l->pause = pause_behind(*no);
+      l->pause = pause_after(*no);
     if (links_.contains(l->number) && !l->ending)
       user_.heard(l->number, std::move(m));
   });
@@ -377,7 +377,7 @@ void link_hub::send(link_number link, message what) {
     return;
   auto& l = *found->second;
   if (auto* no = std::get_if<refusal>(&what))
-    l.pause = pause_behind(*no);
+    l.pause = pause_after(*no);
   l.queued[static_cast<std::size_t>(lane_of(what))].push_back(std::move(what));
   dirty_.push_back(link);
 }

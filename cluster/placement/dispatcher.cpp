@@ -335,13 +335,13 @@ void dispatcher::tick(instant now) {
     if (!l->waiting.empty() && nobody_comes(*l, now))
       give_up_on(*l);
     else
-      tell_nobody(*l, now);
+      report_waiting(*l, now);
 }
 
 /// Reports once that tasks wait for a suitable worker, perhaps for ever.
-void dispatcher::tell_nobody(line& at, instant now) {
+void dispatcher::report_waiting(line& at, instant now) {
   if (at.waiting.empty() || !at.able.empty() || now - at.nobody_since < options_.worker_return
-      || std::exchange(at.told_nobody, true))
+      || std::exchange(at.waiting_reported, true))
     return;
   host_.report({event_kind::nobody_there, at.graph.name,
                 std::to_string(at.waiting.size()) + " tasks wait: " + nobody_for(at).message()});

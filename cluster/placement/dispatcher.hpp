@@ -162,7 +162,7 @@ private:
     std::size_t runs = 0;  // open runs that have used it
     std::size_t asked = 0; // its tasks that were withdrawn from workers, without an answer
     instant nobody_since{0};
-    bool told_nobody = false; // it was reported that its tasks wait for a worker
+    bool waiting_reported = false; // it was reported that its tasks wait for a worker
 
     place_request wanted() const { return {.where = where, .graph = graph}; }
   };
@@ -225,7 +225,7 @@ private:
   void place_waiting(line& at, instant now);
   void serve(worker& w, instant now);
   void give_up_on(line& at);
-  void tell_nobody(line& at, instant now);
+  void report_waiting(line& at, instant now);
   void lost_once(task_number number, const std::string& why);
   void forget(task_number number);
   void end_with(task_number number, error why);

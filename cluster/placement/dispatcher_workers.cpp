@@ -196,7 +196,7 @@ void dispatcher::join_lines(worker& w) {
 void dispatcher::join_line(worker& w, line& at) {
   auto how = fitness_of(w.view, at.wanted());
   if (how == fitness::fits) {
-    at.told_nobody = false;
+    at.waiting_reported = false;
     at.able.push_back(&w.view);
     w.lines.push_back(&at);
   } else if ((how == fitness::other_graph || how == fitness::other_build)

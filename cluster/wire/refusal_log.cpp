@@ -12,11 +12,11 @@ std::string refusal_log::note(const std::string& reason, const std::string& text
   std::lock_guard lock{mutex_};
   auto [at, is_new] = reasons_.try_emplace(reason);
   auto& entry = at->second;
-  if (!is_new && now - entry.said < limits::cluster_refusal_log_interval) {
+  if (!is_new && now - entry.logged_at < limits::cluster_refusal_log_interval) {
     ++entry.unsaid;
     return {};
   }
-  entry.said = now;
+  entry.logged_at = now;
   auto before = std::exchange(entry.unsaid, 0);
   make_room();
   return text + (before > 0 ? " (as with " + std::to_string(before) + " before)" : std::string{});
@@ -24,8 +24,9 @@ std::string refusal_log::note(const std::string& reason, const std::string& text
 
 void refusal_log::make_room() {
   if (reasons_.size() > limits::cluster_links_max)
-    reasons_.erase(
-      std::ranges::min_element(reasons_, {}, [](const auto& known) { return known.second.said; }));
+    reasons_.erase(std::ranges::min_element(reasons_, {}, [](const auto& known) {
+      return known.second.logged_at;
+    }));
 }
 
 } // namespace troupe::cluster

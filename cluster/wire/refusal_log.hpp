@@ -20,7 +20,7 @@ public:
 
 private:
   struct entry {
-    time_point said{};
+    time_point logged_at{};
     std::size_t unsaid = 0;
   };
   void make_room();

@@ -128,7 +128,7 @@ struct session_status {
   round_trips times;
 };
 
-struct desk_counts {
+struct admission_counts {
   std::uint64_t begun = 0, outcomes = 0, given_back = 0, stopped = 0, refused = 0;
   std::uint64_t late = 0;    // ends of tasks after their homes stopped waiting
   std::uint64_t stale = 0;   // orders heard twice
@@ -136,7 +136,7 @@ struct desk_counts {
   std::uint64_t sessions = 0, leases_over = 0, misbehaviour = 0;
 };
 
-struct desk_status {
+struct admission_status {
   std::string name;
   std::string incarnation;
   std::vector<std::string> labels;
@@ -148,7 +148,7 @@ struct desk_status {
   std::vector<session_status> sessions;
   std::size_t left = 0;    // tasks whose bodies run although their homes are gone
   nanoseconds left_for{0}; // the longest of them
-  desk_counts counts;
+  admission_counts counts;
   latencies running; // from a task's begin to its end
 };
 

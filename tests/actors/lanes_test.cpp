@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(pool_runs_what_a_job_leaves_behind_it_on_the_thread_that_is
   std::thread::id first, second;
   BOOST_TEST(pool.submit([&] {
     first = std::this_thread::get_id();
-    BOOST_TEST(pool.submit_behind_this([&] {
+    BOOST_TEST(pool.submit_after_this([&] {
       second = std::this_thread::get_id();
       over.pass();
     }));
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(pool_runs_what_a_job_leaves_behind_it_on_the_thread_that_is
   over.open();
   pool.stop();
   BOOST_TEST((first == second));
-  BOOST_TEST(!pool.submit_behind_this([] {}));
+  BOOST_TEST(!pool.submit_after_this([] {}));
 }
 
 BOOST_AUTO_TEST_CASE(pool_that_stops_ends_what_runs_and_drops_what_waits) {

@@ -1,5 +1,5 @@
 // Processes that have ended: what is certain, what the kernel reports, and how both sides act.
-#include "tests/cluster/desk_bench.hpp"
+#include "tests/cluster/admission_bench.hpp"
 #include "tests/cluster/dispatcher_bench.hpp"
 
 #include "cluster/process_look.hpp"
@@ -105,14 +105,14 @@ struct home_bench : dispatcher_bench {
   }
 };
 
-struct worker_bench : desk_bench {
-  desk of_process{*this,
-                  {.name = "w",
-                   .incarnation = "w.1",
-                   .labels = {},
-                   .capacity = 1,
-                   .graphs = {{.name = "g", .hash = "g1"}},
-                   .process = own}};
+struct worker_bench : admission_bench {
+  task_admission of_process{*this,
+                            {.name = "w",
+                             .incarnation = "w.1",
+                             .labels = {},
+                             .capacity = 1,
+                             .graphs = {{.name = "g", .hash = "g1"}},
+                             .process = own}};
 
   void work(home_number home, link_number link, const process_identity& of) {
     of_process.link_made(home, link, now);

@@ -3,8 +3,8 @@
 #include "tests/fixtures/small_graphs.hpp"
 
 #include "cluster/links/certificates.hpp"
-#include "cluster/links/link_front.hpp"
 #include "cluster/links/link_hub.hpp"
+#include "cluster/links/link_network.hpp"
 
 #include <troupe/cluster.hpp>
 
@@ -171,8 +171,8 @@ BOOST_AUTO_TEST_CASE(a_peer_that_answers_for_others_changes_nothing_and_is_count
   });
   body.wait_for(2); // both are under way
   std::promise<value> told;
-  auto front = make_front(ca.issue("forger"), false).value();
-  auto who = front.system->spawn<forger>(to_endpoints({at}).value().front(), &told);
+  auto network = make_link_network(ca.issue("forger"), false).value();
+  auto who = network.system->spawn<forger>(to_endpoints({at}).value().front(), &told);
   auto status = told.get_future().get();
   caf::anon_send_exit(who, caf::exit_reason::user_shutdown);
   BOOST_TEST(status["misbehaved"].as_int() > 8 * static_cast<std::int64_t>(forged_up_to));
@@ -189,8 +189,8 @@ BOOST_AUTO_TEST_CASE(a_peer_of_another_version_is_told_so_and_the_others_work) {
   worker honest{{.name = "honest", .listen = "", .join = {at}, .tls = ca.issue("worker")},
                 {outer_asking_graph()}};
   std::promise<error> told;
-  auto front = make_front(ca.issue("newcomer"), false).value();
-  auto who = front.system->spawn<newcomer>(to_endpoints({at}).value().front(), &told);
+  auto network = make_link_network(ca.issue("newcomer"), false).value();
+  auto who = network.system->spawn<newcomer>(to_endpoints({at}).value().front(), &told);
   auto refused = told.get_future().get();
   BOOST_TEST((refused.code() == errc::protocol_mismatch));
   BOOST_TEST(refused.message().find("update the older one") != std::string::npos);

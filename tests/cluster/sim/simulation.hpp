@@ -1,5 +1,5 @@
-// A cluster in one thread: the dispatchers of homes and the desks of workers, as they are shipped,
-// in a simulated world.
+// A cluster in one thread: the dispatchers of homes and the admissions of workers, as they are
+// shipped, in a simulated world.
 //
 // Checked all the time (safety):
 //  - each task's outcome is stored at most once, by the home that has its claim
@@ -20,8 +20,8 @@
 // was refused waits.
 #pragma once
 
-#include "cluster/placement/desk.hpp"
 #include "cluster/placement/dispatcher.hpp"
+#include "cluster/placement/task_admission.hpp"
 #include "tests/cluster/sim/world.hpp"
 
 #include <memory>
@@ -136,7 +136,7 @@ private:
   sightings seen_;
 };
 
-class sim_worker final : public desk_host {
+class sim_worker final : public admission_host {
 public:
   sim_worker(simulation& in, std::size_t index);
   void start();
@@ -163,7 +163,7 @@ public:
   void drained() override;
 
   process on;
-  std::unique_ptr<desk> machine;
+  std::unique_ptr<task_admission> machine;
 
 private:
   struct opened {

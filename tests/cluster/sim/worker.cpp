@@ -1,4 +1,4 @@
-// A worker: its desk, bodies that take their time, and who dials.
+// A worker: its admission, bodies that take their time, and who dials.
 #include "tests/cluster/sim/simulation.hpp"
 
 #include <algorithm>
@@ -35,13 +35,14 @@ void sim_worker::start() {
   draining_ = false;
   seen_ = {};
   const auto& planned = in_.drawn.workers[index_];
-  machine = std::make_unique<desk>(
-    *this, desk_options{.name = std::to_string(index_),
-                        .incarnation = std::to_string(index_) + "." + std::to_string(on.life()),
-                        .labels = planned.labels,
-                        .capacity = planned.capacity + (in_.broken == breakage::capacity ? 1 : 0),
-                        .graphs = planned.graphs,
-                        .process = in_.worker_process(index_)});
+  machine = std::make_unique<task_admission>(
+    *this,
+    admission_options{.name = std::to_string(index_),
+                      .incarnation = std::to_string(index_) + "." + std::to_string(on.life()),
+                      .labels = planned.labels,
+                      .capacity = planned.capacity + (in_.broken == breakage::capacity ? 1 : 0),
+                      .graphs = planned.graphs,
+                      .process = in_.worker_process(index_)});
   tick();
   for (std::size_t home = 0; home < in_.drawn.homes; ++home)
     look_for(home);

@@ -1,4 +1,4 @@
-// link_front: the way to the network that homes and workers share.
+// link_network: the way to the network that homes and workers share.
 #pragma once
 
 #include "cluster/links/link_hub.hpp"
@@ -17,7 +17,7 @@ namespace troupe::cluster {
 
 /// An actor system for links, apart from the runtime's. So messages from outside have their own
 /// threads.
-struct link_front {
+struct link_network {
   std::unique_ptr<caf::actor_system_config> config;
   std::unique_ptr<caf::actor_system> system; // destroyed before its config
 };
@@ -25,15 +25,16 @@ struct link_front {
 /// Makes the system. Exactly one of `tls` and `plain` is expected.
 /// Blocks: while the TLS files are checked.
 /// Errors: invalid_config.
-result<link_front> make_front(const std::optional<link_certificates>& tls, bool plain);
+result<link_network> make_link_network(const std::optional<link_certificates>& tls, bool plain);
 
 /// Makes `door` reachable at HOST:PORT. Returns the port.
 /// Errors: invalid_config.
-result<std::uint16_t> open_front(link_front& front, const caf::actor& door, const std::string& at);
+result<std::uint16_t> listen_on(link_network& network, const caf::actor& door,
+                                const std::string& at);
 
 /// Checks that links to these peers are allowed.
 /// Errors: invalid_config for plain links to another host.
-result<void> may_reach(const link_front& front, const std::vector<endpoint>& peers);
+result<void> may_reach(const link_network& network, const std::vector<endpoint>& peers);
 
 /// Reads addresses, in their order.
 /// Errors: invalid_config for a text that is not HOST:PORT.

@@ -1,5 +1,5 @@
-// link_front: the actor system for links that homes and workers use.
-#include "cluster/links/link_front.hpp"
+// link_network: the actor system for links that homes and workers use.
+#include "cluster/links/link_network.hpp"
 
 #include "actors/logger_reference.hpp"
 #include "cluster/links/link_system.hpp"
@@ -15,7 +15,7 @@ constexpr const char* passphrase_variable = "TROUPE_TLS_PASSPHRASE";
 
 } // namespace
 
-result<link_front> make_front(const std::optional<link_certificates>& tls, bool plain) {
+result<link_network> make_link_network(const std::optional<link_certificates>& tls, bool plain) {
   link_options options{.plain = plain};
   if (tls) {
     auto secret = passphrase::from_environment(passphrase_variable);
@@ -26,7 +26,7 @@ result<link_front> make_front(const std::optional<link_certificates>& tls, bool 
   auto config = make_link_config(options, std::chrono::system_clock::now());
   if (!config)
     return config.error();
-  link_front out;
+  link_network out;
   out.config = std::move(*config);
   out.config->add_message_types<caf::id_block::troupe_cluster>();
   logger_reference reference;
@@ -34,16 +34,17 @@ result<link_front> make_front(const std::optional<link_certificates>& tls, bool 
   return out;
 }
 
-result<std::uint16_t> open_front(link_front& front, const caf::actor& door, const std::string& at) {
+result<std::uint16_t> listen_on(link_network& network, const caf::actor& door,
+                                const std::string& at) {
   auto where = to_endpoint(at);
   if (!where)
     return where.error();
-  return open_door(*front.system, door, where->host, where->port);
+  return open_door(*network.system, door, where->host, where->port);
 }
 
-result<void> may_reach(const link_front& front, const std::vector<endpoint>& peers) {
+result<void> may_reach(const link_network& network, const std::vector<endpoint>& peers) {
   for (const auto& peer : peers)
-    if (auto dialer = link_dialer(*front.system, peer.host); !dialer)
+    if (auto dialer = link_dialer(*network.system, peer.host); !dialer)
       return dialer.error();
   return {};
 }

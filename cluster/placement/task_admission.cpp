@@ -1,5 +1,5 @@
-// desk: sessions with homes, the orders in them, and the end of both.
-#include "cluster/placement/desk.hpp"
+// admission: sessions with homes, the orders in them, and the end of both.
+#include "cluster/placement/task_admission.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -35,12 +35,14 @@ void set_issue(message& what, issue_number issue) {
 
 } // namespace
 
-desk::desk(desk_host& host, desk_options options) : host_{host}, options_{std::move(options)} {
+task_admission::task_admission(admission_host& host, admission_options options)
+  : host_{host},
+    options_{std::move(options)} {
   for (const auto& graph : options_.graphs)
     builds_.emplace(graph.hash, graph.build);
 }
 
-void desk::link_made(home_number home, link_number link, instant now) {
+void task_admission::link_made(home_number home, link_number link, instant now) {
   if (auto old = sessions_.find(home); old != sessions_.end())
     end_session(old->second, {errc::worker_lost, "a new link to the home replaced this one"}, false,
                 now);
@@ -68,7 +70,7 @@ void desk::link_made(home_number home, link_number link, instant now) {
                          .process = options_.process});
 }
 
-void desk::link_broken(link_number link, instant now) {
+void task_admission::link_broken(link_number link, instant now) {
   auto at = links_.find(link);
   if (at == links_.end())
     return;
@@ -78,11 +80,11 @@ void desk::link_broken(link_number link, instant now) {
 }
 
 /// Whether the process of the session's home is certain to have ended.
-bool desk::has_ended(session& s) {
+bool task_admission::has_ended(session& s) {
   return s.process.ended_by_now([this](std::uint32_t pid) { return host_.look_at(pid); });
 }
 
-void desk::look_for_ended(instant now) {
+void task_admission::look_for_ended(instant now) {
   std::vector<session*> broken;
   for (auto& [home, s] : sessions_)
     if (!s.reachable)
@@ -91,13 +93,13 @@ void desk::look_for_ended(instant now) {
     end_if_ended(*s, now);
 }
 
-void desk::end_if_ended(session& s, instant now) {
+void task_admission::end_if_ended(session& s, instant now) {
   if (has_ended(s))
     end_session(s, {errc::worker_lost, "the process of the home has ended"}, true, now,
                 event_kind::home_lost);
 }
 
-void desk::link_restored(link_number link, instant now) {
+void task_admission::link_restored(link_number link, instant now) {
   auto at = links_.find(link);
   if (at == links_.end())
     return;
@@ -107,7 +109,7 @@ void desk::link_restored(link_number link, instant now) {
     beat(s, now);
 }
 
-void desk::heard(link_number link, message what, instant now) {
+void task_admission::heard(link_number link, message what, instant now) {
   if (auto* asked = std::get_if<drain_request>(&what)) { // from any side with a certificate
     if (asked->worker.empty() || asked->worker == options_.name)
       drain(asked->why, asked->patience, now);
@@ -138,7 +140,7 @@ void desk::heard(link_number link, message what, instant now) {
 }
 
 /// A refused hello is reported, too, but not at each attempt.
-void desk::take_refusal(session& s, const refusal& no, instant now) {
+void task_admission::take_refusal(session& s, const refusal& no, instant now) {
   error why{no.code, readable(no.why)};
   if (!s.lease)
     if (auto said = refusals_.note(why.message(), "refused: " + why.message(),
@@ -150,7 +152,7 @@ void desk::take_refusal(session& s, const refusal& no, instant now) {
 
 /// Checks that the refusal is possible, and reports each graph once, so that a home can't fill the
 /// log.
-void desk::take_other_graph(session& s, const graph_refused& what) {
+void task_admission::take_other_graph(session& s, const graph_refused& what) {
   auto is_it = [&what](const graph_offer& graph) { return graph.name == what.name; };
   auto own = std::ranges::find_if(options_.graphs, is_it);
   auto same = builds_.find(what.hash);
@@ -168,7 +170,7 @@ void desk::take_other_graph(session& s, const graph_refused& what) {
                     + (is_other_build ? other_builds_remedy : "")});
 }
 
-void desk::take(session& s, message what, instant now) {
+void task_admission::take(session& s, message what, instant now) {
   if (auto* answer = std::get_if<heartbeat>(&what)) {
     if (s.lease->heard(*answer, now))
       beat(s, now);
@@ -204,7 +206,7 @@ void desk::take(session& s, message what, instant now) {
     misbehaved(s, "the home sent a message that homes do not send to workers");
 }
 
-void desk::welcomed(session& s, const welcome& what, instant now) {
+void task_admission::welcomed(session& s, const welcome& what, instant now) {
   auto terms = terms_of(what);
   if (!terms || what.home.empty() || what.home.size() > limits::worker_name_bytes_max
       || !is_well_formed(what.process)) {
@@ -230,7 +232,8 @@ void desk::welcomed(session& s, const welcome& what, instant now) {
     beat(s, now); // the home waits for this answer to its welcome
 }
 
-void desk::end_session(session& s, const error& why, bool again, instant now, event_kind how) {
+void task_admission::end_session(session& s, const error& why, bool again, instant now,
+                                 event_kind how) {
   if (s.lease)
     s.lease->end()->close();
   for (auto [issue, number] : s.tasks) {
@@ -259,7 +262,7 @@ void desk::end_session(session& s, const error& why, bool again, instant now, ev
     host_.session_over(home, why);
 }
 
-void desk::tick(instant now) {
+void task_admission::tick(instant now) {
   ticked_ = now;
   std::vector<session*> over;
   for (auto& [home, s] : sessions_) {
@@ -277,21 +280,21 @@ void desk::tick(instant now) {
     take_back(now);
 }
 
-void desk::lease_over(session& s, instant now) {
+void task_admission::lease_over(session& s, instant now) {
   counts_.leases_over += s.lease ? 1 : 0;
   const auto* what = s.lease ? "the home did not answer within the lease"
                              : "the home did not answer the hello";
   end_session(s, {errc::worker_lost, what}, true, now, event_kind::home_lost);
 }
 
-void desk::beat(session& s, instant now) {
+void task_admission::beat(session& s, instant now) {
   // A place is kept for another home.
   bool is_kept = !s.waiting.empty() && tasks_.size() < options_.capacity;
   auto foreign = static_cast<std::uint32_t>(tasks_.size() - s.tasks.size()) + (is_kept ? 1 : 0);
   host_.send(s.link, s.lease->next_heartbeat(now, foreign));
 }
 
-nanoseconds desk::tick_interval() const noexcept {
+nanoseconds task_admission::tick_interval() const noexcept {
   auto least = cluster::tick_interval({});
   for (const auto& [home, s] : sessions_)
     if (s.lease)
@@ -300,7 +303,7 @@ nanoseconds desk::tick_interval() const noexcept {
 }
 
 /// Removes a task that has ended, which frees its place. Its session ends when the lease is closed.
-desk::task desk::take_out(local_task number, instant now) {
+task_admission::task task_admission::take_out(local_task number, instant now) {
   auto at = tasks_.find(number);
   if (at == tasks_.end())
     return {};
@@ -322,7 +325,7 @@ desk::task desk::take_out(local_task number, instant now) {
   return t;
 }
 
-void desk::finished(local_task number, bytes outcome, instant now) {
+void task_admission::finished(local_task number, bytes outcome, instant now) {
   auto t = take_out(number, now);
   if (t.of && t.stopped) {
     refuse_order(*t.of, t.issue, errc::cancelled, "the task was stopped");
@@ -337,7 +340,7 @@ void desk::finished(local_task number, bytes outcome, instant now) {
   end_when_empty(now);
 }
 
-void desk::gone(local_task number, const std::string& why, instant now) {
+void task_admission::gone(local_task number, const std::string& why, instant now) {
   auto t = take_out(number, now);
   if (t.of)
     refuse_order(*t.of, t.issue, t.stopped ? errc::cancelled : errc::node_lost, why);
@@ -345,7 +348,7 @@ void desk::gone(local_task number, const std::string& why, instant now) {
   end_when_empty(now);
 }
 
-void desk::given_back(local_task number, instant now) {
+void task_admission::given_back(local_task number, instant now) {
   auto t = take_out(number, now);
   if (t.of) {
     ++counts_.given_back;
@@ -356,7 +359,7 @@ void desk::given_back(local_task number, instant now) {
   end_when_empty(now);
 }
 
-void desk::say(local_task number, message what) {
+void task_admission::say(local_task number, message what) {
   auto at = tasks_.find(number);
   if (at == tasks_.end() || !at->second.of || at->second.stopped)
     return;
@@ -366,7 +369,7 @@ void desk::say(local_task number, message what) {
   host_.send(at->second.of->link, std::move(what));
 }
 
-void desk::drain(const std::string& why, nanoseconds patience, instant now) {
+void task_admission::drain(const std::string& why, nanoseconds patience, instant now) {
   nanoseconds none{0}, most = limits::worker_drain_max;
   auto until = now + std::clamp(patience, none, most);
   if (drained_by_) {
@@ -386,9 +389,9 @@ void desk::drain(const std::string& why, nanoseconds patience, instant now) {
   end_when_empty(now);
 }
 
-/// The drain's time is up. Remaining tasks are stopped and go back to their homes. The desk does
-/// not wait for their bodies.
-void desk::take_back(instant now) {
+/// The drain's time is up. Remaining tasks are stopped and go back to their homes. The admission
+/// does not wait for their bodies.
+void task_admission::take_back(instant now) {
   if (over_)
     return;
   for (auto& [home, s] : sessions_)
@@ -404,12 +407,12 @@ void desk::take_back(instant now) {
   end(now);
 }
 
-void desk::end_when_empty(instant now) {
+void task_admission::end_when_empty(instant now) {
   if (drained_by_ && !over_ && tasks_.empty())
     end(now);
 }
 
-void desk::end(instant now) {
+void task_admission::end(instant now) {
   over_ = true;
   auto left = tasks_.size();
   while (!sessions_.empty())
@@ -420,32 +423,32 @@ void desk::end(instant now) {
   host_.drained();
 }
 
-void desk::misbehaved(session& s, const std::string& what) {
+void task_admission::misbehaved(session& s, const std::string& what) {
   ++counts_.misbehaviour;
   if (!std::exchange(s.misbehaved, true))
     host_.report({event_kind::misbehaviour, s.incarnation, what});
 }
 
-instant desk::may_keep_outcomes(instant first, instant sent) const noexcept {
+instant task_admission::may_keep_outcomes(instant first, instant sent) const noexcept {
   if (2 * waiting_ >= options_.capacity)
     return first + limits::worker_outcomes_held;
   return tasks_.empty() ? first : sent + limits::worker_outcomes_apart;
 }
 
-desk_status desk::status(instant now) const {
-  desk_status out{.name = options_.name,
-                  .incarnation = options_.incarnation,
-                  .labels = options_.labels,
-                  .graphs = options_.graphs,
-                  .capacity = options_.capacity,
-                  .busy = static_cast<std::uint32_t>(tasks_.size()),
-                  .waiting = waiting_,
-                  .draining = drained_by_.has_value(),
-                  .sessions = {},
-                  .left = 0,
-                  .left_for = {},
-                  .counts = counts_,
-                  .running = running_};
+admission_status task_admission::status(instant now) const {
+  admission_status out{.name = options_.name,
+                       .incarnation = options_.incarnation,
+                       .labels = options_.labels,
+                       .graphs = options_.graphs,
+                       .capacity = options_.capacity,
+                       .busy = static_cast<std::uint32_t>(tasks_.size()),
+                       .waiting = waiting_,
+                       .draining = drained_by_.has_value(),
+                       .sessions = {},
+                       .left = 0,
+                       .left_for = {},
+                       .counts = counts_,
+                       .running = running_};
   for (const auto& [number, t] : tasks_)
     if (!t.of) {
       ++out.left;

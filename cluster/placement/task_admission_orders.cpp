@@ -1,12 +1,12 @@
-// desk: orders of homes, which begin, wait for a place, or are refused.
-#include "cluster/placement/desk.hpp"
+// admission: orders of homes, which begin, wait for a place, or are refused.
+#include "cluster/placement/task_admission.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace troupe::cluster {
 
-void desk::take_order(session& s, task_order what, instant now) {
+void task_admission::take_order(session& s, task_order what, instant now) {
   if (what.issue <= s.last_issue) {
     ++counts_.stale; // heard before
     return;
@@ -43,7 +43,7 @@ void desk::take_order(session& s, task_order what, instant now) {
   }
 }
 
-void desk::begin(session& s, waiting_order order, instant now) {
+void task_admission::begin(session& s, waiting_order order, instant now) {
   auto& r = s.runs.at(order.what.run);
   auto number = ++last_task_;
   tasks_[number] = {.of = &s, .issue = order.what.issue, .run = order.what.run, .begun = now};
@@ -60,7 +60,7 @@ void desk::begin(session& s, waiting_order order, instant now) {
 /// Whether a task of the session may begin. The last place is kept for a home that has less than
 /// its share and was recently refused as full. So a late home gets a place with each attempt, until
 /// it has its share. A capacity of 1 has no shares.
-bool desk::has_place_for(const session& s, instant now) const {
+bool task_admission::has_place_for(const session& s, instant now) const {
   auto wants = [now](const session& any) {
     return !any.tasks.empty() || !any.waiting.empty() || any.wants_until > now;
   };
@@ -79,14 +79,15 @@ bool desk::has_place_for(const session& s, instant now) const {
 
 // -- orders that wait
 
-void desk::wait_for_place(session& s, waiting_order order) {
+void task_admission::wait_for_place(session& s, waiting_order order) {
   ++waiting_;
   waiting_bytes_ += order.what.task.size();
   auto issue = order.what.issue;
   s.waiting.emplace(issue, std::move(order));
 }
 
-std::optional<desk::waiting_order> desk::take_waiting(session& s, issue_number issue) {
+std::optional<task_admission::waiting_order> task_admission::take_waiting(session& s,
+                                                                          issue_number issue) {
   auto order = s.waiting.extract(issue);
   if (!order)
     return std::nullopt;
@@ -97,7 +98,7 @@ std::optional<desk::waiting_order> desk::take_waiting(session& s, issue_number i
 
 /// Begins orders that wait. The home with the fewest tasks among those with orders gets the next
 /// place.
-void desk::begin_waiting(instant now) {
+void task_admission::begin_waiting(instant now) {
   while (waiting_ > 0) {
     session* next = nullptr;
     for (auto& [home, s] : sessions_)
@@ -110,21 +111,22 @@ void desk::begin_waiting(instant now) {
   }
 }
 
-bool desk::refuse_waiting(session& s, issue_number issue, errc code, const std::string& why) {
+bool task_admission::refuse_waiting(session& s, issue_number issue, errc code,
+                                    const std::string& why) {
   if (!take_waiting(s, issue))
     return false;
   refuse_order(s, issue, code, why);
   return true;
 }
 
-void desk::refuse_all_waiting(session& s, const std::string& why) {
+void task_admission::refuse_all_waiting(session& s, const std::string& why) {
   while (!s.waiting.empty()) {
     ++counts_.given_back;
     refuse_waiting(s, s.waiting.begin()->first, errc::overloaded, why);
   }
 }
 
-void desk::withdraw(session& s, issue_number issue) {
+void task_admission::withdraw(session& s, issue_number issue) {
   if (refuse_waiting(s, issue, errc::overloaded,
                      "the task had not begun, and its home took it back"))
     ++counts_.given_back;
@@ -132,17 +134,17 @@ void desk::withdraw(session& s, issue_number issue) {
     host_.send(s.link, task_kept{issue});
 }
 
-void desk::refuse_order(session& s, issue_number issue, errc code, std::string why) {
+void task_admission::refuse_order(session& s, issue_number issue, errc code, std::string why) {
   ++counts_.refused;
   host_.send(s.link, task_refused{.issue = issue, .code = code, .why = std::move(why)});
 }
 
-bool desk::is_known(const std::string& graph, const std::string& build) const {
+bool task_admission::is_known(const std::string& graph, const std::string& build) const {
   auto own = builds_.find(graph);
   return own != builds_.end() && (options_.other_builds || own->second == build);
 }
 
-void desk::open_run(session& s, run_opened what) {
+void task_admission::open_run(session& s, run_opened what) {
   if (s.runs.count(what.run) > 0) {
     misbehaved(s, "the home opened a run twice");
     return;
@@ -157,12 +159,12 @@ void desk::open_run(session& s, run_opened what) {
     host_.open_run(r.local, s.home, std::move(what), s.lease->end());
 }
 
-void desk::open_step(session& s, step_opened what) {
+void task_admission::open_step(session& s, step_opened what) {
   if (auto r = s.runs.find(what.run); r != s.runs.end())
     r->second.step = std::make_shared<const bytes>(std::move(what.facts));
 }
 
-void desk::close_run(session& s, run_number number) {
+void task_admission::close_run(session& s, run_number number) {
   auto at = s.runs.find(number);
   if (at == s.runs.end())
     return;
@@ -179,14 +181,14 @@ void desk::close_run(session& s, run_number number) {
   s.runs.erase(at);
 }
 
-void desk::stop(local_task number, task& t) {
+void task_admission::stop(local_task number, task& t) {
   if (std::exchange(t.stopped, true))
     return;
   ++counts_.stopped;
   host_.stop(number);
 }
 
-void desk::hand_on(session& s, issue_number number, message what) {
+void task_admission::hand_on(session& s, issue_number number, message what) {
   auto at = s.tasks.find(number);
   if (at != s.tasks.end() && !tasks_.at(at->second).stopped)
     host_.pass_on(at->second, std::move(what));

@@ -1,5 +1,5 @@
-// A worker's desk: whom it works for, what it takes, what it drops.
-#include "tests/cluster/desk_bench.hpp"
+// A worker's admission: whom it works for, what it takes, what it drops.
+#include "tests/cluster/admission_bench.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
@@ -8,7 +8,7 @@
 
 namespace troupe::cluster {
 
-BOOST_FIXTURE_TEST_SUITE(cluster_desk, desk_bench)
+BOOST_FIXTURE_TEST_SUITE(cluster_task_admission, admission_bench)
 
 BOOST_AUTO_TEST_CASE(a_worker_presents_itself_on_a_new_link) {
   machine.link_made(0, 1, now);
@@ -501,14 +501,14 @@ BOOST_AUTO_TEST_CASE(a_drain_waits_for_bodies_of_sessions_that_are_over) {
 
 BOOST_AUTO_TEST_CASE(a_run_of_another_build_is_refused_unless_it_is_allowed) {
   for (bool allowed : {false, true}) {
-    desk_bench other;
-    desk strict{other,
-                {.name = "w",
-                 .incarnation = "w.1",
-                 .labels = {},
-                 .capacity = 2,
-                 .graphs = {{.name = "g", .hash = "g1", .build = "b1"}},
-                 .other_builds = allowed}};
+    admission_bench other;
+    task_admission strict{other,
+                          {.name = "w",
+                           .incarnation = "w.1",
+                           .labels = {},
+                           .capacity = 2,
+                           .graphs = {{.name = "g", .hash = "g1", .build = "b1"}},
+                           .other_builds = allowed}};
     strict.link_made(1, 1, now);
     strict.heard(1, terms(), now);
     strict.heard(1, run_opened{.run = 1, .graph = "g1", .build = "b2"}, now);

@@ -1,5 +1,5 @@
-// shared_desk: a worker's desk under a mutex, with the errands of its actor.
-#include "cluster/shared_desk.hpp"
+// shared_admission: a worker's admission under a mutex, with the errands of its actor.
+#include "cluster/shared_admission.hpp"
 
 #include "actors/log.hpp"
 #include "cluster/process_look.hpp"
@@ -15,43 +15,43 @@ namespace {
 // instruction.
 class lease_gate : public begin_gate {
 public:
-  lease_gate(std::shared_ptr<lease_end> until, std::shared_ptr<const shared_desk::owner> clock)
+  lease_gate(std::shared_ptr<lease_end> until, std::shared_ptr<const shared_admission::owner> clock)
     : until_{std::move(until)},
       clock_{std::move(clock)} {}
   bool may_begin() noexcept override { return !until_->is_over(clock_->now()); }
 
 private:
   const std::shared_ptr<lease_end> until_;
-  const std::shared_ptr<const shared_desk::owner> clock_;
+  const std::shared_ptr<const shared_admission::owner> clock_;
 };
 
 } // namespace
 
-shared_desk::shared_desk(desk_options options, graph_shelf graphs, guest_tasks& guests,
-                         std::unique_ptr<owner> of)
-  : desk_{*this, std::move(options)},
+shared_admission::shared_admission(admission_options options, graph_shelf graphs,
+                                   guest_tasks& guests, std::unique_ptr<owner> of)
+  : admission_{*this, std::move(options)},
     graphs_{std::move(graphs)},
     guests_{guests},
     owner_{std::move(of)} {}
 
-void shared_desk::close() {
+void shared_admission::close() {
   std::lock_guard lock{mutex_};
   closed_ = true;
 }
 
 // -- messages of tasks
 
-desk_errands shared_desk::hear(message what) {
-  return speak([&](desk&) { hand_over(std::move(what)); });
+link_orders shared_admission::hear(message what) {
+  return speak([&](task_admission&) { hand_over(std::move(what)); });
 }
 
-// The last reference to a task may be dropped on any thread, even within the desk. So this call
-// must not lock.
-void shared_desk::said(message what) {
-  owner_->said(std::move(what));
+// The last reference to a task may be dropped on any thread, even within the admission. So this
+// call must not lock.
+void shared_admission::on_message(message what) {
+  owner_->forward(std::move(what));
 }
 
-void shared_desk::ended(message what) {
+void shared_admission::on_body_end(message what) {
   std::lock_guard lock{mutex_};
   if (closed_)
     return;
@@ -59,20 +59,20 @@ void shared_desk::ended(message what) {
   hand_over(std::move(what));
   thread_is_free_ = false;
   settle();
-  if (auto when = owner_->now(); are_due(when) && told_for_ > when) {
-    told_for_ = when;
+  if (auto when = owner_->now(); are_due(when) && asked_for_ > when) {
+    asked_for_ = when;
     owner_->hurry(nanoseconds{0});
   }
 }
 
-void shared_desk::hand_over(message what) {
+void shared_admission::hand_over(message what) {
   if (auto* outcome = std::get_if<task_outcome>(&what)) {
-    desk_.finished(outcome->issue, std::move(outcome->outcome), owner_->now());
+    admission_.finished(outcome->issue, std::move(outcome->outcome), owner_->now());
   } else if (auto* refused = std::get_if<task_refused>(&what)) {
     if (refused->code == errc::overloaded)
-      desk_.given_back(refused->issue, owner_->now());
+      admission_.given_back(refused->issue, owner_->now());
     else
-      desk_.gone(refused->issue, refused->why, owner_->now());
+      admission_.gone(refused->issue, refused->why, owner_->now());
   } else {
     auto task = std::visit(
       [](const auto& m) -> local_task {
@@ -81,76 +81,76 @@ void shared_desk::hand_over(message what) {
         return 0;
       },
       what);
-    desk_.say(task, std::move(what));
+    admission_.say(task, std::move(what));
   }
 }
 
-/// Reports tasks that could not begin as gone. The desk may then begin others.
-void shared_desk::settle() {
+/// Reports tasks that could not begin as gone. The admission may then begin others.
+void shared_admission::settle() {
   while (!not_begun_.empty())
     for (const auto& [task, why] : std::exchange(not_begun_, {}))
-      desk_.gone(task, why, owner_->now());
+      admission_.gone(task, why, owner_->now());
 }
 
 // -- errands
 
 /// Whether there are errands that can't wait. Otherwise the owner is asked to come when their time
 /// is up.
-bool shared_desk::are_due(instant now) {
+bool shared_admission::are_due(instant now) {
   if (errands_.empty())
     return false;
-  auto until = only_outcomes_ ? desk_.may_keep_outcomes(first_, taken_) : now;
+  auto until = only_outcomes_ ? admission_.may_keep_outcomes(first_, taken_) : now;
   if (until <= now)
     return true;
-  if (until < told_for_) {
-    told_for_ = until;
+  if (until < asked_for_) {
+    asked_for_ = until;
     owner_->hurry(until - now);
   }
   return false;
 }
 
-desk_errands shared_desk::due() {
+link_orders shared_admission::due() {
   auto when = owner_->now();
-  return are_due(when) ? give_errands(when) : desk_errands{};
+  return are_due(when) ? give_errands(when) : link_orders{};
 }
 
-desk_errands shared_desk::take_errands() {
+link_orders shared_admission::take_errands() {
   std::lock_guard lock{mutex_};
-  told_for_ = instant::max();
+  asked_for_ = instant::max();
   return give_errands(owner_->now());
 }
 
-desk_errands shared_desk::give_errands(instant now) {
+link_orders shared_admission::give_errands(instant now) {
   taken_ = now;
   only_outcomes_ = true;
   return std::exchange(errands_, {});
 }
 
-// -- desk_host
+// -- admission_host
 
-void shared_desk::send(link_number link, message what) {
+void shared_admission::send(link_number link, message what) {
   if (!std::holds_alternative<task_outcome>(what))
     only_outcomes_ = false;
   if (errands_.empty())
     first_ = owner_->now();
-  errands_.said.emplace_back(link, std::move(what));
+  errands_.messages.emplace_back(link, std::move(what));
 }
 
-void shared_desk::end_link(link_number link) {
+void shared_admission::end_link(link_number link) {
   only_outcomes_ = false;
   errands_.ended.push_back(link);
 }
 
-void shared_desk::session_over(home_number home, const error& why) {
+void shared_admission::session_over(home_number home, const error& why) {
   only_outcomes_ = false;
   errands_.over.emplace_back(home, why);
 }
 
-void shared_desk::open_run(local_run run, home_number, run_opened what,
-                           std::shared_ptr<lease_end> until) {
+void shared_admission::open_run(local_run run, home_number, run_opened what,
+                                std::shared_ptr<lease_end> until) {
   auto plan = graphs_.find(what.graph);
   if (plan == graphs_.end())
-    return; // the desk refuses its tasks
+    return; // the admission refuses its tasks
   auto read = decode_run(what.facts, plan->second);
   auto opened = read ? result<guest_run>{std::make_shared<const remote_run>(std::move(*read))}
                      : result<guest_run>{read.error()};
@@ -158,11 +158,11 @@ void shared_desk::open_run(local_run run, home_number, run_opened what,
                                                                     std::move(until), owner_)});
 }
 
-void shared_desk::close_run(local_run run) {
+void shared_admission::close_run(local_run run) {
   runs_.erase(run);
 }
 
-void shared_desk::begin(local_task task, local_run run, task_order what, const bytes& step) {
+void shared_admission::begin(local_task task, local_run run, task_order what, const bytes& step) {
   auto known = runs_.find(run);
   if (known == runs_.end()) {
     not_begun_.emplace_back(task, "run a task: its run is not known");
@@ -180,15 +180,15 @@ void shared_desk::begin(local_task task, local_run run, task_order what, const b
     not_begun_.emplace_back(task, begun.error().message());
 }
 
-void shared_desk::stop(local_task task) {
+void shared_admission::stop(local_task task) {
   guests_.stop(task);
 }
 
-void shared_desk::give_back(local_task task) {
+void shared_admission::give_back(local_task task) {
   guests_.drain(task, "the worker drains", true);
 }
 
-void shared_desk::pass_on(local_task task, message what) {
+void shared_admission::pass_on(local_task task, message what) {
   if (auto* saved = std::get_if<save_answer>(&what)) {
     saved->issue = task;
     guests_.answered(std::move(*saved));
@@ -203,16 +203,16 @@ void shared_desk::pass_on(local_task task, message what) {
   }
 }
 
-void shared_desk::report(cluster_event what) {
+void shared_admission::report(cluster_event what) {
   auto text = "cluster: " + what.peer + ": " + what.text;
   is_trouble(what.kind) ? log_warning(text) : log_info(text);
 }
 
-std::optional<process_facts> shared_desk::look_at(std::uint32_t pid) {
+std::optional<process_facts> shared_admission::look_at(std::uint32_t pid) {
   return look_at_process(pid);
 }
 
-void shared_desk::drained() {
+void shared_admission::drained() {
   only_outcomes_ = false;
   errands_.drained = true;
 }

@@ -1,12 +1,13 @@
-// desk: the homes that a worker works for, the tasks it takes, and those it drops. Decides; a
-// desk_host acts. Knows no actor, no clock, no socket.
+// admission: the homes that a worker works for, the tasks it takes, and those it drops. Decides; a
+// admission_host acts. Knows no actor, no clock, no socket.
 //
 // Invariants:
 //  - Never more tasks than the capacity, over all homes. A stopped task counts until its body has
 //    ended.
 //  - A task belongs to one session. When the session ends, the task is stopped, and later messages
 //    about it are dropped.
-//  - The desk presents itself to a home only after it has stopped all that it did for that home.
+//  - The admission presents itself to a home only after it has stopped all that it did for that
+//  home.
 //  - A session ends with its lease. After its link broke, it also ends when the process of its home
 //    is certain to have ended.
 //  - The home never hears about a task that begins after the lease: its session ends first.
@@ -33,13 +34,13 @@
 namespace troupe::cluster {
 
 using home_number = std::uint32_t; // index among the homes that the worker joins
-using local_run = std::uint64_t;   // of a desk, never used again; 0: none
+using local_run = std::uint64_t;   // of an admission, never used again; 0: none
 using local_task = std::uint64_t;  // likewise
 
-/// Acts for a desk. Must not call back into it; results come later.
-class desk_host {
+/// Acts for an admission. Must not call back into it; results come later.
+class admission_host {
 public:
-  virtual ~desk_host() = default;
+  virtual ~admission_host() = default;
   virtual void send(link_number link, message what) = 0;
   /// Ends a link after all that was sent on it. Later messages on it are dropped.
   virtual void end_link(link_number link) = 0;
@@ -68,7 +69,7 @@ public:
   virtual void drained() = 0;
 };
 
-struct desk_options {
+struct admission_options {
   std::string name;
   std::string incarnation; // another one each time the process starts
   std::vector<std::string> labels;
@@ -80,9 +81,9 @@ struct desk_options {
 };
 
 /// A worker's decisions.
-class desk {
+class task_admission {
 public:
-  desk(desk_host& host, desk_options options);
+  task_admission(admission_host& host, admission_options options);
 
   /// A new stream to a home is up, and nothing was sent on it yet. Drops all that was done for the
   /// home, then presents the worker.
@@ -103,7 +104,8 @@ public:
   void finished(local_task task, bytes outcome, instant now);
   void gone(local_task task, const std::string& why, instant now);
   void given_back(local_task task, instant now);
-  /// Sends a save_order, call_order, task_part or task_sign of a task; the desk fills in its issue.
+  /// Sends a save_order, call_order, task_part or task_sign of a task; the admission fills in its
+  /// issue.
   void say(local_task task, message what);
 
   /// Takes no more tasks. Ends when all tasks have ended, and at the latest `patience` from now,
@@ -116,7 +118,7 @@ public:
   /// `sent`. Otherwise it is `first`, since the home may wait for them.
   instant may_keep_outcomes(instant first, instant sent) const noexcept;
 
-  desk_status status(instant now) const;
+  admission_status status(instant now) const;
 
 private:
   struct run {
@@ -192,8 +194,8 @@ private:
   void end(instant now);
   void misbehaved(session& s, const std::string& what);
 
-  desk_host& host_;
-  desk_options options_;
+  admission_host& host_;
+  admission_options options_;
   std::map<std::string, std::string> builds_; // builds of its graphs, by hash
   std::map<home_number, session> sessions_;
   std::unordered_map<link_number, session*> links_;
@@ -204,7 +206,7 @@ private:
   std::optional<instant> drained_by_; // the end of its drain, while it drains
   instant ticked_{};                  // time of the last tick
   bool over_ = false;
-  desk_counts counts_;
+  admission_counts counts_;
   refusal_log refusals_;
   latencies running_;
 };

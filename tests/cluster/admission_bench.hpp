@@ -1,9 +1,9 @@
-// A desk whose host records its orders, and homes that send the messages of a test.
+// An admission whose host records its orders, and homes that send the messages of a test.
 #pragma once
 
 #include "tests/cluster/sent_messages.hpp"
 
-#include "cluster/placement/desk.hpp"
+#include "cluster/placement/task_admission.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -18,7 +18,7 @@ namespace troupe::cluster {
 
 using namespace std::chrono_literals;
 
-struct desk_bench : desk_host, sent_messages {
+struct admission_bench : admission_host, sent_messages {
   std::vector<link_number> ended;
   std::vector<std::pair<home_number, errc>> over;
   std::vector<local_run> opened, closed;
@@ -30,12 +30,12 @@ struct desk_bench : desk_host, sent_messages {
   std::shared_ptr<lease_end> until; // of the run that was opened last
   int drains_ended = 0;
   instant now = 1000s;
-  desk machine{*this,
-               {.name = "w",
-                .incarnation = "w.1",
-                .labels = {"gpu"},
-                .capacity = 2,
-                .graphs = {{.name = "g", .hash = "g1"}}}};
+  task_admission machine{*this,
+                         {.name = "w",
+                          .incarnation = "w.1",
+                          .labels = {"gpu"},
+                          .capacity = 2,
+                          .graphs = {{.name = "g", .hash = "g1"}}}};
 
   void send(link_number link, message what) override { sent[link].push_back(std::move(what)); }
   void end_link(link_number link) override { ended.push_back(link); }
@@ -104,7 +104,7 @@ struct desk_bench : desk_host, sent_messages {
                         now);
     }
   }
-  desk_status status() const { return machine.status(now); }
+  admission_status status() const { return machine.status(now); }
 };
 
 } // namespace troupe::cluster

@@ -1,5 +1,5 @@
-// A desk that threads of the blocking lane speak to, with bodies that run there.
-#include "cluster/shared_desk.hpp"
+// An admission that threads of the blocking lane speak to, with bodies that run there.
+#include "cluster/shared_admission.hpp"
 #include "coordinator/runtime_core.hpp"
 #include "graph/graph_hash.hpp"
 #include "tests/cluster/sent_messages.hpp"
@@ -17,30 +17,30 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The desk's requests to its owner, while time stands still.
-class patient_owner : public shared_desk::owner {
+/// The admission's requests to its owner, while time stands still.
+class patient_owner : public shared_admission::owner {
 public:
-  struct book {
+  struct requests {
     std::mutex mutex;
     std::condition_variable changed;
     std::vector<nanoseconds> hurried;
-    std::vector<message> said;
+    std::vector<message> forwarded;
   };
-  explicit patient_owner(std::shared_ptr<book> in) : book_{std::move(in)} {}
+  explicit patient_owner(std::shared_ptr<requests> in) : requests_{std::move(in)} {}
   instant now() const override { return 1000s; }
   void hurry(nanoseconds after) override {
-    std::lock_guard lock{book_->mutex};
-    book_->hurried.push_back(after);
-    book_->changed.notify_all();
+    std::lock_guard lock{requests_->mutex};
+    requests_->hurried.push_back(after);
+    requests_->changed.notify_all();
   }
-  void said(message what) override {
-    std::lock_guard lock{book_->mutex};
-    book_->said.push_back(std::move(what));
-    book_->changed.notify_all();
+  void forward(message what) override {
+    std::lock_guard lock{requests_->mutex};
+    requests_->forwarded.push_back(std::move(what));
+    requests_->changed.notify_all();
   }
 
 private:
-  std::shared_ptr<book> book_;
+  std::shared_ptr<requests> requests_;
 };
 
 /// Reads what bodies write.
@@ -51,17 +51,17 @@ struct custom_reader : part_sink {
 };
 
 /// A node whose bodies wait, each at a gate of its own: that of their task's number.
-struct shared_desk_bench {
+struct shared_admission_bench {
   std::vector<std::shared_ptr<gate>> gates;
-  std::shared_ptr<patient_owner::book> told = std::make_shared<patient_owner::book>();
+  std::shared_ptr<patient_owner::requests> told = std::make_shared<patient_owner::requests>();
   runtime_core machine{nullptr, {.worker_threads = 1}};
   guest_tasks guests{machine};
   std::shared_ptr<const graph_plan> plan;
-  std::shared_ptr<shared_desk> desk_here;
+  std::shared_ptr<shared_admission> admission_here;
   issue_number last_issue = 0;
   std::uint32_t running = 0;
 
-  explicit shared_desk_bench(std::uint32_t capacity = 2) {
+  explicit shared_admission_bench(std::uint32_t capacity = 2) {
     for (int i = 0; i < 8; ++i)
       gates.push_back(std::make_shared<gate>());
     state_graph<> g{schema{{"x", last_value}}};
@@ -75,27 +75,27 @@ struct shared_desk_bench {
     auto graph = g.compile({.name = "g"});
     plan = graph.plan();
     auto hash = graph_hash(*plan);
-    desk_here = std::make_shared<shared_desk>(desk_options{.name = "w",
-                                                           .incarnation = "w.1",
-                                                           .labels = {},
-                                                           .capacity = capacity,
-                                                           .graphs = {{"g", hash}}},
-                                              graph_shelf{{hash, plan}}, guests,
-                                              std::make_unique<patient_owner>(told));
+    admission_here = std::make_shared<shared_admission>(admission_options{.name = "w",
+                                                                          .incarnation = "w.1",
+                                                                          .labels = {},
+                                                                          .capacity = capacity,
+                                                                          .graphs = {{"g", hash}}},
+                                                        graph_shelf{{hash, plan}}, guests,
+                                                        std::make_unique<patient_owner>(told));
     hear_all(hash);
   }
-  ~shared_desk_bench() {
-    desk_here->close();
+  ~shared_admission_bench() {
+    admission_here->close();
     for (auto& g : gates)
       g->open();
   }
 
-  desk_errands hear(message what) {
+  link_orders hear(message what) {
     auto now = instant{1000s};
-    return desk_here->speak([&](desk& d) { d.heard(1, std::move(what), now); });
+    return admission_here->speak([&](task_admission& a) { a.heard(1, std::move(what), now); });
   }
   void hear_all(const std::string& hash) {
-    desk_here->speak([](desk& d) { d.link_made(0, 1, instant{1000s}); });
+    admission_here->speak([](task_admission& a) { a.link_made(0, 1, instant{1000s}); });
     hear(welcome{.session = 1, .home = "h.1", .lease = 2500ms, .heartbeat = 500ms});
     run_shared run;
     run.plan = plan;
@@ -121,20 +121,20 @@ struct shared_desk_bench {
                     .task = content.task,
                     .ahead = true});
   }
-  void wait_until(const std::function<bool(const patient_owner::book&)>& so) {
+  void wait_until(const std::function<bool(const patient_owner::requests&)>& so) {
     std::unique_lock lock{told->mutex};
     told->changed.wait(lock, [&] { return so(*told); });
   }
   std::vector<issue_number> outcomes() {
     std::vector<issue_number> out;
-    for (const auto& [link, what] : desk_here->take_errands().said)
+    for (const auto& [link, what] : admission_here->take_errands().messages)
       if (const auto* outcome = std::get_if<task_outcome>(&what))
         out.push_back(outcome->issue);
     return out;
   }
 };
 
-BOOST_FIXTURE_TEST_SUITE(cluster_shared_desk, shared_desk_bench)
+BOOST_FIXTURE_TEST_SUITE(cluster_shared_admission, shared_admission_bench)
 
 BOOST_AUTO_TEST_CASE(what_waits_is_begun_when_a_body_ends_before_the_owner_does_anything) {
   for (int i = 0; i < 4; ++i)
@@ -146,7 +146,8 @@ BOOST_AUTO_TEST_CASE(what_waits_is_begun_when_a_body_ends_before_the_owner_does_
   BOOST_TEST((outcomes() == std::vector<issue_number>{1, 2}));
 }
 
-BOOST_AUTO_TEST_CASE(outcomes_are_kept_as_long_as_the_desk_lets_them_and_the_owner_is_told_once) {
+BOOST_AUTO_TEST_CASE(
+  outcomes_are_kept_as_long_as_the_admission_lets_them_and_the_owner_is_asked_once) {
   for (int i = 0; i < 4; ++i)
     order();
   auto told_times = [this](std::size_t n) {
@@ -156,13 +157,14 @@ BOOST_AUTO_TEST_CASE(outcomes_are_kept_as_long_as_the_desk_lets_them_and_the_own
   gates[0]->open(); // one waits then, for two places
   gates[2]->wait_for(1);
   BOOST_TEST((told_times(1) == limits::worker_outcomes_held));
-  BOOST_TEST(desk_here->speak([](desk&) {}).empty());
+  BOOST_TEST(admission_here->speak([](task_admission&) {}).empty());
   gates[1]->open(); // none waits then, but others run
   gates[3]->wait_for(1);
   BOOST_TEST((told_times(2) == limits::worker_outcomes_apart));
   gates[2]->open();
-  while (desk_here->speak([this](desk& d) { running = d.status(instant{1000s}).busy; }),
-         running > 1)
+  while (
+    admission_here->speak([this](task_admission& a) { running = a.status(instant{1000s}).busy; }),
+    running > 1)
     std::this_thread::yield();
   BOOST_TEST((told_times(2) == limits::worker_outcomes_apart)); // it knows
   gates[3]->open();                                             // the last
@@ -175,10 +177,11 @@ BOOST_AUTO_TEST_CASE(what_is_no_outcome_takes_along_what_was_kept) {
     order();
   gates[0]->open();
   gates[2]->wait_for(1);
-  auto errands = desk_here->speak([](desk& d) { d.heard(1, task_withdraw{3}, instant{1000s}); });
-  BOOST_TEST_REQUIRE(errands.said.size() == 2u);
-  BOOST_TEST(std::holds_alternative<task_outcome>(errands.said[0].second));
-  BOOST_TEST(std::holds_alternative<task_kept>(errands.said[1].second));
+  auto errands =
+    admission_here->speak([](task_admission& a) { a.heard(1, task_withdraw{3}, instant{1000s}); });
+  BOOST_TEST_REQUIRE(errands.messages.size() == 2u);
+  BOOST_TEST(std::holds_alternative<task_outcome>(errands.messages[0].second));
+  BOOST_TEST(std::holds_alternative<task_kept>(errands.messages[1].second));
 }
 
 BOOST_AUTO_TEST_CASE(a_body_that_is_stopped_is_gone_when_it_has_ended) {
@@ -186,37 +189,37 @@ BOOST_AUTO_TEST_CASE(a_body_that_is_stopped_is_gone_when_it_has_ended) {
   gates[0]->wait_for(1);
   hear(task_stop{1});
   gates[0]->open();
-  wait_until([](const auto& b) { return !b.said.empty(); });
-  BOOST_TEST((std::get<task_refused>(told->said[0]).code == errc::cancelled));
-  auto errands = desk_here->hear(told->said[0]);
-  BOOST_TEST_REQUIRE(errands.said.size() == 1u);
-  BOOST_TEST(std::get<task_refused>(errands.said[0].second).issue == 1u);
+  wait_until([](const auto& b) { return !b.forwarded.empty(); });
+  BOOST_TEST((std::get<task_refused>(told->forwarded[0]).code == errc::cancelled));
+  auto errands = admission_here->hear(told->forwarded[0]);
+  BOOST_TEST_REQUIRE(errands.messages.size() == 1u);
+  BOOST_TEST(std::get<task_refused>(errands.messages[0].second).issue == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(the_end_of_a_body_does_not_overtake_what_it_wrote) {
   order(2);
   gates[0]->open();
-  wait_until([](const auto& b) { return b.said.size() == 2 || !b.hurried.empty(); });
-  BOOST_TEST_REQUIRE(told->said.size() == 2u);
-  auto part = desk_here->hear(told->said[0]).said;
+  wait_until([](const auto& b) { return b.forwarded.size() == 2 || !b.hurried.empty(); });
+  BOOST_TEST_REQUIRE(told->forwarded.size() == 2u);
+  auto part = admission_here->hear(told->forwarded[0]).messages;
   BOOST_TEST_REQUIRE(part.size() == 1u);
   BOOST_TEST(std::holds_alternative<task_part>(part[0].second));
-  auto end = desk_here->hear(told->said[1]).said;
+  auto end = admission_here->hear(told->forwarded[1]).messages;
   BOOST_TEST_REQUIRE(end.size() == 1u);
   BOOST_TEST(std::holds_alternative<task_outcome>(end[0].second));
 }
 
 BOOST_AUTO_TEST_CASE(what_can_not_be_read_is_refused) {
-  auto said = hear(task_order{.issue = 1, .run = 1, .task_id = "t", .node = "nobody"}).said;
+  auto said = hear(task_order{.issue = 1, .run = 1, .task_id = "t", .node = "nobody"}).messages;
   BOOST_TEST_REQUIRE(!said.empty());
   BOOST_TEST(std::get<task_refused>(said.back().second).issue == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_body_that_ends_behind_the_desk_tells_nobody) {
+BOOST_AUTO_TEST_CASE(a_body_that_ends_after_the_admission_is_closed_reports_nothing) {
   for (int i = 0; i < 3; ++i)
     order();
   gates[1]->wait_for(1);
-  desk_here->close();
+  admission_here->close();
   gates[0]->open();
   gates[1]->open();
   machine.shared().pool.stop();

@@ -1,10 +1,10 @@
 // Orders that wait at a worker for a place.
-#include "tests/cluster/desk_bench.hpp"
+#include "tests/cluster/admission_bench.hpp"
 
 namespace troupe::cluster {
 
 // The capacity is 2.
-BOOST_FIXTURE_TEST_SUITE(cluster_desk_ahead, desk_bench)
+BOOST_FIXTURE_TEST_SUITE(cluster_task_admission_ahead, admission_bench)
 
 BOOST_AUTO_TEST_CASE(an_order_waits_while_the_worker_is_full_and_is_begun_when_a_place_is_free) {
   work_for(0, 1);
