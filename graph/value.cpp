@@ -232,6 +232,39 @@ value value_access::map(std::span<value> keys_and_values, bool& duplicates) {
   return value(value::tag::map, node, node->count);
 }
 
+value_access::unfilled_list value_access::list_of_nulls(std::size_t count) {
+  if (count == 0)
+    return {value(value::tag::list, nullptr, 0), {}};
+  auto* buffer = new_list_buffer(1, count);
+  std::uninitialized_value_construct_n(buffer->slots(), count);
+  buffer->used.store(count, std::memory_order_relaxed);
+  buffer->made.store(count, std::memory_order_relaxed);
+  return {value(value::tag::list, buffer, count), {buffer->slots(), count}};
+}
+
+void value_access::unfilled_list::settle() noexcept {
+  if (!slots.empty())
+    (reinterpret_cast<list_buffer*>(slots.data()) - 1)->rank = rank_over(slots);
+}
+
+value_access::unfilled_map value_access::map_of_nulls(std::size_t count) {
+  unfilled_map out;
+  if (count == 0) {
+    out.made = value(value::tag::map, nullptr, 0);
+    return out;
+  }
+  out.node = new_map_node(count);
+  std::uninitialized_value_construct_n(out.node->entries(), count);
+  out.node->count = count;
+  out.slots = {out.node->entries(), count};
+  out.made = value(value::tag::map, out.node, count);
+  return out;
+}
+
+bool value_access::unfilled_map::settle() {
+  return !node || !settle_entries(*node);
+}
+
 value value::bytes(std::span<const std::byte> data) {
   if (data.empty())
     return value(tag::bytes, nullptr, 0);

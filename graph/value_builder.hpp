@@ -17,9 +17,9 @@ namespace troupe::detail {
 class value_builder {
 public:
   void add(value v) { done_.push_back(std::move(v)); }
-  /// Begins a list, map or extension.
+  /// Begins a list or map.
   void open() { starts_.push_back(done_.size()); }
-  /// The number of lists, maps and extensions that are open.
+  /// The number of lists and maps that are open.
   std::size_t depth() const noexcept { return starts_.size(); }
   const value& last() const noexcept { return done_.back(); }
 
@@ -34,13 +34,6 @@ public:
     bool duplicates = false;
     close(start, value_access::map(parts(start), duplicates));
     return duplicates;
-  }
-  /// The reason why the one part cannot be the payload of an extension `kind`; empty when it can.
-  std::string_view close_extension(value_kind kind) {
-    auto problem = payload_problem(kind, last());
-    if (problem.empty())
-      close(starts_.back(), value::extension(kind, std::move(done_.back())));
-    return problem;
   }
   /// Replaces the last finished value.
   void replace_last(value v) noexcept { done_.back() = std::move(v); }

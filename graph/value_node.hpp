@@ -56,6 +56,27 @@ struct value_access {
   /// of equal keys counts; `duplicates` reports that there were some.
   static value map(std::span<value> keys_and_values, bool& duplicates);
 
+  /// A list or map that its maker fills, slot by slot, before anyone else sees it. A slot holds
+  /// null until then.
+  struct unfilled_list {
+    value made;
+    std::span<value> slots;
+    /// Call it once, when all slots are filled.
+    void settle() noexcept;
+  };
+  struct unfilled_map {
+    value made;
+    std::span<detail::map_entry> slots; // in any order
+    /// As that of a list. Result: whether each key stands once.
+    bool settle();
+
+  private:
+    friend value_access;
+    detail::map_node* node = nullptr; // null for the empty map
+  };
+  static unfilled_list list_of_nulls(std::size_t count);
+  static unfilled_map map_of_nulls(std::size_t count);
+
   /// The handle's reference, which passes to the caller.
   static detail::value_node* release(value& v) noexcept {
     auto* node = v.counted() ? v.node() : nullptr;
