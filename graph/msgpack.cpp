@@ -132,7 +132,8 @@ private:
     if (!fits(s.size()))
       return too_large;
     pack_.pack_bin(static_cast<std::uint32_t>(s.size()));
-    pack_.pack_bin_body(s.data(), static_cast<std::uint32_t>(s.size()));
+    if (!s.empty()) // without bytes there is no address either
+      pack_.pack_bin_body(s.data(), static_cast<std::uint32_t>(s.size()));
     return check_size();
   }
 
