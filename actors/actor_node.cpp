@@ -101,7 +101,8 @@ coro<node_output> drive(std::function<caf::actor()> make, bool owned, value inpu
   q->target = make();
   if (!q->target)
     throw error{errc::node_lost, "node `" + ctx.node() + "`: the actor is missing"};
-  q->task = {ctx.task_id(), ctx.node(), ctx.thread_id(), ctx.step(), ctx.attempt(), packed(input)};
+  q->task = {ctx.task_id(), ctx.node(),         ctx.thread_id(),
+             ctx.step(),    ctx.node_attempt(), packed(input)};
   answer_awaiter answer{ctx.scope(), q};
   co_await answer;
   if (owned)

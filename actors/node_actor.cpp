@@ -105,10 +105,10 @@ void node_actor::start(task_ptr task) {
 void node_actor::count_time(const task_ptr& task) {
   task->started_ns = now_ns();
   task->progress_ns = task->started_ns;
-  if (task->timeout.run.count() > 0)
-    arm(task, task->timeout.run);
-  if (task->timeout.idle.count() > 0)
-    arm(task, task->timeout.idle);
+  if (task->timeout.run_timeout.count() > 0)
+    arm(task, task->timeout.run_timeout);
+  if (task->timeout.idle_timeout.count() > 0)
+    arm(task, task->timeout.idle_timeout);
 }
 
 void node_actor::run_here(task_ptr task) {
@@ -247,12 +247,12 @@ void node_actor::check_time(const task_ptr& task) {
   auto now = now_ns();
   nanoseconds ran{now - task->started_ns};
   nanoseconds idle{now - task->progress_ns.load(std::memory_order_relaxed)};
-  if (bound.run.count() > 0 && ran >= bound.run)
-    return abandon(timeout_error(task->node->name, false, bound.run, ran));
-  if (bound.idle.count() > 0 && idle >= bound.idle)
-    return abandon(timeout_error(task->node->name, true, bound.idle, idle));
-  if (bound.idle.count() > 0)
-    arm(task, bound.idle - idle); // it showed signs of life
+  if (bound.run_timeout.count() > 0 && ran >= bound.run_timeout)
+    return abandon(timeout_error(task->node->name, false, bound.run_timeout, ran));
+  if (bound.idle_timeout.count() > 0 && idle >= bound.idle_timeout)
+    return abandon(timeout_error(task->node->name, true, bound.idle_timeout, idle));
+  if (bound.idle_timeout.count() > 0)
+    arm(task, bound.idle_timeout - idle); // it showed signs of life
 }
 
 // The running attempt does not count any more; the task fails with `why` instead. Its body runs on

@@ -180,7 +180,6 @@ public:
        .interrupt_before = options_.interrupt_before,
        .interrupt_after = options_.interrupt_after,
        .checkpointer = options_.checkpointer,
-       .saver = options_.saver,
        .metadata = options_.name.empty() ? value{} : value::map({{agent_name_mark, options_.name}}),
        .recursion_limit = options_.recursion_limit,
        .finish_steps = true});
@@ -238,7 +237,7 @@ private:
       bool last = i + 1 == chain.size();
       auto next = last ? behind : std::optional{chain[i + 1].name};
       node_options options;
-      options.input = hook->body.reads();
+      options.input_schema = hook->body.reads();
       if (next && !hook->jumps.empty()) {
         options.destinations.push_back(*next);
         for (const auto& jump : hook->jumps)

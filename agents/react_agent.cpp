@@ -311,7 +311,6 @@ public:
                            .interrupt_before = a_->options.interrupt_before,
                            .interrupt_after = a_->options.interrupt_after,
                            .checkpointer = a_->options.checkpointer,
-                           .saver = a_->options.saver,
                            .finish_steps = true});
   }
 
@@ -321,8 +320,8 @@ private:
   void add_model() {
     node_options options;
     if (a_->options.pre_model_hook && !declares(state_, model_input)) {
-      options.input = state_;
-      options.input->channels.emplace_back(model_input, last_value);
+      options.input_schema = state_;
+      options.input_schema->channels.emplace_back(model_input, last_value);
     }
     graph_.add_node(
       "agent",
@@ -348,7 +347,7 @@ private:
     if (!hook)
       return;
     node_options options;
-    options.input = hook.reads();
+    options.input_schema = hook.reads();
     graph_.add_node(name, hook.get(), std::move(options));
   }
 

@@ -154,7 +154,7 @@ figure resume_cut_off_runs(const sampler& sample) {
       founds.push_back(time_us([&] { runs = loaded.resume_unfinished(); }));
       expect(runs.size() == some_threads / each_cut_off, "the runs that were cut off");
       for (auto& one : runs)
-        expect(one.run.get().value().output["counter"] == value(3), "the counter");
+        expect(one.run.get().value().value()["counter"] == value(3), "the counter");
     });
   });
   out.further = {{"found_in_us", median(founds)}};

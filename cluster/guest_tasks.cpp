@@ -242,7 +242,7 @@ public:
     std::lock_guard lock{mutex_};
     for (auto& [issue, g] : guests_)
       if (auto last = g->task->progress_ns.load(std::memory_order_relaxed);
-          g->task->timeout.idle.count() > 0 && last != g->signed_ns) {
+          g->task->timeout.idle_timeout.count() > 0 && last != g->signed_ns) {
         g->signed_ns = last;
         out.push_back(g->shared->link);
       }

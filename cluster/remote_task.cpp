@@ -155,8 +155,9 @@ value of_rest(const detail::task_scope& task, const std::optional<value>& answer
                       != detail::task_metadata(run.config.metadata, *run.plan, *task.node);
   auto since = since_epoch(task.first_attempt);
   bool nothing = !own_ns && !own_metadata && task.route_cells.empty() && task.answers.empty()
-                 && !task.timeout.given() && !task.timeout.heartbeat_only && !task.handled
-                 && task.previous.is_null() && task.attempt == 1 && since == 0 && !answer;
+                 && !task.timeout.given() && task.timeout.refresh_on == refresh_on::auto_
+                 && !task.handled && task.previous.is_null() && task.attempt == 1 && since == 0
+                 && !answer;
   if (nothing)
     return {};
   auto cells = list_of(task.route_cells, [](const auto& cell) {
@@ -166,12 +167,12 @@ value of_rest(const detail::task_scope& task, const std::optional<value>& answer
   auto handled = task.handled
                    ? value::list({value(task.handled->node), to_value(task.handled->failure)})
                    : value{};
-  return value::list({own_ns ? value(task.checkpoint_ns) : value{}, std::move(cells),
-                      value(own_metadata), own_metadata ? task.metadata : value{},
-                      value::list(task.answers), value(task.timeout.run.count()),
-                      value(task.timeout.idle.count()), value(task.timeout.heartbeat_only),
-                      std::move(handled), task.previous, count(task.attempt), value(since),
-                      value(answer.has_value()), answer.value_or(value{})});
+  return value::list(
+    {own_ns ? value(task.checkpoint_ns) : value{}, std::move(cells), value(own_metadata),
+     own_metadata ? task.metadata : value{}, value::list(task.answers),
+     value(task.timeout.run_timeout.count()), value(task.timeout.idle_timeout.count()),
+     value(task.timeout.refresh_on == refresh_on::heartbeat), std::move(handled), task.previous,
+     count(task.attempt), value(since), value(answer.has_value()), answer.value_or(value{})});
 }
 
 void take_rest(const value& v, detail::task_scope& task, const graph_plan& plan) {
@@ -183,9 +184,9 @@ void take_rest(const value& v, detail::task_scope& task, const graph_plan& plan)
   if (const auto& metadata = in.any(); own_metadata)
     task.metadata = metadata;
   task.answers = in.each([](const value& answer) { return answer; });
-  task.timeout.run = std::chrono::nanoseconds{in.number()};
-  task.timeout.idle = std::chrono::nanoseconds{in.number()};
-  task.timeout.heartbeat_only = in.flag();
+  task.timeout.run_timeout = std::chrono::nanoseconds{in.number()};
+  task.timeout.idle_timeout = std::chrono::nanoseconds{in.number()};
+  task.timeout.refresh_on = in.flag() ? refresh_on::heartbeat : refresh_on::auto_;
   auto failed = in.maybe([](fields& f) {
     fields inner{f.any(), 2, "a failure"};
     auto name = inner.text();

@@ -145,7 +145,7 @@ app_core::app_core(runtime_core& runtime, const compiled_graph& graph)
   };
   context->timestamp = now_text;
   context_ = std::move(context);
-  if (const auto& own = graph.plan()->options.saver) {
+  if (const auto& own = graph.plan()->options.checkpointer.saver()) {
     runtime.announce_to(*own);
     own_saver_ = runtime.make_saver_link(own);
   }
@@ -153,10 +153,10 @@ app_core::app_core(runtime_core& runtime, const compiled_graph& graph)
 
 saver* app_core::saver() const noexcept {
   const auto& options = plan()->options;
-  if (options.checkpointer == checkpointing::none)
+  if (options.checkpointer.mode() == checkpointing::none)
     return nullptr;
-  if (options.saver)
-    return options.saver.get();
+  if (const auto& own = options.checkpointer.saver())
+    return own.get();
   return stopped() ? nullptr : runtime_.saver().get();
 }
 
@@ -169,7 +169,7 @@ result<std::shared_ptr<run_request>> app_core::check(const run_input& input,
     return fits.error();
   if (auto known = check_breakpoints(*plan(), config); !known)
     return known.error();
-  if (plan()->options.checkpointer == checkpointing::per_thread)
+  if (plan()->options.checkpointer.mode() == checkpointing::per_thread)
     return per_thread_needs_parent();
   if (auto fits = check_context(*plan(), config.context); !fits)
     return fits.error();

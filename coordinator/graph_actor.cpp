@@ -31,7 +31,7 @@ run_finished finished(const std::string& thread_id, const result<run_result>& ho
   for (const auto& q : how->interrupts())
     questions.push_back(value::of(q));
   try {
-    out.output = to_bytes(how->output);
+    out.output = to_bytes(how->value());
     out.interrupts = to_bytes(value::list(std::move(questions)));
   } catch (const error& e) {
     out.error = static_cast<std::uint8_t>(e.code());
@@ -82,7 +82,7 @@ result<run_result> to_result(const run_finished& done) {
   auto questions = from_bytes(done.interrupts);
   if (!questions)
     return questions.error();
-  run_result out;
+  detail::run_ending out;
   out.output = std::move(*output);
   try {
     for (const auto& q : questions->items())
@@ -90,7 +90,7 @@ result<run_result> to_result(const run_finished& done) {
   } catch (const error& e) {
     return e;
   }
-  return out;
+  return run_result{std::move(out)};
 }
 
 void add_message_types(caf::actor_system_config& config) {

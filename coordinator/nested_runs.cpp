@@ -53,8 +53,9 @@ std::shared_ptr<run_shared> shared_within(const nested_run& run,
   out->lease = outer.lease;
   out->above = task.run;
   out->caller = run.task;
-  out->ns = nested_namespace(task.ns, options.checkpointer == checkpointing::per_thread, run.nth);
-  if (options.checkpointer != checkpointing::none) {
+  out->ns = nested_namespace(task.ns, options.checkpointer.mode() == checkpointing::per_thread,
+                             run.nth);
+  if (options.checkpointer.mode() != checkpointing::none) {
     out->store = outer.store;
     out->claim = outer.claim;
     out->saver = outer.saver;
@@ -133,7 +134,7 @@ result<void> load_thread(run_request& request, std::uint32_t attempt) {
   }
   // The namespace of a task of a new step is new, so nothing is stored in it.
   bool may_be_there = request.told_resuming.value_or(false) || attempt > 1
-                      || shared.plan->options.checkpointer == checkpointing::per_thread
+                      || shared.plan->options.checkpointer.mode() == checkpointing::per_thread
                       || shared.config.thread_id.empty();
   return may_be_there ? take(find({thread, shared.ns, ""})) : result<void>{};
 }

@@ -66,7 +66,7 @@ auto parse(const Table& table, std::string_view text, std::string_view what)
 result<saver*> saver_of(const app_core& app, const run_config& config) {
   if (app.stopped())
     return runtime_is_gone();
-  if (app.plan()->options.checkpointer == checkpointing::per_thread)
+  if (app.plan()->options.checkpointer.mode() == checkpointing::per_thread)
     return per_thread_needs_parent();
   auto* store = app.saver();
   if (!store)

@@ -65,7 +65,7 @@ std::string subgraph_namespace(const graph_plan& plan, std::string_view checkpoi
   const auto* inner = node.body.graph      ? node.body.graph.get()
                       : node.calls.empty() ? nullptr
                                            : node.calls.front().plan().get();
-  if (!inner || inner->options.checkpointer == checkpointing::none)
+  if (!inner || inner->options.checkpointer.mode() == checkpointing::none)
     return {};
   return task_namespace(checkpoint_ns, node.name, task.id);
 }

@@ -95,7 +95,7 @@ const std::vector<std::string>& run_loop::breakpoints(bool before) const {
 }
 
 run_result run_loop::make_result() const {
-  run_result out;
+  detail::run_ending out;
   if (progress_.stopped && plan().functional)
     out.output = value::map();
   else if (progress_.last_shown)
@@ -106,8 +106,8 @@ run_result run_loop::make_result() const {
   out.next = progress_.next;
   out.checkpoint_id = at_.checkpoint_id;
   out.drained = progress_.drained;
-  out.stopped = progress_.stopped;
-  return out;
+  out.paused = progress_.stopped;
+  return run_result{std::move(out)};
 }
 
 void run_loop::finish_normally() {
@@ -175,7 +175,7 @@ void run_loop::end(result<run_result> how) {
   if (shared_->config.durability == durability::exit) {
     // Of a run within another one, what is to be gone on with.
     if (!nested() || !*progress_.outcome || (*progress_.outcome)->paused()
-        || plan().options.checkpointer == checkpointing::per_thread)
+        || plan().options.checkpointer.mode() == checkpointing::per_thread)
       save_exit();
   } else {
     if (auto put = saving_.take_put(true))
@@ -206,7 +206,7 @@ void run_loop::complete() {
   phase_.enter(run_phase::idle);
   ++epoch_;
   run_end outcome{std::move(*progress_.outcome), std::move(progress_.upward)};
-  if (nested() && outcome.how && !outcome.how->stopped)
+  if (nested() && outcome.how && !outcome.how->paused())
     outcome.update = progress_.last_shown ? progress_.last_shown->second
                                           : read_in_order(state_, shown_);
   progress_.outcome.reset();

@@ -153,8 +153,9 @@ result<std::shared_ptr<const graph_plan>> graph_at(const std::shared_ptr<const g
 }
 
 std::string kept_namespace(const graph_plan& plan, std::string_view checkpoint_ns) {
-  return plan.options.checkpointer == checkpointing::per_thread ? without_task_ids(checkpoint_ns)
-                                                                : std::string{checkpoint_ns};
+  return plan.options.checkpointer.mode() == checkpointing::per_thread
+           ? without_task_ids(checkpoint_ns)
+           : std::string{checkpoint_ns};
 }
 
 result<state_snapshot> read_snapshot(const std::shared_ptr<const graph_plan>& root, saver& store,

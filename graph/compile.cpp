@@ -126,14 +126,14 @@ private:
     plan_->channels[plan_->start].triggers = {0};
     for (const auto& n : spec_.nodes) {
       node_index handler = no_index;
-      if (n.options.on_error)
-        handler = add_handler(concat({names::error_handler_prefix, n.name}), n.options.on_error,
-                              n.options.lane);
+      if (n.options.error_handler)
+        handler = add_handler(concat({names::error_handler_prefix, n.name}),
+                              n.options.error_handler, n.options.lane);
       place_.push_back(add_node(n, handler));
     }
-    if (spec_.defaults.on_error) {
+    if (spec_.defaults.error_handler) {
       auto handler = add_handler(std::string{names::default_error_handler},
-                                 spec_.defaults.on_error);
+                                 spec_.defaults.error_handler);
       for (auto i : place_)
         if (plan_->nodes[i].handler == no_index)
           plan_->nodes[i].handler = handler;
@@ -160,16 +160,16 @@ private:
     node.body = n.body;
     node.lane = n.options.lane;
     const auto& defaults = spec_.defaults;
-    node.retry = n.options.retry.given() ? n.options.retry : defaults.retry;
+    node.retry = n.options.retry_policy.given() ? n.options.retry_policy : defaults.retry_policy;
     node.timeout = n.options.timeout.given() ? n.options.timeout : defaults.timeout;
-    node.cache = n.options.cache.given ? n.options.cache : defaults.cache;
+    node.cache = n.options.cache_policy.given ? n.options.cache_policy : defaults.cache_policy;
     node.handler = handler;
     node.metadata = n.options.metadata;
     node.placement = n.options.placement;
     node.graph_state = n.options.graph_state;
     node.destinations = n.options.destinations;
     node.calls = n.options.calls;
-    node.reads = n.options.input ? places(*n.options.input) : state_keys_;
+    node.reads = n.options.input_schema ? places(*n.options.input_schema) : state_keys_;
     return static_cast<node_index>(plan_->nodes.size() - 1);
   }
 
@@ -177,7 +177,7 @@ private:
   node_index add_handler(std::string name, const any_body& body, lane runs_on = lane::standard) {
     auto& node = add_plan_node(std::move(name), false);
     node.body = body.get();
-    node.retry = spec_.defaults.retry;
+    node.retry = spec_.defaults.retry_policy;
     node.timeout = spec_.defaults.timeout;
     node.handles = true;
     node.lane = runs_on;

@@ -50,9 +50,9 @@ std::shared_ptr<const plan_node> make_task(std::string name, node_body body, tas
   node->name = std::move(name);
   node->body = std::move(body);
   node->lane = options.lane;
-  node->retry = std::move(options.retry);
+  node->retry = std::move(options.retry_policy);
   node->timeout = options.timeout;
-  node->cache = std::move(options.cache);
+  node->cache = std::move(options.cache_policy);
   node->metadata = std::move(options.metadata);
   return node;
 }
@@ -65,8 +65,7 @@ result<compiled_graph> make_entrypoint(std::string name, node_body body, entrypo
   plan->functional = plan->single = true;
   plan->exporter = exporting_object::current();
   plan->options.name = name;
-  plan->options.checkpointer = options.checkpointer;
-  plan->options.saver = std::move(options.saver);
+  plan->options.checkpointer = std::move(options.checkpointer);
   plan->start = add_channel(*plan, names::start, described(ephemeral, schemas.input), false);
   auto end = add_channel(*plan, names::end, described(last_value, schemas.output), true);
   add_channel(*plan, names::previous, last_value, false);
@@ -80,9 +79,9 @@ result<compiled_graph> make_entrypoint(std::string name, node_body body, entrypo
   node.name = std::move(name);
   node.body = std::move(body);
   node.lane = options.lane;
-  node.retry = std::move(options.retry);
+  node.retry = std::move(options.retry_policy);
   node.timeout = options.timeout;
-  node.cache = std::move(options.cache);
+  node.cache = std::move(options.cache_policy);
   node.branch = plan->start;
   node.triggers = {plan->start};
   node.reads = {plan->start};

@@ -62,7 +62,7 @@ std::string graph_hash(const graph_plan& plan) {
   description out;
   auto channel = [&](channel_index c) { out.add(std::uint64_t{c}); };
   out.add(plan.options.name).add(plan.options.version);
-  out.add(static_cast<std::uint64_t>(plan.options.checkpointer));
+  out.add(static_cast<std::uint64_t>(plan.options.checkpointer.mode()));
   out.each(plan.channels, [&](const plan_channel& c) { describe(out, c); });
   out.each(plan.nodes, [&](const plan_node& n) { describe(out, n); });
   out.each(plan.input_keys, channel).each(plan.output_keys, channel);

@@ -207,8 +207,9 @@ interrupt value_traits<interrupt>::from(const value& v) {
 namespace {
 
 value timeout_value(const timeout_policy& t) {
-  return value::map(
-    {{"run_ns", t.run.count()}, {"idle_ns", t.idle.count()}, {"heartbeat_only", t.heartbeat_only}});
+  return value::map({{"run_ns", t.run_timeout.count()},
+                     {"idle_ns", t.idle_timeout.count()},
+                     {"heartbeat_only", t.refresh_on == refresh_on::heartbeat}});
 }
 
 timeout_policy read_timeout(const value& v) {
@@ -217,7 +218,8 @@ timeout_policy read_timeout(const value& v) {
     return std::chrono::nanoseconds{n.is_int() && n.as_int() > 0 ? n.as_int() : 0};
   };
   const auto& only = v["heartbeat_only"];
-  return {span("run_ns"), span("idle_ns"), only.is_bool() && only.as_bool()};
+  return {span("run_ns"), span("idle_ns"),
+          only.is_bool() && only.as_bool() ? refresh_on::heartbeat : refresh_on::auto_};
 }
 
 } // namespace

@@ -165,8 +165,8 @@ void graph_builder::add_node_body(std::string name, node_body body, node_options
   check_node_name(*spec_, name);
   if (!body)
     throw refused("add a node: it has no body: " + in_quotes(name));
-  if (options.input)
-    declare_channels(*spec_, *options.input);
+  if (options.input_schema)
+    declare_channels(*spec_, *options.input_schema);
   spec_->node_at.emplace(name, static_cast<std::uint32_t>(spec_->nodes.size()));
   spec_->nodes.push_back({std::move(name), std::move(body), std::move(options)});
 }

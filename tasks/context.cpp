@@ -77,10 +77,10 @@ void context::heartbeat() noexcept {
                             std::memory_order_relaxed);
 }
 
-std::uint32_t context::attempt() const noexcept {
+std::uint32_t context::node_attempt() const noexcept {
   return scope_->attempt;
 }
-std::chrono::system_clock::time_point context::first_attempt_time() const noexcept {
+std::chrono::system_clock::time_point context::node_first_attempt_time() const noexcept {
   using std::chrono::steady_clock, std::chrono::system_clock;
   auto& first = scope_->first_attempt;
   if (first.time_since_epoch().count() == 0) // this is the only attempt

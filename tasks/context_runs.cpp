@@ -79,7 +79,7 @@ void await_graph(task_scope& scope, std::shared_ptr<graph_call> call,
 
 value take_graph(task_scope& scope, graph_call& call) {
   scope.sign_of_life();
-  return result_of(scope, *call.end).output;
+  return result_of(scope, *call.end).value();
 }
 
 std::shared_ptr<task_call> start_task(task_scope& scope, std::shared_ptr<const plan_node> task,

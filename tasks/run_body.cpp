@@ -190,7 +190,7 @@ const run_result& result_of(detail::task_scope& task, nested_end& end) {
   if (!end.how)
     throw end.how.error();
   if (end.how->paused())
-    leave_to_ask(task, end.how->questions);
+    leave_to_ask(task, end.how->interrupts());
   return *end.how;
 }
 
@@ -199,9 +199,9 @@ void finish_graph(detail::task_scope& task, nested_end end) {
   mapped(task, ctx, [&]() -> node_output {
     const auto& how = result_of(task, end);
     node_output out;
-    if (!how.output.is_null())
-      out.parts.emplace_back(how.output.is_map() ? std::move(end.update)
-                                                 : state_update{how.output});
+    if (!how.value().is_null())
+      out.parts.emplace_back(how.value().is_map() ? std::move(end.update)
+                                                  : state_update{how.value()});
     return out;
   });
 }

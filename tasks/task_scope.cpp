@@ -10,7 +10,7 @@ namespace troupe {
 namespace detail {
 
 void task_scope::sign_of_life() noexcept {
-  if (timeout.idle.count() != 0 && !timeout.heartbeat_only)
+  if (timeout.idle_timeout.count() != 0 && timeout.refresh_on == refresh_on::auto_)
     progress_ns.store(std::chrono::steady_clock::now().time_since_epoch().count(),
                       std::memory_order_relaxed);
 }

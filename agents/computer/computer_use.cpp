@@ -334,7 +334,7 @@ compiled_graph create_cua(cua_options options) {
   out.system_prompt = options.prompt;
   out.tool_timeout = options.action_timeout;
   out.name = options.name;
-  out.saver = options.saver;
+  out.checkpointer = options.checkpointer;
   out.recursion_limit = options.recursion_limit;
   out.middleware.push_back(computer_use(options));
   if (options.sensitive) {

@@ -278,7 +278,8 @@ value mcp_result_of_pause(std::string_view name, const run_result& paused,
   const auto& questions = paused.interrupts();
   std::string text;
   if (questions.empty())
-    text = "The run has stopped before `" + (paused.next.empty() ? "" : paused.next.front()) + "`.";
+    text = "The run has stopped before `" + (paused.next().empty() ? "" : paused.next().front())
+           + "`.";
   else if (questions.size() == 1)
     text = "The run waits for an answer to: " + spaced_json(as_plain(questions[0].value));
   else

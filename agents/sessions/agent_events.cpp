@@ -175,7 +175,7 @@ std::vector<agent_event> event_reader::last_events(const run_result& how) const 
   if (!how.paused())
     out.push_back(event_of(event_kind::finished, agent_, {}, last_message(how.value())));
   else if (out.empty())
-    out.push_back(event_of(event_kind::paused, agent_, {}, value::of(how.next)));
+    out.push_back(event_of(event_kind::paused, agent_, {}, value::of(how.next())));
   return out;
 }
 

@@ -431,8 +431,8 @@ node_options late_calls_answered(const tool_node_options& options, std::chrono::
   if (after.count() == 0)
     return out;
   out.timeout = after;
-  out.on_error = [key = options.messages_key, after, turns,
-                  next = std::move(next)](const state_view& input, context& ctx) {
+  out.error_handler = [key = options.messages_key, after, turns,
+                       next = std::move(next)](const state_view& input, context& ctx) {
     const auto& why = ctx.failure()->failure;
     if (why.code() != errc::node_timeout)
       throw why;

@@ -74,7 +74,7 @@ double idle_thread_bytes() {
     for (std::size_t i = 0; i < count; ++i) {
       config = new_run(durability::async);
       auto result = graph.invoke(zero(), config);
-      expect(result.next == std::vector<std::string>{"b"}, "the next node");
+      expect(result.next() == std::vector<std::string>{"b"}, "the next node");
     }
   };
   leave_waiting(100);

@@ -96,7 +96,7 @@ int run(bool kill_one) {
     }
   }
   std::cout << files << " files in " << groups << " groups, "
-            << parts.outcome()->output["words"].as_int() << " words; " << files * (files + 1) / 2
+            << parts.outcome()->value()["words"].as_int() << " words; " << files * (files + 1) / 2
             << " were written\n";
   fs::remove_all(folder);
   return 0;

@@ -27,7 +27,7 @@ std::atomic<int> outages{2};
 
 // Fails at first; the retry policy waits 20 ms, then 40 ms.
 troupe::update<report> fetch(const report& r, troupe::context& ctx) {
-  std::cout << "fetch: attempt " + std::to_string(ctx.attempt()) + "\n";
+  std::cout << "fetch: attempt " + std::to_string(ctx.node_attempt()) + "\n";
   if (outages-- > 0)
     throw troupe::node_error{"ConnectionError", "connection reset"};
   return troupe::set(&report::page, r.topic + " share nothing, and send messages");
@@ -59,9 +59,9 @@ troupe::typed_graph<report> build() {
   troupe::timeout_policy idle{0s, 400ms}; // no bound on the whole time
   troupe::state_graph<report> g;
   g.add_node("fetch", fetch,
-             {.retry = {.initial_interval = 20ms, .max_attempts = 3, .jitter = false}});
-  g.add_node("summarize", summarize, {.timeout = idle, .cache = {.ttl = 1h}});
-  g.add_node("ask_station", ask_station, {.timeout = idle, .on_error = look_outside});
+             {.retry_policy = {.initial_interval = 20ms, .max_attempts = 3, .jitter = false}});
+  g.add_node("summarize", summarize, {.timeout = idle, .cache_policy = {.ttl = 1h}});
+  g.add_node("ask_station", ask_station, {.timeout = idle, .error_handler = look_outside});
   g.add_edge(troupe::START, "fetch");
   g.add_edge("fetch", "summarize");
   g.add_edge("summarize", "ask_station");

@@ -77,8 +77,9 @@ int main() {
   auto values_at = [&app](const std::string& id) {
     return app.get_state({.thread_id = "t1", .checkpoint_id = id}).values;
   };
-  auto hut = values_at(first.checkpoint_id), summit = values_at(other.checkpoint_id);
-  std::cout << "the replay " << (values_at(again.checkpoint_id) == hut ? "ends as" : "differs from")
+  auto hut = values_at(first.checkpoint_id()), summit = values_at(other.checkpoint_id());
+  std::cout << "the replay "
+            << (values_at(again.checkpoint_id()) == hut ? "ends as" : "differs from")
             << " the hike; the fork differs:\n";
   for (const auto& member : hut.entries())
     if (const auto& now = summit[member.key()]; now != member.val)

@@ -19,15 +19,15 @@ using namespace std::chrono_literals;
 auto quote_task() {
   auto quote = [](std::string airline, troupe::context& ctx) -> troupe::coro<std::int64_t> {
     co_await ctx.sleep_for(20ms);
-    if (airline == "Albatross" && ctx.attempt() < 3)
+    if (airline == "Albatross" && ctx.node_attempt() < 3)
       throw troupe::node_error{"ConnectionError", "line engaged"};
     auto euros = 100 + 10 * std::ssize(airline);
     std::cout << "  " + airline + " wants " + std::to_string(euros) + ", attempt "
-                   + std::to_string(ctx.attempt()) + "\n";
+                   + std::to_string(ctx.node_attempt()) + "\n";
     co_return euros;
   };
   troupe::retry_policy retry{.initial_interval = 10ms, .max_attempts = 3, .jitter = false};
-  return troupe::task("quote", quote, {.retry = retry});
+  return troupe::task("quote", quote, {.retry_policy = retry});
 }
 
 // A coroutine: waits with co_await, and holds no thread meanwhile.

@@ -204,8 +204,8 @@ public:
   void heartbeat() noexcept;
 
   /// The number of this attempt, from 1, and the time at which the first one began.
-  std::uint32_t attempt() const noexcept;
-  std::chrono::system_clock::time_point first_attempt_time() const noexcept;
+  std::uint32_t node_attempt() const noexcept;
+  std::chrono::system_clock::time_point node_first_attempt_time() const noexcept;
   /// In an error handler, the failure of the task; null elsewhere.
   const task_failure* failure() const noexcept;
 

@@ -21,9 +21,9 @@ struct plan_node; // graph/graph_plan.hpp
 /// What a task says besides its body.
 /// Source: langgraph/func, task.
 struct task_options {
-  retry_policy retry = no_retry_policy;
+  troupe::retry_policy retry_policy = no_retry_policy;
   timeout_policy timeout = {}; ///< of one attempt
-  cache_policy cache = no_cache_policy;
+  troupe::cache_policy cache_policy = no_cache_policy;
   /// Of a body that is no coroutine; unlike nodes, tasks wait more often than not.
   troupe::lane lane = lane::blocking;
   value metadata = {};
@@ -31,13 +31,12 @@ struct task_options {
 
 /// What an entrypoint says besides its body.
 struct entrypoint_options {
-  retry_policy retry = no_retry_policy;
+  troupe::retry_policy retry_policy = no_retry_policy;
   timeout_policy timeout = {};
-  cache_policy cache = no_cache_policy;
+  troupe::cache_policy cache_policy = no_cache_policy;
   /// Of a body that is no coroutine: the blocking lane, so that it may wait for its tasks.
   troupe::lane lane = lane::blocking;
-  checkpointing checkpointer = checkpointing::inherit;
-  std::shared_ptr<troupe::saver> saver = nullptr;
+  troupe::checkpointer checkpointer = {};
 };
 
 /// Returned by an entrypoint: `value` is what the caller gets, `save` what the next run on the

@@ -83,26 +83,32 @@ struct retry_policy {
 /// retries off for one node, give it a policy of max_attempts = 1.
 extern const retry_policy no_retry_policy;
 
+/// The progress that restarts timeout_policy::idle_timeout.
+/// Source: langgraph/types.py, TimeoutPolicy.refresh_on ("auto", "heartbeat").
+enum class refresh_on : std::uint8_t {
+  auto_,     ///< a write to a channel or stream, a call of a graph or task, context::heartbeat()
+  heartbeat, ///< context::heartbeat() alone
+};
+
 /// How long one attempt at a task may take. 0: no bound.
-/// Shape:  `idle` counts from the attempt's last progress: a write to a channel or stream, a call
-///         of a graph or task, context::heartbeat(). With `heartbeat_only`, only heartbeat() is
-///         progress.
+/// Shape:  `idle_timeout` counts from the attempt's last progress, as `refresh_on` defines it.
+/// Errors: none; an attempt that exceeds a bound fails with node_timeout.
 /// Source: langgraph/types.py, TimeoutPolicy. There for async nodes only; here for every lane. A
 ///         body that can't be interrupted runs on without effect (context::stop_requested()).
 struct timeout_policy {
-  std::chrono::nanoseconds run{0};
-  std::chrono::nanoseconds idle{0};
-  bool heartbeat_only = false;
+  std::chrono::nanoseconds run_timeout{0};
+  std::chrono::nanoseconds idle_timeout{0};
+  troupe::refresh_on refresh_on = troupe::refresh_on::auto_;
 
   timeout_policy() = default;
   template <class Rep, class Period>
-  timeout_policy(std::chrono::duration<Rep, Period> run_timeout) : run{run_timeout} {}
-  timeout_policy(std::chrono::nanoseconds run_timeout, std::chrono::nanoseconds idle_timeout,
-                 bool by_heartbeat = false)
-    : run{run_timeout},
-      idle{idle_timeout},
-      heartbeat_only{by_heartbeat} {}
-  bool given() const noexcept { return run.count() != 0 || idle.count() != 0; }
+  timeout_policy(std::chrono::duration<Rep, Period> run) : run_timeout{run} {}
+  timeout_policy(std::chrono::nanoseconds run, std::chrono::nanoseconds idle,
+                 troupe::refresh_on by = troupe::refresh_on::auto_)
+    : run_timeout{run},
+      idle_timeout{idle},
+      refresh_on{by} {}
+  bool given() const noexcept { return run_timeout.count() != 0 || idle_timeout.count() != 0; }
 };
 
 /// Caches the writes of a node by its input.

@@ -26,23 +26,44 @@ class actor_system;
 
 namespace troupe {
 
+namespace detail {
+/// The facts of a run_result.
+struct run_ending {
+  troupe::value output = {};
+  std::vector<interrupt> questions = {};
+  std::vector<std::string> next = {};
+  std::string checkpoint_id = {};
+  std::string drained = {};
+  bool paused = false;
+};
+} // namespace detail
+
 /// The result of a run that ended or paused.
-/// Shape:  `output`: a map of the output channels that have a value; null when the run changed none
-///         of them. For a paused run it is the current state. `questions`: the questions it waits
-///         for; empty at a breakpoint. `next`: the nodes that would run next.
+/// Owns:   what its members refer to.
+/// Errors: none.
+/// Source: langgraph/types.py, GraphOutput.
 class run_result {
 public:
-  troupe::value output;
-  std::vector<interrupt> questions;
-  std::vector<std::string> next;
-  std::string checkpoint_id; ///< of the last checkpoint, also when it was not stored
-  std::string drained;       ///< the reason of a requested drain that a breakpoint preceded
-  bool stopped = false;      ///< at a breakpoint or a question
+  run_result() = default;
+  explicit run_result(detail::run_ending ending) noexcept : ending_{std::move(ending)} {}
 
-  const troupe::value& value() const noexcept { return output; }
-  const std::vector<interrupt>& interrupts() const noexcept { return questions; }
+  /// A map of the output channels that have a value; null when the run changed none of them. For a
+  /// paused run it is the current state.
+  const troupe::value& value() const& noexcept { return ending_.output; }
+  troupe::value value() && noexcept { return std::move(ending_.output); }
+  /// The questions that the run waits for; empty at a breakpoint.
+  const std::vector<interrupt>& interrupts() const noexcept { return ending_.questions; }
   /// Whether the run waits for an answer or at a breakpoint.
-  bool paused() const noexcept { return stopped; }
+  bool paused() const noexcept { return ending_.paused; }
+  /// The nodes that would run next.
+  const std::vector<std::string>& next() const noexcept { return ending_.next; }
+  /// The id of the last checkpoint, also when it was not stored.
+  const std::string& checkpoint_id() const noexcept { return ending_.checkpoint_id; }
+  /// The reason of a requested drain that a breakpoint preceded; else empty.
+  const std::string& drained() const noexcept { return ending_.drained; }
+
+private:
+  detail::run_ending ending_;
 };
 
 template <class S> class typed_result : public run_result {
@@ -50,7 +71,7 @@ public:
   explicit typed_result(run_result r) : run_result{std::move(r)} {}
   /// The output as an S. Errors: throws error{invalid_value} that names the member.
   S state() const {
-    return read_state<S>(state_view{output.is_null() ? troupe::value::map() : output});
+    return read_state<S>(state_view{value().is_null() ? troupe::value::map() : value()});
   }
 };
 

@@ -27,13 +27,14 @@ struct graph_spec; // graph/graph_spec.hpp
 struct node_options {
   troupe::lane lane = lane::standard;
   bool defer = false; ///< runs only when nothing else is left to run
-  retry_policy retry = no_retry_policy;
-  timeout_policy timeout = {};          ///< of one attempt
-  cache_policy cache = no_cache_policy; ///< has an effect when the runtime has a cache
-  any_body on_error = {}; ///< runs when the last attempt failed, in the node's place and lane
-  /// Input schema: keys of the graph's channels, or private channels with a kind of their own.
-  /// nullopt: the node reads the whole state.
-  std::optional<schema> input = std::nullopt;
+  troupe::retry_policy retry_policy = no_retry_policy;
+  timeout_policy timeout = {}; ///< of one attempt
+  /// Has an effect when the runtime has a cache.
+  troupe::cache_policy cache_policy = no_cache_policy;
+  any_body error_handler = {}; ///< runs when the last attempt failed, in the node's place and lane
+  /// Keys of the graph's channels, or private channels with a kind of their own. nullopt: the node
+  /// reads the whole state.
+  std::optional<schema> input_schema = std::nullopt;
   value metadata = {};
   /// Whether a task that was sent an argument can read context::graph_state()
   bool graph_state = false;
@@ -47,14 +48,14 @@ struct node_options {
   std::vector<compiled_graph> calls = {};
 };
 
-/// Settings of every node that does not set its own. Subgraphs do not inherit them. `cache` and
-/// `on_error` do not apply to error handlers.
+/// Settings of every node that does not set its own. Subgraphs do not inherit them. `cache_policy`
+/// and `error_handler` do not apply to error handlers.
 /// Source: langgraph/graph/state.py, set_node_defaults.
 struct node_defaults {
-  retry_policy retry = no_retry_policy;
+  troupe::retry_policy retry_policy = no_retry_policy;
   timeout_policy timeout = {};
-  cache_policy cache = no_cache_policy;
-  any_body on_error = {};
+  troupe::cache_policy cache_policy = no_cache_policy;
+  any_body error_handler = {};
 };
 
 /// How a graph keeps its threads.
@@ -63,6 +64,29 @@ enum class checkpointing : std::uint8_t {
   inherit,    ///< the runtime's saver; as a subgraph, the state lasts for one task of the parent
   per_thread, ///< as a subgraph only: the state lasts as long as the thread
   none,       ///< nothing is stored
+};
+
+/// How a graph keeps its threads: one of the rules above, or a saver of its own. Such a saver
+/// replaces the runtime's; within another graph it has no effect, and the rule is `inherit`.
+/// Shape:  a null saver counts as none given.
+/// Owns:   a share of the saver.
+/// Errors: none.
+/// Source: langgraph/types.py, Checkpointer; langgraph/graph/state.py, compile(checkpointer).
+class checkpointer {
+public:
+  checkpointer(checkpointing how = checkpointing::inherit) noexcept : mode_{how} {}
+  template <class Saver>
+  requires std::is_convertible_v<std::shared_ptr<Saver>, std::shared_ptr<troupe::saver>>
+  checkpointer(std::shared_ptr<Saver> own)
+  noexcept : saver_{std::move(own)} {}
+
+  checkpointing mode() const noexcept { return mode_; }
+  /// Null without a saver of its own.
+  const std::shared_ptr<troupe::saver>& saver() const noexcept { return saver_; }
+
+private:
+  checkpointing mode_ = checkpointing::inherit;
+  std::shared_ptr<troupe::saver> saver_;
 };
 
 /// The settings of a graph besides its nodes.
@@ -75,9 +99,7 @@ struct compile_options {
   /// Stop before or after these nodes; {"*"} means all.
   std::vector<std::string> interrupt_before = {};
   std::vector<std::string> interrupt_after = {};
-  checkpointing checkpointer = checkpointing::inherit;
-  /// Replaces the runtime's saver, unless the graph runs within another graph.
-  std::shared_ptr<troupe::saver> saver = nullptr;
+  troupe::checkpointer checkpointer = {};
   /// A map. In the metadata of its tasks, the run's metadata overrides it, and it overrides what a
   /// subgraph inherits; it is not stored.
   value metadata = {};
@@ -206,7 +228,7 @@ public:
   void add_route(std::string from, route_body route, std::optional<schema> reads, path_map map,
                  std::string name);
   /// A compiled graph as a node. Its input is the keys that it shares with this graph's state; its
-  /// output is the node's update. The options lane, input and calls have no effect.
+  /// output is the node's update. The options lane, input_schema and calls have no effect.
   void add_graph(std::string name, const compiled_graph& graph, node_options options);
   /// Sets the defaults of every node, also of those added before. A second call replaces the first.
   void set_node_defaults(node_defaults defaults);
@@ -263,8 +285,8 @@ public:
     std::string name, F body, node_options options = {}) {
     using In = typename detail::reads_of<F, default_input>::type;
     if constexpr (typed_state<In> && !std::is_same_v<In, S>)
-      if (!options.input)
-        options.input = schema_of<In>();
+      if (!options.input_schema)
+        options.input_schema = schema_of<In>();
     if constexpr (requires { typename F::reads_graph_state; })
       options.graph_state = true;
     add_node_body(std::move(name), detail::make_body<In>(std::move(body)), std::move(options));
@@ -308,6 +330,14 @@ public:
       reads = schema_of<In>();
     add_route(std::move(from), detail::make_route<In>(std::move(route)), std::move(reads),
               std::move(map), std::move(name));
+  }
+
+  /// A run begins with the nodes that `route` names: add_conditional_edges from START.
+  /// Errors: those of add_conditional_edges.
+  /// Source: langgraph/graph/state.py, set_conditional_entry_point.
+  template <class F>
+  void set_conditional_entry_point(F route, path_map map = {}, std::string name = {}) {
+    add_conditional_edges(START, std::move(route), std::move(map), std::move(name));
   }
 
   /// Checks the graph and freezes it; the builder can then change and compile again.

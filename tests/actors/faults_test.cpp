@@ -103,7 +103,7 @@ BOOST_FIXTURE_TEST_SUITE(actors_faults, simulated_system)
 
 BOOST_DATA_TEST_CASE(without_a_fault_a_run_ends_as_expected, data::xrange(50u), seed) {
   simulated_thread thread{*this, fan_out_with_graph(), make_memory_saver()};
-  BOOST_TEST(to_json(thread.run(first_input, seed).value().output) == expected_end);
+  BOOST_TEST(to_json(thread.run(first_input, seed).value().value()) == expected_end);
 }
 
 // ---- savers ---------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ BOOST_DATA_TEST_CASE(a_saver_that_fails_the_nth_call_ends_the_run_and_the_thread
       simulated_thread thread{sim, fan_out_with_graph(), fails, durable};
       auto how = thread.run(first_input, seed);
       if (!fails->failed()) { // a run that was left alone
-        BOOST_TEST(to_json(how.value().output) == expected_end);
+        BOOST_TEST(to_json(how.value().value()) == expected_end);
         BOOST_TEST(nth > 1);
         break;
       }
@@ -219,7 +219,7 @@ BOOST_DATA_TEST_CASE(a_task_that_answers_again_at_any_moment_changes_nothing, da
       ++repeated;
       caf::anon_send(seen("troupe.run").front(), task_done{tasks[rng() % tasks.size()]});
     });
-    BOOST_TEST(how.value().output["log"] == words({"a", "b", "c", "d"}));
+    BOOST_TEST(how.value().value()["log"] == words({"a", "b", "c", "d"}));
     BOOST_TEST(repeated > 0);
   }
 }
@@ -238,7 +238,7 @@ BOOST_DATA_TEST_CASE(deadlines_of_a_run_that_ended_hit_no_later_run_of_its_group
     caf::anon_send(coordinator, run_deadline{1});
     caf::anon_send(coordinator, step_deadline{1});
   });
-  BOOST_TEST(to_json(how.value().output) == expected_end);
+  BOOST_TEST(to_json(how.value().value()) == expected_end);
   BOOST_TEST(told > 10);
 }
 
@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(a_task_that_never_answers_ends_with_the_deadline_of_its_ste
   BOOST_REQUIRE((code_of(how) == errc::node_timeout));
   BOOST_TEST(how.error().message().find("`b`") != std::string::npos);
   sleeps = false;
-  BOOST_TEST(thread.run(nullptr, 1).value().output["log"] == words({"a", "b"}));
+  BOOST_TEST(thread.run(nullptr, 1).value().value()["log"] == words({"a", "b"}));
 }
 
 // ---- channels that refuse -------------------------------------------------------------------
@@ -300,7 +300,7 @@ BOOST_DATA_TEST_CASE(a_channel_that_refuses_fails_the_run_and_leaves_the_thread_
   BOOST_TEST(state.values["log"] == value::list());
   BOOST_TEST(state.next.size() == (inside ? 1u : 3u));
   refuses = false;
-  auto out = thread.run(nullptr, seed).value().output;
+  auto out = thread.run(nullptr, seed).value().value();
   BOOST_TEST(out["n"] == value(6));
   BOOST_TEST(out["log"] == value::list({1, 2, 3}));
 }
@@ -321,7 +321,8 @@ BOOST_AUTO_TEST_CASE(callbacks_and_caches_that_throw_do_not_hang_the_run_nor_a_l
   };
   auto throws = std::make_shared<thrower>();
   state_graph<> g{{{"log", append}}};
-  g.add_node("cached", [](const state_view&) { return log("cached"); }, {.cache = cache_policy{}});
+  g.add_node("cached", [](const state_view&) { return log("cached"); },
+             {.cache_policy = cache_policy{}});
   g.add_node("asks", [](context& ctx) { return log(ctx.interrupt("?").as<std::string>()); });
   g.add_edge(START, "cached");
   g.add_edge("cached", "asks");
@@ -343,8 +344,8 @@ BOOST_AUTO_TEST_CASE(callbacks_and_caches_that_throw_do_not_hang_the_run_nor_a_l
 
 BOOST_AUTO_TEST_CASE(a_retry_predicate_that_throws_fails_the_task_and_hangs_nothing) {
   node_options options;
-  options.retry = retry_policy{.initial_interval = 0ns};
-  options.retry.retry_on =
+  options.retry_policy = retry_policy{.initial_interval = 0ns};
+  options.retry_policy.retry_on =
     retry_filter{[](const error&) -> bool { throw std::runtime_error{"predicate"}; }};
   state_graph<> g{{{"log", append}}};
   g.add_node(

@@ -49,7 +49,7 @@ BOOST_DATA_TEST_CASE(a_run_gives_the_same_result_whatever_actor_runs_next,
       auto run = app.start({}, {.thread_id = "t" + std::to_string(again)});
       run_shuffled(seed);
       BOOST_REQUIRE(run.ready());
-      auto out = run.get().value().output;
+      auto out = run.get().value().value();
       BOOST_TEST(to_json(out) == R"({"log":["a","b","c",3,0,1,2,3,4],"sum":3})");
     }
     sched.inline_all_enqueues(); // so that the runtime's end finds somebody who runs its actors
@@ -92,7 +92,7 @@ BOOST_DATA_TEST_CASE(an_actor_that_dies_fails_the_run_and_the_thread_goes_on,
   auto again = app.start(nullptr, {.thread_id = "t"});
   run_jobs();
   BOOST_REQUIRE(again.ready());
-  BOOST_TEST(again.get().value().output["log"] == words({"a", "b"}));
+  BOOST_TEST(again.get().value().value()["log"] == words({"a", "b"}));
   victim = nullptr;
   sched.inline_all_enqueues();
 }

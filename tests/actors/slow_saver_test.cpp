@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(with_async_one_step_waits_in_the_savers_queue_and_one_behin
       ahead_max = std::max(ahead_max, executed - saver->steps_stored());
       saver->let_one_through();
     }
-    BOOST_TEST(run.get().value().output["n"] == value(steps));
+    BOOST_TEST(run.get().value().value()["n"] == value(steps));
     BOOST_TEST(executed == steps);
     BOOST_TEST(saver->steps_stored() == steps);
     BOOST_TEST(held_max == 1);
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(with_async_a_node_runs_before_its_input_is_stored_and_the_c
       saver->let_one_through();
     }
     BOOST_REQUIRE(run.ready());
-    BOOST_TEST(run.get().value().output["n"] == value(2));
+    BOOST_TEST(run.get().value().value()["n"] == value(2));
     auto newest = memory->get_tuple({"t", "", ""}).value();
     BOOST_REQUIRE(newest.has_value());
     BOOST_TEST(newest->metadata["step"] == value(2)); // all that the call did

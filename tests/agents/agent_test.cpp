@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(a_question_pauses_one_call_alone) {
   auto app =
     rt.load(create_react_agent({.model = model_of({both, "done"}), .tools = {ask_person}}));
   auto paused = app.invoke(ask("hi"), {.thread_id = "1"});
-  BOOST_TEST(paused.next.size() == 1u);
+  BOOST_TEST(paused.next().size() == 1u);
   auto out = app.invoke(command{.resume = "yes"}, {.thread_id = "1"}).value();
   BOOST_TEST(shown(out["messages"])
              == "user: hi\nassistant: \ntool: 2\ntool: yes\nassistant: done\n");

@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_schema_as_a_tool_has_to_be_called_for_and_ends_the_agent)
                         .tools = {counting_adder()},
                         .response_format = {weather, structured_strategy::tool}})
                .value()
-               .output;
+               .value();
   BOOST_TEST(out["structured_response"] == value::map({{"degrees", 7}}));
   BOOST_TEST(structured_talk(out["messages"])
              == "user: hi\nassistant: \ntool: Returning structured response: {\"degrees\": 7}\n");
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_does_not_fit_is_told_why_and_made_again) {
     agent_options options{.model = model, .response_format = {weather, structured_strategy::tool}};
     if (tools)
       options.tools = {counting_adder()};
-    auto out = answer_of(std::move(options)).value().output;
+    auto out = answer_of(std::move(options)).value().value();
     BOOST_TEST(out["structured_response"]["degrees"] == value(8));
     auto told = message_text(out["messages"][2]);
     BOOST_TEST(
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(of_several_structured_calls_none_is_taken) {
     {calling({answering(1, "c1"), answering(2, "c2")}), calling({answering(3, "c3")})});
   auto out = answer_of({.model = model, .response_format = {weather, structured_strategy::tool}})
                .value()
-               .output;
+               .value();
   BOOST_TEST(out["structured_response"]["degrees"] == value(3));
   for (std::size_t i : {2U, 3U})
     BOOST_TEST(message_text(out["messages"][i]).find("(Weather, Weather) when only one is expected")
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(a_wrapper_sees_that_data_does_not_fit_and_may_ask_again) {
     BOOST_REQUIRE(out.has_value());
     BOOST_TEST(model->requests().size() == 2u);
     BOOST_TEST(*seen == "StructuredOutputValidationError ");
-    BOOST_TEST(out->output["structured_response"]["degrees"] == value(7));
+    BOOST_TEST(out->value()["structured_response"]["degrees"] == value(7));
   }
 }
 
@@ -205,10 +205,10 @@ BOOST_AUTO_TEST_CASE(data_that_a_wrapper_gives_is_kept_without_a_response_format
   runtime rt{{.saver = make_memory_saver()}};
   auto app =
     rt.load(create_agent({.model = model, .tools = {counting_adder(&ran)}, .middleware = {gives}}));
-  auto out = app.invoke(structured_question(), {.thread_id = "t"}).output;
+  auto out = app.invoke(structured_question(), {.thread_id = "t"}).value();
   BOOST_TEST(out["structured_response"] == (value{{"degrees", 5}}));
   // It does not end the next turn.
-  out = app.invoke(structured_question(), {.thread_id = "t"}).output;
+  out = app.invoke(structured_question(), {.thread_id = "t"}).value();
   BOOST_TEST(out["structured_response"].is_null());
   BOOST_TEST(model->requests().size() == 3u);
   BOOST_TEST(ran == 1);
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_wrapper_may_ask_for_other_data_in_one_call) {
                         .middleware = {asks},
                         .response_format = {weather, structured_strategy::tool}});
   BOOST_REQUIRE(out.has_value());
-  BOOST_TEST(out->output["structured_response"] == (value{{"mm", 3}}));
+  BOOST_TEST(out->value()["structured_response"] == (value{{"mm", 3}}));
 }
 
 BOOST_AUTO_TEST_CASE(tools_of_the_same_answer_still_run_and_the_model_is_not_asked_again) {
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(tools_of_the_same_answer_still_run_and_the_model_is_not_ask
                         .tools = {counting_adder(&ran)},
                         .response_format = {weather, structured_strategy::tool}})
                .value()
-               .output;
+               .value();
   BOOST_TEST(ran == 1);
   BOOST_TEST(model->requests().size() == 1u);
   BOOST_TEST(out["structured_response"]["degrees"] == value(7));
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(each_member_of_a_one_of_is_a_tool) {
   response_format format{value::map({{"oneOf", value::list({weather, rain})}}),
                          structured_strategy::tool};
   format.tool_message = "Noted.";
-  auto out = answer_of({.model = model, .response_format = format}).value().output;
+  auto out = answer_of({.model = model, .response_format = format}).value().value();
   BOOST_TEST(message_text(out["messages"][2]) == "Noted.");
   BOOST_TEST(out["structured_response"] == value::map());
   BOOST_TEST(model->requests().at(0).tools.size() == 2u);
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(the_model_decides_how_it_is_asked_for_data) {
                                                   value::map({{"structured_output", false}}));
   auto by_provider = structured_model({value::map({{"degrees", 1}})});
   for (const chat_model_ptr& model : std::vector<chat_model_ptr>{by_tool, by_provider}) {
-    auto out = answer_of({.model = model, .response_format = weather}).value().output;
+    auto out = answer_of({.model = model, .response_format = weather}).value().value();
     BOOST_TEST(out["structured_response"]["degrees"] == value(1));
   }
   BOOST_TEST(by_provider->requests().at(0).response_schema == weather);
@@ -296,7 +296,7 @@ BOOST_AUTO_TEST_CASE(a_later_turn_of_a_thread_is_not_ended_by_the_data_of_an_ear
                                    .tools = {counting_adder()},
                                    .response_format = {weather, structured_strategy::tool}}));
   app.invoke(structured_question(), {.thread_id = "t"});
-  auto out = app.invoke(structured_question(), {.thread_id = "t"}).output;
+  auto out = app.invoke(structured_question(), {.thread_id = "t"}).value();
   BOOST_TEST(out["structured_response"]["degrees"] == value(2));
   BOOST_TEST(model->requests().size() == 3u);
 }
@@ -315,7 +315,7 @@ std::size_t kept_of(chat_model_ptr by, summary_options options) {
   auto app =
     rt.load(create_agent({.model = structured_model({"done"}),
                           .middleware = {summarization(std::move(by), std::move(options))}}));
-  auto out = app.invoke(long_conversation()).output["messages"];
+  auto out = app.invoke(long_conversation()).value()["messages"];
   bool summarized = message_text(out[0]).starts_with("Here is a summary");
   return out.size() - 1 - (summarized ? 1 : 0);
 }
@@ -355,7 +355,7 @@ BOOST_AUTO_TEST_CASE(the_tokens_that_the_model_counted_itself_count) {
        .middleware = {summarization(by, {.trigger_tokens = 800,
                                          .keep_messages = 1,
                                          .token_counter = [](const value&) { return 0; }})}}));
-    auto out = app.invoke(conversation).output["messages"];
+    auto out = app.invoke(conversation).value()["messages"];
     BOOST_TEST(out.size() == (std::string_view{provider} == "anthropic" ? 3u : 4u));
   }
 }
@@ -378,7 +378,7 @@ struct reviewed_agent {
   }
   std::string answer(std::vector<value::map_init> by_id) {
     auto out = agent.invoke(command{.resume = value::map(std::move(by_id))}, {.thread_id = "t"});
-    return structured_talk(out.output["messages"]);
+    return structured_talk(out.value()["messages"]);
   }
 };
 

@@ -50,8 +50,8 @@ BOOST_FIXTURE_TEST_CASE(a_body_sees_its_state_and_its_run_and_its_writes_come_ba
   auto out = app.invoke(value{{"x", 1}}, {.thread_id = "t",
                                           .metadata = value{{"who", "me"}},
                                           .context = value{{"limit", 3}}});
-  BOOST_TEST(out.output["x"].as_int() == 2);
-  BOOST_TEST(to_json(out.output["log"]) == R"(["far"])");
+  BOOST_TEST(out.value()["x"].as_int() == 2);
+  BOOST_TEST(to_json(out.value()["log"]) == R"(["far"])");
   BOOST_TEST(seen.starts_with(R"(t far 1 {"limit":3} )"));
   BOOST_TEST(seen.find(R"("who":"me")") != std::string::npos);
 }
@@ -122,7 +122,7 @@ BOOST_FIXTURE_TEST_CASE(routes_commands_and_sends_of_a_placed_body_count, fixtur
     return std::string{s["log"].size() == 1 ? "commands" : "leaf"};
   });
   auto out = rt.load(g.compile()).invoke(value{{"x", 1}}, {.thread_id = "t"});
-  BOOST_TEST(to_json(out.output) == R"({"log":["routed",1,2],"x":7})");
+  BOOST_TEST(to_json(out.value()) == R"({"log":["routed",1,2],"x":7})");
 }
 
 BOOST_FIXTURE_TEST_CASE(what_a_placed_body_throws_fails_its_node_under_its_name, fixture) {
@@ -141,7 +141,7 @@ BOOST_FIXTURE_TEST_CASE(retries_are_counted_at_home, fixture) {
   state_graph<> g{numbers};
   std::atomic<int> runs = 0;
   auto options = elsewhere();
-  options.retry =
+  options.retry_policy =
     retry_policy{.initial_interval = 0ms,
                  .max_attempts = 3,
                  .jitter = false,
@@ -150,14 +150,14 @@ BOOST_FIXTURE_TEST_CASE(retries_are_counted_at_home, fixture) {
     "far",
     [&runs](context& ctx) -> value {
       ++runs;
-      if (ctx.attempt() < 3)
+      if (ctx.node_attempt() < 3)
         throw std::runtime_error{"not yet"};
-      return {{"x", static_cast<std::int64_t>(ctx.attempt())}};
+      return {{"x", static_cast<std::int64_t>(ctx.node_attempt())}};
     },
     options);
   g.add_edge(START, "far");
   auto out = rt.load(g.compile()).invoke(value{{"x", 1}}, {.thread_id = "t"});
-  BOOST_TEST(out.output["x"].as_int() == 3);
+  BOOST_TEST(out.value()["x"].as_int() == 3);
   BOOST_TEST(runs == 3);
 }
 
@@ -200,7 +200,7 @@ BOOST_FIXTURE_TEST_CASE(a_question_of_a_placed_body_waits_and_takes_its_answer, 
   BOOST_TEST_REQUIRE(asked.interrupts().size() == 1U);
   BOOST_TEST(asked.interrupts()[0].value.as_string() == "how much?");
   auto out = app.invoke(command{.resume = value(5)}, {.thread_id = "t"});
-  BOOST_TEST(out.output["x"].as_int() == 5);
+  BOOST_TEST(out.value()["x"].as_int() == 5);
 }
 
 // -- graphs
@@ -217,7 +217,7 @@ BOOST_FIXTURE_TEST_CASE(a_placed_graph_stores_with_its_home_and_goes_on_from_the
   auto state = app.get_state({.thread_id = "t"}, true);
   BOOST_TEST(state.tasks.at(0).state->values["x"].as_int() == 2);
   auto out = app.invoke(command{.resume = value(10)}, {.thread_id = "t"});
-  BOOST_TEST(out.output["x"].as_int() == 12);
+  BOOST_TEST(out.value()["x"].as_int() == 12);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_command_of_a_placed_graph_reaches_the_graph_around_it, fixture) {
@@ -232,7 +232,7 @@ BOOST_FIXTURE_TEST_CASE(a_command_of_a_placed_graph_reaches_the_graph_around_it,
   g.add_node("after", [](const state_view& s) { return value{{"x", s["x"].as_int() + 1}}; });
   g.add_edge(START, "sub");
   auto out = rt.load(g.compile()).invoke(value{{"x", 1}}, {.thread_id = "t"});
-  BOOST_TEST(out.output["x"].as_int() == 10);
+  BOOST_TEST(out.value()["x"].as_int() == 10);
 }
 
 // -- clocks, depth, places
@@ -272,7 +272,7 @@ BOOST_FIXTURE_TEST_CASE(ids_ascend_where_the_clock_is_an_hour_behind, fixture) {
       inner = c.ref.checkpoint_ns;
   make_as_of_an_hour_ahead(*checkpoints, inner);
   auto out = app.invoke(command{.resume = value(10)}, {.thread_id = "t"});
-  BOOST_TEST(out.output["x"].as_int() == 12);
+  BOOST_TEST(out.value()["x"].as_int() == 12);
   for (const auto& ns : {std::string{}, inner}) { // newest first: each newer than its parent
     auto stored = checkpoints->list({.thread_id = "t", .checkpoint_ns = ns}).value();
     BOOST_TEST(stored.front().checkpoint.channel_versions.size() > 0U);
@@ -410,7 +410,7 @@ BOOST_FIXTURE_TEST_CASE(the_store_of_a_placed_body_is_its_homes, fixture) {
     options);
   g.add_edge(START, "far");
   auto out = rt.load(g.compile()).invoke(value{{"x", 0}}, {.thread_id = "t"});
-  BOOST_TEST(out.output["x"].as_int() == 2);
+  BOOST_TEST(out.value()["x"].as_int() == 2);
   BOOST_TEST(memory->get({"notes"}, "b").value()->value["n"].as_int() == 2);
 }
 

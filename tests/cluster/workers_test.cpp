@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(a_graph_runs_on_a_worker_pauses_and_goes_on) {
   auto asked = app.invoke(value{{"x", 1}}, {.thread_id = "t"});
   BOOST_TEST_REQUIRE(asked.interrupts().size() == 1U);
   auto out = app.invoke(command{.resume = value(10)}, {.thread_id = "t"});
-  BOOST_TEST(out.output["x"].as_int() == 12);
+  BOOST_TEST(out.value()["x"].as_int() == 12);
 }
 
 BOOST_AUTO_TEST_CASE(a_node_of_a_graph_within_one_that_runs_here_runs_on_a_worker) {
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_node_of_a_graph_within_one_that_runs_here_runs_on_a_worke
   worker w{{.name = "w1", .plain = true}, {graph("worker")}};
   runtime rt{{.workers = pool_of({at(w)})}};
   auto out = rt.load(graph("home")).invoke(value{{"x", 1}});
-  BOOST_TEST(to_json(out.output["log"]) == R"(["worker"])");
+  BOOST_TEST(to_json(out.value()["log"]) == R"(["worker"])");
 }
 
 BOOST_AUTO_TEST_CASE(a_worker_may_join_its_home) {
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_task_of_a_worker_that_is_gone_runs_on_another_one) {
   held.open(); // its outcome must not count: its links are gone first
   first.reset();
   auto out = run.get().value();
-  BOOST_TEST((out.output["x"].as_int() == 7 || out.output["x"].as_int() == -1));
+  BOOST_TEST((out.value()["x"].as_int() == 7 || out.value()["x"].as_int() == -1));
   std::filesystem::remove(file);
 }
 
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(a_graph_of_a_worker_that_drains_goes_on_elsewhere_at_its_ne
   std::ofstream{file, std::ios::app} << at(second) << '\n';
   first.drain("for a test");
   held.open();
-  BOOST_TEST(run.get().value().output["x"].as_int() == 7);
+  BOOST_TEST(run.get().value().value()["x"].as_int() == 7);
   BOOST_TEST(ones == 1); // what the first worker finished stays finished
   BOOST_TEST(twos == 1);
   first.wait();
@@ -273,7 +273,7 @@ result<run_result> drained_in_its_last_step(bool asks_itself) {
 BOOST_AUTO_TEST_CASE(a_graph_that_ends_while_its_worker_drains_drains_nobody_else) {
   auto out = drained_in_its_last_step(false);
   BOOST_TEST_REQUIRE(out.has_value());
-  BOOST_TEST(out->output["x"].as_int() == 8);
+  BOOST_TEST(out->value()["x"].as_int() == 8);
 }
 
 BOOST_AUTO_TEST_CASE(a_body_may_drain_its_run_from_a_worker_that_drains) {
@@ -308,7 +308,7 @@ BOOST_AUTO_TEST_CASE(a_task_that_does_not_end_in_the_time_to_drain_goes_elsewher
   std::ofstream{file, std::ios::app} << at(second) << '\n';
   first.drain("for a test", 10ms);
   first.wait(); // for no body
-  BOOST_TEST(run.get().value().output["x"].as_int() == 7);
+  BOOST_TEST(run.get().value().value()["x"].as_int() == 7);
   held->open();
   std::filesystem::remove(file);
 }

@@ -83,10 +83,10 @@ node_options options_of(const script_json& spec, std::optional<schema> input, wo
   node_options out;
   out.lane = waits_somewhere(spec) ? lane::blocking : lane::standard;
   out.defer = spec.value("defer", false);
-  out.retry = retry_of(spec);
-  out.cache = cache_of(spec);
-  out.on_error = handler_of(spec, w);
-  out.input = std::move(input);
+  out.retry_policy = retry_of(spec);
+  out.cache_policy = cache_of(spec);
+  out.error_handler = handler_of(spec, w);
+  out.input_schema = std::move(input);
   if (auto metadata = spec.find("metadata"); metadata != spec.end())
     out.metadata = value_of(*metadata);
   out.destinations = spec.value("destinations", std::vector<std::string>{});
@@ -162,9 +162,9 @@ void add_node(state_graph<>& graph, const std::string& name, const script_json& 
 
 node_defaults defaults_of(const script_json& declared, world& w) {
   node_defaults out;
-  out.retry = retry_of(declared);
-  out.cache = cache_of(declared);
-  out.on_error = handler_of(declared, w);
+  out.retry_policy = retry_of(declared);
+  out.cache_policy = cache_of(declared);
+  out.error_handler = handler_of(declared, w);
   return out;
 }
 

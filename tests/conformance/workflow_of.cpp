@@ -30,8 +30,8 @@ compiled_graph workflow_of(const std::string& name, const script_json& declared,
   auto compiled = compile_options_of(name, declared);
   entrypoint_options options;
   options.checkpointer = compiled.checkpointer;
-  options.retry = retry_of(declared);
-  options.cache = cache_of(declared);
+  options.retry_policy = retry_of(declared);
+  options.cache_policy = cache_of(declared);
   return entrypoint(
     compiled.name,
     [&w, &statements = declared.at("entrypoint")](const value& input, context& task) {
@@ -46,8 +46,8 @@ task_node task_of(const std::string& name, const script_json& declared, world& w
     return run_task(w, declared, arguments.to_value(), task);
   };
   task_options options;
-  options.retry = retry_of(declared);
-  options.cache = cache_of(declared);
+  options.retry_policy = retry_of(declared);
+  options.cache_policy = cache_of(declared);
   return detail::make_task(name, std::move(body), std::move(options));
 }
 

@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(an_app_with_a_saver_of_its_own_may_outlive_its_runtime) {
   std::optional<app<>> app;
   {
     runtime rt;
-    app = rt.load(g.compile({.name = "own", .saver = own}));
+    app = rt.load(g.compile({.name = "own", .checkpointer = own}));
     app->invoke(value::map(), {.thread_id = "t"});
   }
   BOOST_TEST((code_of(app->try_invoke(nullptr, {.thread_id = "t"})) == errc::runtime_stopped));

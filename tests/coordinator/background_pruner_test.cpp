@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(a_pruner_that_waits_stops_at_once) {
   {
     runtime rt{{.saver = store, .prune = pruning{}}};
     auto app = rt.load(three_nodes([](const auto&) {}));
-    BOOST_TEST(app.invoke({}, {.thread_id = "b"}).output["log"].size() == 3u);
+    BOOST_TEST(app.invoke({}, {.thread_id = "b"}).value()["log"].size() == 3u);
   }
   BOOST_TEST(store->list({.thread_id = "a"}).value().size() == 4u);
 }

@@ -21,8 +21,8 @@ const schema x_only{{"x", last_value}};
 /// Doubles `x` into `y`; counts.
 compiled_graph doubling(counter& ran, cache_policy cache, std::string name = "doubling") {
   node_options options;
-  options.cache = std::move(cache);
-  options.input = x_only;
+  options.cache_policy = std::move(cache);
+  options.input_schema = x_only;
   state_graph<> g{{{"x", last_value}, {"y", last_value}}};
   g.add_node(
     "n",
@@ -80,9 +80,9 @@ BOOST_AUTO_TEST_CASE(a_node_with_a_cache_runs_once_for_an_input_in_all_threads) 
   runtime rt{with_cache()};
   auto app = rt.load(doubling(ran, for_good));
   for (int i = 0; i < 5; ++i)
-    BOOST_TEST(app.invoke({{"x", 4}}, thread(i)).output["y"] == value(8));
+    BOOST_TEST(app.invoke({{"x", 4}}, thread(i)).value()["y"] == value(8));
   BOOST_TEST(ran == 1);
-  BOOST_TEST(app.invoke({{"x", 5}}, thread(0)).output["y"] == value(10));
+  BOOST_TEST(app.invoke({{"x", 5}}, thread(0)).value()["y"] == value(10));
   BOOST_TEST(ran == 2);
 }
 
@@ -122,14 +122,14 @@ BOOST_AUTO_TEST_CASE(a_command_comes_from_the_cache_whole) {
                c.goto_ = std::vector<destination>{"a", send{"w", value(1)}};
                return c;
              },
-             {.cache = for_good});
+             {.cache_policy = for_good});
   g.add_node("a", [] { return state_update{{"log", words({"a"})}}; });
   g.add_node("w", [](const value& v) { return state_update{{"log", value::list({v})}}; });
   g.add_edge(START, "n");
   runtime rt{with_cache()};
   auto app = rt.load(g.compile());
   for (int i = 0; i < 2; ++i)
-    BOOST_TEST(to_json(app.invoke({{"x", 1}}, thread(i)).output["log"]) == R"(["n","a",1])");
+    BOOST_TEST(to_json(app.invoke({{"x", 1}}, thread(i)).value()["log"]) == R"(["n","a",1])");
   BOOST_TEST(ran == 1);
 }
 
@@ -141,14 +141,14 @@ BOOST_AUTO_TEST_CASE(sent_tasks_are_known_by_what_they_were_sent) {
                ++ran;
                return state_update{{"log", value::list({v})}};
              },
-             {.cache = for_good});
+             {.cache_policy = for_good});
   g.add_conditional_edges(START, [](const state_view&) {
     return destinations{std::vector<send>{{"w", value(1)}, {"w", value(2)}}};
   });
   runtime rt{with_cache()};
   auto app = rt.load(g.compile());
   for (int i = 0; i < 3; ++i)
-    BOOST_TEST(to_json(app.invoke({}, thread(i)).output["log"]) == "[1,2]");
+    BOOST_TEST(to_json(app.invoke({}, thread(i)).value()["log"]) == "[1,2]");
   BOOST_TEST(ran == 2);
 }
 
@@ -160,9 +160,9 @@ BOOST_AUTO_TEST_CASE(a_key_function_says_which_inputs_are_the_same) {
   parity.key_func = [](const value& in) { return std::to_string(in["x"].as_int() % 2); };
   runtime rt{with_cache()};
   auto app = rt.load(doubling(ran, parity));
-  BOOST_TEST(app.invoke({{"x", 1}}, thread(1)).output["y"] == value(2));
-  BOOST_TEST(app.invoke({{"x", 3}}, thread(2)).output["y"] == value(2)); // found under "1"
-  BOOST_TEST(app.invoke({{"x", 4}}, thread(3)).output["y"] == value(8));
+  BOOST_TEST(app.invoke({{"x", 1}}, thread(1)).value()["y"] == value(2));
+  BOOST_TEST(app.invoke({{"x", 3}}, thread(2)).value()["y"] == value(2)); // found under "1"
+  BOOST_TEST(app.invoke({{"x", 4}}, thread(3)).value()["y"] == value(8));
   BOOST_TEST(ran == 2);
 }
 
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(a_key_function_that_throws_keeps_nothing_and_fails_nothing)
   runtime rt{with_cache()};
   auto app = rt.load(doubling(ran, policy));
   for (int i = 0; i < 2; ++i)
-    BOOST_TEST(app.invoke({{"x", 4}}, thread(i)).output["y"] == value(8));
+    BOOST_TEST(app.invoke({{"x", 4}}, thread(i)).value()["y"] == value(8));
   BOOST_TEST(ran == 2);
 }
 
@@ -249,13 +249,13 @@ BOOST_AUTO_TEST_CASE(failures_and_questions_are_not_kept) {
                if (++failed == 1)
                  throw std::runtime_error{"once"};
              },
-             {.cache = for_good});
+             {.cache_policy = for_good});
   g.add_node("asks",
              [&asked](const state_view&, context& ctx) {
                ++asked;
                return state_update{{"y", ctx.interrupt("y?")}};
              },
-             {.cache = for_good});
+             {.cache_policy = for_good});
   g.add_edge(START, "fails");
   g.add_edge("fails", "asks");
   runtime rt{with_cache()};
@@ -263,9 +263,9 @@ BOOST_AUTO_TEST_CASE(failures_and_questions_are_not_kept) {
   BOOST_TEST((code_of(app.try_invoke({{"x", 1}}, thread(1))) == errc::node_failed));
   BOOST_TEST(app.invoke(nullptr, thread(1)).interrupts().size() == 1u);
   BOOST_TEST(failed == 2);
-  BOOST_TEST(app.invoke(answer("mine"), thread(1)).output["y"] == value("mine"));
+  BOOST_TEST(app.invoke(answer("mine"), thread(1)).value()["y"] == value("mine"));
   BOOST_TEST(asked == 2);
-  BOOST_TEST(app.invoke({{"x", 1}}, thread(2)).output["y"] == value("mine")); // now it is
+  BOOST_TEST(app.invoke({{"x", 1}}, thread(2)).value()["y"] == value("mine")); // now it is
   BOOST_TEST(failed == 2);
   BOOST_TEST(asked == 2);
 }
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(a_cache_that_fails_is_as_good_as_none) {
   runtime rt{{.saver = make_memory_saver(), .cache = std::make_shared<broken_cache>()}};
   auto app = rt.load(doubling(ran, for_good));
   for (int i = 0; i < 2; ++i)
-    BOOST_TEST(app.invoke({{"x", 4}}, thread(i)).output["y"] == value(8));
+    BOOST_TEST(app.invoke({{"x", 4}}, thread(i)).value()["y"] == value(8));
   BOOST_TEST(ran == 2);
   auto refused = app.clear_cache();
   BOOST_REQUIRE(!refused);
@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(what_another_program_left_under_a_key_is_no_result) {
   for (const auto& strange : {value(7), value::list(), words({"y"}), value::list({words({"y"})})}) {
     cache->set(noted->keys[0], strange, std::nullopt).value();
     runtime rt{{.cache = cache}};
-    BOOST_TEST(rt.load(graph).invoke({{"x", 4}}).output["y"] == value(8));
+    BOOST_TEST(rt.load(graph).invoke({{"x", 4}}).value()["y"] == value(8));
   }
   BOOST_TEST(ran == 5);
 }
@@ -302,9 +302,9 @@ BOOST_AUTO_TEST_CASE(a_step_of_cached_and_uncached_nodes_applies_them_in_task_or
   state_graph<> g{{{"x", last_value}, {"log", append}}};
   for (const char* name : {"d", "b", "a", "c"}) {
     node_options options;
-    options.input = x_only;
+    options.input_schema = x_only;
     if (name[0] % 2)
-      options.cache = for_good;
+      options.cache_policy = for_good;
     g.add_node(
       name,
       [&ran, name](const state_view&) {
@@ -317,7 +317,7 @@ BOOST_AUTO_TEST_CASE(a_step_of_cached_and_uncached_nodes_applies_them_in_task_or
   runtime rt{with_cache()};
   auto app = rt.load(g.compile());
   for (int i = 0; i < 2; ++i)
-    BOOST_TEST(app.invoke({{"x", 1}}, thread(i)).output["log"] == words({"a", "b", "c", "d"}));
+    BOOST_TEST(app.invoke({{"x", 1}}, thread(i)).value()["log"] == words({"a", "b", "c", "d"}));
   BOOST_TEST(ran == 6);
 }
 
@@ -328,18 +328,18 @@ BOOST_AUTO_TEST_CASE(what_is_cached_of_a_task_is_forgotten_by_its_name) {
                       ++ran;
                       return 2 * n;
                     },
-                    {.cache = cache_policy{}});
+                    {.cache_policy = cache_policy{}});
   runtime rt{{.cache = make_memory_cache()}};
   auto app = rt.load(
     entrypoint("flow", [twice](std::int64_t n, context& ctx) { return twice(ctx, n).get(); }));
   for (int i = 0; i < 2; ++i)
-    BOOST_TEST(app.invoke(value(4)).output == value(8));
+    BOOST_TEST(app.invoke(value(4)).value() == value(8));
   BOOST_TEST(ran == 1);
   app.clear_cache({"other"}).value();
-  BOOST_TEST(app.invoke(value(4)).output == value(8));
+  BOOST_TEST(app.invoke(value(4)).value() == value(8));
   BOOST_TEST(ran == 1);
   app.clear_cache({"twice"}).value();
-  BOOST_TEST(app.invoke(value(4)).output == value(8));
+  BOOST_TEST(app.invoke(value(4)).value() == value(8));
   BOOST_TEST(ran == 2);
 }
 

@@ -112,10 +112,10 @@ void add_b(state_graph<>& g, held_run& held, waits_for what) {
                           }
                           return b();
                         },
-                        {.retry = retry_policy{.initial_interval = 1h, .max_interval = 1h}});
+                        {.retry_policy = retry_policy{.initial_interval = 1h, .max_interval = 1h}});
     case waits_for::handler:
       return g.add_node("b", []() -> state_update { throw std::runtime_error{"boom"}; },
-                        {.lane = lane::blocking, .on_error = [&held](context& ctx) {
+                        {.lane = lane::blocking, .error_handler = [&held](context& ctx) {
                            held.wait(ctx);
                            command c;
                            c.update = log("b");
@@ -190,7 +190,7 @@ BOOST_DATA_TEST_CASE(a_cancelled_run_ends_at_once_whatever_it_waits_for_and_goes
   let_go(held, what);
   BOOST_TEST(c_ran == 0);
   BOOST_TEST(app.get_state({.thread_id = "t"}).values["log"] == words({"a"}));
-  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).output["log"] == whole_log(what));
+  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).value()["log"] == whole_log(what));
   BOOST_TEST(held.behind_inner <= 1); // an inner run that was given up goes no further
   BOOST_TEST(c_ran == 1);
 }

@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_drained_run_ends_behind_the_step_in_which_it_was_asked_an
     BOOST_REQUIRE((code_of(how) == errc::graph_drained));
     BOOST_TEST(how.error().message() == "Graph drained: enough");
     BOOST_TEST(second == 0);
-    BOOST_TEST(app.invoke(nullptr, config).output["log"] == words({"first", "second"}));
+    BOOST_TEST(app.invoke(nullptr, config).value()["log"] == words({"first", "second"}));
     BOOST_TEST(first == 1);
   }
 }
@@ -78,8 +78,8 @@ BOOST_AUTO_TEST_CASE(a_breakpoint_comes_before_a_drain_and_the_result_says_so) {
   auto app = rt.load(drains(first, second));
   auto paused = app.invoke({}, {.thread_id = "t", .interrupt_before = {"second"}});
   BOOST_TEST(paused.paused());
-  BOOST_TEST(paused.drained == "enough");
-  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).output["log"] == words({"first", "second"}));
+  BOOST_TEST(paused.drained() == "enough");
+  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).value()["log"] == words({"first", "second"}));
 }
 
 BOOST_DATA_TEST_CASE(a_drain_inside_a_graph_ends_the_root_run_and_both_go_on_later,
@@ -88,10 +88,10 @@ BOOST_DATA_TEST_CASE(a_drain_inside_a_graph_ends_the_root_run_and_both_go_on_lat
   auto inner = drains(first, second);
   node_options options;
   options.lane = lane::blocking;
-  options.retry = retry_policy{.initial_interval = 0ns,
-                               .jitter = false,
-                               .retry_on = retry_filter{[](const error&) { return true; }}};
-  options.on_error = [&handled] { ++handled; };
+  options.retry_policy = retry_policy{.initial_interval = 0ns,
+                                      .jitter = false,
+                                      .retry_on = retry_filter{[](const error&) { return true; }}};
+  options.error_handler = [&handled] { ++handled; };
   state_graph<> g{log_only};
   if (called)
     g.add_node(
@@ -113,7 +113,7 @@ BOOST_DATA_TEST_CASE(a_drain_inside_a_graph_ends_the_root_run_and_both_go_on_lat
   BOOST_TEST(second == 0);
   BOOST_TEST(handled == 0); // a stop that was asked for is no failure,
   BOOST_TEST(bodies <= 1);  // and not to be tried again
-  auto out = app.invoke(nullptr, {.thread_id = "t"}).output;
+  auto out = app.invoke(nullptr, {.thread_id = "t"}).value();
   BOOST_TEST(out["log"] == words({"first", "second", "behind"}));
   BOOST_TEST(first == 1);
 }
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_workflow_that_is_drained_runs_the_tasks_it_starts_to_the_
     return one + drain(ctx, 2).get();
   });
   runtime rt{with_memory()};
-  BOOST_TEST(rt.load(flow).invoke({}, {.thread_id = "t"}).output == value(3));
+  BOOST_TEST(rt.load(flow).invoke({}, {.thread_id = "t"}).value() == value(3));
   BOOST_TEST(ran == 2);
 }
 
@@ -170,7 +170,7 @@ BOOST_DATA_TEST_CASE(a_breakpoint_inside_a_graph_pauses_the_root_run, data::make
   BOOST_TEST(paused.paused());
   BOOST_TEST(paused.interrupts().empty());
   BOOST_TEST(second == 0);
-  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).output["log"] == words({"first", "second"}));
+  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).value()["log"] == words({"first", "second"}));
   BOOST_TEST(first == 2);
 }
 
@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(a_bound_on_concurrency_is_kept_and_changes_no_result) {
   auto app = rt.load(g.compile());
   for (int bound = 1; bound < 4; ++bound) {
     most = 0;
-    auto out = app.invoke({}, {.max_concurrency = static_cast<std::uint32_t>(bound)}).output;
+    auto out = app.invoke({}, {.max_concurrency = static_cast<std::uint32_t>(bound)}).value();
     BOOST_TEST(out["log"].size() == 50u);
     BOOST_TEST(out["log"][49] == value(49));
     BOOST_TEST(most <= bound);
@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(tasks_that_bodies_start_run_beyond_the_bound_on_concurrency
     return a.get() + b.get();
   });
   runtime rt;
-  BOOST_TEST(rt.load(flow).invoke({}, {.max_concurrency = 1}).output == value(3));
+  BOOST_TEST(rt.load(flow).invoke({}, {.max_concurrency = 1}).value() == value(3));
 }
 
 #ifndef TROUPE_SANITIZE // a million tasks, planned: 1 GB
@@ -334,7 +334,7 @@ BOOST_AUTO_TEST_CASE(tasks_that_wait_for_their_turn_do_not_begin_after_a_failure
     BOOST_TEST(how.error().type() == "Broken");
     BOOST_TEST(ran == 3);
     broken = false; // the finished ones are stored, the others run now
-    auto log = app.invoke(nullptr, config).output["log"];
+    auto log = app.invoke(nullptr, config).value()["log"];
     BOOST_TEST(ran == 3 + 8);
     BOOST_REQUIRE(log.size() == 10u);
     for (int i = 0; i < 10; ++i)
@@ -361,14 +361,14 @@ BOOST_AUTO_TEST_CASE(a_failure_that_a_handler_takes_over_keeps_no_task_from_begi
                  throw node_error{"Broken", "no"};
                return log(i);
              },
-             {.on_error = [](context&) { return log("handled"); }});
+             {.error_handler = [](context&) { return log("handled"); }});
   g.add_conditional_edges(START, [](const state_view&) {
     return std::vector<send>{{"w", value(0)}, {"w", value(1)}, {"w", value(2)}};
   });
   runtime rt;
   auto out = rt.load(g.compile()).invoke({}, {.max_concurrency = 1});
   BOOST_TEST(ran == 3);
-  BOOST_TEST(out.output["log"].size() == 3u);
+  BOOST_TEST(out.value()["log"].size() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(a_plain_answer_to_several_questions_is_ambiguous_strictly_or_not) {
@@ -399,7 +399,7 @@ BOOST_AUTO_TEST_CASE(an_answer_without_a_saver_lacks_the_saver) {
 BOOST_AUTO_TEST_CASE(a_breakpoint_at_an_error_handler_is_refused_by_every_way) {
   state_graph<> g{log_only};
   g.add_node("x", [](const state_view&) { return log("x"); },
-             {.on_error = {[](const state_view&) { return log("handled"); }}});
+             {.error_handler = {[](const state_view&) { return log("handled"); }}});
   g.add_edge(START, "x");
   const std::vector<std::string> handler{"__error_handler__x"};
   BOOST_TEST(!g.try_compile({.interrupt_before = handler}).has_value());

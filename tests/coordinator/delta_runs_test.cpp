@@ -182,7 +182,7 @@ private:
     auto config = somewhere(true);
     config.durability = pick({durability::sync, durability::async, durability::exit});
     auto ended = app_.try_invoke(input, config);
-    say(what, config, ended ? to_json(ended->output) : ended.error().message());
+    say(what, config, ended ? to_json(ended->value()) : ended.error().message());
   }
 
   void update(const char* what, std::vector<outside_update> updates) {
@@ -277,7 +277,7 @@ struct line_thread {
     return *store->get_tuple({"t", "", id}).value();
   }
   value invoke(const run_input& input, const run_config& config = {.thread_id = "t"}) {
-    return app.invoke(input, config).output["d"];
+    return app.invoke(input, config).value()["d"];
   }
   std::string id_of_step(int step) {
     for (const auto& s : app.get_state_history({.thread_id = "t"}))
@@ -371,7 +371,7 @@ BOOST_AUTO_TEST_CASE(messages_without_an_id_keep_the_one_they_are_given) {
     auto shown = t.app
                    .invoke(value::map({{"messages", value::list({"hi"})}}),
                            {.thread_id = "t", .durability = durability})
-                   .output["messages"];
+                   .value()["messages"];
     BOOST_REQUIRE(shown.size() == 3u);
     for (const auto& m : shown.items())
       BOOST_TEST(m.payload()["id"].size() == 36u);

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(strategies_have_names) {
 BOOST_AUTO_TEST_CASE(by_default_a_run_takes_the_thread_over) {
   busy b;
   auto first = b.begin();
-  BOOST_TEST(b.runs.invoke(says("1"), {.thread_id = "t"}).output["log"].size() > 4u);
+  BOOST_TEST(b.runs.invoke(says("1"), {.thread_id = "t"}).value()["log"].size() > 4u);
   b.hold.open();
   BOOST_TEST((code_of(first.get()) == errc::conflict));
 }
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(an_invoke_waits_on_its_own_thread) {
   caller.join();
   BOOST_TEST((code_of(first.get()) == errc::ok));
   BOOST_REQUIRE(second.has_value());
-  BOOST_TEST(second->output["log"].size() == 8u);
+  BOOST_TEST(second->value()["log"].size() == 8u);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_waits_can_be_cancelled_whichever_way_it_came) {
@@ -307,8 +307,8 @@ BOOST_DATA_TEST_CASE(an_answer_that_was_given_is_undone_also_in_a_nested_graph,
   BOOST_TEST(runs.get_state({.thread_id = "t"}).interrupts.size() == 1u);
   auto done = runs.invoke(answer("you"), config);
   BOOST_TEST(!done.paused());
-  BOOST_TEST(to_json(done.output["log"]).find("you") != std::string::npos);
-  BOOST_TEST(to_json(done.output["log"]).find("me\"") == std::string::npos);
+  BOOST_TEST(to_json(done.value()["log"]).find("you") != std::string::npos);
+  BOOST_TEST(to_json(done.value()["log"]).find("me\"") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_an_update_took_the_thread_from_is_not_undone) {

@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_may_not_lag_stops_the_run_at_the_end_of_its_s
   // The work of the step is stored, and the run resumes after it.
   BOOST_TEST(app.get_state(on_thread).next == (std::vector<std::string>{"second"}),
              boost::test_tools::per_element());
-  BOOST_TEST(app.invoke(nullptr, on_thread).output["log"] == words({"first", "second"}));
+  BOOST_TEST(app.invoke(nullptr, on_thread).value()["log"] == words({"first", "second"}));
   BOOST_TEST(ran.size() == 2u);
 }
 

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_run_held_in_the_middle_shows_its_coordinator_channels_and
     BOOST_TEST(a.host == "local");
   }
   hold.open();
-  BOOST_TEST(run.get().value().output["log"] == words({"a", "c"}));
+  BOOST_TEST(run.get().value().value()["log"] == words({"a", "c"}));
 }
 
 BOOST_AUTO_TEST_CASE(an_idle_graph_ends_with_no_actor_but_the_runtimes_own) {
@@ -198,12 +198,12 @@ BOOST_AUTO_TEST_CASE(a_callers_actor_system_is_left_as_it_was_found) {
   {
     runtime rt{sys, with_memory()};
     auto app = rt.load(three_nodes([](const auto&) {}));
-    BOOST_TEST(app.invoke({}, {.thread_id = "t"}).output["log"] == words({"a", "b", "c"}));
+    BOOST_TEST(app.invoke({}, {.thread_id = "t"}).value()["log"] == words({"a", "b", "c"}));
   }
   BOOST_TEST(sys.registry().running() == 0u);
   runtime again{sys, with_memory()};
   auto app = again.load(three_nodes([](const auto&) {}));
-  BOOST_TEST(app.invoke({}, {.thread_id = "t"}).output["log"] == words({"a", "b", "c"}));
+  BOOST_TEST(app.invoke({}, {.thread_id = "t"}).value()["log"] == words({"a", "b", "c"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_graph_actor_answers_start_run_with_run_finished) {
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(a_graph_actor_answers_start_run_with_run_finished) {
   command answer;
   answer.resume = "yes";
   ask(make_start_run("t", answer), done);
-  BOOST_TEST(to_result(done).value().output["log"] == words({"yes"}));
+  BOOST_TEST(to_result(done).value().value()["log"] == words({"yes"}));
   start_run broken;
   broken.thread_id = "t";
   broken.input = {0xc1};
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(what_finished_beside_a_failure_is_not_run_again) {
     auto app = rt.load(g.compile());
     run_config config{.thread_id = "t", .durability = durable};
     BOOST_TEST((app.try_invoke({}, config).error().code() == errc::node_failed));
-    BOOST_TEST(app.invoke(nullptr, config).output["log"] == words({"bad", "good"}));
+    BOOST_TEST(app.invoke(nullptr, config).value()["log"] == words({"bad", "good"}));
     BOOST_TEST(good == 1);
     BOOST_TEST(bad == 2);
   }
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(a_step_that_takes_too_long_ends_the_run_and_the_thread_goes
   BOOST_TEST((how.error().code() == errc::node_timeout));
   BOOST_TEST(how.error().message().find("`b`") != std::string::npos);
   hold.open(); // the late answer changes nothing
-  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).output["log"] == words({"a", "b", "c"}));
+  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).value()["log"] == words({"a", "b", "c"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_run_ends_and_its_bodies_are_told) {
@@ -356,7 +356,7 @@ BOOST_AUTO_TEST_CASE(a_drained_run_stops_at_its_steps_end_and_goes_on_later) {
   BOOST_TEST((how.error().code() == errc::graph_drained));
   BOOST_TEST(how.error().message() == "Graph drained: tea");
   BOOST_TEST(app.get_state({.thread_id = "t"}).next.at(0) == "b");
-  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).output["log"] == words({"a", "b", "c"}));
+  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).value()["log"] == words({"a", "b", "c"}));
 }
 
 BOOST_DATA_TEST_CASE(results_do_not_depend_on_the_order_in_which_tasks_finish,
@@ -387,7 +387,7 @@ BOOST_DATA_TEST_CASE(results_do_not_depend_on_the_order_in_which_tasks_finish,
     gates[static_cast<std::size_t>(i)].wait_for(1);
     gates[static_cast<std::size_t>(i)].open();
   }
-  auto log = run.get().value().output["log"];
+  auto log = run.get().value().value()["log"];
   for (int i = 0; i < tasks; ++i)
     BOOST_TEST(log[i] == value(i));
 }
@@ -447,7 +447,7 @@ BOOST_AUTO_TEST_CASE(a_saver_that_fails_at_the_nth_call_ends_the_run_with_its_er
       auto again = app.get_state({.thread_id = "t"}).config.checkpoint_id.empty()
                      ? app.invoke({}, config)
                      : app.invoke(nullptr, config);
-      BOOST_TEST(again.output["log"] == words({"a", "b", "c"}));
+      BOOST_TEST(again.value()["log"] == words({"a", "b", "c"}));
     }
 }
 
@@ -477,7 +477,7 @@ BOOST_AUTO_TEST_CASE(
         continue;
       bool all_ran = ran == 2 && state.next.empty();
       in_between += all_ran;
-      BOOST_TEST(app.invoke(nullptr, config).output["log"] == words({"a", "b"}));
+      BOOST_TEST(app.invoke(nullptr, config).value()["log"] == words({"a", "b"}));
       if (all_ran)
         BOOST_TEST(ran == 2);
     }
@@ -496,14 +496,14 @@ BOOST_AUTO_TEST_CASE(runs_of_many_threads_at_once_all_end_right) {
       for (int k = 0; k < 25; ++k) {
         auto id = "c" + std::to_string(i) + "." + std::to_string(k);
         auto how = app.try_invoke({}, {.thread_id = id});
-        if (!how || how->output["log"].size() != 3)
+        if (!how || how->value()["log"].size() != 3)
           BOOST_ERROR("run " + id);
       }
     });
   for (auto& c : callers)
     c.join();
   for (auto& r : runs)
-    BOOST_TEST(r.get().value().output["log"].size() == 3u);
+    BOOST_TEST(r.get().value().value()["log"].size() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_inside_a_body_uses_the_same_runtime) {
@@ -511,11 +511,11 @@ BOOST_AUTO_TEST_CASE(a_run_inside_a_body_uses_the_same_runtime) {
   auto inner = rt.load(three_nodes([](const auto&) {}));
   state_graph<> g{{{"log", append}}};
   g.add_node("calls", [&inner] {
-    return state_update{{"log", inner.invoke({}, {.thread_id = "inner"}).output["log"]}};
+    return state_update{{"log", inner.invoke({}, {.thread_id = "inner"}).value()["log"]}};
   });
   g.add_edge(START, "calls");
   auto app = rt.load(g.compile());
-  BOOST_TEST(app.invoke({}, {.thread_id = "t"}).output["log"] == words({"a", "b", "c"}));
+  BOOST_TEST(app.invoke({}, {.thread_id = "t"}).value()["log"] == words({"a", "b", "c"}));
 }
 
 BOOST_AUTO_TEST_CASE(bad_options_and_inputs_are_named) {
@@ -559,7 +559,7 @@ BOOST_AUTO_TEST_CASE(a_context_that_is_not_what_the_graph_says_is_refused_before
   BOOST_TEST((how.error().code() == errc::invalid_config));
   BOOST_TEST(how.error().message().find("name") != std::string::npos);
   BOOST_TEST(ran == 0);
-  BOOST_TEST(app.invoke({}, {.context = {{"name", "ada"}}}).output["log"] == words({"ada"}));
+  BOOST_TEST(app.invoke({}, {.context = {{"name", "ada"}}}).value()["log"] == words({"ada"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_gives_what_came_of_each_input_in_order) {
@@ -576,9 +576,9 @@ BOOST_AUTO_TEST_CASE(a_batch_gives_what_came_of_each_input_in_order) {
   const std::vector<run_config> threads{{.thread_id = "a"}, {.thread_id = "b"}, {.thread_id = "c"}};
   auto all = app.batch(inputs, threads);
   BOOST_REQUIRE(all.size() == 3u);
-  BOOST_TEST(all[0].value().output["n"] == value(1));
+  BOOST_TEST(all[0].value().value()["n"] == value(1));
   BOOST_TEST((all[1].error().code() == errc::node_failed));
-  BOOST_TEST(all[2].value().output["n"] == value(4));
+  BOOST_TEST(all[2].value().value()["n"] == value(4));
   auto refused = [&](std::span<const run_config> configs) {
     try {
       app.batch(inputs, configs);

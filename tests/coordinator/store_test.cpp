@@ -28,7 +28,7 @@ compiled_graph counting() {
 
 std::int64_t run(runtime& rt, const std::string& thread = {}) {
   auto done = rt.load(counting()).invoke(state_update{{"seen", 0}}, {.thread_id = thread});
-  return done.output["seen"].as_int();
+  return done.value()["seen"].as_int();
 }
 
 } // namespace

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_writer_never_runs_further_ahead_of_its_reader_than_the_bo
     }
     BOOST_TEST(read == all);
     BOOST_REQUIRE(parts.outcome());
-    BOOST_TEST(parts.outcome()->output["n"] == value(all));
+    BOOST_TEST(parts.outcome()->value()["n"] == value(all));
   }
 }
 
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_leaves_stops_the_run_at_its_steps_end) {
     if (part.data.contains("a"))
       break;
   BOOST_TEST(ran.size() < 3u);
-  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).output["log"] == words({"a", "b", "c"}));
+  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).value()["log"] == words({"a", "b", "c"}));
   BOOST_TEST(ran.size() == 3u); // nothing ran twice
 }
 
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(parts_sent_before_a_failure_arrive_before_it) {
 BOOST_AUTO_TEST_CASE(custom_parts_cost_nothing_when_nobody_reads_them) {
   std::atomic<int> written{0};
   runtime rt;
-  BOOST_TEST(rt.load(writer(1000, written, lane::standard)).invoke({}).output["n"] == value(1000));
+  BOOST_TEST(rt.load(writer(1000, written, lane::standard)).invoke({}).value()["n"] == value(1000));
   auto parts =
     rt.load(writer(1000, written, lane::standard)).stream({}, {}, {stream_mode::updates});
   int count = 0;

@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_graph_as_a_node_reads_and_writes_the_keys_it_shares_and_n
   g.add_edge(START, "before");
   g.add_edge("before", "inner");
   runtime rt;
-  BOOST_TEST(to_json(rt.load(g.compile()).invoke({}).output) == R"({"outer":"kept","x":2})");
+  BOOST_TEST(to_json(rt.load(g.compile()).invoke({}).value()) == R"({"outer":"kept","x":2})");
 }
 
 BOOST_AUTO_TEST_CASE(a_reducer_of_the_outer_graph_folds_what_the_inner_one_puts_out) {
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_reducer_of_the_outer_graph_folds_what_the_inner_one_puts_
   in.add_edge(START, "n");
   runtime rt;
   auto app = rt.load(around({{"log", append}}, "inner", in.compile(), holds::as_node));
-  BOOST_TEST(app.invoke({{"log", words({"a"})}}).output["log"] == words({"a", "a", "in"}));
+  BOOST_TEST(app.invoke({{"log", words({"a"})}}).value()["log"] == words({"a", "a", "in"}));
 }
 
 // ---- calls ----------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ BOOST_DATA_TEST_CASE(each_call_of_a_graph_in_one_task_keeps_a_state_of_its_own,
   }
   BOOST_TEST(first == 3); // none of them twice
   BOOST_TEST(last == 3);
-  BOOST_TEST(to_json(paused.output)
+  BOOST_TEST(to_json(paused.value())
              == R"({"answers":[{"steps":3,"x":1},{"steps":13,"x":2},{"steps":23,"x":3}]})");
 }
 
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(a_body_can_catch_what_the_graph_it_called_failed_with) {
              {.lane = lane::blocking});
   g.add_edge(START, "calls");
   runtime rt;
-  BOOST_TEST(rt.load(g.compile()).invoke({}).output["x"] == value("std::out_of_range"));
+  BOOST_TEST(rt.load(g.compile()).invoke({}).value()["x"] == value("std::out_of_range"));
 }
 
 // ---- what is stored -------------------------------------------------------------------------
@@ -261,7 +261,7 @@ BOOST_DATA_TEST_CASE(a_graph_that_inherits_its_saver_starts_afresh_in_each_run,
   runtime rt{with_memory()};
   auto app = rt.load(around({{"x", last_value}}, "inner", in.compile(), way));
   for (int i = 0; i < 3; ++i)
-    BOOST_TEST(app.invoke({}, {.thread_id = "t"}).output["x"] == value(0));
+    BOOST_TEST(app.invoke({}, {.thread_id = "t"}).value()["x"] == value(0));
 }
 
 BOOST_DATA_TEST_CASE(a_graph_with_a_state_per_thread_goes_on_where_its_last_run_ended,
@@ -273,8 +273,8 @@ BOOST_DATA_TEST_CASE(a_graph_with_a_state_per_thread_goes_on_where_its_last_run_
   runtime rt{with_memory()};
   auto app = rt.load(around({{"x", last_value}}, "inner", inner, way));
   for (int i = 0; i < 3; ++i)
-    BOOST_TEST(app.invoke({}, {.thread_id = "t"}).output["x"] == value(i));
-  BOOST_TEST(app.invoke({}, {.thread_id = "other"}).output["x"] == value(0));
+    BOOST_TEST(app.invoke({}, {.thread_id = "t"}).value()["x"] == value(i));
+  BOOST_TEST(app.invoke({}, {.thread_id = "other"}).value()["x"] == value(0));
 }
 
 BOOST_DATA_TEST_CASE(a_state_per_thread_is_read_and_updated_by_the_namespace_of_the_task,
@@ -307,7 +307,7 @@ BOOST_DATA_TEST_CASE(a_graph_that_stores_nothing_begins_again_when_it_is_resumed
   runtime rt{{.saver = store}};
   auto app = rt.load(around(x_and_steps, "inner", inner, way));
   BOOST_TEST(app.invoke({}, {.thread_id = "t"}).interrupts().size() == 1u);
-  BOOST_TEST(app.invoke(answer("yes"), {.thread_id = "t"}).output["x"] == value("yes"));
+  BOOST_TEST(app.invoke(answer("yes"), {.thread_id = "t"}).value()["x"] == value("yes"));
   BOOST_TEST(first == 2);
   BOOST_TEST(last == 1);
   for (const auto& tuple : store->list({.thread_id = "t"}).value())
@@ -319,7 +319,7 @@ BOOST_DATA_TEST_CASE(a_saver_of_its_own_serves_a_graph_only_where_it_is_the_root
   counter first{0}, last{0};
   auto own = make_memory_saver();
   auto outers = make_memory_saver();
-  auto inner = asking(first, last, {.saver = own});
+  auto inner = asking(first, last, {.checkpointer = own});
   runtime rt{{.saver = outers}};
   auto app = rt.load(around(x_and_steps, "inner", inner, way));
   app.invoke({}, {.thread_id = "t"});
@@ -348,7 +348,7 @@ BOOST_DATA_TEST_CASE(a_checkpoint_of_an_inner_graph_that_cannot_be_stored_fails_
     bool fresh = app.get_state(config).config.checkpoint_id.empty();
     auto paused = app.invoke(fresh ? run_input{} : run_input{nullptr}, config);
     BOOST_TEST(paused.interrupts().size() == 1u);
-    auto out = app.invoke(answer("yes"), config).output;
+    auto out = app.invoke(answer("yes"), config).value();
     BOOST_TEST(to_json(out) == R"({"steps":3,"x":"yes"})");
     BOOST_TEST(last == 1);
   }
@@ -366,7 +366,7 @@ BOOST_DATA_TEST_CASE(a_command_for_the_parent_is_carried_out_one_graph_further_o
   });
   g.add_edge(START, "inner");
   runtime rt{with_memory()};
-  auto out = rt.load(g.compile()).invoke({{"x", 0}}, {.thread_id = "t"}).output;
+  auto out = rt.load(g.compile()).invoke({{"x", 0}}, {.thread_id = "t"}).value();
   BOOST_TEST(to_json(out) == R"({"log":["up"],"x":"up"})");
 }
 
@@ -385,7 +385,7 @@ BOOST_DATA_TEST_CASE(a_command_for_a_graph_by_name_passes_the_graphs_between,
   g.add_edge(START, "middle");
   runtime rt{with_memory()};
   auto app = rt.load(g.compile({.name = "root graph"}));
-  auto out = app.invoke({{"x", 0}}, {.thread_id = "t"}).output;
+  auto out = app.invoke({{"x", 0}}, {.thread_id = "t"}).value();
   BOOST_TEST(to_json(out) == R"({"log":["up"],"x":"up"})");
 }
 
@@ -413,7 +413,7 @@ BOOST_DATA_TEST_CASE(a_question_two_graphs_down_is_answered_plainly_or_by_its_id
   value given("yes");
   if (by_id)
     given = value::map({{question.id, "yes"}});
-  auto out = app.invoke(answer(given), {.thread_id = "t"}).output;
+  auto out = app.invoke(answer(given), {.thread_id = "t"}).value();
   BOOST_TEST(to_json(out) == R"({"steps":3,"x":"yes"})");
   BOOST_TEST(first == 1);
   BOOST_TEST(last == 1);
@@ -440,7 +440,7 @@ BOOST_DATA_TEST_CASE(two_inner_graphs_that_ask_are_answered_one_by_one_by_id, da
   BOOST_REQUIRE(half.interrupts().size() == 1u);
   BOOST_TEST(half.interrupts()[0].id == left);
   BOOST_TEST(last == 1);
-  auto out = app.invoke(answer(value::map({{left, "l"}})), config).output;
+  auto out = app.invoke(answer(value::map({{left, "l"}})), config).value();
   BOOST_TEST(to_json(out) == R"({"steps":6,"x":"r"})");
   BOOST_TEST(first == 2);
   BOOST_TEST(last == 2);
@@ -465,7 +465,7 @@ BOOST_DATA_TEST_CASE(the_state_of_a_paused_inner_graph_is_read_updated_and_gone_
   BOOST_TEST(app.get_state(inside).values == task.state->values);
   app.update_state(inside, state_update{{"steps", 100}});
   BOOST_TEST(app.get_state(inside).values["steps"] == value(101));
-  auto out = app.invoke(answer("yes"), {.thread_id = "t"}).output;
+  auto out = app.invoke(answer("yes"), {.thread_id = "t"}).value();
   BOOST_TEST(to_json(out) == R"({"steps":103,"x":"yes"})");
   BOOST_TEST(first == 1);
 }
@@ -521,7 +521,7 @@ BOOST_DATA_TEST_CASE(a_run_from_a_checkpoint_of_an_inner_graph_goes_on_there, da
   auto out = app.invoke(nullptr, {.thread_id = "t",
                                   .checkpoint_id = at.checkpoint_id,
                                   .checkpoint_ns = at.checkpoint_ns});
-  BOOST_TEST(to_json(out.output) == R"({"steps":3,"x":"yes"})");
+  BOOST_TEST(to_json(out.value()) == R"({"steps":3,"x":"yes"})");
   BOOST_TEST(first == 1);
   BOOST_TEST(last == 2);
   at = before("ask");
@@ -530,7 +530,7 @@ BOOST_DATA_TEST_CASE(a_run_from_a_checkpoint_of_an_inner_graph_goes_on_there, da
                                    .checkpoint_ns = at.checkpoint_ns});
   BOOST_TEST(asks.interrupts().size() == 1u);
   auto other = app.invoke(answer("no"), {.thread_id = "t"});
-  BOOST_TEST(to_json(other.output) == R"({"steps":3,"x":"no"})");
+  BOOST_TEST(to_json(other.value()) == R"({"steps":3,"x":"no"})");
   BOOST_TEST(first == 1);
   BOOST_TEST(last == 3);
 }
@@ -544,7 +544,7 @@ BOOST_DATA_TEST_CASE(graphs_nest_as_deep_as_the_bound_and_no_deeper,
   runtime rt;
   auto app = rt.load(*self);
   auto deepest = static_cast<std::int64_t>(limits::graph_depth_max);
-  BOOST_TEST(app.invoke({{"n", deepest}}).output["n"] == value(0));
+  BOOST_TEST(app.invoke({{"n", deepest}}).value()["n"] == value(0));
   auto how = app.try_invoke({{"n", deepest + 1}});
   BOOST_REQUIRE((code_of(how) == errc::invalid_graph));
   BOOST_TEST(how.error().message().find("graph_depth_max") != std::string::npos);
@@ -570,10 +570,10 @@ BOOST_DATA_TEST_CASE(an_inner_run_is_stopped_when_the_attempt_around_it_runs_out
   in.add_edge("holds", "behind");
   node_options options;
   options.timeout = 20ms;
-  options.retry = retry_policy{.initial_interval = 0ns, .jitter = false};
+  options.retry_policy = retry_policy{.initial_interval = 0ns, .jitter = false};
   runtime rt{with_memory()};
   auto app = rt.load(around({{"x", last_value}}, "inner", in.compile(), way, options));
-  BOOST_TEST(app.invoke({}, {.thread_id = "t"}).output["x"] == value("second"));
+  BOOST_TEST(app.invoke({}, {.thread_id = "t"}).value()["x"] == value("second"));
   hold.open();
   told.pass();
   BOOST_TEST(stopped == 1);

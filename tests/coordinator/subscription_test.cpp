@@ -16,7 +16,7 @@ auto doubled(const char* from, const char* to) {
 
 value run(const compiled_graph& graph, state_update input) {
   runtime rt{{.saver = make_memory_saver()}};
-  return rt.load(graph).invoke(std::move(input), {.thread_id = "t"}).output;
+  return rt.load(graph).invoke(std::move(input), {.thread_id = "t"}).value();
 }
 
 } // namespace
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_paused_graph_of_subscriptions_goes_on_where_it_was) {
   runtime rt{{.saver = make_memory_saver()}};
   auto app = rt.load(g.compile());
   BOOST_TEST(app.invoke({{"a", 1}}, {.thread_id = "t"}).paused());
-  BOOST_TEST(app.invoke(answer("yes"), {.thread_id = "t"}).output["b"] == value("yes"));
+  BOOST_TEST(app.invoke(answer("yes"), {.thread_id = "t"}).value()["b"] == value("yes"));
   BOOST_TEST(app.get_state({.thread_id = "t"}).next.empty());
 }
 

@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(messages_may_be_a_member_that_is_a_value) {
   runtime rt;
   auto how = rt.load(g.compile()).try_invoke({{"messages", "hi"}});
   BOOST_REQUIRE(how.has_value());
-  BOOST_TEST(how->output["messages"].size() == 2u);
+  BOOST_TEST(how->value()["messages"].size() == 2u);
 }
 
 // ---- contexts -------------------------------------------------------------------------------

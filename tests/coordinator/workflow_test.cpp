@@ -75,7 +75,8 @@ BOOST_DATA_TEST_CASE(results_are_those_of_the_calls_in_a_plain_body_and_in_a_cor
   counter ran{0};
   runtime rt{with_memory()};
   auto app = rt.load(squares_of(ran, coroutine));
-  BOOST_TEST(to_json(app.invoke({value::list({3, 1, 2})}, {.thread_id = "t"}).output) == "[9,1,4]");
+  BOOST_TEST(to_json(app.invoke({value::list({3, 1, 2})}, {.thread_id = "t"}).value())
+             == "[9,1,4]");
   BOOST_TEST(ran == 3);
 }
 
@@ -87,7 +88,7 @@ BOOST_AUTO_TEST_CASE(tasks_that_a_body_started_run_side_by_side) {
     return a.get() && b.get() && c.get();
   });
   runtime rt;
-  BOOST_TEST(rt.load(flow).invoke({}).output == value(true));
+  BOOST_TEST(rt.load(flow).invoke({}).value() == value(true));
 }
 
 BOOST_AUTO_TEST_CASE(a_result_belongs_to_its_call_in_whatever_order_the_tasks_end) {
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_result_belongs_to_its_call_in_whatever_order_the_tasks_en
     gates[n].wait_for(1);
     gates[n].open();
   }
-  BOOST_TEST(to_json(run.get().value().output) == "[0,1,2,3]");
+  BOOST_TEST(to_json(run.get().value().value()) == "[0,1,2,3]");
 }
 
 BOOST_AUTO_TEST_CASE(a_future_is_ready_when_its_task_ended_and_gives_its_result_twice) {
@@ -123,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_future_is_ready_when_its_task_ended_and_gives_its_result_
     return value::list({value(first), value(ready), value(f.get())});
   });
   runtime rt;
-  BOOST_TEST(to_json(rt.load(flow).invoke({}).output) == "[2,true,2]");
+  BOOST_TEST(to_json(rt.load(flow).invoke({}).value()) == "[2,true,2]");
 }
 
 BOOST_AUTO_TEST_CASE(a_task_may_start_tasks_and_return_nothing) {
@@ -139,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_task_may_start_tasks_and_return_nothing) {
     return n;
   });
   runtime rt;
-  BOOST_TEST(rt.load(flow).invoke(value(21)).output == value(21));
+  BOOST_TEST(rt.load(flow).invoke(value(21)).value() == value(21));
   BOOST_TEST(ran == 42);
 }
 
@@ -153,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_node_of_a_graph_may_start_tasks_too) {
              {.lane = lane::blocking});
   g.add_edge(START, "n");
   runtime rt{with_memory()};
-  BOOST_TEST(rt.load(g.compile()).invoke({}, {.thread_id = "t"}).output["x"] == value(25));
+  BOOST_TEST(rt.load(g.compile()).invoke({}, {.thread_id = "t"}).value()["x"] == value(25));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_ends_when_the_tasks_nobody_waits_for_have_ended_and_keeps_them) {
@@ -175,7 +176,7 @@ BOOST_AUTO_TEST_CASE(a_run_ends_when_the_tasks_nobody_waits_for_have_ended_and_k
   hold.wait_for(2);
   BOOST_TEST(!run.ready());
   hold.open();
-  BOOST_TEST(run.get().value().output == value("body"));
+  BOOST_TEST(run.get().value().value() == value("body"));
   BOOST_TEST(ran == 2);
   auto first = store->list({.thread_id = "t"}).value().back();
   auto kept = std::count_if(first.pending_writes.begin(), first.pending_writes.end(),
@@ -205,7 +206,7 @@ BOOST_AUTO_TEST_CASE(waiting_for_a_task_on_the_standard_lane_is_refused_and_the_
                          },
                          {.lane = lane::standard});
   runtime rt;
-  BOOST_TEST(rt.load(flow).invoke({}).output == value("went on"));
+  BOOST_TEST(rt.load(flow).invoke({}).value() == value("went on"));
   BOOST_REQUIRE(refused.has_value());
   BOOST_TEST((refused->code() == errc::invalid_graph));
   for (const char* told : {"`impatient`", "lane::blocking", "coroutine"})
@@ -231,7 +232,7 @@ BOOST_AUTO_TEST_CASE(a_coroutine_must_not_block_on_a_task) {
     co_return std::string{to_string(code)} + " " + std::to_string(n);
   });
   runtime rt;
-  BOOST_TEST(rt.load(flow).invoke({}).output == value("invalid_graph 1"));
+  BOOST_TEST(rt.load(flow).invoke({}).value() == value("invalid_graph 1"));
 }
 
 // ---- failures -------------------------------------------------------------------------------
@@ -254,7 +255,7 @@ BOOST_DATA_TEST_CASE(what_a_task_fails_with_comes_out_of_its_future, data::make(
   runtime rt{with_memory()};
   auto how = rt.load(flow).try_invoke({}, {.thread_id = "t"});
   if (caught) {
-    BOOST_TEST(how.value().output == value("std::out_of_range: task 7"));
+    BOOST_TEST(how.value().value() == value("std::out_of_range: task 7"));
   } else {
     BOOST_REQUIRE((code_of(how) == errc::node_failed));
     BOOST_TEST(how.error().type() == "std::out_of_range");
@@ -281,7 +282,7 @@ BOOST_AUTO_TEST_CASE(a_workflow_that_failed_runs_the_failed_task_again_and_no_ot
     auto app = rt.load(flow);
     run_config config{.thread_id = "t", .durability = durable};
     BOOST_TEST((code_of(app.try_invoke({}, config)) == errc::node_failed));
-    BOOST_TEST(to_json(app.invoke(nullptr, config).output) == "[4,16,3]");
+    BOOST_TEST(to_json(app.invoke(nullptr, config).value()) == "[4,16,3]");
     BOOST_TEST(good == 2);
     BOOST_TEST(bad == 2);
   }
@@ -292,17 +293,17 @@ BOOST_AUTO_TEST_CASE(a_task_is_tried_again_by_its_policy_and_its_body_is_not) {
   auto third_time =
     task("third time",
          [](std::int64_t n, context& ctx) {
-           if (ctx.attempt() < 3)
-             throw node_error{"ConnectionError", "attempt " + std::to_string(ctx.attempt())};
-           return n * ctx.attempt();
+           if (ctx.node_attempt() < 3)
+             throw node_error{"ConnectionError", "attempt " + std::to_string(ctx.node_attempt())};
+           return n * ctx.node_attempt();
          },
-         {.retry = at_once});
+         {.retry_policy = at_once});
   auto flow = entrypoint("flow", [&bodies, third_time](const value&, context& ctx) {
     ++bodies;
     return third_time(ctx, 10).get();
   });
   runtime rt{with_memory()};
-  BOOST_TEST(rt.load(flow).invoke({}, {.thread_id = "t"}).output == value(30));
+  BOOST_TEST(rt.load(flow).invoke({}, {.thread_id = "t"}).value() == value(30));
   BOOST_TEST(bodies == 1);
 }
 
@@ -312,13 +313,13 @@ BOOST_AUTO_TEST_CASE(a_body_that_is_tried_again_gets_what_its_tasks_gave_before)
                          [sq = square(ran)](const value&, context& ctx) {
                            auto a = sq(ctx, 2), b = sq(ctx, 3);
                            auto sum = a.get() + b.get();
-                           if (ctx.attempt() < 3)
+                           if (ctx.node_attempt() < 3)
                              throw node_error{"ConnectionError", "again"};
                            return sum + sq(ctx, 4).get();
                          },
-                         {.retry = at_once});
+                         {.retry_policy = at_once});
   runtime rt{with_memory()};
-  BOOST_TEST(rt.load(flow).invoke({}, {.thread_id = "t"}).output == value(29));
+  BOOST_TEST(rt.load(flow).invoke({}, {.thread_id = "t"}).value() == value(29));
   BOOST_TEST(ran == 3);
 }
 
@@ -326,18 +327,18 @@ BOOST_AUTO_TEST_CASE(a_task_that_takes_too_long_fails_with_a_timeout_and_may_be_
   gate hold;
   auto slow = task("slow",
                    [&hold](std::int64_t n, context& ctx) {
-                     if (ctx.attempt() == 1)
+                     if (ctx.node_attempt() == 1)
                        hold.pass();
                      return n;
                    },
                    {.timeout = 20ms});
   auto patient = task("patient",
                       [&hold](std::int64_t n, context& ctx) {
-                        if (ctx.attempt() == 1)
+                        if (ctx.node_attempt() == 1)
                           hold.pass();
                         return n;
                       },
-                      {.retry = at_once, .timeout = 20ms});
+                      {.retry_policy = at_once, .timeout = 20ms});
   auto flow = entrypoint("flow", [slow, patient](const value&, context& ctx) {
     auto f = patient(ctx, 5);
     try {
@@ -348,7 +349,7 @@ BOOST_AUTO_TEST_CASE(a_task_that_takes_too_long_fails_with_a_timeout_and_may_be_
   });
   {
     runtime rt{with_memory()};
-    auto out = rt.load(flow).invoke({}, {.thread_id = "t"}).output;
+    auto out = rt.load(flow).invoke({}, {.thread_id = "t"}).value();
     hold.open();
     BOOST_TEST(out == value("node_timeout 5"));
   }
@@ -368,7 +369,7 @@ BOOST_AUTO_TEST_CASE(what_tasks_gave_is_found_again_after_a_restart_and_they_do_
       BOOST_TEST(ran == 2);
     }
     runtime rt{{.saver = store}};
-    auto out = rt.load(asks_behind_tasks(ran)).invoke(answer("yes"), config).output;
+    auto out = rt.load(asks_behind_tasks(ran)).invoke(answer("yes"), config).value();
     BOOST_TEST(to_json(out) == R"([9,16,"yes",25])");
     BOOST_TEST(ran == 3);
   }
@@ -380,7 +381,7 @@ BOOST_AUTO_TEST_CASE(the_input_of_the_next_run_starts_the_tasks_anew) {
   auto app = rt.load(squares_of(ran, false));
   for (int i = 1; i < 4; ++i) {
     auto in = value::list({i});
-    BOOST_TEST(app.invoke({in}, {.thread_id = "t"}).output == value::list({i * i}));
+    BOOST_TEST(app.invoke({in}, {.thread_id = "t"}).value() == value::list({i * i}));
     BOOST_TEST(ran == i);
   }
 }
@@ -406,7 +407,7 @@ BOOST_DATA_TEST_CASE(a_question_inside_a_task_pauses_the_run_and_its_answer_goes
   value given("me");
   if (by_id)
     given = value::map({{paused.interrupts()[0].id, "me"}});
-  BOOST_TEST(to_json(app.invoke(answer(given), {.thread_id = "t"}).output) == R"([9,"me"])");
+  BOOST_TEST(to_json(app.invoke(answer(given), {.thread_id = "t"}).value()) == R"([9,"me"])");
   BOOST_TEST(before == 1);
   BOOST_TEST(asked == 2);
 }
@@ -430,7 +431,7 @@ BOOST_AUTO_TEST_CASE(questions_of_several_tasks_come_one_by_one_in_the_order_of_
   BOOST_REQUIRE(paused.interrupts().size() == 1u);
   BOOST_TEST(paused.interrupts()[0].value == value(1));
   paused = app.invoke(answer(value::map({{paused.interrupts()[0].id, "one"}})), config);
-  BOOST_TEST(to_json(paused.output) == R"(["one","two"])");
+  BOOST_TEST(to_json(paused.value()) == R"(["one","two"])");
 }
 
 BOOST_AUTO_TEST_CASE(a_task_that_asks_is_reported_by_its_caller_alone) {
@@ -463,7 +464,7 @@ BOOST_AUTO_TEST_CASE(a_failed_task_that_a_later_attempt_starts_anew_is_another_t
                              throw node_error{"ConnectionError", "again"};
                            }
                          },
-                         {.retry = at_once});
+                         {.retry_policy = at_once});
   runtime rt{with_memory()};
   auto app = rt.load(flow);
   std::vector<std::string> began, ended;
@@ -509,7 +510,7 @@ BOOST_AUTO_TEST_CASE(an_update_from_outside_is_previous_in_the_next_run) {
     return value{{"in", in}, {"before", ctx.previous()}};
   }));
   auto before = [&app](const std::string& thread) {
-    return to_json(app.invoke(value(1), {.thread_id = thread}).output["before"]);
+    return to_json(app.invoke(value(1), {.thread_id = thread}).value()["before"]);
   };
   for (const char* as_node : {"", "foo"}) {
     auto thread = std::string{"t"} + as_node;
@@ -558,10 +559,10 @@ BOOST_AUTO_TEST_CASE(what_a_run_returned_is_previous_in_the_next_one_of_its_thre
   });
   runtime rt{with_memory()};
   auto app = rt.load(flow);
-  BOOST_TEST(app.invoke(value(1), {.thread_id = "t"}).output == value(1));
-  BOOST_TEST(app.invoke(value(10), {.thread_id = "t"}).output == value(11));
-  BOOST_TEST(app.invoke(value(100), {.thread_id = "t"}).output == value(111));
-  BOOST_TEST(app.invoke(value(5), {.thread_id = "other"}).output == value(5));
+  BOOST_TEST(app.invoke(value(1), {.thread_id = "t"}).value() == value(1));
+  BOOST_TEST(app.invoke(value(10), {.thread_id = "t"}).value() == value(11));
+  BOOST_TEST(app.invoke(value(100), {.thread_id = "t"}).value() == value(111));
+  BOOST_TEST(app.invoke(value(5), {.thread_id = "other"}).value() == value(5));
 }
 
 BOOST_AUTO_TEST_CASE(a_final_value_gives_one_thing_and_saves_another) {
@@ -570,9 +571,9 @@ BOOST_AUTO_TEST_CASE(a_final_value_gives_one_thing_and_saves_another) {
   });
   runtime rt{with_memory()};
   auto app = rt.load(flow);
-  BOOST_TEST(app.invoke(value(1), {.thread_id = "t"}).output == value{});
-  BOOST_TEST(app.invoke(value(5), {.thread_id = "t"}).output == value(2));
-  BOOST_TEST(app.invoke(value(7), {.thread_id = "t"}).output == value(10));
+  BOOST_TEST(app.invoke(value(1), {.thread_id = "t"}).value() == value{});
+  BOOST_TEST(app.invoke(value(5), {.thread_id = "t"}).value() == value(2));
+  BOOST_TEST(app.invoke(value(7), {.thread_id = "t"}).value() == value(10));
 }
 
 // ---- the cache ------------------------------------------------------------------------------
@@ -584,27 +585,27 @@ BOOST_AUTO_TEST_CASE(a_task_with_a_cache_runs_once_for_an_argument_in_all_thread
                    ++ran;
                    return n * n;
                  },
-                 {.cache = cache_policy{}});
+                 {.cache_policy = cache_policy{}});
   auto body = [sq](std::int64_t n, context& ctx) {
     auto a = sq(ctx, n);
     return a.get() + sq(ctx, n).get(); // the second one finds what the first one gave
   };
   runtime rt{{.saver = make_memory_saver(), .cache = make_memory_cache()}};
   auto one = rt.load(entrypoint("one", body)), other = rt.load(entrypoint("other", body));
-  BOOST_TEST(one.invoke(value(3), {.thread_id = "a"}).output == value(18));
+  BOOST_TEST(one.invoke(value(3), {.thread_id = "a"}).value() == value(18));
   BOOST_TEST(ran == 1);
-  BOOST_TEST(one.invoke(value(3), {.thread_id = "b"}).output == value(18));
-  BOOST_TEST(other.invoke(value(3), {.thread_id = "c"}).output == value(18));
+  BOOST_TEST(one.invoke(value(3), {.thread_id = "b"}).value() == value(18));
+  BOOST_TEST(other.invoke(value(3), {.thread_id = "c"}).value() == value(18));
   BOOST_TEST(ran == 1);
-  BOOST_TEST(one.invoke(value(4), {.thread_id = "a"}).output == value(32));
+  BOOST_TEST(one.invoke(value(4), {.thread_id = "a"}).value() == value(32));
   BOOST_TEST(ran == 2);
   one.clear_cache({"square"}).value(); // a task is forgotten by its name, for all workflows
-  BOOST_TEST(other.invoke(value(4), {.thread_id = "b"}).output == value(32));
+  BOOST_TEST(other.invoke(value(4), {.thread_id = "b"}).value() == value(32));
   BOOST_TEST(ran == 3);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_started_task_gives_from_the_cache_is_streamed_as_cached) {
-  auto sq = task("square", [](std::int64_t n) { return n * n; }, {.cache = cache_policy{}});
+  auto sq = task("square", [](std::int64_t n) { return n * n; }, {.cache_policy = cache_policy{}});
   auto flow = entrypoint("flow", [sq](std::int64_t n, context& ctx) {
     auto first = sq(ctx, n).get();
     return first + sq(ctx, n).get();
@@ -638,7 +639,7 @@ BOOST_AUTO_TEST_CASE(more_workflows_than_the_blocking_lane_has_threads_wait_with
   for (int i = 0; i < 20; ++i)
     runs.push_back(app.start(value(i), {.thread_id = "t" + std::to_string(i)}));
   for (int i = 0; i < 20; ++i)
-    BOOST_TEST(runs[static_cast<std::size_t>(i)].get().value().output == value(4 * i * i));
+    BOOST_TEST(runs[static_cast<std::size_t>(i)].get().value().value() == value(4 * i * i));
   BOOST_TEST(ran == 80);
 }
 
@@ -664,7 +665,7 @@ BOOST_AUTO_TEST_CASE(
   for (int i = 0; i < 20; ++i)
     runs.push_back(app.start({{"n", i}}));
   for (int i = 0; i < 20; ++i)
-    BOOST_TEST(runs[static_cast<std::size_t>(i)].get().value().output["n"] == value(i + 2));
+    BOOST_TEST(runs[static_cast<std::size_t>(i)].get().value().value()["n"] == value(i + 2));
 }
 
 BOOST_AUTO_TEST_CASE(a_coroutine_task_may_take_its_arguments_by_reference) {

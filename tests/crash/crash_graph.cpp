@@ -26,7 +26,7 @@ class execution {
 public:
   execution(const notes& to, std::string name, const troupe::context& ctx)
     : to_{to},
-      text_{name + " " + std::to_string(ctx.attempt()) + " " + ctx.task_id()} {
+      text_{name + " " + std::to_string(ctx.node_attempt()) + " " + ctx.task_id()} {
     to_.add("S " + text_);
   }
   void ended() { to_.add("E " + text_); }
@@ -137,7 +137,7 @@ auto flaky(const notes& to) {
   return [&to](const state& s, troupe::context& ctx) {
     auto entry = label("flaky", s.round);
     execution now{to, entry, ctx};
-    if (ctx.attempt() == 1)
+    if (ctx.node_attempt() == 1)
       throw std::runtime_error{"the first attempt always fails"};
     auto out = troupe::set(&state::log, std::vector{entry});
     now.ended();
@@ -187,10 +187,10 @@ troupe::typed_graph<state> build(const notes& to) {
   g.add_node("sum", logging(to, "sum"));
   g.add_node("middle", middle_graph(to));
   g.add_node("flaky", flaky(to),
-             {.retry = {.initial_interval = 1ms,
-                        .max_attempts = 3,
-                        .jitter = false,
-                        .retry_on = {[](const troupe::error&) { return true; }}}});
+             {.retry_policy = {.initial_interval = 1ms,
+                               .max_attempts = 3,
+                               .jitter = false,
+                               .retry_on = {[](const troupe::error&) { return true; }}}});
   g.add_node("ask", ask(to));
   g.add_node("finish", logging(to, "finish"));
   g.add_edge(troupe::START, "begin");

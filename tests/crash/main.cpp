@@ -87,7 +87,7 @@ int run(const std::string& data, const notes& to, const std::string& durability,
     auto parts = app.stream(*input, config, {tasks, checkpoints});
     while (auto part = parts.next())
       note_part(to, *part);
-    to.add("R " + parts.outcome()->checkpoint_id);
+    to.add("R " + parts.outcome()->checkpoint_id());
     prune_a_copy(*rt.saver(), thread);
   }
   to.add("F");

@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_body_that_throws_it_again_asks) {
   auto paused = app.invoke(value::map(), {.thread_id = "t"});
   BOOST_TEST(paused.interrupts().size() == 1u);
   BOOST_TEST(cleaned == 1);
-  BOOST_TEST(app.invoke(answer("ok"), {.thread_id = "t"}).output["log"] == words({"ok"}));
+  BOOST_TEST(app.invoke(answer("ok"), {.thread_id = "t"}).value()["log"] == words({"ok"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_body_that_catches_exceptions_of_the_standard_library_asks) {
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_body_that_catches_exceptions_of_the_standard_library_asks
     }
   }));
   BOOST_TEST(app.invoke(value::map(), {.thread_id = "t"}).paused());
-  BOOST_TEST(app.invoke(answer("ok"), {.thread_id = "t"}).output["log"] == words({"ok"}));
+  BOOST_TEST(app.invoke(answer("ok"), {.thread_id = "t"}).value()["log"] == words({"ok"}));
 }
 
 BOOST_AUTO_TEST_CASE(an_answered_question_may_stand_within_any_catch) {
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(an_answered_question_may_stand_within_any_catch) {
     return swallow(ctx, [&given](context&) { return given; });
   }));
   BOOST_TEST(app.invoke(value::map(), {.thread_id = "t"}).paused());
-  BOOST_TEST(app.invoke(answer("ok"), {.thread_id = "t"}).output["log"] == words({"ok"}));
+  BOOST_TEST(app.invoke(answer("ok"), {.thread_id = "t"}).value()["log"] == words({"ok"}));
 }
 
 BOOST_AUTO_TEST_CASE(coroutines_side_by_side_may_ask) {
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(coroutines_side_by_side_may_ask) {
   runtime rt{with_memory()};
   auto app = rt.load(g.compile());
   BOOST_TEST(app.invoke(value::map(), {.thread_id = "t"}).interrupts().size() == 1u);
-  BOOST_TEST(app.invoke(answer("ok"), {.thread_id = "t"}).output["log"] == words({"ok"}));
+  BOOST_TEST(app.invoke(answer("ok"), {.thread_id = "t"}).value()["log"] == words({"ok"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_workflow_may_end_without_the_answer_of_a_task_it_did_not_wait_for) {
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_workflow_may_end_without_the_answer_of_a_task_it_did_not_
     (void)asks(ctx, value{});
     return value("done");
   }));
-  BOOST_TEST(app.invoke(value(1), {.thread_id = "t"}).output == value("done"));
+  BOOST_TEST(app.invoke(value(1), {.thread_id = "t"}).value() == value("done"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -35,7 +35,7 @@ BOOST_DATA_TEST_CASE(a_run_pauses_before_a_step_of_several_tasks, boost::unit_te
   auto app = rt.load(g.compile({.interrupt_before = {"b"}}));
   run_config config{.thread_id = "t", .durability = static_cast<durability>(durable)};
   BOOST_TEST(app.invoke({}, config).paused());
-  BOOST_TEST(app.invoke(nullptr, config).output["log"] == words({"a", "b"}));
+  BOOST_TEST(app.invoke(nullptr, config).value()["log"] == words({"a", "b"}));
 }
 
 BOOST_DATA_TEST_CASE(a_plain_answer_that_a_graph_further_in_took_answers_nothing_else,
@@ -54,7 +54,7 @@ BOOST_DATA_TEST_CASE(a_plain_answer_that_a_graph_further_in_took_answers_nothing
   auto again = app.invoke(nullptr, config); // no answer: the second question waits on
   BOOST_REQUIRE(again.interrupts().size() == 1u);
   BOOST_TEST(again.interrupts()[0].value == value(1));
-  BOOST_TEST(app.invoke(answer("second"), config).output["log"] == words({"first", "second"}));
+  BOOST_TEST(app.invoke(answer("second"), config).value()["log"] == words({"first", "second"}));
 }
 
 namespace {
@@ -92,7 +92,7 @@ BOOST_DATA_TEST_CASE(a_stored_answer_is_used_once_whatever_the_durability_of_who
     BOOST_REQUIRE(paused.interrupts().size() == 1u);
     BOOST_TEST(paused.interrupts()[0].value == value(1));
   }
-  BOOST_TEST(app.invoke(answer("second"), config).output["log"] == words({"stored", "second"}));
+  BOOST_TEST(app.invoke(answer("second"), config).value()["log"] == words({"stored", "second"}));
 }
 
 // Answers by id are for one run, a stored plain one stays for the run after it.
@@ -110,7 +110,7 @@ BOOST_DATA_TEST_CASE(a_stored_answer_waits_through_a_run_that_brings_answers_by_
   auto by_id = app.invoke(answer(value::map({{asked.interrupts()[0].id, "by id"}})), config);
   BOOST_REQUIRE(by_id.interrupts().size() == 1u);
   BOOST_TEST(by_id.interrupts()[0].value == value(1));
-  BOOST_TEST(app.invoke(nullptr, config).output["log"] == words({"by id", "stored"}));
+  BOOST_TEST(app.invoke(nullptr, config).value()["log"] == words({"by id", "stored"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_plain_answer_that_no_task_of_its_step_took_is_forgotten) {
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_plain_answer_that_no_task_of_its_step_took_is_forgotten) 
   asks_first = false;
   auto paused = app.invoke(answer("for the first"), {.thread_id = "t"});
   BOOST_TEST(paused.interrupts().size() == 1u);
-  BOOST_TEST(paused.output["log"] == words({"first"}));
+  BOOST_TEST(paused.value()["log"] == words({"first"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_command_on_a_fresh_thread_goes_where_it_says_beside_the_entry_edges) {
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_command_on_a_fresh_thread_goes_where_it_says_beside_the_e
   command c;
   c.update = state_update{{"x", 42}};
   c.goto_ = "z";
-  auto out = rt.load(g.compile()).invoke(c, {.thread_id = "t"}).output;
+  auto out = rt.load(g.compile()).invoke(c, {.thread_id = "t"}).value();
   BOOST_TEST(out["log"] == words({"a", "z"}));
   BOOST_TEST(out["x"] == value(42));
 }
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(the_output_is_what_was_shown_last_even_if_a_channel_has_for
   g.add_edge("writes", "writes_nothing");
   runtime rt{with_memory()};
   auto app = rt.load(g.compile());
-  BOOST_TEST(app.invoke({}, {.thread_id = "t"}).output["note"] == value("read me"));
+  BOOST_TEST(app.invoke({}, {.thread_id = "t"}).value()["note"] == value("read me"));
   BOOST_TEST(!app.get_state({.thread_id = "t"}).values.contains("note"));
 }
 
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(an_answer_at_a_superseded_checkpoint_need_not_answer_anythi
   g.add_edge(START, "asks");
   runtime rt{with_memory()};
   auto app = rt.load(g.compile());
-  auto asked = app.invoke({}, {.thread_id = "t"}).checkpoint_id;
+  auto asked = app.invoke({}, {.thread_id = "t"}).checkpoint_id();
   app.invoke(answer("one"), {.thread_id = "t"});
   auto by_id = answer(value::map({{std::string(32, '0'), "nobody asked"}}));
   auto old = app.try_invoke(by_id, {.thread_id = "t", .checkpoint_id = asked});
@@ -230,7 +230,7 @@ BOOST_DATA_TEST_CASE(a_run_that_another_one_overtook_on_its_thread_stores_nothin
   auto state = app.get_state({.thread_id = "t"});
   BOOST_TEST(state.config.checkpoint_id == updated.checkpoint_id);
   BOOST_TEST(state.next == std::vector<std::string>{"b"}, boost::test_tools::per_element());
-  BOOST_TEST(app.invoke(nullptr, config).output["log"].items().back() == value("b"));
+  BOOST_TEST(app.invoke(nullptr, config).value()["log"].items().back() == value("b"));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_whose_thread_is_deleted_ends_and_leaves_it_deleted) {

@@ -34,7 +34,7 @@ compiled_graph handled(counter& ran, any_body handler) {
                ++ran;
                throw std::out_of_range{"boom"};
              },
-             {.on_error = std::move(handler)});
+             {.error_handler = std::move(handler)});
   g.add_node("after", [] { return log("after"); });
   g.add_edge(START, "bad");
   g.add_edge("bad", "after");
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(a_handler_is_told_what_failed_and_its_nodes_edges_are_not_t
     return log_failure(ctx);
   };
   runtime rt;
-  auto out = rt.load(handled(ran, handler)).invoke({}).output;
+  auto out = rt.load(handled(ran, handler)).invoke({}).value();
   BOOST_TEST(out["log"] == words({"bad: std::out_of_range"}));
   BOOST_TEST(text == "boom");
   BOOST_TEST(ran == 1);
@@ -62,10 +62,10 @@ BOOST_AUTO_TEST_CASE(a_handler_is_told_what_failed_and_its_nodes_edges_are_not_t
 BOOST_AUTO_TEST_CASE(a_handler_reads_the_state_as_its_node_did) {
   state_graph<> g{{{"x", last_value}, {"log", append}}};
   g.add_node("bad", []() -> state_update { throw std::runtime_error{"boom"}; },
-             {.on_error = [](const state_view& s, context&) { return log(to_json(s["x"])); }});
+             {.error_handler = [](const state_view& s, context&) { return log(to_json(s["x"])); }});
   g.add_edge(START, "bad");
   runtime rt;
-  BOOST_TEST(rt.load(g.compile()).invoke({{"x", 7}}).output["log"] == words({"7"}));
+  BOOST_TEST(rt.load(g.compile()).invoke({{"x", 7}}).value()["log"] == words({"7"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_handler_runs_when_the_last_attempt_failed_and_not_before) {
@@ -77,24 +77,24 @@ BOOST_AUTO_TEST_CASE(a_handler_runs_when_the_last_attempt_failed_and_not_before)
                ++ran;
                throw node_error{"ConnectionError", "boom"};
              },
-             {.retry = retry_policy{.initial_interval = 0ns, .jitter = false},
-              .on_error = [&handled](context& ctx) {
+             {.retry_policy = retry_policy{.initial_interval = 0ns, .jitter = false},
+              .error_handler = [&handled](context& ctx) {
                 ++handled;
                 return log_failure(ctx);
               }});
   g.add_edge(START, "bad");
   runtime rt;
-  BOOST_TEST(rt.load(g.compile()).invoke({}).output["log"] == words({"bad: ConnectionError"}));
+  BOOST_TEST(rt.load(g.compile()).invoke({}).value()["log"] == words({"bad: ConnectionError"}));
   BOOST_TEST(ran == 3);
   BOOST_TEST(handled == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_default_handler_serves_nodes_without_one_and_no_handlers) {
   state_graph<> g{log_only};
-  g.set_node_defaults({.on_error = log_failure});
+  g.set_node_defaults({.error_handler = log_failure});
   g.add_node("a", []() -> state_update { throw std::out_of_range{"a"}; });
   g.add_node("b", []() -> state_update { throw std::out_of_range{"b"}; },
-             {.on_error = []() -> state_update { throw std::length_error{"handler of b"}; }});
+             {.error_handler = []() -> state_update { throw std::length_error{"handler of b"}; }});
   g.add_edge(START, "a");
   g.add_edge(START, "b");
   runtime rt{with_memory()};
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_default_handler_serves_nodes_without_one_and_no_handlers)
 BOOST_AUTO_TEST_CASE(a_handler_goes_where_its_command_says) {
   counter ran{0};
   runtime rt;
-  auto out = rt.load(handled(ran, log_failure_and_go_on)).invoke({}).output;
+  auto out = rt.load(handled(ran, log_failure_and_go_on)).invoke({}).value();
   BOOST_TEST(out["log"] == words({"bad: std::out_of_range", "after"}));
 }
 
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(handlers_of_tasks_side_by_side_write_in_the_order_of_these)
              [](const value& i) -> state_update {
                throw node_error{"Failure" + std::to_string(i.as_int()), ""};
              },
-             {.on_error = log_failure});
+             {.error_handler = log_failure});
   g.add_node("good", [](const value&) { return log("good"); });
   g.add_conditional_edges(START, [](const state_view&) {
     std::vector<send> out;
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(handlers_of_tasks_side_by_side_write_in_the_order_of_these)
   auto app = rt.load(g.compile());
   for (int again = 0; again < 20; ++again)
     BOOST_TEST(
-      app.invoke({}).output["log"]
+      app.invoke({}).value()["log"]
       == words({"bad: Failure0", "bad: Failure1", "good", "bad: Failure3", "bad: Failure4"}));
 }
 
@@ -138,10 +138,10 @@ BOOST_AUTO_TEST_CASE(a_handler_serves_a_node_that_is_a_graph) {
   in.add_node("inner", []() -> state_update { throw std::out_of_range{"boom"}; });
   in.add_edge(START, "inner");
   state_graph<> g{log_only};
-  g.add_node("graph", in.compile(), {.on_error = log_failure});
+  g.add_node("graph", in.compile(), {.error_handler = log_failure});
   g.add_edge(START, "graph");
   runtime rt{with_memory()};
-  auto out = rt.load(g.compile()).invoke({}, {.thread_id = "t"}).output;
+  auto out = rt.load(g.compile()).invoke({}, {.thread_id = "t"}).value();
   BOOST_TEST(out["log"] == words({"graph: std::out_of_range"}));
 }
 
@@ -150,13 +150,13 @@ BOOST_AUTO_TEST_CASE(a_timeout_of_a_node_is_handled_like_any_other_failure) {
   errc code = errc::ok;
   state_graph<> g{log_only};
   g.add_node("slow", [&hold] { hold.pass(); },
-             {.lane = lane::blocking, .timeout = 20ms, .on_error = [&code](context& ctx) {
+             {.lane = lane::blocking, .timeout = 20ms, .error_handler = [&code](context& ctx) {
                 code = ctx.failure()->failure.code();
                 return log("handled");
               }});
   g.add_edge(START, "slow");
   runtime rt;
-  BOOST_TEST(rt.load(g.compile()).invoke({}).output["log"] == words({"handled"}));
+  BOOST_TEST(rt.load(g.compile()).invoke({}).value()["log"] == words({"handled"}));
   BOOST_TEST((code == errc::node_timeout));
   hold.open();
 }
@@ -164,12 +164,12 @@ BOOST_AUTO_TEST_CASE(a_timeout_of_a_node_is_handled_like_any_other_failure) {
 BOOST_AUTO_TEST_CASE(a_question_is_no_failure) {
   state_graph<> g{log_only};
   g.add_node("asks", [](context& ctx) { return log(ctx.interrupt("?").as<std::string>()); },
-             {.on_error = log_failure});
+             {.error_handler = log_failure});
   g.add_edge(START, "asks");
   runtime rt{with_memory()};
   auto app = rt.load(g.compile());
   BOOST_TEST(app.invoke({}, {.thread_id = "t"}).interrupts().size() == 1u);
-  BOOST_TEST(app.invoke(answer("yes"), {.thread_id = "t"}).output["log"] == words({"yes"}));
+  BOOST_TEST(app.invoke(answer("yes"), {.thread_id = "t"}).value()["log"] == words({"yes"}));
 }
 
 // ---- after a crash --------------------------------------------------------------------------
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_handler_that_failed_runs_again_with_its_failure_and_its_n
       BOOST_TEST(how.error().type() == "std::length_error");
     }
     runtime rt{{.saver = store}}; // after a restart
-    auto out = rt.load(handled(ran, handler)).invoke(nullptr, config).output;
+    auto out = rt.load(handled(ran, handler)).invoke(nullptr, config).value();
     BOOST_TEST(out["log"] == words({"bad: std::out_of_range", "after"}));
     BOOST_TEST(ran == 1);
     BOOST_TEST(handler_ran == 2);
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(beside_a_sibling_that_fails_a_handler_runs_once_and_is_kept
                  ++bad;
                  throw std::out_of_range{"boom"};
                },
-               {.on_error = [&handler_ran](context& ctx) {
+               {.error_handler = [&handler_ran](context& ctx) {
                  ++handler_ran;
                  return log_failure(ctx);
                }});
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(beside_a_sibling_that_fails_a_handler_runs_once_and_is_kept
     auto how = app.try_invoke({}, config);
     BOOST_REQUIRE((code_of(how) == errc::node_failed));
     BOOST_TEST(how.error().type() == "std::length_error");
-    BOOST_TEST(app.invoke(nullptr, config).output["log"]
+    BOOST_TEST(app.invoke(nullptr, config).value()["log"]
                == words({"bad: std::out_of_range", "sibling"}));
     BOOST_TEST(bad == 1);
     BOOST_TEST(handler_ran == 1);
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(a_handler_that_asks_pauses_the_run_and_its_answer_comes_to_
     BOOST_TEST(paused.interrupts()[0].value == value("what now?"));
   }
   runtime rt{{.saver = store}};
-  auto out = rt.load(handled(ran, handler)).invoke(answer("skip"), {.thread_id = "t"}).output;
+  auto out = rt.load(handled(ran, handler)).invoke(answer("skip"), {.thread_id = "t"}).value();
   BOOST_TEST(out["log"] == words({"bad: skip"}));
   BOOST_TEST(ran == 1);
 }
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(wherever_a_crash_cuts_a_handled_failure_the_thread_goes_on_
       bool fresh = state.config.checkpoint_id.empty();
       bool stored = !fresh && !state.tasks.empty() && !state.tasks[0].error.is_null();
       auto ran_before = ran.load();
-      auto out = app.invoke(fresh ? run_input{} : run_input{nullptr}, config).output;
+      auto out = app.invoke(fresh ? run_input{} : run_input{nullptr}, config).value();
       BOOST_TEST(out["log"] == words({"bad: std::out_of_range", "after"}));
       if (stored) {
         ++handed_over;

@@ -127,7 +127,7 @@ BOOST_DATA_TEST_CASE(writes_are_applied_by_task_not_by_arrival, boost::unit_test
   for (const auto& t : tasks)
     host.finish(t);
   BOOST_REQUIRE(host.how.has_value());
-  BOOST_TEST(host.how->value().output["log"] == words({"a", "b", "c", "d"}));
+  BOOST_TEST(host.how->value().value()["log"] == words({"a", "b", "c", "d"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_task_that_answers_twice_or_late_changes_nothing) {
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_task_that_answers_twice_or_late_changes_nothing) {
   host.loop.timed_out(host.epochs.front()); // the deadline of a step that is over
   host.finish(host.take_task());
   host.finish(host.take_task());
-  BOOST_TEST(host.how->value().output["log"] == words({"a", "b", "c"}));
+  BOOST_TEST(host.how->value().value()["log"] == words({"a", "b", "c"}));
 }
 
 BOOST_AUTO_TEST_CASE(with_sync_a_step_waits_for_its_checkpoint_and_so_do_its_parts) {
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(with_async_a_run_never_runs_ahead_of_a_slow_saver) {
     BOOST_REQUIRE(!host.saves.empty());
     host.acknowledge();
   }
-  BOOST_TEST(host.how->value().output["n"] == value(5000));
+  BOOST_TEST(host.how->value().value()["n"] == value(5000));
   BOOST_TEST(waiting == 1);
 }
 
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(a_run_ends_only_when_all_of_it_is_durable) {
   }
   BOOST_TEST(!host.how.has_value());
   host.acknowledge_all();
-  BOOST_TEST(host.how->value().output["log"] == words({"a", "b", "c"}));
+  BOOST_TEST(host.how->value().value()["log"] == words({"a", "b", "c"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_save_ends_the_run_and_nothing_more_is_saved) {
@@ -313,7 +313,7 @@ BOOST_AUTO_TEST_CASE(as_many_tasks_of_a_step_are_started_as_may_run_at_once_and_
   while (!host.tasks.empty())
     host.finish(host.take_task());
   BOOST_REQUIRE(host.how.has_value());
-  BOOST_TEST(host.how->value().output["sum"] == value(static_cast<std::int64_t>(tasks)));
+  BOOST_TEST(host.how->value().value()["sum"] == value(static_cast<std::int64_t>(tasks)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

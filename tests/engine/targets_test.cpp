@@ -85,8 +85,8 @@ BOOST_AUTO_TEST_CASE(the_end_and_known_nodes_are_targets) {
   runtime rt;
   BOOST_TEST(rt.load(decides(returned(going(END)))).try_invoke({}).has_value());
   auto reviewed = rt.load(decides(returned(going("review")))).invoke({});
-  BOOST_TEST(reviewed.output["log"] == words({"review"}));
-  BOOST_TEST(rt.load(routes({"review", END})).invoke({}).output["log"] == words({"a", "review"}));
+  BOOST_TEST(reviewed.value()["log"] == words({"review"}));
+  BOOST_TEST(rt.load(routes({"review", END})).invoke({}).value()["log"] == words({"a", "review"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_command_for_the_parent_names_a_node_of_the_parent) {
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_command_for_the_parent_names_a_node_of_the_parent) {
     runtime rt;
     auto how = rt.load(outer.compile({.name = "outer"})).try_invoke({});
     if (std::string{target} == "review")
-      BOOST_TEST(how.value().output["log"] == words({"outer review"}));
+      BOOST_TEST(how.value().value()["log"] == words({"outer review"}));
     else
       check_lost(how, "node `sub` goes to `inner`, which is not a node of graph `outer`");
   }
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_command_as_input_that_leads_nowhere_is_refused_and_change
   auto after = app.get_state({.thread_id = "t"});
   BOOST_TEST(after.config.checkpoint_id == before.config.checkpoint_id);
   BOOST_TEST(after.next.empty());
-  BOOST_TEST(app.invoke(going("review"), {.thread_id = "t"}).output["log"]
+  BOOST_TEST(app.invoke(going("review"), {.thread_id = "t"}).value()["log"]
              == words({"a", "review"}));
 }
 
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(what_other_tasks_of_the_step_did_is_kept_and_the_decision_i
   auto app = rt.load(g.compile({.name = "g"}));
   check_lost(app.try_invoke({}, {.thread_id = "t"}));
   target = "review";
-  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).output["log"] == words({"b", "review"}));
+  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).value()["log"] == words({"b", "review"}));
   BOOST_TEST(ran == 1);
 }
 

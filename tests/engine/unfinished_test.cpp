@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(runs_that_were_cut_off_go_on_and_nothing_that_was_stored_ru
     BOOST_TEST_REQUIRE(resumed.size() == 1U);
     BOOST_TEST(resumed[0].thread_id == thread);
     auto out = resumed[0].run.get().value();
-    BOOST_TEST(out.output["log"] == words({"a", "b", "c"}));
+    BOOST_TEST(out.value()["log"] == words({"a", "b", "c"}));
     for (const auto& [node, times] : ran) // what was being stored at that moment was lost
       BOOST_TEST(times == (node == std::string{" abc"[requests - 1]} ? 2 : 1));
     BOOST_TEST(app.unfinished().empty());
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_was_cancelled_is_not_unfinished_and_one_that_was
     if (!cancels) {
       runtime rt{{.saver = checkpoints}};
       for (auto& resumed : rt.load(g).resume_unfinished())
-        BOOST_TEST(resumed.run.get().value().output["log"] == words({"a", "b", "c"}));
+        BOOST_TEST(resumed.run.get().value().value()["log"] == words({"a", "b", "c"}));
       BOOST_TEST(rt.load(g).unfinished().empty());
     }
   }
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_was_stored_and_not_heard_is_heard) {
   runtime rt{{.saver = checkpoints}};
   auto resumed = rt.load(g).resume_unfinished();
   BOOST_TEST_REQUIRE(resumed.size() == 1U);
-  BOOST_TEST(resumed[0].run.get().value().output["log"] == words({"yes", "after"}));
+  BOOST_TEST(resumed[0].run.get().value().value()["log"] == words({"yes", "after"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_call_that_makes_no_sense_changes_nothing_about_it) {
@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(a_thread_at_rest_goes_on_as_ever) {
   runtime one{{.saver = checkpoints}}, other{{.saver = checkpoints}};
   one.load(ask).invoke(value{{"log", value::list()}}, on("t"));
   auto out = other.load(ask).invoke(answer(value("yes")), on("t"));
-  BOOST_TEST(out.output["log"] == words({"yes", "after"}));
+  BOOST_TEST(out.value()["log"] == words({"yes", "after"}));
   one.load(ask).invoke(value{{"log", value::list()}}, on("t"));
   one.load(ask).update_state(on("t"), log(value("by hand")), "ask");
   other.load(ask).update_state(on("t"), log(value("again")), "after");

@@ -142,10 +142,10 @@ run_input subject::input_of(const call& c) const {
 
 void subject::invoke(const call& c, answer& out) {
   auto r = app_.try_invoke(input_of(c), config_of(c)).value();
-  out.output = r.output;
+  out.output = r.value();
   out.paused = r.paused();
-  out.questions = asked_of(r.questions);
-  out.next = r.next;
+  out.questions = asked_of(r.interrupts());
+  out.next = r.next();
 }
 
 void subject::update(const call& c) {

@@ -74,16 +74,16 @@ void add_node(state_graph<>& out, const graph_design& g, const node_design& n,
   node_options options;
   options.defer = n.defer;
   if (n.attempts_max > 1)
-    options.retry = {.initial_interval = std::chrono::microseconds{1},
-                     .max_attempts = n.attempts_max,
-                     .jitter = false,
-                     .retry_on = {"ValueError"}};
+    options.retry_policy = {.initial_interval = std::chrono::microseconds{1},
+                            .max_attempts = n.attempts_max,
+                            .jitter = false,
+                            .retry_on = {"ValueError"}};
   if (n.inner) {
     out.add_node(n.name, build(*n.inner, root, on), std::move(options));
     return;
   }
   if (!n.reads.empty())
-    options.input = schema_of_keys(g, n.reads);
+    options.input_schema = schema_of_keys(g, n.reads);
   if (on.pace == pace::blocking)
     options.lane = lane::blocking;
   out.add_node_body(n.name, body_of(g, n, on), std::move(options));

@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(channels_stand_in_the_order_of_the_reference) {
   state_graph<> g{{{"z", last_value}, {"left", remaining_steps}, {"a", append}}};
   g.input_schema({{"in", last_value}, {"z", last_value}});
   g.output_schema({{"out", any_value}});
-  g.add_node("late", no_update, {.defer = true, .input = schema{{"mine", topic}}});
+  g.add_node("late", no_update, {.defer = true, .input_schema = schema{{"mine", topic}}});
   g.add_node("first", no_update);
   g.add_route(START, [](const state_view&, context&) { return std::vector<destination>{"first"}; },
               schema{{"asked", last_value}}, {}, {});
@@ -248,7 +248,8 @@ BOOST_AUTO_TEST_CASE(channels_of_the_compiler_have_the_kinds_of_the_reference) {
 BOOST_AUTO_TEST_CASE(a_plan_lists_its_channels_by_what_they_are_for) {
   state_graph<> g{{{"z", last_value}, {"left", remaining_steps}, {"seen", any_value}}};
   g.input_schema({{"in", last_value}});
-  g.add_node("a", no_update, {.input = schema{{"mine", ephemeral}, {"all", topic_accumulating}}});
+  g.add_node("a", no_update,
+             {.input_schema = schema{{"mine", ephemeral}, {"all", topic_accumulating}}});
   g.add_node("late", no_update, {.defer = true});
   g.add_edge(START, "a");
   g.add_edge({"a"}, "late");
@@ -276,7 +277,7 @@ BOOST_AUTO_TEST_CASE(a_state_of_one_value_is_known_as_such) {
 
 BOOST_AUTO_TEST_CASE(a_key_that_two_schemas_declare_is_one_channel_of_the_first_kind) {
   state_graph<> g{{{"n", sum}}};
-  g.add_node("a", no_update, {.input = schema{{"n", last_value}}});
+  g.add_node("a", no_update, {.input_schema = schema{{"n", last_value}}});
   g.add_edge(START, "a");
   auto graph = g.compile();
   BOOST_TEST((channel_of(graph, "n").spec == sum));
@@ -329,7 +330,7 @@ BOOST_AUTO_TEST_CASE(what_a_node_was_given_is_in_its_plan) {
   same(a.destinations, {"a", END});
   BOOST_TEST(static_cast<bool>(a.body.plain));
   BOOST_TEST(graph.name() == "g");
-  BOOST_TEST((graph.plan()->options.checkpointer == checkpointing::none));
+  BOOST_TEST((graph.plan()->options.checkpointer.mode() == checkpointing::none));
   same(graph.plan()->options.interrupt_after, {"a"});
 }
 
@@ -337,9 +338,10 @@ BOOST_AUTO_TEST_CASE(a_node_reads_the_whole_state_or_its_input_schema_in_its_ord
   state_graph<> g{{{"x", last_value}, {"left", remaining_steps}, {"log", append}}};
   g.input_schema({{"in", last_value}});
   g.add_node("all", no_update);
-  g.add_node("some", no_update,
-             {.input = schema{{"log", append}, {"mine", last_value}, {"left", remaining_steps}}});
-  g.add_node("none", no_update, {.input = schema{}});
+  g.add_node(
+    "some", no_update,
+    {.input_schema = schema{{"log", append}, {"mine", last_value}, {"left", remaining_steps}}});
+  g.add_node("none", no_update, {.input_schema = schema{}});
   g.add_edge(START, "all");
   auto graph = g.compile();
   same(names_of(graph, node_of(graph, "all").reads), {"x", "left", "log"});

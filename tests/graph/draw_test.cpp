@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_workflow_is_one_node_that_may_stop) {
 
 BOOST_AUTO_TEST_CASE(error_handlers_are_not_drawn) {
   state_graph<> g{{{"x", last_value}}};
-  g.add_node("a", nothing, {.on_error = nothing});
+  g.add_node("a", nothing, {.error_handler = nothing});
   g.add_edge(START, "a");
   g.add_conditional_edges("a", to_end);
   drawn(g, {always("__start__", "a"), always("a", "__end__")});

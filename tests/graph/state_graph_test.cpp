@@ -3,11 +3,14 @@
 
 #include <troupe/limits.hpp>
 #include <troupe/message.hpp>
+#include <troupe/saver.hpp>
 #include <troupe/state_graph.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -135,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_node_name_may_be_as_long_as_the_limit_and_no_longer) {
 
 BOOST_AUTO_TEST_CASE(a_refused_node_leaves_nothing_behind) {
   state_graph<> g{plain()};
-  node_options options{.input = schema{{"fresh", last_value}, {"x", topic}}};
+  node_options options{.input_schema = schema{{"fresh", last_value}, {"x", topic}}};
   BOOST_TEST(refusal([&] { g.add_node("a", no_update, options); })
              == "Channel 'x' already exists with a different type");
   g.add_node("a", no_update);
@@ -184,6 +187,34 @@ BOOST_AUTO_TEST_CASE(an_edge_may_name_a_node_that_is_added_later) {
   g.set_finish_point("late");
   g.add_node("late", no_update);
   BOOST_TEST(g.compile().nodes().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_conditional_entry_point_is_a_route_from_the_start) {
+  state_graph<> g{plain()};
+  g.add_node("a", no_update);
+  g.add_node("b", no_update);
+  g.set_conditional_entry_point([](const state_view&) { return "left"; },
+                                {{"left", "a"}, {"right", "b"}}, "choice");
+  auto drawn = g.compile().edges();
+  auto from_start = [](const auto& e) { return e.from == START && e.conditional; };
+  BOOST_TEST(std::ranges::count_if(drawn, from_start) == 2);
+  BOOST_TEST(refusal([&] {
+               g.set_conditional_entry_point([](const state_view&) { return "a"; }, {"a"},
+                                             "choice");
+             }).find("choice")
+             != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpointer_is_a_rule_or_a_saver) {
+  BOOST_TEST((checkpointer{}.mode() == checkpointing::inherit));
+  checkpointer none = checkpointing::none;
+  BOOST_TEST((none.mode() == checkpointing::none));
+  BOOST_TEST(!none.saver());
+  auto kept = make_memory_saver();
+  checkpointer own = kept;
+  BOOST_TEST((own.mode() == checkpointing::inherit));
+  BOOST_TEST(own.saver() == kept);
+  BOOST_TEST(!checkpointer{std::shared_ptr<saver>{}}.saver());
 }
 
 BOOST_AUTO_TEST_CASE(route_names_are_numbered_unless_given_and_given_ones_are_unique_per_node) {
@@ -292,7 +323,7 @@ BOOST_AUTO_TEST_CASE(a_key_keeps_its_first_kind_and_last_value_asks_for_no_other
   auto node = [&g](schema keys) {
     static int count = 0;
     return refusal(
-      [&] { g.add_node("node" + std::to_string(count++), no_update, {.input = keys}); });
+      [&] { g.add_node("node" + std::to_string(count++), no_update, {.input_schema = keys}); });
   };
   BOOST_TEST(node({{"x", is_last_step}})
              == "Managed value 'x' already exists with a different type");
@@ -499,7 +530,7 @@ BOOST_AUTO_TEST_CASE(another_typed_state_as_parameter_is_the_input_schema_of_the
 
 BOOST_AUTO_TEST_CASE(an_input_schema_that_is_given_counts_more_than_the_parameter) {
   state_graph<counter> g;
-  g.add_node("a", [](const just_word&) {}, {.input = schema{{"word", last_value}}});
+  g.add_node("a", [](const just_word&) {}, {.input_schema = schema{{"word", last_value}}});
   g.add_edge(START, "a");
   auto graph = g.compile();
   BOOST_TEST(graph.plan()->node(1).reads.size() == 1u);

@@ -194,7 +194,7 @@ template <class E> int attempts_at(E thrown, const retry_filter& retry_on = {}) 
                ++attempts;
                throw thrown;
              },
-             {.retry = policy});
+             {.retry_policy = policy});
   g.add_edge(START, "n");
   runtime rt;
   (void)rt.load(g.compile()).try_invoke({});
@@ -223,8 +223,9 @@ BOOST_AUTO_TEST_CASE(a_class_of_the_reference_in_retry_on_stands_for_those_deriv
 }
 
 BOOST_AUTO_TEST_CASE(retry_on_takes_a_lambda_in_designated_initialisers) {
-  node_options options{.retry = {.max_attempts = 2, .retry_on = [](const error&) { return true; }}};
-  BOOST_TEST(options.retry.retry_on(error{errc::node_failed, "x", "ValueError"}));
+  node_options options{
+    .retry_policy = {.max_attempts = 2, .retry_on = [](const error&) { return true; }}};
+  BOOST_TEST(options.retry_policy.retry_on(error{errc::node_failed, "x", "ValueError"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_is_to_stop_is_not_tried_again_whatever_the_policy_is_for) {
@@ -247,10 +248,10 @@ BOOST_AUTO_TEST_CASE(timeouts_are_told_in_the_words_of_the_reference) {
 // ---- signs of life --------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_write_or_a_started_task_is_a_sign_of_life_unless_only_heartbeats_count) {
-  auto alive = [](bool only_heartbeats, auto act) {
+  auto alive = [](refresh_on by, auto act) {
     auto task = std::make_shared<detail::task_scope>();
     task->run = std::make_shared<run_shared>();
-    task->timeout = {0ns, 1h, only_heartbeats};
+    task->timeout = {0ns, 1h, by};
     context ctx{*task};
     act(ctx);
     return task->progress_ns != 0;
@@ -261,11 +262,12 @@ BOOST_AUTO_TEST_CASE(a_write_or_a_started_task_is_a_sign_of_life_unless_only_hea
   };
   auto start = [](context& ctx) { task("t", [](int n) { return n; })(ctx, 1); };
   auto beat = [](context& ctx) { ctx.heartbeat(); };
-  for (bool only_heartbeats : {false, true}) {
-    BOOST_TEST(alive(only_heartbeats, write) == !only_heartbeats);
-    BOOST_TEST(alive(only_heartbeats, message) == !only_heartbeats);
-    BOOST_TEST(alive(only_heartbeats, start) == !only_heartbeats);
-    BOOST_TEST(alive(only_heartbeats, beat));
+  for (auto by : {refresh_on::auto_, refresh_on::heartbeat}) {
+    bool any = by == refresh_on::auto_;
+    BOOST_TEST(alive(by, write) == any);
+    BOOST_TEST(alive(by, message) == any);
+    BOOST_TEST(alive(by, start) == any);
+    BOOST_TEST(alive(by, beat));
   }
 }
 
@@ -275,9 +277,10 @@ BOOST_DATA_TEST_CASE(a_failing_task_is_tried_as_often_as_its_policy_says, data::
                      where) {
   counter ran{0};
   runtime rt{{.saver = make_memory_saver()}};
-  auto app = rt.load(one_node(where, {.retry = at_once(4)}, [&ran](context&) -> state_update {
-    throw node_error{"ConnectionError", std::to_string(++ran)};
-  }));
+  auto app =
+    rt.load(one_node(where, {.retry_policy = at_once(4)}, [&ran](context&) -> state_update {
+      throw node_error{"ConnectionError", std::to_string(++ran)};
+    }));
   auto how = app.try_invoke({}, {.thread_id = "t"});
   BOOST_REQUIRE((code_of(how) == errc::node_failed));
   BOOST_TEST(how.error().text() == "4"); // the last failure is the one that is reported
@@ -288,12 +291,12 @@ BOOST_DATA_TEST_CASE(a_task_that_works_at_its_last_attempt_leaves_nothing_of_tho
                      data::make(all_places), where) {
   counter ran{0};
   runtime rt{{.saver = make_memory_saver()}};
-  auto app = rt.load(one_node(where, {.retry = at_once(3)}, [&ran](context&) {
+  auto app = rt.load(one_node(where, {.retry_policy = at_once(3)}, [&ran](context&) {
     if (++ran < 3)
       throw node_error{"ConnectionError", "again"};
     return log("attempt " + std::to_string(ran));
   }));
-  auto out = app.invoke({}, {.thread_id = "t"}).output;
+  auto out = app.invoke({}, {.thread_id = "t"}).value();
   BOOST_TEST(out["log"] == words({"attempt 3"}));
 }
 
@@ -301,13 +304,14 @@ BOOST_AUTO_TEST_CASE(a_body_sees_which_attempt_it_is_and_when_the_first_one_bega
   std::vector<std::chrono::system_clock::time_point> began;
   auto before = std::chrono::system_clock::now();
   runtime rt;
-  auto app = rt.load(one_node(place::standard, {.retry = at_once(3)}, [&began](context& ctx) {
-    began.push_back(ctx.first_attempt_time());
-    BOOST_TEST(ctx.attempt() == began.size());
-    if (ctx.attempt() < 3)
-      throw node_error{"ConnectionError", "again"};
-    return log("done");
-  }));
+  auto app =
+    rt.load(one_node(place::standard, {.retry_policy = at_once(3)}, [&began](context& ctx) {
+      began.push_back(ctx.node_first_attempt_time());
+      BOOST_TEST(ctx.node_attempt() == began.size());
+      if (ctx.node_attempt() < 3)
+        throw node_error{"ConnectionError", "again"};
+      return log("done");
+    }));
   app.invoke({});
   BOOST_REQUIRE(began.size() == 3u);
   BOOST_TEST((began[0] >= before));
@@ -317,16 +321,16 @@ BOOST_AUTO_TEST_CASE(a_body_sees_which_attempt_it_is_and_when_the_first_one_bega
 BOOST_AUTO_TEST_CASE(a_question_is_not_tried_again_and_its_answer_serves_all_attempts) {
   counter ran{0};
   runtime rt{{.saver = make_memory_saver()}};
-  auto app = rt.load(one_node(place::standard, {.retry = at_once(3)}, [&ran](context& ctx) {
+  auto app = rt.load(one_node(place::standard, {.retry_policy = at_once(3)}, [&ran](context& ctx) {
     ++ran;
     auto given = ctx.interrupt("?");
-    if (ctx.attempt() < 3)
+    if (ctx.node_attempt() < 3)
       throw node_error{"ConnectionError", "again"};
     return log(given.as<std::string>());
   }));
   BOOST_TEST(app.invoke({}, {.thread_id = "t"}).interrupts().size() == 1u);
   BOOST_TEST(ran == 1);
-  BOOST_TEST(app.invoke(answer("yes"), {.thread_id = "t"}).output["log"] == words({"yes"}));
+  BOOST_TEST(app.invoke(answer("yes"), {.thread_id = "t"}).value()["log"] == words({"yes"}));
   BOOST_TEST(ran == 4);
 }
 
@@ -369,7 +373,7 @@ BOOST_AUTO_TEST_CASE(a_task_that_keeps_within_its_time_is_not_disturbed) {
   for (auto where : all_places) {
     auto app = rt.load(
       one_node(where, {.timeout = timeout_policy{1h, 1h}}, [](context&) { return log("done"); }));
-    BOOST_TEST(app.invoke({}).output["log"] == words({"done"}));
+    BOOST_TEST(app.invoke({}).value()["log"] == words({"done"}));
   }
 }
 
@@ -396,7 +400,8 @@ BOOST_AUTO_TEST_CASE(with_heartbeats_only_a_task_that_writes_is_given_up_as_idle
   };
   runtime rt;
   auto how =
-    rt.load(one_node(place::blocking, {.timeout = {0ns, 20ms, true}}, body)).try_invoke({});
+    rt.load(one_node(place::blocking, {.timeout = {0ns, 20ms, refresh_on::heartbeat}}, body))
+      .try_invoke({});
   BOOST_TEST((code_of(how) == errc::node_timeout));
 }
 
@@ -420,7 +425,7 @@ BOOST_DATA_TEST_CASE(late_writes_and_late_parts_of_a_given_up_attempt_have_no_ef
   gate hold, late;
   std::atomic<bool> told{false};
   state_graph<> g{{{"log", append}}};
-  add_node(g, "n", where, {.retry = at_once(2), .timeout = 20ms}, [&](context& ctx) {
+  add_node(g, "n", where, {.retry_policy = at_once(2), .timeout = 20ms}, [&](context& ctx) {
     if (hold.came() > 0) {
       ctx.write(value("second"));
       return log("second");
@@ -453,7 +458,7 @@ BOOST_DATA_TEST_CASE(late_writes_and_late_parts_of_a_given_up_attempt_have_no_ef
     parts.push_back(to_json(part->data));
   BOOST_TEST(parts == std::vector<std::string>{R"("second")"}, boost::test_tools::per_element());
   BOOST_REQUIRE((stream.outcome() != nullptr));
-  BOOST_TEST(stream.outcome()->output["log"] == words({"second"}));
+  BOOST_TEST(stream.outcome()->value()["log"] == words({"second"}));
   BOOST_TEST(app.get_state({.thread_id = "t"}).values["log"] == words({"second"}));
   BOOST_TEST(told);
 }
@@ -511,11 +516,11 @@ BOOST_AUTO_TEST_CASE(a_given_up_attempt_does_not_run_a_graph_beside_the_next_att
   in.add_edge(START, "inner");
   errc code = errc::ok;
   auto body = [&, inner = in.compile()](context& ctx) {
-    if (ctx.attempt() == 2)
+    if (ctx.node_attempt() == 2)
       hold.open();
     else
       hold.pass();
-    if (ctx.attempt() == 2) {
+    if (ctx.node_attempt() == 2) {
       late.pass();
       ctx.invoke(inner);
       return log("second");
@@ -529,7 +534,8 @@ BOOST_AUTO_TEST_CASE(a_given_up_attempt_does_not_run_a_graph_beside_the_next_att
     return log("late");
   };
   runtime rt{{.saver = make_memory_saver()}};
-  auto app = rt.load(one_node(place::blocking, {.retry = at_once(2), .timeout = 20ms}, body));
+  auto app =
+    rt.load(one_node(place::blocking, {.retry_policy = at_once(2), .timeout = 20ms}, body));
   // The second attempt may run out of time as well, on a busy machine.
   auto how = app.try_invoke({}, {.thread_id = "t"});
   late.pass();
@@ -548,14 +554,14 @@ BOOST_AUTO_TEST_CASE(a_send_may_bring_a_timeout_of_its_own) {
                  hold.pass();
                return state_update{{"log", value::list({i})}};
              },
-             {.lane = lane::blocking, .timeout = 1h, .on_error = [](context& ctx) {
+             {.lane = lane::blocking, .timeout = 1h, .error_handler = [](context& ctx) {
                 return log(std::string{to_string(ctx.failure()->failure.code())});
               }});
   g.add_conditional_edges(START, [](const state_view&) {
     return std::vector<send>{{"w", value(0)}, {"w", value(1), 20ms}, {"w", value(2)}};
   });
   runtime rt{{.saver = make_memory_saver()}};
-  auto out = rt.load(g.compile()).invoke({}, {.thread_id = "t"}).output;
+  auto out = rt.load(g.compile()).invoke({}, {.thread_id = "t"}).value();
   hold.open();
   BOOST_TEST(to_json(out["log"]) == R"([0,"node_timeout",2])");
 }

@@ -126,10 +126,8 @@ private:
                  + (o_.once ? "without --once " : "") + "starts it again");
     if (o_.once)
       note_input(app, "is finished");
-    run_result done;
-    done.output = shown(now.values);
-    done.checkpoint_id = now.config.checkpoint_id;
-    output_.result(o_.thread, done);
+    output_.result(o_.thread, run_result{{.output = shown(now.values),
+                                          .checkpoint_id = now.config.checkpoint_id}});
     return exit_done;
   }
 
@@ -148,12 +146,8 @@ private:
   int show_question(const app<>& app, const state_snapshot& now) {
     if (o_.once)
       note_input(app, "waits");
-    run_result waiting;
-    waiting.output = now.values;
-    waiting.questions = now.interrupts;
-    waiting.next = now.next;
-    waiting.stopped = true;
-    return paused(waiting);
+    return paused(run_result{
+      {.output = now.values, .questions = now.interrupts, .next = now.next, .paused = true}});
   }
 
   // The input was given for a fresh thread only.
@@ -247,7 +241,7 @@ private:
     if (!is_kept())
       output_.note("paused, but nothing is stored: run it with --data to resume it later");
     else if (run.interrupts().empty())
-      output_.note("stopped before " + run.next.front() + "; resume with: " + command_line());
+      output_.note("stopped before " + run.next().front() + "; resume with: " + command_line());
     else
       output_.note("waits for an answer; resume with: " + command_line() + " --resume JSON");
     return exit_paused;

@@ -42,8 +42,8 @@ void run_output::result(const std::string& thread, const run_result& run) const 
                            {"thread", thread.empty() ? "null" : to_json(thread)},
                            {"output", to_json(run.value())},
                            {"interrupts", to_json(to_value(run.interrupts()))},
-                           {"next", to_json(value::of(run.next))},
-                           {"drained", run.drained.empty() ? "null" : to_json(run.drained)}}));
+                           {"next", to_json(value::of(run.next()))},
+                           {"drained", run.drained().empty() ? "null" : to_json(run.drained())}}));
     return;
   }
   for (const auto& q : run.interrupts())

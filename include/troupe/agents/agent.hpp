@@ -148,8 +148,7 @@ struct agent_options {
   std::string name = {}; ///< of the graph, its messages, and in metadata: `lc_agent_name`
   std::vector<std::string> interrupt_before = {};
   std::vector<std::string> interrupt_after = {};
-  checkpointing checkpointer = checkpointing::inherit;
-  std::shared_ptr<troupe::saver> saver = nullptr;
+  troupe::checkpointer checkpointer = {};
   /// Super-steps of a run that sets no limit: as compile_options::recursion_limit.
   std::uint32_t recursion_limit = limits::recursion_limit_default;
 };

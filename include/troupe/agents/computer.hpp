@@ -188,7 +188,7 @@ struct cua_options {
   std::vector<troupe::middleware> middleware = {}; ///< after the agent's own
   std::chrono::milliseconds action_timeout = limits::computer_action_timeout; ///< of any tool call
   std::string name = "computer_use_agent";
-  std::shared_ptr<troupe::saver> saver = nullptr;
+  troupe::checkpointer checkpointer = {};
   /// Super-steps: a round of the model and an action takes three.
   std::uint32_t recursion_limit = limits::computer_recursion_limit;
 };

@@ -115,8 +115,7 @@ struct react_agent_options {
   agent_context context_schema = {};
   std::vector<std::string> interrupt_before = {};
   std::vector<std::string> interrupt_after = {};
-  checkpointing checkpointer = checkpointing::inherit;
-  std::shared_ptr<troupe::saver> saver = nullptr;
+  troupe::checkpointer checkpointer = {};
 };
 
 /// The agent as a graph over `messages`.

@@ -120,7 +120,7 @@ public:
   /// All tools of the node.
   const std::vector<tool>& tools() const noexcept { return *tools_; }
   troupe::store* store() const noexcept { return info().store(); }
-  /// The task's read access to its run: thread_id(), attempt(), metadata(), stop_requested() …
+  /// The task's read access to its run: thread_id(), node_attempt(), metadata(), stop_requested() …
   const context& info() const noexcept { return *ctx_; }
 
   /// Sends a part to readers of the `custom` stream.

@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_answers_for_others_changes_nothing_and_is_count
   BOOST_TEST(status["accepted"].as_int() == 0);
   BOOST_TEST(status["failed"].as_int() == 0);
   body.open();
-  BOOST_TEST(to_json(result.get().output["log"]) == "[1,2]");
+  BOOST_TEST(to_json(result.get().value()["log"]) == "[1,2]");
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_of_another_version_is_told_so_and_the_others_work) {

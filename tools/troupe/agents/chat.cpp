@@ -223,7 +223,7 @@ private:
     if (json_)
       output_.result(o_.thread, how);
     if (how.paused())
-      return wait_for(how.interrupts(), how.next);
+      return wait_for(how.interrupts(), how.next());
     if (auto why = why_last_not_whole(how.value()["messages"]); !why.empty()) {
       not_whole_ = true;
       if (!json_)
