@@ -91,10 +91,10 @@ void node_actor::start(task_ptr task) {
   current_ = task;
   if (task->for_home)
     return run_here(std::move(task));
-  if (task->attempt == 1 && tries_again(task->node->retry)) // without retries the time is computed
-                                                            // when asked for
+  if (task->attempt == 1 && tries_again(task->node->settings->retry)) // without retries the time is
+                                                                      // computed when asked for
     task->first_attempt = std::chrono::system_clock::now();
-  if (services_.elsewhere && !task->node->placement.local() && !task->call)
+  if (services_.elsewhere && !task->node->settings->placement.local() && !task->call)
     return run_elsewhere(std::move(task));
   if (task->timeout.given())
     count_time(task);
@@ -212,7 +212,8 @@ std::function<void()> node_actor::soft_waker(std::coroutine_handle<> at) {
 void node_actor::ended(task_ptr task) {
   task->host = nullptr;
   if (task->status == task_status::failed && !task->for_home && !task->run->given_up())
-    if (auto delay = retry_delay(task->node->retry, task->attempt, *task->failure, draw())) {
+    if (auto delay = retry_delay(task->node->settings->retry, task->attempt, *task->failure,
+                                 draw())) {
       current_ = next_attempt(*task);
       auto again = [self = caf::actor_cast<caf::actor>(this), card = card_, next = current_] {
         tell(self, *card, next->run->home, run_task{next});

@@ -92,7 +92,7 @@ void home_actor::place(place_task& order) {
                                     .task_id = task.id,
                                     .node = task.node->name,
                                     .task = std::move(order.content.task),
-                                    .where = *task.node->placement.worker,
+                                    .where = *task.node->settings->placement.worker,
                                     .step = std::move(order.content.step)},
                                    now());
   if (!number)

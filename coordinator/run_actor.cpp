@@ -166,15 +166,15 @@ run_actor::node_child& run_actor::idle_child(detail::task_scope& task) {
 }
 
 bool run_actor::placed(const detail::task_scope& task) const {
-  return group_->shared->elsewhere && !task.node->placement.local();
+  return group_->shared->elsewhere && !task.node->settings->placement.local();
 }
 
 bool run_actor::runs_inline(const detail::task_scope& task, node_index node) const {
   const auto& body = task.node->body;
   if (body.coroutine || body.graph || task.call || task.node->lane != lane::standard || placed(task)
-      || inline_depth_ >= inline_steps_max || task.node->retry.given() || task.timeout.given()
-      || shared_->config.step_timeout.count() > 0 || shared_->wants(stream_mode::custom)
-      || shared_->wants(stream_mode::messages))
+      || inline_depth_ >= inline_steps_max || task.node->settings->retry.given()
+      || task.timeout.given() || shared_->config.step_timeout.count() > 0
+      || shared_->wants(stream_mode::custom) || shared_->wants(stream_mode::messages))
     return false;
   bool no_user_code = !body.plain && task.node->routes.empty();
   return no_user_code || group_->times->trivial(node);

@@ -67,7 +67,7 @@ std::uint32_t run_loop::next_call_number(const task_call_ptr& call) const {
 
 // A task that has its writes from the cache counts as finished.
 bool run_loop::take_cached(step_slot& s) {
-  if (!s.node->cache.given || !shared_->cache)
+  if (!s.node->settings->cache.given || !shared_->cache)
     return false;
   auto key = cache_key_of(s, s.scope->input);
   auto found = key ? host_.cached(*key) : std::nullopt;
@@ -82,10 +82,10 @@ bool run_loop::take_cached(step_slot& s) {
 }
 
 void run_loop::keep_cached(const step_slot& s, const detail::task_scope& task) {
-  if (!s.node->cache.given || !shared_->cache)
+  if (!s.node->settings->cache.given || !shared_->cache)
     return;
   if (auto key = cache_key_of(s, task.input))
-    host_.cache(*key, to_cached(plan(), s.writes), s.node->cache.ttl);
+    host_.cache(*key, to_cached(plan(), s.writes), s.node->settings->cache.ttl);
 }
 
 // None when the policy's function throws, or the input can't be encoded: then the task runs.

@@ -118,7 +118,7 @@ task_ptr run_loop::make_task(const step_slot& s, std::uint32_t place) {
   task->sent = s.plan.push;
   task->checkpoint_ns = s.call ? s.caller_ns : shared_->ns;
   task->ns = step_.namespace_of(s, shared_->ns);
-  task->timeout = s.plan.timeout ? *s.plan.timeout : node.timeout;
+  task->timeout = s.plan.timeout ? *s.plan.timeout : node.settings->timeout;
   give_input(*task, s);
   give_answers(*task);
   if (s.plan.node == 0)

@@ -128,9 +128,9 @@ static std::shared_ptr<const graph_plan> inner_graph(const graph_plan& plan, std
   const auto& found = plan.nodes[n];
   if (found.body.graph)
     return found.body.graph;
-  if (found.calls.empty())
+  if (found.settings->calls.empty())
     return nullptr;
-  return found.calls[std::min(nth, found.calls.size() - 1)].plan();
+  return found.settings->calls[std::min(nth, found.settings->calls.size() - 1)].plan();
 }
 
 result<std::shared_ptr<const graph_plan>> graph_at(const std::shared_ptr<const graph_plan>& root,

@@ -14,7 +14,8 @@ constexpr const char* task_space = "__task__";
 } // namespace
 
 cache_key key_of(const graph_plan& plan, const plan_node& node, bool started, const value& input) {
-  auto bytes = node.cache.key_func ? node.cache.key_func(input) : to_msgpack(input).value();
+  auto bytes = node.settings->cache.key_func ? node.settings->cache.key_func(input)
+                                             : to_msgpack(input).value();
   auto space = started ? task_cache_space(node.name) : cache_space(plan, node.name);
   return {std::move(space), xxh3_128_hex(bytes)};
 }

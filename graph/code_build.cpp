@@ -141,7 +141,7 @@ void add_code(std::set<const void*>& to, const graph_plan& plan) {
       add_code(to, route.body);
     if (node.body.graph)
       add_code(to, *node.body.graph);
-    for (const auto& graph : node.calls)
+    for (const auto& graph : node.settings->calls)
       add_code(to, *graph.plan());
   }
 }

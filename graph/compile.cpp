@@ -115,9 +115,9 @@ private:
 
   void add_nodes() {
     auto handlers = std::count_if(spec_.nodes.begin(), spec_.nodes.end(),
-                                  [](const node_spec& n) { return bool{n.options.on_error}; });
+                                  [](const node_spec& n) { return bool{n.options.error_handler}; });
     plan_->nodes.reserve(1 + spec_.nodes.size() + static_cast<std::size_t>(handlers)
-                         + (spec_.defaults.on_error ? 1 : 0));
+                         + (spec_.defaults.error_handler ? 1 : 0));
     place_.reserve(spec_.nodes.size());
     auto& start = plan_->nodes.emplace_back();
     start.name = names::start;
@@ -160,15 +160,18 @@ private:
     node.body = n.body;
     node.lane = n.options.lane;
     const auto& defaults = spec_.defaults;
-    node.retry = n.options.retry_policy.given() ? n.options.retry_policy : defaults.retry_policy;
-    node.timeout = n.options.timeout.given() ? n.options.timeout : defaults.timeout;
-    node.cache = n.options.cache_policy.given ? n.options.cache_policy : defaults.cache_policy;
+    node.settings =
+      node_settings{
+        .retry = n.options.retry_policy.given() ? n.options.retry_policy : defaults.retry_policy,
+        .timeout = n.options.timeout.given() ? n.options.timeout : defaults.timeout,
+        .cache = n.options.cache_policy.given ? n.options.cache_policy : defaults.cache_policy,
+        .metadata = n.options.metadata,
+        .placement = n.options.placement,
+        .destinations = n.options.destinations,
+        .calls = n.options.calls}
+        .shared();
     node.handler = handler;
-    node.metadata = n.options.metadata;
-    node.placement = n.options.placement;
     node.graph_state = n.options.graph_state;
-    node.destinations = n.options.destinations;
-    node.calls = n.options.calls;
     node.reads = n.options.input_schema ? places(*n.options.input_schema) : state_keys_;
     return static_cast<node_index>(plan_->nodes.size() - 1);
   }
@@ -177,8 +180,9 @@ private:
   node_index add_handler(std::string name, const any_body& body, lane runs_on = lane::standard) {
     auto& node = add_plan_node(std::move(name), false);
     node.body = body.get();
-    node.retry = spec_.defaults.retry_policy;
-    node.timeout = spec_.defaults.timeout;
+    node.settings = node_settings{.retry = spec_.defaults.retry_policy,
+                                  .timeout = spec_.defaults.timeout}
+                      .shared();
     node.handles = true;
     node.lane = runs_on;
     return static_cast<node_index>(plan_->nodes.size() - 1);
@@ -304,7 +308,7 @@ private:
 
   void add_warnings() {
     for (const auto& n : plan_->nodes)
-      if (!n.destinations.empty() && !n.writes.empty())
+      if (!n.settings->destinations.empty() && !n.writes.empty())
         plan_->warnings.push_back(
           concat({"Node `", n.name,
                   "` has both destinations and edges: its edges are followed in addition to its "
@@ -340,7 +344,7 @@ private:
       for (const auto& r : node.routes)
         for (const auto& [label, to] : r.map.entries())
           reach(place(to));
-      for (const auto& to : node.destinations)
+      for (const auto& to : node.settings->destinations)
         if (spec_.has_node(to))
           reach(place(to));
     }

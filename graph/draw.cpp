@@ -23,7 +23,7 @@ struct exit {
 // none.
 std::vector<exit> conditional_exits(const graph_plan& plan, const plan_node& node) {
   std::vector<exit> out;
-  for (const auto& to : node.destinations)
+  for (const auto& to : node.settings->destinations)
     out.push_back({plan.find_node(to), {}});
   for (const auto& route : node.routes)
     for (const auto& [label, to] : route.map.entries())

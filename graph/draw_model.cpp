@@ -98,7 +98,7 @@ std::vector<std::string> details_of(const graph_plan& plan, const plan_node& nod
     line.resize(std::min(line.size(), detail_bytes_max));
     out.push_back(shortened(printable(line), detail_characters_max));
   };
-  for (const auto& entry : node.metadata.entries())
+  for (const auto& entry : node.settings->metadata.entries())
     add(entry.key(), metadata_text(entry.val));
   if (auto where = breakpoints(plan, node.name); !where.empty())
     add("__interrupt", where);
@@ -152,7 +152,7 @@ private:
       return;
     if (node.body.graph)
       at.nested.emplace_back(place, compiled_graph{node.body.graph});
-    for (const auto& called : node.calls)
+    for (const auto& called : node.settings->calls)
       add_called(at, place, called);
   }
 

@@ -50,10 +50,11 @@ std::shared_ptr<const plan_node> make_task(std::string name, node_body body, tas
   node->name = std::move(name);
   node->body = std::move(body);
   node->lane = options.lane;
-  node->retry = std::move(options.retry_policy);
-  node->timeout = options.timeout;
-  node->cache = std::move(options.cache_policy);
-  node->metadata = std::move(options.metadata);
+  node->settings = node_settings{.retry = std::move(options.retry_policy),
+                                 .timeout = options.timeout,
+                                 .cache = std::move(options.cache_policy),
+                                 .metadata = std::move(options.metadata)}
+                     .shared();
   return node;
 }
 
@@ -79,9 +80,10 @@ result<compiled_graph> make_entrypoint(std::string name, node_body body, entrypo
   node.name = std::move(name);
   node.body = std::move(body);
   node.lane = options.lane;
-  node.retry = std::move(options.retry_policy);
-  node.timeout = options.timeout;
-  node.cache = std::move(options.cache_policy);
+  node.settings = node_settings{.retry = std::move(options.retry_policy),
+                                .timeout = options.timeout,
+                                .cache = std::move(options.cache_policy)}
+                    .shared();
   node.branch = plan->start;
   node.triggers = {plan->start};
   node.reads = {plan->start};

@@ -29,6 +29,13 @@ void graph_plan::index() {
   nodes_by_name_ = sorted_by_name(nodes);
 }
 
+std::shared_ptr<const node_settings> node_settings::shared() && {
+  static const auto none = std::make_shared<const node_settings>();
+  bool changed = retry.given() || timeout.given() || cache.given || !metadata.is_null()
+                 || !placement.local() || !destinations.empty() || !calls.empty();
+  return changed ? std::make_shared<const node_settings>(std::move(*this)) : none;
+}
+
 channel_index graph_plan::find_channel(std::string_view name) const noexcept {
   return find_by_name(channels, channels_by_name_, name);
 }

@@ -6,6 +6,7 @@
 #include <troupe/state_graph.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,20 @@ struct plan_route {
   path_map map;
 };
 
+/// The settings of a node that most nodes leave as they are; see node_options.
+struct node_settings {
+  retry_policy retry = no_retry_policy;
+  timeout_policy timeout = {};
+  cache_policy cache = no_cache_policy;
+  value metadata = {};
+  troupe::placement placement = {};
+  std::vector<std::string> destinations = {};
+  std::vector<compiled_graph> calls = {}; // graphs that its body declares to call
+
+  /// These settings to keep. All nodes that change nothing share one object.
+  std::shared_ptr<const node_settings> shared() &&;
+};
+
 /// A node, or a task of a workflow. A task is not among the nodes: a call starts it, it reads its
 /// arguments and writes to no channel.
 struct plan_node {
@@ -46,16 +61,10 @@ struct plan_node {
   node_body body; // empty for START
   troupe::lane lane = lane::standard;
   bool defer = false;
-  retry_policy retry = no_retry_policy;
-  timeout_policy timeout;
-  cache_policy cache = no_cache_policy;
   node_index handler = no_index; // runs when the node failed for good
   bool handles = false;          // the node is such a handler
   bool graph_state = false;      // tasks started by a send carry the state as well
-  value metadata;
-  troupe::placement placement;
-  std::vector<std::string> destinations;
-  std::vector<compiled_graph> calls;   // graphs that its body declares to call
+  std::shared_ptr<const node_settings> settings = node_settings{}.shared(); // never null
   channel_index branch = no_index;     // branch:to:NAME, or __start__ for START
   std::vector<channel_index> triggers; // sorted by channel name
   std::string pull_suffix; // NAME "__pregel_pull" TRIGGER…: the end of a pull task's hash

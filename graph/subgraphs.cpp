@@ -16,7 +16,7 @@ void list_subgraphs(const graph_plan& plan, const std::string& prefix, bool recu
   for (const auto& node : plan.nodes) {
     if (node.body.graph)
       add(prefix + node.name, compiled_graph{node.body.graph});
-    for (const auto& called : node.calls)
+    for (const auto& called : node.settings->calls)
       add(prefix + node.name, called);
   }
 }

@@ -72,7 +72,7 @@ value metadata_over(const value& below, const value& above) {
 }
 
 value task_metadata(const value& of_run, const graph_plan& plan, const plan_node& node) {
-  return metadata_over(metadata_over(plan.options.metadata, of_run), node.metadata);
+  return metadata_over(metadata_over(plan.options.metadata, of_run), node.settings->metadata);
 }
 
 } // namespace detail
