@@ -107,22 +107,23 @@ std::int64_t since_epoch(std::chrono::system_clock::time_point t) {
 
 } // namespace
 
-result<bytes> encode_run(const run_shared& run) {
+result<bytes> encode_run(run_shared& run) {
   const auto& config = run.config;
   std::uint32_t modes = 0;
   for (unsigned m = 0; m <= static_cast<unsigned>(last_mode); ++m)
     modes |= run.wants(static_cast<stream_mode>(m)) ? 1U << m : 0U;
-  return to_bytes(
-    value::list({value(config.thread_id), count(static_cast<std::uint64_t>(config.durability)),
-                 count(steps_max(config)), count(config.max_concurrency), value(config.subgraphs),
-                 config.metadata, config.configurable, config.context, value(run.ns), run.parents,
-                 run.addressed, run.answers, run.replay ? value(run.replay->before()) : value{},
-                 value(run.store != nullptr), count(modes)}));
+  return to_bytes(value::list(
+    {value(config.thread_id), count(static_cast<std::uint64_t>(config.durability)),
+     count(steps_max(config)), count(config.max_concurrency), value(config.subgraphs),
+     config.metadata, config.configurable, value::of(config.tags), value(config.run_name),
+     value(run.run_id()), config.context, value(run.ns), run.parents, run.addressed, run.answers,
+     run.replay ? value(run.replay->before()) : value{}, value(run.store != nullptr),
+     count(modes)}));
 }
 
 result<remote_run> decode_run(const bytes& facts, std::shared_ptr<const graph_plan> plan) {
   return from_bytes(facts, [&plan](value v) {
-    fields in{std::move(v), 15, "a run"};
+    fields in{std::move(v), 18, "a run"};
     remote_run out;
     auto& config = out.config;
     config.thread_id = in.text();
@@ -132,6 +133,9 @@ result<remote_run> decode_run(const bytes& facts, std::shared_ptr<const graph_pl
     config.subgraphs = in.flag();
     config.metadata = in.any();
     config.configurable = in.any();
+    config.tags = in.each([](const value& tag) { return std::string{tag.as_string()}; });
+    config.run_name = in.text();
+    config.run_id = in.text();
     config.context = in.any();
     out.ns = in.text();
     out.parents = in.any();

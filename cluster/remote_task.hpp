@@ -15,7 +15,7 @@ namespace troupe::cluster {
 
 /// The facts that the tasks of one run share. They do not change during the run.
 /// Errors: invalid_value when they are too large.
-result<bytes> encode_run(const run_shared& run);
+result<bytes> encode_run(run_shared& run);
 
 /// A home's run, as its tasks on the worker see it: without saver, store, sink and host.
 struct remote_run {

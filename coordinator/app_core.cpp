@@ -186,8 +186,9 @@ result<std::shared_ptr<run_request>> app_core::check(const run_input& input,
     request->shared->control = *config.control;
   auto& shared = *request->shared;
   shared.graphs = &runtime_;
-  shared.memory = runtime_.store().get();
-  shared.cache = runtime_.cache().get();
+  const auto& options = plan()->options;
+  shared.memory = options.store ? options.store.get() : runtime_.store().get();
+  shared.cache = options.cache ? options.cache.get() : runtime_.cache().get();
   request->input = input.get();
   request->shown = std::move(*shown);
   request->stored = store != nullptr;
@@ -394,7 +395,7 @@ void app_core::start_later(std::shared_ptr<run_request> request,
 result<void> app_core::clear_cache(const std::vector<std::string>& nodes) {
   if (stopped())
     return runtime_is_gone();
-  auto* cache = runtime_.cache().get();
+  auto* cache = plan()->options.cache ? plan()->options.cache.get() : runtime_.cache().get();
   if (!cache)
     return error{errc::invalid_config, "No cache is set for this graph. Cannot clear cache."};
   if (nodes.empty())

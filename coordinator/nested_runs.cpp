@@ -29,6 +29,8 @@ run_config inner_config(const nested_run& run) {
   out.metadata = detail::metadata_over(
     detail::metadata_over(task.metadata, run.graph->options.metadata), run.metadata);
   out.configurable = outer.configurable;
+  out.tags = outer.tags;
+  out.callbacks = outer.callbacks;
   out.context = outer.context;
   return out;
 }
@@ -48,8 +50,8 @@ std::shared_ptr<run_shared> shared_within(const nested_run& run,
   out->home = outer.home;
   out->control = outer.control;
   out->graphs = outer.graphs;
-  out->memory = outer.memory;
-  out->cache = outer.cache;
+  out->memory = options.store ? options.store.get() : outer.memory;
+  out->cache = options.cache ? options.cache.get() : outer.cache;
   out->lease = outer.lease;
   out->above = task.run;
   out->caller = run.task;

@@ -320,14 +320,8 @@ void run_actor::give_up_tasks() {
     give_up(children);
 }
 
-void run_actor::resumed(const lifecycle_callbacks::event& what) {
-  if (shared_->config.callbacks)
-    without_throwing("on_resume", [&] { shared_->config.callbacks->on_resume(what); });
-}
-
-void run_actor::interrupted(const lifecycle_callbacks::event& what) {
-  if (shared_->config.callbacks)
-    without_throwing("on_interrupt", [&] { shared_->config.callbacks->on_interrupt(what); });
+void run_actor::call_back(const char* name, const std::function<void(lifecycle_callbacks&)>& call) {
+  without_throwing(name, [&] { call(*shared_->config.callbacks); });
 }
 
 void run_actor::ended(run_end how) {

@@ -85,8 +85,8 @@ private:
   void cache(const cache_key& key, const value& v,
              const std::optional<std::chrono::nanoseconds>& ttl) override;
   void give_up_tasks() override;
-  void resumed(const lifecycle_callbacks::event& what) override;
-  void interrupted(const lifecycle_callbacks::event& what) override;
+  void call_back(const char* name,
+                 const std::function<void(lifecycle_callbacks&)>& call) override;
   void ended(run_end how) override;
 
   void begin(begin_run& order);

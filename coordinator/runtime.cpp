@@ -146,8 +146,35 @@ std::vector<actor_info> part_stream::actors() const {
 
 // -- basic_app
 
+namespace {
+
+// The config of a call over the app's defaults. Refers to the call's config, which outlives it.
+class config_of_call {
+public:
+  config_of_call(const std::shared_ptr<const run_config>& defaults, const run_config& call)
+    : config_{&call} {
+    if (defaults)
+      config_ = &merged_.emplace(merge_configs(*defaults, call));
+  }
+  const run_config& operator*() const noexcept { return *config_; }
+  const run_config* operator->() const noexcept { return config_; }
+
+private:
+  const run_config* config_;
+  std::optional<run_config> merged_;
+};
+
+} // namespace
+
+basic_app basic_app::with_config(const run_config& defaults) const {
+  auto out = *this;
+  out.defaults_ = std::make_shared<const run_config>(defaults_ ? merge_configs(*defaults_, defaults)
+                                                               : defaults);
+  return out;
+}
+
 result<run_result> basic_app::try_invoke(const run_input& input, const run_config& config) const {
-  return core_->invoke(input, config);
+  return core_->invoke(input, *config_of_call{defaults_, config});
 }
 
 std::vector<result<run_result>> basic_app::batch(std::span<const run_input> inputs,
@@ -169,7 +196,7 @@ std::vector<result<run_result>> basic_app::batch(std::span<const run_input> inpu
 }
 
 run_handle basic_app::start(const run_input& input, const run_config& config) const {
-  return handle_of(core_->start(input, config));
+  return handle_of(core_->start(input, *config_of_call{defaults_, config}));
 }
 
 run_handle basic_app::handle_of(result<std::shared_ptr<pending_run>> run) const {
@@ -182,15 +209,17 @@ run_handle basic_app::handle_of(result<std::shared_ptr<pending_run>> run) const 
 
 part_stream basic_app::stream(const run_input& input, const run_config& config,
                               const stream_options& options) const {
-  return part_stream{std::make_unique<run_source>(core_, input, config, options)};
+  return part_stream{
+    std::make_unique<run_source>(core_, input, *config_of_call{defaults_, config}, options)};
 }
 
 run_handle basic_app::start(const run_input& input, const run_config& config,
                             const stream_options& options) const {
   if (core_->stopped())
     return handle_of(runtime_is_gone());
-  auto log = core_->runtime().log().of(config.thread_id);
-  return handle_of(core_->start(input, config, {}, std::make_shared<log_sink>(options.modes, log)));
+  config_of_call over{defaults_, config};
+  auto log = core_->runtime().log().of(over->thread_id);
+  return handle_of(core_->start(input, *over, {}, std::make_shared<log_sink>(options.modes, log)));
 }
 
 part_stream basic_app::follow(const std::string& thread_id, std::uint64_t after) const {
@@ -201,27 +230,29 @@ part_stream basic_app::follow(const std::string& thread_id, std::uint64_t after)
 }
 
 result<state_snapshot> basic_app::try_get_state(const run_config& config, bool subgraphs) const {
-  auto store = saver_of(*core_, config);
+  config_of_call over{defaults_, config};
+  auto store = saver_of(*core_, *over);
   if (!store)
     return store.error();
-  return read_snapshot(core_->plan(), **store, config, subgraphs);
+  return read_snapshot(core_->plan(), **store, *over, subgraphs);
 }
 
 result<std::vector<state_snapshot>>
 basic_app::try_get_state_history(const run_config& config, const history_options& options) const {
-  auto store = saver_of(*core_, config);
+  config_of_call over{defaults_, config};
+  auto store = saver_of(*core_, *over);
   if (!store)
     return store.error();
-  auto plan = graph_at(core_->plan(), config.checkpoint_ns);
+  auto plan = graph_at(core_->plan(), over->checkpoint_ns);
   if (!plan)
     return plan.error();
   list_query query;
-  query.thread_id = config.thread_id;
-  auto at = config;
-  at.checkpoint_ns = kept_namespace(**plan, config.checkpoint_ns);
+  query.thread_id = over->thread_id;
+  auto at = *over;
+  at.checkpoint_ns = kept_namespace(**plan, over->checkpoint_ns);
   query.checkpoint_ns = at.checkpoint_ns;
-  if (!config.checkpoint_id.empty())
-    query.checkpoint_id = config.checkpoint_id;
+  if (!over->checkpoint_id.empty())
+    query.checkpoint_id = over->checkpoint_id;
   query.filter = options.filter;
   query.before = options.before;
   query.limit = options.limit;
@@ -247,14 +278,15 @@ result<checkpoint_ref> basic_app::try_update_state(const run_config& config, opt
 
 result<checkpoint_ref> basic_app::try_bulk_update_state(
   const run_config& config, const std::vector<std::vector<outside_update>>& supersteps) const {
-  auto store = saver_of(*core_, config);
+  config_of_call over{defaults_, config};
+  auto store = saver_of(*core_, *over);
   if (!store)
     return store.error();
-  auto plan = graph_at(core_->plan(), config.checkpoint_ns);
+  auto plan = graph_at(core_->plan(), over->checkpoint_ns);
   if (!plan)
     return plan.error();
-  auto at = config;
-  at.checkpoint_ns = kept_namespace(**plan, config.checkpoint_ns);
+  auto at = *over;
+  at.checkpoint_ns = kept_namespace(**plan, over->checkpoint_ns);
   return update_thread(*plan, **store, at, supersteps, tools_of(*core_));
 }
 
@@ -286,7 +318,7 @@ basic_app::try_resume_unfinished(const run_config& config, const unfinished_quer
   if (!threads)
     return threads.error();
   std::vector<resumed_run> out;
-  auto its_config = config;
+  auto its_config = *config_of_call{defaults_, config};
   for (auto& [thread_id, owner] : *threads) {
     its_config.thread_id = thread_id;
     auto run = handle_of(core_->go_on(its_config, owner));

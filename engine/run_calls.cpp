@@ -49,6 +49,7 @@ void run_loop::call_started(const task_call_ptr& call) {
     return settle_call(s);
   }
   ++step_.unfinished;
+  notify_begin(s);
   host_.run(s.scope, false);
 }
 

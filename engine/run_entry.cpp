@@ -97,6 +97,8 @@ void run_loop::begin(run_request request) {
   progress_.forgets_output = forgets(*shared_->plan, shown_);
   if (stored_ && shared_->config.durability == durability::sync && shared_->sink && !shared_->gate)
     shared_->sink = shared_->gate = std::make_shared<part_gate>(shared_->sink);
+  if (!nested())
+    notify("on_run_begin", &lifecycle_callbacks::on_run_begin);
   auto entered = enter(request);
   if (shared_->claim && request.saved)
     shared_->claim->goes_on_from(std::move(request.saved->ref),
@@ -356,7 +358,7 @@ result<void> run_loop::resume_thread() {
     put_moved();
   }
   if (!nested())
-    host_.resumed(lifecycle("pending"));
+    notify("on_resume", &lifecycle_callbacks::on_resume, "pending");
   emit_values();
   return {};
 }

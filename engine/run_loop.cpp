@@ -100,6 +100,7 @@ void run_loop::launch_more() {
     const auto* s = step_.launch(bound);
     if (!s)
       break;
+    notify_begin(*s);
     host_.run(s->scope, alone);
   }
 }
@@ -287,6 +288,7 @@ task_write_list run_loop::writes_of(const step_slot& s, const detail::task_scope
 
 // The questions of a task that a body started are reported with that body, which asks them on.
 void run_loop::report(const step_slot& s) {
+  notify_end(s);
   if (s.status == task_status::interrupted) {
     if (s.call)
       return;

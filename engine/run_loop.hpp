@@ -73,8 +73,9 @@ public:
                      const std::optional<std::chrono::nanoseconds>& ttl) = 0;
   /// The running tasks are not waited for any more.
   virtual void give_up_tasks() = 0;
-  virtual void resumed(const lifecycle_callbacks::event& what) = 0;
-  virtual void interrupted(const lifecycle_callbacks::event& what) = 0;
+  /// Calls the callbacks of the run, which has some. `name`: of the callback, for the log.
+  virtual void call_back(const char* name,
+                         const std::function<void(lifecycle_callbacks&)>& call) = 0;
   virtual void ended(run_end how) = 0;
 };
 
@@ -180,7 +181,14 @@ private:
   run_result make_result() const;
   bool nested() const noexcept { return shared_->above != nullptr; }
   plan_context context_now() const { return {at_.checkpoint_id, shared_->ns, at_.step}; }
+  // callbacks (run_callbacks.cpp); without callbacks, these do nothing
+  using run_callback = void (lifecycle_callbacks::*)(const lifecycle_callbacks::event&);
+  void notify(const char* name, run_callback which, std::string status = {});
+  void notify_end(const run_end& how);
+  void notify_begin(const step_slot& s);
+  void notify_end(const step_slot& s, bool cached = false);
   lifecycle_callbacks::event lifecycle(std::string status) const;
+  lifecycle_callbacks::task_event task_lifecycle(const step_slot& s, bool cached) const;
   const graph_plan& plan() const { return *state_.plan; }
   const std::vector<std::string>& breakpoints(bool before) const;
 

@@ -83,6 +83,7 @@ void run_loop::emit_task_start(const step_slot& s) {
 
 // What a task wrote that did not run now.
 void run_loop::emit_cached_update(const step_slot& s) {
+  notify_end(s, true);
   if (wants(stream_mode::updates))
     emit(stream_mode::updates,
          updates_part(s.node->name, update_payload(plan(), s.writes, shown_), true));
@@ -120,16 +121,11 @@ void run_loop::pause_at_breakpoint(std::string status) {
   if (shared_->control.drain_requested())
     progress_.drained = shared_->control.reason();
   if (!nested()) {
-    host_.interrupted(lifecycle(std::move(status)));
+    notify("on_interrupt", &lifecycle_callbacks::on_interrupt, std::move(status));
     if (wants(stream_mode::updates))
       emit(stream_mode::updates, interrupts_part({}));
   }
   end(make_result());
-}
-
-lifecycle_callbacks::event run_loop::lifecycle(std::string status) const {
-  return {shared_->config.thread_id, at_.checkpoint_id, shared_->ns, std::move(status),
-          progress_.questions};
 }
 
 void run_loop::pause_with_questions() {
@@ -140,7 +136,7 @@ void run_loop::pause_with_questions() {
     save_exit();
   if (nested())
     return end(make_result());
-  host_.interrupted(lifecycle("pending"));
+  notify("on_interrupt", &lifecycle_callbacks::on_interrupt, "pending");
   // The state with the writes of the finished tasks is shown, not kept: the step is not over.
   if (step_.has_done()) {
     auto updated = apply_here(state_, step_.applied(plan()), true);
@@ -211,6 +207,7 @@ void run_loop::complete() {
                                           : read_in_order(state_, shown_);
   progress_.outcome.reset();
   progress_.upward.reset();
+  notify_end(outcome);
   drop_calls();
   step_.clear();
   auto shared = std::move(shared_); // the run's things go before the owner hears of its end

@@ -67,6 +67,11 @@ result<compiled_graph> make_entrypoint(std::string name, node_body body, entrypo
   plan->exporter = exporting_object::current();
   plan->options.name = name;
   plan->options.checkpointer = std::move(options.checkpointer);
+  plan->options.metadata = std::move(options.metadata);
+  plan->options.recursion_limit = options.recursion_limit;
+  plan->options.store = std::move(options.store);
+  plan->options.cache = std::move(options.cache);
+  plan->context = {std::move(options.context_schema.json), std::move(options.context_schema.check)};
   plan->start = add_channel(*plan, names::start, described(ephemeral, schemas.input), false);
   auto end = add_channel(*plan, names::end, described(last_value, schemas.output), true);
   add_channel(*plan, names::previous, last_value, false);

@@ -137,6 +137,26 @@ const value& context::run_context() const noexcept {
 const value& context::configurable() const noexcept {
   return scope_->run->config.configurable;
 }
+const std::string& context::run_id() const {
+  return scope_->run->run_id();
+}
+run_config context::config() const {
+  const auto& run = *scope_->run;
+  run_config out;
+  out.thread_id = run.config.thread_id;
+  out.checkpoint_id = checkpoint_id();
+  out.checkpoint_ns = scope_->ns;
+  out.durability = run.config.durability;
+  out.recursion_limit = steps_max(run.config);
+  out.max_concurrency = run.config.max_concurrency;
+  out.tags = run.config.tags;
+  out.run_name = run.config.run_name.empty() ? run.plan->options.name : run.config.run_name;
+  out.run_id = run_id();
+  out.metadata = scope_->metadata;
+  out.configurable = run.config.configurable;
+  out.context = run.config.context;
+  return out;
+}
 const value& context::metadata() const noexcept {
   return scope_->metadata;
 }

@@ -18,9 +18,39 @@ bool is_chunk(const value& message) {
   return message.payload()["chunk"].is_bool() && message.payload()["chunk"].as_bool();
 }
 
-// A message and the metadata of the task that it comes from.
+// The path of the task, as far as its body's parts show it.
+// Source: langgraph/pregel/_algo.py, prepare_single_task (langgraph_path).
+value path_of(const detail::task_scope& task) {
+  if (task.index != no_index && !task.sent)
+    return {names::pull, task.node->name};
+  return {names::push, task.slot};
+}
+
+bool is_scalar(const value& v) noexcept {
+  return v.is_string() || v.is_int() || v.is_double() || v.is_bool();
+}
+
+// The tags of the run, then those in the task's metadata.
+value tags_of(const detail::task_scope& task) {
+  auto tags = value::of(task.run->config.tags);
+  const auto& own = task.metadata["tags"];
+  return own.is_list() ? tags.append_all(own.items()) : tags;
+}
+
+// A message, and the metadata of the task that it comes from, with the scalars of the run's
+// configurable that no metadata overrides.
+// Source: langgraph/pregel/_messages.py, on_chat_model_start; langchain_core/runnables/config.py,
+// ensure_config.
 value message_part(const detail::task_scope& task, const value& message) {
   auto from = task.metadata.is_map() ? task.metadata : value::map();
+  for (const auto& e : task.run->config.configurable.entries())
+    if (is_scalar(e.val) && !e.key().starts_with("__") && e.key() != "api_key"
+        && from[e.key()].is_null())
+      from = from.with(e.key(), e.val);
+  if (!task.run->config.tags.empty())
+    from = from.with("tags", tags_of(task));
+  if (const auto& thread = task.run->config.thread_id; !thread.empty())
+    from = from.with("thread_id", value(thread));
   std::vector<value> triggers;
   if (task.index != no_index && !task.sent)
     for (auto c : task.node->triggers)
@@ -30,6 +60,7 @@ value message_part(const detail::task_scope& task, const value& message) {
   from = from.with("langgraph_step", value(task.step))
            .with("langgraph_node", value(task.node->name))
            .with("langgraph_triggers", value::list(std::move(triggers)))
+           .with("langgraph_path", path_of(task))
            .with("langgraph_checkpoint_ns", value(task.ns));
   return value::list({message, std::move(from)});
 }

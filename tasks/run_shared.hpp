@@ -147,6 +147,9 @@ struct run_shared {
   void saw_id(std::uint64_t ticks) noexcept;
   void saw_id(std::string_view checkpoint_id) { saw_id(id_ticks(checkpoint_id)); }
 
+  /// run_config::run_id of the root; made at the first call when it is empty. Any thread.
+  const std::string& run_id();
+
   bool wants(stream_mode mode) const noexcept { return sink && sink->wants(mode); }
   /// Whether this run was given up, or one that it is part of.
   bool given_up() const noexcept;
@@ -156,6 +159,7 @@ private:
 
   std::mutex mutex_;
   std::optional<value> answer_;
+  std::string made_id_; // of a root; empty: not made
   mutable std::atomic<std::uint64_t> newest_id_{0}; // used in a root only
 };
 

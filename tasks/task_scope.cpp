@@ -4,6 +4,7 @@
 #include "tasks/part_gate.hpp"
 
 #include <algorithm>
+#include <random>
 
 namespace troupe {
 
@@ -126,6 +127,20 @@ std::optional<value> run_shared::take_answer() {
       return std::exchange(answer_, std::nullopt);
   }
   return above ? above->take_answer() : std::nullopt;
+}
+
+const std::string& run_shared::run_id() {
+  if (above)
+    return above->run_id();
+  if (!config.run_id.empty())
+    return config.run_id;
+  std::lock_guard lock{mutex_};
+  if (made_id_.empty()) {
+    std::random_device random;
+    auto half = [&random] { return std::uint64_t{random()} << 32 | random(); };
+    made_id_ = uuid4(half(), half());
+  }
+  return made_id_;
 }
 
 void run_shared::give_answer(value answer) {

@@ -91,6 +91,10 @@ std::vector<tool_event_filter*>& detail::tool_events::filters(const tool_runtime
 
 // ---- what a tool can ask --------------------------------------------------------------------
 
+run_config tool_runtime::config() const {
+  return info().config();
+}
+
 std::string tool_runtime::tool_call_id() const {
   const auto& id = call_["id"];
   return id.is_string() ? id.as<std::string>() : std::string{};

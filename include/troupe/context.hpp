@@ -17,6 +17,7 @@ namespace troupe {
 
 class compiled_graph;
 class store;
+struct run_config;
 template <class T> class completion;   // troupe/completion.hpp
 enum class stream_mode : std::uint8_t; // troupe/runtime.hpp
 
@@ -231,6 +232,15 @@ public:
   /// Errors: none.
   /// Source: langchain_core/runnables/config.py, RunnableConfig["configurable"].
   const value& configurable() const noexcept;
+  /// The config of the run as this task sees it: thread_id, checkpoint_ns() and checkpoint_id(),
+  /// the run's id, name and tags, metadata(), configurable(), run_context() and the limits. Include
+  /// troupe/run_config.hpp to use it.
+  /// Errors: none.
+  /// Source: langchain_core/runnables/config.py, RunnableConfig; langgraph/runtime.py,
+  ///         ExecutionInfo.
+  run_config config() const;
+  /// The id of the run; the same in the runs within it.
+  const std::string& run_id() const;
   /// compile_options::metadata, overridden by run_config::metadata, overridden by the node's.
   const value& metadata() const noexcept;
 

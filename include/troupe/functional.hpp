@@ -37,6 +37,12 @@ struct entrypoint_options {
   /// Of a body that is no coroutine: the blocking lane, so that it may wait for its tasks.
   troupe::lane lane = lane::blocking;
   troupe::checkpointer checkpointer = {};
+  run_context_type context_schema = {};
+  /// As those of compile_options.
+  value metadata = {};
+  std::uint32_t recursion_limit = limits::recursion_limit_default;
+  std::shared_ptr<troupe::store> store = nullptr;
+  std::shared_ptr<node_cache> cache = nullptr;
 };
 
 /// Returned by an entrypoint: `value` is what the caller gets, `save` what the next run on the

@@ -88,8 +88,17 @@ private:
   std::shared_ptr<state> state_;
 };
 
-/// Callbacks for the resumption and the pause of a run. Called on a thread of the run: be short.
-/// Source: langgraph/callbacks.py, GraphCallbackHandler.
+struct run_config;
+
+/// Callbacks of a run, of the tasks of its nodes, and of the tasks that bodies start. Runs within
+/// the run call them, too.
+/// Order:  as things happen: the run begins, a task of a node begins and ends or fails, and so on;
+///         the run's own end comes last. A task that a pause or a cancelled run leaves does not
+///         end.
+/// Errors: an exception of a callback is logged, and has no other effect.
+/// Thread: a thread of the run, and one call at a time for each graph. No lock is held. Be short:
+///         the run waits.
+/// Source: langgraph/callbacks.py, GraphCallbackHandler; langchain_core/callbacks/base.py.
 class lifecycle_callbacks {
 public:
   struct event {
@@ -98,10 +107,34 @@ public:
     std::string checkpoint_ns;
     std::string status; ///< of a pause: "interrupt_before", "interrupt_after" or "pending"
     std::vector<interrupt> interrupts;
+    std::string run_id;
+    std::shared_ptr<const run_config>
+      config; ///< of the run: tags, run_name, metadata, configurable
+  };
+  /// Of a task.
+  struct task_event {
+    std::string node; ///< or the name of a task that a body started
+    std::string task_id;
+    std::string checkpoint_ns; ///< of the task: NODE:ID, after the namespaces around it
+    std::int64_t step = 0;     ///< super-steps of the thread, from -1
+    value metadata;            ///< context::metadata()
+    std::string run_id;
+    bool cached = false; ///< the result is from the cache, or of an earlier run; it did not begin
   };
   virtual ~lifecycle_callbacks() = default;
   virtual void on_resume(const event& /*unused*/) {}
   virtual void on_interrupt(const event& /*unused*/) {}
+  virtual void on_run_begin(const event& /*unused*/) {}
+  /// The run ended, or paused (then on_interrupt was called before).
+  virtual void on_run_end(const event& /*unused*/) {}
+  virtual void on_run_error(const event& /*unused*/, const error& /*unused*/) {}
+  virtual void on_node_begin(const task_event& /*unused*/) {}
+  virtual void on_node_end(const task_event& /*unused*/) {}
+  /// After the last attempt. When a handler of errors runs then, its own task begins afterwards.
+  virtual void on_node_error(const task_event& /*unused*/, const error& /*unused*/) {}
+  virtual void on_task_begin(const task_event& /*unused*/) {}
+  virtual void on_task_end(const task_event& /*unused*/) {}
+  virtual void on_task_error(const task_event& /*unused*/, const error& /*unused*/) {}
 };
 
 /// How to run a graph, or which checkpoint a call refers to.
@@ -135,11 +168,23 @@ struct run_config {
   /// true: an input or an outside update that names an unknown channel is refused. false: such keys
   /// are dropped silently, as in the reference. Subgraphs do not inherit it.
   bool strict_input = false;
+  std::vector<std::string> tags = {}; ///< labels for bodies, callbacks and parts; not stored
+  std::string run_name = {};          ///< for bodies and callbacks; empty: the graph's name
+  /// A UUID for bodies, callbacks and parts; empty: one is made when it is first read.
+  std::string run_id = {};
   value metadata = {};     ///< a map; stored with each checkpoint
   value configurable = {}; ///< a map; bodies read it, its scalars are stored
   value context = {};      ///< anything; bodies read it, it is not stored
   std::optional<run_control> control = std::nullopt;
   std::shared_ptr<lifecycle_callbacks> callbacks = nullptr;
 };
+
+/// The config of a call whose caller has bound defaults: a member of `call` that is not as in
+/// run_config{} replaces the default.
+/// Shape:  the members of metadata and configurable are merged, the call's over the defaults'. The
+///         tags are those of the defaults, then those of the call, each once.
+/// Errors: none.
+/// Source: langchain_core/runnables/config.py, merge_configs.
+run_config merge_configs(const run_config& defaults, const run_config& call);
 
 } // namespace troupe

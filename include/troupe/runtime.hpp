@@ -99,8 +99,9 @@ public:
 ///         - debug: {type, step, timestamp, payload}: `type` is "checkpoint", "task" or
 ///           "task_result", `payload` the data of the part of mode checkpoints or tasks.
 ///         - messages: the list [message, metadata]. The message is whole, or a piece of one with
-///           "chunk": true. `metadata` is the task's, with langgraph_step, langgraph_node,
-///           langgraph_triggers (a list) and langgraph_checkpoint_ns.
+///           "chunk": true. `metadata` is the task's, with the scalars of run_config::configurable,
+///           `tags`, thread_id, langgraph_step, langgraph_node, langgraph_triggers (a list),
+///           langgraph_path and langgraph_checkpoint_ns.
 ///         - tools: {event, tool_call_id, tool_name}: `event` is "tool-started" (with `input`),
 ///           "tool-output-delta", "tool-finished" (with `output`) or "tool-error" (with `message`).
 /// Units:  `seq` grows with every part of the thread, across runs, so that a reader can resume
@@ -300,6 +301,12 @@ class basic_app {
 public:
   explicit basic_app(std::shared_ptr<app_core> core) : core_{std::move(core)} {}
 
+  /// The same app with defaults for the config of every call: see merge_configs(). Defaults of an
+  /// app that has some are merged with these.
+  /// Errors: none; a config that can't be used is reported by the call that uses it.
+  /// Source: langgraph/pregel/main.py, with_config.
+  basic_app with_config(const run_config& defaults) const;
+
   /// Runs until the graph ends or pauses; lends the calling thread to the run.
   /// Errors:
   ///         - those of the nodes (node_failed …), invalid_update, graph_recursion, empty_input,
@@ -414,12 +421,18 @@ public:
 protected:
   run_handle handle_of(result<std::shared_ptr<class pending_run>> run) const;
   std::shared_ptr<app_core> core_;
+  std::shared_ptr<const run_config> defaults_; // null: none
 };
 
 /// A loaded graph whose results are run_result (S = void) or typed_result<S>.
 template <class S = void> class app : public basic_app {
 public:
   using basic_app::basic_app;
+  explicit app(basic_app of) : basic_app{std::move(of)} {}
+  /// As basic_app::with_config().
+  app with_config(const run_config& defaults) const {
+    return app{basic_app::with_config(defaults)};
+  }
   using result_type =
     std::conditional_t<std::is_void_v<S>, run_result,
                        typed_result<std::conditional_t<std::is_void_v<S>, int, S>>>;

@@ -19,7 +19,9 @@
 
 namespace troupe {
 
+class node_cache;
 class saver;
+class store;
 struct graph_spec; // graph/graph_spec.hpp
 
 /// The settings of a node besides its body.
@@ -89,6 +91,19 @@ private:
   std::shared_ptr<troupe::saver> saver_;
 };
 
+/// The type of run_config::context that a graph wants: any, or a C.
+///     .context_schema = troupe::run_context_type::of<user>()
+/// Errors: none here; a run fails with invalid_config that names the member.
+/// Source: langgraph/func, entrypoint(context_schema); langgraph/prebuilt/chat_agent_executor.py.
+struct run_context_type {
+  value json = {};
+  std::function<void(const value&)> check = {};
+
+  template <class C> static run_context_type of() {
+    return {json_schema<C>(), [](const value& context) { detail::check_is_a<C>(context); }};
+  }
+};
+
 /// The settings of a graph besides its nodes.
 /// Source: langgraph/graph/state.py, compile.
 struct compile_options {
@@ -100,6 +115,10 @@ struct compile_options {
   std::vector<std::string> interrupt_before = {};
   std::vector<std::string> interrupt_after = {};
   troupe::checkpointer checkpointer = {};
+  /// In place of the runtime's, for its nodes and for the runs within it that name none themselves.
+  /// The runtime does not prune them.
+  std::shared_ptr<troupe::store> store = nullptr;
+  std::shared_ptr<node_cache> cache = nullptr;
   /// A map. In the metadata of its tasks, the run's metadata overrides it, and it overrides what a
   /// subgraph inherits; it is not stored.
   value metadata = {};

@@ -62,8 +62,7 @@ struct hand_host : loop_host {
   void cache(const cache_key&, const value&,
              const std::optional<std::chrono::nanoseconds>&) override {}
   void give_up_tasks() override { ++given_up; }
-  void resumed(const lifecycle_callbacks::event&) override {}
-  void interrupted(const lifecycle_callbacks::event&) override {}
+  void call_back(const char*, const std::function<void(lifecycle_callbacks&)>&) override {}
   void ended(run_end end) override { how = std::move(end.how); }
 
   void begin(const compiled_graph& graph, bool stored, durability durable,

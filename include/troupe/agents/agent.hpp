@@ -144,7 +144,7 @@ struct agent_options {
   /// Answers in a row without any readable call. The model gets the reason and is asked again after
   /// each of them except the last. 0: the first such answer ends the run, as in the reference.
   std::size_t malformed_answers_max = limits::malformed_answers_default;
-  agent_context context_schema = {};
+  run_context_type context_schema = {};
   std::string name = {}; ///< of the graph, its messages, and in metadata: `lc_agent_name`
   std::vector<std::string> interrupt_before = {};
   std::vector<std::string> interrupt_after = {};

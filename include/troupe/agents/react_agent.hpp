@@ -72,19 +72,6 @@ struct agent_response {
       prompt{std::move(with_prompt)} {}
 };
 
-/// The type of an agent's run_config::context: any, or a C, as in graph_builder::context_schema.
-///     .context_schema = troupe::agent_context::of<user>()
-/// Errors: none here; a run fails with invalid_config that names the member.
-/// Source: langgraph/prebuilt/chat_agent_executor.py, context_schema.
-struct agent_context {
-  value json = {};
-  std::function<void(const value&)> check = {};
-
-  template <class C> static agent_context of() {
-    return {json_schema<C>(), [](const value& context) { detail::check_is_a<C>(context); }};
-  }
-};
-
 /// The parts of a prebuilt agent.
 /// Shape:  `tools`: provider tools are bound to the model, and not run here. `version` "v2" runs
 ///         each tool call as a task of its own, so that a question pauses one call alone. "v1" runs
@@ -112,7 +99,7 @@ struct react_agent_options {
   /// Answers in a row without any readable call. The model gets the reason and is asked again after
   /// each of them except the last. 0: the first such answer ends the run, as in the reference.
   std::size_t malformed_answers_max = limits::malformed_answers_default;
-  agent_context context_schema = {};
+  run_context_type context_schema = {};
   std::vector<std::string> interrupt_before = {};
   std::vector<std::string> interrupt_after = {};
   troupe::checkpointer checkpointer = {};

@@ -114,6 +114,8 @@ public:
   const value& run_context() const noexcept { return info().run_context(); }
   /// run_config::configurable: a map, or null.
   const value& configurable() const noexcept { return info().configurable(); }
+  /// context::config() of the task that runs the tool. Include troupe/run_config.hpp to use it.
+  run_config config() const;
   /// The call: {name, args, id}. Its id may be empty.
   const value& call() const noexcept { return call_; }
   std::string tool_call_id() const;

@@ -438,9 +438,9 @@ BOOST_AUTO_TEST_CASE(an_edit_may_go_without_a_notice_and_one_of_a_command_has_it
 BOOST_AUTO_TEST_CASE(the_context_of_an_agent_s_run_must_be_what_it_says) {
   for (bool prebuilt : {false, true}) {
     auto graph = prebuilt ? create_react_agent(
-                   {.model = player({"done"}), .context_schema = agent_context::of<int>()})
+                   {.model = player({"done"}), .context_schema = run_context_type::of<int>()})
                           : create_agent({.model = player({"done"}),
-                                          .context_schema = agent_context::of<int>()});
+                                          .context_schema = run_context_type::of<int>()});
     runtime rt;
     auto app = rt.load(graph);
     auto refused = app.try_invoke(spoken("hi"), {.context = "me"});
