@@ -24,6 +24,7 @@ run_config merge_configs(const run_config& defaults, const run_config& call) {
   fill(&run_config::max_concurrency);
   fill(&run_config::step_timeout);
   fill(&run_config::run_timeout);
+  fill(&run_config::sibling_timeout);
   fill(&run_config::interrupt_before);
   fill(&run_config::interrupt_after);
   fill(&run_config::output_keys);

@@ -29,6 +29,7 @@ run_config inner_config(const nested_run& run) {
   out.metadata = detail::metadata_over(
     detail::metadata_over(task.metadata, run.graph->options.metadata), run.metadata);
   out.configurable = outer.configurable;
+  out.sibling_timeout = outer.sibling_timeout;
   out.tags = outer.tags;
   out.callbacks = outer.callbacks;
   out.context = outer.context;

@@ -282,9 +282,17 @@ std::chrono::nanoseconds run_actor::now() {
 }
 
 void run_actor::step_opened(std::uint64_t epoch) {
-  if (shared_->config.step_timeout.count() <= 0)
+  end_step_after(shared_->config.step_timeout, epoch);
+}
+
+void run_actor::sibling_failed(std::uint64_t epoch) {
+  end_step_after(shared_->config.sibling_timeout, epoch);
+}
+
+void run_actor::end_step_after(std::chrono::milliseconds delay, std::uint64_t epoch) {
+  if (delay.count() <= 0)
     return;
-  group_->shared->clock.after(shared_->config.step_timeout,
+  group_->shared->clock.after(delay,
                               [self = caf::actor_cast<caf::actor>(this), card = card_, home = home_,
                                epoch] { tell(self, *card, home, step_deadline{epoch}); });
 }

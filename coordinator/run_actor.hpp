@@ -81,12 +81,12 @@ private:
   std::string timestamp() override;
   std::chrono::nanoseconds now() override;
   void step_opened(std::uint64_t epoch) override;
+  void sibling_failed(std::uint64_t epoch) override;
   std::optional<value> cached(const cache_key& key) override;
   void cache(const cache_key& key, const value& v,
              const std::optional<std::chrono::nanoseconds>& ttl) override;
   void give_up_tasks() override;
-  void call_back(const char* name,
-                 const std::function<void(lifecycle_callbacks&)>& call) override;
+  void call_back(const char* name, const std::function<void(lifecycle_callbacks&)>& call) override;
   void ended(run_end how) override;
 
   void begin(begin_run& order);
@@ -96,6 +96,7 @@ private:
   bool runs_inline(const detail::task_scope& task, node_index node) const;
   void run_inline(const task_ptr& task, node_index node);
   node_children& children_of(const detail::task_scope& task);
+  void end_step_after(std::chrono::milliseconds delay, std::uint64_t epoch);
   node_child& idle_child(detail::task_scope& task);
   bool lost_child(node_children& children, const caf::down_msg& down, const std::string& why);
   channel_child& child_of(channel_index channel);

@@ -221,8 +221,11 @@ void run_loop::task_finished(const task_ptr& task) {
     --step_.running;
   --step_.unfinished;
   settle_call(s);
-  if (ends_its_step(s))
+  if (ends_its_step(s)) {
     step_.leave_rest();
+    if (step_.unfinished != 0 && step_.ask_to_end())
+      host_.sibling_failed(epoch_);
+  }
   if (step_.unfinished == 0)
     return close_step();
   launch_more();
@@ -445,6 +448,8 @@ void run_loop::after_save() {
 void run_loop::timed_out(std::uint64_t epoch) {
   if (epoch != epoch_ || !phase_.is(run_phase::running))
     return;
+  if (step_.asked_to_end()) // those that still run are not waited for any more
+    return fail(*step_.failed()->failure);
   std::string waiting;
   for (const auto& s : step_.slots)
     if (!s.ended && s.scope && waiting.size() < 200)

@@ -67,6 +67,8 @@ public:
   virtual std::chrono::nanoseconds now() = 0;
   /// A step was opened: arm its deadline.
   virtual void step_opened(std::uint64_t epoch) = 0;
+  /// A task of the step failed for good while others run: arm the deadline of these.
+  virtual void sibling_failed(std::uint64_t epoch) = 0;
   /// The runtime's cache: the value under a key, if there is one; and storing a value.
   virtual std::optional<value> cached(const cache_key& key) = 0;
   virtual void cache(const cache_key& key, const value& v,

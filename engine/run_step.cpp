@@ -27,6 +27,7 @@ bool step_slot::wants_handler() const {
 void run_step::clear() {
   slots.clear();
   running = next = unfinished = unsettled = 0;
+  asked_to_end_ = false;
   refused.reset();
   before.reset();
 }
@@ -65,6 +66,13 @@ void run_step::leave_rest() {
     s.scope.reset();
     --unfinished;
   }
+}
+
+bool run_step::ask_to_end() {
+  for (auto& s : slots)
+    if (s.scope && !s.ended)
+      s.scope->should_end.store(true, std::memory_order_relaxed);
+  return !std::exchange(asked_to_end_, true);
 }
 
 const step_slot* run_step::failed() const {

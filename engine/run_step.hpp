@@ -62,13 +62,19 @@ public:
   /// A slot for each planned task.
   void plan(const graph_plan& graph, std::vector<planned_task> tasks);
   /// The slots are complete, and none is launched yet.
-  void open() noexcept { next = running = unfinished = 0; }
+  void open() noexcept {
+    next = running = unfinished = 0;
+    asked_to_end_ = false;
+  }
 
   step_slot& add();
   /// The slot that may begin next, or null. Places are bounded by `bound`.
   step_slot* launch(std::size_t bound);
   /// Tasks that wait for their turn do not begin.
   void leave_rest();
+  /// Asks the bodies that run to return, because the step has failed. True the first time.
+  bool ask_to_end();
+  bool asked_to_end() const noexcept { return asked_to_end_; }
 
   /// The failure that decides about the step, or null. A command for the graph further out decides
   /// only where no task failed.
@@ -97,6 +103,7 @@ public:
   value workers() const;
 
 private:
+  bool asked_to_end_ = false;
   std::vector<const step_slot*> ordered_; // scratch of in_task_order
   std::vector<applied_task> applied_;     // scratch of applied
 };

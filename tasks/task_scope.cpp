@@ -113,6 +113,7 @@ task_ptr next_attempt(const detail::task_scope& failed) {
   next->input_order = failed.input_order;
   next->attempt = failed.attempt + 1;
   next->first_attempt = failed.first_attempt;
+  next->should_end = failed.should_end.load(std::memory_order_relaxed);
   return next;
 }
 

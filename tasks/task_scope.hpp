@@ -72,6 +72,7 @@ struct task_scope : std::enable_shared_from_this<task_scope> {
   std::uint32_t attempt = 1;
   bool may_block = false;                                // runs on a thread that nothing else needs
   std::atomic<bool> given_up{false};                     // timed out: further effects do not count
+  std::atomic<bool> should_end{false};                   // another task of the step failed for good
   std::chrono::system_clock::time_point first_attempt{}; // set when the task may be retried
   std::chrono::steady_clock::time_point began{};
   std::int64_t started_ns = 0;              // steady clock; set for attempts with a time-out

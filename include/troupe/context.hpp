@@ -198,7 +198,8 @@ public:
   /// Asks the run to stop at the end of this step.
   void request_drain(std::string reason);
 
-  /// Whether the run was given up: a long body should return soon.
+  /// Whether a long body should return soon: the run was given up, or another task of the step
+  /// failed for good (run_config::sibling_timeout).
   bool stop_requested() const noexcept;
 
   /// Restarts the idle time-out of this attempt: the body is still at work.

@@ -102,7 +102,8 @@ inline constexpr std::chrono::milliseconds embedding_retry_max{
   30'000}; // longest wait, also when the server asks for more
 // Postgres. Connections for reading; one more connection writes.
 inline constexpr std::size_t postgres_pool_size_default = 4;
-inline constexpr std::size_t postgres_pool_size_max = 1024;                    // invalid_config
+inline constexpr std::size_t postgres_pool_size_max = 1024;         // invalid_config
+inline constexpr std::chrono::milliseconds sibling_timeout{10'000}; // run_config::sibling_timeout
 inline constexpr std::chrono::milliseconds postgres_connect_timeout{5000};     // storage_failed
 inline constexpr std::chrono::milliseconds postgres_statement_timeout{30'000}; // storage_failed
 inline constexpr std::chrono::milliseconds postgres_silence_margin{5000}; // added on the client

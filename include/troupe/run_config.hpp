@@ -3,6 +3,7 @@
 
 #include <troupe/control.hpp>
 #include <troupe/error.hpp>
+#include <troupe/limits.hpp>
 #include <troupe/value.hpp>
 
 #include <chrono>
@@ -154,8 +155,12 @@ struct run_config {
   /// Tasks at once; 0: no bound. When a task fails for good, waiting tasks of its step do not
   /// begin, unless compile_options::finish_steps is set.
   std::uint32_t max_concurrency = 0;
-  std::chrono::milliseconds step_timeout{0};      ///< of one super-step; 0: none
-  std::chrono::milliseconds run_timeout{0};       ///< of the whole run; 0: none
+  std::chrono::milliseconds step_timeout{0}; ///< of one super-step; 0: none
+  std::chrono::milliseconds run_timeout{0};  ///< of the whole run; 0: none
+  /// How long a step whose task failed for good waits for its other tasks. They see
+  /// context::stop_requested(); what they finish in time is stored. 0: no bound. No effect with
+  /// compile_options::finish_steps.
+  std::chrono::milliseconds sibling_timeout = limits::sibling_timeout;
   std::vector<std::string> interrupt_before = {}; ///< replaces the compiled list; {"*"}: all
   std::vector<std::string> interrupt_after = {};
   std::vector<std::string> output_keys = {}; ///< the channels of a result; empty: the output schema

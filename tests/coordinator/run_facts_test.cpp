@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <stdexcept>
+#include <thread>
 
 namespace troupe {
 namespace {
@@ -255,6 +256,75 @@ BOOST_AUTO_TEST_CASE(an_entrypoint_has_a_context_metadata_and_a_limit) {
   BOOST_TEST(app.invoke(value(1), {.context = value(2)}).value() == value("red"));
   auto refused = app.try_invoke(value(1), {.context = value("no number")});
   BOOST_TEST((code_of(refused) == errc::invalid_config));
+}
+
+// ---- the other tasks of a failed step ---------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(
+  the_others_of_a_failed_step_are_asked_to_return_and_what_they_finish_is_stored) {
+  meeting_point both{2};
+  counter ran{0};
+  state_graph<> g{log_only};
+  g.add_node("listens",
+             [&](context& ctx) {
+               ++ran;
+               both.meet();
+               while (!ctx.stop_requested())
+                 std::this_thread::yield();
+               return log("listens");
+             },
+             {.lane = lane::blocking});
+  counter failures{0};
+  g.add_node("fails",
+             [&](const state_view&) -> state_update {
+               if (++failures > 1)
+                 return log("fails");
+               both.meet();
+               throw std::runtime_error{"oh"};
+             },
+             {.lane = lane::blocking});
+  g.add_edge(START, "listens");
+  g.add_edge(START, "fails");
+  runtime rt{with_memory()};
+  auto app = rt.load(g.compile());
+  run_config config{.thread_id = "t", .sibling_timeout = std::chrono::milliseconds{0}};
+  auto how = app.try_invoke({}, config);
+  BOOST_TEST((code_of(how) == errc::node_failed));
+  BOOST_TEST(app.invoke(nullptr, config).value()["log"] == words({"listens", "fails"}));
+  BOOST_TEST(ran == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_step_does_not_wait_for_bodies_that_do_not_listen) {
+  gate deaf;
+  counter ran{0};
+  state_graph<> g{log_only};
+  g.add_node("deaf",
+             [&] {
+               if (++ran == 1)
+                 deaf.pass();
+               return log("deaf");
+             },
+             {.lane = lane::blocking});
+  counter failures{0};
+  g.add_node("fails",
+             [&](const state_view&) -> state_update {
+               if (++failures > 1)
+                 return log("fails");
+               deaf.wait_for(1);
+               throw std::runtime_error{"oh"};
+             },
+             {.lane = lane::blocking});
+  g.add_edge(START, "deaf");
+  g.add_edge(START, "fails");
+  runtime rt{with_memory()};
+  auto app = rt.load(g.compile());
+  run_config config{.thread_id = "t", .sibling_timeout = std::chrono::milliseconds{1}};
+  auto how = app.try_invoke({}, config); // returns although `deaf` waits
+  BOOST_TEST((code_of(how) == errc::node_failed));
+  BOOST_TEST(how.error().text() == "oh");
+  deaf.open();
+  BOOST_TEST(app.invoke(nullptr, config).value()["log"] == words({"deaf", "fails"}));
+  BOOST_TEST(ran == 2); // its first end did not count
 }
 
 BOOST_AUTO_TEST_SUITE_END()

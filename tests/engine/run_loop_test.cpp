@@ -58,6 +58,7 @@ struct hand_host : loop_host {
   std::string timestamp() override { return "2026-01-01T00:00:00.000000+00:00"; }
   std::chrono::nanoseconds now() override { return clock; }
   void step_opened(std::uint64_t epoch) override { epochs.push_back(epoch); }
+  void sibling_failed(std::uint64_t) override {}
   std::optional<value> cached(const cache_key&) override { return std::nullopt; }
   void cache(const cache_key&, const value&,
              const std::optional<std::chrono::nanoseconds>&) override {}
