@@ -3,6 +3,7 @@
 
 #include "actors/task_placer.hpp"
 #include "actors/tell.hpp"
+#include "graph/node_guard.hpp"
 #include "tasks/attempts.hpp"
 
 #include <caf/actor_cast.hpp>
@@ -43,7 +44,8 @@ caf::behavior node_actor::make_behavior() {
   return {
     [this](run_task& order) {
       taken(*card_);
-      start(std::move(order.task));
+      if (!order.task->given_up) // it was while it waited for its time
+        start(std::move(order.task));
     },
     [this](body_done& done) {
       taken(*card_);
@@ -91,6 +93,8 @@ void node_actor::start(task_ptr task) {
   current_ = task;
   if (task->for_home)
     return run_here(std::move(task));
+  if (!admit(task))
+    return;
   if (task->attempt == 1 && tries_again(task->node->settings->retry)) // without retries the time is
                                                                       // computed when asked for
     task->first_attempt = std::chrono::system_clock::now();
@@ -99,6 +103,26 @@ void node_actor::start(task_ptr task) {
   if (task->timeout.given())
     count_time(task);
   run_here(std::move(task));
+}
+
+// Whether the attempt begins now. Else it comes again at its time, or has failed.
+bool node_actor::admit(const task_ptr& task) {
+  const auto& guard = task->node->settings->guard;
+  if (!guard)
+    return true;
+  auto now = steady_clock::now();
+  if (!std::exchange(task->admitted, true))
+    if (auto wait = guard->reserve(now); wait.count() > 0) {
+      again_after(wait);
+      return false;
+    }
+  auto open = guard->refuses(now);
+  if (!open)
+    return true;
+  task->status = task_status::failed;
+  task->failure = breaker_error(task->node->name, *open);
+  answer(task);
+  return false;
 }
 
 // Starts the task's time-outs.
@@ -211,19 +235,26 @@ std::function<void()> node_actor::soft_waker(std::coroutine_handle<> at) {
 // Retries a failed task; answers for a task that succeeded or has failed for good.
 void node_actor::ended(task_ptr task) {
   task->host = nullptr;
+  if (const auto& guard = task->node->settings->guard; guard && !task->for_home)
+    guard->ended(task->status == task_status::failed, steady_clock::now());
   if (task->status == task_status::failed && !task->for_home && !task->run->given_up())
     if (auto delay = retry_delay(task->node->settings->retry, task->attempt, *task->failure,
                                  draw())) {
       current_ = next_attempt(*task);
-      auto again = [self = caf::actor_cast<caf::actor>(this), card = card_, next = current_] {
-        tell(self, *card, next->run->home, run_task{next});
-      };
-      if (delay->count() == 0)
-        return again();
-      return services_.clock.at(
-        timer::clock::now() + std::chrono::duration_cast<timer::clock::duration>(*delay), again);
+      return again_after(*delay);
     }
   answer(std::move(task));
+}
+
+// The attempt that counts begins after this time.
+void node_actor::again_after(nanoseconds delay) {
+  auto again = [self = caf::actor_cast<caf::actor>(this), card = card_, next = current_] {
+    tell(self, *card, next->run->home, run_task{next});
+  };
+  if (delay.count() == 0)
+    return again();
+  services_.clock.at(
+    timer::clock::now() + std::chrono::duration_cast<timer::clock::duration>(delay), again);
 }
 
 void node_actor::answer(task_ptr task) {

@@ -42,6 +42,8 @@ private:
   void start_graph(task_ptr task);
   void go_on();
   void ended(task_ptr task);
+  bool admit(const task_ptr& task);
+  void again_after(std::chrono::nanoseconds delay);
   void answer(task_ptr task);
   void abandon(error why);
   void count_time(const task_ptr& task);

@@ -8,6 +8,7 @@
 #include "graph/graph_plan.hpp"
 #include "graph/graph_spec.hpp"
 #include "graph/names.hpp"
+#include "graph/node_guard.hpp"
 
 #include <algorithm>
 #include <initializer_list>
@@ -41,6 +42,12 @@ std::string join_name(const join_spec& join) {
   for (const auto& name : join.from)
     from += (from.empty() ? "" : "+") + name;
   return concat({names::join_prefix, from, ":", join.to});
+}
+
+std::shared_ptr<node_guard> make_guard(const node_options& options) {
+  if (!options.circuit_breaker.given() && !options.rate_limit.given())
+    return nullptr;
+  return std::make_shared<node_guard>(options.circuit_breaker, options.rate_limit);
 }
 
 class compiler {
@@ -168,7 +175,8 @@ private:
         .metadata = n.options.metadata,
         .placement = n.options.placement,
         .destinations = n.options.destinations,
-        .calls = n.options.calls}
+        .calls = n.options.calls,
+        .guard = make_guard(n.options)}
         .shared();
     node.handler = handler;
     node.graph_state = n.options.graph_state;

@@ -32,7 +32,7 @@ void graph_plan::index() {
 std::shared_ptr<const node_settings> node_settings::shared() && {
   static const auto none = std::make_shared<const node_settings>();
   bool changed = retry.given() || timeout.given() || cache.given || !metadata.is_null()
-                 || !placement.local() || !destinations.empty() || !calls.empty();
+                 || !placement.local() || !destinations.empty() || !calls.empty() || guard;
   return changed ? std::make_shared<const node_settings>(std::move(*this)) : none;
 }
 

@@ -40,6 +40,8 @@ struct plan_route {
   path_map map;
 };
 
+class node_guard; // graph/node_guard.hpp
+
 /// The settings of a node that most nodes leave as they are; see node_options.
 struct node_settings {
   retry_policy retry = no_retry_policy;
@@ -49,6 +51,8 @@ struct node_settings {
   troupe::placement placement = {};
   std::vector<std::string> destinations = {};
   std::vector<compiled_graph> calls = {}; // graphs that its body declares to call
+
+  std::shared_ptr<node_guard> guard = {}; // null without a breaker and a rate limit
 
   /// These settings to keep. All nodes that change nothing share one object.
   std::shared_ptr<const node_settings> shared() &&;

@@ -13,6 +13,19 @@ mistake found(std::string text) {
   return error{errc::invalid_graph, std::move(text)};
 }
 
+// ---- policies of nodes ----------------------------------------------------------------------
+
+mistake find_unusable_policy(const graph_spec& spec) {
+  for (const auto& n : spec.nodes) {
+    const auto& o = n.options;
+    if (o.circuit_breaker.given() && o.circuit_breaker.open_for.count() <= 0)
+      return found("node `" + n.name + "`: circuit_breaker.open_for must be positive");
+    if (o.rate_limit.given() && o.rate_limit.per.count() < o.rate_limit.permits)
+      return found("node `" + n.name + "`: rate_limit.per must be at least a nanosecond a permit");
+  }
+  return std::nullopt;
+}
+
 // ---- where edges start ----------------------------------------------------------------------
 
 mistake unknown_source(const graph_spec& spec, const std::string& from) {
@@ -89,6 +102,8 @@ std::optional<error> find_mistake(const graph_spec& spec, const compile_options&
     return wrong;
   if (options.recursion_limit == 0)
     return error{errc::invalid_graph, "compile: recursion_limit must be at least 1"};
+  if (auto wrong = find_unusable_policy(spec))
+    return wrong;
   if (auto wrong = find_unknown_route_target(spec))
     return wrong;
   if (auto wrong = find_unknown_edge_target(spec))

@@ -42,6 +42,13 @@ std::optional<nanoseconds> retry_delay(const retry_policy& policy, std::uint32_t
   return back_off(*fits, attempt) + jitter;
 }
 
+error breaker_error(const std::string& node, nanoseconds open_for) {
+  return {errc::overloaded,
+          "node `" + node + "`: its circuit breaker is open for another " + seconds(open_for)
+            + ", because its attempts failed",
+          "CircuitOpenError"};
+}
+
 error timeout_error(const std::string& node, bool idle, nanoseconds bound, nanoseconds elapsed) {
   return {errc::node_timeout, "Node '" + node + "' exceeded its " + (idle ? "idle" : "run")
                                 + " timeout of " + seconds(bound)

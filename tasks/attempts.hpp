@@ -15,6 +15,9 @@ std::optional<std::chrono::nanoseconds> retry_delay(const retry_policy& policy,
                                                     std::uint32_t attempt, const error& failure,
                                                     double random);
 
+/// The failure of a task whose node's circuit breaker is open for this time.
+error breaker_error(const std::string& node, std::chrono::nanoseconds open_for);
+
 /// The failure of a task that ran out of time.
 /// Units:  `elapsed` since the attempt began, or since its last sign of life.
 error timeout_error(const std::string& node, bool idle, std::chrono::nanoseconds bound,

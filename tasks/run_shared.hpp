@@ -159,7 +159,7 @@ private:
 
   std::mutex mutex_;
   std::optional<value> answer_;
-  std::string made_id_; // of a root; empty: not made
+  std::string made_id_;                             // of a root; empty: not made
   mutable std::atomic<std::uint64_t> newest_id_{0}; // used in a root only
 };
 

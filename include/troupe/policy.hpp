@@ -121,6 +121,31 @@ struct cache_policy {
   bool given = true;
 };
 
+/// Stops attempts at a node that keeps failing. After `failures` failed attempts in a row the
+/// breaker is open: tasks of the node fail at once, and are not retried. After `open_for`, one
+/// attempt may begin. When it succeeds, the breaker is closed; else it stays open as long again.
+/// Shape:  `failures` 0: no breaker. All runs of the graph in this process share it.
+/// Errors: a task fails with `overloaded`, of type CircuitOpenError, while the breaker is open.
+/// Source: troupe.
+struct circuit_breaker_policy {
+  std::uint32_t failures = 0;
+  std::chrono::nanoseconds open_for = std::chrono::seconds{30};
+  bool given() const noexcept { return failures != 0; }
+};
+
+/// Bounds how often attempts at a node begin: `permits` in each time `per`. An attempt that comes
+/// too early waits for its place; it holds no thread meanwhile, and its time-outs have not begun.
+/// Shape:  `permits` 0: no bound. `burst`: how many may begin at once after a quiet time; 0: as
+///         `permits`. All runs of the graph in this process share it.
+/// Errors: none.
+/// Source: troupe; langchain_core/rate_limiters.py, InMemoryRateLimiter.
+struct rate_limit_policy {
+  std::uint32_t permits = 0;
+  std::chrono::nanoseconds per = std::chrono::seconds{1};
+  std::uint32_t burst = 0;
+  bool given() const noexcept { return permits != 0; }
+};
+
 /// No policy: node_defaults apply; without those nothing is cached.
 extern const cache_policy no_cache_policy;
 

@@ -31,6 +31,8 @@ struct node_options {
   bool defer = false; ///< runs only when nothing else is left to run
   troupe::retry_policy retry_policy = no_retry_policy;
   timeout_policy timeout = {}; ///< of one attempt
+  circuit_breaker_policy circuit_breaker = {};
+  rate_limit_policy rate_limit = {};
   /// Has an effect when the runtime has a cache.
   troupe::cache_policy cache_policy = no_cache_policy;
   any_body error_handler = {}; ///< runs when the last attempt failed, in the node's place and lane
