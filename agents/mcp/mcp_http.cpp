@@ -5,7 +5,10 @@
 //  - each question gets an answer: from its response, or when that ends or its time is up. A failed
 //    request does not affect others.
 //  - callbacks of transfers run on the loop's thread, and hold this object only while they run.
-//  - a session that the server has forgotten is begun anew once for each request.
+//  - a session that the server has forgotten is begun anew once for each request. So is the
+//    authorization that a server asks for.
+#include "agents/mcp/mcp_authorizer.hpp"
+#include "agents/mcp/mcp_http_stream.hpp"
 #include "agents/mcp/mcp_transport.hpp"
 #include "agents/messages/json_text.hpp"
 
@@ -23,25 +26,31 @@ namespace {
 class mcp_http final : public mcp_transport, public std::enable_shared_from_this<mcp_http> {
 public:
   mcp_http(mcp_endpoint endpoint, mcp_options options)
-    : endpoint_{std::move(endpoint)},
-      options_{std::move(options)},
-      loop_{http_loop::shared()} {}
+    : mcp_transport{std::move(options)},
+      endpoint_{std::move(endpoint)},
+      loop_{http_loop::shared()} {
+    if (endpoint_.oauth)
+      authorizer_ = std::make_shared<mcp_authorizer>(*endpoint_.oauth, endpoint_.url);
+  }
   ~mcp_http() override;
 
   std::int64_t ask(std::string method, value params, std::chrono::milliseconds timeout,
-                   mcp_session::answer then) override;
+                   mcp_session::answer then, std::shared_ptr<mcp_listener> listener) override;
   void cancel(std::int64_t id) override;
+  void extend(std::int64_t id, std::chrono::milliseconds within) override;
   void tell(std::string_view method, const value& params, std::function<void()> then) override {
     post(mcp_notification(method, params), std::move(then));
   }
-  void agree(const std::string& version) override {
+  void reply(std::string text) override { post(std::move(text)); }
+  void agree(const value& greeting) override {
     std::scoped_lock lock{mutex_};
-    version_ = version;
+    version_ = text_in(greeting["protocolVersion"]);
+    const auto& can = greeting["capabilities"];
+    has_changes_ = can["resources"]["subscribe"] == value(true);
+    for (const char* part : {"tools", "resources", "prompts"})
+      has_changes_ = has_changes_ || can[part]["listChanged"] == value(true);
   }
-  std::uint64_t tool_changes() const override {
-    std::scoped_lock lock{mutex_};
-    return session_.tool_changes();
-  }
+  void established() override;
 
 private:
   // A question on its way.
@@ -49,11 +58,13 @@ private:
     std::string text;
     std::string method;
     std::chrono::milliseconds timeout;
+    bool listens = false; // its time can be extended
     http_transfer_ptr transfer = nullptr;
     int status = 0;
     std::optional<sse_decoder> events = {}; // unset: the body is JSON
     std::string body = {};
-    bool renewed = false; // sent again in a new session
+    bool renewed = false;    // sent again in a new session
+    bool authorized = false; // sent again with another token
   };
 
   http_request request_for(std::string method, std::string body,
@@ -68,10 +79,13 @@ private:
   void take_body(std::int64_t id);
   bool take_piece(std::int64_t id, const std::string& piece);
   void take_end(std::int64_t id);
-  void hear(std::string_view text);
+  void hear(std::string_view text, std::optional<std::int64_t> carrier = {});
   void fail(std::int64_t id, const error& why);
   void renew(std::int64_t id);
   void renewed(const result<value>& greeting);
+  bool wants_token(const http_head& head) const;
+  void authorize(std::int64_t id, const std::string& challenge);
+  void authorized(const std::optional<error>& failed);
 
   http_transfer_ptr transfer_of(std::int64_t id) const {
     std::scoped_lock lock{mutex_};
@@ -83,15 +97,17 @@ private:
   error refusal(const exchange& one) const;
 
   const mcp_endpoint endpoint_;
-  const mcp_options options_;
   const std::shared_ptr<http_loop> loop_;
+  std::shared_ptr<mcp_authorizer> authorizer_; // null: without oauth
 
-  mutable std::mutex mutex_;
-  mcp_session session_;
+  // under the lock
   std::map<std::int64_t, exchange> live_;
-  std::map<std::int64_t, exchange> to_renew_; // these wait for a new session
+  std::map<std::int64_t, exchange> to_renew_;     // these wait for a new session
+  std::map<std::int64_t, exchange> to_authorize_; // these wait for a token
+  std::shared_ptr<mcp_http_stream> stream_;       // the server's own
   std::string session_id_;
   std::string version_;
+  bool has_changes_ = false; // the server announces some
 };
 
 // ---- sending --------------------------------------------------------------------------------
@@ -110,6 +126,8 @@ http_request mcp_http::request_for(std::string method, std::string body,
     out.headers.emplace_back("Mcp-Session-Id", session_id_);
   if (!version_.empty())
     out.headers.emplace_back("Mcp-Protocol-Version", version_);
+  if (auto token = authorizer_ ? authorizer_->token() : std::string{}; !token.empty())
+    out.headers.emplace_back("Authorization", "Bearer " + token);
   out.body = std::move(body);
   out.timeouts.response = timeout;
   out.timeouts.total = timeout;
@@ -125,13 +143,17 @@ void mcp_http::then_at(std::int64_t id, http_sign sign, void (mcp_http::*act)(st
 }
 
 void mcp_http::begin(std::int64_t id, exchange one) {
+  using std::chrono::milliseconds;
   http_transfer_ptr transfer;
+  std::optional<milliseconds> within;
   try {
     std::scoped_lock lock{mutex_};
-    auto request = request_for("POST", one.text, one.timeout);
+    auto request = request_for("POST", one.text, one.listens ? milliseconds{0} : one.timeout);
     check_request(request);
     transfer = std::make_shared<http_transfer>(std::move(request), false);
     one.transfer = transfer;
+    if (one.listens)
+      within = one.timeout;
     live_.insert_or_assign(id, std::move(one));
   } catch (const error& e) {
     fail(id, e);
@@ -140,23 +162,28 @@ void mcp_http::begin(std::int64_t id, exchange one) {
   then_at(id, http_sign::head, &mcp_http::take_head, transfer); // before the transfer starts, so
                                                                 // not called from here
   loop_->start(transfer);
+  if (within)
+    extend(id, *within);
+}
+
+void mcp_http::extend(std::int64_t id, std::chrono::milliseconds within) {
+  constexpr std::chrono::hours for_ever{24 * 365}; // small enough for sums with the clock
+  auto at_most = std::min<std::chrono::milliseconds>(within, for_ever);
+  if (auto transfer = transfer_of(id))
+    loop_->expect(transfer, http_loop::clock::now() + at_most,
+                  "no answer within " + std::to_string(within.count()) + " ms");
 }
 
 std::int64_t mcp_http::ask(std::string method, value params, std::chrono::milliseconds timeout,
-                           mcp_session::answer then) {
-  std::int64_t id = 0;
-  std::optional<error> refused;
-  {
-    std::scoped_lock lock{mutex_};
-    refused = session_.refusal(options_.name);
-    if (!refused)
-      id = session_.ask(method, then);
-  }
-  if (refused)
-    then(*std::move(refused));
-  else
-    begin(id, {.text = mcp_request(id, method, params), .method = method, .timeout = timeout});
-  return id;
+                           mcp_session::answer then, std::shared_ptr<mcp_listener> listener) {
+  bool listens = listener != nullptr;
+  auto id = open(method, then, std::move(listener));
+  if (id)
+    begin(*id, {.text = question_text(*id, method, params, listens),
+                .method = method,
+                .timeout = timeout,
+                .listens = listens});
+  return id.value_or(-1);
 }
 
 // Sends a message that gets no answer; calls `then` whether it arrives or not.
@@ -200,6 +227,7 @@ void mcp_http::cancel(std::int64_t id) {
     std::scoped_lock lock{mutex_};
     waits = session_.forget(id).has_value();
     to_renew_.erase(id);
+    to_authorize_.erase(id);
   }
   settle(id);
   if (waits)
@@ -210,8 +238,10 @@ mcp_http::~mcp_http() {
   auto live = std::exchange(live_, {});
   for (auto& [id, one] : live)
     loop_->cancel(one.transfer);
+  if (stream_)
+    stream_->close();
   for (auto& then : session_.forget_all())
-    then(mcp_failure("connection", options_.name + ": the connection was closed"));
+    then(closed());
   if (session_id_.empty())
     return;
   // Its end is not waited for, but the loop lives until then.
@@ -251,6 +281,7 @@ void mcp_http::take_head(std::int64_t id) {
   auto type = head->header("content-type");
   bool is_stream = type.starts_with("text/event-stream");
   bool forgotten = false;
+  bool refused = false;
   {
     std::scoped_lock lock{mutex_};
     auto found = live_.find(id);
@@ -259,6 +290,7 @@ void mcp_http::take_head(std::int64_t id) {
     auto& one = found->second;
     one.status = head->status;
     forgotten = head->status == 404 && !session_id_.empty() && !one.renewed;
+    refused = wants_token(*head) && !one.authorized;
     if (one.method == "initialize")
       session_id_ = head->header("mcp-session-id");
     if (is_stream)
@@ -266,6 +298,8 @@ void mcp_http::take_head(std::int64_t id) {
   }
   if (forgotten)
     renew(id);
+  else if (refused)
+    authorize(id, std::string{head->header("www-authenticate")});
   else if (head->status == 200 && !is_stream && !type.starts_with("application/json"))
     fail(id, mcp_failure("response", "Unexpected content type: " + quoted_text(type)));
   else
@@ -309,7 +343,7 @@ bool mcp_http::take_piece(std::int64_t id, const std::string& piece) {
   }
   for (const auto& event : events)
     if (!event.data.empty() && (event.type.empty() || event.type == "message"))
-      hear(event.data);
+      hear(event.data, id);
   if (too_large)
     fail(id, mcp_failure("response", options_.name + ": a message of more than "
                                        + std::to_string(limits::mcp_message_bytes_max) + " bytes"));
@@ -326,7 +360,7 @@ void mcp_http::take_end(std::int64_t id) {
   }
   if (!one->events)
     hear(one->body);
-  fail(id, mcp_failure(one->method, options_.name + ": the response does not contain the answer"));
+  fail(id, without_answer());
 }
 
 error mcp_http::refusal(const exchange& one) const {
@@ -337,19 +371,88 @@ error mcp_http::refusal(const exchange& one) const {
                      "status " + std::to_string(one.status) + (said.empty() ? "" : ": " + said));
 }
 
-void mcp_http::hear(std::string_view text) {
+void mcp_http::hear(std::string_view text, std::optional<std::int64_t> carrier) {
   mcp_session::heard heard;
   {
     std::scoped_lock lock{mutex_};
-    heard = session_.hear(text);
+    heard = session_.hear(text, carrier);
   }
-  if (options_.on_log && !heard.log.empty())
-    options_.on_log(std::string_view{heard.log}.substr(0, limits::mcp_log_bytes_max));
   post(std::move(heard.reply));
-  if (!heard.then)
+  if (heard.then)
+    settle(*heard.id);
+  carry_out(std::move(heard));
+}
+
+// ---- the server's own stream ------------------------------------------------------------------
+
+void mcp_http::established() {
+  auto stream = std::make_shared<mcp_http_stream>(
+    loop_,
+    [weak = weak_from_this()] {
+      auto self = weak.lock();
+      if (!self)
+        return http_request{};
+      std::scoped_lock lock{self->mutex_};
+      return self->request_for("GET", {}, std::chrono::milliseconds{0});
+    },
+    [weak = weak_from_this()](std::string_view text) {
+      if (auto self = weak.lock())
+        self->hear(text);
+    });
+  std::shared_ptr<mcp_http_stream> old;
+  {
+    std::scoped_lock lock{mutex_};
+    if (!has_changes_)
+      return;
+    old = std::exchange(stream_, stream);
+  }
+  if (old)
+    old->close();
+  stream->open();
+}
+
+// ---- authorization ----------------------------------------------------------------------------
+
+bool mcp_http::wants_token(const http_head& head) const {
+  if (!authorizer_)
+    return false;
+  return head.status == 401
+         || (head.status == 403
+             && head.header("www-authenticate").find("insufficient_scope")
+                  != std::string_view::npos);
+}
+
+void mcp_http::authorize(std::int64_t id, const std::string& challenge) {
+  auto one = settle(id);
+  if (!one)
     return;
-  settle(*heard.id);
-  heard.then(std::move(*heard.with));
+  std::string used;
+  for (const auto& [name, text] : one->transfer->request().headers)
+    if (name == "Authorization")
+      used = text;
+  bool first = false;
+  {
+    std::scoped_lock lock{mutex_};
+    first = to_authorize_.empty();
+    one->authorized = true;
+    one->events.reset();
+    to_authorize_.emplace(id, std::move(*one));
+  }
+  if (first)
+    authorizer_->renew(challenge, used, [weak = weak_from_this()](auto failed) {
+      if (auto self = weak.lock())
+        self->authorized(failed);
+    });
+}
+
+void mcp_http::authorized(const std::optional<error>& failed) {
+  std::map<std::int64_t, exchange> waiting;
+  {
+    std::scoped_lock lock{mutex_};
+    waiting.swap(to_authorize_);
+  }
+  for (auto& [id, one] : waiting)
+    failed ? fail(id, *failed) : begin(id, std::move(one));
 }
 
 // ---- a session that the server has forgotten --------------------------------------------------
@@ -363,17 +466,20 @@ void mcp_http::renew(std::int64_t id) {
     std::scoped_lock lock{mutex_};
     first = to_renew_.empty();
     one->renewed = true;
+    one->events.reset();
     to_renew_.emplace(id, std::move(*one));
     session_id_.clear();
     version_.clear();
   }
   if (!first)
     return;
-  ask("initialize", mcp_greeting(), options_.connect_timeout,
-      [weak = weak_from_this()](const result<value>& greeting) {
-        if (auto self = weak.lock())
-          self->renewed(greeting);
-      });
+  ask(
+    "initialize", mcp_greeting(mcp_abilities_of(options_)), options_.connect_timeout,
+    [weak = weak_from_this()](const result<value>& greeting) {
+      if (auto self = weak.lock())
+        self->renewed(greeting);
+    },
+    nullptr);
 }
 
 void mcp_http::renewed(const result<value>& greeting) {
@@ -392,10 +498,12 @@ void mcp_http::renewed(const result<value>& greeting) {
         self->begin(id, std::move(one));
       else
         self->fail(id, mcp_failure(one.method, "Session terminated"));
+    if (ok)
+      self->established();
   };
   if (!is_known_mcp_version(version))
     return go_on();
-  agree(version);
+  agree(*greeting);
   tell("notifications/initialized", value{}, go_on);
 }
 
