@@ -308,7 +308,7 @@ mcp_authorizer::mcp_authorizer(const mcp_oauth& settings, const std::string& url
       core_->known = settings.store->load(core_->resource).value_or(mcp_credentials{});
   } catch (const std::exception&) { // as if there were none
   }
-  // What is stored may have been changed: it must fit a header, and its address be safe.
+  // Stored credentials may have been changed: a token must fit a header, and its address be safe.
   auto& known = core_->known;
   auto no_header = [](char c) { return c <= 0x20 || c >= 0x7f; };
   if (std::ranges::any_of(known.access_token, no_header)

@@ -132,7 +132,8 @@ result<mcp_client> mcp_client::connect(const mcp_server& server, mcp_options opt
 }
 
 template <class Make> result<mcp_client> mcp_client::begin(mcp_options options, Make make) {
-  if (options.connect_timeout.count() <= 0 || options.call_timeout.count() <= 0)
+  if (options.connect_timeout.count() <= 0 || options.call_timeout.count() <= 0
+      || options.question_wait.count() <= 0)
     return error{errc::invalid_config,
                  "connect to an MCP server: " + options.name + ": a time-out must be above zero"};
   try {
@@ -165,15 +166,14 @@ const std::string& mcp_client::protocol_version() const noexcept {
 // Calls `add` with each page of a list.
 namespace {
 
-result<void> read_pages(mcp_transport& transport, const char* method,
+result<void> read_pages(mcp_transport& transport, const char* method, std::string_view what,
                         std::chrono::milliseconds timeout,
                         const std::function<result<void>(const value& page)>& add) {
   value cursor;
   for (std::size_t pages = 0; pages == 0 || !text_in(cursor).empty(); ++pages) {
     if (pages == limits::mcp_pages_max)
-      return error{errc::invalid_value, "list an MCP server's " + std::string{method}
-                                          + ": more than " + std::to_string(limits::mcp_pages_max)
-                                          + " pages"};
+      return error{errc::invalid_value, "list an MCP server's " + std::string{what} + ": more than "
+                                          + std::to_string(limits::mcp_pages_max) + " pages"};
     auto params = pages == 0 ? value{} : value::map({{"cursor", cursor}});
     auto page = ask_and_wait(transport, method, params, timeout);
     if (!page)
@@ -193,7 +193,7 @@ result<std::vector<tool>> mcp_client::tools() const {
   auto prefix = options.prefix_tools ? options.name + '_' : std::string{};
   std::vector<mcp_definition> definitions;
   auto read =
-    read_pages(*state_->transport, "tools/list", options.call_timeout,
+    read_pages(*state_->transport, "tools/list", "tools", options.call_timeout,
                [&](const value& page) { return add_mcp_page(page, prefix, definitions); });
   if (!read)
     return read.error();
@@ -230,7 +230,7 @@ bool mcp_client::tools_changed() const noexcept {
 result<std::vector<value>> mcp_client::list(const char* method, const char* member) const {
   std::vector<value> out;
   auto read =
-    read_pages(*state_->transport, method, state_->options.call_timeout,
+    read_pages(*state_->transport, method, member, state_->options.call_timeout,
                [&](const value& page) { return add_mcp_entries(page, method, member, out); });
   if (!read)
     return read.error();

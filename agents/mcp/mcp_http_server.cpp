@@ -15,7 +15,7 @@ namespace troupe {
 
 namespace {
 
-std::string event_of(const std::string& message) {
+std::string sse_event_of(const std::string& message) {
   return "event: message\ndata: " + message + "\n\n";
 }
 void begin_events(const http_responder& to) {
@@ -40,7 +40,7 @@ public:
     if (!takes_events_)
       to_.send(whole(reply));
     else if (!reply.text.empty())
-      to_.piece(event_of(reply.text));
+      to_.piece(sse_event_of(reply.text));
     to_.end();
   }
 
@@ -53,7 +53,7 @@ public:
         return;
       }
     }
-    to_.piece(event_of(message));
+    to_.piece(sse_event_of(message));
   }
 
   /// The answer, if it has come by now; otherwise it is sent later by itself.
@@ -65,10 +65,10 @@ public:
     if (early_.empty())
       return std::move(at_once_);
     for (const auto& message : early_)
-      to_.piece(event_of(message));
+      to_.piece(sse_event_of(message));
     if (at_once_) {
       if (!at_once_->text.empty())
-        to_.piece(event_of(at_once_->text));
+        to_.piece(sse_event_of(at_once_->text));
       to_.end();
     }
     return std::nullopt;
@@ -160,7 +160,7 @@ void mcp_http_server::state::stream(mcp_connection& session, const http_responde
     streaming.push_back(session.weak_from_this());
   }
   begin_events(to);
-  session.speak_by([to](const std::string& message) { to.piece(event_of(message)); });
+  session.speak_by([to](const std::string& message) { to.piece(sse_event_of(message)); });
 }
 
 void mcp_http_server::state::end_streams() {

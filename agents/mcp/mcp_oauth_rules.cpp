@@ -41,7 +41,7 @@ std::string bounded(const value& v) {
   return text.size() <= limits::oauth_text_bytes_max ? text : std::string{};
 }
 
-std::string joined(const value& words) {
+std::string joined_words(const value& words) {
   std::string out;
   for (const auto& word : words.items())
     out += (out.empty() ? "" : " ") + bounded(word);
@@ -180,7 +180,8 @@ result<oauth_resource> read_resource_metadata(const value& metadata, const std::
   auto issuer = bounded(metadata["authorization_servers"][0]);
   if (issuer.empty())
     return oauth_failure(doing, "its metadata names no authorization server");
-  return oauth_resource{.issuer = std::move(issuer), .scope = joined(metadata["scopes_supported"])};
+  return oauth_resource{.issuer = std::move(issuer),
+                        .scope = joined_words(metadata["scopes_supported"])};
 }
 
 result<oauth_server> read_server_metadata(const value& metadata, const std::string& issuer,

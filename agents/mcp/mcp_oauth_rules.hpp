@@ -31,7 +31,7 @@ struct oauth_url {
 ///         limits::oauth_text_bytes_max bytes.
 result<oauth_url> read_oauth_url(const std::string& text, bool loopback_too);
 
-/// What a server asks for in WWW-Authenticate.
+/// The wishes of a server in WWW-Authenticate.
 /// Shape:  empty where the header does not say it.
 struct oauth_challenge {
   std::string resource_metadata;
@@ -82,7 +82,7 @@ std::string registration_of(const mcp_oauth& settings, const std::string& redire
 /// Sets id and secret. Errors: AuthorizationError for an answer without an id.
 result<void> read_registration(const value& answer, mcp_credentials& out);
 /// Sets the tokens. An answer without a refresh token keeps the old one.
-/// Errors: AuthorizationError for an answer without a bearer token, and one that is no header.
+/// Errors: AuthorizationError for an answer without a bearer token, and a token that a header cannot hold.
 result<void> read_tokens(const value& answer, mcp_credentials& out);
 
 /// The code in a redirect.

@@ -20,7 +20,7 @@ error not_readable(const std::string& what) {
   return {errc::invalid_config, "offer a resource or prompt: " + what};
 }
 
-std::string base64_of(const std::string& bytes) {
+std::string base64_bytes(const std::string& bytes) {
   std::string out(4 * ((bytes.size() + 2) / 3) + 1, '\0');
   auto size = ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
                                 reinterpret_cast<const unsigned char*>(bytes.data()),
@@ -29,7 +29,7 @@ std::string base64_of(const std::string& bytes) {
   return out;
 }
 
-value with_text(const value& out, const char* member, const std::string& text) {
+value with_member_text(const value& out, const char* member, const std::string& text) {
   return text.empty() ? out : out.with(member, text);
 }
 
@@ -41,9 +41,9 @@ value readable_definition(const R& r, const char* member, const std::string& uri
   if (r.name.empty() || !r.read)
     throw not_readable("its name or function is missing: " + uri);
   auto out = value::map({{member, uri}, {"name", r.name}});
-  out = with_text(out, "title", r.title);
-  out = with_text(out, "description", r.description);
-  return with_text(out, "mimeType", r.mime_type);
+  out = with_member_text(out, "title", r.title);
+  out = with_member_text(out, "description", r.description);
+  return with_member_text(out, "mimeType", r.mime_type);
 }
 
 // Whether a form's field can show it: the protocol allows plain types and choices of texts.
@@ -79,19 +79,20 @@ value mcp_definition_of(const mcp_prompt& p) {
   for (const auto& a : p.arguments) {
     if (a.name.empty())
       throw not_readable("the name of an argument is missing: prompt " + p.name);
-    auto shown = with_text(value::map({{"name", a.name}}), "description", a.description);
+    auto shown = with_member_text(value::map({{"name", a.name}}), "description", a.description);
     arguments.push_back(a.required ? shown.with("required", true) : shown);
   }
   auto out = value::map({{"name", p.name}, {"arguments", value::list(std::move(arguments))}});
-  return with_text(with_text(out, "title", p.title), "description", p.description);
+  return with_member_text(with_member_text(out, "title", p.title), "description", p.description);
 }
 
 value mcp_result_of_content(const std::string& uri, const std::string& mime_type,
                             const mcp_content& content) {
   auto out = value::map({{"uri", uri}});
-  out = with_text(out, "mimeType", content.mime_type.empty() ? mime_type : content.mime_type);
+  out = with_member_text(out, "mimeType",
+                         content.mime_type.empty() ? mime_type : content.mime_type);
   bool is_text = !content.is_binary && from_json(to_json(value(content.data))).has_value();
-  out = is_text ? out.with("text", content.data) : out.with("blob", base64_of(content.data));
+  out = is_text ? out.with("text", content.data) : out.with("blob", base64_bytes(content.data));
   return value::map({{"contents", value::list({out})}});
 }
 
@@ -106,8 +107,8 @@ value mcp_result_of_messages(const std::string& description, const std::vector<v
     for (const auto& content : mcp_content_of(blocks)) // a message of the protocol has one block
       out.push_back(value::map({{"role", role}, {"content", content}}));
   }
-  return with_text(value::map({{"messages", value::list(std::move(out))}}), "description",
-                   description);
+  return with_member_text(value::map({{"messages", value::list(std::move(out))}}), "description",
+                          description);
 }
 
 value mcp_elicitation_of(const interrupt& question) {

@@ -71,6 +71,9 @@ public:
   /// replaced by an error.
   /// Shape:  `how.result` is that of the method: {content, structuredContent, isError} …
   std::string answer(std::uint64_t call, const mcp_outcome& how);
+  std::string answer(std::uint64_t call, const value& result) {
+    return answer(call, mcp_outcome{.result = result});
+  }
   /// The notification of a call's progress; empty when the client does not want it, when it does
   /// not grow, and beyond limits::mcp_progress_max.
   std::string progress(std::uint64_t call, const mcp_progress& now);

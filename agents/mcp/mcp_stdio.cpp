@@ -74,7 +74,7 @@ public:
   }
 
 private:
-  // Of the program: it runs and was greeted; it is dead; it was started again and is greeted.
+  // The program runs and was greeted; it is dead; it was started again and is greeted.
   enum class stage : std::uint8_t { runs, dead, greeted };
   struct deadline {
     stdio_clock::time_point at;
