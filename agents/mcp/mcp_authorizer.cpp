@@ -10,6 +10,9 @@
 #include <troupe/limits.hpp>
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 namespace troupe {
@@ -317,19 +320,10 @@ mcp_authorizer::mcp_authorizer(const mcp_oauth& settings, const std::string& url
 }
 
 mcp_authorizer::~mcp_authorizer() {
-  {
-    std::scoped_lock lock{core_->mutex};
-    core_->stops = true;
-    if (core_->waits)
-      core_->waits->stop();
-  }
-  std::scoped_lock lock{mutex_};
-  if (!thread_.joinable())
-    return;
-  if (thread_.get_id() == std::this_thread::get_id())
-    thread_.detach(); // `then` dropped the last reference
-  else
-    thread_.join();
+  std::scoped_lock lock{core_->mutex};
+  core_->stops = true;
+  if (core_->waits)
+    core_->waits->stop();
 }
 
 std::string mcp_authorizer::token() const {
@@ -342,13 +336,10 @@ void mcp_authorizer::renew(const std::string& challenge, const std::string& used
   auto now = token();
   if (!now.empty() && used != "Bearer " + now)
     return then(std::nullopt); // another request has renewed it meanwhile
-  std::scoped_lock lock{mutex_};
-  if (thread_.joinable())
-    thread_.join(); // it has called its `then`
-  thread_ = std::thread{[core = core_, challenge, then = std::move(then)] {
+  std::thread{[core = core_, challenge, then = std::move(then)] {
     auto failed = core->renew(challenge);
     then(failed);
-  }};
+  }}.detach();
 }
 
 } // namespace troupe

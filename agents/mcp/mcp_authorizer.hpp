@@ -4,20 +4,17 @@
 
 #include "agents/mcp/mcp_oauth_rules.hpp"
 
-#include "http/exchange.hpp"
-
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 namespace troupe {
 
 /// Invariants:
 ///  - one renewal at a time, on a thread of its own, since it waits for servers and for a person.
+///    The thread is not joined: the last reference may be dropped on the thread of http_loop, for
+///    which a renewal waits. It holds what it uses.
 ///  - secrets are in no error and in no log.
 /// Thread: any.
 class mcp_authorizer {
@@ -27,7 +24,7 @@ public:
   mcp_authorizer(const mcp_oauth& settings, const std::string& url);
   mcp_authorizer(const mcp_authorizer&) = delete;
   mcp_authorizer& operator=(const mcp_authorizer&) = delete;
-  /// Gives a renewal up. Blocks: while it waits for a server, oauth_request_timeout at most.
+  /// Gives a renewal up. Its `then` is still called.
   ~mcp_authorizer();
 
   std::string token() const; ///< empty: none is known
@@ -40,8 +37,6 @@ public:
 private:
   struct core;
   std::shared_ptr<core> core_;
-  std::mutex mutex_;
-  std::thread thread_;
 };
 
 } // namespace troupe

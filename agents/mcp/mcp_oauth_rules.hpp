@@ -82,7 +82,8 @@ std::string registration_of(const mcp_oauth& settings, const std::string& redire
 /// Sets id and secret. Errors: AuthorizationError for an answer without an id.
 result<void> read_registration(const value& answer, mcp_credentials& out);
 /// Sets the tokens. An answer without a refresh token keeps the old one.
-/// Errors: AuthorizationError for an answer without a bearer token, and a token that a header cannot hold.
+/// Errors: AuthorizationError for an answer without a bearer token, and a token that a header
+/// cannot hold.
 result<void> read_tokens(const value& answer, mcp_credentials& out);
 
 /// The code in a redirect.

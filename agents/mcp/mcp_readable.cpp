@@ -91,7 +91,9 @@ value mcp_result_of_content(const std::string& uri, const std::string& mime_type
   auto out = value::map({{"uri", uri}});
   out = with_member_text(out, "mimeType",
                          content.mime_type.empty() ? mime_type : content.mime_type);
-  bool is_text = !content.is_binary && from_json(to_json(value(content.data))).has_value();
+  value data{content.data}; // as JSON, bytes that are not UTF-8 are others
+  auto read = from_json(to_json(data));
+  bool is_text = !content.is_binary && read && *read == data;
   out = is_text ? out.with("text", content.data) : out.with("blob", base64_bytes(content.data));
   return value::map({{"contents", value::list({out})}});
 }

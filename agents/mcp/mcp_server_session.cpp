@@ -250,7 +250,9 @@ mcp_server_session::heard mcp_server_session::begin(const value& id, const value
   const auto& token = params["_meta"]["progressToken"];
   call.number = next_++;
   call.wants_progress = is_rpc_id(token);
-  open_.emplace(call.number, open_call{.id = id, .token = is_rpc_id(token) ? token : value{}});
+  open_.emplace(call.number, open_call{.id = id,
+                                       .token = is_rpc_id(token) ? token : value{},
+                                       .is_tool = call.what == mcp_served_call::kind::tool});
   return {.call = std::move(call)};
 }
 
@@ -314,7 +316,7 @@ std::string mcp_server_session::answer(std::uint64_t call, const mcp_outcome& ho
   const auto& id = found.mapped().id;
   if (how.refused)
     return mcp_refusal(id, *how.refused, how.why);
-  bool is_tool = how.result.contains("isError");
+  bool is_tool = found.mapped().is_tool;
   auto too_much = [&](const std::string& what) {
     return is_tool ? mcp_answer(id, mcp_text_result("Error: the result " + what, true))
                    : mcp_refusal(id, rpc_refused::by_server, "The result " + what);

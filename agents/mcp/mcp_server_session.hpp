@@ -100,6 +100,7 @@ private:
   struct open_call {
     value id;    // the client's
     value token; // of its progress; null: not wanted
+    bool is_tool = true;
     std::size_t reports = 0;
     double last = 0;
   };

@@ -124,7 +124,9 @@ struct mcp_options {
   /// {action: "accept" | "decline" | "cancel", content}. An answer that does not fit is
   /// invalid_resume, and the question stays open. The call waits at the server for
   /// `question_wait`; later, or in another process, it is made again and its questions get the
-  /// stored answers in their order. A question that belongs to no known call is cancelled.
+  /// stored answers in their order. A question that belongs to no known call is cancelled, and so
+  /// is one beyond limits::mcp_questions_max of a call. One of more than
+  /// limits::mcp_sampled_bytes_max bytes is refused.
   bool elicitation = false;
   mcp_sampling sampling = {};
   std::chrono::milliseconds question_wait = limits::mcp_question_wait;

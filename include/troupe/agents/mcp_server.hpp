@@ -218,9 +218,8 @@ struct mcp_http_options {
 /// connections. A session begins with `initialize`. A session ends by DELETE, when it was idle too
 /// long, or as the longest idle one of sessions_max. A POST is answered by JSON, or by an event
 /// stream when the answer takes longer. A GET opens the server's own stream, one for each session;
-/// a later one takes its place. The end
-/// of a connection does not end its calls, as the protocol demands; a cancellation and the end of
-/// the session or server do.
+/// a later one takes its place. The end of a connection does not end its calls, as the
+/// protocol demands; a cancellation and the end of the session or server do.
 /// Errors: throws error{invalid_config}: an invalid or used address, one beyond this host without a
 ///         token, a path that does not begin with `/`, a sessions_max of 0.
 /// Source: modelcontextprotocol.io, basic/transports.

@@ -7,8 +7,11 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -221,6 +224,83 @@ BOOST_AUTO_TEST_CASE(where_nobody_answers_there_is_no_client) {
   BOOST_TEST(client.error().type() == "HTTPError");
   BOOST_TEST(
     (mcp_client::connect(mcp_endpoint{.url = "file:///x"}).error().code() == errc::invalid_value));
+}
+
+// ---- the server's own stream ------------------------------------------------------------------
+
+const char* const list_changed =
+  R"(data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"})"
+  "\n\n";
+
+// A server that announces changes, and answers a GET with these bytes in turn; then with 405.
+struct pushing_server {
+  explicit pushing_server(std::vector<raw_reply> bodies) {
+    auto left = std::make_shared<std::vector<raw_reply>>(std::move(bodies));
+    provider.always([left, plain = mcp_responder()](const seen_request& r) {
+      if (r.method == "GET" && left->empty())
+        return to_raw({.status = 405});
+      if (r.method == "GET") {
+        auto body = std::move(left->front());
+        left->erase(left->begin());
+        return to_raw({.headers = {{"Content-Type", "text/event-stream"}},
+                       .body = std::move(body),
+                       .chunked = true});
+      }
+      if (r.body["method"] != value("initialize"))
+        return plain(r);
+      auto answer = answer_to(r.body);
+      auto can = value::map({{"tools", value::map({{"listChanged", true}})}});
+      return to_raw(reply_with(
+        answer.with("result", answer["result"].with("capabilities", std::move(can))), {}));
+    });
+  }
+  std::vector<seen_request> gets(std::size_t n) const {
+    for (;;) {
+      std::vector<seen_request> out;
+      auto all = provider.requests();
+      std::ranges::copy_if(all, std::back_inserter(out),
+                           [](const auto& r) { return r.method == "GET"; });
+      if (out.size() >= n)
+        return out;
+      provider.wait_for_requests(all.size() + 1);
+    }
+  }
+  fake_provider provider;
+};
+
+BOOST_AUTO_TEST_CASE(a_stream_that_ended_is_opened_again_after_its_last_event) {
+  auto first = std::string{"retry: 1\nid: 7\n"} + list_changed;
+  pushing_server server{{{send_bytes{first}}, {send_bytes{list_changed}}}};
+  auto changes = std::make_shared<std::atomic<int>>(0);
+  auto client = connected_to(server.provider,
+                             {.on_change = [changes](const mcp_change&) { ++*changes; }});
+  auto gets = server.gets(3); // the third is refused, so no further one comes
+  BOOST_TEST(gets[0].header_of("Last-Event-ID") == "");
+  BOOST_TEST(gets[0].header_of("Accept") == "text/event-stream");
+  BOOST_TEST(gets[0].header_of("Authorization") == "Bearer k");
+  BOOST_TEST(gets[1].header_of("Last-Event-ID") == "7");
+  BOOST_TEST(*changes == 2);
+  BOOST_TEST(client.tools_changed());
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_ends_again_and_again_is_given_up) {
+  std::vector<raw_reply> bodies(limits::mcp_stream_retries_max + 1,
+                                raw_reply{send_bytes{"retry: 1\n\n"}});
+  pushing_server server{std::move(bodies)};
+  auto client = connected_to(server.provider);
+  server.gets(limits::mcp_stream_retries_max + 1);
+  auto later = std::chrono::steady_clock::now() + milliseconds{100};
+  while (std::chrono::steady_clock::now() < later)
+    client.ping().value();
+  BOOST_TEST(server.gets(1).size() == limits::mcp_stream_retries_max + 1);
+}
+
+BOOST_AUTO_TEST_CASE(an_event_beyond_its_bound_ends_the_stream_and_no_call) {
+  pushing_server server{{{send_bytes{"data: "}, send_again{std::string(1 << 20, 'x'), 17}}}};
+  auto client = connected_to(server.provider);
+  server.provider.wait_for_closed(1);
+  BOOST_TEST(bool(client.ping()));
+  BOOST_TEST(server.gets(1).size() == 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -296,7 +296,8 @@ std::ostream& operator<<(std::ostream& out, const hostile_case& c) {
 constexpr const char* resource_target = "/.well-known/oauth-protected-resource/mcp";
 constexpr const char* server_target = "/.well-known/oauth-authorization-server/auth";
 const std::vector<hostile_case> hostile_cases{
-  {resource_target, 200, R"({"resource":"https://bank.example","authorization_servers":["URL/auth"]})",
+  {resource_target, 200,
+   R"({"resource":"https://bank.example","authorization_servers":["URL/auth"]})",
    "its metadata is of another resource"},
   {resource_target, 200, R"({"resource":"URL/mc","authorization_servers":["URL/auth"]})",
    "its metadata is of another resource"},
@@ -310,8 +311,7 @@ const std::vector<hostile_case> hostile_cases{
   {resource_target, 302, "", "status 302"},
   {server_target, 200, R"({"issuer":"URL/other"})", "its metadata is of another issuer"},
   {server_target, 200, R"({"issuer":"URL/auth"})", "it does not offer PKCE with S256"},
-  {server_target, 200,
-   R"({"issuer":"URL/auth","code_challenge_methods_supported":["plain"]})",
+  {server_target, 200, R"({"issuer":"URL/auth","code_challenge_methods_supported":["plain"]})",
    "it does not offer PKCE with S256"},
   {server_target, 200,
    R"({"issuer":"URL/auth","code_challenge_methods_supported":["S256"],)"

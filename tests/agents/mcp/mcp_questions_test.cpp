@@ -142,14 +142,29 @@ BOOST_AUTO_TEST_CASE(a_question_waits_longer_than_a_call) {
              == R"([{"action": "accept", "content": {"name": "Ada"}}])");
 }
 
+class silent_listener final : public mcp_listener {
+public:
+  void progressed(const value&) override {}
+  bool asked(mcp_asked) override { return true; }
+};
+
 BOOST_AUTO_TEST_CASE(a_question_that_may_belong_to_several_calls_is_asked_in_none) {
-  asking_agent agent;
-  auto one = agent.call("elicits", "one");
-  BOOST_TEST(one.paused());
-  BOOST_TEST(
-    asked_text(agent.loaded.try_invoke(asking_agent::calling("elicits"), {.thread_id = "two"}))
-      .find("cancel")
-    != std::string::npos);
+  mcp_session session{{.elicitation = true}};
+  auto first = std::make_shared<silent_listener>();
+  auto second = std::make_shared<silent_listener>();
+  auto question = [](const value& meta) {
+    return mcp_request(7, "elicitation/create", value::map({{"message", "?"}, {"_meta", meta}}));
+  };
+  auto without = session.hear(question({}));
+  BOOST_TEST(without.reply == mcp_answer(7, value::map({{"action", "cancel"}})));
+  auto ignore = [](const result<value>&) {};
+  session.ask("tools/call", ignore, first);
+  BOOST_TEST(session.hear(question({})).listener == first); // the only one
+  auto id = session.ask("tools/call", ignore, second);
+  BOOST_TEST(!session.hear(question({})).listener);
+  BOOST_TEST(session.hear(question({}), id).listener == second); // in its response
+  BOOST_TEST(session.hear(question(value::map({{mcp_related_member, id}}))).listener == second);
+  BOOST_TEST(!session.hear(question(value::map({{mcp_related_member, 99}}))).listener);
 }
 
 BOOST_AUTO_TEST_CASE(a_question_without_a_call_or_of_another_kind_is_refused) {
@@ -297,8 +312,8 @@ BOOST_AUTO_TEST_CASE(a_program_that_died_is_started_again_by_the_next_question) 
   auto die = [&] { return client.call_and_wait("echo", value::map()).error(); };
   auto first = die();
   BOOST_TEST(first.type() == "McpError");
-  BOOST_TEST(client.tools_changed()); // another program may have other tools
   BOOST_TEST(bool(client.ping()));
+  BOOST_TEST(client.tools_changed()); // another program may have other tools
   BOOST_TEST(client.tools().value().size() > 11u);
   BOOST_TEST(die().type() == "McpError");
   BOOST_TEST(bool(client.ping()));

@@ -97,7 +97,7 @@ const std::vector<heard_case> with_an_id{
    R"({"error": {"code": -32600, "message": "Invalid Request: its method is not a text"}, "id": 1, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":1})",
    R"({"error": {"code": -32600, "message": "Invalid Request: its method is missing"}, "id": 1, "jsonrpc": "2.0"})"},
-  {R"({"jsonrpc":"2.0","id":1,"method":"resources/list"})",
+  {R"({"jsonrpc":"2.0","id":1,"method":"completion/complete"})",
    R"({"error": {"code": -32601, "message": "Method not found"}, "id": 1, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":[1]})",
    R"({"error": {"code": -32602, "message": "Invalid params: not an object"}, "id": 1, "jsonrpc": "2.0"})"},
