@@ -63,8 +63,11 @@ private:
     int status = 0;
     std::optional<sse_decoder> events = {}; // unset: the body is JSON
     std::string body = {};
-    bool renewed = false;    // sent again in a new session
-    bool authorized = false; // sent again with another token
+    bool renewed = false;                                   // sent again in a new session
+    bool authorized = false;                                // sent again with another token
+    std::optional<http_loop::clock::time_point> until = {}; // set when it was first sent
+    std::string last_event = {}; // its id; the server can send the events after it again
+    unsigned resumes = 0;        // in a row, without an event between
   };
 
   http_request request_for(std::string method, std::string body,
@@ -79,6 +82,8 @@ private:
   void take_body(std::int64_t id);
   bool take_piece(std::int64_t id, const std::string& piece);
   void take_end(std::int64_t id);
+  bool resume(std::int64_t id);
+  void resume_now(std::int64_t id);
   void hear(std::string_view text, std::optional<std::int64_t> carrier = {});
   void fail(std::int64_t id, const error& why);
   void renew(std::int64_t id);
@@ -104,6 +109,7 @@ private:
   std::map<std::int64_t, exchange> live_;
   std::map<std::int64_t, exchange> to_renew_;     // these wait for a new session
   std::map<std::int64_t, exchange> to_authorize_; // these wait for a token
+  std::map<std::int64_t, exchange> to_resume_;    // these wait before they read on
   std::shared_ptr<mcp_http_stream> stream_;       // the server's own
   std::string session_id_;
   std::string version_;
@@ -142,18 +148,35 @@ void mcp_http::then_at(std::int64_t id, http_sign sign, void (mcp_http::*act)(st
   });
 }
 
+// The time after which a question has no answer; small enough for sums with the clock.
+http_loop::clock::time_point end_of(std::chrono::milliseconds within) {
+  return http_loop::clock::now()
+         + std::min<std::chrono::milliseconds>(within, std::chrono::hours{24 * 365});
+}
+
 void mcp_http::begin(std::int64_t id, exchange one) {
   using std::chrono::milliseconds;
   http_transfer_ptr transfer;
-  std::optional<milliseconds> within;
+  std::optional<http_loop::clock::time_point> until;
+  auto within = one.timeout;
   try {
     std::scoped_lock lock{mutex_};
-    auto request = request_for("POST", one.text, one.listens ? milliseconds{0} : one.timeout);
+    if (!one.until)
+      one.until = end_of(one.timeout);
+    auto left = std::chrono::ceil<milliseconds>(*one.until - http_loop::clock::now());
+    left = std::max(left, milliseconds{1}); // 0 would be no limit
+    bool resumes = !one.last_event.empty();
+    auto request = request_for(resumes ? "GET" : "POST", resumes ? std::string{} : one.text,
+                               one.listens ? milliseconds{0} : left);
+    if (resumes) {
+      request.headers.emplace_back("Accept", "text/event-stream");
+      request.headers.emplace_back("Last-Event-ID", one.last_event);
+    }
     check_request(request);
     transfer = std::make_shared<http_transfer>(std::move(request), false);
     one.transfer = transfer;
     if (one.listens)
-      within = one.timeout;
+      until = one.until;
     live_.insert_or_assign(id, std::move(one));
   } catch (const error& e) {
     fail(id, e);
@@ -162,16 +185,24 @@ void mcp_http::begin(std::int64_t id, exchange one) {
   then_at(id, http_sign::head, &mcp_http::take_head, transfer); // before the transfer starts, so
                                                                 // not called from here
   loop_->start(transfer);
-  if (within)
-    extend(id, *within);
+  if (until)
+    loop_->expect(transfer, until, "no answer within " + std::to_string(within.count()) + " ms");
 }
 
 void mcp_http::extend(std::int64_t id, std::chrono::milliseconds within) {
-  constexpr std::chrono::hours for_ever{24 * 365}; // small enough for sums with the clock
-  auto at_most = std::min<std::chrono::milliseconds>(within, for_ever);
-  if (auto transfer = transfer_of(id))
-    loop_->expect(transfer, http_loop::clock::now() + at_most,
-                  "no answer within " + std::to_string(within.count()) + " ms");
+  auto until = end_of(within);
+  http_transfer_ptr transfer;
+  {
+    std::scoped_lock lock{mutex_};
+    if (auto found = live_.find(id); found != live_.end()) {
+      found->second.until = until;
+      transfer = found->second.transfer;
+    } else if (auto waits = to_resume_.find(id); waits != to_resume_.end()) {
+      waits->second.until = until;
+    }
+  }
+  if (transfer)
+    loop_->expect(transfer, until, "no answer within " + std::to_string(within.count()) + " ms");
 }
 
 std::int64_t mcp_http::ask(std::string method, value params, std::chrono::milliseconds timeout,
@@ -228,6 +259,7 @@ void mcp_http::cancel(std::int64_t id) {
     waits = session_.forget(id).has_value();
     to_renew_.erase(id);
     to_authorize_.erase(id);
+    to_resume_.erase(id);
   }
   settle(id);
   if (waits)
@@ -314,8 +346,9 @@ void mcp_http::take_body(std::int64_t id) {
   std::string piece;
   try {
     piece = transfer->take(had_to_wait);
-  } catch (const error& e) {
-    fail(id, e);
+  } catch (const http_error& e) {
+    if (e.fault() != http_fault::broken || !resume(id))
+      fail(id, e);
     return;
   }
   if (had_to_wait)
@@ -340,6 +373,11 @@ bool mcp_http::take_piece(std::int64_t id, const std::string& piece) {
       too_large = !one.events->feed(piece, events);
     else if (too_large = one.body.size() + piece.size() > limits::mcp_message_bytes_max; !too_large)
       one.body += piece;
+    if (!events.empty() && !events.back().id.empty()
+        && events.back().id.size() <= limits::mcp_uri_bytes_max) {
+      one.last_event = events.back().id;
+      one.resumes = 0;
+    }
   }
   for (const auto& event : events)
     if (!event.data.empty() && (event.type.empty() || event.type == "message"))
@@ -350,7 +388,49 @@ bool mcp_http::take_piece(std::int64_t id, const std::string& piece) {
   return transfer_of(id) != nullptr;
 }
 
+// Reads on after the last event of a stream that ended without the answer. Result: whether it
+// does.
+bool mcp_http::resume(std::int64_t id) {
+  std::optional<exchange> one;
+  std::chrono::milliseconds wait = limits::mcp_stream_retry_first;
+  {
+    std::scoped_lock lock{mutex_};
+    auto found = live_.find(id);
+    if (found == live_.end() || !found->second.events || found->second.status != 200
+        || found->second.last_event.empty()
+        || found->second.resumes >= limits::mcp_stream_retries_max)
+      return false;
+    one = std::move(found->second);
+    live_.erase(found);
+    ++one->resumes;
+    wait = one->events->retry().value_or(wait);
+    one->events.reset();
+    to_resume_.insert_or_assign(id, std::move(*one));
+  }
+  wait = std::clamp(wait, std::chrono::milliseconds{10}, limits::mcp_stream_retry_max);
+  loop_->at(http_loop::clock::now() + wait, [weak = weak_from_this(), id] {
+    if (auto self = weak.lock())
+      self->resume_now(id);
+  });
+  return true;
+}
+
+void mcp_http::resume_now(std::int64_t id) {
+  std::optional<exchange> one;
+  {
+    std::scoped_lock lock{mutex_};
+    if (auto found = to_resume_.extract(id))
+      one = std::move(found.mapped());
+  }
+  if (one && *one->until <= http_loop::clock::now())
+    fail(id, late(one->timeout));
+  else if (one)
+    begin(id, std::move(*one));
+}
+
 void mcp_http::take_end(std::int64_t id) {
+  if (resume(id))
+    return;
   auto one = settle(id);
   if (!one)
     return;
@@ -467,6 +547,7 @@ void mcp_http::renew(std::int64_t id) {
     first = to_renew_.empty();
     one->renewed = true;
     one->events.reset();
+    one->last_event.clear();
     to_renew_.emplace(id, std::move(*one));
     session_id_.clear();
     version_.clear();

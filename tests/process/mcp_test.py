@@ -98,7 +98,7 @@ class Stdio(McpTest):
         say(request(0, "initialize", {**GREETING, "capabilities": {"elicitation": {"form": {}}}}), call(1, "ask"))
         asked = heard(1)
         self.assertEqual(asked["method"], "elicitation/create")
-        self.assertEqual(asked["params"]["message"], "What is your name?")
+        self.assertEqual(asked["params"]["message"], '{"question": "What is your name?"}')
         say({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {"answer": "Ada"}}})
         self.assertEqual(heard(2)["result"]["structuredContent"]["text"], "Hello, Ada!")
         say(call(3, "ask", thread_id="t"))

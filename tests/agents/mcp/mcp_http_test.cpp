@@ -295,6 +295,65 @@ BOOST_AUTO_TEST_CASE(a_stream_that_ends_again_and_again_is_given_up) {
   BOOST_TEST(server.gets(1).size() == limits::mcp_stream_retries_max + 1);
 }
 
+// ---- a response that ends before its answer ---------------------------------------------------
+
+std::string answer_event(const seen_request& call) {
+  return "data: " + to_json(answer_to(call.body)) + "\n\n";
+}
+
+// Answers a call with an event that has an id and no answer, and GETs by `later`.
+responder cut_responses(std::function<raw_reply(const seen_request& call, int get)> later) {
+  auto call = std::make_shared<seen_request>();
+  auto gets = std::make_shared<std::atomic<int>>(0);
+  auto plain = mcp_responder({}, [call](const seen_request& r) {
+    *call = r;
+    return to_raw({.headers = {{"Content-Type", "text/event-stream"}},
+                   .body = {send_bytes{"retry: 1\nid: e0\ndata: \n\n"}},
+                   .chunked = true});
+  });
+  return
+    [=](const seen_request& r) { return r.method == "GET" ? later(*call, (*gets)++) : plain(r); };
+}
+
+raw_reply event_stream(std::string bytes) {
+  return to_raw({.headers = {{"Content-Type", "text/event-stream"}},
+                 .body = {send_bytes{std::move(bytes)}},
+                 .chunked = true});
+}
+
+BOOST_AUTO_TEST_CASE(a_response_that_ended_before_its_answer_is_read_on) {
+  fake_provider provider;
+  provider.always(cut_responses([](const seen_request& call, int get) {
+    return event_stream(get == 0 ? "retry: 1\nid: e1\ndata: \n\n" : answer_event(call));
+  }));
+  auto client = connected_to(provider);
+  BOOST_TEST(echoed(client, "late") == "late");
+  std::vector<std::string> ids;
+  std::size_t posts = 0;
+  for (const auto& r : provider.requests()) {
+    if (r.method == "GET")
+      ids.push_back(r.header_of("Last-Event-ID"));
+    posts += r.body.is_map() && r.body["method"] == value("tools/call") ? 1 : 0;
+  }
+  BOOST_TEST(ids == (std::vector<std::string>{"e0", "e1"}), boost::test_tools::per_element());
+  BOOST_TEST(posts == 1u); // the call is not made twice
+}
+
+BOOST_AUTO_TEST_CASE(a_response_that_never_has_its_answer_is_given_up) {
+  fake_provider provider;
+  provider.always(
+    cut_responses([](const seen_request&, int) { return event_stream("retry: 1\n\n"); }));
+  auto client = connected_to(provider, {.name = "s"});
+  BOOST_TEST(echoed(client, "x") == "node_failed s: the response does not contain the answer");
+  provider.always(cut_responses([](const seen_request&, int) { return to_raw({.status = 405}); }));
+  BOOST_TEST(echoed(client, "x") == "node_failed status 405");
+  provider.always(cut_responses([](const seen_request&, int get) {
+    return event_stream("id: e" + std::to_string(get) + "\ndata: \n\n");
+  }));
+  auto hasty = connected_to(provider, {.name = "s", .call_timeout = milliseconds{300}});
+  BOOST_TEST(echoed(hasty, "x").starts_with("node_timeout ")); // however many events come
+}
+
 BOOST_AUTO_TEST_CASE(an_event_beyond_its_bound_ends_the_stream_and_no_call) {
   pushing_server server{{{send_bytes{"data: "}, send_again{std::string(1 << 20, 'x'), 17}}}};
   auto client = connected_to(server.provider);
