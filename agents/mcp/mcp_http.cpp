@@ -15,6 +15,7 @@
 #include "http/loop.hpp"
 #include "http/sse.hpp"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -28,7 +29,8 @@ public:
   mcp_http(mcp_endpoint endpoint, mcp_options options)
     : mcp_transport{std::move(options)},
       endpoint_{std::move(endpoint)},
-      loop_{http_loop::shared()} {
+      loop_{http_loop::shared()},
+      posts_{std::make_shared<std::atomic<std::size_t>>(0)} {
     if (endpoint_.oauth)
       authorizer_ = std::make_shared<mcp_authorizer>(*endpoint_.oauth, endpoint_.url);
   }
@@ -88,7 +90,6 @@ private:
   void fail(std::int64_t id, const error& why);
   void renew(std::int64_t id);
   void renewed(const result<value>& greeting);
-  bool wants_token(const http_head& head) const;
   void authorize(std::int64_t id, const std::string& challenge);
   void authorized(const std::optional<error>& failed);
 
@@ -103,7 +104,9 @@ private:
 
   const mcp_endpoint endpoint_;
   const std::shared_ptr<http_loop> loop_;
-  std::shared_ptr<mcp_authorizer> authorizer_; // null: without oauth
+  std::shared_ptr<mcp_authorizer> authorizer_;             // null: without oauth
+  const std::shared_ptr<std::atomic<std::size_t>> posts_ = // on their way
+    std::make_shared<std::atomic<std::size_t>>(0);
 
   // under the lock
   std::map<std::int64_t, exchange> live_;
@@ -182,8 +185,8 @@ void mcp_http::begin(std::int64_t id, exchange one) {
     fail(id, e);
     return;
   }
-  then_at(id, http_sign::head, &mcp_http::take_head, transfer); // before the transfer starts, so
-                                                                // not called from here
+  // Before the transfer starts, so that it is not called from here.
+  then_at(id, http_sign::head, &mcp_http::take_head, transfer);
   loop_->start(transfer);
   if (until)
     loop_->expect(transfer, until, "no answer within " + std::to_string(within.count()) + " ms");
@@ -217,9 +220,10 @@ std::int64_t mcp_http::ask(std::string method, value params, std::chrono::millis
   return id.value_or(-1);
 }
 
-// Sends a message that gets no answer; calls `then` whether it arrives or not.
+// Sends a message that gets no answer; calls `then` whether it arrives or not. A server that asks
+// faster than it takes the answers does not get all of them.
 void mcp_http::post(std::string text, std::function<void()> then) {
-  if (text.empty())
+  if (text.empty() || (!then && *posts_ >= limits::mcp_replies_max))
     return;
   http_transfer_ptr transfer;
   try {
@@ -232,10 +236,13 @@ void mcp_http::post(std::string text, std::function<void()> then) {
       then(); // the next question reports the reason
     return;
   }
-  transfer->when(http_sign::end, [kept = transfer, loop = loop_, then = std::move(then)] {
-    if (then)
-      then();
-  });
+  ++*posts_;
+  transfer->when(http_sign::end,
+                 [kept = transfer, loop = loop_, posts = posts_, then = std::move(then)] {
+                   --*posts;
+                   if (then)
+                     then();
+                 });
   loop_->start(transfer);
 }
 
@@ -322,7 +329,8 @@ void mcp_http::take_head(std::int64_t id) {
     auto& one = found->second;
     one.status = head->status;
     forgotten = head->status == 404 && !session_id_.empty() && !one.renewed;
-    refused = wants_token(*head) && !one.authorized;
+    refused = authorizer_ && !one.authorized
+              && asks_for_token(head->status, head->header("www-authenticate"));
     if (one.method == "initialize")
       session_id_ = head->header("mcp-session-id");
     if (is_stream)
@@ -492,15 +500,6 @@ void mcp_http::established() {
 }
 
 // ---- authorization ----------------------------------------------------------------------------
-
-bool mcp_http::wants_token(const http_head& head) const {
-  if (!authorizer_)
-    return false;
-  return head.status == 401
-         || (head.status == 403
-             && head.header("www-authenticate").find("insufficient_scope")
-                  != std::string_view::npos);
-}
 
 void mcp_http::authorize(std::int64_t id, const std::string& challenge) {
   auto one = settle(id);

@@ -140,6 +140,11 @@ oauth_challenge read_challenge(std::string_view header) {
           .error = parameter(header, "error")};
 }
 
+bool asks_for_token(int status, std::string_view challenge) {
+  return status == 401
+         || (status == 403 && read_challenge(challenge).error == "insufficient_scope");
+}
+
 result<std::vector<std::string>> resource_metadata_urls(const std::string& resource,
                                                         const oauth_challenge& challenge,
                                                         bool loopback_too) {

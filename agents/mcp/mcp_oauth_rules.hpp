@@ -39,6 +39,8 @@ struct oauth_challenge {
   std::string error;
 };
 oauth_challenge read_challenge(std::string_view header);
+/// Whether an answer asks for a token, or for one of a wider scope.
+bool asks_for_token(int status, std::string_view challenge);
 
 /// The places of the metadata of a server (RFC 9728), in the order in which they are tried.
 /// Errors: AuthorizationError when the challenge names another origin than the server's.

@@ -292,6 +292,7 @@ inline constexpr std::size_t mcp_sampled_max = 8;              // of one call
 inline constexpr std::size_t mcp_sampled_messages_max = 256;   // of one request
 inline constexpr std::size_t mcp_sampled_bytes_max = 1u << 20; // of one request
 inline constexpr std::int64_t mcp_sampled_tokens_max = 4096;   // of an answer; more are cut
+inline constexpr std::size_t mcp_replies_max = 64; // to a server, on their way; more are dropped
 // A server program that died is started again: so often in a row, with waits that double.
 inline constexpr unsigned mcp_restarts_max = 5;
 inline constexpr std::chrono::milliseconds mcp_restart_first{100};

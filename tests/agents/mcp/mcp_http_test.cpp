@@ -1,4 +1,5 @@
 // MCP servers over streamable HTTP.
+#include "agents/mcp/mcp_protocol.hpp"
 #include "tests/provider/fake_provider.hpp"
 
 #include <troupe/agents/mcp.hpp>
@@ -11,8 +12,10 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -234,9 +237,9 @@ const char* const list_changed =
 
 // A server that announces changes, and answers a GET with these bytes in turn; then with 405.
 struct pushing_server {
-  explicit pushing_server(std::vector<raw_reply> bodies) {
+  explicit pushing_server(std::vector<raw_reply> bodies, std::optional<gate> answers = {}) {
     auto left = std::make_shared<std::vector<raw_reply>>(std::move(bodies));
-    provider.always([left, plain = mcp_responder()](const seen_request& r) {
+    provider.always([left, answers, plain = mcp_responder()](const seen_request& r) {
       if (r.method == "GET" && left->empty())
         return to_raw({.status = 405});
       if (r.method == "GET") {
@@ -246,6 +249,8 @@ struct pushing_server {
                        .body = std::move(body),
                        .chunked = true});
       }
+      if (answers && r.body.contains("result"))
+        return raw_reply{wait_at{*answers}, send_bytes{"HTTP/1.1 202 Accepted\r\n\r\n"}};
       if (r.body["method"] != value("initialize"))
         return plain(r);
       auto answer = answer_to(r.body);
@@ -352,6 +357,29 @@ BOOST_AUTO_TEST_CASE(a_response_that_never_has_its_answer_is_given_up) {
   }));
   auto hasty = connected_to(provider, {.name = "s", .call_timeout = milliseconds{300}});
   BOOST_TEST(echoed(hasty, "x").starts_with("node_timeout ")); // however many events come
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_asks_without_an_end_gets_so_many_answers_at_a_time) {
+  gate held; // until then the server takes no answer
+  std::string pings;
+  for (std::size_t i = 0; i < 2 * limits::mcp_replies_max; ++i)
+    pings += "data: " + mcp_request(static_cast<std::int64_t>(i), "ping", {}) + "\n\n";
+  pushing_server server{{{send_bytes{pings}, send_bytes{list_changed}}}, held};
+  std::promise<void> heard_all;
+  auto client = connected_to(server.provider,
+                             {.on_change = [&](const mcp_change&) { heard_all.set_value(); }});
+  heard_all.get_future().get();
+  auto answers = [&] {
+    auto all = server.provider.requests();
+    return static_cast<std::size_t>(std::ranges::count_if(all, [](const auto& r) {
+      return r.body.is_map() && r.body.contains("result");
+    }));
+  };
+  while (answers() < limits::mcp_replies_max)
+    server.provider.wait_for_requests(server.provider.requests().size() + 1);
+  BOOST_TEST(bool(client.ping())); // questions are not held up
+  BOOST_TEST(answers() == limits::mcp_replies_max);
+  held.open();
 }
 
 BOOST_AUTO_TEST_CASE(an_event_beyond_its_bound_ends_the_stream_and_no_call) {
