@@ -199,6 +199,9 @@ void http_connection::say_when_quiet() {
 }
 
 void http_connection::write(std::string bytes) {
+  if (is_streaming() && unsent_bytes_ + bytes.size() > options_.unsent_bytes_max)
+    return close(); // the peer does not read
+  unsent_bytes_ += bytes.size();
   unsent_.push_back(std::move(bytes));
   if (unsent_.size() == 1)
     write_next();
@@ -219,6 +222,7 @@ void http_connection::written(error_code failed) {
   if (sent_ < unsent_.front().size())
     return write_next();
   sent_ = 0;
+  unsent_bytes_ -= unsent_.front().size();
   unsent_.pop_front();
   if (!unsent_.empty())
     return write_next();

@@ -73,6 +73,8 @@ struct http_listener_options {
   std::chrono::milliseconds read_timeout = limits::http_served_read_timeout;
   /// For a write while the peer takes no bytes; then the connection is closed.
   std::chrono::milliseconds write_timeout = limits::http_served_write_timeout;
+  /// Bytes of a stream that the peer has not taken; above, the connection is closed.
+  std::size_t unsent_bytes_max = limits::http_served_unsent_bytes_max;
   /// The longest silence of a stream; then `quiet` is sent.
   std::chrono::milliseconds quiet_max = limits::http_served_quiet_max;
 };

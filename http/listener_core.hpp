@@ -139,6 +139,7 @@ private:
   std::string quiet_;
   std::deque<std::string> unsent_;
   std::size_t sent_ = 0; // bytes of the first one
+  std::size_t unsent_bytes_ = 0;
 };
 
 } // namespace troupe

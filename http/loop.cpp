@@ -69,12 +69,13 @@ http_error loop_error(const http_transfer& transfer, http_fault fault, std::stri
 
 class http_loop::work : public std::enable_shared_from_this<work> {
 public:
-  enum class kind : std::uint8_t { start, cancel, go_on, expect };
+  enum class kind : std::uint8_t { start, cancel, go_on, expect, later };
   struct order {
     kind what;
     http_transfer_ptr transfer;
     std::optional<clock::time_point> when = std::nullopt;
     std::string text = {};
+    std::function<void()> then = {};
   };
 
   explicit work(http_loop_bounds bounds) : bounds_{bounds} {}
@@ -105,6 +106,7 @@ private:
   void disarm(live& one);
   void arm(live& one);
   void end_late_ones();
+  void call_due_ones();
   void end_finished();
   void finish(const http_transfer_ptr& transfer, std::optional<http_error> failure);
   int wait_ms() const;
@@ -128,6 +130,7 @@ private:
   std::unique_ptr<CURLM, freed_by<curl_multi_cleanup>> multi_;
   std::unordered_map<http_transfer*, live> lives_; // must be destroyed before multi_
   deadline_list deadlines_;
+  std::multimap<clock::time_point, std::function<void()>> later_;
   host_gates gates_;
   std::vector<progress> progress_; // noted by callbacks while libcurl ran
   std::optional<clock::time_point> curl_due_;
@@ -195,6 +198,7 @@ void http_loop::work::run() {
     }
     end_finished();
     end_late_ones();
+    call_due_ones();
     note_progress();
   }
   while (!lives_.empty()) {
@@ -223,6 +227,10 @@ bool http_loop::work::take_orders() {
 void http_loop::work::carry_out(order& o) {
   if (o.what == kind::start)
     return admit(o.transfer);
+  if (o.what == kind::later) {
+    later_.emplace(*o.when, std::move(o.then));
+    return;
+  }
   auto it = lives_.find(o.transfer.get());
   if (it == lives_.end())
     return;
@@ -257,6 +265,8 @@ int http_loop::work::wait_ms() const {
   auto next = curl_due_;
   if (!deadlines_.empty() && (!next || deadlines_.begin()->first < *next))
     next = deadlines_.begin()->first;
+  if (!later_.empty() && (!next || later_.begin()->first < *next))
+    next = later_.begin()->first;
   if (!next)
     return -1;
   auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - clock::now()).count();
@@ -348,6 +358,11 @@ void http_loop::work::end_late_ones() {
     else
       arm(one);
   }
+}
+
+void http_loop::work::call_due_ones() {
+  while (!later_.empty() && later_.begin()->first <= clock::now())
+    later_.extract(later_.begin()).mapped()();
 }
 
 void http_loop::work::end_finished() {
@@ -443,6 +458,9 @@ void http_loop::go_on(const http_transfer_ptr& transfer) {
 void http_loop::expect(const http_transfer_ptr& transfer, std::optional<clock::time_point> when,
                        std::string what) {
   work_->post({work::kind::expect, transfer, when, std::move(what)});
+}
+void http_loop::at(clock::time_point when, std::function<void()> then) {
+  work_->post({.what = work::kind::later, .transfer = {}, .when = when, .then = std::move(then)});
 }
 
 } // namespace troupe

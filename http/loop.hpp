@@ -5,6 +5,7 @@
 #include "http/transfer.hpp"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,9 @@ public:
   /// deadline.
   void expect(const http_transfer_ptr& transfer, std::optional<clock::time_point> when,
               std::string what);
+  /// Calls `then` on the loop's thread at `when`; never when the loop ends before. `then` must be
+  /// short.
+  void at(clock::time_point when, std::function<void()> then);
 
   class work;
 

@@ -102,9 +102,9 @@ std::optional<http_whole> refused_by_head(const mcp_http_options& rules, bool is
     return no;
   if (head.target.substr(0, head.target.find('?')) != rules.path)
     return mcp_http_refusal(404, "Not Found");
-  if (head.method != "POST" && head.method != "DELETE") {
+  if (head.method != "POST" && head.method != "GET" && head.method != "DELETE") {
     auto no = mcp_http_refusal(405, "Method Not Allowed");
-    no.headers.emplace_back("Allow", "POST, DELETE");
+    no.headers.emplace_back("Allow", "GET, POST, DELETE");
     return no;
   }
   auto version = head.header("mcp-protocol-version");
@@ -112,6 +112,11 @@ std::optional<http_whole> refused_by_head(const mcp_http_options& rules, bool is
     return mcp_http_refusal(400, "Bad Request: unsupported Mcp-Protocol-Version");
   if (head.method == "DELETE")
     return std::nullopt;
+  if (head.method == "GET")
+    return takes_events(head)
+             ? std::nullopt
+             : std::optional{
+               mcp_http_refusal(406, "Not Acceptable: the stream is text/event-stream")};
   if (!is_json(head.header("content-type")))
     return mcp_http_refusal(415, "Unsupported Media Type: Content-Type is not application/json");
   if (!takes_events(head) && !accepts(head.header("accept"), "application/json"))

@@ -16,17 +16,19 @@ namespace {
 class mcp_in_process final : public mcp_transport,
                              public std::enable_shared_from_this<mcp_in_process> {
 public:
-  mcp_in_process(std::shared_ptr<const mcp_service> server, mcp_options options)
-    : options_{std::move(options)},
-      server_{std::make_shared<mcp_connection>(std::move(server))} {}
+  mcp_in_process(std::shared_ptr<mcp_host> server, mcp_options options)
+    : mcp_transport{std::move(options)},
+      server_{std::make_shared<mcp_connection>(std::move(server))} {
+    server_->join();
+  }
   ~mcp_in_process() override {
     server_->close();
     for (auto& then : session_.forget_all())
-      then(mcp_failure("connection", options_.name + ": the connection was closed"));
+      then(closed());
   }
 
   std::int64_t ask(std::string method, value params, std::chrono::milliseconds timeout,
-                   mcp_session::answer then) override;
+                   mcp_session::answer then, std::shared_ptr<mcp_listener> listener) override;
   void cancel(std::int64_t id) override {
     bool waits = false;
     {
@@ -34,49 +36,63 @@ public:
       waits = session_.forget(id).has_value();
     }
     if (waits)
-      say(mcp_cancellation(id));
+      reply(mcp_cancellation(id));
   }
+  void extend(std::int64_t, std::chrono::milliseconds) override {}
   void tell(std::string_view method, const value& params, std::function<void()> then) override {
-    say(mcp_notification(method, params));
+    reply(mcp_notification(method, params));
     then();
   }
-  void agree(const std::string&) override {}
-  std::uint64_t tool_changes() const override { return 0; } // the list of tools never changes
+  void reply(std::string text) override {
+    if (!text.empty())
+      server_->hear(text, {.then = [](const mcp_reply&) {}});
+  }
+  void agree(const value&) override {}
+  void established() override {
+    server_->speak_by([weak = weak_from_this()](const std::string& text) {
+      if (auto self = weak.lock())
+        self->hear(text);
+    });
+  }
 
 private:
-  void say(const std::string& text) {
-    if (!text.empty())
-      server_->hear(text, [](const mcp_reply&) {});
-  }
+  void hear(const std::string& text);
   void answered(std::int64_t id, std::chrono::milliseconds timeout, const std::string& text);
 
-  const mcp_options options_;
   const std::shared_ptr<mcp_connection> server_;
-  std::mutex mutex_;
-  mcp_session session_;
 };
 
 std::int64_t mcp_in_process::ask(std::string method, value params,
-                                 std::chrono::milliseconds timeout, mcp_session::answer then) {
-  std::int64_t id = 0;
-  std::optional<error> refused;
+                                 std::chrono::milliseconds timeout, mcp_session::answer then,
+                                 std::shared_ptr<mcp_listener> listener) {
+  bool listens = listener != nullptr;
+  auto id = open(method, then, std::move(listener));
+  if (!id)
+    return -1;
+  mcp_way way{.then =
+                [weak = weak_from_this(), id = *id, timeout](const mcp_reply& reply) {
+                  if (auto self = weak.lock())
+                    self->answered(id, timeout, reply.text);
+                },
+              .meanwhile =
+                [weak = weak_from_this()](const std::string& text) {
+                  if (auto self = weak.lock())
+                    self->hear(text);
+                },
+              .patience = timeout};
+  server_->hear(question_text(*id, method, params, listens), std::move(way));
+  return *id;
+}
+
+// A message of the server besides answers.
+void mcp_in_process::hear(const std::string& text) {
+  mcp_session::heard heard;
   {
     std::scoped_lock lock{mutex_};
-    refused = session_.refusal(options_.name);
-    if (!refused)
-      id = session_.ask(method, then);
+    heard = session_.hear(text);
   }
-  if (refused)
-    then(*std::move(refused));
-  else
-    server_->hear(
-      mcp_request(id, method, params),
-      [weak = weak_from_this(), id, timeout](const mcp_reply& reply) {
-        if (auto self = weak.lock())
-          self->answered(id, timeout, reply.text);
-      },
-      timeout);
-  return id;
+  reply(std::move(heard.reply));
+  carry_out(std::move(heard));
 }
 
 void mcp_in_process::answered(std::int64_t id, std::chrono::milliseconds timeout,
@@ -92,18 +108,13 @@ void mcp_in_process::answered(std::int64_t id, std::chrono::milliseconds timeout
   }
   if (heard.then)
     heard.then(std::move(*heard.with));
-  else if (unanswered && !text.empty())
-    (*unanswered)(
-      mcp_failure("response", options_.name + ": the response does not contain the answer"));
   else if (unanswered)
-    (*unanswered)(error{errc::node_timeout, "ask an MCP server: " + options_.name
-                                              + ": no answer within "
-                                              + std::to_string(timeout.count()) + " ms"});
+    (*unanswered)(text.empty() ? late(timeout) : without_answer());
 }
 
 } // namespace
 
-std::shared_ptr<mcp_transport> make_mcp_in_process(std::shared_ptr<const mcp_service> server,
+std::shared_ptr<mcp_transport> make_mcp_in_process(std::shared_ptr<mcp_host> server,
                                                    const mcp_options& options) {
   return std::make_shared<mcp_in_process>(std::move(server), options);
 }

@@ -19,26 +19,6 @@ bool is_object(const value& schema) {
   return schema["type"] == value("object");
 }
 
-// Kinds that JSON does not have, as their contents: a message is a map of its members.
-value as_plain(const value& v) {
-  if (v.is(value_kind::message))
-    return as_plain(v.payload());
-  if (v.is_list()) {
-    std::vector<value> items;
-    std::ranges::transform(v.items(), std::back_inserter(items), as_plain);
-    return value::list(std::move(items));
-  }
-  if (v.is_map()) {
-    std::vector<value::map_init> members;
-    for (const auto& e : v.entries())
-      members.emplace_back(std::string{e.key()}, as_plain(e.val));
-    return value::map(std::move(members));
-  }
-  if (v.is_null() || v.is_bool() || v.is_number() || v.is_string())
-    return v;
-  return from_json(to_json(v), json_form::plain).value();
-}
-
 value described(const std::string& name, const std::string& description, value input) {
   return value::map(
     {{"name", name}, {"description", description}, {"inputSchema", std::move(input)}});
@@ -122,6 +102,32 @@ value with_thread_arguments(const value& schema) {
 
 } // namespace
 
+value mcp_plain(const value& v) {
+  if (v.is(value_kind::message))
+    return mcp_plain(v.payload());
+  if (v.is_list()) {
+    std::vector<value> items;
+    std::ranges::transform(v.items(), std::back_inserter(items), mcp_plain);
+    return value::list(std::move(items));
+  }
+  if (v.is_map()) {
+    std::vector<value::map_init> members;
+    for (const auto& e : v.entries())
+      members.emplace_back(std::string{e.key()}, mcp_plain(e.val));
+    return value::map(std::move(members));
+  }
+  if (v.is_null() || v.is_bool() || v.is_number() || v.is_string())
+    return v;
+  return from_json(to_json(v), json_form::plain).value();
+}
+
+std::vector<value> mcp_content_of(const value& blocks) {
+  std::vector<value> out;
+  for (const auto& block : blocks.items())
+    out.push_back(content_of_block(mcp_plain(block), out.size()));
+  return out;
+}
+
 bool is_mcp_tool_name(std::string_view name) noexcept {
   constexpr std::size_t bytes_max = 128;
   auto fits = [](char c) {
@@ -171,13 +177,10 @@ tool with_structured_content(const tool& t) {
 }
 
 value mcp_result_of_message(const value& definition, const value& message) {
-  std::vector<value> content;
-  auto blocks = content_blocks(message);
-  for (const auto& block : blocks.items())
-    content.push_back(content_of_block(as_plain(block), content.size()));
+  auto content = mcp_content_of(content_blocks(message));
   if (message_member(message, "status") == value("error"))
     return value::map({{"content", value::list(std::move(content))}, {"isError", true}});
-  auto kept = as_plain(message_member(message, "artifact")["structured_content"]);
+  auto kept = mcp_plain(message_member(message, "artifact")["structured_content"]);
   return finished(definition, value::list(std::move(content)), kept);
 }
 
@@ -268,7 +271,7 @@ result<run_input> resuming_input(const mcp_graph_call& call, const state_snapsho
 
 value mcp_result_of_output(const mcp_graph_tool& called, const value& output) {
   bool nothing = output.is_null() && called.definition.contains("outputSchema");
-  auto shown = nothing ? value::map() : as_plain(output);
+  auto shown = nothing ? value::map() : mcp_plain(output);
   auto text = shown.is_string() ? shown.as<std::string>() : spaced_json(shown);
   return finished(called.definition, value::list({text_block(text)}), shown);
 }
@@ -281,12 +284,12 @@ value mcp_result_of_pause(std::string_view name, const run_result& paused,
     text = "The run has stopped before `" + (paused.next().empty() ? "" : paused.next().front())
            + "`.";
   else if (questions.size() == 1)
-    text = "The run waits for an answer to: " + spaced_json(as_plain(questions[0].value));
+    text = "The run waits for an answer to: " + spaced_json(mcp_plain(questions[0].value));
   else
     text = "The run waits for answers, by id:";
   if (questions.size() > 1)
     for (const auto& q : questions)
-      text += '\n' + q.id + ": " + spaced_json(as_plain(q.value));
+      text += '\n' + q.id + ": " + spaced_json(mcp_plain(q.value));
   if (thread_id.empty())
     return mcp_text_result(text + "\nIt cannot be resumed: nothing of it is stored here.", true);
   auto answer = questions.empty() ? "null" : questions.size() == 1 ? "ANSWER" : "{ID: ANSWER, …}";

@@ -7,8 +7,14 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace troupe {
+
+/// Kinds that JSON does not have, as their contents: a message is a map of its members.
+value mcp_plain(const value& v);
+/// Blocks of a message as MCP's content.
+std::vector<value> mcp_content_of(const value& blocks);
 
 /// Whether MCP accepts this name for a tool: 1 to 128 letters, digits, `_`, `-` and `.`.
 bool is_mcp_tool_name(std::string_view name) noexcept;

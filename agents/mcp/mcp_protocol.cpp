@@ -68,10 +68,15 @@ std::string mcp_refusal(const value& id, rpc_refused why, std::string_view messa
   return rpc_text({{"id", id}, {"error", std::move(said)}});
 }
 
-value mcp_greeting() {
+value mcp_greeting(mcp_abilities abilities) {
+  auto announced = value::map();
+  if (abilities.elicitation) // an object with the form alone, and to older servers just an object
+    announced = announced.with("elicitation", value::map({{"form", value::map()}}));
+  if (abilities.sampling)
+    announced = announced.with("sampling", value::map());
   return value::map(
     {{"protocolVersion", mcp_version},
-     {"capabilities", value::map()},
+     {"capabilities", std::move(announced)},
      {"clientInfo", value::map({{"name", "troupe"}, {"version", TROUPE_VERSION}})}});
 }
 
@@ -88,6 +93,13 @@ error mcp_failure(std::string_view doing, std::string what) {
           std::move(what)};
 }
 
+std::string mcp_unanswerable(const mcp_asked& request) {
+  if (request.method == "elicitation/create")
+    return mcp_answer(request.id, value::map({{"action", "cancel"}}));
+  return mcp_refusal(request.id, rpc_refused::by_server,
+                     "No call is known to which this request belongs");
+}
+
 std::optional<error> mcp_session::refusal(std::string_view server) const {
   if (open_.size() < limits::mcp_calls_max)
     return std::nullopt;
@@ -96,8 +108,9 @@ std::optional<error> mcp_session::refusal(std::string_view server) const {
                                    + " calls wait (mcp_calls_max)"};
 }
 
-std::int64_t mcp_session::ask(std::string method, answer then) {
-  open_.emplace(next_, question{std::move(method), std::move(then)});
+std::int64_t mcp_session::ask(std::string method, answer then,
+                              std::shared_ptr<mcp_listener> listener) {
+  open_.emplace(next_, question{std::move(method), std::move(then), std::move(listener)});
   return next_++;
 }
 
@@ -113,7 +126,7 @@ std::vector<mcp_session::answer> mcp_session::forget_all() {
   return out;
 }
 
-mcp_session::heard mcp_session::hear(std::string_view text) {
+mcp_session::heard mcp_session::hear(std::string_view text, std::optional<std::int64_t> carrier) {
   auto message = from_json(text, json_form::plain);
   if (!message)
     return {.log = "not a message: " + message.error().message()};
@@ -121,7 +134,7 @@ mcp_session::heard mcp_session::hear(std::string_view text) {
     return {.log = "not a message of JSON-RPC 2.0"};
   if (!(*message)["method"].is_string())
     return hear_answer(*message);
-  return message->contains("id") ? hear_request(*message) : hear_notification(*message);
+  return message->contains("id") ? hear_request(*message, carrier) : hear_notification(*message);
 }
 
 mcp_session::heard mcp_session::hear_answer(const value& message) {
@@ -141,23 +154,73 @@ mcp_session::heard mcp_session::hear_answer(const value& message) {
   return out;
 }
 
-mcp_session::heard mcp_session::hear_request(const value& message) {
+// The question to which a request of the server belongs. Without a sign of it, the only one that
+// can be meant; never a guess among several, which may be of different people.
+std::shared_ptr<mcp_listener> mcp_session::listener_of(const value& params,
+                                                       std::optional<std::int64_t> carrier) const {
+  auto id = carrier ? carrier : number_of(params["_meta"][mcp_related_member]);
+  if (id) {
+    auto found = open_.find(*id);
+    return found == open_.end() ? nullptr : found->second.listener;
+  }
+  std::shared_ptr<mcp_listener> only;
+  for (const auto& [number, one] : open_) {
+    if (one.listener && only)
+      return nullptr;
+    if (one.listener)
+      only = one.listener;
+  }
+  return only;
+}
+
+mcp_session::heard mcp_session::hear_request(const value& message,
+                                             std::optional<std::int64_t> carrier) {
   const auto& id = message["id"];
   if (!id.is_int() && !id.is_string())
     return {.log = "a request without an id"};
-  if (message["method"] == value("ping"))
+  auto method = message["method"].as<std::string>();
+  if (method == "ping")
     return {.reply = mcp_answer(id, value::map())};
-  return {.reply = mcp_refusal(id, rpc_refused::unknown_method, "Method not found")};
+  bool is_known = (abilities_.elicitation && method == "elicitation/create")
+                  || (abilities_.sampling && method == "sampling/createMessage");
+  if (!is_known)
+    return {.reply = mcp_refusal(id, rpc_refused::unknown_method, "Method not found")};
+  const auto& params = message["params"];
+  if (!params.is_map())
+    return {.reply = mcp_refusal(id, rpc_refused::wrong_params, "Invalid request parameters")};
+  mcp_asked asked{.id = id, .method = std::move(method), .params = params};
+  auto listener = listener_of(params, carrier);
+  if (!listener)
+    return {.reply = mcp_unanswerable(asked), .log = "a request that belongs to no known call"};
+  return {.listener = std::move(listener), .asked = std::move(asked)};
 }
 
 mcp_session::heard mcp_session::hear_notification(const value& message) {
-  const auto& method = message["method"];
-  if (method == value("notifications/tools/list_changed"))
-    ++tool_changes_;
-  if (method != value("notifications/message"))
-    return {};
-  const auto& said = message["params"]["data"];
-  return {.log = said.is_string() ? said.as<std::string>() : spaced_json(said)};
+  auto method = message["method"].as_string();
+  const auto& params = message["params"];
+  if (method == "notifications/message") {
+    const auto& said = params["data"];
+    return {.log = said.is_string() ? said.as<std::string>() : spaced_json(said)};
+  }
+  if (method == "notifications/progress") {
+    auto id = number_of(params["progressToken"]);
+    auto found = id ? open_.find(*id) : open_.end();
+    if (found == open_.end() || !found->second.listener)
+      return {};
+    return {.listener = found->second.listener, .progress = params};
+  }
+  if (method == "notifications/resources/updated") {
+    auto uri = text_in(params["uri"]);
+    if (uri.empty() || uri.size() > limits::mcp_uri_bytes_max)
+      return {.log = "a changed resource without a valid URI"};
+    return {.changed = mcp_announced{"resource", std::move(uri)}};
+  }
+  for (std::string_view what : {"tools", "resources", "prompts"})
+    if (method == "notifications/" + std::string{what} + "/list_changed") {
+      tool_changes_ += what == "tools" ? 1 : 0;
+      return {.changed = mcp_announced{what}};
+    }
+  return {};
 }
 
 } // namespace troupe

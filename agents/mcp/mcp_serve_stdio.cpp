@@ -87,6 +87,16 @@ public:
     }
     wake();
   }
+  /// A line besides answers. It is dropped while too much waits, because nothing bounds the number
+  /// of such lines.
+  void put_besides(const std::string& line) {
+    std::scoped_lock lock{mutex_};
+    if (bytes_ > limits::mcp_queue_bytes_max)
+      return;
+    bytes_ += line.size() + 1;
+    lines_.push_back(line + '\n');
+    wake();
+  }
   std::optional<std::string> take() {
     std::scoped_lock lock{mutex_};
     if (lines_.empty())
@@ -127,9 +137,12 @@ class stdio_service {
 public:
   stdio_service(const mcp_server& server, const taken_descriptors& ends,
                 const mcp_stdio_options& options)
-    : connection_{std::make_shared<mcp_connection>(server.service())},
+    : connection_{std::make_shared<mcp_connection>(server.host())},
       ends_{ends},
-      options_{options} {}
+      options_{options} {
+    connection_->join();
+    connection_->speak_by([lines = lines_](const std::string& text) { lines->put_besides(text); });
+  }
 
   result<void> run();
 
@@ -238,7 +251,9 @@ void stdio_service::hear(std::string_view line) {
   if (line.find_first_not_of(" \t\r") == line.npos)
     return;
   lines_->expect();
-  connection_->hear(line, [lines = lines_](mcp_reply reply) { lines->put(std::move(reply.text)); });
+  connection_->hear(
+    line, {.then = [lines = lines_](mcp_reply reply) { lines->put(std::move(reply.text)); },
+           .meanwhile = [lines = lines_](const std::string& text) { lines->put_besides(text); }});
 }
 
 void stdio_service::write_some() {

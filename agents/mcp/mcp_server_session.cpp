@@ -1,7 +1,7 @@
 // mcp_server_session: handling requests, and answering calls.
 #include "agents/mcp/mcp_server_session.hpp"
 
-#include "agents/mcp/mcp_protocol.hpp"
+#include "agents/mcp/mcp_uri_template.hpp"
 #include "agents/messages/json_text.hpp"
 
 #include <troupe/agents/messages.hpp>
@@ -39,6 +39,21 @@ std::optional<std::size_t> place_of(const value& cursor, std::size_t size) {
   return out;
 }
 
+std::optional<std::size_t> place_in(const std::vector<value>& all, const char* member,
+                                    const value& what) {
+  auto found = std::ranges::find_if(all, [&](const value& one) { return one[member] == what; });
+  return found == all.end() ? std::nullopt
+                            : std::optional{static_cast<std::size_t>(found - all.begin())};
+}
+
+// Why this is not a URI; null when it is one.
+const char* wrong_uri(const value& uri) {
+  if (!uri.is_string() || uri.empty())
+    return "Invalid params: the uri is missing";
+  return uri.as_string().size() > limits::mcp_uri_bytes_max ? "Invalid params: the uri is too long"
+                                                            : nullptr;
+}
+
 std::size_t depth_of(const value& v, std::size_t at_most) {
   std::size_t out = 0;
   if (at_most > 0) {
@@ -67,7 +82,7 @@ mcp_server_session::heard mcp_server_session::hear(std::string_view text) {
                    "Invalid Request: not a message of JSON-RPC 2.0");
   if (!message->contains("method")) {
     if (message->contains("result") || message->contains("error"))
-      return {}; // an answer, but nothing was asked
+      return hear_answer(*message);
     return refusal(answered, rpc_refused::no_request, "Invalid Request: its method is missing");
   }
   if (!(*message)["method"].is_string())
@@ -96,9 +111,21 @@ mcp_server_session::heard mcp_server_session::hear_request(const value& id, cons
     return refusal(id, rpc_refused::no_request,
                    "Invalid Request: initialize must be the first request");
   if (method == "tools/list")
-    return list(id, params);
+    return list(id, params, listing_->tools, "tools");
   if (method == "tools/call")
-    return begin(id, params);
+    return call_tool(id, params);
+  if (method == "resources/list")
+    return list(id, params, listing_->resources, "resources");
+  if (method == "resources/templates/list")
+    return list(id, params, listing_->templates, "resourceTemplates");
+  if (method == "resources/read")
+    return read_resource(id, params);
+  if (method == "resources/subscribe" || method == "resources/unsubscribe")
+    return subscribe(id, params, method == "resources/subscribe");
+  if (method == "prompts/list")
+    return list(id, params, listing_->prompts, "prompts");
+  if (method == "prompts/get")
+    return get_prompt(id, params);
   return refusal(id, rpc_refused::unknown_method, "Method not found");
 }
 
@@ -108,30 +135,38 @@ mcp_server_session::heard mcp_server_session::hear_greeting(const value& id, con
     return refusal(id, rpc_refused::wrong_params, "Invalid params: protocolVersion is missing");
   if (std::exchange(greeted_, true))
     return refusal(id, rpc_refused::no_request, "Invalid Request: it was initialized before");
-  auto said = value::map({{"protocolVersion", agreed_mcp_version(offered.as_string())},
-                          {"capabilities", value::map({{"tools", value::map()}})},
-                          {"serverInfo", listing_->server_info}});
+  // The form is a mode of its own since 2025-11-25; an object without modes means the form.
+  const auto& elicits = params["capabilities"]["elicitation"];
+  can_elicit_ = elicits.is_map() && (elicits["form"].is_map() || elicits["url"].is_null());
+  auto changes = value::map({{"listChanged", true}});
+  auto said =
+    value::map({{"protocolVersion", agreed_mcp_version(offered.as_string())},
+                {"capabilities", value::map({{"tools", changes},
+                                             {"resources", changes.with("subscribe", true)},
+                                             {"prompts", changes}})},
+                {"serverInfo", listing_->server_info}});
   if (!listing_->instructions.empty())
     said = said.with("instructions", listing_->instructions);
   return replied(mcp_answer(id, said));
 }
 
-mcp_server_session::heard mcp_server_session::list(const value& id, const value& params) const {
-  const auto& tools = listing_->tools;
-  auto first = place_of(params["cursor"], tools.size());
-  if (!first && !tools.empty())
+mcp_server_session::heard mcp_server_session::list(const value& id, const value& params,
+                                                   const std::vector<value>& all,
+                                                   const char* member) const {
+  auto first = place_of(params["cursor"], all.size());
+  if (!first && !all.empty())
     return refusal(id, rpc_refused::wrong_params, "Invalid params: unknown cursor");
-  auto begin = tools.begin() + static_cast<std::ptrdiff_t>(first.value_or(0));
+  auto begin = all.begin() + static_cast<std::ptrdiff_t>(first.value_or(0));
   auto size = std::min<std::size_t>(limits::mcp_page_tools_max,
-                                    static_cast<std::size_t>(tools.end() - begin));
+                                    static_cast<std::size_t>(all.end() - begin));
   auto end = begin + static_cast<std::ptrdiff_t>(size);
-  auto page = value::map({{"tools", value::list({begin, end})}});
-  if (end != tools.end())
-    page = page.with("nextCursor", std::to_string(end - tools.begin()));
+  auto page = value::map({{member, value::list({begin, end})}});
+  if (end != all.end())
+    page = page.with("nextCursor", std::to_string(end - all.begin()));
   return replied(mcp_answer(id, page));
 }
 
-mcp_server_session::heard mcp_server_session::begin(const value& id, const value& params) {
+mcp_server_session::heard mcp_server_session::call_tool(const value& id, const value& params) {
   const auto& name = params["name"];
   const auto& arguments = params["arguments"];
   if (!name.is_string())
@@ -139,17 +174,86 @@ mcp_server_session::heard mcp_server_session::begin(const value& id, const value
                    "Invalid params: the name of the tool is missing");
   if (!arguments.is_null() && !arguments.is_map())
     return refusal(id, rpc_refused::wrong_params, "Invalid params: arguments must be an object");
-  auto found = std::ranges::find_if(listing_->tools,
-                                    [&name](const value& t) { return t["name"] == name; });
-  if (found == listing_->tools.end())
+  auto place = place_in(listing_->tools, "name", name);
+  if (!place)
     return refusal(id, rpc_refused::wrong_params,
                    "Unknown tool: " + text_in(name).substr(0, shown_name_bytes));
+  return begin(id, params,
+               {.place = *place, .arguments = arguments.is_map() ? arguments : value::map()});
+}
+
+mcp_server_session::heard mcp_server_session::read_resource(const value& id, const value& params) {
+  using kind = mcp_served_call::kind;
+  const auto& uri = params["uri"];
+  if (auto why = wrong_uri(uri))
+    return refusal(id, rpc_refused::wrong_params, why);
+  if (auto place = place_in(listing_->resources, "uri", uri))
+    return begin(id, params,
+                 {.what = kind::resource, .place = *place, .arguments = {}, .uri = text_in(uri)});
+  for (std::size_t i = 0; i < listing_->templates.size(); ++i) {
+    auto variables = match_uri_template(listing_->templates[i]["uriTemplate"].as_string(),
+                                        uri.as_string());
+    if (variables)
+      return begin(id, params,
+                   {.what = kind::templated,
+                    .place = i,
+                    .arguments = std::move(*variables),
+                    .uri = text_in(uri)});
+  }
+  return refusal(id, rpc_refused::no_resource,
+                 "Resource not found: " + text_in(uri).substr(0, shown_name_bytes));
+}
+
+mcp_server_session::heard mcp_server_session::subscribe(const value& id, const value& params,
+                                                        bool on) {
+  const auto& uri = params["uri"];
+  if (auto why = wrong_uri(uri))
+    return refusal(id, rpc_refused::wrong_params, why);
+  if (!on)
+    subscribed_.erase(text_in(uri));
+  else if (subscribed_.size() >= limits::mcp_subscriptions_max)
+    return refusal(id, rpc_refused::by_server,
+                   "Too many subscriptions: mcp_subscriptions_max ("
+                     + std::to_string(limits::mcp_subscriptions_max) + ")");
+  else
+    subscribed_.insert(text_in(uri));
+  return replied(mcp_answer(id, value::map()));
+}
+
+mcp_server_session::heard mcp_server_session::get_prompt(const value& id, const value& params) {
+  const auto& name = params["name"];
+  const auto& arguments = params["arguments"];
+  auto place = name.is_string() ? place_in(listing_->prompts, "name", name) : std::nullopt;
+  if (!place)
+    return refusal(id, rpc_refused::wrong_params,
+                   "Unknown prompt: " + text_in(name).substr(0, shown_name_bytes));
+  if (!arguments.is_null() && !arguments.is_map())
+    return refusal(id, rpc_refused::wrong_params, "Invalid params: arguments must be an object");
+  for (const auto& e : arguments.entries())
+    if (!e.val.is_string())
+      return refusal(id, rpc_refused::wrong_params, "Invalid params: an argument is not a text");
+  for (const auto& known : listing_->prompts[*place]["arguments"].items())
+    if (known["required"] == value(true) && !arguments.contains(known["name"].as_string()))
+      return refusal(id, rpc_refused::wrong_params,
+                     "Invalid params: a required argument is missing: " + text_in(known["name"]));
+  return begin(id, params,
+               {.what = mcp_served_call::kind::prompt,
+                .place = *place,
+                .arguments = arguments.is_map() ? arguments : value::map()});
+}
+
+mcp_server_session::heard mcp_server_session::begin(const value& id, const value& params,
+                                                    mcp_served_call call) {
   if (open_.size() >= listing_->calls_max)
     return refusal(id, rpc_refused::by_server,
                    "Too many calls: " + std::to_string(listing_->calls_max) + " are running");
-  open_.emplace(next_, id);
-  auto place = static_cast<std::size_t>(found - listing_->tools.begin());
-  return {.call = mcp_served_call{next_++, place, arguments.is_map() ? arguments : value::map()}};
+  const auto& token = params["_meta"]["progressToken"];
+  call.number = next_++;
+  call.wants_progress = is_rpc_id(token);
+  open_.emplace(call.number, open_call{.id = id,
+                                       .token = is_rpc_id(token) ? token : value{},
+                                       .is_tool = call.what == mcp_served_call::kind::tool});
+  return {.call = std::move(call)};
 }
 
 mcp_server_session::heard mcp_server_session::hear_notification(const value& message) {
@@ -163,27 +267,74 @@ mcp_server_session::heard mcp_server_session::hear_notification(const value& mes
   return {.cancelled = number};
 }
 
-std::string mcp_server_session::answer(std::uint64_t call, const value& result) {
+mcp_server_session::heard mcp_server_session::hear_answer(const value& message) {
+  const auto& id = message["id"];
+  auto number = id.is_int() && id.as_int() >= 0 ? static_cast<std::uint64_t>(id.as_int()) : 0;
+  if (!id.is_int() || id.as_int() < 0 || asked_.erase(number) == 0)
+    return {}; // nothing was asked
+  const auto& given = message["result"];
+  if (given.is_map())
+    return {.answered = number, .with = given};
+  auto why = text_in(message["error"]["message"]).substr(0, shown_name_bytes);
+  return {.answered = number,
+          .with = mcp_failure("client", why.empty() ? "the client refused the request" : why)};
+}
+
+std::string mcp_server_session::ask(std::uint64_t call, std::string_view method,
+                                    const value& params, std::uint64_t& number) {
+  auto found = open_.find(call);
+  if (found == open_.end())
+    return {};
+  number = next_question_++;
+  asked_.insert(number);
+  auto related = value::map({{mcp_related_member, found->second.id}});
+  return mcp_request(static_cast<std::int64_t>(number), method,
+                     params.with("_meta", std::move(related)));
+}
+
+std::string mcp_server_session::progress(std::uint64_t call, const mcp_progress& now) {
+  auto found = open_.find(call);
+  if (found == open_.end() || found->second.token.is_null())
+    return {};
+  auto& one = found->second;
+  if ((one.reports > 0 && !(now.progress > one.last)) || one.reports >= limits::mcp_progress_max)
+    return {};
+  ++one.reports;
+  one.last = now.progress;
+  auto params = value::map({{"progressToken", one.token}, {"progress", now.progress}});
+  if (now.total)
+    params = params.with("total", *now.total);
+  if (!now.message.empty())
+    params = params.with("message", now.message.substr(0, limits::mcp_log_bytes_max));
+  return mcp_notification("notifications/progress", params);
+}
+
+std::string mcp_server_session::answer(std::uint64_t call, const mcp_outcome& how) {
   auto found = open_.extract(call);
   if (!found)
     return {};
-  const auto& id = found.mapped();
-  auto too_much = [&id](const std::string& what) {
-    return mcp_answer(id, mcp_text_result("Error: the result " + what, true));
+  const auto& id = found.mapped().id;
+  if (how.refused)
+    return mcp_refusal(id, *how.refused, how.why);
+  bool is_tool = found.mapped().is_tool;
+  auto too_much = [&](const std::string& what) {
+    return is_tool ? mcp_answer(id, mcp_text_result("Error: the result " + what, true))
+                   : mcp_refusal(id, rpc_refused::by_server, "The result " + what);
   };
-  if (depth_of(result, limits::value_depth_max)
+  if (depth_of(how.result, limits::value_depth_max)
       >= limits::value_depth_max) // the message is one level more
     return too_much("is nested more deeply than value_depth_max ("
                     + std::to_string(limits::value_depth_max) + ')');
-  auto text = mcp_answer(id, result);
+  auto text = mcp_answer(id, how.result);
   if (text.size() > limits::mcp_message_bytes_max)
     return too_much("has more than mcp_message_bytes_max ("
                     + std::to_string(limits::mcp_message_bytes_max) + ") bytes");
   return text;
 }
 
-std::map<std::uint64_t, value>::iterator mcp_server_session::find(const value& id) {
-  return std::ranges::find_if(open_, [&id](const auto& one) { return one.second == id; });
+std::map<std::uint64_t, mcp_server_session::open_call>::iterator
+mcp_server_session::find(const value& id) {
+  return std::ranges::find_if(open_, [&id](const auto& one) { return one.second.id == id; });
 }
 
 } // namespace troupe

@@ -1,9 +1,11 @@
 // mcp_tools: MCP's tools and their results as troupe's. Pure.
 #pragma once
 
+#include <troupe/agents/mcp.hpp>
 #include <troupe/agents/tool.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -25,6 +27,22 @@ struct mcp_definition {
 ///         limits::mcp_tools_max tools, and for two tools of one name.
 result<void> add_mcp_page(const value& page, const std::string& prefix,
                           std::vector<mcp_definition>& out);
+
+/// A block of a message. `doing`: the method of the answer that has it, for errors.
+/// Errors: throws McpError for content that messages cannot hold.
+value mcp_block(const value& content, std::string_view doing);
+
+/// The messages of `prompts/get`. Errors: throws McpError.
+value mcp_messages(const value& result);
+
+/// Adds the entries of a page to `out`; `member` names their list in it.
+/// Errors: node_failed of class McpError for an invalid page; invalid_value for more than
+///         limits::mcp_entries_max entries.
+result<void> add_mcp_entries(const value& page, const char* method, const char* member,
+                             std::vector<value>& out);
+
+/// The params of a progress notification. Shape: members that are not valid count as missing.
+mcp_progress mcp_progress_of(const value& params);
 
 /// The result of a call for the agent: blocks, with structured content as artifact; or a message
 /// with the status `error`.

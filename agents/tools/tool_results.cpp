@@ -18,7 +18,7 @@ constexpr std::string_view root_channel = "__root__";
 
 // ---- content --------------------------------------------------------------------------------
 
-bool is_block(const value& v) {
+bool is_content_block(const value& v) {
   constexpr std::array<std::string_view, 8> types{"text",          "image_url",
                                                   "image",         "json",
                                                   "search_result", "custom_tool_call_output",
@@ -28,7 +28,7 @@ bool is_block(const value& v) {
 }
 
 value content_of(const value& given) {
-  if (given.is_string() || (given.is_list() && std::ranges::all_of(given.items(), is_block)))
+  if (given.is_string() || (given.is_list() && std::ranges::all_of(given.items(), is_content_block)))
     return given;
   return spaced_json(given);
 }

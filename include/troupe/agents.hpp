@@ -12,6 +12,7 @@
 #include <troupe/agents/embeddings.hpp>
 #include <troupe/agents/grammar.hpp>
 #include <troupe/agents/mcp.hpp>
+#include <troupe/agents/mcp_oauth.hpp>
 #include <troupe/agents/mcp_server.hpp>
 #include <troupe/agents/memory_tool.hpp>
 #include <troupe/agents/messages.hpp>

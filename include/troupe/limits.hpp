@@ -281,13 +281,45 @@ inline constexpr std::size_t mcp_log_bytes_max = 4096;    // of a line of its lo
 inline constexpr std::chrono::milliseconds mcp_connect_timeout{30'000}; // node_timeout
 inline constexpr std::chrono::milliseconds mcp_call_timeout{30'000};    // node_timeout
 inline constexpr std::chrono::milliseconds mcp_stop_wait{2000}; // before a server is terminated
+// Entries of each list of a server: resources, templates of resources, prompts; invalid_value.
+inline constexpr std::size_t mcp_entries_max = 4096;
+inline constexpr std::size_t mcp_uri_bytes_max = 8u << 10; // of a resource; invalid_value
+// Questions of a server in one call; further ones are refused.
+inline constexpr std::size_t mcp_questions_max = 32;
+inline constexpr std::chrono::milliseconds mcp_question_wait{3'600'000}; // for a person's answer
+inline constexpr std::size_t mcp_held_calls_max = 256; // that wait for a person; the oldest ends
+// Requests of a server to a model (sampling). A request beyond a bound is refused.
+inline constexpr std::size_t mcp_sampled_max = 8;              // of one call
+inline constexpr std::size_t mcp_sampled_messages_max = 256;   // of one request
+inline constexpr std::size_t mcp_sampled_bytes_max = 1u << 20; // of one request
+inline constexpr std::int64_t mcp_sampled_tokens_max = 4096;   // of an answer; more are cut
+inline constexpr std::size_t mcp_replies_max = 64; // to a server, on their way; more are dropped
+// A server program that died is started again: so often in a row, with waits that double.
+inline constexpr unsigned mcp_restarts_max = 5;
+inline constexpr std::chrono::milliseconds mcp_restart_first{100};
+inline constexpr std::chrono::milliseconds mcp_restart_wait_max{10'000};
+// A program that ran for this long begins a new row of restarts.
+inline constexpr std::chrono::milliseconds mcp_restart_forgiven{60'000};
+// A server's own stream that ended is opened again: so often without an event between.
+inline constexpr unsigned mcp_stream_retries_max = 5;
+inline constexpr std::chrono::milliseconds mcp_stream_retry_first{1000};
+inline constexpr std::chrono::milliseconds mcp_stream_retry_max{30'000};
+// Authorization for servers over HTTP; a text or reply beyond its bound ends it with
+// AuthorizationError.
+inline constexpr std::size_t oauth_reply_bytes_max = 64u << 10;
+inline constexpr std::size_t oauth_text_bytes_max = 8u << 10; // a URL, a token, an id
+inline constexpr std::size_t oauth_redirects_max = 16;        // requests to the redirect's address
+inline constexpr std::chrono::milliseconds oauth_request_timeout{30'000};
+inline constexpr std::chrono::milliseconds oauth_person_wait{300'000}; // for the redirect
 // MCP servers. mcp_message_bytes_max also bounds clients' messages and the answers to them.
 inline constexpr std::size_t mcp_page_tools_max = 128;   // in one answer; more are on the next page
 inline constexpr std::size_t mcp_served_calls_max = 256; // of one client at a time; refused
 // A call that takes longer fails.
 inline constexpr std::chrono::milliseconds mcp_served_call_timeout{3'600'000};
 inline constexpr std::chrono::milliseconds mcp_drain_wait{10'000}; // for calls in flight at the end
-inline constexpr std::size_t mcp_sessions_max = 256; // over HTTP; the longest idle one goes
+inline constexpr std::size_t mcp_sessions_max = 256;       // over HTTP; the longest idle one goes
+inline constexpr std::size_t mcp_subscriptions_max = 1024; // of one client; refused
+inline constexpr std::size_t mcp_progress_max = 1000; // notifications of a call; more are dropped
 // A session idle for this long is removed.
 inline constexpr std::chrono::milliseconds mcp_session_idle{1'800'000};
 
@@ -309,6 +341,8 @@ inline constexpr std::size_t http_served_header_bytes_max = 32u << 10; // of a r
 inline constexpr std::chrono::milliseconds http_served_read_timeout{60'000}; // a whole request's
 // How long a client may read nothing.
 inline constexpr std::chrono::milliseconds http_served_write_timeout{30'000};
+// Bytes of an answer that a client has not taken; then the connection is closed.
+inline constexpr std::size_t http_served_unsent_bytes_max = 64u << 20;
 // A stream that was silent for this long sends a sign of life.
 inline constexpr std::chrono::milliseconds http_served_quiet_max{15'000};
 // Server-sent events.

@@ -29,14 +29,23 @@ void try_result(const value& result) {
   }
 }
 
+class quiet_listener final : public mcp_listener {
+public:
+  void progressed(const value&) override {}
+  bool asked(mcp_asked) override { return true; }
+};
+
 } // namespace
 
 void try_bytes(std::string_view bytes) {
   constexpr std::size_t questions = 4;
   std::array<int, questions> answered{};
-  mcp_session session;
+  mcp_session session{{.elicitation = true, .sampling = true}};
+  auto listener = std::make_shared<quiet_listener>();
   for (auto& count : answered)
-    session.ask("tools/call", [&count](result<value>) { ++count; });
+    session.ask(
+      "tools/call", [&count](result<value>) { ++count; },
+      &count == &answered[0] ? listener : nullptr);
   while (!bytes.empty()) {
     auto line = bytes.substr(0, bytes.find('\n'));
     bytes.remove_prefix(std::min(bytes.size(), line.size() + 1));
@@ -45,6 +54,11 @@ void try_bytes(std::string_view bytes) {
             "a reply is JSON");
     require(heard.reply.find('\n') == std::string::npos, "a reply is one line");
     require(!heard.then == !heard.with, "an answer comes with its question");
+    require((heard.progress || heard.asked) == (heard.listener != nullptr),
+            "an event of a question has its listener");
+    if (heard.progress)
+      require(mcp_progress_of(*heard.progress).message.size() <= limits::mcp_log_bytes_max,
+              "a message is cut");
     if (heard.then)
       heard.then(*heard.with);
     if (heard.with && *heard.with)
@@ -71,6 +85,11 @@ std::vector<std::string> seeds() {
     R"({"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}})"
     "\n"
     R"({"jsonrpc":"2.0","method":"notifications/message","params":{"data":{"$bytes":"aGk="}}})",
+    R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":0,"progress":1,"total":2}})"
+    "\n"
+    R"({"jsonrpc":"2.0","id":"e","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}})"
+    "\n"
+    R"({"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}})",
     R"({"jsonrpc":"2.0","id":3,"result":{"isError":true,"content":[{"type":"resource","resource":{"uri":"x","blob":"aGk=","mimeType":"image/gif"}},{"type":"resource_link","uri":"y"}]}})"};
 }
 

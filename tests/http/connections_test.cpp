@@ -9,8 +9,10 @@
 
 #include <stdlib.h>
 
+#include <chrono>
 #include <filesystem>
 #include <future>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -215,6 +217,23 @@ BOOST_AUTO_TEST_CASE(a_connection_that_is_not_made_in_time_is_given_up) {
     BOOST_TEST((failure.fault() == http_fault::timed_out));
     BOOST_TEST(failure.message().find("no connection in time") != std::string::npos);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_loop_calls_functions_at_their_times_and_none_after_its_end) {
+  std::promise<std::string> called;
+  auto order = std::make_shared<std::string>();
+  {
+    http_loop loop;
+    auto now = http_loop::clock::now();
+    loop.at(now + std::chrono::hours{1}, [order] { *order += "never"; });
+    loop.at(now + std::chrono::milliseconds{20}, [order, &called] {
+      *order += "b";
+      called.set_value(*order);
+    });
+    loop.at(now + std::chrono::milliseconds{1}, [order] { *order += "a"; });
+    BOOST_TEST(called.get_future().get() == "ab");
+  }
+  BOOST_TEST(*order == "ab");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -259,6 +259,17 @@ BOOST_AUTO_TEST_CASE(a_request_that_does_not_come_and_an_answer_nobody_takes_hav
   BOOST_TEST(other.listener().drain(std::chrono::seconds{60}));
 }
 
+BOOST_AUTO_TEST_CASE(a_stream_that_its_peer_does_not_read_is_closed_at_its_bound) {
+  answering server{{.write_timeout = std::chrono::hours{1}, .unsent_bytes_max = 4u << 20}};
+  raw_client deaf{server.port()};
+  deaf.say(get("/later"));
+  auto to = server.later.get_future().get();
+  to.begin({{"Content-Type", "text/event-stream"}}, "");
+  for (int i = 0; i < 64; ++i) // more than the sockets hold
+    to.piece(std::string(1u << 20, 'x'));
+  BOOST_TEST(server.listener().drain(std::chrono::seconds{60}));
+}
+
 BOOST_AUTO_TEST_CASE(connections_beyond_the_bound_wait_for_one_to_go) {
   answering server{{.connections_max = 2}};
   raw_client one{server.port()};

@@ -14,6 +14,8 @@
     floods     sends rubbish without an end as soon as it is called
     deaf       greets, and reads nothing more
     stubborn   a child of its own; neither ends when asked to
+
+The tools of the first two ask the client while they are called; see ASKING.
 """
 import json
 import os
@@ -35,6 +37,26 @@ TOOLS = [
     tool("fails"), tool("fails.empty"), tool("media"), tool("never"), tool("environment"), tool("asks"),
     tool("changes"), tool("odd"),
 ]
+FORM = {"type": "object", "properties": {"name": {"type": "string", "minLength": 2}}, "required": ["name"]}
+SAMPLE = {"messages": [{"role": "user", "content": {"type": "text", "text": "Rhyme"}}], "maxTokens": 9000,
+          "systemPrompt": "Be brief"}
+# The requests of a tool, one after the other; its text is the list of the answers.
+ASKING = {
+    "elicits": [("elicitation/create", {"message": "Your name?", "requestedSchema": FORM})],
+    "elicits.twice": [("elicitation/create", {"message": "One?", "requestedSchema": FORM}),
+                      ("elicitation/create", {"message": "Two?", "requestedSchema": FORM})],
+    "elicits.url": [("elicitation/create", {"mode": "url", "message": "Go", "url": "https://x.example",
+                                            "elicitationId": "1"})],
+    "elicits.badly": [("elicitation/create", {"message": 7}), ("elicitation/create", [])],
+    "elicits.much": [("elicitation/create", {"message": "x" * (2 << 20), "requestedSchema": FORM})],
+    "elicits.on": [("elicitation/create", {"message": "Again?", "requestedSchema": FORM})] * 40,
+    "samples": [("sampling/createMessage", SAMPLE)],
+    "samples.often": [("sampling/createMessage", SAMPLE)] * 3,
+    "samples.badly": [("sampling/createMessage", {"messages": [], "maxTokens": 1}),
+                      ("sampling/createMessage", {"messages": [{"role": "system"}], "maxTokens": 1}),
+                      ("sampling/createMessage", {**SAMPLE, "maxTokens": "many"})],
+}
+TOOLS += [tool(name) for name in ASKING] if len(sys.argv) > 2 else []
 
 
 def write(text):
@@ -61,7 +83,7 @@ def text(s):
     return {"type": "text", "text": s}
 
 
-def call(name, args):
+def call(name, args, meta):
     if MODE == "huge":
         while True:
             write("x" * (1 << 20))
@@ -99,6 +121,13 @@ def call(name, args):
         say({"id": "q1", "method": "ping"})
         say({"id": 7, "method": "sampling/createMessage", "params": {}})
         return {"content": [text(json.dumps([read(), read()], sort_keys=True))]}
+    if name in ASKING:
+        return ask(name)
+    if name == "progresses":
+        for report in [{"progress": 1, "total": 4}, {"progress": 4, "total": 4, "message": "z" * 9000}, {"progress": "x"}]:
+            say({"method": "notifications/progress", "params": {"progressToken": meta["progressToken"], **report}})
+        say({"method": "notifications/progress", "params": {"progressToken": 99, "progress": 1}})
+        return {"content": []}
     if name == "logs":
         sys.stderr.write("y" * 100000 + "\n")
         sys.stderr.flush()
@@ -108,6 +137,27 @@ def call(name, args):
         say({"method": "notifications/message", "params": {"level": "info", "data": "changed"}})
         return {"content": []}
     return None
+
+
+def ask(name):
+    """Asks the client, and passes over what else it sends meanwhile."""
+    sys.stderr.write(f"called {name}\n")
+    sys.stderr.flush()
+    answers = []
+    for number, (method, params) in enumerate(ASKING[name]):
+        say({"id": f"a{number}", "method": method, "params": params})
+        while True:
+            message = read()
+            if message.get("id") == f"a{number}":
+                break
+            if message.get("method") == "ping":
+                say({"id": message["id"], "result": {}})
+            elif "cancelled" in message.get("method", ""):
+                sys.stderr.write(f"cancelled {message['params']['requestId']}\n")
+                sys.stderr.flush()
+                return None
+        answers.append(message.get("result", message.get("error")))
+    return {"content": [text(json.dumps(answers, sort_keys=True))]}
 
 
 def listed(cursor):
@@ -137,7 +187,7 @@ def answer(id, method, params):
     if method == "tools/call" and params["name"] == "never":
         return sys.stderr.write("called\n") and sys.stderr.flush()
     if method == "tools/call":
-        result = call(params["name"], params["arguments"])
+        result = call(params["name"], params["arguments"], params.get("_meta"))
         if result is not None:
             return say({"id": id, "result": result})
     say({"id": id, "error": {"code": -32602, "message": f"Unknown tool: {params.get('name')}"}})

@@ -37,6 +37,23 @@ class Everything(Client):
         out = self.call("get-sum", '{"a": "x"}', *self.server()).stdout
         self.assertIn('result "error"', out)
 
+    def test_its_resources_and_prompts_are_listed_and_read(self):
+        out = self.call("echo", '{"message": "x"}', *self.server()).stdout
+        self.assertRegex(out, r"\nresource \S+ (text|blob)\n")
+        self.assertRegex(out, r"\ntemplate \S+\{\w+\}\n")
+        self.assertRegex(out, r"\nprompt simple")
+        self.assertRegex(out, r"\nmessage .*simple prompt")
+
+    def test_its_questions_interrupt_and_its_progress_is_streamed(self):
+        out = self.call("trigger-elicitation-request", "{}", *self.server()).stdout
+        self.assertIn('"type":"mcp_elicitation"', out)
+        self.assertRegex(out, r"\nresult null .*(declined|decline)")
+        out = self.call("trigger-sampling-request", '{"prompt": "Rhyme", "maxTokens": 9}', *self.server()).stdout
+        self.assertIn('"type":"mcp_sampling"', out)
+        self.assertIn("Rhyme", out.split("result null")[1])
+        out = self.call("trigger-long-running-operation", '{"duration": 1, "steps": 2}', *self.server()).stdout
+        self.assertIn('"type":"mcp_progress"', out)
+
     def test_tools_that_only_run_as_tasks_are_not_offered(self):  # D11
         out = self.call("echo", '{"message": "x"}', *self.server()).stdout
         self.assertNotIn("tool simulate-research-query\n", out)

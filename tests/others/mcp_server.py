@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -88,6 +89,86 @@ class Served(unittest.TestCase):
         for way in (self.over_stdio, self.over_http):
             shutil.rmtree(self.folder / "data", ignore_errors=True)
             yield way
+
+
+# The same for a server with a part of each kind.
+PARTS = r"""
+import asyncio, json, sys
+import mcp.types
+from mcp import ClientSession, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+plan = json.loads(sys.argv[1])
+progress = []
+
+async def reported(now, total, message):
+    progress.append([now, total, message])
+
+async def asked(context, params):
+    return mcp.types.ElicitResult(action="accept", content={"answer": "Ada, asked: " + params.message})
+
+async def talk(read, write):
+    async with ClientSession(read, write, elicitation_callback=asked) as session:
+        await session.initialize()
+        listed = await session.list_resources()
+        templates = await session.list_resource_templates()
+        readme = await session.read_resource(listed.resources[0].uri)
+        user = await session.read_resource("user://ada")
+        prompts = await session.list_prompts()
+        review = await session.get_prompt("review", {"file": "main.cpp"})
+        works = await session.call_tool("works", {}, progress_callback=reported)
+        named = await session.call_tool("ask", {})
+        try:
+            await session.read_resource("file:///no")
+            missing = ""
+        except Exception as why:
+            missing = str(why)
+        print(json.dumps({
+            "resources": [str(r.uri) for r in listed.resources],
+            "templates": [t.uri_template for t in templates.resource_templates],
+            "readme": readme.contents[0].text, "user": user.contents[0].text,
+            "prompts": [p.name for p in prompts.prompts], "review": review.messages[0].content.text,
+            "works": works.content[0].text, "progress": progress,
+            "named": named.structured_content, "missing": missing}))
+
+async def main():
+    if plan.get("url"):
+        async with streamable_http_client(plan["url"]) as streams:
+            await talk(streams[0], streams[1])
+    else:
+        server = StdioServerParameters(command=plan["command"][0], args=plan["command"][1:])
+        async with stdio_client(server) as streams:
+            await talk(streams[0], streams[1])
+
+asyncio.run(main())
+"""
+
+
+class OfficialClientOfEachPart(unittest.TestCase):
+    def seen(self, plan):
+        done = run([installed.python(), "-c", PARTS, json.dumps(plan)])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def check(self, seen):
+        self.assertEqual(seen["resources"], ["file:///readme"])
+        self.assertEqual(seen["templates"], ["user://{name}"])
+        self.assertEqual((seen["readme"], seen["user"]), ("Read me", "About ada"))
+        self.assertEqual((seen["prompts"], seen["review"]), (["review"], "Review main.cpp"))
+        self.assertEqual(seen["works"], "done")
+        self.assertEqual(seen["progress"], [[1, 3, "step"], [2, 3, "step"], [3, 3, "step"]])
+        self.assertEqual(seen["named"], {"name": "Ada, asked: Your name?"})
+        self.assertIn("Resource not found: file:///no", seen["missing"])
+
+    def test_over_stdio(self):
+        self.check(self.seen({"command": [str(installed.bin_folder / "others_agents"), "serve", "stdio"]}))
+
+    def test_over_http(self):
+        server = Program([installed.bin_folder / "others_agents", "serve", "http"], stdin=subprocess.PIPE)
+        self.addCleanup(server.__exit__)
+        self.addCleanup(server.process.stdin.close)
+        self.assertTrue(server.wait_until(lambda: server.out.lines), server.err.lines)
+        self.check(self.seen({"url": json.loads(server.out.lines[0])["url"]}))
 
 
 class OfficialClient(Served):

@@ -84,6 +84,38 @@ class Stdio(McpTest):
         answers, _ = self.said(flags, call(1, "ask", thread_id="t", resume="Ada"))
         self.assertEqual(answers[1]["result"]["structuredContent"]["text"], "Hello, Ada!")
 
+    def test_a_client_that_can_ask_its_user_is_asked(self):
+        server = self.serve("ask", "--data", "data", stdin=subprocess.PIPE)
+
+        def say(*messages):
+            server.process.stdin.write("".join(json.dumps(m) + "\n" for m in messages).encode())
+            server.process.stdin.flush()
+
+        def heard(number):
+            self.assertTrue(server.wait_until(lambda: len(server.out.lines) > number), server.err.lines)
+            return json.loads(server.out.lines[number])
+
+        say(request(0, "initialize", {**GREETING, "capabilities": {"elicitation": {"form": {}}}}), call(1, "ask"))
+        asked = heard(1)
+        self.assertEqual(asked["method"], "elicitation/create")
+        self.assertEqual(asked["params"]["message"], '{"question": "What is your name?"}')
+        say({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {"answer": "Ada"}}})
+        self.assertEqual(heard(2)["result"]["structuredContent"]["text"], "Hello, Ada!")
+        say(call(3, "ask", thread_id="t"))
+        say({"jsonrpc": "2.0", "id": heard(3)["id"], "result": {"action": "decline"}})
+        declined = heard(4)["result"]
+        self.assertTrue(declined["isError"])
+        self.assertIn('{"thread_id": "t", "resume": ANSWER}', declined["content"][0]["text"])
+        server.process.stdin.close()
+        self.assertEqual(server.end(), DONE)
+
+    def test_a_server_without_resources_lists_none(self):
+        answers, _ = self.said(["hello"], request(1, "resources/list"), request(2, "prompts/list"),
+                               request(3, "resources/read", {"uri": "file:///etc/passwd"}))
+        self.assertEqual(answers[1]["result"], {"resources": []})
+        self.assertEqual(answers[2]["result"], {"prompts": []})
+        self.assertEqual(answers[3]["error"]["code"], -32002)
+
     def test_no_description_has_advice_for_the_command_line(self):
         graphs = ["hello", "ask", "loop", "digest", "chat"]
         answers, _ = self.said(graphs, request(1, "tools/list"))

@@ -1,16 +1,18 @@
 // The MCP server (Model Context Protocol): offers tools and graphs to other agents, over stdin and
-// stdout, over HTTP, or in the same process.
+// stdout, over HTTP, or in the same process. Clients may also read its resources and prompts.
 //
 //     troupe::mcp_server server{rt, {.tools = {weather}, .graphs = {{.app = rt.load(research)}}}};
 //     troupe::serve_stdio(server).value();
 #pragma once
 
+#include <troupe/agents/mcp.hpp>
 #include <troupe/agents/tool.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/runtime.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -19,7 +21,7 @@
 
 namespace troupe {
 
-class mcp_service; // agents/mcp/mcp_service.hpp
+class mcp_host; // agents/mcp/mcp_host.hpp
 
 /// A graph that is offered as a tool: its arguments are an input, its result is the output of the
 /// run.
@@ -32,8 +34,12 @@ class mcp_service; // agents/mcp/mcp_service.hpp
 ///         - `resume`, with `thread_id` and without an input, is the answer; null continues a
 ///           thread where it stopped.
 ///         A caller can continue every thread whose id it knows.
-/// Errors: a call gives the run's error, or a question that the run waits with, as a result with
-///         isError, whose text explains how to continue.
+///         A client that announced elicitation is asked the questions of a stored run, and the run
+///         resumes with its answers. A `response_schema` must be a flat object or a plain type, as
+///         the protocol demands; without one the answer is a text.
+/// Errors: a call gives the run's error as a result with isError. So it does with a question that
+///         cannot be asked, or is not answered within limits::mcp_question_wait; the text explains
+///         how to continue.
 /// Source: LangGraph Server, /mcp, where each call has a thread of its own and no questions.
 struct mcp_graph {
   basic_app app;
@@ -44,12 +50,72 @@ struct mcp_graph {
   bool threads = true; ///< false: its tool lacks the arguments `thread_id` and `resume`
 };
 
-/// The tools and graphs of a server; they do not change.
-/// Shape:  names are unique across both lists.
+/// The content of a resource. Shape: `data` is UTF-8 text or, with `is_binary`, bytes.
+/// Source: modelcontextprotocol.io, 2025-11-25, server/resources.
+struct mcp_content {
+  std::string data;
+  std::string mime_type = {}; ///< empty: that of the resource
+  bool is_binary = false;
+};
+
+/// A resource of a server: data that a client can read.
+/// Shape:  `read` runs on the blocking lane. Its argument is the URI.
+/// Errors: an exception of `read` is an error to the client, with its text.
+/// Source: modelcontextprotocol.io, 2025-11-25, server/resources.
+struct mcp_resource {
+  std::string uri;
+  std::string name;
+  std::function<mcp_content(const std::string& uri)> read;
+  std::string title = {};
+  std::string description = {};
+  std::string mime_type = {};
+};
+
+/// Resources whose URIs have variable parts.
+/// Shape:  `uri_template` has parts in braces: `{name}` stands for characters other than `/`, `?`
+///         and `#`, `{+name}` for any. `read` gets the URI and a map of the parts' texts, as the
+///         client wrote them: neither decoded nor checked.
+/// Errors: as mcp_resource.
+/// Source: modelcontextprotocol.io, 2025-11-25, server/resources; RFC 6570, levels 1 and 2.
+struct mcp_resource_template {
+  std::string uri_template;
+  std::string name;
+  std::function<mcp_content(const std::string& uri, const value& variables)> read;
+  std::string title = {};
+  std::string description = {};
+  std::string mime_type = {};
+};
+
+/// An argument of a prompt; its value is a text.
+/// Source: modelcontextprotocol.io, 2025-11-25, server/prompts.
+struct mcp_prompt_argument {
+  std::string name;
+  std::string description = {};
+  bool required = false;
+};
+
+/// A prompt of a server: messages that a person chooses.
+/// Shape:  `get` runs on the blocking lane. It gets a map of texts and returns messages of users
+///         and assistants.
+/// Errors: an exception of `get` is an error to the client, with its text.
+/// Source: modelcontextprotocol.io, 2025-11-25, server/prompts.
+struct mcp_prompt {
+  std::string name;
+  std::vector<mcp_prompt_argument> arguments;
+  std::function<std::vector<value>(const value& arguments)> get;
+  std::string title = {};
+  std::string description = {};
+};
+
+/// The parts of a server.
+/// Shape:  names are unique across tools and graphs, among prompts, and among resources by URI.
 /// Source: troupe.
 struct mcp_offer {
   std::vector<tool> tools = {};
   std::vector<mcp_graph> graphs = {};
+  std::vector<mcp_resource> resources = {};
+  std::vector<mcp_resource_template> resource_templates = {};
+  std::vector<mcp_prompt> prompts = {};
 };
 
 /// The settings of a server.
@@ -63,30 +129,50 @@ struct mcp_server_options {
   std::chrono::milliseconds call_timeout = limits::mcp_served_call_timeout; ///< a longer call fails
 };
 
-/// Offers tools and graphs. A call is a run of the graph, or of a tool node, so that lanes,
-/// coroutines, the store and cancellation work as in agents. A handle: copies share the server. The
-/// server supports the protocol's tools and sends no unrequested messages: no progress, no changes.
-/// Arguments and results are not logged.
+/// Offers tools, graphs, resources and prompts. A call is a run of the graph, or of a tool node, so
+/// that lanes, coroutines, the store and cancellation work as in agents. A handle: copies share the
+/// server. Arguments and results are not logged.
 /// Shape:  results of tools: texts and lists of blocks become content, a map becomes JSON text and
-///         structured content. A tool that asks a person fails, since no one can answer.
+///         structured content. A tool that asks a person fails, since nothing of its run is stored.
 /// Owns:   nothing; the runtime must outlive the server and its clients in this process.
 /// Blocks: a call that continues a thread first reads the thread, on the transport's thread.
 /// Thread: any.
 /// Errors: throws error{invalid_config} for
-///         - two tools of one name, a name that MCP refuses, a provider's tool
+///         - two tools or prompts of one name, two resources of one URI, a name that MCP refuses, a
+///           provider's tool, an empty name, URI or function
 ///         - a channel with the name of a thread argument
-///         - more than limits::mcp_tools_max tools
+///         - a template whose braces do not match
+///         - more than limits::mcp_tools_max tools, or mcp_entries_max of another kind
 ///         - a calls_max of 0, or a time-out that is not above zero
 /// Source: modelcontextprotocol.io, 2025-11-25, and the versions that mcp_client knows.
 class mcp_server {
 public:
   explicit mcp_server(runtime& rt, mcp_offer offer, mcp_server_options options = {});
 
-  const std::shared_ptr<const mcp_service>& service() const noexcept { return service_; }
+  /// Replaces the offer. Clients are notified of the lists that changed; calls in flight continue.
+  /// Errors: as the constructor; then the old offer stays.
+  /// Source: modelcontextprotocol.io, 2025-11-25, notifications/…/list_changed.
+  void replace(mcp_offer offer) const;
+  /// Notifies the clients that subscribed to this resource.
+  /// Errors: none.
+  /// Source: modelcontextprotocol.io, 2025-11-25, notifications/resources/updated.
+  void resource_updated(const std::string& uri) const;
+
+  const std::shared_ptr<mcp_host>& host() const noexcept { return host_; }
 
 private:
-  std::shared_ptr<const mcp_service> service_;
+  std::shared_ptr<mcp_host> host_;
 };
+
+/// Reports the progress of the call that this body serves, to a client that asked for it. Without
+/// such a client, on a worker, and outside of a served call it has no effect.
+///     troupe::report_mcp_progress(runtime.info(), {.progress = 3, .total = 10});
+/// Shape:  `progress` grows from report to report; another report is dropped. So are those beyond
+///         limits::mcp_progress_max.
+/// Thread: any that may use the context.
+/// Errors: none.
+/// Source: modelcontextprotocol.io, 2025-11-25, basic/utilities/progress.
+void report_mcp_progress(const context& ctx, const mcp_progress& now);
 
 /// The settings of serve_stdio.
 /// Shape:  with `in` 0 and `out` 1, other code of the process meanwhile finds stdin empty, and its
@@ -131,9 +217,9 @@ struct mcp_http_options {
 /// Serves clients by streamable HTTP, from construction to destruction. One thread carries all
 /// connections. A session begins with `initialize`. A session ends by DELETE, when it was idle too
 /// long, or as the longest idle one of sessions_max. A POST is answered by JSON, or by an event
-/// stream when the answer takes longer. A stream of the server's own is not offered (405). The end
-/// of a connection does not end its calls, as the protocol demands; a cancellation and the end of
-/// the session or server do.
+/// stream when the answer takes longer. A GET opens the server's own stream, one for each session;
+/// a later one takes its place. The end of a connection does not end its calls, as the
+/// protocol demands; a cancellation and the end of the session or server do.
 /// Errors: throws error{invalid_config}: an invalid or used address, one beyond this host without a
 ///         token, a path that does not begin with `/`, a sessions_max of 0.
 /// Source: modelcontextprotocol.io, basic/transports.

@@ -278,7 +278,10 @@ const std::vector<gate_case> gate_cases{
   {"another scheme", with("authorization", "Basic k3y"), 401},
   {"no token and another path", with("authorization", nullptr), 401, true, "POST", "/"},
   {"another path", good, 404, true, "POST", "/mcp/"},
-  {"GET", good, 405, true, "GET"},
+  {"GET", good, 0, true, "GET"},
+  {"GET without events", with("accept", "application/json"), 406, true, "GET"},
+  {"GET without a token", with("authorization", nullptr), 401, true, "GET"},
+  {"PUT", good, 405, true, "PUT"},
   {"OPTIONS", good, 405, true, "OPTIONS"},
   {"an unknown version", with("mcp-protocol-version", "1999-01-01"), 400},
   {"a form", with("content-type", "application/x-www-form-urlencoded"), 415},
@@ -338,12 +341,12 @@ BOOST_AUTO_TEST_CASE(sessions_have_a_bound_and_the_one_idle_for_longest_goes) {
   mcp_http_sessions sessions{2, limits::mcp_session_idle};
   auto now = mcp_http_sessions::clock::now();
   auto client = [&] {
-    auto out = std::make_shared<mcp_connection>(server.service());
-    out->hear(mcp_request(0, "initialize", mcp_greeting()), [](const mcp_reply&) {});
+    auto out = std::make_shared<mcp_connection>(server.host());
+    out->hear(mcp_request(0, "initialize", mcp_greeting()), {.then = [](const mcp_reply&) {}});
     return out;
   };
   auto busy = client();
-  busy->hear(mcp_request(1, "tools/call", http_call("wait")), [](const mcp_reply&) {});
+  busy->hear(mcp_request(1, "tools/call", http_call("wait")), {.then = [](const mcp_reply&) {}});
   auto first = sessions.add(busy, now);
   auto second = sessions.add(client(), now + milliseconds{1});
   auto third = sessions.add(client(), now + milliseconds{2});
@@ -352,7 +355,7 @@ BOOST_AUTO_TEST_CASE(sessions_have_a_bound_and_the_one_idle_for_longest_goes) {
   BOOST_TEST(sessions.find(*first, now) == busy); // though it was idle for longer
   BOOST_TEST(!sessions.find(*second, now));
   sessions.find(*third, now)
-    ->hear(mcp_request(1, "tools/call", http_call("wait")), [](const mcp_reply&) {});
+    ->hear(mcp_request(1, "tools/call", http_call("wait")), {.then = [](const mcp_reply&) {}});
   BOOST_TEST(!sessions.add(client(), now).has_value());
 }
 
@@ -361,7 +364,7 @@ BOOST_AUTO_TEST_CASE(a_session_that_is_idle_for_too_long_is_forgotten) {
   mcp_server server{rt, {}};
   mcp_http_sessions sessions{limits::mcp_sessions_max, limits::mcp_session_idle};
   auto now = mcp_http_sessions::clock::now();
-  auto id = sessions.add(std::make_shared<mcp_connection>(server.service()), now).value();
+  auto id = sessions.add(std::make_shared<mcp_connection>(server.host()), now).value();
   BOOST_TEST(bool(sessions.find(id, now += limits::mcp_session_idle)));
   BOOST_TEST(bool(sessions.find(id, now += limits::mcp_session_idle)));
   BOOST_TEST(!sessions.find(id, now + limits::mcp_session_idle + milliseconds{1}));

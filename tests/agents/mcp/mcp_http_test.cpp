@@ -1,4 +1,5 @@
 // MCP servers over streamable HTTP.
+#include "agents/mcp/mcp_protocol.hpp"
 #include "tests/provider/fake_provider.hpp"
 
 #include <troupe/agents/mcp.hpp>
@@ -7,9 +8,14 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <future>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -221,6 +227,167 @@ BOOST_AUTO_TEST_CASE(where_nobody_answers_there_is_no_client) {
   BOOST_TEST(client.error().type() == "HTTPError");
   BOOST_TEST(
     (mcp_client::connect(mcp_endpoint{.url = "file:///x"}).error().code() == errc::invalid_value));
+}
+
+// ---- the server's own stream ------------------------------------------------------------------
+
+const char* const list_changed =
+  R"(data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"})"
+  "\n\n";
+
+// A server that announces changes, and answers a GET with these bytes in turn; then with 405.
+struct pushing_server {
+  explicit pushing_server(std::vector<raw_reply> bodies, std::optional<gate> answers = {}) {
+    auto left = std::make_shared<std::vector<raw_reply>>(std::move(bodies));
+    provider.always([left, answers, plain = mcp_responder()](const seen_request& r) {
+      if (r.method == "GET" && left->empty())
+        return to_raw({.status = 405});
+      if (r.method == "GET") {
+        auto body = std::move(left->front());
+        left->erase(left->begin());
+        return to_raw({.headers = {{"Content-Type", "text/event-stream"}},
+                       .body = std::move(body),
+                       .chunked = true});
+      }
+      if (answers && r.body.contains("result"))
+        return raw_reply{wait_at{*answers}, send_bytes{"HTTP/1.1 202 Accepted\r\n\r\n"}};
+      if (r.body["method"] != value("initialize"))
+        return plain(r);
+      auto answer = answer_to(r.body);
+      auto can = value::map({{"tools", value::map({{"listChanged", true}})}});
+      return to_raw(reply_with(
+        answer.with("result", answer["result"].with("capabilities", std::move(can))), {}));
+    });
+  }
+  std::vector<seen_request> gets(std::size_t n) const {
+    for (;;) {
+      std::vector<seen_request> out;
+      auto all = provider.requests();
+      std::ranges::copy_if(all, std::back_inserter(out),
+                           [](const auto& r) { return r.method == "GET"; });
+      if (out.size() >= n)
+        return out;
+      provider.wait_for_requests(all.size() + 1);
+    }
+  }
+  fake_provider provider;
+};
+
+BOOST_AUTO_TEST_CASE(a_stream_that_ended_is_opened_again_after_its_last_event) {
+  auto first = std::string{"retry: 1\nid: 7\n"} + list_changed;
+  pushing_server server{{{send_bytes{first}}, {send_bytes{list_changed}}}};
+  auto changes = std::make_shared<std::atomic<int>>(0);
+  auto client = connected_to(server.provider,
+                             {.on_change = [changes](const mcp_change&) { ++*changes; }});
+  auto gets = server.gets(3); // the third is refused, so no further one comes
+  BOOST_TEST(gets[0].header_of("Last-Event-ID") == "");
+  BOOST_TEST(gets[0].header_of("Accept") == "text/event-stream");
+  BOOST_TEST(gets[0].header_of("Authorization") == "Bearer k");
+  BOOST_TEST(gets[1].header_of("Last-Event-ID") == "7");
+  BOOST_TEST(*changes == 2);
+  BOOST_TEST(client.tools_changed());
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_ends_again_and_again_is_given_up) {
+  std::vector<raw_reply> bodies(limits::mcp_stream_retries_max + 1,
+                                raw_reply{send_bytes{"retry: 1\n\n"}});
+  pushing_server server{std::move(bodies)};
+  auto client = connected_to(server.provider);
+  server.gets(limits::mcp_stream_retries_max + 1);
+  auto later = std::chrono::steady_clock::now() + milliseconds{100};
+  while (std::chrono::steady_clock::now() < later)
+    client.ping().value();
+  BOOST_TEST(server.gets(1).size() == limits::mcp_stream_retries_max + 1);
+}
+
+// ---- a response that ends before its answer ---------------------------------------------------
+
+std::string answer_event(const seen_request& call) {
+  return "data: " + to_json(answer_to(call.body)) + "\n\n";
+}
+
+// Answers a call with an event that has an id and no answer, and GETs by `later`.
+responder cut_responses(std::function<raw_reply(const seen_request& call, int get)> later) {
+  auto call = std::make_shared<seen_request>();
+  auto gets = std::make_shared<std::atomic<int>>(0);
+  auto plain = mcp_responder({}, [call](const seen_request& r) {
+    *call = r;
+    return to_raw({.headers = {{"Content-Type", "text/event-stream"}},
+                   .body = {send_bytes{"retry: 1\nid: e0\ndata: \n\n"}},
+                   .chunked = true});
+  });
+  return
+    [=](const seen_request& r) { return r.method == "GET" ? later(*call, (*gets)++) : plain(r); };
+}
+
+raw_reply event_stream(std::string bytes) {
+  return to_raw({.headers = {{"Content-Type", "text/event-stream"}},
+                 .body = {send_bytes{std::move(bytes)}},
+                 .chunked = true});
+}
+
+BOOST_AUTO_TEST_CASE(a_response_that_ended_before_its_answer_is_read_on) {
+  fake_provider provider;
+  provider.always(cut_responses([](const seen_request& call, int get) {
+    return event_stream(get == 0 ? "retry: 1\nid: e1\ndata: \n\n" : answer_event(call));
+  }));
+  auto client = connected_to(provider);
+  BOOST_TEST(echoed(client, "late") == "late");
+  std::vector<std::string> ids;
+  std::size_t posts = 0;
+  for (const auto& r : provider.requests()) {
+    if (r.method == "GET")
+      ids.push_back(r.header_of("Last-Event-ID"));
+    posts += r.body.is_map() && r.body["method"] == value("tools/call") ? 1 : 0;
+  }
+  BOOST_TEST(ids == (std::vector<std::string>{"e0", "e1"}), boost::test_tools::per_element());
+  BOOST_TEST(posts == 1u); // the call is not made twice
+}
+
+BOOST_AUTO_TEST_CASE(a_response_that_never_has_its_answer_is_given_up) {
+  fake_provider provider;
+  provider.always(
+    cut_responses([](const seen_request&, int) { return event_stream("retry: 1\n\n"); }));
+  auto client = connected_to(provider, {.name = "s"});
+  BOOST_TEST(echoed(client, "x") == "node_failed s: the response does not contain the answer");
+  provider.always(cut_responses([](const seen_request&, int) { return to_raw({.status = 405}); }));
+  BOOST_TEST(echoed(client, "x") == "node_failed status 405");
+  provider.always(cut_responses([](const seen_request&, int get) {
+    return event_stream("id: e" + std::to_string(get) + "\ndata: \n\n");
+  }));
+  auto hasty = connected_to(provider, {.name = "s", .call_timeout = milliseconds{300}});
+  BOOST_TEST(echoed(hasty, "x").starts_with("node_timeout ")); // however many events come
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_asks_without_an_end_gets_so_many_answers_at_a_time) {
+  gate held; // until then the server takes no answer
+  std::string pings;
+  for (std::size_t i = 0; i < 2 * limits::mcp_replies_max; ++i)
+    pings += "data: " + mcp_request(static_cast<std::int64_t>(i), "ping", {}) + "\n\n";
+  pushing_server server{{{send_bytes{pings}, send_bytes{list_changed}}}, held};
+  std::promise<void> heard_all;
+  auto client = connected_to(server.provider,
+                             {.on_change = [&](const mcp_change&) { heard_all.set_value(); }});
+  heard_all.get_future().get();
+  auto answers = [&] {
+    auto all = server.provider.requests();
+    return static_cast<std::size_t>(std::ranges::count_if(all, [](const auto& r) {
+      return r.body.is_map() && r.body.contains("result");
+    }));
+  };
+  while (answers() < limits::mcp_replies_max)
+    server.provider.wait_for_requests(server.provider.requests().size() + 1);
+  BOOST_TEST(bool(client.ping())); // questions are not held up
+  BOOST_TEST(answers() == limits::mcp_replies_max);
+  held.open();
+}
+
+BOOST_AUTO_TEST_CASE(an_event_beyond_its_bound_ends_the_stream_and_no_call) {
+  pushing_server server{{{send_bytes{"data: "}, send_again{std::string(1 << 20, 'x'), 17}}}};
+  auto client = connected_to(server.provider);
+  server.provider.wait_for_closed(1);
+  BOOST_TEST(bool(client.ping()));
+  BOOST_TEST(server.gets(1).size() == 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

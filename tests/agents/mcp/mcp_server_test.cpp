@@ -537,7 +537,7 @@ BOOST_AUTO_TEST_CASE(a_client_that_goes_away_takes_its_calls_along) {
   runtime rt;
   auto held = std::make_shared<held_calls>();
   mcp_server server{rt, {.tools = {held_tool(held)}}};
-  auto client = make_mcp_in_process(server.service(), {.name = "s"});
+  auto client = make_mcp_in_process(server.host(), {.name = "s"});
   constexpr milliseconds enough{30'000};
   client->ask("initialize", mcp_greeting(), enough, [](auto) {});
   auto ended = std::make_shared<std::promise<result<value>>>();

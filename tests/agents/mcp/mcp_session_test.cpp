@@ -97,7 +97,7 @@ const std::vector<heard_case> with_an_id{
    R"({"error": {"code": -32600, "message": "Invalid Request: its method is not a text"}, "id": 1, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":1})",
    R"({"error": {"code": -32600, "message": "Invalid Request: its method is missing"}, "id": 1, "jsonrpc": "2.0"})"},
-  {R"({"jsonrpc":"2.0","id":1,"method":"resources/list"})",
+  {R"({"jsonrpc":"2.0","id":1,"method":"completion/complete"})",
    R"({"error": {"code": -32601, "message": "Method not found"}, "id": 1, "jsonrpc": "2.0"})"},
   {R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":[1]})",
    R"({"error": {"code": -32602, "message": "Invalid params: not an object"}, "id": 1, "jsonrpc": "2.0"})"},
@@ -155,9 +155,12 @@ BOOST_AUTO_TEST_CASE(the_version_is_the_client_s_where_it_is_known_else_the_newe
   for (const char* known : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"})
     BOOST_TEST(agreed(known)["protocolVersion"] == value(known));
   BOOST_TEST(agreed("1999-01-01")["protocolVersion"] == value("2025-11-25"));
-  BOOST_TEST(to_json(agreed("2025-06-18"))
-             == R"({"capabilities":{"tools":{}},"protocolVersion":"2025-06-18",)"
-                R"("serverInfo":{"name":"s","version":"1"}})");
+  BOOST_TEST(
+    to_json(agreed("2025-06-18"))
+    == R"({"capabilities":{"prompts":{"listChanged":true},)"
+       R"("resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},)"
+       R"("protocolVersion":"2025-06-18",)"
+       R"("serverInfo":{"name":"s","version":"1"}})");
 }
 
 BOOST_AUTO_TEST_CASE(tools_are_listed_in_pages) {
@@ -185,7 +188,7 @@ BOOST_AUTO_TEST_CASE(a_call_begins_and_is_answered_once) {
   auto heard = session.hear(mcp_request(7, "tools/call", call_of("t1", value::map({{"a", 1}}))));
   BOOST_TEST(heard.reply == "");
   BOOST_REQUIRE(heard.call.has_value());
-  BOOST_TEST(heard.call->tool == 1u);
+  BOOST_TEST(heard.call->place == 1u);
   BOOST_TEST(heard.call->arguments == value::map({{"a", 1}}));
   auto number = heard.call->number;
   BOOST_TEST(session.answer(number, value::map({{"$bytes", "aGk="}}))

@@ -398,7 +398,9 @@ const std::vector<broken_case> no_answer{
 };
 BOOST_DATA_TEST_CASE(a_connection_that_ends_fails_the_calls_that_wait_and_all_later_ones,
                      data::make(no_answer), c) {
-  auto client = connected(c.mode, {.name = "s"});
+  auto program = program_of(c.mode);
+  program.restarts_max = 0;
+  auto client = mcp_client::connect(program, {.name = "s"}).value();
   auto tools = client.tools().value();
   BOOST_TEST(refusal(client.call_and_wait("echo", value::map())) == c.refusal);
   BOOST_TEST(!client.ping());
