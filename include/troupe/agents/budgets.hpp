@@ -97,6 +97,7 @@ struct budget {
 /// A sum that has reached its bound.
 /// Shape:  `scope` is "run", "thread" or "agent"; `what` is a member of budget.
 /// Units:  as of usage_sums; time in milliseconds.
+/// Source: troupe.
 struct budget_excess {
   std::string scope;
   std::string what;
@@ -120,7 +121,8 @@ enum class budget_exit : std::uint8_t {
 };
 
 /// Shape:  `agent` bounds the sums of this agent alone, in the thread. Agents of a team share the
-///         other sums when the team's state has the channel `usage`.
+///         sums of the thread when the team's state has the channel `usage`; those of the run begin
+///         anew with each agent.
 /// Source: troupe.
 struct usage_budget_options {
   budget run = {};

@@ -172,6 +172,31 @@ BOOST_AUTO_TEST_CASE(use_is_summed_up_by_run_thread_and_agent) {
   BOOST_TEST(usage["thread"].as<usage_sums>().cost == 3 * (90 * 10.0 + 10 * 20.0) / 1'000'000);
 }
 
+BOOST_AUTO_TEST_CASE(agents_of_a_team_with_the_channel_share_the_sums_of_the_thread) {
+  auto member = [](const std::string& name, usage_budget_options options) {
+    return create_agent({.model = std::make_shared<scripted_model>(budget_script{final_answer()}),
+                         .middleware = {usage_budget(std::move(options))},
+                         .name = name});
+  };
+  auto team = [&](const usage_budget_options& of_second) {
+    state_graph<> g{{{"messages", add_messages}, {"usage", last_value}}};
+    g.add_node("a", member("a", {}));
+    g.add_node("b", member("b", of_second));
+    g.add_edge(START, "a");
+    g.add_edge("a", "b");
+    return g.compile();
+  };
+  runtime rt;
+  auto usage = rt.load(team({})).invoke(budget_hello()).output["usage"];
+  BOOST_TEST((usage["thread"]["input_tokens"] == value(180)));
+  BOOST_TEST((usage["run"]["input_tokens"] == value(90))); // it begins anew with each agent
+  BOOST_TEST((usage["agents"]["a"]["model_calls"] == value(1)));
+  BOOST_TEST((usage["agents"]["b"]["model_calls"] == value(1)));
+  auto ended = rt.load(team({.thread = {.tokens = 100}})).try_invoke(budget_hello());
+  BOOST_REQUIRE(!ended);
+  BOOST_TEST(budget_facts(ended.error())->scope == "thread");
+}
+
 BOOST_AUTO_TEST_CASE(a_budget_ends_the_run_after_its_step_and_a_larger_one_resumes_it) {
   runtime rt{{.saver = make_memory_saver()}};
   auto ran = std::make_shared<std::atomic<int>>(0);

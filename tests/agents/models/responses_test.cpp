@@ -5,6 +5,7 @@
 #include "tests/fixtures/coroutine_body.hpp"
 #include "tests/provider/fake_provider.hpp"
 
+#include <troupe/agents/agent.hpp>
 #include <troupe/agents/chat_models.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
@@ -395,6 +396,30 @@ BOOST_AUTO_TEST_CASE(a_stream_that_breaks_is_a_lost_connection) {
   auto got = ask_responses(*model, model_request{value::list({human_message("hello")})}, true);
   BOOST_REQUIRE(got.failure.has_value());
   BOOST_TEST(got.failure->kind() == "connection");
+}
+
+BOOST_AUTO_TEST_CASE(an_agent_sends_the_reasoning_before_a_call_back_with_it) {
+  fake_provider server;
+  server.then(
+    test::strictly(test::says({.calls = {{.id = "c1", .name = "add", .arguments = R"({"a": 1})"}},
+                               .thinking = "Let me add"})));
+  server.then(test::strictly(test::says({.text = "It is 2"})));
+  tool add{"add", "Adds one", [](arg<"a", std::int64_t> a) { return *a + 1; }};
+  tool search{value{{"type", "web_search"}}};
+  runtime rt;
+  auto agent = create_agent(
+    {.model = init_chat_model("openai:m", responses_at(server)), .tools = {add, search}});
+  auto done = rt.load(agent).invoke(value{{"messages", value::list({human_message("1 + 1?")})}});
+  BOOST_TEST(message_text(done.output["messages"][3]) == "It is 2");
+  auto seen = server.requests();
+  BOOST_REQUIRE(seen.size() == 2u);
+  BOOST_TEST(to_json(seen[0].body["tools"][1]) == R"({"type":"web_search"})");
+  auto input = seen[1].body["input"];
+  BOOST_REQUIRE(input.size() == 4u);
+  BOOST_TEST((input[1]["type"] == value("reasoning")));
+  BOOST_TEST((input[1]["summary"][0]["text"] == value("Let me add")));
+  BOOST_TEST((input[2]["id"] == value("fc_c1")));
+  BOOST_TEST((input[3]["output"] == value("2")));
 }
 
 BOOST_AUTO_TEST_CASE(other_providers_have_no_responses_api) {
