@@ -257,6 +257,61 @@ BOOST_AUTO_TEST_CASE(a_stream_without_its_last_event_is_not_complete) {
        .complete);
 }
 
+// ---- as standard blocks -------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(an_answer_is_shown_as_standard_blocks) {
+  auto blocks = content_blocks(responses_answer(response_json(whole_response), "m"));
+  std::string lines;
+  for (const auto& block : blocks.items())
+    lines += to_json(block) + "\n";
+  BOOST_TEST(
+    lines
+    == R"({"extras":{"encrypted_content":"abc"},"id":"rs_1","reasoning":"First.","type":"reasoning"}
+{"id":"rs_1","reasoning":"Then.","type":"reasoning"}
+{"args":{"query":"q","type":"search"},"id":"ws_1","name":"web_search","type":"server_tool_call"}
+{"status":"success","tool_call_id":"ws_1","type":"server_tool_result"}
+{"annotations":[{"end_index":2,"start_index":0,"title":"A","type":"citation","url":"https://a.example"}],"id":"msg_1","text":"It rains.","type":"text"}
+{"args":{"a":1},"extras":{"item_id":"fc_1"},"id":"c1","name":"add","type":"tool_call"}
+)");
+}
+
+BOOST_AUTO_TEST_CASE(calls_of_the_provider_s_tools_are_shown_with_their_results) {
+  auto shown = [](const char* item) {
+    auto answer = value::extension(value_kind::message,
+                                   value{{"role", "assistant"},
+                                         {"content", value::list({response_json(item)})}});
+    std::string out;
+    auto blocks = content_blocks(answer);
+    for (const auto& block : blocks.items())
+      out += to_json(block) + "\n";
+    return out;
+  };
+  BOOST_TEST(
+    shown(R"({"type":"mcp_call","id":"m1","name":"roll","arguments":"{\"n\":2}",
+    "output":"7","server_label":"dice","error":null})")
+    == R"({"args":{"n":2},"extras":{"server_label":"dice","tool_name":"roll"},"id":"m1","name":"remote_mcp","type":"server_tool_call"}
+{"output":"7","tool_call_id":"m1","type":"server_tool_result"}
+)");
+  BOOST_TEST(
+    shown(R"({"type":"file_search_call","id":"f1","queries":["q"],"results":[{"x":1}],
+    "status":"failed"})")
+    == R"({"args":{"queries":["q"]},"id":"f1","name":"file_search","type":"server_tool_call"}
+{"output":[{"x":1}],"status":"error","tool_call_id":"f1","type":"server_tool_result"}
+)");
+  BOOST_TEST(
+    shown(R"({"type":"image_generation_call","id":"i1","result":"QUJD",
+    "output_format":"png"})")
+    == R"({"base64":"QUJD","extras":{"output_format":"png"},"id":"i1","mime_type":"image/png","type":"image"}
+)");
+  BOOST_TEST(
+    shown(R"({"type":"function_call","id":"fc","call_id":"c","name":"f","arguments":"{"})")
+    == R"({"args":"{","extras":{"item_id":"fc"},"id":"c","name":"f","type":"invalid_tool_call"}
+)");
+  BOOST_TEST(shown(R"({"type":"local_shell_call","id":"l1"})")
+             == R"({"type":"non_standard","value":{"id":"l1","type":"local_shell_call"}}
+)");
+}
+
 // ---- requests -----------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(an_answer_is_sent_back_as_its_items) {
