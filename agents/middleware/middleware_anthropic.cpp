@@ -3,7 +3,6 @@
 
 #include "agents/agent_model.hpp"
 #include "agents/messages/failure.hpp"
-#include "agents/messages/message_lists.hpp"
 
 namespace troupe {
 namespace {

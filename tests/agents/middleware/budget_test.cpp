@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <memory>
