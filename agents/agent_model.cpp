@@ -99,6 +99,7 @@ coro<model_response> ask(const model_node& node, model_call call) {
   auto tools = tools_of(node, schema);
   if (!schema.is_null() && asks_by_tool(node.format, *call.model)) {
     request.response_schema = {};
+    request.response_strict = std::nullopt;
     request.tools = request.tools.append_all(tools->definitions());
     request.tool_choice = "any";
   }
@@ -121,6 +122,7 @@ coro<node_output> run_model(model_node_ptr node, state_view state, context& ctx)
   model_request request{repaired ? *repaired : messages};
   request.tools = node->tools;
   request.response_schema = node->format.schema;
+  request.response_strict = node->format.strict;
   model_call call{node->model, std::move(request), node->system_message, state.to_value(), ctx};
   model_executor run = [&node](model_call c) { return ask(*node, std::move(c)); };
   auto asked = node->wrap ? node->wrap(std::move(call), run) : run(std::move(call));

@@ -45,7 +45,8 @@ value answer_to(const value& call, const std::string& text) {
 
 structured_tools::structured_tools(const response_format& format)
   : tool_message_{format.tool_message},
-    attempts_max_{std::max<std::size_t>(1, format.attempts_max)} {
+    attempts_max_{std::max<std::size_t>(1, format.attempts_max)},
+    handle_errors_{format.handle_errors} {
   auto add = [this](const value& schema, std::string name) {
     if (knows(name))
       throw error{errc::invalid_graph,
@@ -105,11 +106,16 @@ structured_tools::reading structured_tools::read(const value& before, const valu
   } else {
     why = several(calls);
   }
+  const auto* type = calls.size() == 1 ? validation_error : multiple_error;
   if (failures_in(before) + 1 >= attempts_max_)
-    throw node_error{calls.size() == 1 ? validation_error : multiple_error, why};
+    throw node_error{type, why};
+  auto text = handle_errors_.content_or(error{errc::node_failed, why, type},
+                                        "Error: " + why + "\n Please fix your mistakes.");
+  if (!text)
+    throw node_error{type, why};
   reading out;
   for (const auto& call : calls)
-    out.messages.push_back(answer_to(call, "Error: " + why + "\n Please fix your mistakes."));
+    out.messages.push_back(answer_to(call, *text));
   return out;
 }
 

@@ -26,9 +26,10 @@ public:
   };
   /// The reading of this answer to the conversation `before`; empty for an answer without such a
   /// call.
-  /// Errors: throws node_error of class StructuredOutputValidationError when none of
-  ///         response_format::attempts_max answers fits; of class MultipleStructuredOutputsError
-  ///         when the last of them has several such calls.
+  /// Errors: throws node_error of class StructuredOutputValidationError for data that does not fit,
+  ///         and of class MultipleStructuredOutputsError for several such calls. Both are thrown
+  ///         for the last of response_format::attempts_max answers, and for a failure that
+  ///         response_format::handle_errors does not handle.
   reading read(const value& before, const value& answer) const;
 
 private:
@@ -39,6 +40,7 @@ private:
   std::vector<value> definitions_;
   std::string tool_message_;
   std::size_t attempts_max_;
+  tool_errors handle_errors_;
 };
 
 } // namespace troupe

@@ -2,6 +2,7 @@
 // it. Pure.
 #include "agents/messages/content_blocks.hpp"
 #include "agents/messages/json_text.hpp"
+#include "agents/messages/responses_blocks.hpp"
 
 #include <troupe/agents/messages.hpp>
 
@@ -144,6 +145,8 @@ value from_citation(const value& citation) {
 }
 
 value from_text(const value& block) {
+  if (block["annotations"].is_list())
+    return block.with("annotations", standard_annotations(block["annotations"]));
   if (!block["citations"].is_list())
     return block;
   if (block["citations"].empty())
@@ -320,7 +323,8 @@ value content_blocks(const value& message) {
     out.push_back(text_block(content.as_string()));
   bool said = message_role(message) == "assistant";
   for (const auto& block : content.items())
-    out.push_back(standard_block(block, said));
+    if (!said || !add_responses_blocks(out, block))
+      out.push_back(standard_block(block, said));
   if (said) {
     add_said_beside(out, message);
     add_sources(out, message_member(message, "response_metadata")["grounding_metadata"]);

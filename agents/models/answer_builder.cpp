@@ -68,6 +68,23 @@ void answer_builder::add_thinking(std::int64_t index, std::string_view piece) {
   give_block(index, value::map({{"type", "thinking"}, {"thinking", piece}}));
 }
 
+void answer_builder::begin_summary(std::int64_t index) {
+  form_.as_blocks = true;
+  if (blocks_.contains(index))
+    return;
+  auto& at = block_at(index, "reasoning");
+  at.text_name.clear();
+  at.known = at.known.with("summary", value::list());
+  give_block(index, at.known);
+}
+
+void answer_builder::add_summary(std::int64_t index, std::int64_t part, std::string_view piece) {
+  begin_summary(index);
+  blocks_[index].summary[part] += piece;
+  auto text = value::map({{"type", "summary_text"}, {"text", piece}, {"index", part}});
+  give_block(index, value::map({{"type", "reasoning"}, {"summary", value::list({text})}}));
+}
+
 void answer_builder::set_signature(std::int64_t index, std::string_view signature) {
   form_.as_blocks = true;
   auto& at = block_at(index, "thinking");
@@ -141,6 +158,18 @@ void answer_builder::set_metadata(const std::string& name, value v) {
 
 // ---- the whole ----------------------------------------------------------------------------------
 
+value answer_builder::whole_block(const block& at, std::int64_t index) const {
+  auto out = at.text_name.empty() ? at.known : at.known.with(at.text_name, at.text);
+  std::vector<value> summary;
+  for (const auto& [part, text] : at.summary) {
+    auto one = value::map({{"type", "summary_text"}, {"text", text}});
+    summary.push_back(form_.gives_parts ? one.with("index", part) : one);
+  }
+  if (!summary.empty())
+    out = out.with("summary", value::list(std::move(summary)));
+  return form_.gives_parts ? out.with("index", index) : out;
+}
+
 value answer_builder::content() const {
   if (!form_.as_blocks && (form_.gives_parts || blocks_.size() < 2)) {
     std::string text;
@@ -150,10 +179,8 @@ value answer_builder::content() const {
     return text;
   }
   std::vector<value> out;
-  for (const auto& [index, at] : blocks_) {
-    auto whole = at.text_name.empty() ? at.known : at.known.with(at.text_name, at.text);
-    out.push_back(form_.gives_parts ? whole.with("index", index) : whole);
-  }
+  for (const auto& [index, at] : blocks_)
+    out.push_back(whole_block(at, index));
   return value::list(std::move(out));
 }
 

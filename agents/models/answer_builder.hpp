@@ -30,6 +30,9 @@ public:
 
   void add_text(std::int64_t index, std::string_view piece);
   void add_thinking(std::int64_t index, std::string_view piece);
+  /// Begins a block of reasoning, and adds text to a part of its summary.
+  void begin_summary(std::int64_t index);
+  void add_summary(std::int64_t index, std::int64_t part, std::string_view piece);
   void set_signature(std::int64_t index, std::string_view signature);
   /// Adds a block that comes as a whole.
   void add_block(std::int64_t index, value block);
@@ -63,6 +66,7 @@ private:
     value known = value::map(); // its type, and members that came as a whole
     std::string text_name;      // "text" or "thinking"
     std::string text;
+    std::map<std::int64_t, std::string> summary = {}; // of reasoning, by part
   };
   struct call {
     std::string id;
@@ -74,6 +78,7 @@ private:
   block& block_at(std::int64_t index, std::string_view type);
   void give_block(std::int64_t index, value piece);
   void give(std::vector<value::map_init> members);
+  value whole_block(const block& at, std::int64_t index) const;
   value content() const;
 
   answer_form form_;

@@ -10,7 +10,7 @@
 namespace troupe {
 namespace {
 
-token_usage usage_of(const value& given) {
+token_usage anthropic_usage(const value& given) {
   auto or_none = [](std::int64_t count) { return std::max<std::int64_t>(count, 0); };
   token_usage out;
   out.cache_read = count_in(given["cache_read_input_tokens"], -1);
@@ -108,7 +108,7 @@ public:
   bool is_complete() const override { return complete_; }
   bool is_over() const override { return complete_; }
   value finish() override {
-    builder_.set_usage(usage_value(usage_of(usage_)));
+    builder_.set_usage(usage_value(anthropic_usage(usage_)));
     return builder_.finish();
   }
 
@@ -258,7 +258,7 @@ value anthropic_answer(const value& json, std::string message_id) {
     add_whole_block(out, index++, block);
   describe(out, json);
   describe_end(out, json);
-  out.set_usage(usage_value(usage_of(json["usage"])));
+  out.set_usage(usage_value(anthropic_usage(json["usage"])));
   return out.finish();
 }
 

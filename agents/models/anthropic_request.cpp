@@ -2,6 +2,7 @@
 #include "agents/messages/failure.hpp"
 #include "agents/messages/json_text.hpp"
 #include "agents/models/anthropic_wire.hpp"
+#include "agents/models/responses_wire.hpp"
 
 #include <openssl/evp.h>
 
@@ -163,7 +164,7 @@ value block_to_send(const value& block) {
       block);
   if (is_block(block, "tool_result"))
     return tool_result(block);
-  if (is_block(block, "tool_call") || !block.is_map())
+  if (is_block(block, "tool_call") || !block.is_map() || is_responses_item(block))
     return {};
   return provider_call(block.without("index"));
 }

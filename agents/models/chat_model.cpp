@@ -81,9 +81,11 @@ value structured_answer(const value& answer, const value& schema) {
 coro<value> ask_model(chat_model& model, model_request request, context& ctx) {
   bool streamed = false;
   if (ctx.is_streaming(stream_mode::messages))
-    request.on_part = [&ctx, &streamed](const value& part) {
+    request.on_part = [&ctx, &streamed, also = std::move(request.on_part)](const value& part) {
       streamed = true;
       ctx.stream_message(part);
+      if (also)
+        also(part);
     };
   auto call = model.invoke(std::move(request), ctx);
   auto answer = co_await call;

@@ -46,6 +46,10 @@ void check_options(std::string_view name, const chat_model_options& options) {
     throw bad_model(name, "a wait must not be negative");
   if (options.max_tokens && *options.max_tokens < 1)
     throw bad_model(name, "max_tokens must be at least 1");
+  if ((options.use_responses_api && !name.starts_with("openai:"))
+      || (options.use_previous_response_id && !options.use_responses_api))
+    throw bad_model(name, "use_responses_api is for openai alone, and use_previous_response_id for "
+                          "the Responses API");
   if (!options.settings.is_map() || !options.profile.is_map())
     throw bad_model(name, "settings and profile must be maps");
   http_request probe;
@@ -79,6 +83,15 @@ std::string address_of(const provider& host, const std::string& given) {
   return out;
 }
 
+std::unique_ptr<model_wire> wire_of(const provider& host, std::string model,
+                                    const chat_model_options& options, bool own_address) {
+  if (host.name == "anthropic")
+    return anthropic_wire(std::move(model), options);
+  if (options.use_responses_api)
+    return responses_wire(std::move(model), options);
+  return openai_wire(std::move(model), options, own_address);
+}
+
 chat_model_ptr make_hosted(const provider& host, std::string_view name, std::string_view model,
                            chat_model_options options) {
   if (model.empty())
@@ -90,9 +103,8 @@ chat_model_ptr make_hosted(const provider& host, std::string_view name, std::str
   auto variable = options.api_key_variable.empty() ? std::string{host.key_variable}
                                                    : options.api_key_variable;
   auto key = find_key(name, variable, own_address);
-  auto wire = host.name == "anthropic" ? anthropic_wire(std::string{model}, options)
-                                       : openai_wire(std::string{model}, options, own_address);
-  return hosted_model(std::string{name}, std::move(wire), std::move(options), std::move(key));
+  return hosted_model(std::string{name}, wire_of(host, std::string{model}, options, own_address),
+                      options, std::move(key));
 }
 
 } // namespace

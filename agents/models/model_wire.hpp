@@ -70,6 +70,9 @@ std::unique_ptr<model_wire> anthropic_wire(std::string model, chat_model_options
 std::unique_ptr<model_wire> openai_wire(std::string model, chat_model_options options,
                                         bool own_address);
 
+/// OpenAI's Responses API.
+std::unique_ptr<model_wire> responses_wire(std::string model, chat_model_options options);
+
 // ---- what both need ---------------------------------------------------------------------------
 
 /// The error in a body or event. It may have the form of either provider or of a compatible server:

@@ -2,6 +2,7 @@
 #include "agents/messages/json_text.hpp"
 #include "agents/models/openai_echo.hpp"
 #include "agents/models/openai_wire.hpp"
+#include "agents/models/responses_wire.hpp"
 
 #include <algorithm>
 
@@ -20,13 +21,14 @@ value sent_block(const value& block) {
   return block.without("index").without("cache_control");
 }
 
-// Whether a block is of a type that only another provider knows.
+// Whether a block is of a type that only another provider, or the Responses API, knows.
 bool is_foreign(const value& block) {
   constexpr std::string_view foreign[] = {
     "redacted_thinking", "server_tool_use",  "web_search_tool_result", "document",
     "tool_call",         "server_tool_call", "server_tool_result",     "reasoning_content",
     "function_call",     "non_standard"};
-  return std::ranges::any_of(foreign, [&](auto type) { return has_type(block, type); });
+  return is_responses_item(block)
+         || std::ranges::any_of(foreign, [&](auto type) { return has_type(block, type); });
 }
 
 value sent_content(const value& content) {
@@ -124,20 +126,19 @@ bool is_strict(const value& schema) {
   return std::ranges::all_of(schema.entries(), [](const auto& e) { return is_strict(e.val); });
 }
 
-value answer_format(const value& schema) {
+} // namespace
+
+value openai_schema(const value& schema, std::optional<bool> strict) {
   auto title = text_in(schema["title"]);
   std::erase_if(title, [](char c) {
     return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'
              || c == '-');
   });
   title.resize(std::min<std::size_t>(title.size(), 64));
-  return value::map({{"type", "json_schema"},
-                     {"json_schema", value::map({{"name", title.empty() ? "response" : title},
-                                                 {"schema", schema},
-                                                 {"strict", is_strict(schema)}})}});
+  return value::map({{"name", title.empty() ? "response" : title},
+                     {"schema", schema},
+                     {"strict", strict.value_or(is_strict(schema))}});
 }
-
-} // namespace
 
 value openai_request(std::string_view model, const chat_model_options& options,
                      const model_request& asked, bool stream, bool own_address) {
@@ -160,7 +161,10 @@ value openai_request(std::string_view model, const chat_model_options& options,
       out.emplace_back("tool_choice", sent_choice(asked.tool_choice));
   }
   if (!asked.response_schema.is_null())
-    out.emplace_back("response_format", answer_format(asked.response_schema));
+    out.emplace_back(
+      "response_format",
+      value::map({{"type", "json_schema"},
+                  {"json_schema", openai_schema(asked.response_schema, asked.response_strict)}}));
   auto body = value::map(std::move(out));
   auto settings = merged_settings(options, asked).without("cache_control");
   for (const auto& e : settings.entries()) {

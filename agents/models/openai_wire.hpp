@@ -3,6 +3,8 @@
 
 #include "agents/models/model_wire.hpp"
 
+#include <optional>
+
 namespace troupe {
 
 /// The body of a request.
@@ -12,6 +14,10 @@ namespace troupe {
 /// Source: langchain_openai/chat_models/base.py, _convert_message_to_dict.
 value openai_request(std::string_view model, const chat_model_options& options,
                      const model_request& asked, bool stream, bool own_address);
+
+/// A schema of answers as {name, schema, strict}. `strict` unset: whether the schema is one that
+/// the provider can enforce.
+value openai_schema(const value& schema, std::optional<bool> strict);
 
 /// The message of a whole answer. Errors: throws model_error of the kind broken_answer, or the
 /// error that the server reports in place of an answer.

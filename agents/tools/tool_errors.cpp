@@ -33,12 +33,14 @@ constexpr class_pair bases[] = {
   {"JSONDecodeError", "ValueError"},
   {"KeyError", "LookupError"},
   {"ModuleNotFoundError", "ImportError"},
+  {"MultipleStructuredOutputsError", "StructuredOutputError"},
   {"NotADirectoryError", "OSError"},
   {"NotImplementedError", "RuntimeError"},
   {"OverflowError", "ArithmeticError"},
   {"PermissionError", "OSError"},
   {"ProcessLookupError", "OSError"},
   {"RecursionError", "RuntimeError"},
+  {"StructuredOutputValidationError", "StructuredOutputError"},
   {"TimeoutError", "OSError"},
   {"ToolInvocationError", "ToolException"},
   {"UnboundLocalError", "NameError"},
@@ -80,6 +82,27 @@ bool is_a(std::string_view name, std::string_view wanted) {
 
 } // namespace
 
+std::optional<std::string> tool_errors::content_or(const error& failure,
+                                                   std::string otherwise) const {
+  switch (rule_) {
+    case rule::standard:
+      if (failure.type() == "ToolInvocationError")
+        return otherwise;
+      return std::nullopt;
+    case rule::all: return text_ ? *text_ : std::move(otherwise);
+    case rule::none: return std::nullopt;
+    case rule::classes:
+      if (std::ranges::any_of(classes_,
+                              [name = reference_name(failure)](const std::string& wanted) {
+                                return is_a(name, wanted);
+                              }))
+        return otherwise;
+      return std::nullopt;
+    case rule::function: return function_(failure);
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> tool_errors::content(const error& failure, const value& call) const {
   bool arguments = failure.type() == "ToolInvocationError";
   auto arguments_text = [&] {
@@ -92,20 +115,9 @@ std::optional<std::string> tool_errors::content(const error& failure, const valu
                      : "Error: " + reference_name(failure) + '(' + quoted_text(failure.text())
                          + ")\n Please fix your mistakes.";
   };
-  switch (rule_) {
-    case rule::standard: return arguments ? std::optional{arguments_text()} : std::nullopt;
-    case rule::all: return text_ ? *text_ : shown();
-    case rule::none: return std::nullopt;
-    case rule::classes:
-      if (std::ranges::any_of(classes_,
-                              [name = reference_name(failure)](const std::string& wanted) {
-                                return is_a(name, wanted);
-                              }))
-        return shown();
-      return std::nullopt;
-    case rule::function: return function_(failure);
-  }
-  return std::nullopt;
+  if (rule_ == rule::standard)
+    return arguments ? std::optional{arguments_text()} : std::nullopt;
+  return content_or(failure, shown());
 }
 
 } // namespace troupe

@@ -5,6 +5,7 @@
 #include "agents/messages/history.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace troupe {
 namespace {
@@ -47,7 +48,8 @@ bool asks_for_tools(const value& answer) {
 }
 
 bool is_call(const value& block) {
-  return block["type"] == value("tool_use") || block["type"] == value("tool_call");
+  return block["type"] == value("tool_use") || block["type"] == value("tool_call")
+         || block["type"] == value("function_call");
 }
 
 // The message without its calls; nullopt when nothing else is in it.
@@ -62,6 +64,12 @@ std::optional<value> without_calls(const value& message) {
   if (content.empty())
     return std::nullopt;
   return value::extension(value_kind::message, members.with("content", content));
+}
+
+tool_node node_of(const tool_runner_params& params, const tool_runner_options& options) {
+  if (!params.model)
+    throw error{errc::invalid_config, "run tools: the model is missing"};
+  return tool_node{params.tools, {.handle_tool_errors = options.handle_tool_errors}};
 }
 
 // A conversation whose last answer has no open calls.
@@ -107,14 +115,40 @@ coro<value> compacted(chat_model& model, value messages, std::string summary_pro
 
 tool_runner::tool_runner(chat_model_ptr model, std::vector<tool> tools, value messages,
                          tool_runner_options options)
-  : model_{std::move(model)},
-    node_{tools, {.handle_tool_errors = options.handle_tool_errors}},
-    tools_(tool_definitions(tools)),
-    messages_(std::move(messages)),
-    options_{std::move(options)} {}
+  : params_{.model = std::move(model),
+            .tools = std::move(tools),
+            .messages = std::move(messages),
+            .settings = std::exchange(options.settings, value::map())},
+    options_{std::move(options)},
+    node_{node_of(params_, options_)} {}
+
+void tool_runner::set_messages_params(tool_runner_params params) {
+  auto node = node_of(params, options_);
+  node_ = std::move(node);
+  params_ = std::move(params);
+}
+
+void tool_runner::set_messages_params(
+  const std::function<tool_runner_params(tool_runner_params)>& change) {
+  set_messages_params(change(params_));
+}
+
+void tool_runner::add_tools(const std::vector<tool>& tools) {
+  auto changed = params_;
+  changed.tools.insert(changed.tools.end(), tools.begin(), tools.end());
+  set_messages_params(std::move(changed));
+}
+
+void tool_runner::remove_tools(const std::vector<std::string>& names) {
+  auto changed = params_;
+  for (const auto& name : names)
+    if (std::erase_if(changed.tools, [&name](const tool& t) { return t.name() == name; }) == 0)
+      throw error{errc::missing_key, "remove tools of a runner: unknown tool `" + name + '`'};
+  set_messages_params(std::move(changed));
+}
 
 void tool_runner::append_messages(const std::vector<value>& messages) {
-  messages_ = messages_.append_all(messages);
+  params_.messages = params_.messages.append_all(messages);
   modified_ = true;
   response_.reset();
 }
@@ -146,15 +180,15 @@ coro<bool> tool_runner::finish_turn(context& ctx) {
   auto next = next_after(answer_);
   if (next == next_turn::with_tools && is_too_long()) {
     const auto& control = options_.compaction;
-    auto model = control.model ? control.model : model_;
-    auto whole = modified_ ? messages_ : messages_.append(answer_);
+    auto model = control.model ? control.model : params_.model;
+    auto whole = modified_ ? params_.messages : params_.messages.append(answer_);
     auto prompt = control.summary_prompt.empty() ? std::string{default_summary_prompt}
                                                  : control.summary_prompt;
     auto settings = value::map();
-    if (const auto& most = options_.settings["max_tokens"]; !most.is_null())
+    if (const auto& most = params_.settings["max_tokens"]; !most.is_null())
       settings = settings.with("max_tokens", most);
     auto compacting = compacted(*model, whole, prompt, ctx, settings);
-    messages_ = co_await compacting;
+    params_.messages = co_await compacting;
     co_return true;
   }
   auto results = value::list();
@@ -163,11 +197,11 @@ coro<bool> tool_runner::finish_turn(context& ctx) {
     results = co_await running;
   }
   if (!modified_)
-    messages_ = messages_.append(answer_).append_all(results.items());
+    params_.messages = params_.messages.append(answer_).append_all(results.items());
   co_return next != next_turn::none;
 }
 
-coro<std::optional<value>> tool_runner::next(context& ctx) {
+coro<std::optional<value>> tool_runner::next(context& ctx, part_reader on_part) {
   bool full = options_.max_iterations > 0 && iterations_ >= options_.max_iterations;
   if (!answer_.is_null() && !full) {
     auto finishing = finish_turn(ctx);
@@ -177,21 +211,31 @@ coro<std::optional<value>> tool_runner::next(context& ctx) {
   }
   if (ended_ || full)
     co_return std::optional<value>{};
-  model_request request{messages_};
-  request.tools = tools_;
-  request.settings = options_.settings;
-  auto asked = ask_model(*model_, std::move(request), ctx);
+  model_request request{params_.messages};
+  request.tools = tool_definitions(params_.tools);
+  request.tool_choice = params_.tool_choice;
+  request.settings = params_.settings;
+  bool in_parts = false;
+  if (on_part)
+    request.on_part = [&on_part, &in_parts](const value& part) {
+      in_parts = true;
+      on_part(part);
+    };
+  auto model = params_.model; // a reader of parts may set another one
+  auto asked = ask_model(*model, std::move(request), ctx);
   answer_ = co_await asked;
+  if (on_part && !in_parts)
+    on_part(answer_);
   ++iterations_;
   modified_ = false;
   response_.reset();
   co_return std::optional<value>{answer_};
 }
 
-coro<value> tool_runner::until_done(context& ctx) {
+coro<value> tool_runner::until_done(context& ctx, part_reader on_part) {
   value last;
   while (true) {
-    auto turn = next(ctx);
+    auto turn = next(ctx, on_part);
     auto answer = co_await turn;
     if (!answer)
       break;

@@ -5,6 +5,8 @@
 
 #include <troupe/agents/agent.hpp>
 #include <troupe/agents/agent_runner.hpp>
+#include <troupe/agents/anthropic.hpp>
+#include <troupe/agents/budgets.hpp>
 #include <troupe/agents/chat_model.hpp>
 #include <troupe/agents/chat_models.hpp>
 #include <troupe/agents/computer.hpp>
@@ -18,6 +20,7 @@
 #include <troupe/agents/messages.hpp>
 #include <troupe/agents/middleware.hpp>
 #include <troupe/agents/react_agent.hpp>
+#include <troupe/agents/reflection.hpp>
 #include <troupe/agents/schema_check.hpp>
 #include <troupe/agents/teams.hpp>
 #include <troupe/agents/tool.hpp>

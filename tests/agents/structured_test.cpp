@@ -1,5 +1,6 @@
 // Answers that are data, and what agents do about a conversation's length and its tool calls.
 #include "agents/models/anthropic_wire.hpp"
+#include "agents/models/openai_wire.hpp"
 
 #include <troupe/agents/chat_models.hpp>
 #include <troupe/agents/middleware.hpp>
@@ -426,6 +427,75 @@ BOOST_AUTO_TEST_CASE(a_decision_that_is_not_allowed_leaves_the_question_open) {
   BOOST_TEST(a.ran == 0);
   auto out = a.answer({{id, value::map({{"type", "respond"}, {"message", "it is 3"}})}});
   BOOST_TEST(out.find("tool: it is 3\n") != std::string::npos);
+}
+
+// ---- what the model gets for a misfit -----------------------------------------------------------
+
+namespace {
+
+agent_options misfitting(tool_errors handle, structured_script script) {
+  agent_options options;
+  options.model = structured_model(std::move(script));
+  options.response_format = {weather, structured_strategy::tool};
+  options.response_format.handle_errors = std::move(handle);
+  return options;
+}
+
+// The message after a call that does not fit, or the class of the error.
+std::string misfit_answer(tool_errors handle, const value& first) {
+  auto out = answer_of(misfitting(std::move(handle), {first, calling({answering(7, "2")})}));
+  return out ? message_text(out->value()["messages"][2]) : reference_name(out.error());
+}
+
+const value one_misfit = calling({answering("warm", "1")});
+const value two_answers = calling({answering(1, "1"), answering(2, "b")});
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_misfit_is_told_in_any_of_the_forms_of_handle_errors) {
+  auto reason = misfit_answer(true, one_misfit);
+  BOOST_TEST(reason.find("Error: Failed to parse structured output for tool 'Weather'") == 0u);
+  BOOST_TEST(misfit_answer("Numbers, please.", one_misfit) == "Numbers, please.");
+  BOOST_TEST(misfit_answer(false, one_misfit) == "StructuredOutputValidationError");
+  BOOST_TEST(misfit_answer(tool_errors::handler([](const error& e) {
+                             return std::optional{"got " + reference_name(e)};
+                           }),
+                           one_misfit)
+             == "got StructuredOutputValidationError");
+  BOOST_TEST(
+    misfit_answer(tool_errors::handler([](const error&) { return std::optional<std::string>{}; }),
+                  one_misfit)
+    == "StructuredOutputValidationError");
+}
+
+BOOST_AUTO_TEST_CASE(classes_of_misfits_are_handled_with_those_derived_from_them) {
+  auto reason = misfit_answer(true, one_misfit);
+  BOOST_TEST(misfit_answer({"StructuredOutputValidationError"}, one_misfit) == reason);
+  BOOST_TEST(misfit_answer({"StructuredOutputError"}, one_misfit) == reason);
+  BOOST_TEST(misfit_answer({"Exception"}, one_misfit) == reason);
+  BOOST_TEST(misfit_answer({"MultipleStructuredOutputsError"}, one_misfit)
+             == "StructuredOutputValidationError");
+  BOOST_TEST(misfit_answer({"StructuredOutputValidationError"}, two_answers)
+             == "MultipleStructuredOutputsError");
+  BOOST_TEST(misfit_answer({"MultipleStructuredOutputsError"}, two_answers)
+               .find("Error: Model incorrectly returned multiple")
+             == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_provider_is_asked_to_enforce_a_schema) {
+  auto model = structured_model({value::map({{"degrees", 7}})});
+  agent_options options;
+  options.model = model;
+  options.response_format = {weather, structured_strategy::provider};
+  options.response_format.strict = true;
+  BOOST_REQUIRE(answer_of(std::move(options)));
+  auto asked = model->requests().at(0);
+  auto format = [&asked] {
+    return openai_request("m", {}, asked, false, true)["response_format"]["json_schema"];
+  };
+  BOOST_TEST((format()["strict"] == value(true)));
+  asked.response_strict = std::nullopt; // the schema has no additionalProperties: false
+  BOOST_TEST((format()["strict"] == value(false)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,7 @@
 // accepted events add up, and so do their parts.
 #include "agents/models/anthropic_wire.hpp"
 #include "agents/models/openai_wire.hpp"
+#include "agents/models/responses_wire.hpp"
 #include "tests/fuzz_bytes/target.hpp"
 
 #include <troupe/agents/messages.hpp>
@@ -45,6 +46,7 @@ void try_bytes(std::string_view bytes) {
   try_reader(anthropic_reader("m", true), events);
   try_reader(anthropic_reader("m", false), events);
   try_reader(openai_reader("m", "host"), events);
+  try_reader(responses_reader("m"), events);
 }
 
 std::vector<std::string> seeds() {
@@ -77,7 +79,26 @@ std::vector<std::string> seeds() {
     "null}],\"usage\":{\"prompt_tokens\":1}}\n\n"
     "data: "
     "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"function\":{\"arguments\":\"}\"}}]},\"finish_"
-    "reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"};
+    "reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+    "data: "
+    "{\"type\":\"response.reasoning_summary_text.delta\",\"output_index\":0,\"summary_index\":0,"
+    "\"delta\":\"a\"}\n\n"
+    "data: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{\"type\":"
+    "\"reasoning\",\"id\":\"r\",\"summary\":[{\"text\":\"a\"}]}}\n\n"
+    "data: "
+    "{\"type\":\"response.output_text.delta\",\"output_index\":1,\"content_index\":0,\"delta\":"
+    "\"a\"}\n\n"
+    "data: "
+    "{\"type\":\"response.output_item.done\",\"output_index\":1,\"item\":{\"type\":\"message\","
+    "\"id\":\"m\",\"content\":[{\"type\":\"output_text\",\"text\":\"a\",\"annotations\":[{}]}]}}"
+    "\n\n"
+    "data: {\"type\":\"response.output_item.added\",\"output_index\":2,\"item\":{\"type\":"
+    "\"function_call\",\"call_id\":\"c\",\"name\":\"f\"}}\n\n"
+    "data: "
+    "{\"type\":\"response.function_call_arguments.delta\",\"output_index\":2,\"delta\":\"{}\"}"
+    "\n\n"
+    "data: {\"type\":\"response.completed\",\"response\":{\"id\":\"resp_1\",\"usage\":{"
+    "\"input_tokens\":1}}}\n\n"};
 }
 
 } // namespace troupe::fuzz_bytes

@@ -87,9 +87,24 @@ std::string openai_fault(std::span<const value> messages) {
   return mismatch(messages.size(), open, sorted(std::move(answered)));
 }
 
+// ---- OpenAI's responses ---------------------------------------------------------------------
+
+std::string responses_fault(std::span<const value> items) {
+  id_list called, answered;
+  for (const auto& item : items) {
+    if (item["type"] == value("function_call"))
+      called.push_back(string_or_nothing(item["call_id"]));
+    if (item["type"] == value("function_call_output"))
+      answered.push_back(string_or_nothing(item["call_id"]));
+  }
+  return mismatch(items.size(), sorted(std::move(called)), sorted(std::move(answered)));
+}
+
 } // namespace
 
 std::string history_fault(model_format format, const value& body) {
+  if (format == model_format::responses)
+    return responses_fault(body["input"].items());
   auto messages = body["messages"].items();
   if (messages.empty())
     return "messages: none";

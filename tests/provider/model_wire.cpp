@@ -1,14 +1,12 @@
 // The two formats: whole answers, and answers in parts.
 #include "tests/provider/model_wire.hpp"
 
+#include "tests/provider/responses_wire.hpp"
+
 #include <algorithm>
 #include <utility>
 
 namespace troupe::test {
-
-namespace {
-
-using entries = std::vector<value::map_init>;
 
 // Each word with the white space after it.
 std::vector<std::string> words_of(std::string_view text) {
@@ -34,6 +32,10 @@ std::vector<std::string> pieces_of(std::string_view text, std::size_t bytes) {
   }
   return out;
 }
+
+namespace {
+
+using entries = std::vector<value::map_init>;
 
 // ---- Anthropic ------------------------------------------------------------------------------
 
@@ -253,17 +255,26 @@ std::vector<std::string> openai_streamed(const model_answer& a, bool with_usage,
 
 model_format format_of(std::string_view target) {
   target = target.substr(0, target.find('?'));
-  return target.ends_with("/messages") ? model_format::anthropic : model_format::openai;
+  return target.ends_with("/messages")    ? model_format::anthropic
+         : target.ends_with("/responses") ? model_format::responses
+                                          : model_format::openai;
 }
 
 std::string whole_answer(model_format format, const model_answer& answer) {
-  return format == model_format::anthropic ? anthropic_whole(answer) : openai_whole(answer);
+  switch (format) {
+    case model_format::anthropic: return anthropic_whole(answer);
+    case model_format::responses: return responses_whole(answer);
+    default: return openai_whole(answer);
+  }
 }
 
 std::vector<std::string> streamed_answer(model_format format, const model_answer& answer,
                                          bool with_usage, std::size_t piece_bytes) {
-  return format == model_format::anthropic ? anthropic_streamed(answer, piece_bytes)
-                                           : openai_streamed(answer, with_usage, piece_bytes);
+  switch (format) {
+    case model_format::anthropic: return anthropic_streamed(answer, piece_bytes);
+    case model_format::responses: return responses_streamed(answer, piece_bytes);
+    default: return openai_streamed(answer, with_usage, piece_bytes);
+  }
 }
 
 std::string error_body(model_format format, int status, std::string_view message) {

@@ -1,5 +1,5 @@
-// Answers of a model, in the formats of two providers: Anthropic's messages and OpenAI's chat
-// completions. Pure.
+// Answers of a model, in three formats: Anthropic's messages, OpenAI's chat completions and
+// OpenAI's responses. Pure.
 #pragma once
 
 #include <troupe/value.hpp>
@@ -37,9 +37,10 @@ struct model_answer {
   std::string model = "fake-1";
 };
 
-enum class model_format : std::uint8_t { anthropic, openai };
+enum class model_format : std::uint8_t { anthropic, openai, responses };
 
-/// By the target of a request: Anthropic's ends in /messages; all others are OpenAI's.
+/// By the target of a request: Anthropic's ends in /messages, that of OpenAI's Responses API in
+/// /responses; all others are chat completions.
 model_format format_of(std::string_view target);
 
 /// The body of a whole answer.

@@ -195,8 +195,11 @@ responder never_ends(model_answer answer) {
   return [answer = std::move(answer)](const seen_request& request) {
     auto format = format_of(request.target);
     auto events = streamed_answer(format, answer);
-    // Before the first word Anthropic begins a message, pings and begins a block.
-    std::size_t word = format == model_format::anthropic ? 3 : 1;
+    // Before the first word Anthropic begins a message, pings and begins a block; the Responses API
+    // begins a response and an item.
+    std::size_t word = format == model_format::anthropic   ? 3
+                       : format == model_format::responses ? 2
+                                                           : 1;
     raw_reply body;
     for (std::size_t i = 0; i < word; ++i)
       body.emplace_back(send_bytes{events[i]});

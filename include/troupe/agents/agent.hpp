@@ -110,15 +110,27 @@ enum class structured_strategy : std::uint8_t {
 /// The format of an agent's last answer as data, which is stored as `structured_response`.
 /// Shape:  `schema` is a JSON Schema named by its `title`; null: text. As a tool, each member of a
 ///         `oneOf` is one tool. `tool_message` is the content of the message that answers the
-///         fitting call; empty: the data.
+///         fitting call; empty: the data. `handle_errors`: what the model gets in answer to a call
+///         that does not fit. The failure is of class StructuredOutputValidationError, or
+///         MultipleStructuredOutputsError for several calls; both derive from
+///         StructuredOutputError.
+///         - true: the reason
+///         - a text: that text
+///         - classes: the reason, for failures of those; any other failure ends the run
+///         - a function: its text; without a text the run ends
+///         - false: nothing; the failure ends the run
+///         `strict`: whether a provider must enforce the schema (strategy `provider`); unset: if
+///         the schema allows it.
 /// Units:  `attempts_max`: answers with calls that do not fit, since the last user message. The
-///         model gets the reason after each of them except the last, which fails the run.
+///         last of them fails the run.
 /// Source: langchain/agents/structured_output.py.
 struct response_format {
   value schema = {};
   structured_strategy strategy = structured_strategy::automatic;
   std::string tool_message = {};
   std::size_t attempts_max = 3;
+  tool_errors handle_errors = true;
+  std::optional<bool> strict = std::nullopt;
 
   response_format() = default;
   response_format(value of, structured_strategy how = structured_strategy::automatic)

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -18,8 +19,9 @@ namespace troupe {
 /// A request to a model. A class, so that it can stand in a co_await expression.
 /// Shape:  `messages`: a list of message values. `tools`: a list of definitions (tool::definition).
 ///         `tool_choice`: null, "auto", "any", "none" or a tool's name. `response_schema`: the JSON
-///         Schema of the answer, or null. `settings`: a map (temperature, max_tokens …) with the
-///         provider's names.
+///         Schema of the answer, or null. `response_strict`: whether the provider must enforce that
+///         schema; unset: if the schema allows it. `settings`: a map (temperature, max_tokens …)
+///         with the provider's names.
 /// Source: langchain_core/language_models/chat_models.py.
 class model_request {
 public:
@@ -30,6 +32,7 @@ public:
   value tools = value::list();
   value tool_choice = {};
   value response_schema = {};
+  std::optional<bool> response_strict = std::nullopt;
   value settings = value::map();
   /// Further HTTP headers of this request: names and values.
   std::vector<std::pair<std::string, std::string>> headers = {};

@@ -44,6 +44,11 @@ struct chat_model_options {
   /// Anthropic: sends the key as `Authorization: Bearer`, not as `x-api-key`.
   bool bearer_key = false;
   std::string api_version = "2023-06-01"; ///< Anthropic
+  /// OpenAI: asks the Responses API ({base_url}/responses) in place of chat completions.
+  bool use_responses_api = false;
+  /// Responses API: the provider is sent only the messages after its last answer, and the id of
+  /// that answer as previous_response_id. The provider must have stored the answer (`store`).
+  bool use_previous_response_id = false;
   std::chrono::milliseconds connect_timeout = limits::http_connect_timeout;
   /// For a streamed answer: the time to its first words, and between two pieces of it. Without a
   /// reader of parts, the answer comes whole, and only `timeout` bounds the call.
@@ -67,12 +72,16 @@ struct chat_model_options {
 /// Some endpoints need data of an answer back: Gemini's signatures, thoughts before tool calls,
 /// OpenRouter's reasoning_details. The message keeps such data of endpoints other than OpenAI's
 /// own, and it is sent to that endpoint alone (response_metadata.sent_back).
-/// Shape:  known providers: anthropic (Messages API), openai (chat completions, also of vLLM,
-///         Ollama, llama.cpp …), echo. request.settings override the options.
+/// An answer of the Responses API has the provider's items as blocks of its content: text with
+/// annotations, reasoning, function_call, and calls of the provider's own tools (web_search_call
+/// …). These blocks are sent back with the message. Shape:  known providers: anthropic (Messages
+/// API), openai (chat completions, also of vLLM,
+///         Ollama, llama.cpp …; or the Responses API), echo. request.settings override the options.
 /// Errors: throws error{invalid_config} for an unknown provider, no model, an address that is not
-///         http(s), a bound of 0, or a missing or malformed key (the message names its variable). A
-///         call throws model_error.
-/// Source: langchain/chat_models/base.py, init_chat_model.
+///         http(s), a bound of 0, the Responses API of another provider than openai, or a missing
+///         or malformed key (the message names its variable). A call throws model_error.
+/// Source: langchain/chat_models/base.py, init_chat_model; langchain_openai/chat_models/base.py,
+///         use_responses_api, use_previous_response_id.
 chat_model_ptr init_chat_model(std::string_view name, chat_model_options options);
 
 /// The failure of a model call: the provider refused it, or gave no usable answer. A node's body

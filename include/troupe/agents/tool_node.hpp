@@ -39,6 +39,9 @@ public:
 
   /// The content of the message for this failure of a call; nullopt: the failure is raised.
   std::optional<std::string> content(const error& failure, const value& call) const;
+  /// As content() of a failure that is not a tool's: `otherwise` is the text where the rule has
+  /// none of its own. Errors: those of the function.
+  std::optional<std::string> content_or(const error& failure, std::string otherwise) const;
 
 private:
   enum class rule : std::uint8_t { standard, all, none, classes, function };

@@ -6,6 +6,7 @@
 #include <troupe/agents/tool_node.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +51,18 @@ struct tool_runner_options {
   tool_errors handle_tool_errors = true;
 };
 
+/// The parts of a runner's requests that the caller may change between two turns.
+/// Shape:  `settings` of every request: max_tokens, temperature …; `tool_choice` as of
+///         model_request; `messages` a list.
+/// Source: anthropic/lib/tools/_beta_runner.py, BetaToolRunner._params.
+struct tool_runner_params {
+  chat_model_ptr model;
+  std::vector<tool> tools = {};
+  value messages = value::list();
+  value settings = value::map();
+  value tool_choice = {};
+};
+
 /// Asks a model, runs the tools it calls, and asks again, one answer at a time:
 ///     troupe::tool_runner runner{model, tools, messages};
 ///     while (true) {
@@ -57,31 +70,46 @@ struct tool_runner_options {
 ///       auto answer = co_await turn;
 ///       if (!answer) break;
 ///     }
-/// Between two turns the caller may change the conversation. The loop ends with an answer that
-/// calls no tool; that answer is part of messages(), and is not compacted. An answer that the
-/// provider only paused (pause_turn) is added, and the model is asked again. At max_iterations the
-/// tools of the last answer are not run, and messages() lacks that answer.
-/// Thread: one body.
-/// Errors: the coroutines throw the error of the model.
-/// Source: anthropic/lib/tools/_beta_runner.py, BetaToolRunner.
+/// Between two turns the caller may change the conversation, the model, its tools and its settings.
+/// A change counts from the next request on; the tools of the last answer run as they are then. The
+/// loop ends with an answer that calls no tool; that answer is part of messages(), and is not
+/// compacted. An answer that the provider only paused (pause_turn) is added, and the model is asked
+/// again. At max_iterations the tools of the last answer are not run, and messages() lacks that
+/// answer. Thread: one body. Errors: the coroutines throw the error of the model. Source:
+/// anthropic/lib/tools/_beta_runner.py, BetaToolRunner, BetaStreamingToolRunner.
 class tool_runner {
 public:
+  using part_reader = std::function<void(const value& part)>;
+
+  /// Errors: throws error{invalid_config} without a model, and the errors of tool_node.
   tool_runner(chat_model_ptr model, std::vector<tool> tools, value messages,
               tool_runner_options options = {});
 
-  /// The next answer, or nothing at the end.
-  coro<std::optional<value>> next(context& ctx);
-  /// The last answer.
+  /// The next answer, or nothing at the end. `on_part` gets the parts of the answer as they arrive;
+  /// join_chunks() of them is the answer. A model that does not stream gives it as one part.
+  coro<std::optional<value>> next(context& ctx, part_reader on_part = {});
+  /// The last answer. `on_part` gets the parts of all answers.
   /// Errors: the coroutine throws invalid_value when the model gave no answer within
   /// max_iterations.
-  coro<value> until_done(context& ctx);
+  coro<value> until_done(context& ctx, part_reader on_part = {});
 
   /// The tool messages for the last answer's calls, a list; the tools run once a turn.
   coro<value> tool_response(context& ctx);
 
-  const value& messages() const noexcept { return messages_; }
+  const value& messages() const noexcept { return params_.messages; }
   /// Replaces the conversation; the last answer and its results are still added to it.
-  void set_messages(value messages) { messages_ = std::move(messages); }
+  void set_messages(value messages) { params_.messages = std::move(messages); }
+  const tool_runner_params& params() const noexcept { return params_; }
+  /// Replaces the parameters. A turn still adds its messages to `messages`.
+  /// Errors: throws error{invalid_config} without a model, and invalid_graph for two tools of one
+  ///         name; the old parameters stand.
+  void set_messages_params(tool_runner_params params);
+  void set_messages_params(const std::function<tool_runner_params(tool_runner_params)>& change);
+  /// Adds tools. Errors: as set_messages_params.
+  void add_tools(const std::vector<tool>& tools);
+  /// Removes the tools of these names. A call of such a tool is answered as one of an unknown tool.
+  /// Errors: throws error{missing_key} for a name that the runner does not know.
+  void remove_tools(const std::vector<std::string>& names);
   /// Adds messages. This turn then adds no messages itself: the caller must also add the answer.
   void append_messages(const std::vector<value>& messages);
 
@@ -89,11 +117,9 @@ private:
   coro<bool> finish_turn(context& ctx);
   bool is_too_long() const;
 
-  chat_model_ptr model_;
+  tool_runner_params params_;
+  tool_runner_options options_; // without its settings
   tool_node node_;
-  value tools_;
-  value messages_;
-  tool_runner_options options_;
   std::uint32_t iterations_ = 0;
   value answer_; // of this turn; null before the first
   std::optional<value> response_;

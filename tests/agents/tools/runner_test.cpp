@@ -355,5 +355,87 @@ BOOST_AUTO_TEST_CASE(without_an_answer_until_done_fails_and_at_the_end_there_is_
   BOOST_TEST(model->requests().size() == 1u);
 }
 
+// ---- changes between turns ----------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(the_model_and_its_settings_may_change_between_turns) {
+  auto first = answering({asked("1")});
+  auto second = answering({"done"});
+  tool_runner runner{
+    first, {adding_tool()}, question(), {.settings = value{{"max_tokens", 5}, {"temperature", 1}}}};
+  BOOST_TEST(conversation(std::move(runner),
+                          [&](tool_runner& r, context& ctx) -> coro<bool> {
+                            auto turn = r.next(ctx);
+                            co_await turn;
+                            r.set_messages_params([&](tool_runner_params params) {
+                              params.model = second;
+                              params.settings = params.settings.with("max_tokens", 9);
+                              params.tool_choice = "none";
+                              return params;
+                            });
+                            auto rest = r.until_done(ctx);
+                            co_await rest;
+                            co_return true;
+                          })
+             == "user: hi\nassistant: \ntool: 2\nassistant: done\n");
+  BOOST_TEST((first->requests().at(0).settings["max_tokens"] == value(5)));
+  auto later = second->requests().at(0);
+  BOOST_TEST((later.settings["max_tokens"] == value(9)));
+  BOOST_TEST((later.settings["temperature"] == value(1)));
+  BOOST_TEST((later.tool_choice == value("none")));
+}
+
+BOOST_AUTO_TEST_CASE(tools_are_added_and_removed_between_turns) {
+  tool doubling{
+    "double", "", [](arg<"a", std::int64_t> a) { return *a * 2; }, {.lane = lane::standard}};
+  auto model = answering(
+    {asked("1"), ai_message("", {{.name = "double", .args = value{{"a", 4}}, .id = "2"}}), "done"});
+  tool_runner runner{model, {adding_tool()}, question()};
+  auto talk = conversation(std::move(runner), [&](tool_runner& r, context& ctx) -> coro<bool> {
+    auto turn = r.next(ctx);
+    co_await turn;
+    r.add_tools({doubling});
+    r.remove_tools({"add"}); // the last answer calls it
+    auto rest = r.until_done(ctx);
+    co_await rest;
+    co_return true;
+  });
+  BOOST_TEST(talk.find("add is not a valid tool, try one of [double]") != std::string::npos);
+  BOOST_TEST(talk.find("tool: 8\nassistant: done\n") != std::string::npos);
+  BOOST_TEST(model->requests().at(0).tools.size() == 1u);
+  BOOST_TEST((model->requests().at(1).tools[0]["name"] == value("double")));
+}
+
+BOOST_AUTO_TEST_CASE(a_change_that_does_not_fit_leaves_the_runner_as_it_was) {
+  tool_runner runner{answering({"done"}), {adding_tool()}, question()};
+  BOOST_CHECK_THROW(runner.add_tools({adding_tool()}), error);
+  BOOST_CHECK_THROW(runner.set_messages_params(tool_runner_params{}), error);
+  BOOST_CHECK_EXCEPTION(runner.remove_tools({"add", "none"}), error, [](const error& e) {
+    return e.code() == errc::missing_key && e.message().find("none") != std::string::npos;
+  });
+  BOOST_TEST(runner.params().tools.size() == 1u);
+  BOOST_CHECK_THROW((tool_runner{nullptr, {}, question()}), error);
+}
+
+BOOST_DATA_TEST_CASE(a_reader_gets_the_parts_of_each_answer,
+                     boost::unit_test::data::make({false, true}), streams) {
+  auto model = std::make_shared<scripted_model>(script{asked("1"), "one two three"},
+                                                scripted_options{.stream = streams});
+  tool_runner runner{model, {adding_tool()}, question()};
+  std::vector<value> parts;
+  auto talk = conversation(std::move(runner), [&](tool_runner& r, context& ctx) -> coro<bool> {
+    while (true) {
+      parts.clear();
+      auto turn = r.next(ctx, [&parts](const value& part) { parts.push_back(part); });
+      auto answer = co_await turn;
+      if (!answer)
+        break;
+      BOOST_TEST(message_text(join_chunks(parts)) == message_text(*answer));
+      BOOST_TEST((parts.size() > 1) == (streams && !message_text(*answer).empty()));
+    }
+    co_return true;
+  });
+  BOOST_TEST(talk == "user: hi\nassistant: \ntool: 2\nassistant: one two three\n");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 } // namespace troupe
