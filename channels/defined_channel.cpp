@@ -75,7 +75,7 @@ constinit const channel_rule defined_rule{
                        spec.definition->initial); // did not throw in define_channel
     },
   .store = [](const channel_cell& cell) -> std::optional<value> {
-    if (cell.content.size() <= stored_at)
+    if (!cell.content.is_list() || cell.content.size() <= stored_at)
       return std::nullopt;
     return cell.content[stored_at];
   },

@@ -78,8 +78,10 @@ result<void> step_apply::consume(const applied_task& task) {
     auto changed = consume_channel(channel.spec, channel.name, state_.cells[c]);
     if (!changed)
       return changed.error();
-    if (*changed)
-      moved(c);
+    if (!*changed)
+      continue;
+    moved(c);
+    touched_.push_back(c);
   }
   return {};
 }
@@ -171,8 +173,10 @@ void step_apply::forget() {
 result<bool> step_apply::finish_one(channel_index c) {
   const auto& channel = state_.plan->channels[c];
   auto changed = finish_channel(channel.spec, channel.name, state_.cells[c]);
-  if (changed && *changed)
+  if (changed && *changed) {
     moved(c);
+    touched_.push_back(c);
+  }
   return changed;
 }
 

@@ -66,7 +66,7 @@ private:
   bool bump_step_ = false;
   version next_;
   std::vector<channel_change> groups_;
-  std::vector<channel_index> touched_; // reacting channels that this step changed
+  std::vector<channel_index> touched_; // channels that this step changed or offered a change
   std::vector<channel_index> updated_;
   std::vector<std::string> unknown_;
 };

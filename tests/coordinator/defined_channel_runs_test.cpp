@@ -177,8 +177,9 @@ BOOST_AUTO_TEST_CASE(channel_of_each_step_sees_the_steps_that_do_not_write_to_it
   g.add_node("a", [] { return state_update{{"age", "reset"}}; });
   g.add_node("b", [](const state_view& s) { return log(s["age"]); });
   g.add_node("c", [](const state_view& s) { return log(s["age"]); });
-  g.add_sequence({"a", "b", "c"});
   g.add_edge(START, "a");
+  g.add_edge("a", "b");
+  g.add_edge("b", "c");
   runtime rt{with_memory()};
   auto app = rt.load(g.compile());
   auto out = app.invoke(state_update{}, {.thread_id = "t"}).output;

@@ -11,10 +11,14 @@ struct research : messages_state {
   TROUPE_STATE(research, TROUPE_MESSAGES, (sources, append))
 };
 
+value assistant(const std::string& text) {
+  return value::of(message{.role = "assistant", .content = text});
+}
+
 /// An answer to the last message.
 value reply_to(const value& messages) {
   const auto& last = messages[messages.size() - 1];
-  return ai_message("re: " + last.as<message>().content.as<std::string>());
+  return assistant("re: " + last.as<message>().content.as<std::string>());
 }
 
 std::string text_of(const value& message) {
@@ -28,7 +32,7 @@ BOOST_AUTO_TEST_SUITE(coordinator_messages_state)
 BOOST_AUTO_TEST_CASE(messages_state_is_used_as_it_is) {
   state_graph<messages_state> g;
   g.add_node("answer", [](const messages_state& s) {
-    return set(&messages_state::messages, {ai_message("to " + s.messages.back().role)});
+    return set(&messages_state::messages, {assistant("to " + s.messages.back().role)});
   });
   g.add_edge(START, "answer");
   runtime rt{with_memory()};
@@ -50,10 +54,10 @@ BOOST_AUTO_TEST_CASE(messages_state_is_extended_by_members) {
       .set(&research::sources, {s.messages.back().content.as<std::string>()});
   });
   g.add_node("thank", [](const research&) {
-    return set(&research::messages, {ai_message("thanks")}); // of one inherited member
+    return set(&research::messages, {assistant("thanks")}); // of one inherited member
   });
-  g.add_sequence({"read", "thank"});
   g.add_edge(START, "read");
+  g.add_edge("read", "thank");
   runtime rt{with_memory()};
   auto out = rt.load(g.compile()).invoke({{"messages", "a book"}}, {.thread_id = "t"}).state();
   BOOST_TEST(out.messages.size() == 3u);
