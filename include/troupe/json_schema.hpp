@@ -43,12 +43,13 @@ template <class T> struct json_schema_traits<std::optional<T>> {
 template <class T> struct json_schema_traits<std::vector<T>> {
   static value make() { return {{"type", "array"}, {"items", json_schema<T>()}}; }
 };
-/// The form in which to_json writes bytes.
+/// The form in which to_json writes bytes. As a pattern, since to_json doubles the `$` of a lone
+/// member.
 template <> struct json_schema_traits<std::vector<std::byte>> {
   static value make() {
     value base64{{"type", "string"}, {"contentEncoding", "base64"}};
     return {{"type", "object"},
-            {"properties", value::map({{"$bytes", std::move(base64)}})},
+            {"patternProperties", value::map({{"^[$]bytes$", std::move(base64)}})},
             {"required", value::list({"$bytes"})}};
   }
 };
