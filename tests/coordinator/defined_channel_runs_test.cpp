@@ -66,6 +66,17 @@ channel_definition last_of() {
           }};
 }
 
+/// Counts the steps since its last write.
+channel_spec age() {
+  return define_channel(
+    {.name = "age",
+     .initial = 0,
+     .update = [](const value& content, std::span<const value> writes) -> std::optional<value> {
+       return writes.empty() ? value(content.as_int() + 1) : value(0);
+     },
+     .each_step = true});
+}
+
 /// START → a, which writes `what`.
 compiled_graph writing(channel_definition rule, value what) {
   state_graph<> g{{{"x", define_channel(std::move(rule))}, {"y", last_value}}};
@@ -165,15 +176,70 @@ BOOST_AUTO_TEST_CASE(finish_makes_a_channel_available_when_nothing_else_is_left)
   BOOST_TEST(out["log"] == value::list({"a", "b", 7}));
 }
 
+BOOST_AUTO_TEST_CASE(writes_after_a_consume_meet_the_content_that_it_left) {
+  channel_definition pairs{
+    .name = "pairs",
+    .initial = 0,
+    .update = [](const value& content, std::span<const value> writes) -> std::optional<value> {
+      return content.as_int() + static_cast<std::int64_t>(writes.size());
+    },
+    .get = [](const value& content) -> std::optional<value> {
+      return content.as_int() < 2 ? std::nullopt : std::optional<value>{content};
+    },
+    .consume = [](const value&) -> std::optional<value> { return 0; }};
+  state_graph<> g{{{"pairs", define_channel(pairs)}, {"log", append}}};
+  std::vector<std::string> names{"a", "b", "c", "d", "e"};
+  for (const auto& name : names)
+    g.add_node(name, [] { return state_update{{"pairs", 1}}; });
+  g.add_node("pair", [](const state_view& s) { return log(s["pairs"]); });
+  g.add_edge(START, "a");
+  for (std::size_t i = 1; i < names.size(); ++i)
+    g.add_edge(names[i - 1], names[i]);
+  g.subscribe("pair", {"pairs"});
+  runtime rt{with_memory()};
+  auto out = rt.load(g.compile()).invoke(state_update{}, {.thread_id = "t"}).output;
+  // `pair` runs beside c, whose write comes after the consume; and so with e.
+  BOOST_TEST(out["log"] == value::list({2, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(channel_of_each_step_counts_from_its_initial_content) {
+  state_graph<> g{{{"age", age()}, {"log", append}}};
+  g.add_node("a", [] { return log("a"); });
+  g.add_edge(START, "a");
+  runtime rt{with_memory()};
+  auto app = rt.load(g.compile());
+  BOOST_TEST(app.invoke(state_update{}, {.thread_id = "t"}).output["age"] == value(2)); // START, a
+  BOOST_TEST(app.invoke(state_update{}, {.thread_id = "t"}).output["age"] == value(4));
+}
+
+BOOST_AUTO_TEST_CASE(channel_of_each_step_that_its_finish_makes_available_sees_the_next_step) {
+  channel_definition late{
+    .name = "late",
+    .update = [](const value& content, std::span<const value> writes) -> std::optional<value> {
+      if (!writes.empty())
+        return value("written");
+      return content == value("open") ? std::optional<value>{"seen"} : std::nullopt;
+    },
+    .get = [](const value& content) -> std::optional<value> {
+      return content.is_null() || content == value("written") ? std::nullopt
+                                                              : std::optional<value>{content};
+    },
+    .finish = [](const value& content) -> std::optional<value> {
+      return content == value("written") ? std::optional<value>{"open"} : std::nullopt;
+    },
+    .each_step = true};
+  state_graph<> g{{{"late", define_channel(late)}, {"log", append}}};
+  g.add_node("a", [] { return state_update{{"late", 1}}; });
+  g.add_node("b", [](const state_view& s) { return log(s["late"]); });
+  g.add_edge(START, "a");
+  g.subscribe("b", {"late"});
+  runtime rt{with_memory()};
+  auto out = rt.load(g.compile()).invoke(state_update{}, {.thread_id = "t"}).output;
+  BOOST_TEST(out["log"] == words({"open", "seen"}));
+}
+
 BOOST_AUTO_TEST_CASE(channel_of_each_step_sees_the_steps_that_do_not_write_to_it) {
-  channel_definition age{.name = "age",
-                         .initial = 0,
-                         .update = [](const value& content,
-                                      std::span<const value> writes) -> std::optional<value> {
-                           return writes.empty() ? value(content.as_int() + 1) : value(0);
-                         },
-                         .each_step = true};
-  state_graph<> g{{{"age", define_channel(age)}, {"log", append}}};
+  state_graph<> g{{{"age", age()}, {"log", append}}};
   g.add_node("a", [] { return state_update{{"age", "reset"}}; });
   g.add_node("b", [](const state_view& s) { return log(s["age"]); });
   g.add_node("c", [](const state_view& s) { return log(s["age"]); });
