@@ -231,7 +231,9 @@ BOOST_AUTO_TEST_CASE(channel_of_each_step_that_its_finish_makes_available_sees_t
   state_graph<> g{{{"late", define_channel(late)}, {"log", append}}};
   g.add_node("a", [] { return state_update{{"late", 1}}; });
   g.add_node("b", [](const state_view& s) { return log(s["late"]); });
+  g.add_node("later", [] {}); // `finish` makes the channel available a step after its write
   g.add_edge(START, "a");
+  g.add_edge("a", "later");
   g.subscribe("b", {"late"});
   runtime rt{with_memory()};
   auto out = rt.load(g.compile()).invoke(state_update{}, {.thread_id = "t"}).output;
