@@ -29,6 +29,7 @@ const channel_rule& rule_of(channel_kind kind) {
     case channel_kind::named_barrier: return named_barrier_value_rule;
     case channel_kind::named_barrier_after_finish: return named_barrier_value_after_finish_rule;
     case channel_kind::named_quorum: return named_quorum_rule;
+    case channel_kind::defined: return defined_rule;
     case channel_kind::remaining_steps:
     case channel_kind::is_last_step: return managed_rule;
   }
@@ -49,11 +50,15 @@ result<bool> update_channel(const channel_spec& spec, std::string_view name, cha
   return updated;
 }
 
-bool consume_channel(const channel_spec& spec, channel_cell& cell) {
+result<bool> consume_channel(const channel_spec& spec, std::string_view name, channel_cell& cell) {
+  if (spec.definition)
+    return consume_defined(*spec.definition, name, cell);
   return rule_of(spec.kind).consume(spec, cell);
 }
 
-bool finish_channel(const channel_spec& spec, channel_cell& cell) {
+result<bool> finish_channel(const channel_spec& spec, std::string_view name, channel_cell& cell) {
+  if (spec.definition)
+    return finish_defined(*spec.definition, name, cell);
   return rule_of(spec.kind).finish(spec, cell);
 }
 
@@ -63,7 +68,7 @@ bool channel_available(const channel_spec& spec, const channel_cell& cell) {
 
 value read_channel(const channel_spec& spec, const channel_cell& cell) {
   const auto& rule = rule_of(spec.kind);
-  return rule.readable && rule.available(spec, cell) ? cell.content : value{};
+  return rule.available(spec, cell) ? rule.read(cell) : value{};
 }
 
 std::optional<value> store_channel(const channel_spec& spec, const channel_cell& cell) {
@@ -74,6 +79,8 @@ result<channel_cell> load_channel(const channel_spec& spec, std::string_view nam
                                   const std::optional<value>& stored) {
   if (!stored)
     return initial_cell(spec);
+  if (spec.definition)
+    return load_defined(*spec.definition, name, *stored);
   if (auto cell = rule_of(spec.kind).load(spec, *stored))
     return std::move(*cell);
   return error{errc::checkpoint_corrupt, "load a channel: the stored value does not fit its kind: `"

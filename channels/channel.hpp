@@ -15,7 +15,8 @@ namespace troupe {
 /// The contents of a channel.
 /// Shape:  `content` is the value, the list of a topic, or the sorted list of the names that a
 ///         barrier has seen. It is meaningless unless `set`. `finished` belongs to the
-///         *_after_finish kinds.
+///         *_after_finish kinds. A defined channel has its parts in `content`, also when not `set`
+///         (defined_channel.cpp).
 struct channel_cell {
   value content;
   bool set = false;
@@ -35,11 +36,12 @@ result<bool> update_channel(const channel_spec& spec, std::string_view name, cha
 
 /// Called after a task ran with this channel among its triggers: barriers and
 /// last_value_after_finish reset when they were available. Result: whether anything changed.
-bool consume_channel(const channel_spec& spec, channel_cell& cell);
+/// Errors: those of a channel_definition; `cell` is as before. None for the other kinds.
+result<bool> consume_channel(const channel_spec& spec, std::string_view name, channel_cell& cell);
 
 /// Called when nothing else is left to run: the *_after_finish kinds become available. Result:
-/// whether anything changed.
-bool finish_channel(const channel_spec& spec, channel_cell& cell);
+/// whether anything changed. Errors: as consume_channel.
+result<bool> finish_channel(const channel_spec& spec, std::string_view name, channel_cell& cell);
 
 /// Whether a read gives a value (a barrier's is null).
 bool channel_available(const channel_spec& spec, const channel_cell& cell);
@@ -54,7 +56,8 @@ value read_channel(const channel_spec& spec, const channel_cell& cell);
 std::optional<value> store_channel(const channel_spec& spec, const channel_cell& cell);
 
 /// The contents that a stored value stands for; nullopt means that nothing is stored.
-/// Errors: checkpoint_corrupt when the value is not of the shape store_channel writes.
+/// Errors: checkpoint_corrupt when the value is not of the shape store_channel writes, or when a
+///         channel_definition refuses it.
 result<channel_cell> load_channel(const channel_spec& spec, std::string_view name,
                                   const std::optional<value>& stored);
 

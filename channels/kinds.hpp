@@ -34,7 +34,8 @@ struct channel_rule {
     [](const channel_spec&, const value& stored) {
       return std::optional<channel_cell>{channel_cell{.content = stored, .set = true}};
     };
-  bool readable = true; // false for a barrier, which is available without having a value
+  /// Called only when the channel is available.
+  value (*read)(const channel_cell&) = [](const channel_cell& cell) { return cell.content; };
 };
 
 extern const channel_rule last_value_rule;
@@ -48,6 +49,20 @@ extern const channel_rule delta_rule;
 extern const channel_rule named_barrier_value_rule;
 extern const channel_rule named_barrier_value_after_finish_rule;
 extern const channel_rule named_quorum_rule;
+extern const channel_rule defined_rule; // its other parts can fail: see below
+
+/// The read of a barrier, which is available without having a value.
+inline value read_nothing(const channel_cell&) {
+  return {};
+}
+
+/// The parts of a defined channel that can fail, as consume_channel, finish_channel, load_channel.
+result<bool> consume_defined(const channel_definition& rule, std::string_view name,
+                             channel_cell& cell);
+result<bool> finish_defined(const channel_definition& rule, std::string_view name,
+                            channel_cell& cell);
+result<channel_cell> load_defined(const channel_definition& rule, std::string_view name,
+                                  const value& stored);
 
 /// Sets the cell to the last of `writes`, which has at least one.
 inline void set_to_last(channel_cell& cell, std::span<const value> writes) {

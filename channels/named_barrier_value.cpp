@@ -160,7 +160,7 @@ constinit const channel_rule named_barrier_value_rule{
   .available = full,
   .store = store,
   .load = load_names,
-  .readable = false,
+  .read = read_nothing,
 };
 
 constinit const channel_rule named_barrier_value_after_finish_rule{
@@ -170,7 +170,7 @@ constinit const channel_rule named_barrier_value_after_finish_rule{
   .available = available_after_finish,
   .store = store_after_finish,
   .load = load_after_finish,
-  .readable = false,
+  .read = read_nothing,
 };
 
 } // namespace troupe

@@ -117,7 +117,7 @@ const channel_rule named_quorum_rule{
     return value::list({cell.set ? cell.content : value::list(), value(cell.finished)});
   },
   .load = load,
-  .readable = false,
+  .read = read_nothing,
 };
 
 } // namespace troupe

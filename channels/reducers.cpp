@@ -146,6 +146,11 @@ bool same_folding(const channel_spec& a, const channel_spec& b) {
   return !a.op || !b.op || same_operator(a.op.get(), b.op.get());
 }
 
+// Functions can't be compared.
+bool same_definition(const channel_definition* a, const channel_definition* b) {
+  return a == b || (a && b && a->name == b->name);
+}
+
 bool same_names(std::vector<std::string> a, std::vector<std::string> b) {
   std::ranges::sort(a);
   std::ranges::sort(b);
@@ -221,6 +226,7 @@ bool operator==(const channel_spec& a, const channel_spec& b) noexcept {
       return a.snapshot_frequency == b.snapshot_frequency && same_folding(a, b);
     case channel_kind::named_barrier:
     case channel_kind::named_barrier_after_finish: return same_names(a.names, b.names);
+    case channel_kind::defined: return same_definition(a.definition.get(), b.definition.get());
     default: return true;
   }
 }

@@ -245,7 +245,9 @@ run_actor::channel_child& run_actor::child_of(channel_index channel) {
 void run_actor::change(std::uint64_t epoch, channel_change change, const channel_cell& before) {
   auto& child = child_of(change.channel);
   apply_writes order{epoch, std::nullopt, std::move(change.writes)};
-  if (child.run != runs_) {
+  // The consume and finish of a definition change the contents here, not in the actor.
+  bool defined = group_->plan->channels[change.channel].spec.definition != nullptr;
+  if (child.run != runs_ || defined) {
     child.run = runs_;
     order.base = before;
   }

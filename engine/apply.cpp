@@ -70,12 +70,20 @@ void step_apply::moved(channel_index channel) {
   }
 }
 
-void step_apply::consume(const applied_task& task) {
+result<void> step_apply::consume(const applied_task& task) {
   if (task.what != applied_task::kind::pull)
-    return;
-  for (auto c : state_.plan->nodes[task.node].triggers)
-    if (consume_channel(state_.plan->channels[c].spec, state_.cells[c]))
-      moved(c);
+    return {};
+  for (auto c : state_.plan->nodes[task.node].triggers) {
+    const auto& channel = state_.plan->channels[c];
+    auto changed = consume_channel(channel.spec, channel.name, state_.cells[c]);
+    if (!changed)
+      return changed.error();
+    if (!*changed)
+      continue;
+    moved(c);
+    touched_.push_back(c);
+  }
+  return {};
 }
 
 void step_apply::group(const applied_task& task) {
@@ -118,7 +126,8 @@ result<std::span<channel_change>> step_apply::begin(std::span<const applied_task
     mark_seen(t);
   }
   for (const auto& t : tasks)
-    consume(t);
+    if (auto consumed = consume(t); !consumed)
+      return consumed.error();
   for (const auto& t : tasks)
     group(t);
   if (bump_step_)
@@ -160,21 +169,35 @@ void step_apply::forget() {
         (void)update_channel(state_.plan->channels[c].spec, {}, state_.cells[c], {});
 }
 
-std::vector<channel_index> step_apply::finish(std::span<const channel_index> hurried) {
+// Whether the channel changed because nothing else is left to run.
+result<bool> step_apply::finish_one(channel_index c) {
+  const auto& channel = state_.plan->channels[c];
+  auto changed = finish_channel(channel.spec, channel.name, state_.cells[c]);
+  if (changed && *changed) {
+    moved(c);
+    touched_.push_back(c);
+  }
+  return changed;
+}
+
+result<std::vector<channel_index>> step_apply::finish(std::span<const channel_index> hurried) {
   const auto& plan = *state_.plan;
-  for (auto c : hurried)
-    if (finish_channel(plan.channels[c].spec, state_.cells[c])) {
-      moved(c);
+  for (auto c : hurried) {
+    auto changed = finish_one(c);
+    if (!changed)
+      return changed.error();
+    if (*changed)
       updated_.push_back(c);
-    }
+  }
   auto triggers_something = [&plan](channel_index c) { return !plan.channels[c].triggers.empty(); };
   if (bump_step_ && std::none_of(updated_.begin(), updated_.end(), triggers_something))
-    for (auto c : plan.finishing)
-      if (finish_channel(plan.channels[c].spec, state_.cells[c])) {
-        moved(c);
-        if (available(state_, c))
-          updated_.push_back(c);
-      }
+    for (auto c : plan.finishing) {
+      auto changed = finish_one(c);
+      if (!changed)
+        return changed.error();
+      if (*changed && available(state_, c))
+        updated_.push_back(c);
+    }
   for (auto c : touched_)
     if (reacts_to_silence(plan.channels[c].spec) && !state_.is_live[c] && available(state_, c)) {
       state_.is_live[c] = 1;
@@ -207,7 +230,7 @@ result<std::vector<channel_index>> apply_here(thread_state& state,
   if (!bump)
     step.forget();
   auto updated = step.finish();
-  if (unknown)
+  if (updated && unknown)
     *unknown = step.unknown();
   return updated;
 }

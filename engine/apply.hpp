@@ -47,14 +47,16 @@ public:
   void forget();
 
   /// The channels that were updated and are available. `hurried`: joins whose time is up.
-  std::vector<channel_index> finish(std::span<const channel_index> hurried = {});
+  /// Errors: those of a channel_definition.
+  result<std::vector<channel_index>> finish(std::span<const channel_index> hurried = {});
 
   /// Written channels that the graph does not have.
   const std::vector<std::string>& unknown() const noexcept { return unknown_; }
 
 private:
   void mark_seen(const applied_task& task);
-  void consume(const applied_task& task);
+  result<void> consume(const applied_task& task);
+  result<bool> finish_one(channel_index channel);
   void group(const applied_task& task);
   void moved(channel_index channel);
   result<void> apply_here(const channel_change& change);
@@ -64,7 +66,7 @@ private:
   bool bump_step_ = false;
   version next_;
   std::vector<channel_change> groups_;
-  std::vector<channel_index> touched_; // reacting channels that this step changed
+  std::vector<channel_index> touched_; // channels that this step changed or offered a change
   std::vector<channel_index> updated_;
   std::vector<std::string> unknown_;
 };

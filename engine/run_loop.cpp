@@ -404,8 +404,11 @@ void run_loop::applied() {
   crash_point("step.applied");
   if (step_.refused)
     return refuse_step(*step_.refused);
+  auto updated = apply_.finish(joins_out_of_patience());
+  if (!updated)
+    return refuse_step(updated.error());
   step_.before.reset();
-  at_.updated = apply_.finish(joins_out_of_patience());
+  at_.updated = std::move(*updated);
   if (deltas_.active())
     note_deltas();
   bool wrote = std::any_of(step_.slots.begin(), step_.slots.end(), [this](const step_slot& s) {

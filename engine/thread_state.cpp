@@ -84,6 +84,17 @@ void take_moved(thread_state& state, checkpoint& out, std::vector<std::string>& 
   sort_by_name(out.channel_values);
 }
 
+// Lists the available channels that react to silence.
+void list_live(thread_state& state) {
+  state.live.clear();
+  state.is_live.assign(state.cells.size(), 0);
+  for (auto c : state.plan->reacting)
+    if (available(state, c)) {
+      state.live.push_back(c);
+      state.is_live[c] = 1;
+    }
+}
+
 } // namespace
 
 void reset_state(thread_state& state, std::shared_ptr<const graph_plan> plan, std::uint64_t tag) {
@@ -97,9 +108,8 @@ void reset_state(thread_state& state, std::shared_ptr<const graph_plan> plan, st
   state.seen.assign(state.plan->nodes.size(), {});
   state.input_seen = false;
   state.interrupt_seen.reset();
-  state.live.clear();
   state.moved.clear();
-  state.is_live.assign(channels.size(), 0);
+  list_live(state);
   state.slot.assign(channels.size(), 0);
   state.newest = {};
   state.tag = tag;
@@ -126,11 +136,7 @@ result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> p
       return cell.error();
     state.cells[c] = std::move(*cell);
   }
-  for (auto c : state.plan->reacting)
-    if (available(state, c)) {
-      state.live.push_back(c);
-      state.is_live[c] = 1;
-    }
+  list_live(state);
   load_seen(state, from.versions_seen);
   return {};
 }

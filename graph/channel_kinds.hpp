@@ -7,14 +7,16 @@ namespace troupe {
 
 /// Whether a step that writes nothing to the channel must still be applied to it: the channel then
 /// becomes empty.
-constexpr bool reacts_to_silence(const channel_spec& spec) {
-  return spec.kind == channel_kind::any_value || spec.kind == channel_kind::ephemeral
+inline bool reacts_to_silence(const channel_spec& spec) {
+  return (spec.definition && spec.definition->each_step) || spec.kind == channel_kind::any_value
+         || spec.kind == channel_kind::ephemeral
          || (spec.kind == channel_kind::topic && !spec.accumulate);
 }
 
 /// Whether the kind waits for finish_channel().
-constexpr bool waits_for_finish(const channel_spec& spec) {
-  return spec.kind == channel_kind::named_barrier_after_finish
+inline bool waits_for_finish(const channel_spec& spec) {
+  return (spec.definition && spec.definition->finish)
+         || spec.kind == channel_kind::named_barrier_after_finish
          || spec.kind == channel_kind::last_value_after_finish
          || (spec.kind == channel_kind::named_quorum && spec.patience.count() > 0);
 }

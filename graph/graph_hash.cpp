@@ -40,6 +40,8 @@ void describe(description& to, const plan_channel& channel) {
   to.add(static_cast<std::uint64_t>(spec.patience.count()));
   to.add(static_cast<std::uint64_t>(spec.snapshot_frequency)).add(spec.keep_last);
   to.each(spec.names, [&](const std::string& name) { to.add(name); });
+  if (spec.definition)
+    to.add(spec.definition->name).add(spec.definition->each_step);
 }
 
 void describe(description& to, const plan_node& node) {

@@ -21,6 +21,9 @@ int main() {{ troupe::state_graph<st> g; }}
 CASES = {
     "a member that is an enum": (
         WITH_MEMBER.format(before="enum class mood { good };", member="mood member{}"), NOT_KEPT),
+    "a member that needs a header": (
+        WITH_MEMBER.format(before="", member="std::chrono::milliseconds member"),
+        "troupe/value_conversions.hpp adds enums (TROUPE_ENUM)"),
     "a member that is a time point": (
         WITH_MEMBER.format(before="", member="std::chrono::system_clock::time_point member"), NOT_KEPT),
     "a member that is a struct without a declaration": (

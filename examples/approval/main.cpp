@@ -3,7 +3,10 @@
 //   approval                      prepares the payment, prints the question and ends
 //   approval --answer yes         in another process: answers, and the run resumes where it paused
 //   approval --data DIR …         keeps the thread in DIR instead of the temporary folder
+//
+// Any other answer is refused, and the question keeps waiting.
 #include <troupe/troupe.hpp>
+#include <troupe/value_enum.hpp>
 
 #include <filesystem>
 #include <iostream>
@@ -11,6 +14,9 @@
 #include <string>
 
 namespace {
+
+enum class decision { yes, no };
+TROUPE_ENUM(decision, yes, no)
 
 struct payment {
   std::string payee;
@@ -30,8 +36,8 @@ troupe::typed_graph<payment> payments() {
                auto question = "Pay " + std::to_string(p.euros) + " EUR to " + p.payee + "?";
                // Without an answer this leaves the body. With one, the body runs again from its
                // first line.
-               auto answer = ctx.interrupt({{"question", question}, {"answers", {"yes", "no"}}});
-               return troupe::command{.goto_ = answer == "yes" ? "pay" : "decline"};
+               auto answer = ctx.interrupt_as<decision>({{"question", question}});
+               return troupe::command{.goto_ = answer == decision::yes ? "pay" : "decline"};
              },
              {.destinations = {"pay", "decline"}});
   g.add_node("pay", [] { return troupe::set(&payment::status, "paid"); });

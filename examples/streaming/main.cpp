@@ -14,10 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using troupe::stream_mode;
 
-struct chat {
-  std::vector<troupe::message> messages;
-  TROUPE_STATE(chat, (messages, troupe::add_messages))
-};
+using chat = troupe::messages_state;
 
 // Stands for a model: streams its answer word by word, then returns it as a whole.
 troupe::coro<troupe::update<chat>> speak(const chat& c, troupe::context& ctx) {

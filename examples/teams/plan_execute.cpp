@@ -5,11 +5,10 @@ namespace teams {
 
 namespace {
 
-struct project {
-  std::vector<troupe::message> messages;
+struct project : troupe::messages_state {
   std::vector<std::string> plan; // steps that remain
   std::vector<std::string> done;
-  TROUPE_STATE(project, (messages, troupe::add_messages), plan, (done, troupe::append))
+  TROUPE_STATE(project, TROUPE_MESSAGES, plan, (done, troupe::append))
 };
 
 troupe::value steps_schema() {

@@ -35,6 +35,7 @@ enum class channel_kind : std::uint8_t {
   named_barrier_after_finish,
   delta,        ///< folds like binary_operator, but is stored as the writes that made it
   named_quorum, ///< available when enough of its names were written
+  defined,      ///< a rule of the user's own (define_channel)
   // Managed: computed for the reader, not stored in a channel.
   remaining_steps, ///< super-steps left before the recursion limit
   is_last_step,    ///< true in the last super-step the limit allows
@@ -69,6 +70,43 @@ struct batch_reducer {
   bool messages = false;
 };
 
+/// The rule of a channel of the user's own, as pure functions of the channel's content. An equal
+/// content and equal writes must give an equal result, in every process.
+/// Shape:  a content is any value; null stands for an empty channel. The functions:
+///         - `update`: the content after the writes of a step, which are in task order. nullopt:
+///         the
+///           channel does not count as updated.
+///         - `get`: the value that nodes read; nullopt: the channel is not available. Missing: the
+///           content, unless it is null.
+///         - `checkpoint`: the value that is stored; nullopt stores none, and the next run begins
+///           with `initial`. Missing: the content, unless it is null.
+///         - `from_checkpoint`: the content that a stored value stands for. Missing: that value.
+///         - `consume`: the content after the step of a task that the channel triggered
+///           (state_graph::subscribe). nullopt: no change. Missing: the same.
+///         - `finish`: the content when nothing else is left to run. nullopt: no change. Missing:
+///           the same.
+///         `name` is for messages and for the hash of the graph. `each_step`: a step that writes
+///         only to other channels calls `update` without writes, if the channel is available.
+/// Order:  `get` and `checkpoint` run once after every change of the content, not at every read.
+/// Thread: `update` runs in the channel's actor; the others run where the run is. One thread at a
+///         time calls them for a channel, many threads for a graph. No function runs on a worker,
+///         except when a route of a placed node reads the channel.
+/// Errors: an exception of a function fails the step with invalid_update, or with the code of a
+///         troupe::error. An exception of `from_checkpoint` gives checkpoint_corrupt. Each error
+///         names the channel and the function.
+/// Source: langgraph/channels/base.py, BaseChannel.
+struct channel_definition {
+  std::string name;
+  value initial = {};
+  std::function<std::optional<value>(const value& content, std::span<const value> writes)> update;
+  std::function<std::optional<value>(const value& content)> get = {};
+  std::function<std::optional<value>(const value& content)> checkpoint = {};
+  std::function<value(const value& stored)> from_checkpoint = {};
+  std::function<std::optional<value>(const value& content)> consume = {};
+  std::function<std::optional<value>(const value& content)> finish = {};
+  bool each_step = false;
+};
+
 /// The declaration of one channel in a schema.
 struct channel_spec {
   channel_kind kind = channel_kind::last_value;
@@ -85,11 +123,12 @@ struct channel_spec {
   std::size_t keep_last = 0; // a list channel keeps this many of its last elements; 0: all
   std::shared_ptr<const value> json = {}; // JSON Schema of its value; null: that of the kind
   const value_check* check = nullptr;     // the check of a write; null: only the channel's own rule
+  std::shared_ptr<const channel_definition> definition = {}; // defined
 
   bool managed() const noexcept { return kind >= channel_kind::remaining_steps; }
 
   /// Whether two declarations of one key agree. Reducers agree when they are the same function,
-  /// with any initial values, or one of them is a closure.
+  /// with any initial values, or one of them is a closure. Definitions agree by name.
   friend bool operator==(const channel_spec& a, const channel_spec& b) noexcept;
 };
 
@@ -232,6 +271,13 @@ channel_spec delta(batch_reducer folding,
 ///         message could come back when the channel is read.
 /// Source: troupe.
 channel_spec keep_last(const channel_spec& spec, std::size_t count);
+
+/// A channel with a rule of the caller's own.
+/// Shape:  see `channel_definition`; `name` and `update` are set.
+/// Errors: throws error{invalid_graph} when the name or `update` is missing, or when `get` or
+///         `checkpoint` fails for the initial content.
+/// Source: langgraph/channels/base.py, a subclass of BaseChannel.
+channel_spec define_channel(channel_definition definition);
 
 /// The channels of a state, in order.
 /// Shape:  names are unique; any name but the reserved ones.

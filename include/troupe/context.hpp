@@ -132,13 +132,22 @@ public:
   /// Source: langgraph/types.py, interrupt.
   value interrupt(const value& question, const value& response_schema = {});
 
-  /// The answer as a T, for every T with value_traits.
-  /// Errors: invalid_resume when the answer does not fit T: the question stays open, with the same
-  ///         id.
+  /// The answer as a T, for every T with value_traits. An answer that is not a T is refused: the
+  /// question stays open, with the same id, and waits for another answer.
+  ///     auto yes = ctx.interrupt_as<bool>("Pay?");
+  /// Shape:  `response_schema` is for the reader of the question; null: json_schema<T>(). The check
+  ///         is that of T, not of `response_schema`. A struct with a TROUPE_STATE declaration needs
+  ///         each of its members that is not optional, and takes no others.
+  /// Errors: invalid_resume, with the node and the reason, when the answer does not fit T.
   /// Source: langgraph/types.py, interrupt with a response_schema.
-  template <class T> T interrupt_as(const value& question, const value& response_schema = {}) {
+  template <class T> T interrupt_as(const value& question, value response_schema = {}) {
+    if (response_schema.is_null())
+      if (auto derived = json_schema<T>(); !derived.empty())
+        response_schema = std::move(derived);
     auto answer = interrupt(question, response_schema);
     try {
+      if constexpr (typed_state<T>)
+        detail::check_members<T>(answer);
       return answer.template as<T>();
     } catch (const error& e) {
       refuse_answer(e.message());

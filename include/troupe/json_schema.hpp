@@ -4,6 +4,7 @@
 #include <troupe/value.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,6 +43,16 @@ template <class T> struct json_schema_traits<std::optional<T>> {
 template <class T> struct json_schema_traits<std::vector<T>> {
   static value make() { return {{"type", "array"}, {"items", json_schema<T>()}}; }
 };
+/// The form in which to_json writes bytes. As a pattern, since to_json doubles the `$` of a lone
+/// member.
+template <> struct json_schema_traits<std::vector<std::byte>> {
+  static value make() {
+    value base64{{"type", "string"}, {"contentEncoding", "base64"}};
+    return {{"type", "object"},
+            {"patternProperties", value::map({{"^[$]bytes$", std::move(base64)}})},
+            {"required", value::list({"$bytes"})}};
+  }
+};
 /// Maps with string keys.
 template <class M>
 requires(std::is_same_v<typename M::key_type, std::string>&& requires {
@@ -53,12 +64,18 @@ requires(std::is_same_v<typename M::key_type, std::string>&& requires {
 };
 
 /// The JSON Schema of bool, numbers, strings, std::optional, std::vector, string maps, and structs
-/// with a TROUPE_STATE declaration. A struct is an object whose members are required unless
-/// optional. The schema of any other type allows everything.
+/// with a TROUPE_STATE declaration. The headers that value_traits names have the schemas of their
+/// types. A struct is an object whose members are required unless they may be null. The schema of
+/// any other type allows everything.
 /// Errors: none.
 /// Source: langgraph/pregel/main.py, get_input_jsonschema (Pydantic's of Python types).
 template <class T> value json_schema() {
   return json_schema_traits<T>::make();
 }
+
+namespace detail {
+/// Whether one of the alternatives of `schema` (anyOf) is null.
+bool allows_null(const value& schema);
+} // namespace detail
 
 } // namespace troupe

@@ -217,7 +217,7 @@ template <typed_state S> struct json_schema_traits<S> {
     for_each_field<S>([&](const auto& field) {
       using T = typename std::remove_cvref_t<decltype(field)>::type;
       auto schema = json_schema<T>();
-      if (!schema.contains("anyOf"))
+      if (!detail::allows_null(schema))
         required.emplace_back(std::string{field.name});
       members.emplace_back(std::string{field.name}, std::move(schema));
     });

@@ -1,6 +1,7 @@
 // The core library: durable graphs in one process. Link troupe::core.
 // The other libraries have a header each: troupe/agents.hpp, troupe/cluster.hpp,
-// troupe/postgres.hpp. troupe/actor.hpp brings CAF, and troupe/json.hpp nlohmann's JSON.
+// troupe/postgres.hpp. troupe/actor.hpp brings CAF, troupe/json.hpp nlohmann's JSON, and
+// troupe/value_conversions.hpp the types of the standard library that fewer programs keep.
 #pragma once
 
 #include <troupe/channel.hpp>
@@ -17,6 +18,7 @@
 #include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/message.hpp>
+#include <troupe/messages_state.hpp>
 #include <troupe/node_body.hpp>
 #include <troupe/node_cache.hpp>
 #include <troupe/placement.hpp>

@@ -379,11 +379,18 @@ template <class T> inline constexpr bool has_no_value_traits = false;
 } // namespace detail
 
 /// Converts a T to a value and back. Supported are value, bool, integers, floating point,
-/// std::string, std::optional, std::vector, maps with std::string keys, message, and structs with a
-/// TROUPE_STATE declaration. Specialise it for other types: an enum, a time point, a variant.
-///     template <> struct troupe::value_traits<mood> {
-///       static value to(mood m) { return static_cast<int>(m); }
-///       static mood from(const value& v) { return static_cast<mood>(v.as_int()); }
+/// std::string, std::optional, std::vector, bytes (std::vector<std::byte>), maps with std::string
+/// keys, message, and structs with a TROUPE_STATE declaration. Headers of their own add more types:
+///  - troupe/value_enum.hpp: enums, by name
+///  - troupe/value_time.hpp: durations and time points of std::chrono, as ISO 8601 text
+///  - troupe/value_containers.hpp: std::array, std::pair, std::tuple, sets, std::variant
+///  - troupe/value_path.hpp: std::filesystem::path
+///  - troupe/uuid.hpp: 128-bit ids
+///  - troupe/value_conversions.hpp: all of them
+/// Specialise it for types of your own:
+///     template <> struct troupe::value_traits<money> {
+///       static value to(const money& m) { return m.cents; }
+///       static money from(const value& v) { return {v.as_int()}; }
 ///     };
 /// Shape:  `static value to(const T&)` and `static T from(const value&)`, which throws
 ///         error{invalid_value} when the value does not fit. Optional: `static bool fits(const
@@ -396,7 +403,8 @@ template <class T> struct value_traits {
   static_assert(
     detail::has_no_value_traits<T>,
     "troupe can't keep this type in a state: specialise troupe::value_traits<T> for it, "
-    "or give the struct a TROUPE_STATE declaration");
+    "or give the struct a TROUPE_STATE declaration. The header troupe/value_conversions.hpp adds "
+    "enums (TROUPE_ENUM), std::chrono, std::array, pairs, tuples, sets, variants, paths and uuids");
   static value to(const T& x);
   static T from(const value& v);
 };
@@ -459,6 +467,15 @@ template <class T> struct value_traits<std::vector<T>> {
       out.push_back(value_traits<T>::from(x));
     return out;
   }
+};
+/// A value of kind bytes.
+template <> struct value_traits<std::vector<std::byte>> {
+  static value to(const std::vector<std::byte>& data) { return value::bytes(data); }
+  static std::vector<std::byte> from(const value& v) {
+    auto data = v.as_bytes();
+    return {data.begin(), data.end()};
+  }
+  static bool fits(const value& v) { return v.is_bytes(); }
 };
 /// Maps with string keys: std::map<std::string, T> and the like.
 template <class M>

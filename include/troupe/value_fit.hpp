@@ -5,6 +5,7 @@
 #include <troupe/value.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -43,6 +44,7 @@ template <class T> bool can_be_read(const value& v) {
 
 template <class T> struct is_vector : std::false_type {};
 template <class T> struct is_vector<std::vector<T>> : std::true_type {};
+template <> struct is_vector<std::vector<std::byte>> : std::false_type {}; // it is not a list
 template <class T> struct is_optional : std::false_type {};
 template <class T> struct is_optional<std::optional<T>> : std::true_type {};
 template <class T>

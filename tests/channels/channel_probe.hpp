@@ -23,8 +23,8 @@ struct channel_probe {
     return update_channel(spec, "key", cell, writes).error();
   }
 
-  bool consume() { return consume_channel(spec, cell); }
-  bool finish() { return finish_channel(spec, cell); }
+  bool consume() { return consume_channel(spec, "key", cell).value(); }
+  bool finish() { return finish_channel(spec, "key", cell).value(); }
   bool available() const { return channel_available(spec, cell); }
   value read() const { return read_channel(spec, cell); }
   std::optional<value> store() const { return store_channel(spec, cell); }

@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(begin_changes_control_channels_and_tells_what_the_others_mu
   step.settle(p.channel("x"), {value(5), true, false}, true);
   step.settle(p.channel("log"), {value{1, 2}, true, false}, true);
   step.settle(p.channel("gone"), {}, true);
-  auto updated = step.finish();
+  auto updated = step.finish().value();
   BOOST_TEST(updated.size() == 3u); // gone moved, and is not there any more
   BOOST_TEST(p.read("x") == value(5));
   BOOST_TEST(p.at("gone") == 2u);

@@ -70,6 +70,18 @@ BOOST_AUTO_TEST_CASE(the_bounds_of_a_run_are_no_part_of_it) {
   BOOST_TEST(hash_of(bounded) == hash_of({}));
 }
 
+BOOST_AUTO_TEST_CASE(name_of_a_defined_channel_counts) {
+  auto named = [](const char* name) {
+    recipe r;
+    r.state = {{"x", define_channel({.name = name, .update = [](const value& content, auto) {
+                                       return std::optional<value>{content};
+                                     }})}};
+    return hash_of(r);
+  };
+  BOOST_TEST(named("one") == named("one"));
+  BOOST_TEST(named("one") != named("two"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace

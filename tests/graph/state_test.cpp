@@ -47,6 +47,42 @@ struct long_state {
   TROUPE_STATE(long_state, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, (t, sum))
 };
 
+struct full_state { // as many members as there may be
+  int m0 = 0, m1 = 1, m2 = 2, m3 = 3, m4 = 4, m5 = 5, m6 = 6, m7 = 7;
+  int m8 = 8, m9 = 9, m10 = 10, m11 = 11, m12 = 12, m13 = 13, m14 = 14, m15 = 15;
+  int m16 = 16, m17 = 17, m18 = 18, m19 = 19, m20 = 20, m21 = 21, m22 = 22, m23 = 23;
+  int m24 = 24, m25 = 25, m26 = 26, m27 = 27, m28 = 28, m29 = 29, m30 = 30, m31 = 31;
+  int m32 = 32, m33 = 33, m34 = 34, m35 = 35, m36 = 36, m37 = 37, m38 = 38, m39 = 39;
+  int m40 = 40, m41 = 41, m42 = 42, m43 = 43, m44 = 44, m45 = 45, m46 = 46, m47 = 47;
+  int m48 = 48, m49 = 49, m50 = 50, m51 = 51, m52 = 52, m53 = 53, m54 = 54, m55 = 55;
+  int m56 = 56, m57 = 57, m58 = 58, m59 = 59, m60 = 60, m61 = 61, m62 = 62, m63 = 63;
+  int m64 = 64, m65 = 65, m66 = 66, m67 = 67, m68 = 68, m69 = 69, m70 = 70, m71 = 71;
+  int m72 = 72, m73 = 73, m74 = 74, m75 = 75, m76 = 76, m77 = 77, m78 = 78, m79 = 79;
+  int m80 = 80, m81 = 81, m82 = 82, m83 = 83, m84 = 84, m85 = 85, m86 = 86, m87 = 87;
+  int m88 = 88, m89 = 89, m90 = 90, m91 = 91, m92 = 92, m93 = 93, m94 = 94, m95 = 95;
+  int m96 = 96, m97 = 97, m98 = 98, m99 = 99, m100 = 100, m101 = 101, m102 = 102, m103 = 103;
+  int m104 = 104, m105 = 105, m106 = 106, m107 = 107, m108 = 108, m109 = 109, m110 = 110,
+      m111 = 111;
+  int m112 = 112, m113 = 113, m114 = 114, m115 = 115, m116 = 116, m117 = 117, m118 = 118,
+      m119 = 119;
+  int m120 = 120, m121 = 121, m122 = 122, m123 = 123, m124 = 124, m125 = 125, m126 = 126,
+      m127 = 127;
+  TROUPE_STATE(full_state, m0, (m1, sum), m2, (m3, sum), m4, (m5, sum), m6, (m7, sum), m8,
+               (m9, sum), m10, (m11, sum), m12, (m13, sum), m14, (m15, sum), m16, (m17, sum), m18,
+               (m19, sum), m20, (m21, sum), m22, (m23, sum), m24, (m25, sum), m26, (m27, sum), m28,
+               (m29, sum), m30, (m31, sum), m32, (m33, sum), m34, (m35, sum), m36, (m37, sum), m38,
+               (m39, sum), m40, (m41, sum), m42, (m43, sum), m44, (m45, sum), m46, (m47, sum), m48,
+               (m49, sum), m50, (m51, sum), m52, (m53, sum), m54, (m55, sum), m56, (m57, sum), m58,
+               (m59, sum), m60, (m61, sum), m62, (m63, sum), m64, (m65, sum), m66, (m67, sum), m68,
+               (m69, sum), m70, (m71, sum), m72, (m73, sum), m74, (m75, sum), m76, (m77, sum), m78,
+               (m79, sum), m80, (m81, sum), m82, (m83, sum), m84, (m85, sum), m86, (m87, sum), m88,
+               (m89, sum), m90, (m91, sum), m92, (m93, sum), m94, (m95, sum), m96, (m97, sum), m98,
+               (m99, sum), m100, (m101, sum), m102, (m103, sum), m104, (m105, sum), m106,
+               (m107, sum), m108, (m109, sum), m110, (m111, sum), m112, (m113, sum), m114,
+               (m115, sum), m116, (m117, sum), m118, (m119, sum), m120, (m121, sum), m122,
+               (m123, sum), m124, (m125, sum), m126, (m127, sum))
+};
+
 std::string message_of(const auto& failing) {
   try {
     failing();
@@ -196,6 +232,16 @@ BOOST_AUTO_TEST_CASE(typed_state_keeps_channels_that_are_made_in_its_declaration
 BOOST_AUTO_TEST_CASE(typed_state_may_have_many_members) {
   BOOST_TEST(schema_of<long_state>().channels.size() == 20u);
   BOOST_TEST(value::of(long_state{})["t"] == value(20));
+}
+
+BOOST_AUTO_TEST_CASE(typed_state_may_have_as_many_members_as_the_limit_allows) {
+  auto channels = schema_of<full_state>().channels;
+  BOOST_REQUIRE(channels.size() == limits::state_members_max);
+  BOOST_TEST(channels[126].first == "m126");
+  BOOST_TEST((channels[126].second == last_value));
+  BOOST_TEST((channels[127].second == sum));
+  BOOST_TEST((value{{"m127", 5}}).as<full_state>().m127 == 5);
+  BOOST_TEST(value::of(full_state{})["m127"] == value(127));
 }
 
 // ---- reading --------------------------------------------------------------------------------

@@ -125,6 +125,14 @@ class ExamplesTest(unittest.TestCase):
         self.assertEqual(self.approval(), [prepared, question])  # the next payment asks again
         self.assertEqual(self.approval("--answer", "no"), ["declined"])
 
+    def test_approval_keeps_its_question_after_a_wrong_answer(self):
+        self.approval()
+        done = run([BIN / "approval", "--data", self.folder / "data", "--answer", "perhaps"])
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(done.stderr, "approval: node `approve`: the answer to its question does not fit: "
+                                      "read an enum: `perhaps` is not a decision, which has yes, no\n")
+        self.assertEqual(self.approval("--answer", "yes"), ["paid"])
+
     def test_approval_refuses_an_answer_that_nobody_waits_for(self):
         done = run([BIN / "approval", "--data", self.folder / "data", "--answer", "yes"])
         self.assertEqual((done.returncode, done.stdout), (1, ""))
