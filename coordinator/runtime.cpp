@@ -4,6 +4,7 @@
 #include "actors/log.hpp"
 #include "coordinator/part_source.hpp"
 #include "coordinator/runtime_core.hpp"
+#include "coordinator/transform_sink.hpp"
 #include "engine/delta_values.hpp"
 #include "engine/state_access.hpp"
 #include "engine/unfinished.hpp"
@@ -190,7 +191,8 @@ run_handle basic_app::start(const run_input& input, const run_config& config,
   if (core_->stopped())
     return handle_of(runtime_is_gone());
   auto log = core_->runtime().log().of(config.thread_id);
-  return handle_of(core_->start(input, config, {}, std::make_shared<log_sink>(options.modes, log)));
+  auto sink = transforming(options.transforms, std::make_shared<log_sink>(options.modes, log));
+  return handle_of(core_->start(input, config, {}, std::move(sink)));
 }
 
 part_stream basic_app::follow(const std::string& thread_id, std::uint64_t after) const {
