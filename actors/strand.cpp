@@ -27,9 +27,25 @@ void strand::exec_later(caf::resumable* job) {
   {
     std::lock_guard lock{mutex_};
     queue_.push_back(job);
-    if (std::exchange(scheduled_, true))
+    if (held_ || std::exchange(scheduled_, true))
       return;
     intrusive_ptr_add_ref_impl(); // the reference of the scheduler's queue
+  }
+  system_->scheduler().enqueue(this);
+}
+
+void strand::hold() {
+  std::lock_guard lock{mutex_};
+  held_ = true;
+}
+
+void strand::let_go() {
+  {
+    std::lock_guard lock{mutex_};
+    held_ = false;
+    if (queue_.empty() || std::exchange(scheduled_, true))
+      return;
+    intrusive_ptr_add_ref_impl();
   }
   system_->scheduler().enqueue(this);
 }
@@ -39,7 +55,7 @@ caf::resumable::resume_result strand::resume(caf::execution_unit*, std::size_t) 
     caf::resumable* job = nullptr;
     {
       std::lock_guard lock{mutex_};
-      if (queue_.empty()) {
+      if (queue_.empty() || held_) {
         scheduled_ = false;
         return awaiting_message;
       }

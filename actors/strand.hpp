@@ -4,11 +4,13 @@
 // Invariants:
 //  - at most one scheduler thread resumes actors from the queue at a time.
 //  - the strand is in the scheduler's queue, or being resumed, exactly while `scheduled_`.
+//  - while it is held, no actor is resumed; jobs wait in the queue.
 //  - the scheduler shares ownership of the strand with its runtime. In a system that outlives the
 //    runtime, a worker may still hold the strand when the runtime has ended.
 #pragma once
 
 #include "actors/unit_pool.hpp"
+#include "tasks/run_shared.hpp"
 
 #include <caf/execution_unit.hpp>
 #include <caf/fwd.hpp>
@@ -25,12 +27,16 @@ namespace troupe {
 /// The most messages that an actor takes before other actors get the thread.
 inline constexpr std::size_t messages_per_turn = 32;
 
-class strand : public caf::execution_unit, public caf::resumable {
+class strand : public caf::execution_unit, public caf::resumable, public run_brake {
 public:
   explicit strand(caf::actor_system& system) { system_ = &system; }
 
   /// Resume `job` soon. From any thread.
   void exec_later(caf::resumable* job) override;
+
+  // run_brake
+  void hold() override;
+  void let_go() override;
 
   /// The scheduler's turn: resumes part of the queue.
   resume_result resume(caf::execution_unit* worker, std::size_t max_throughput) override;
@@ -45,6 +51,7 @@ private:
   std::mutex mutex_;
   std::deque<caf::resumable*> queue_;
   bool scheduled_ = false;
+  bool held_ = false;
 };
 
 using strand_pool = unit_pool<strand, caf::intrusive_ptr<strand>>;

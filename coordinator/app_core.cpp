@@ -299,7 +299,10 @@ void app_core::begin(const run_group& group, caf::execution_unit* unit,
   auto claim = request->shared->claim;
   tell(group.coordinator, *group.card, unit, begin_run{std::move(request), completion});
   if (claim)
-    claim->begun([group, run = static_cast<const run_completion*>(completion.get())] {
+    claim->begun([group, run = static_cast<const run_completion*>(completion.get()),
+                  weak = std::weak_ptr{completion}] {
+      if (auto on = weak.lock())
+        on->stopping();
       tell(group.coordinator, *group.card, nullptr,
            stop_run{run, {errc::cancelled, "run: cancelled: another run started on its thread"}});
     });
@@ -327,7 +330,10 @@ result<std::shared_ptr<pending_run>> app_core::go_on(const run_config& config,
 }
 
 result<std::shared_ptr<pending_run>> app_core::start(const std::shared_ptr<run_request>& request,
-                                                     std::function<void()> then) {
+                                                     std::function<void()> then,
+                                                     end_listener told) {
+  if (stopped())
+    return runtime_is_gone();
   auto begins = begin_turn(*request);
   if (!begins)
     return begins.error();
@@ -336,6 +342,8 @@ result<std::shared_ptr<pending_run>> app_core::start(const std::shared_ptr<run_r
       return not_begun(*request, loaded.error());
   auto completion = std::make_shared<pending_run>(request->shared->control,
                                                   runtime_.shared().actors);
+  if (told)
+    completion->when_done(std::move(told));
   if (!*begins)
     start_later(request, completion, std::move(then));
   else if (!launch(request, completion, std::move(then)))
@@ -348,11 +356,19 @@ bool app_core::launch(const std::shared_ptr<run_request>& request,
   auto* unit = runtime_.acquire_strand();
   auto group = take_group(unit);
   completion->of_group(group.card->group);
+  const auto& sink = request->shared->sink;
+  if (sink)
+    completion->on_stopping([weak = std::weak_ptr{sink}] {
+      if (auto reading = weak.lock())
+        reading->run_is_stopped();
+    });
   if (!runtime_.enter(*completion, group)) {
     runtime_.release_strand(unit);
     give_group(std::move(group));
     return false;
   }
+  if (sink && unit)
+    sink->braked_by(unit);
   completion->on_end(
     [self = shared_from_this(), group, unit, run = completion.get(), then = std::move(then)] {
       self->runtime_.release_strand(unit);

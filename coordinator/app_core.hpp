@@ -43,6 +43,10 @@ public:
   result<std::shared_ptr<pending_run>> start(const run_input& input, const run_config& config,
                                              std::function<void()> then = {},
                                              std::shared_ptr<part_sink> sink = nullptr);
+  /// Starts a checked run. `told` gets its result before `then` runs.
+  using end_listener = std::function<void(const result<run_result>&)>;
+  result<std::shared_ptr<pending_run>> start(const std::shared_ptr<run_request>& request,
+                                             std::function<void()> then, end_listener told = {});
   /// Resumes the run of config.thread_id, if `cut_off_from` still is its owner.
   /// Errors: also conflict.
   result<std::shared_ptr<pending_run>> go_on(const run_config& config, std::uint64_t cut_off_from);
@@ -70,8 +74,6 @@ public:
                     const std::shared_ptr<pending_run>& completion);
 
 private:
-  result<std::shared_ptr<pending_run>> start(const std::shared_ptr<run_request>& request,
-                                             std::function<void()> then);
   bool launch(const std::shared_ptr<run_request>& request,
               const std::shared_ptr<pending_run>& completion, std::function<void()> then);
   result<void> load_here(run_request& request);

@@ -25,6 +25,11 @@ void add_in_order(std::deque<stream_part>& to, std::deque<stream_part>& from) {
 
 } // namespace
 
+error reader_lags() {
+  return {errc::overloaded, "stream: the reader lags by more than queue_parts_max parts; the run "
+                            "stopped at the end of its step"};
+}
+
 part_queue::part_queue(const stream_options& options, lent_thread& reader)
   : parts_max_{std::max<std::size_t>(options.queue_parts_max, 1)},
     when_full_{options.when_full},
@@ -36,6 +41,10 @@ part_queue::part_queue(const stream_options& options, lent_thread& reader)
 part_queue::~part_queue() {
   if (log_)
     log_->close();
+}
+
+std::optional<error> part_queue::failure() const {
+  return overflowed_ ? std::optional{reader_lags()} : std::nullopt;
 }
 
 void part_queue::keep_in(std::shared_ptr<thread_log> log) {

@@ -19,6 +19,9 @@
 
 namespace troupe {
 
+/// The error of a reader that lags although it may not.
+error reader_lags();
+
 class part_queue : public part_sink {
 public:
   part_queue(const stream_options& options, lent_thread& reader);
@@ -28,6 +31,7 @@ public:
   void keep_in(std::shared_ptr<thread_log> log);
   /// Whether the reader lagged although it may not (overflow::fail).
   bool gave_up() const noexcept override { return overflowed_; }
+  std::optional<error> failure() const override;
 
   bool wants(stream_mode mode) const noexcept override {
     return (modes_ & (1u << static_cast<unsigned>(mode))) != 0;

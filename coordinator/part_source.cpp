@@ -2,6 +2,7 @@
 #include "coordinator/part_source.hpp"
 
 #include "coordinator/print_sink.hpp"
+#include "coordinator/transform_sink.hpp"
 
 namespace troupe {
 
@@ -45,7 +46,8 @@ void run_source::begin(std::shared_ptr<run_request> request) {
     return;
   }
   request->shared->home = unit_;
-  request->shared->sink = printing(config.print_mode, queue_);
+  sink_ = transforming(options_.transforms, queue_);
+  request->shared->sink = printing(config.print_mode, sink_);
   app_core::begin(group_, unit_, std::move(request), completion_);
 }
 
@@ -97,10 +99,8 @@ void run_source::finish() {
   app_->give_group(std::move(group_));
   runtime.leave(*completion_);
   auto how = completion_->take().how;
-  if (queue_->gave_up())
-    failure_ = error{errc::overloaded,
-                     "stream: the reader lags by more than queue_parts_max parts; the run stopped "
-                     "at the end of its step"};
+  if (auto stopped = sink_->failure())
+    failure_ = std::move(*stopped);
   else if (how)
     outcome_ = std::move(*how);
   else

@@ -40,6 +40,7 @@ private:
   lent_thread* unit_ = nullptr;          // null before the run and after its end
   run_group group_;
   std::shared_ptr<part_queue> queue_;
+  std::shared_ptr<part_sink> sink_; // `queue_`, after the transforms
   std::shared_ptr<pending_run> completion_;
   std::deque<stream_part> batch_;
   std::optional<error> failure_;

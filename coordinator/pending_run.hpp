@@ -21,6 +21,8 @@ class run_completion {
 public:
   virtual ~run_completion() = default;
   virtual void finish(nested_end how) = 0;
+  /// The run is being stopped: it must not wait for its reader any more. Any thread.
+  virtual void stopping() {}
 };
 
 /// Set once, by the run's coordinator; read by its owner.
@@ -34,6 +36,10 @@ public:
 
   /// The function set by on_end() runs before this returns.
   void finish(nested_end how) override;
+  void stopping() override {
+    if (stopping_)
+      stopping_();
+  }
 
   bool done() const noexcept { return done_.load(std::memory_order_acquire); }
   /// Waits and returns a copy of the outcome, so it may be called again.
@@ -47,6 +53,7 @@ public:
   /// Called before the run starts: the unit whose thread waits, and the function for its end.
   void lent_by(lent_thread* unit) { lender_ = unit; }
   void on_end(std::function<void()> then) { then_ = std::move(then); }
+  void on_stopping(std::function<void()> then) { stopping_ = std::move(then); }
   void of_group(std::shared_ptr<group_card> group) {
     std::lock_guard lock{mutex_};
     group_ = std::move(group);
@@ -63,6 +70,7 @@ private:
   std::shared_ptr<group_card> group_;
   lent_thread* lender_ = nullptr;
   std::function<void()> then_;
+  std::function<void()> stopping_; // not changed after the run began
   std::vector<std::function<void(const result<run_result>&)>> told_; // called at the end
   mutable std::mutex mutex_;
   std::condition_variable ended_;

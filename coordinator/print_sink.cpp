@@ -17,7 +17,21 @@ public:
   bool wants(stream_mode mode) const noexcept override {
     return prints(mode) || (next_ && next_->wants(mode));
   }
+  bool may_block() const noexcept override { return next_ && next_->may_block(); }
   bool gave_up() const noexcept override { return next_ && next_->gave_up(); }
+  std::optional<error> failure() const override { return next_ ? next_->failure() : std::nullopt; }
+  void wait_for_room() override {
+    if (next_)
+      next_->wait_for_room();
+  }
+  void braked_by(run_brake* brake) override {
+    if (next_)
+      next_->braked_by(brake);
+  }
+  void run_is_stopped() override {
+    if (next_)
+      next_->run_is_stopped();
+  }
   void emit(stream_part part) override {
     print(part);
     if (next_ && next_->wants(part.mode))

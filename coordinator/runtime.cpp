@@ -4,6 +4,7 @@
 #include "actors/log.hpp"
 #include "coordinator/part_source.hpp"
 #include "coordinator/runtime_core.hpp"
+#include "coordinator/transform_sink.hpp"
 #include "engine/delta_values.hpp"
 #include "engine/state_access.hpp"
 #include "engine/unfinished.hpp"
@@ -219,7 +220,8 @@ run_handle basic_app::start(const run_input& input, const run_config& config,
     return handle_of(runtime_is_gone());
   config_of_call over{defaults_, config};
   auto log = core_->runtime().log().of(over->thread_id);
-  return handle_of(core_->start(input, *over, {}, std::make_shared<log_sink>(options.modes, log)));
+  auto sink = transforming(options.transforms, std::make_shared<log_sink>(options.modes, log));
+  return handle_of(core_->start(input, *over, {}, std::move(sink)));
 }
 
 part_stream basic_app::follow(const std::string& thread_id, std::uint64_t after) const {

@@ -170,9 +170,10 @@ run_group runtime_core::spawn_group(const std::shared_ptr<const group_context>& 
 }
 
 bool runtime_core::enter(pending_run& run, const run_group& group) {
-  if (!enter(static_cast<const run_completion&>(run), group))
+  if (!enter(static_cast<run_completion&>(run), group))
     return false;
   control_hooks::add(run.controlled(), &run, [this, key = &run, group] {
+    key->stopping();
     stop_run(key, group, {errc::cancelled, "run: cancelled"});
   });
   return true;
@@ -180,10 +181,10 @@ bool runtime_core::enter(pending_run& run, const run_group& group) {
 
 void runtime_core::leave(pending_run& run) {
   control_hooks::remove(run.controlled(), &run);
-  leave(static_cast<const run_completion&>(run));
+  leave(static_cast<run_completion&>(run));
 }
 
-bool runtime_core::enter(const run_completion& run, const run_group& group) {
+bool runtime_core::enter(run_completion& run, const run_group& group) {
   std::lock_guard lock{mutex_};
   if (closed_)
     return false;
@@ -195,7 +196,7 @@ void runtime_core::stop_run(const run_completion* run, const run_group& group, e
   tell(group.coordinator, *group.card, nullptr, troupe::stop_run{run, std::move(why)});
 }
 
-void runtime_core::leave(const run_completion& run) {
+void runtime_core::leave(run_completion& run) {
   std::lock_guard lock{mutex_};
   active_.erase(&run);
   if (active_.empty())
@@ -227,9 +228,11 @@ void runtime_core::stop() {
   {
     std::lock_guard lock{mutex_};
     closed_ = true;
-    for (auto& [run, group] : active_)
+    for (auto& [run, group] : active_) {
+      run->stopping();
       tell(group.coordinator, *group.card, nullptr,
            troupe::stop_run{run, {errc::runtime_stopped, "run: the runtime was stopped"}});
+    }
   }
   turns_->close();
   pruner_.reset();

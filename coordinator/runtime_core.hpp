@@ -70,8 +70,8 @@ public:
                         caf::execution_unit* unit);
 
   /// The gate of the runtime: false when it is stopping. A run that was let in is ended by stop().
-  bool enter(const run_completion& run, const run_group& group);
-  void leave(const run_completion& run);
+  bool enter(run_completion& run, const run_group& group);
+  void leave(run_completion& run);
   /// The same for a run that its caller's control can cancel.
   bool enter(pending_run& run, const run_group& group);
   void leave(pending_run& run);
@@ -117,7 +117,7 @@ private:
   std::condition_variable left_;
   bool closed_ = false;
   std::size_t admitted_ = 0;
-  std::unordered_map<const run_completion*, run_group> active_;
+  std::unordered_map<run_completion*, run_group> active_;
   std::unordered_map<const graph_plan*, std::shared_ptr<app_core>> apps_;
 
   std::shared_ptr<thread_turns> turns_ = std::make_shared<thread_turns>();

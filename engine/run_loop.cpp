@@ -60,7 +60,7 @@ void run_loop::tick() {
   if (shared_->control.drain_requested())
     return fail({errc::graph_drained, "Graph drained: " + shared_->control.reason()});
   if (shared_->sink && shared_->sink->gave_up())
-    return fail({errc::graph_drained, "Graph drained: the reader of the stream lags"});
+    return fail({errc::graph_drained, "Graph drained: the stream of its parts was given up"});
   open_step();
 }
 

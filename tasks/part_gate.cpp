@@ -68,10 +68,11 @@ void part_gate::let_go() {
 }
 
 void part_gate::wait_for_room() {
-  if (!holds_.load(std::memory_order_acquire))
-    return;
-  std::unique_lock lock{mutex_};
-  room_.wait(lock, [this] { return from_bodies_ < limits::stream_queue_parts_max; });
+  if (holds_.load(std::memory_order_acquire)) {
+    std::unique_lock lock{mutex_};
+    room_.wait(lock, [this] { return from_bodies_ < limits::stream_queue_parts_max; });
+  }
+  next_->wait_for_room();
 }
 
 } // namespace troupe

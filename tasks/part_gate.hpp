@@ -28,6 +28,11 @@ public:
   bool wants(stream_mode mode) const noexcept override { return next_->wants(mode); }
   void emit(stream_part part) override;
   void emit_custom(stream_part part) override;
+  bool may_block() const noexcept override { return next_->may_block(); }
+  bool gave_up() const noexcept override { return next_->gave_up(); }
+  std::optional<error> failure() const override { return next_->failure(); }
+  /// Blocks while too many parts of bodies are held back, or the reader lags.
+  void wait_for_room() override;
 
   /// Keeps the part back, and with it all parts that come after it.
   /// Shape:  a number for release() or drop(); exactly one of them must be called once.
@@ -36,9 +41,6 @@ public:
   void release(std::uint64_t number);
   /// The part never leaves.
   void drop(std::uint64_t number);
-
-  /// Blocks while too many parts of bodies are held back.
-  void wait_for_room();
 
 private:
   struct waiting_part {

@@ -145,7 +145,7 @@ bool needs_pool(const detail::task_scope& task) noexcept {
   const auto& node = *task.node;
   return node.body.plain
          && (node.lane == lane::blocking || task.timeout.given()
-             || task.run->wants(stream_mode::custom) || task.run->wants(stream_mode::messages));
+             || task.run->streaming_may_block());
 }
 
 error pool_refused(const detail::task_scope& task) {

@@ -52,6 +52,16 @@ public:
   virtual bool may_begin() noexcept = 0;
 };
 
+/// Holds the actors of a run back between two messages. Any thread.
+class run_brake {
+public:
+  virtual void hold() = 0;
+  virtual void let_go() = 0;
+
+protected:
+  ~run_brake() = default;
+};
+
 /// The receiver of a run's parts. emit() is called by the coordinator, emit_custom() by bodies on
 /// any thread.
 class part_sink {
@@ -59,10 +69,20 @@ public:
   virtual ~part_sink() = default;
   virtual bool wants(stream_mode mode) const noexcept = 0;
   virtual void emit(stream_part part) = 0;
-  /// Blocks while the reader lags by limits::stream_queue_parts_max parts.
+  /// Where may_block(): blocks while the reader lags by limits::stream_queue_parts_max parts.
   virtual void emit_custom(stream_part part) = 0;
-  /// Whether the reader lags and had asked to stop the run in that case.
+  /// Whether emit_custom() may block, so that bodies that stream need a thread of the pool.
+  virtual bool may_block() const noexcept { return true; }
+  /// Called before emit_custom() by a body that may wait. Blocks while the reader lags.
+  virtual void wait_for_room() {}
+  /// Whether the run has to stop at the end of its step: the reader lags and had asked for that, or
+  /// a transform failed. failure() has the error of the reader then.
   virtual bool gave_up() const noexcept { return false; }
+  virtual std::optional<error> failure() const { return std::nullopt; }
+  /// The brake of the run, when one exists; null at the end of the run, before the brake is gone.
+  virtual void braked_by(run_brake* /*brake*/) {}
+  /// The run is being ended: from now on nothing waits for the reader.
+  virtual void run_is_stopped() {}
   /// Whether a message with this id was streamed before; from now on, the message counts as
   /// streamed.
   bool streamed_before(const std::string& message_id);
@@ -151,6 +171,10 @@ struct run_shared {
   const std::string& run_id();
 
   bool wants(stream_mode mode) const noexcept { return sink && sink->wants(mode); }
+  /// Whether a body that streams may have to wait for the reader.
+  bool streaming_may_block() const noexcept {
+    return (wants(stream_mode::custom) || wants(stream_mode::messages)) && sink->may_block();
+  }
   /// Whether this run was given up, or one that it is part of.
   bool given_up() const noexcept;
 

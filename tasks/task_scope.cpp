@@ -1,8 +1,6 @@
 // The parts of a task that more than one thread may touch, and its next attempt.
 #include "tasks/task_scope.hpp"
 
-#include "tasks/part_gate.hpp"
-
 #include <algorithm>
 #include <random>
 
@@ -80,8 +78,8 @@ value task_metadata(const value& of_run, const graph_plan& plan, const plan_node
 
 void stream_from_body(const detail::task_scope& task, stream_part part) {
   const auto& run = *task.run;
-  if (run.gate && may_wait(task))
-    run.gate->wait_for_room();
+  if (may_wait(task))
+    run.sink->wait_for_room();
   run.sink->emit_custom(std::move(part));
 }
 

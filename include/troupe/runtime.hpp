@@ -163,6 +163,7 @@ struct actor_info {
 class app_core;     // coordinator/app_core.hpp
 class pending_run;  // coordinator/pending_run.hpp
 class part_source;  // coordinator/part_source.hpp
+class run_stream;   // troupe/run_stream.hpp
 class runtime_core; // coordinator/runtime_core.hpp
 class worker_pool;  // troupe/placement.hpp
 
@@ -201,12 +202,28 @@ enum class overflow : std::uint8_t {
   fail,
 };
 
+/// Passes a part on, to the next transform or to the readers.
+using pass_part = std::function<void(stream_part)>;
+
+/// A function over the parts of a run, before they are numbered, kept and queued. It changes parts,
+/// leaves them out or adds some: for each part it calls `pass` any number of times.
+/// Order:  the first transform of a list gets the parts of the run; each other one gets the parts
+///         that the transform before it passed on.
+/// Thread: the thread that made the part, the run's or a body's; one call at a time. It is short,
+///         calls `pass` only before it returns, and does not wait for its run.
+/// Errors: after an exception no part is streamed, and the run stops at the end of its step, as
+///         after a drain. After its last part the reader gets the error: one of class error as it
+///         was thrown, any other as node_failed.
+/// Source: langgraph/stream/_types.py, StreamTransformer.
+using part_transform = std::function<void(stream_part part, const pass_part& pass)>;
+
 /// How a run is streamed.
 /// Source: troupe.
 struct stream_options {
   std::vector<stream_mode> modes = {stream_mode::updates};
   std::size_t queue_parts_max = limits::stream_queue_parts_max;
   overflow when_full = overflow::wait; ///< for parts that bodies stream (custom, messages, tools)
+  std::vector<part_transform> transforms = {}; ///< of the whole run; a reader's own are refused
 
   stream_options() = default;
   stream_options(std::initializer_list<stream_mode> list) : modes{list} {}
@@ -333,6 +350,13 @@ public:
   /// Source: langgraph/pregel/main.py, stream.
   part_stream stream(const run_input& input, const run_config& config = {},
                      const stream_options& options = {}) const;
+
+  /// A run that any number of readers read, none of which needs a thread: troupe/run_stream.hpp.
+  /// The run starts with the first read.
+  /// Errors: those of try_invoke(), from its readers and run_stream::output().
+  /// Source: langgraph/pregel/main.py, stream_events(version="v3").
+  run_stream stream_events(const run_input& input, const run_config& config = {},
+                           std::vector<part_transform> transforms = {}) const;
 
   /// As start(); keeps the parts of these modes for readers that follow() the thread.
   run_handle start(const run_input& input, const run_config& config,

@@ -160,6 +160,18 @@ BOOST_AUTO_TEST_CASE(a_reader_that_may_not_lag_stops_the_run_at_the_end_of_its_s
   BOOST_TEST(ran.size() == 2u);
 }
 
+// Parts of such a run pass through a gate that waits for the disk.
+BOOST_AUTO_TEST_CASE(a_durable_run_stops_for_its_reader_too) {
+  std::vector<std::string> ran;
+  runtime rt{with_memory()};
+  auto app = rt.load(tool_talker(10, ran));
+  auto all = read_all(app.stream(value::map(), {.thread_id = "t", .durability = durability::sync},
+                                 reading(overflow::fail)));
+  BOOST_REQUIRE(all.failure.has_value());
+  BOOST_TEST((all.failure->code() == errc::overloaded));
+  BOOST_TEST(ran == (std::vector<std::string>{"first"}), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_run_that_stops_for_its_reader_leaves_others_of_its_control_alone) {
   std::vector<std::string> ran;
   runtime rt{with_memory()};

@@ -129,6 +129,36 @@ BOOST_AUTO_TEST_CASE(custom_parts_cost_nothing_when_nobody_reads_them) {
   BOOST_TEST(count == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_pushed_message_needs_a_channel) {
+  state_graph<> g{{{"messages", add_messages}}};
+  g.add_node("n", [](const state_view&, context& ctx) {
+    ctx.push_message(value::of(message{"assistant", "hi", "m"}), "letters");
+  });
+  g.add_edge(START, "n");
+  runtime rt;
+  auto nowhere = rt.load(g.compile()).try_invoke({});
+  BOOST_REQUIRE(!nowhere);
+  BOOST_TEST((nowhere.error().code() == errc::missing_key));
+  BOOST_TEST(nowhere.error().message().find("`letters`") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(messages_of_a_muted_node_are_not_streamed) {
+  state_graph<> g{{{"n", last_value}}};
+  for (const char* name : {"loud", "muted"})
+    g.add_node(name,
+               [](const state_view&, context& ctx) {
+                 ctx.stream_message(value::of(message{"assistant", "hi", "m"}));
+               },
+               {.metadata = name[0] == 'm' ? value{{"tags", value::list({"nostream"})}} : value{}});
+  g.add_edge(START, "muted");
+  g.add_edge("muted", "loud");
+  runtime rt;
+  std::vector<std::string> from;
+  for (auto& part : rt.load(g.compile()).stream({}, {}, {stream_mode::messages}))
+    from.push_back(part.data[1]["langgraph_node"].as<std::string>());
+  BOOST_TEST(from == std::vector<std::string>{"loud"}, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_wrong_config_comes_out_of_the_first_read) {
   runtime rt{{.saver = make_memory_saver()}};
   auto app = rt.load(three_nodes([](const auto&) {}));
