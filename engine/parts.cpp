@@ -26,10 +26,16 @@ value questions_list(const std::vector<interrupt>& questions) {
   return value::list(std::move(out));
 }
 
+// With the run's own members; the reference leaves out those that are its engine's.
 value config_payload(const checkpoint_view& view, const std::string& checkpoint_id) {
-  return value::map({{"configurable", value::map({{"thread_id", view.thread_id},
-                                                  {"checkpoint_ns", view.checkpoint_ns},
-                                                  {"checkpoint_id", checkpoint_id}})}});
+  auto out = view.configurable.is_map() ? view.configurable : value::map();
+  for (const auto& e : view.configurable.entries())
+    if (e.key().starts_with("__pregel_"))
+      out = out.without(e.key());
+  out = out.with("thread_id", value(view.thread_id))
+          .with("checkpoint_ns", value(view.checkpoint_ns))
+          .with("checkpoint_id", value(checkpoint_id));
+  return value::map({{"configurable", std::move(out)}});
 }
 
 // The config under which the state of a task that is a graph is found.

@@ -54,6 +54,7 @@ struct checkpoint_view {
   std::string parent_id; // empty: no parent
   value values;
   value metadata;
+  value configurable = {}; // the run's; a map or null
   const graph_plan* plan = nullptr;
   const std::vector<planned_task>* tasks = nullptr;
   const stored_writes* stored = nullptr;

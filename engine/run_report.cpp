@@ -52,6 +52,7 @@ void run_loop::emit_checkpoint() {
                                .parent_id = at_.parent_id,
                                .values = read_output(state_, whole_state(plan())),
                                .metadata = at_.metadata,
+                               .configurable = shared_->config.configurable,
                                .plan = &plan(),
                                .tasks = &tasks,
                                .stored = &progress_.pending});

@@ -89,8 +89,8 @@ public:
 ///           breakpoint gives {"__interrupt__": []}.
 ///         - custom: the argument of context::write.
 ///         - checkpoints: {config, parent_config, values, metadata, next, tasks}. The configs are
-///           {"configurable": {thread_id, checkpoint_ns, checkpoint_id}}, `parent_config` null
-///           without a parent. `next` is a list of node names. `tasks` is a list of maps {id, name,
+///           {"configurable": {thread_id, checkpoint_ns, checkpoint_id, …}} with the run's members,
+///           `parent_config` is null without a parent. `next` lists nodes, `tasks` maps {id, name,
 ///           state} with `error`, or `interrupts` and, once finished, `result`.
 ///         - tasks: when a task starts {id, name, input, triggers} and, unless empty, `metadata`.
 ///           When it ends {id, name, error, result, interrupts} and, if it ran on a worker,

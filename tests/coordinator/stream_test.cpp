@@ -129,6 +129,19 @@ BOOST_AUTO_TEST_CASE(custom_parts_cost_nothing_when_nobody_reads_them) {
   BOOST_TEST(count == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_checkpoints_part_shows_the_configurable_members_of_its_run) {
+  runtime rt{with_memory()};
+  auto app = rt.load(three_nodes([](const auto&) {}));
+  run_config config{.thread_id = "t"};
+  config.configurable = {{"user", "ada"}, {"__pregel_scratch", 1}, {"thread_id", "no"}};
+  auto first = app.stream({}, config, {stream_mode::checkpoints}).next().value();
+  const auto& shown = first.data["config"]["configurable"];
+  BOOST_TEST(shown["user"] == value("ada"));
+  BOOST_TEST(shown["thread_id"] == value("t"));
+  BOOST_TEST(!shown["checkpoint_id"].is_null());
+  BOOST_TEST(!shown.contains("__pregel_scratch"));
+}
+
 BOOST_AUTO_TEST_CASE(a_pushed_message_needs_a_channel) {
   state_graph<> g{{{"messages", add_messages}}};
   g.add_node("n", [](const state_view&, context& ctx) {
