@@ -23,7 +23,8 @@ stream_options reading_of(std::vector<stream_mode> modes, std::size_t parts_max)
 
 run_stream basic_app::stream_events(const run_input& input, const run_config& config,
                                     std::vector<part_transform> transforms) const {
-  return run_stream{std::make_shared<stream_front>(core_, input, config, std::move(transforms))};
+  return run_stream{std::make_shared<stream_front>(
+    core_, input, defaults_ ? merge_configs(*defaults_, config) : config, std::move(transforms))};
 }
 
 // -- part_reader
