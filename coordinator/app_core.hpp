@@ -6,9 +6,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <vector>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace troupe {
 

@@ -43,7 +43,7 @@ run_config merge_configs(const run_config& defaults, const run_config& call) {
   for (const auto& tag : call.tags)
     if (std::ranges::find(out.tags, tag) == out.tags.end())
       out.tags.push_back(tag);
-  // What is not a map is refused when the run begins.
+  // A value that is not a map is refused when the run begins.
   auto merge = [&](value run_config::*member) {
     const auto& below = defaults.*member;
     const auto& above = call.*member;

@@ -173,9 +173,9 @@ bool run_actor::runs_inline(const detail::task_scope& task, node_index node) con
   const auto& body = task.node->body;
   if (body.coroutine || body.graph || task.call || task.node->lane != lane::standard || placed(task)
       || inline_depth_ >= inline_steps_max || task.node->settings->retry.given()
-      || task.node->settings->guard
-      || task.timeout.given() || shared_->config.step_timeout.count() > 0
-      || shared_->wants(stream_mode::custom) || shared_->wants(stream_mode::messages))
+      || task.node->settings->guard || task.timeout.given()
+      || shared_->config.step_timeout.count() > 0 || shared_->wants(stream_mode::custom)
+      || shared_->wants(stream_mode::messages))
     return false;
   bool no_user_code = !body.plain && task.node->routes.empty();
   return no_user_code || group_->times->trivial(node);

@@ -215,7 +215,13 @@ void run_loop::task_finished(const task_ptr& task) {
       task->status = task_status::failed;
       task->failure = stamped.error();
     }
-  record(s, *task);
+  bool stopped_early = task->learned_to_end.load(std::memory_order_relaxed);
+  if (stopped_early && s.call) {
+    task->status = task_status::failed;
+    task->failure = error{errc::cancelled, "task `" + s.node->name + "`: its step has failed"};
+  }
+  if (!stopped_early || s.call) // else the task is as one that did not begin
+    record(s, *task);
   s.scope.reset();
   if (!s.call)
     --step_.running;

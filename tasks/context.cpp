@@ -110,9 +110,11 @@ void context::request_drain(std::string reason) {
 }
 
 bool context::stop_requested() const noexcept {
-  for (const auto* task = scope_; task; task = task->run->caller.get())
-    if (task->should_end.load(std::memory_order_relaxed))
+  for (auto* task = scope_; task; task = task->run->caller.get())
+    if (task->should_end.load(std::memory_order_relaxed)) {
+      task->learned_to_end.store(true, std::memory_order_relaxed);
       return true;
+    }
   return scope_->over();
 }
 

@@ -28,7 +28,8 @@ bool is_content_block(const value& v) {
 }
 
 value content_of(const value& given) {
-  if (given.is_string() || (given.is_list() && std::ranges::all_of(given.items(), is_content_block)))
+  if (given.is_string()
+      || (given.is_list() && std::ranges::all_of(given.items(), is_content_block)))
     return given;
   return spaced_json(given);
 }

@@ -112,7 +112,7 @@ public:
     std::shared_ptr<const run_config>
       config; ///< of the run: tags, run_name, metadata, configurable
   };
-  /// Of a task.
+  /// A task at its beginning or end.
   struct task_event {
     std::string node; ///< or the name of a task that a body started
     std::string task_id;
@@ -158,8 +158,8 @@ struct run_config {
   std::chrono::milliseconds step_timeout{0}; ///< of one super-step; 0: none
   std::chrono::milliseconds run_timeout{0};  ///< of the whole run; 0: none
   /// How long a step whose task failed for good waits for its other tasks. They see
-  /// context::stop_requested(); what they finish in time is stored. 0: no bound. No effect with
-  /// compile_options::finish_steps.
+  /// context::stop_requested(); the result of a task that did not ask, and ends in time, is stored.
+  /// 0: no bound. No effect with compile_options::finish_steps.
   std::chrono::milliseconds sibling_timeout = limits::sibling_timeout;
   std::vector<std::string> interrupt_before = {}; ///< replaces the compiled list; {"*"}: all
   std::vector<std::string> interrupt_after = {};

@@ -73,7 +73,7 @@ aes_gcm::aes_gcm(const libcrypto& openssl)
 // The key and the nonce's length, 12 by default, were set by with().
 bool aes_gcm::start(std::string_view nonce, const gcm_context& context, bool encrypts) {
   return openssl_->init_cipher(cipher_.get(), nullptr, nullptr, nullptr, bytes_of(nonce),
-                           encrypts ? 1 : 0)
+                               encrypts ? 1 : 0)
            == 1
          && feed(*openssl_, cipher_.get(), context.first, nullptr)
          && feed(*openssl_, cipher_.get(), context.second, nullptr);
@@ -103,8 +103,10 @@ bool aes_gcm::decrypt_to(std::string_view bytes, const gcm_context& context, cha
   auto text = bytes.substr(gcm_nonce_bytes, bytes.size() - gcm_overhead_bytes);
   std::array<char, gcm_tag_bytes> tag; // OpenSSL's parameter is not const
   std::copy_n(bytes.end() - gcm_tag_bytes, gcm_tag_bytes, tag.begin());
-  return start(bytes.substr(0, gcm_nonce_bytes), context, false) && feed(*openssl_, cipher_.get(), text, out)
-         && openssl_->control_cipher(cipher_.get(), EVP_CTRL_AEAD_SET_TAG, gcm_tag_bytes, tag.data())
+  return start(bytes.substr(0, gcm_nonce_bytes), context, false)
+         && feed(*openssl_, cipher_.get(), text, out)
+         && openssl_->control_cipher(cipher_.get(), EVP_CTRL_AEAD_SET_TAG, gcm_tag_bytes,
+                                     tag.data())
               == 1
          && finish(*openssl_, cipher_.get());
 }

@@ -30,7 +30,8 @@ struct gcm_context {
 /// Thread: one at a time.
 class aes_gcm {
 public:
-  /// Errors: storage_failed when OpenSSL can't be loaded, or refuses (no memory, or a policy without
+  /// Errors: storage_failed when OpenSSL can't be loaded, or refuses (no memory, or a policy
+  /// without
   ///         this cipher).
   static result<aes_gcm> with(const secret_key& key);
 

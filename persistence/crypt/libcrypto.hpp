@@ -1,5 +1,5 @@
-// libcrypto: the functions of OpenSSL that encrypt, loaded when a key is first used. A program without
-// keys does not load the library, which would cost its start a millisecond.
+// libcrypto: the functions of OpenSSL that encrypt, loaded when a key is first used. A program
+// without keys does not load the library, which would cost its start a millisecond.
 #pragma once
 
 #include <troupe/error.hpp>
