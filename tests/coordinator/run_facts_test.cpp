@@ -260,37 +260,66 @@ BOOST_AUTO_TEST_CASE(an_entrypoint_has_a_context_metadata_and_a_limit) {
 
 // ---- the other tasks of a failed step ---------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE(
-  the_others_of_a_failed_step_are_asked_to_return_and_what_they_finish_is_stored) {
-  meeting_point both{2};
-  counter ran{0};
+namespace {
+
+/// Opens a gate when a node fails.
+struct opener : lifecycle_callbacks {
+  gate failed;
+  void on_node_error(const task_event&, const error&) override { failed.open(); }
+};
+
+/// `other` beside a node that fails the first time, when `other` has begun.
+compiled_graph fails_beside(std::function<void(context&)> other, counter& ran) {
   state_graph<> g{log_only};
-  g.add_node("listens",
-             [&](context& ctx) {
-               ++ran;
-               both.meet();
-               while (!ctx.stop_requested())
-                 std::this_thread::yield();
-               return log("listens");
+  auto both = std::make_shared<meeting_point>(2);
+  g.add_node("other",
+             [other = std::move(other), both, &ran](context& ctx) {
+               if (++ran == 1)
+                 both->meet();
+               other(ctx);
+               return log("other");
              },
              {.lane = lane::blocking});
-  counter failures{0};
   g.add_node("fails",
-             [&](const state_view&) -> state_update {
-               if (++failures > 1)
+             [both, failed = std::make_shared<counter>(0)](const state_view&) -> state_update {
+               if (++*failed > 1)
                  return log("fails");
-               both.meet();
+               both->meet();
                throw std::runtime_error{"oh"};
              },
              {.lane = lane::blocking});
-  g.add_edge(START, "listens");
+  g.add_edge(START, "other");
   g.add_edge(START, "fails");
+  return g.compile();
+}
+
+const run_config patient{.thread_id = "t", .sibling_timeout = std::chrono::milliseconds{0}};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_body_that_returns_because_its_step_failed_runs_again) {
+  counter ran{0};
   runtime rt{with_memory()};
-  auto app = rt.load(g.compile());
-  run_config config{.thread_id = "t", .sibling_timeout = std::chrono::milliseconds{0}};
-  auto how = app.try_invoke({}, config);
-  BOOST_TEST((code_of(how) == errc::node_failed));
-  BOOST_TEST(app.invoke(nullptr, config).value()["log"] == words({"listens", "fails"}));
+  auto app = rt.load(fails_beside(
+    [&](context& ctx) {
+      while (ran == 1 && !ctx.stop_requested())
+        std::this_thread::yield();
+    },
+    ran));
+  BOOST_TEST((code_of(app.try_invoke({}, patient)) == errc::node_failed));
+  BOOST_TEST(app.invoke(nullptr, patient).value()["log"] == words({"fails", "other"}));
+  BOOST_TEST(ran == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_task_that_ends_although_its_step_failed_is_kept) {
+  counter ran{0};
+  auto heard = std::make_shared<opener>();
+  runtime rt{with_memory()};
+  auto app = rt.load(fails_beside([&](context&) { heard->failed.pass(); }, ran));
+  auto config = patient;
+  config.callbacks = heard;
+  BOOST_TEST((code_of(app.try_invoke({}, config)) == errc::node_failed));
+  BOOST_TEST(app.invoke(nullptr, config).value()["log"] == words({"fails", "other"}));
   BOOST_TEST(ran == 1);
 }
 
