@@ -12,6 +12,9 @@
 #include <caf/actor.hpp>
 
 #include <array>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
 #include <ostream>
 #include <utility>
 
@@ -178,8 +181,8 @@ result<run_result> basic_app::try_invoke(const run_input& input, const run_confi
   return core_->invoke(input, *config_of_call{defaults_, config});
 }
 
-std::vector<result<run_result>> basic_app::batch(std::span<const run_input> inputs,
-                                                 std::span<const run_config> configs) const {
+std::vector<run_handle> basic_app::start_batch(std::span<const run_input> inputs,
+                                               std::span<const run_config> configs) const {
   if (configs.size() != inputs.size() && configs.size() != 1)
     throw error{errc::invalid_config, "batch: " + std::to_string(inputs.size()) + " inputs, but "
                                         + std::to_string(configs.size()) + " configs"};
@@ -190,10 +193,41 @@ std::vector<result<run_result>> basic_app::batch(std::span<const run_input> inpu
   std::vector<run_handle> runs;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     runs.push_back(start(inputs[i], configs[configs.size() == 1 ? 0 : i]));
+  return runs;
+}
+
+std::vector<result<run_result>> basic_app::batch(std::span<const run_input> inputs,
+                                                 std::span<const run_config> configs) const {
   std::vector<result<run_result>> out;
-  for (auto& run : runs)
+  for (auto& run : start_batch(inputs, configs))
     out.push_back(run.get());
   return out;
+}
+
+void basic_app::batch_as_completed(
+  std::span<const run_input> inputs, std::span<const run_config> configs,
+  const std::function<void(std::size_t, result<run_result>)>& take) const {
+  struct ended_runs {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<std::size_t> places;
+  };
+  auto runs = start_batch(inputs, configs);
+  auto ended = std::make_shared<ended_runs>(); // outlives this call when `take` throws
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    runs[i].when_done([ended, i](const result<run_result>&) {
+      std::lock_guard lock{ended->mutex};
+      ended->places.push_back(i);
+      ended->changed.notify_one();
+    });
+  for (std::size_t left = runs.size(); left > 0; --left) {
+    std::unique_lock lock{ended->mutex};
+    ended->changed.wait(lock, [&ended] { return !ended->places.empty(); });
+    auto place = ended->places.front();
+    ended->places.pop_front();
+    lock.unlock();
+    take(place, runs[place].get());
+  }
 }
 
 run_handle basic_app::start(const run_input& input, const run_config& config) const {
@@ -273,8 +307,8 @@ basic_app::try_get_state_history(const run_config& config, const history_options
 }
 
 result<checkpoint_ref> basic_app::try_update_state(const run_config& config, optional_update values,
-                                                   std::string as_node) const {
-  outside_update update{std::move(values), std::move(as_node)};
+                                                   std::string as_node, std::string task_id) const {
+  outside_update update{std::move(values), std::move(as_node), std::move(task_id)};
   return try_bulk_update_state(config, {{std::move(update)}});
 }
 
@@ -353,8 +387,9 @@ std::vector<state_snapshot> basic_app::get_state_history(const run_config& confi
   return try_get_state_history(config, options).value();
 }
 checkpoint_ref basic_app::update_state(const run_config& config, optional_update values,
-                                       std::string as_node) const {
-  return try_update_state(config, std::move(values), std::move(as_node)).value();
+                                       std::string as_node, std::string task_id) const {
+  return try_update_state(config, std::move(values), std::move(as_node), std::move(task_id))
+    .value();
 }
 checkpoint_ref basic_app::bulk_update_state(
   const run_config& config, const std::vector<std::vector<outside_update>>& supersteps) const {

@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
+#include <string>
 
 namespace troupe {
 
@@ -174,7 +176,9 @@ private:
     for (std::size_t i = 0; i < nodes->size(); ++i)
       if (auto checked = check_update((*nodes)[i], updates[i].values); !checked)
         return checked;
-    auto ids = task_ids(*nodes);
+    auto ids = task_ids(*nodes, updates);
+    if (auto twice = repeated(ids))
+      return refuse("update_state: two updates of one super-step for the task " + *twice);
     repeats_ = base_.saved
                && std::ranges::any_of(base_.saved->pending_writes, [&ids](const auto& w) {
                     return std::ranges::find(ids, w.task_id) != ids.end();
@@ -238,13 +242,29 @@ private:
       nullptr);
   }
 
-  // The ids of the node's waiting tasks, so that history shows their results.
-  std::vector<std::string> task_ids(const std::vector<node_index>& nodes) const {
+  static std::optional<std::string> repeated(std::vector<std::string> ids) {
+    std::ranges::sort(ids);
+    auto twice = std::ranges::adjacent_find(ids);
+    return twice == ids.end() ? std::nullopt : std::optional{*twice};
+  }
+
+  // The ids that the updates name, else those of the node's other waiting tasks, so that history
+  // shows their results.
+  std::vector<std::string> task_ids(const std::vector<node_index>& nodes,
+                                    const std::vector<outside_update>& updates) const {
+    auto is_named = [&updates](const std::string& id) {
+      return std::ranges::find(updates, id, &outside_update::task_id) != updates.end();
+    };
     std::map<node_index, std::deque<std::string>> waiting;
     for (auto& t : pending_tasks())
-      waiting[t.node].push_back(std::move(t.id));
+      if (!is_named(t.id))
+        waiting[t.node].push_back(std::move(t.id));
     std::vector<std::string> out;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (!updates[i].task_id.empty()) {
+        out.push_back(updates[i].task_id);
+        continue;
+      }
       auto& known = waiting[nodes[i]];
       if (known.empty()) {
         auto name = std::string{names::interrupt};

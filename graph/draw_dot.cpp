@@ -90,8 +90,19 @@ private:
     switch (node.shape) {
       case node_shape::start: return ", shape=ellipse, fillcolor=" + dot_string(colors_.start);
       case node_shape::end: return ", shape=ellipse, fillcolor=" + dot_string(colors_.end);
-      case node_shape::plain: return {};
-      case node_shape::graph: return ", peripheries=2";
+      case node_shape::plain: return fill_of(node.mark);
+      case node_shape::graph: return ", peripheries=2" + fill_of(node.mark);
+    }
+    return {};
+  }
+
+  std::string fill_of(node_mark mark) const {
+    auto fill = [](const std::string& color) { return ", fillcolor=" + dot_string(color); };
+    switch (mark) {
+      case node_mark::none: return {};
+      case node_mark::ran: return fill(colors_.ran);
+      case node_mark::waits: return fill(colors_.waits);
+      case node_mark::failed: return fill(colors_.failed);
     }
     return {};
   }

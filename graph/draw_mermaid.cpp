@@ -97,6 +97,11 @@ public:
     style("default", "fill:" + colors_.node + ",stroke:#8a7fd0,color:#1f1b3a");
     style("first", "fill:" + colors_.start);
     style("last", "fill:" + colors_.end);
+    if (has_marks_) {
+      style("ran", "fill:" + colors_.ran);
+      style("waits", "fill:" + colors_.waits);
+      style("failed", "fill:" + colors_.failed);
+    }
     if (!boxes_.empty()) {
       style("box", "fill:" + colors_.box + ",stroke:#b8b2dc");
       out_ += "  class " + boxes_ + " box\n";
@@ -110,7 +115,7 @@ private:
       if (node.inside)
         box(node, indent);
       else
-        out_ += indent + node.id + shape_of(node) + "\n";
+        out_ += indent + node.id + shape_of(node) + mark_of(node) + "\n";
     for (const auto& e : graph.edges)
       edge(graph, e, indent);
   }
@@ -122,6 +127,17 @@ private:
     content(*node.inside, indent + "  ");
     out_ += indent + "end\n";
     boxes_ += (boxes_.empty() ? "" : ",") + node.id;
+  }
+
+  std::string mark_of(const drawn_node& node) {
+    has_marks_ = has_marks_ || node.mark != node_mark::none;
+    switch (node.mark) {
+      case node_mark::none: return {};
+      case node_mark::ran: return ":::ran";
+      case node_mark::waits: return ":::waits";
+      case node_mark::failed: return ":::failed";
+    }
+    return {};
   }
 
   static std::string shape_of(const drawn_node& node) {
@@ -156,6 +172,7 @@ private:
   bool down_;
   draw_colors colors_;
   std::string out_;
+  bool has_marks_ = false;
   std::string boxes_; // their ids, with commas
 };
 

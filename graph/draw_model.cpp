@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -105,21 +106,55 @@ std::vector<std::string> details_of(const graph_plan& plan, const plan_node& nod
   return out;
 }
 
+// ---- traces ---------------------------------------------------------------------------------
+
+std::string duration_text(std::chrono::microseconds time) {
+  auto us = time.count();
+  if (us < 10'000)
+    return std::to_string(us) + " µs";
+  if (us < 10'000'000)
+    return std::to_string(us / 1000) + " ms";
+  return std::to_string(us / 1'000'000) + " s";
+}
+
+std::string trace_text(const node_trace& of) {
+  std::string out;
+  auto add = [&out](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
+  if (of.ran > 0)
+    add("ran " + std::to_string(of.ran) + (of.ran == 1 ? " time" : " times")
+        + (of.time.count() > 0 ? " in " + duration_text(of.time) : ""));
+  if (of.failed > 0)
+    add("failed " + std::to_string(of.failed) + (of.failed == 1 ? " time" : " times"));
+  if (of.asks > 0)
+    add(of.asks == 1 ? "asks" : std::to_string(of.asks) + " ask");
+  if (of.waits > 0)
+    add(of.waits == 1 ? "waits" : std::to_string(of.waits) + " wait");
+  return out;
+}
+
+node_mark mark_of(const node_trace& of) {
+  return of.failed > 0                 ? node_mark::failed
+         : of.asks > 0 || of.waits > 0 ? node_mark::waits
+         : of.ran > 0                  ? node_mark::ran
+                                       : node_mark::none;
+}
+
 // ---- the graph ------------------------------------------------------------------------------
 
 class builder {
 public:
   explicit builder(const draw_options& options) : options_{options} {}
 
-  /// `prefix` begins the ids of its nodes.
-  drawn_graph draw(const compiled_graph& graph, const std::string& prefix, std::uint32_t xray) {
-    level at{*graph.plan(), prefix, xray, {}, {}, {}};
+  /// `prefix` begins the ids of its nodes, `path` their names in a trace.
+  drawn_graph draw(const compiled_graph& graph, const std::string& prefix, const std::string& path,
+                   std::uint32_t xray) {
+    level at{*graph.plan(), prefix, path, xray, {}, {}, {}};
     auto edges = graph.edges();
     add_nodes(at, std::ranges::any_of(edges, [](const auto& e) { return e.to == names::end; }));
     add_edges(at, edges);
     drawn_ += at.out.nodes.size();
-    for (const auto& [place, nested] : at.nested)
-      open(at, at.out.nodes[place], nested);
+    for (const auto& [place, of, nested] : at.nested)
+      open(at, at.out.nodes[place], path + of + "|", nested);
     return std::move(at.out);
   }
 
@@ -128,10 +163,12 @@ private:
   struct level {
     const graph_plan& plan;
     const std::string& prefix;
+    const std::string& path;
     std::uint32_t xray;
     drawn_graph out;
     std::unordered_map<std::string_view, std::uint32_t> place_of; // by name
-    std::vector<std::pair<std::uint32_t, compiled_graph>> nested; // what could be opened
+    // Nested graphs that may be opened: the place, the name of the node, the graph.
+    std::vector<std::tuple<std::uint32_t, std::string, compiled_graph>> nested;
   };
 
   void add_nodes(level& at, bool has_end) {
@@ -148,22 +185,33 @@ private:
     auto place = add_named(at, node.name, shape);
     if (options_.details)
       at.out.nodes[place].details = details_of(at.plan, node);
+    add_trace(at.out.nodes[place], at.path + node.name);
     if (at.xray == 0)
       return;
     if (node.body.graph)
-      at.nested.emplace_back(place, compiled_graph{node.body.graph});
+      at.nested.emplace_back(place, node.name, compiled_graph{node.body.graph});
     for (const auto& called : node.settings->calls)
-      add_called(at, place, called);
+      add_called(at, place, node.name, called);
+  }
+
+  void add_trace(drawn_node& node, const std::string& path) const {
+    auto of = options_.trace.nodes.find(path);
+    if (of == options_.trace.nodes.end())
+      return;
+    if (auto text = trace_text(of->second); !text.empty())
+      node.details.push_back(std::move(text));
+    node.mark = mark_of(of->second);
   }
 
   // A called graph is drawn beside the node that calls it.
-  void add_called(level& at, std::uint32_t caller, const compiled_graph& called) {
+  void add_called(level& at, std::uint32_t caller, const std::string& name,
+                  const compiled_graph& called) {
     const auto& by = at.out.nodes[caller];
     auto place = add_node(at, {.id = ids_.make(by.id + "_", called.name()),
                                .name = printable(called.name()),
                                .shape = node_shape::graph});
     at.out.edges.push_back({caller, place, {}, true});
-    at.nested.emplace_back(place, called);
+    at.nested.emplace_back(place, name, called);
   }
 
   std::uint32_t add_named(level& at, std::string_view name, node_shape shape) {
@@ -192,10 +240,12 @@ private:
     });
   }
 
-  void open(const level& at, drawn_node& node, const compiled_graph& nested) {
+  void open(const level& at, drawn_node& node, const std::string& path,
+            const compiled_graph& nested) {
     auto size = nested.plan()->nodes.size() + 1; // START is one of them, END is not
     if (drawn_ + size <= options_.nodes_max)
-      node.inside = std::make_shared<const drawn_graph>(draw(nested, node.id + "_", at.xray - 1));
+      node.inside =
+        std::make_shared<const drawn_graph>(draw(nested, node.id + "_", path, at.xray - 1));
   }
 
   const draw_options& options_;
@@ -225,12 +275,13 @@ const drawn_node* drawn_graph::find(node_shape shape) const noexcept {
 }
 
 drawn_graph make_drawn_graph(const compiled_graph& graph, const draw_options& options) {
-  return builder{options}.draw(graph, {}, options.xray);
+  return builder{options}.draw(graph, {}, {}, options.xray);
 }
 
 draw_colors safe_colors(draw_colors colors) {
   const draw_colors defaults;
-  for (auto color : {&draw_colors::node, &draw_colors::start, &draw_colors::end, &draw_colors::box})
+  for (auto color : {&draw_colors::node, &draw_colors::start, &draw_colors::end, &draw_colors::box,
+                     &draw_colors::ran, &draw_colors::waits, &draw_colors::failed})
     if (!is_color(colors.*color))
       colors.*color = defaults.*color;
   return colors;

@@ -23,6 +23,8 @@ enum class node_shape : std::uint8_t {
   graph, ///< a nested graph: a closed one, or a box when something is inside
 };
 
+enum class node_mark : std::uint8_t { none, ran, waits, failed }; ///< of draw_options::trace
+
 struct drawn_graph;
 
 struct drawn_node {
@@ -30,6 +32,7 @@ struct drawn_node {
   std::string name; ///< "start" and "end" for START and END
   std::vector<std::string> details = {};
   node_shape shape = node_shape::plain;
+  node_mark mark = node_mark::none;
   std::shared_ptr<const drawn_graph> inside = nullptr; ///< the nested graph of an open box
 };
 

@@ -1,6 +1,7 @@
 // The compiled graph: an immutable graph that can be run, its schemas and its drawings.
 #pragma once
 
+#include <troupe/run_trace.hpp>
 #include <troupe/value.hpp>
 
 #include <compare>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,7 +26,10 @@ struct draw_colors {
   std::string node = "#f2f0ff";
   std::string start = "#ffffff";
   std::string end = "#bfb6fc";
-  std::string box = "#faf9ff"; ///< around a nested graph
+  std::string box = "#faf9ff";    ///< around a nested graph
+  std::string ran = "#d5f2dc";    ///< with a trace: its tasks ran
+  std::string waits = "#fff0c0";  ///< with a trace: a task asks or waits
+  std::string failed = "#fad4d4"; ///< with a trace: a task failed
 };
 
 /// draw_options::xray that opens all levels.
@@ -45,6 +50,8 @@ struct draw_options {
   draw_colors colors = {}; ///< of nodes, ends and boxes
   std::string mermaid_frontmatter = {}; ///< YAML; replaces the one made of title and curve
   std::size_t nodes_max = 10'000;
+  /// Runs to draw: a node's line of counts and time, and its colour.
+  run_trace trace = {};
 };
 
 /// A graph that can be run: immutable, cheap to copy, safe to share between threads.
@@ -89,10 +96,12 @@ public:
   /// The graphs that are nodes of this one, and those of node_options::calls.
   /// Shape:  (name of the node, graph); one entry for each graph of a node that calls several. With
   ///         `recurse`, also the graphs within them, under the path of names, as "outer|inner".
+  ///         Unless `ns` is empty, only the graphs of that path.
   /// Order:  of the nodes; a graph comes right before the graphs within it.
   /// Errors: none.
   /// Source: langgraph/pregel/main.py, get_subgraphs (which knows one graph a node).
-  std::vector<std::pair<std::string, compiled_graph>> subgraphs(bool recurse = false) const;
+  std::vector<std::pair<std::string, compiled_graph>> subgraphs(bool recurse = false,
+                                                                std::string_view ns = {}) const;
 
   /// A Mermaid flowchart. Conditional edges are dotted, and nested graphs opened by `xray` are
   /// `subgraph` blocks. A graph that a node calls stands beside the node, linked by a dotted edge.
@@ -109,6 +118,17 @@ public:
   /// Errors: none.
   /// Source: langchain_core/runnables/graph_png.py (the look).
   std::string draw_dot(const draw_options& options = {}) const;
+
+  /// The same graph as text for a terminal: a list of the nodes, and under each its edges.
+  /// Shape:  lines, each with its end. `->` leads to the next node, `..>` does if a route or
+  /// command
+  ///         decides so; a label follows in brackets. A nested graph is indented under its node.
+  ///         Names are printable, but may have characters beyond ASCII.
+  /// Errors: none.
+  /// Source: langchain_core/runnables/graph_ascii.py (a list instead of boxes; `troupe draw
+  /// --format
+  ///         ascii` draws boxes with the program graph-easy).
+  std::string draw_ascii(const draw_options& options = {}) const;
 
   /// Advice about the graph that is not an error, e.g. a node with both commands and static edges.
   const std::vector<std::string>& warnings() const noexcept;

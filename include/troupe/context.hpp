@@ -208,7 +208,7 @@ public:
   void request_drain(std::string reason);
 
   /// Whether a long body should return soon: the run was given up, or another task of the step
-  /// failed for good (run_config::sibling_timeout). What a body returns after this was true does not
+  /// failed for good (run_config::sibling_timeout). The result of a body that saw true does not
   /// count: its task runs again when the thread is resumed.
   bool stop_requested() const noexcept;
 

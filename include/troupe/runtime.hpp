@@ -290,6 +290,9 @@ private:
 struct outside_update {
   optional_update values = std::nullopt; ///< nullopt: no writes, as if the node returned nothing
   std::string as_node = {};              ///< empty: inferred
+  /// The task that the writes belong to, as task_snapshot::id; empty: the node's first waiting
+  /// task.
+  std::string task_id = {};
 };
 
 /// Selects threads whose run was cut off.
@@ -341,6 +344,16 @@ public:
   /// Source: langchain_core/runnables/base.py, batch(return_exceptions=True).
   std::vector<result<run_result>> batch(std::span<const run_input> inputs,
                                         std::span<const run_config> configs) const;
+
+  /// As batch(), but gives each result to `take` when its run has ended.
+  /// Shape:  `take` gets the place of the input, and the result.
+  /// Order:  the order in which the runs end.
+  /// Thread: `take` runs on the calling thread. When it throws, the other runs continue.
+  /// Blocks: until all runs have ended.
+  /// Errors: as batch(), and what `take` throws.
+  /// Source: langchain_core/runnables/base.py, batch_as_completed(return_exceptions=True).
+  void batch_as_completed(std::span<const run_input> inputs, std::span<const run_config> configs,
+                          const std::function<void(std::size_t, result<run_result>)>& take) const;
 
   /// Starts a run that the runtime's own threads carry.
   run_handle start(const run_input& input, const run_config& config = {}) const;
@@ -410,9 +423,10 @@ public:
   ///         - an unknown or ambiguous node, or a route to an unknown node
   ///         - a value that does not fit the member of a typed state
   ///         - with run_config::strict_input, an unknown channel
+  ///         - two updates of a super-step for one `task_id`
   ///         Nothing is stored then.
   result<checkpoint_ref> try_update_state(const run_config& config, optional_update values,
-                                          std::string as_node = {}) const;
+                                          std::string as_node = {}, std::string task_id = {}) const;
   result<checkpoint_ref> try_bulk_update_state(
     const run_config& config, const std::vector<std::vector<outside_update>>& supersteps) const;
 
@@ -421,7 +435,7 @@ public:
   std::vector<state_snapshot> get_state_history(const run_config& config,
                                                 const history_options& options = {}) const;
   checkpoint_ref update_state(const run_config& config, optional_update values,
-                              std::string as_node = {}) const;
+                              std::string as_node = {}, std::string task_id = {}) const;
   checkpoint_ref bulk_update_state(
     const run_config& config, const std::vector<std::vector<outside_update>>& supersteps) const;
 
@@ -443,6 +457,8 @@ public:
   caf::actor handle() const;
 
 protected:
+  std::vector<run_handle> start_batch(std::span<const run_input> inputs,
+                                      std::span<const run_config> configs) const;
   run_handle handle_of(result<std::shared_ptr<class pending_run>> run) const;
   std::shared_ptr<app_core> core_;
   std::shared_ptr<const run_config> defaults_; // null: none

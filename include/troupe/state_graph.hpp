@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -323,17 +324,23 @@ public:
     add_graph(std::move(name), graph, std::move(options));
   }
 
-  /// Adds each (name, body) pair as a node, and the edges from each to the next.
+  /// Adds each as a node, and the edges from each to the next.
+  /// Shape:  std::pair{name, body} or std::tuple{name, body, node_options}. A body may be a graph.
   /// Errors: as add_node and add_edge.
-  template <class... F> void add_sequence(std::pair<const char*, F>... nodes) {
-    static_assert(sizeof...(F) > 0, "Sequence requires at least one node.");
-    const char* before = nullptr;
+  /// Source: langgraph/graph/state.py, add_sequence.
+  template <class... Node> void add_sequence(Node... nodes) {
+    static_assert(sizeof...(Node) > 0, "Sequence requires at least one node.");
+    std::string before;
     (
       [&] {
-        add_node(nodes.first, std::move(nodes.second));
-        if (before)
-          add_edge(before, nodes.first);
-        before = nodes.first;
+        std::string name = std::get<0>(nodes);
+        if constexpr (std::tuple_size_v<Node> == 3)
+          add_node(name, std::move(std::get<1>(nodes)), std::move(std::get<2>(nodes)));
+        else
+          add_node(name, std::move(std::get<1>(nodes)));
+        if (!before.empty())
+          add_edge(before, name);
+        before = std::move(name);
       }(),
       ...);
   }

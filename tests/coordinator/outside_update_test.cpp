@@ -1,6 +1,8 @@
 // Updates from outside, against what the reference stores for the same calls.
 #include "tests/fixtures/thread_probe.hpp"
 
+#include <troupe/runtime.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
@@ -88,6 +90,35 @@ BOOST_AUTO_TEST_CASE(history_shows_an_update_as_the_result_of_the_task_that_wait
   BOOST_TEST(writes.at(0).task_path == "~__interrupt__, 0000000000");
   auto then = t.show(false, checkpoint_name(3));
   BOOST_CHECK(then.tasks.at(0).result == log_of("by hand"));
+}
+
+BOOST_AUTO_TEST_CASE(an_update_may_name_one_of_a_nodes_waiting_tasks) {
+  state_graph<> g{{{"log", append}, {"x", last_value}}};
+  g.add_node("fan", [](const state_view&) { return value{}; });
+  g.add_node("work", [](const value& n) { return log_of(n.as_int() == 0 ? "ran" : "too"); });
+  g.add_edge(START, "fan");
+  g.add_conditional_edges("fan", [](const state_view&) {
+    return std::vector<send>{{"work", value(0)}, {"work", value(1)}, {"work", value(2)}};
+  });
+  runtime rt{{.saver = make_memory_saver()}};
+  auto app = rt.load(g.compile());
+  run_config config{.thread_id = "t", .interrupt_before = {"work"}};
+  app.invoke({{"x", 1}}, config);
+  auto waiting = app.get_state(config);
+  BOOST_REQUIRE(waiting.tasks.size() == 3u);
+  auto at = waiting.config.checkpoint_id;
+  app.bulk_update_state(
+    config, {{{log_of("last"), "work", waiting.tasks[2].id}, {log_of("first"), "work"}}});
+  config.checkpoint_id = at;
+  auto then = app.get_state(config);
+  BOOST_CHECK(then.tasks.at(0).result == log_of("first"));
+  BOOST_CHECK(!then.tasks.at(1).result);
+  BOOST_CHECK(then.tasks.at(2).result == log_of("last"));
+  check_refusal(
+    app.try_bulk_update_state(config, {{{log_of("a"), "work", "id"}, {log_of("b"), "work", "id"}}}),
+    errc::invalid_update, "update_state: two updates of one super-step for the task id");
+  auto one = app.try_update_state({.thread_id = "t"}, log_of("mine"), "work", "my-task");
+  BOOST_TEST(one.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(updates_of_nodes_that_do_not_wait_get_ids_of_their_position) {

@@ -1,5 +1,5 @@
 // The reference's msgpack: what reads can be stored, anything else is an error.
-#include "tools/troupe/sqlite/reference_values.hpp"
+#include "tools/troupe/reference_values.hpp"
 #include "tests/fuzz_bytes/target.hpp"
 
 namespace troupe::fuzz_bytes {

@@ -12,6 +12,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -202,6 +204,31 @@ BOOST_AUTO_TEST_CASE(a_conditional_entry_point_is_a_route_from_the_start) {
                g.set_conditional_entry_point([](const state_view&) { return "a"; }, {"a"},
                                              "choice");
              }).find("choice")
+             != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_sequence_takes_bodies_graphs_and_options_and_leads_from_each_to_the_next) {
+  state_graph<> inner{plain()};
+  inner.add_sequence(std::pair{"only", &no_update});
+  inner.add_edge(START, "only");
+  state_graph<> g{plain()};
+  g.add_sequence(std::pair{"a", &no_update},
+                 std::tuple{std::string{"b"}, &no_update, node_options{.defer = true}},
+                 std::pair{"c", inner.compile({.name = "inner"})});
+  g.add_edge(START, "a");
+  auto graph = g.compile();
+  BOOST_TEST(graph.nodes() == (std::vector<std::string>{"a", "b", "c"}),
+             boost::test_tools::per_element());
+  std::string edges;
+  for (const auto& e : graph.edges())
+    edges += e.from + ">" + e.to + " ";
+  BOOST_TEST(edges == "__start__>a a>b b>c c>__end__ ");
+  BOOST_TEST(graph.plan()->nodes[graph.plan()->find_node("b")].defer);
+  BOOST_TEST(!graph.plan()->nodes[graph.plan()->find_node("a")].defer);
+  BOOST_TEST(graph.subgraphs().at(0).first == "c");
+  BOOST_TEST(refusal([&] {
+               g.add_sequence(std::pair{"d", &no_update}, std::pair{"a", &no_update});
+             }).find("`a`")
              != std::string::npos);
 }
 

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace troupe {
 
@@ -13,9 +14,9 @@ BOOST_AUTO_TEST_SUITE(graph_subgraphs)
 
 namespace {
 
-std::string listed(const compiled_graph& g, bool recurse) {
+std::string listed(const compiled_graph& g, bool recurse, std::string_view ns = {}) {
   std::string out;
-  for (const auto& [path, graph] : g.subgraphs(recurse))
+  for (const auto& [path, graph] : g.subgraphs(recurse, ns))
     out += path + "=" + graph.name() + " ";
   return out;
 }
@@ -37,6 +38,14 @@ BOOST_AUTO_TEST_CASE(a_node_that_calls_several_graphs_has_an_entry_for_each) {
   BOOST_TEST(listed(g.compile(), false) == "a=one a=graph ");
   BOOST_TEST(listed(g.compile(), true)
              == "a=one a=graph a|middle=graph a|middle|inner=chain a|caller=helper ");
+}
+
+BOOST_AUTO_TEST_CASE(a_namespace_selects_the_graphs_of_one_path) {
+  BOOST_TEST(listed(nested(), true, "middle|inner") == "middle|inner=chain ");
+  BOOST_TEST(listed(nested(), false, "middle|inner") == "");
+  BOOST_TEST(listed(nested(), true, "middle") == "middle=graph ");
+  BOOST_TEST(listed(nested(), false, "caller") == "caller=helper ");
+  BOOST_TEST(listed(nested(), true, "mid") == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_subgraph_is_the_graph_that_was_added) {

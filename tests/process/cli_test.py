@@ -98,13 +98,16 @@ class Graphs(CliTest):
         self.assertTrue(text.startswith("digraph ") and text.endswith("}\n"), text)
         self.assertIn("rankdir=LR", text)
 
+    def with_program(self, name, script):
+        """An environment in which the program is this shell script."""
+        program = self.folder / "programs" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text("#!/bin/sh\n" + script)
+        program.chmod(0o755)
+        return {**os.environ, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
+
     def with_dot(self, script):
-        """An environment in which `dot` is this shell script."""
-        dot = self.folder / "programs" / "dot"
-        dot.parent.mkdir(exist_ok=True)
-        dot.write_text("#!/bin/sh\n" + script)
-        dot.chmod(0o755)
-        return {**os.environ, "PATH": f"{dot.parent}{os.pathsep}{os.environ['PATH']}"}
+        return self.with_program("dot", script)
 
     def test_draw_prints_what_graphviz_makes_of_the_dot_text(self):
         flags = ["draw", "digest", "--xray", "--title", "<&>"]
@@ -132,6 +135,33 @@ class Graphs(CliTest):
         with self.assertRaises(ProcessLookupError):
             os.kill(int((self.folder / "id").read_text()), 0)
 
+    def test_draw_as_characters_is_by_graph_easy_and_a_list_without_it(self):
+        flags = ["draw", "hello", "--format=ascii"]
+        listed = self.ok(self.troupe(*flags, env={"PATH": str(self.folder)}))
+        self.assertTrue(listed.startswith("start\n  -> "), listed)
+        programs = self.with_program("graph-easy", 'echo "$*"; cat')
+        drawn = self.ok(self.troupe(*flags, env=programs))
+        self.assertTrue(drawn.startswith("--from=dot --as=ascii\ndigraph "), drawn)
+        fails = self.with_program("graph-easy", "echo half; echo 'no perl' >&2; exit 2")
+        done = self.troupe(*flags, env=fails)
+        self.refused(done, FAILED, "graph-easy failed with exit code 2", "no perl")
+        self.assertEqual(done.stdout, "")
+        hangs = self.with_program("graph-easy", "exec sleep 600")
+        done = self.troupe(*flags, "--timeout=0.5", env=hangs)
+        self.refused(done, FAILED, "graph-easy has not ended in time")
+
+    def test_draw_shows_the_runs_of_a_thread(self):
+        data = ["--data", self.folder / "drawn"]
+        self.troupe("run", "ask", "--thread", "t", "--input", "{}", *data)
+        waiting = self.ok(self.troupe("draw", "ask", "--thread", "t", *data))
+        self.assertIn("asks", waiting)
+        self.assertIn(":::waits", waiting)
+        self.ok(self.troupe("run", "ask", "--thread", "t", "--resume", '"Ada"', *data))
+        finished = self.ok(self.troupe("draw", "ask", "--thread", "t", "--format=dot", *data))
+        self.assertIn("ran 1 time", finished)
+        self.assertNotIn("asks", finished)
+        self.refused(self.troupe("draw", "ask", "--thread", "nobody", *data), USAGE, "nobody")
+
     @unittest.skipUnless(shutil.which("dot"), "Graphviz is not installed")
     def test_graphviz_reads_the_dot_text(self):
         for graph in ["hello", "ask", "loop", "digest"]:
@@ -141,7 +171,7 @@ class Graphs(CliTest):
         self.assertTrue(self.ok(picture).startswith("\x89PNG"))
 
     def test_draw_refuses_what_it_does_not_know(self):
-        self.refused(self.troupe("draw", "hello", "--format", "ascii"), USAGE, "ascii", "mermaid")
+        self.refused(self.troupe("draw", "hello", "--format", "gif"), USAGE, "gif", "mermaid")
         self.refused(self.troupe("draw", "hello", "--xray=-1"), USAGE, "-1", "xray")
         self.refused(self.troupe("draw", "hello", "--direction=up"), USAGE, "up", "right")
 

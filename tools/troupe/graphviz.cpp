@@ -1,4 +1,4 @@
-// graphviz: running `dot`, with its input in memory and its outputs in pipes.
+// graphviz: running a program, with its input in memory and its outputs in pipes.
 #include "tools/troupe/graphviz.hpp"
 
 #include <troupe/error.hpp>
@@ -20,13 +20,14 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace troupe::cli {
 namespace {
 
 constexpr std::size_t picture_bytes_max = 64u << 20;
 constexpr std::size_t complaint_bytes_max = 1u << 10;
-constexpr std::chrono::milliseconds look_again{20}; // between checks whether `dot` has ended
+constexpr std::chrono::milliseconds look_again{20}; // between checks whether it has ended
 
 std::int64_t checked(std::int64_t outcome, const char* what) {
   if (outcome < 0)
@@ -77,29 +78,33 @@ struct output_pipe {
   }
 };
 
-// `dot` while it runs; the destructor ends it.
-class dot_program {
+// A program that was not found on PATH.
+struct is_missing {};
+
+// A program while it runs; the destructor ends it. The first argument is its name.
+class drawing_program {
 public:
-  dot_program(std::string format, int input, int output, int complaints) {
-    std::string name = "dot";
-    std::string flag = "-T" + format;
-    char* arguments[] = {name.data(), flag.data(), nullptr};
+  drawing_program(std::vector<std::string> command, int input, int output, int complaints)
+    : name_{command.at(0)} {
+    std::vector<char*> arguments;
+    for (auto& argument : command)
+      arguments.push_back(argument.data());
+    arguments.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, input, 0);
     ::posix_spawn_file_actions_adddup2(&actions, output, 1);
     ::posix_spawn_file_actions_adddup2(&actions, complaints, 2);
-    int failed = ::posix_spawnp(&id_, arguments[0], &actions, nullptr, arguments, environ);
+    int failed = ::posix_spawnp(&id_, arguments[0], &actions, nullptr, arguments.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
     if (failed == ENOENT)
-      throw error{errc::invalid_config,
-                  "draw " + format + ": dot is not on PATH: install graphviz, or use --format dot"};
+      throw is_missing{};
     if (failed != 0)
-      throw std::system_error{failed, std::generic_category(), "draw " + format + ": start dot"};
+      throw std::system_error{failed, std::generic_category(), "draw: start " + name_};
   }
-  dot_program(const dot_program&) = delete;
-  dot_program& operator=(const dot_program&) = delete;
-  ~dot_program() {
+  drawing_program(const drawing_program&) = delete;
+  drawing_program& operator=(const drawing_program&) = delete;
+  ~drawing_program() {
     ::kill(id_, SIGKILL); // until it is reaped, no other process can get its number
     ::waitpid(id_, nullptr, 0);
   }
@@ -108,15 +113,17 @@ public:
   std::optional<std::string> end() const {
     siginfo_t how{};
     checked(::waitid(P_PID, static_cast<id_t>(id_), &how, WEXITED | WNOHANG | WNOWAIT),
-            "wait for dot");
+            "wait for a program");
     if (how.si_pid == 0)
       return std::nullopt;
     if (how.si_code != CLD_EXITED)
-      return "dot was ended by signal " + std::to_string(how.si_status);
-    return how.si_status == 0 ? "" : "dot failed with exit code " + std::to_string(how.si_status);
+      return name_ + " was ended by signal " + std::to_string(how.si_status);
+    return how.si_status == 0 ? ""
+                              : name_ + " failed with exit code " + std::to_string(how.si_status);
   }
 
 private:
+  std::string name_;
   pid_t id_ = 0;
 };
 
@@ -134,10 +141,10 @@ std::string reason_in(std::string_view complaints) {
   return size == 0 ? "" : ": " + std::string{complaints.substr(0, size)};
 }
 
-} // namespace
-
-std::string graphviz_picture(const std::string& dot_text, const std::string& format,
-                             std::chrono::milliseconds patience) {
+// The output of a program that reads the text. Throws is_missing.
+std::string picture_by(std::vector<std::string> command, const std::string& dot_text,
+                       const std::string& format, std::chrono::milliseconds patience) {
+  auto name = command.at(0);
   auto failure = [&format](errc code, const std::string& why) {
     return error{code, "draw " + format + ": " + why};
   };
@@ -146,10 +153,11 @@ std::string graphviz_picture(const std::string& dot_text, const std::string& for
   fill(input, dot_text);
   output_pipe picture{picture_bytes_max};
   output_pipe complaints{complaint_bytes_max};
-  dot_program dot{format, input.get(), picture.write.get(), complaints.write.get()};
+  drawing_program program{std::move(command), input.get(), picture.write.get(),
+                          complaints.write.get()};
   picture.write.set(-1);
   complaints.write.set(-1);
-  for (auto end = dot.end();; end = dot.end()) {
+  for (auto end = program.end();; end = program.end()) {
     pollfd what[] = {{picture.read.get(), POLLIN, 0}, {complaints.read.get(), POLLIN, 0}};
     int ready = ::poll(what, 2, end ? 0 : static_cast<int>(look_again.count()));
     if (ready > 0 && what[0].revents != 0)
@@ -164,7 +172,28 @@ std::string graphviz_picture(const std::string& dot_text, const std::string& for
       return std::move(picture.text);
     }
     if (std::chrono::steady_clock::now() >= until)
-      throw failure(errc::node_timeout, "dot has not ended in time; --timeout allows more");
+      throw failure(errc::node_timeout, name + " has not ended in time; --timeout allows more");
+  }
+}
+
+} // namespace
+
+std::string graphviz_picture(const std::string& dot_text, const std::string& format,
+                             std::chrono::milliseconds patience) {
+  try {
+    return picture_by({"dot", "-T" + format}, dot_text, format, patience);
+  } catch (const is_missing&) {
+    throw error{errc::invalid_config,
+                "draw " + format + ": dot is not on PATH: install graphviz, or use --format dot"};
+  }
+}
+
+std::optional<std::string> graph_easy_text(const std::string& dot_text,
+                                           std::chrono::milliseconds patience) {
+  try {
+    return picture_by({"graph-easy", "--from=dot", "--as=ascii"}, dot_text, "ascii", patience);
+  } catch (const is_missing&) {
+    return std::nullopt;
   }
 }
 

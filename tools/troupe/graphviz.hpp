@@ -1,7 +1,8 @@
-// graphviz: pictures that Graphviz's program `dot` makes of DOT text.
+// graphviz: pictures that other programs make of DOT text: Graphviz's `dot`, and graph-easy.
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 namespace troupe::cli {
@@ -13,5 +14,11 @@ namespace troupe::cli {
 ///         node_timeout, and overloaded when the picture is too large.
 std::string graphviz_picture(const std::string& dot_text, const std::string& format,
                              std::chrono::milliseconds patience);
+
+/// The graph as boxes of characters, made by the program graph-easy; nullopt when it is not on
+/// PATH. Shape:  lines. Blocks: as graphviz_picture. Errors: throws error: node_failed,
+/// node_timeout or overloaded, as graphviz_picture.
+std::optional<std::string> graph_easy_text(const std::string& dot_text,
+                                           std::chrono::milliseconds patience);
 
 } // namespace troupe::cli

@@ -53,6 +53,9 @@ struct postgres_part {
   result<std::shared_ptr<saver>> (*open_saver)(const postgres_options& options);
   result<std::shared_ptr<store>> (*open_store)(const postgres_options& database,
                                                store_options options);
+  /// The function postgres_checkpoints::next of a database of LangGraph's PostgresSaver.
+  /// Errors: as the constructor of postgres_checkpoints.
+  std::function<std::optional<checkpoint_tuple>()> (*open_checkpoints)(const std::string& conninfo);
 };
 
 /// The part that links SQLite.
@@ -61,6 +64,9 @@ struct sqlite_part {
   /// Errors: as the constructor of sqlite_checkpoints.
   std::function<std::optional<checkpoint_tuple>()> (*open_checkpoints)(
     const std::filesystem::path& file);
+  /// write_sqlite_checkpoints.
+  void (*write_checkpoints)(const std::filesystem::path& file,
+                            const std::function<std::optional<checkpoint_tuple>()>& next);
 };
 
 /// The part, loaded at the first call.

@@ -1,13 +1,15 @@
-// troupe store export and import: threads as lines of JSON, a checkpoint each. Import reads files
-// of LangGraph's SqliteSaver, too.
+// troupe store export and import: threads as lines of JSON, a checkpoint each. Import also reads
+// what LangGraph's SqliteSaver and PostgresSaver hold; export also writes files of SqliteSaver.
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/json_lines.hpp"
 #include "tools/troupe/parts.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -132,19 +134,51 @@ checkpoint_tuple tuple_of(const value& line) {
 
 // ---- export -------------------------------------------------------------------------------------
 
-void export_thread(saver& from, const std::string& thread_id, std::ostream& out) {
-  auto tuples = from.list({.thread_id = thread_id}).value();
-  for (auto end = tuples.begin(); end != tuples.end();) { // of a namespace, the oldest first
-    auto begin = end;
-    while (end != tuples.end() && end->ref.checkpoint_ns == begin->ref.checkpoint_ns)
-      ++end;
-    for (auto at = end; at != begin;)
-      out << to_json(line_value(*--at)) << "\n";
+// The checkpoints of some threads, one by one: of a namespace, the oldest first.
+class exporter {
+public:
+  exporter(saver& from, const std::vector<std::string>& threads) : from_{from}, threads_{threads} {}
+
+  std::optional<checkpoint_tuple> next() {
+    while (at_ == tuples_.size()) {
+      if (thread_ == threads_.size())
+        return std::nullopt;
+      at_ = 0;
+      tuples_ = from_.list({.thread_id = threads_[thread_++]}).value();
+      for (auto end = tuples_.begin(); end != tuples_.end();) {
+        auto begin = end;
+        while (end != tuples_.end() && end->ref.checkpoint_ns == begin->ref.checkpoint_ns)
+          ++end;
+        std::reverse(begin, end);
+      }
+    }
+    return std::move(tuples_[at_++]);
   }
+
+private:
+  saver& from_;
+  const std::vector<std::string>& threads_;
+  std::vector<checkpoint_tuple> tuples_; // of the thread before `thread_`
+  std::size_t thread_ = 0;
+  std::size_t at_ = 0;
+};
+
+void write_lines(exporter& all, const std::string& file) {
+  std::ofstream opened;
+  if (file != "-")
+    opened.open(file, std::ios::binary | std::ios::trunc);
+  std::ostream& out = file == "-" ? std::cout : opened;
+  while (auto tuple = all.next())
+    out << to_json(line_value(*tuple)) << "\n";
+  out.flush();
+  if (!out)
+    throw error{errc::storage_failed, "write the export: " + file};
 }
 
-int export_lines(const std::string& data_dir, std::vector<std::string> threads,
-                 const std::string& file) {
+int export_threads(const std::string& data_dir, std::vector<std::string> threads,
+                   const std::string& file, bool as_sqlite) {
+  if (as_sqlite && file == "-")
+    throw error{errc::invalid_config, "export: --format sqlite needs a file: add --to FILE"};
   auto from = open_saver_to_look(data_dir);
   std::set<std::string> known;
   for (auto& thread : from->threads().value())
@@ -154,15 +188,11 @@ int export_lines(const std::string& data_dir, std::vector<std::string> threads,
       throw kept_place{.data = data_dir, .postgres = {}}.unknown_thread(thread);
   if (threads.empty())
     threads.assign(known.begin(), known.end());
-  std::ofstream opened;
-  if (file != "-")
-    opened.open(file, std::ios::binary | std::ios::trunc);
-  std::ostream& out = file == "-" ? std::cout : opened;
-  for (const auto& thread : threads)
-    export_thread(*from, thread, out);
-  out.flush();
-  if (!out)
-    throw error{errc::storage_failed, "write the export: " + file};
+  exporter all{*from, threads};
+  if (as_sqlite)
+    load_sqlite().write_checkpoints(file, [&all] { return all.next(); });
+  else
+    write_lines(all, file);
   std::cerr << "exported " << threads.size() << (threads.size() == 1 ? " thread\n" : " threads\n");
   return 0;
 }
@@ -278,9 +308,9 @@ bool is_sqlite_file(const std::filesystem::path& file) {
   return in && head == magic;
 }
 
-// Reads all of the file first: a checkpoint that can't be read is found before anything is stored.
-int import_sqlite(const std::string& data_dir, const std::string& file) {
-  auto next = load_sqlite().open_checkpoints(file);
+// Reads all checkpoints first: a checkpoint that can't be read is found before anything is stored.
+int import_from(const std::string& data_dir,
+                const std::function<std::optional<checkpoint_tuple>()>& next) {
   while (next())
     continue;
   auto to = open_saver(data_dir);
@@ -294,25 +324,39 @@ int import_sqlite(const std::string& data_dir, const std::string& file) {
 } // namespace
 
 void add_store_lines(CLI::App& store, chosen_command& chosen) {
-  auto* out = store.add_subcommand("export", "Print threads as lines of JSON, a checkpoint each");
+  auto* out = store.add_subcommand(
+    "export", "Print threads as lines of JSON, a checkpoint each, or write them for LangGraph");
   auto data_dir = add_data_dir(*out);
   auto threads = std::make_shared<std::vector<std::string>>();
   auto to = std::make_shared<std::string>("-");
   out->add_option("--thread", *threads, "Only this thread; may be given more than once")
     ->type_name("ID");
   out->add_option("--to", *to, "A file; - is the standard output")->capture_default_str();
-  out->callback([&chosen, data_dir, threads, to] {
-    chosen.run = [data_dir, threads, to] { return export_lines(*data_dir, *threads, *to); };
+  auto format = std::make_shared<std::string>("lines");
+  out->add_option("--format", *format, "lines, or sqlite: a new file of LangGraph's SqliteSaver")
+    ->check(CLI::IsMember(std::set<std::string>{"lines", "sqlite"}))
+    ->capture_default_str();
+  out->callback([&chosen, data_dir, threads, to, format] {
+    chosen.run = [data_dir, threads, to, format] {
+      return export_threads(*data_dir, *threads, *to, *format == "sqlite");
+    };
   });
 
   auto* in = store.add_subcommand(
-    "import", "Store threads that export printed, or that LangGraph's SqliteSaver holds");
+    "import",
+    "Store threads that export printed, or that LangGraph's SqliteSaver or PostgresSaver holds");
   data_dir = add_data_dir(*in);
   auto from = std::make_shared<std::string>("-");
   in->add_option("FROM", *from, "A file; - is the standard input")->capture_default_str();
-  in->callback([&chosen, data_dir, from] {
-    chosen.run = [data_dir, from] {
-      return is_sqlite_file(*from) ? import_sqlite(*data_dir, *from)
+  auto database = std::make_shared<std::string>();
+  in->add_option("--from-postgres", *database, "The database of LangGraph's PostgresSaver")
+    ->type_name("CONNINFO")
+    ->excludes("FROM");
+  in->callback([&chosen, data_dir, from, database] {
+    chosen.run = [data_dir, from, database] {
+      if (!database->empty())
+        return import_from(*data_dir, load_postgres().open_checkpoints(*database));
+      return is_sqlite_file(*from) ? import_from(*data_dir, load_sqlite().open_checkpoints(*from))
                                    : import_lines(*data_dir, *from);
     };
   });

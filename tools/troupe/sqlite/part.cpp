@@ -1,6 +1,7 @@
 // The part of the command line that needs SQLite.
 #include "tools/troupe/parts.hpp"
 #include "tools/troupe/sqlite/sqlite_checkpoints.hpp"
+#include "tools/troupe/sqlite/sqlite_export.hpp"
 
 #include <filesystem>
 
@@ -13,7 +14,8 @@ open_checkpoints(const std::filesystem::path& file) {
   return [from = std::make_shared<sqlite_checkpoints>(file)] { return from->next(); };
 }
 
-constexpr sqlite_part part{.open_checkpoints = open_checkpoints};
+constexpr sqlite_part part{.open_checkpoints = open_checkpoints,
+                           .write_checkpoints = write_sqlite_checkpoints};
 
 } // namespace
 

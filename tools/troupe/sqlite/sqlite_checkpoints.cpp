@@ -1,19 +1,15 @@
 #include "tools/troupe/sqlite/sqlite_checkpoints.hpp"
 
-#include "tools/troupe/sqlite/reference_values.hpp"
+#include "tools/troupe/reference_checkpoints.hpp"
+#include "tools/troupe/reference_values.hpp"
 
 #include <sqlite3.h>
 
-#include <bit>
-#include <charconv>
 #include <filesystem>
-#include <span>
 
 namespace troupe::cli {
 
 namespace {
-
-constexpr std::int64_t layout = 4; // of checkpoints; older ones are migrated by the reference
 
 constexpr const char* select_checkpoints =
   "SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, metadata, type, checkpoint"
@@ -34,82 +30,6 @@ std::string text(sqlite3_stmt& row, int number) {
 
 void bind(sqlite3_stmt& statement, int number, const std::string& text) {
   sqlite3_bind_text(&statement, number, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
-}
-
-[[noreturn]] void refuse(const std::string& why) {
-  throw error{errc::invalid_value, why};
-}
-
-// ---- a row as values ----------------------------------------------------------------------------
-
-value typed_value(std::string_view type, std::string_view data) {
-  if (type == "msgpack")
-    return from_reference_msgpack(data);
-  if (type == "null")
-    return nullptr;
-  if (type == "bytes" || type == "bytearray")
-    return value::bytes(std::as_bytes(std::span{data}));
-  refuse("a value of type `" + std::string{type} + "` can't be read");
-}
-
-// A number, or 32 digits, a dot and a random number: the same for all channels of a step.
-version stored_version(const value& v) {
-  if (v.is_int() && v.as_int() >= 0)
-    return {static_cast<std::uint64_t>(v.as_int()), 0};
-  auto text = v.is_string() ? v.as_string() : std::string_view{};
-  auto dot = std::min(text.find('.'), text.size());
-  version out;
-  double random = 0;
-  const auto* end = text.data() + text.size();
-  auto number = std::from_chars(text.data(), text.data() + dot, out.number);
-  auto tag = std::from_chars(text.data() + std::min(dot + 1, text.size()), end, random);
-  if (number.ec != std::errc{} || number.ptr != text.data() + dot || tag.ec != std::errc{}
-      || tag.ptr != end)
-    refuse("not a version: " + to_json(v));
-  out.tag = std::bit_cast<std::uint64_t>(random);
-  return out;
-}
-
-named<version> stored_versions(const value& v) {
-  named<version> out;
-  for (const auto& e : v.entries())
-    out.emplace_back(e.key(), stored_version(e.val));
-  return out;
-}
-
-const value& member(const value& map, const char* name, bool (value::*is_kind)() const noexcept) {
-  const auto& out = map[name];
-  if (!(out.*is_kind)())
-    refuse(std::string{"member `"} + name + "` is missing or of another kind");
-  return out;
-}
-
-checkpoint checkpoint_of(const value& from) {
-  checkpoint out;
-  out.v = member(from, "v", &value::is_int).as_int();
-  if (out.v != layout)
-    refuse("it has layout " + std::to_string(out.v) + ", only 4 can be read");
-  out.id = member(from, "id", &value::is_string).as_string();
-  out.ts = member(from, "ts", &value::is_string).as_string();
-  out.channel_versions = stored_versions(member(from, "channel_versions", &value::is_map));
-  for (const auto& e : member(from, "channel_values", &value::is_map).entries())
-    out.channel_values.emplace_back(e.key(), e.val);
-  for (const auto& e : member(from, "versions_seen", &value::is_map).entries()) {
-    if (!e.val.is_map())
-      refuse("the versions that a node has seen are not a map");
-    out.versions_seen.emplace_back(e.key(), stored_versions(e.val));
-  }
-  out.updated_channels = from["updated_channels"].as<std::optional<std::vector<std::string>>>();
-  return out;
-}
-
-// Calls `read`; its exceptions get the place in front.
-template <class F> auto located(const std::string& place, F read) {
-  try {
-    return read();
-  } catch (const error& why) {
-    throw error{why.code(), place + ": " + why.message()};
-  }
 }
 
 } // namespace
@@ -163,14 +83,13 @@ checkpoint_tuple sqlite_checkpoints::read_checkpoint() const {
   checkpoint_tuple out;
   out.ref = {text(row, 0), text(row, 1), text(row, 2)};
   out.parent_id = text(row, 3);
-  auto place = "thread `" + out.ref.thread_id + "`, checkpoint " + out.ref.checkpoint_id;
-  located(place, [&] {
+  located(place_of(out.ref), [&] {
     out.metadata = from_json(column(row, 4)).value();
     if (column(row, 5) != "msgpack")
-      refuse("a checkpoint of type `" + text(row, 5) + "` can't be read");
-    out.checkpoint = checkpoint_of(from_reference_checkpoint(column(row, 6)));
+      throw error{errc::invalid_value, "a checkpoint of type `" + text(row, 5) + "` can't be read"};
+    out.checkpoint = from_reference_map(from_reference_checkpoint(column(row, 6)));
     if (out.checkpoint.id != out.ref.checkpoint_id)
-      refuse("its own id differs: " + out.checkpoint.id);
+      throw error{errc::invalid_value, "its own id differs: " + out.checkpoint.id};
     out.pending_writes = read_writes(out.ref);
     return true;
   });
@@ -187,7 +106,7 @@ std::vector<pending_write> sqlite_checkpoints::read_writes(const checkpoint_ref&
   while (step(row)) {
     pending_write write{text(row, 0), text(row, 2), {}, text(row, 1)};
     write.value = located("a write to channel `" + write.channel + "`",
-                          [&row] { return typed_value(column(row, 3), column(row, 4)); });
+                          [&row] { return from_reference_typed(column(row, 3), column(row, 4)); });
     out.push_back(std::move(write));
   }
   return out;

@@ -1,4 +1,4 @@
-#include "tools/troupe/sqlite/reference_values.hpp"
+#include "tools/troupe/reference_values.hpp"
 
 #include <troupe/limits.hpp>
 #include <troupe/message.hpp>
@@ -162,6 +162,17 @@ public:
     }
   }
 
+  value read_channel(const std::string& channel) {
+    try {
+      sets_ = channel.starts_with("join:"); // the names of nodes that a join has seen
+      auto out = read(3);
+      sets_ = false;
+      return out;
+    } catch (const error& why) {
+      fail("channel `" + channel + "`: " + why.message());
+    }
+  }
+
   value read_checkpoint() {
     return read_members([this](const std::string& name) {
       if (name != "channel_values")
@@ -187,17 +198,6 @@ private:
       entries.emplace_back(text, read_member(text));
     }
     return value::map(std::move(entries));
-  }
-
-  value read_channel(const std::string& channel) {
-    try {
-      sets_ = channel.starts_with("join:"); // the names of nodes that a join has seen
-      auto out = read(3);
-      sets_ = false;
-      return out;
-    } catch (const error& why) {
-      fail("channel `" + channel + "`: " + why.message());
-    }
   }
 
   std::string_view take(std::uint64_t count) {
@@ -281,6 +281,10 @@ template <class F> value read_all(std::string_view data, F read) {
 
 value from_reference_msgpack(std::string_view data) {
   return read_all(data, [](reader& in) { return in.read(1); });
+}
+
+value from_reference_channel(const std::string& channel, std::string_view data) {
+  return read_all(data, [&channel](reader& in) { return in.read_channel(channel); });
 }
 
 value from_reference_checkpoint(std::string_view data) {
