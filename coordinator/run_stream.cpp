@@ -219,7 +219,7 @@ coro<run_result> run_stream::get(context& ctx) const {
 }
 
 value run_stream::output() const {
-  return get().value().output;
+  return get().value().value();
 }
 bool run_stream::interrupted() const {
   return get().value().paused();

@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_SUITE(cluster_defined_channel)
 BOOST_AUTO_TEST_CASE(placed_bodies_read_and_write_a_channel_whose_rule_runs_at_home) {
   runtime rt{{.saver = make_memory_saver(), .workers = std::make_shared<loopback_workers>()}};
   auto app = rt.load(placed_total());
-  auto out = app.invoke(state_update{}, {.thread_id = "t"}).output;
+  auto out = app.invoke(state_update{}, {.thread_id = "t"}).value();
   BOOST_TEST(to_json(out["seen"]) == R"(["total 0","total 2"])");
   BOOST_TEST(out["total"] == value("total 4"));
   BOOST_TEST(app.get_state({.thread_id = "t"}).values["total"] == value("total 4"));

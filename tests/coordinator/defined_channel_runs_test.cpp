@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_SUITE(coordinator_defined_channel)
 BOOST_AUTO_TEST_CASE(barrier_whose_names_are_a_write_opens_when_all_have_arrived) {
   runtime rt{with_memory()};
   auto app = rt.load(meeting([](const std::string&, context&) {}));
-  auto out = app.invoke(state_update{}, {.thread_id = "t"}).output;
+  auto out = app.invoke(state_update{}, {.thread_id = "t"}).value();
   auto all = out["log"];
   BOOST_REQUIRE(all.size() == 4u);
   BOOST_TEST(all[2] == value("met"));
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(content_is_stored_in_a_data_directory_and_survives_a_restar
   }
   runtime rt{{.data_dir = directory.path()}};
   auto app = rt.load(graph);
-  BOOST_TEST(app.invoke(answer(true), {.thread_id = "t"}).output["log"][3]
+  BOOST_TEST(app.invoke(answer(true), {.thread_id = "t"}).value()["log"][3]
              == value::list({"a", "b"}));
   auto history = app.get_state_history({.thread_id = "t"});
   BOOST_TEST(history.size() >= 4u);
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(finish_makes_a_channel_available_when_nothing_else_is_left)
   g.add_edge("a", "b");
   g.subscribe("last", {"late"});
   runtime rt{with_memory()};
-  auto out = rt.load(g.compile()).invoke(state_update{}, {.thread_id = "t"}).output;
+  auto out = rt.load(g.compile()).invoke(state_update{}, {.thread_id = "t"}).value();
   BOOST_TEST(out["log"] == value::list({"a", "b", 7}));
 }
 
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(writes_after_a_consume_meet_the_content_that_it_left) {
     g.add_edge(names[i - 1], names[i]);
   g.subscribe("pair", {"pairs"});
   runtime rt{with_memory()};
-  auto out = rt.load(g.compile()).invoke(state_update{}, {.thread_id = "t"}).output;
+  auto out = rt.load(g.compile()).invoke(state_update{}, {.thread_id = "t"}).value();
   // `pair` runs beside c, whose write comes after the consume; and so with e.
   BOOST_TEST(out["log"] == value::list({2, 2}));
 }
@@ -208,8 +208,8 @@ BOOST_AUTO_TEST_CASE(channel_of_each_step_counts_from_its_initial_content) {
   g.add_edge(START, "a");
   runtime rt{with_memory()};
   auto app = rt.load(g.compile());
-  BOOST_TEST(app.invoke(state_update{}, {.thread_id = "t"}).output["age"] == value(2)); // START, a
-  BOOST_TEST(app.invoke(state_update{}, {.thread_id = "t"}).output["age"] == value(4));
+  BOOST_TEST(app.invoke(state_update{}, {.thread_id = "t"}).value()["age"] == value(2)); // START, a
+  BOOST_TEST(app.invoke(state_update{}, {.thread_id = "t"}).value()["age"] == value(4));
 }
 
 BOOST_AUTO_TEST_CASE(channel_of_each_step_that_its_finish_makes_available_sees_the_next_step) {
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(channel_of_each_step_that_its_finish_makes_available_sees_t
   g.add_edge("a", "later");
   g.subscribe("b", {"late"});
   runtime rt{with_memory()};
-  auto out = rt.load(g.compile()).invoke(state_update{}, {.thread_id = "t"}).output;
+  auto out = rt.load(g.compile()).invoke(state_update{}, {.thread_id = "t"}).value();
   BOOST_TEST(out["log"] == words({"open", "seen"}));
 }
 
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(channel_of_each_step_sees_the_steps_that_do_not_write_to_it
   g.add_edge("b", "c");
   runtime rt{with_memory()};
   auto app = rt.load(g.compile());
-  auto out = app.invoke(state_update{}, {.thread_id = "t"}).output;
+  auto out = app.invoke(state_update{}, {.thread_id = "t"}).value();
   BOOST_TEST(out["log"] == value::list({0, 1}));
   BOOST_TEST(out["age"] == value(2));
   BOOST_TEST(app.get_state({.thread_id = "t"}).values["age"] == value(2));
@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(subgraph_has_a_channel_of_its_own_under_the_same_rule) {
   g.add_node("sub", inner.compile());
   g.add_edge(START, "sub");
   runtime rt{with_memory()};
-  BOOST_TEST(rt.load(g.compile()).invoke(state_update{{"x", 1}}, {.thread_id = "t"}).output["x"]
+  BOOST_TEST(rt.load(g.compile()).invoke(state_update{{"x", 1}}, {.thread_id = "t"}).value()["x"]
              == value(2));
 }
 

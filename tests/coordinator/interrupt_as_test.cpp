@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(wrong_answers_leave_the_question_open_until_a_right_one) {
   BOOST_REQUIRE(waiting.interrupts.size() == 1u);
   BOOST_TEST(waiting.interrupts[0].id == id);
   auto done = app.invoke(answer({{"what", "approve"}}), asked);
-  BOOST_TEST((done.output["x"].as<review>().what == verdict::approve));
+  BOOST_TEST((done.value()["x"].as<review>().what == verdict::approve));
   BOOST_TEST(app.get_state(asked).interrupts.empty());
 }
 
@@ -83,12 +83,12 @@ BOOST_AUTO_TEST_CASE(scalars_and_times_are_checked_too) {
   number.invoke(state_update{}, asked);
   BOOST_TEST(why_refused(number, 200).ends_with("read an integer: out of range: 200"));
   BOOST_TEST(why_refused(number, "2").find("wanted integer: it is string") != std::string::npos);
-  BOOST_TEST(number.invoke(answer(100), asked).output["x"] == value(100));
+  BOOST_TEST(number.invoke(answer(100), asked).value()["x"] == value(100));
   runtime other{with_memory()};
   auto day = other.load(asks_for<std::chrono::sys_days>());
   day.invoke(state_update{}, asked);
   BOOST_TEST(why_refused(day, "2026-02-30").find("wanted a day as") != std::string::npos);
-  BOOST_TEST(day.invoke(answer("2026-02-28"), asked).output["x"] == value("2026-02-28"));
+  BOOST_TEST(day.invoke(answer("2026-02-28"), asked).value()["x"] == value("2026-02-28"));
 }
 
 BOOST_AUTO_TEST_CASE(second_question_of_a_body_is_refused_alone) {
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(second_question_of_a_body_is_refused_alone) {
   BOOST_TEST(app.invoke(answer(1), asked).interrupts().at(0).value == value("two?"));
   why_refused(app, "no");
   BOOST_TEST(app.get_state(asked).interrupts.at(0).value == value("two?"));
-  BOOST_TEST(app.invoke(answer(false), asked).output["x"] == value::list({1, false}));
+  BOOST_TEST(app.invoke(answer(false), asked).value()["x"] == value::list({1, false}));
 }
 
 BOOST_AUTO_TEST_CASE(schema_that_the_caller_gives_is_shown_instead) {

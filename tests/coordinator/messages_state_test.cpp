@@ -73,11 +73,11 @@ BOOST_AUTO_TEST_CASE(root_of_messages_is_a_graph_whose_state_is_one_list_of_mess
   g.add_edge(START, "answer");
   runtime rt{with_memory()};
   auto app = rt.load(g.compile());
-  auto out = app.invoke(value("hello"), {.thread_id = "t"}).output;
+  auto out = app.invoke(value("hello"), {.thread_id = "t"}).value();
   BOOST_REQUIRE(out.size() == 2u);
   BOOST_TEST(text_of(out[0]) == "hello");
   BOOST_TEST(text_of(out[1]) == "re: hello");
-  out = app.invoke(value("more"), {.thread_id = "t"}).output; // joins the thread's messages
+  out = app.invoke(value("more"), {.thread_id = "t"}).value(); // joins the thread's messages
   BOOST_REQUIRE(out.size() == 4u);
   BOOST_TEST(text_of(out[3]) == "re: more");
 }

@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(the_run_stops_at_its_steps_end_for_its_only_reader_that_may
   BOOST_TEST((got.failure->code() == errc::overloaded));
   BOOST_TEST(got.parts.size() == 4u); // three of the body, and the update of its task
   BOOST_TEST(ran == texts_read{"first"}, boost::test_tools::per_element());
-  BOOST_TEST(app.invoke(nullptr, on_a_thread).output["log"] == words({"first", "second"}));
+  BOOST_TEST(app.invoke(nullptr, on_a_thread).value()["log"] == words({"first", "second"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_reader_that_may_not_lag_stops_no_run_that_others_read) {
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(a_held_run_gives_way_to_one_that_interrupts_it) {
   auto parts = run.read(bounded({stream_mode::updates}, 1));
   BOOST_TEST(parts.next().has_value());
   run_config next{.thread_id = "t", .multitask = multitask_strategy::interrupt};
-  BOOST_TEST(app.invoke({{"n", 990}}, next).output["n"] == value(1000));
+  BOOST_TEST(app.invoke({{"n", 990}}, next).value()["n"] == value(1000));
   BOOST_TEST((code_of(run.get()) == errc::cancelled));
 }
 
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(a_run_stops_at_its_steps_end_when_all_readers_are_gone) {
   }
   run_config after{.thread_id = "t", .multitask = multitask_strategy::enqueue};
   after.recursion_limit = 1001;
-  BOOST_TEST(app.invoke(nullptr, after).output["n"] == value(1000));
+  BOOST_TEST(app.invoke(nullptr, after).value()["n"] == value(1000));
   BOOST_TEST(ran == 1000); // it stopped on the way, and nothing ran twice
 }
 
@@ -352,7 +352,7 @@ BOOST_AUTO_TEST_CASE(a_coroutine_body_awaits_the_parts_of_another_run) {
     out.push_back((*first)["log"]);
     auto ending = run.get(ctx);
     auto end = co_await ending;
-    out.push_back(end.output["log"]);
+    out.push_back(end.value()["log"]);
     co_return value::list(std::move(out));
   };
   auto answer = test::try_body(rt, body).value();
@@ -381,7 +381,7 @@ BOOST_AUTO_TEST_CASE(a_callback_gets_the_parts_in_order_and_one_end) {
   auto run = app.stream_events({{"n", 0}});
   listener all;
   all.listen(run.read(bounded({stream_mode::values}, 2)));
-  BOOST_TEST(all.end().value().output["n"] == value(500));
+  BOOST_TEST(all.end().value().value()["n"] == value(500));
   BOOST_TEST(all.ends == 1);
   BOOST_REQUIRE(all.parts.size() == 501u); // the input, and each step
   for (std::size_t i = 0; i < all.parts.size(); ++i)
@@ -439,7 +439,7 @@ BOOST_AUTO_TEST_CASE(an_exception_of_a_callback_ends_the_reading_and_the_run) {
   BOOST_TEST((own.code() == errc::overloaded));
   run_config after{.thread_id = "t", .multitask = multitask_strategy::enqueue};
   after.recursion_limit = 1001;
-  BOOST_TEST(app.invoke(nullptr, after).output["n"] == value(1000));
+  BOOST_TEST(app.invoke(nullptr, after).value()["n"] == value(1000));
 }
 
 BOOST_AUTO_TEST_CASE(a_callback_learns_that_the_runtime_is_gone) {

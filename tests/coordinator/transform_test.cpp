@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_transform_that_throws_stops_the_run_at_the_end_of_its_ste
   BOOST_TEST((how.error().code() == errc::missing_key));
   BOOST_TEST((code_of(run.get()) == errc::missing_key));
   BOOST_TEST(ran.size() == 2u);
-  BOOST_TEST(app.invoke(nullptr, with_thread).output["log"] == words({"a", "b", "c"}));
+  BOOST_TEST(app.invoke(nullptr, with_thread).value()["log"] == words({"a", "b", "c"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_transformed_body_that_waits_for_its_reader_does_not_hold_the_run) {

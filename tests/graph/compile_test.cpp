@@ -326,8 +326,8 @@ BOOST_AUTO_TEST_CASE(what_a_node_was_given_is_in_its_plan) {
   const auto& a = node_of(graph, "a");
   BOOST_TEST((a.lane == lane::blocking));
   BOOST_TEST(a.defer);
-  BOOST_TEST(a.metadata["k"] == value(1));
-  same(a.destinations, {"a", END});
+  BOOST_TEST(a.settings->metadata["k"] == value(1));
+  same(a.settings->destinations, {"a", END});
   BOOST_TEST(static_cast<bool>(a.body.plain));
   BOOST_TEST(graph.name() == "g");
   BOOST_TEST((graph.plan()->options.checkpointer.mode() == checkpointing::none));

@@ -1,11 +1,13 @@
 // Circuit breakers and rate limiters: when attempts may begin, by a clock of the test.
 #include "graph/node_guard.hpp"
 
-#include "tests/fixtures/small_graphs.hpp"
+#include <troupe/troupe.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <stdexcept>
+#include <utility>
 
 namespace troupe {
 namespace {
@@ -16,15 +18,15 @@ constexpr circuit_breaker_policy two_failures{.failures = 2, .open_for = 10s};
 const guard_time start{1000s};
 
 /// A graph of one node that fails while `broken` is set.
-compiled_graph fragile(bool& broken, counter& ran, node_options options) {
-  state_graph<> g{log_only};
+compiled_graph fragile(bool& broken, std::atomic<int>& ran, node_options options) {
+  state_graph<> g{{{"log", append}}};
   g.add_node(
     "call",
     [&](const state_view&) -> state_update {
       ++ran;
       if (broken)
         throw std::runtime_error{"oh"};
-      return log("call");
+      return state_update{{"log", value::list({"call"})}};
     },
     std::move(options));
   g.add_edge(START, "call");
@@ -82,14 +84,14 @@ BOOST_AUTO_TEST_CASE(a_limiter_spreads_attempts_after_a_burst) {
 
 BOOST_AUTO_TEST_CASE(an_open_breaker_fails_the_tasks_of_all_runs_without_their_bodies) {
   bool broken = true;
-  counter ran{0};
+  std::atomic<int> ran{0};
   runtime rt;
   auto app = rt.load(fragile(broken, ran, {.circuit_breaker = {.failures = 2, .open_for = 1h}}));
   for (int i = 0; i < 2; ++i)
-    BOOST_TEST((code_of(app.try_invoke({})) == errc::node_failed));
+    BOOST_TEST((app.try_invoke({}).error().code() == errc::node_failed));
   broken = false;
   auto refused = app.try_invoke({});
-  BOOST_TEST((code_of(refused) == errc::overloaded));
+  BOOST_TEST((refused.error().code() == errc::overloaded));
   BOOST_TEST(refused.error().type() == "CircuitOpenError");
   BOOST_TEST(refused.error().message().find("node `call`") == 0U);
   BOOST_TEST(ran == 2);
@@ -97,7 +99,7 @@ BOOST_AUTO_TEST_CASE(an_open_breaker_fails_the_tasks_of_all_runs_without_their_b
 
 BOOST_AUTO_TEST_CASE(a_breaker_counts_every_attempt) {
   bool broken = true;
-  counter ran{0};
+  std::atomic<int> ran{0};
   runtime rt;
   auto app = rt.load(fragile(broken, ran,
                              {.retry_policy = {.initial_interval = 0ns,
@@ -105,13 +107,13 @@ BOOST_AUTO_TEST_CASE(a_breaker_counts_every_attempt) {
                                                .jitter = false,
                                                .retry_on = [](const error&) { return true; }},
                               .circuit_breaker = {.failures = 3, .open_for = 1h}}));
-  BOOST_TEST((code_of(app.try_invoke({})) == errc::overloaded));
+  BOOST_TEST((app.try_invoke({}).error().code() == errc::overloaded));
   BOOST_TEST(ran == 3);
 }
 
 BOOST_AUTO_TEST_CASE(limited_attempts_wait_for_their_place) {
   bool broken = false;
-  counter ran{0};
+  std::atomic<int> ran{0};
   runtime rt;
   auto app = rt.load(fragile(broken, ran, {.rate_limit = {.permits = 1, .per = 20ms}}));
   auto began = std::chrono::steady_clock::now();
@@ -123,7 +125,7 @@ BOOST_AUTO_TEST_CASE(limited_attempts_wait_for_their_place) {
 
 BOOST_AUTO_TEST_CASE(a_policy_that_can_t_be_kept_is_refused) {
   bool broken = false;
-  counter ran{0};
+  std::atomic<int> ran{0};
   BOOST_CHECK_EXCEPTION(fragile(broken, ran, {.rate_limit = {.permits = 1, .per = 0ns}}), error,
                         [](const error& e) { return e.code() == errc::invalid_graph; });
   BOOST_CHECK_EXCEPTION(fragile(broken, ran, {.circuit_breaker = {.failures = 1, .open_for = 0ns}}),

@@ -67,7 +67,7 @@ std::vector<value> results_of_calls(const tool& t, const std::vector<value>& arg
     g.add_edge(START, "tools");
     auto call = ai_message("", {{.name = t.name(), .args = args, .id = "1"}});
     auto done = rt.load(g.compile()).invoke(value{{"messages", value::list({call})}});
-    const auto& messages = done.output["messages"];
+    const auto& messages = done.value()["messages"];
     out.push_back(messages[messages.size() - 1]);
   }
   return out;

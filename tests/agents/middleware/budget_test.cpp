@@ -163,10 +163,10 @@ BOOST_AUTO_TEST_CASE(use_is_summed_up_by_run_thread_and_agent) {
   auto app =
     rt.load(budgeted({.prices = prices()}, {priced_call("1"), final_answer(), final_answer()}));
   run_config config{.thread_id = "t"};
-  auto usage = app.invoke(budget_hello(), config).output["usage"];
+  auto usage = app.invoke(budget_hello(), config).value()["usage"];
   BOOST_TEST((usage["run"]["model_calls"] == value(2)));
   BOOST_TEST((usage["run"]["tool_calls"] == value(1)));
-  usage = app.invoke(budget_hello(), config).output["usage"];
+  usage = app.invoke(budget_hello(), config).value()["usage"];
   BOOST_TEST((usage["run"]["input_tokens"] == value(90)));
   BOOST_TEST((usage["thread"]["input_tokens"] == value(270)));
   BOOST_TEST((usage["agents"]["worker"]["model_calls"] == value(3)));
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(agents_of_a_team_with_the_channel_share_the_sums_of_the_thr
     return g.compile();
   };
   runtime rt;
-  auto usage = rt.load(team({})).invoke(budget_hello()).output["usage"];
+  auto usage = rt.load(team({})).invoke(budget_hello()).value()["usage"];
   BOOST_TEST((usage["thread"]["input_tokens"] == value(180)));
   BOOST_TEST((usage["run"]["input_tokens"] == value(90))); // it begins anew with each agent
   BOOST_TEST((usage["agents"]["a"]["model_calls"] == value(1)));
@@ -217,9 +217,9 @@ BOOST_AUTO_TEST_CASE(a_budget_ends_the_run_after_its_step_and_a_larger_one_resum
   BOOST_TEST(!app.try_invoke(nullptr, config)); // with the same budget it ends again
   config.configurable = value{{"budget", {{"run", {{"tokens", 1000}}}}}};
   auto resumed = app.invoke(nullptr, config);
-  BOOST_TEST(message_text(resumed.output["messages"][5]) == "done");
+  BOOST_TEST(message_text(resumed.value()["messages"][5]) == "done");
   BOOST_TEST(ran->load() == 2);
-  BOOST_TEST((resumed.output["usage"]["run"]["model_calls"] == value(3)));
+  BOOST_TEST((resumed.value()["usage"]["run"]["model_calls"] == value(3)));
   BOOST_TEST(!budget_facts(error{errc::node_failed, "x"}).has_value());
 }
 
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(a_budget_may_ask_for_more) {
   asked = app.invoke(command{.resume = value{{"thread", {{"model_calls", 2}}}}}, config);
   BOOST_TEST((asked.interrupts().at(0).value["spent"] == value(2)));
   auto done = app.invoke(command{.resume = value{{"thread", {{"model_calls", nullptr}}}}}, config);
-  BOOST_TEST(message_text(done.output["messages"][5]) == "done");
+  BOOST_TEST(message_text(done.value()["messages"][5]) == "done");
 }
 
 BOOST_AUTO_TEST_CASE(money_and_agents_have_bounds) {

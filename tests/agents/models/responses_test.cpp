@@ -465,7 +465,7 @@ BOOST_AUTO_TEST_CASE(an_agent_sends_the_reasoning_before_a_call_back_with_it) {
   auto agent = create_agent(
     {.model = init_chat_model("openai:m", responses_at(server)), .tools = {add, search}});
   auto done = rt.load(agent).invoke(value{{"messages", value::list({human_message("1 + 1?")})}});
-  BOOST_TEST(message_text(done.output["messages"][3]) == "It is 2");
+  BOOST_TEST(message_text(done.value()["messages"][3]) == "It is 2");
   auto seen = server.requests();
   BOOST_REQUIRE(seen.size() == 2u);
   BOOST_TEST(to_json(seen[0].body["tools"][1]) == R"({"type":"web_search"})");

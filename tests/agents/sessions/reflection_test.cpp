@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_reflection_runs_after_its_delay) {
   reflection_executor executor{rt, remembering()};
   auto done = executor.submit(saying("hi"), {.after = 1ms});
   BOOST_REQUIRE(done.get());
-  BOOST_TEST((done.get().value().output["memory"] == value("hi")));
+  BOOST_TEST((done.get().value().value()["memory"] == value("hi")));
   executor.shutdown(true);
   BOOST_TEST(executor.waiting() == 0u);
 }
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_new_submission_of_a_conversation_replaces_the_one_that_wa
   auto other = executor.submit(saying("else"), {.key = "u", .after = 1h});
   auto second = executor.submit(saying("two"), {.key = "t"});
   BOOST_TEST(was_dropped(first));
-  BOOST_TEST((second.get().value().output["memory"] == value("two")));
+  BOOST_TEST((second.get().value().value()["memory"] == value("two")));
   BOOST_TEST(executor.waiting() == 1u);
   BOOST_TEST(executor.cancel("u"));
   BOOST_TEST(was_dropped(other));
@@ -70,8 +70,8 @@ BOOST_AUTO_TEST_CASE(submissions_without_a_key_stand_for_themselves) {
   reflection_executor executor{rt, remembering()};
   auto first = executor.submit(saying("one"));
   auto second = executor.submit(saying("two"));
-  BOOST_TEST((first.get().value().output["memory"] == value("one")));
-  BOOST_TEST((second.get().value().output["memory"] == value("two")));
+  BOOST_TEST((first.get().value().value()["memory"] == value("one")));
+  BOOST_TEST((second.get().value().value()["memory"] == value("two")));
 }
 
 BOOST_AUTO_TEST_CASE(the_failure_of_a_reflector_is_the_result) {
