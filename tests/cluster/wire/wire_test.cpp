@@ -337,10 +337,10 @@ BOOST_AUTO_TEST_CASE(a_count_beyond_the_bytes_is_refused_before_anything_is_made
 
 BOOST_AUTO_TEST_CASE(a_worker_of_another_protocol_is_told_so_whatever_its_hello_looks_like) {
   says(refused(one_message(0, 9).number(4).text("as it was").out), errc::protocol_mismatch,
-       {"the peer speaks protocol 4, this process 5"});
-  says(refused(one_message(0, 14).number(6).text("and whatever else").out), errc::protocol_mismatch,
-       {"the peer speaks protocol 6, this process 5"});
-  says(refused(one_message(0, 5).number(5).text("and so on").out), errc::protocol_mismatch,
+       {"the peer speaks protocol 4, this process 6"});
+  says(refused(one_message(0, 14).number(7).text("and whatever else").out), errc::protocol_mismatch,
+       {"the peer speaks protocol 7, this process 6"});
+  says(refused(one_message(0, 5).number(6).text("and so on").out), errc::protocol_mismatch,
        {"hello", "5 fields instead of 13"});
 }
 
