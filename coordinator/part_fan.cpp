@@ -140,11 +140,13 @@ void part_fan::add_part(stream_part part, bool of_engine) {
     else
       part.seq = ++seq_;
     for (auto& who : readers_) {
+      // NOLINTNEXTLINE(bugprone-use-after-move): only the last reader takes the part
       if ((who->modes_ & 1u << static_cast<unsigned>(part.mode)) == 0)
         continue;
       if (make_room(*who, of_engine)) {
         bool kept = of_engine || who->when_full_ == overflow::wait;
         who->kept_ += kept ? 1 : 0;
+        // The last reader takes it. NOLINTNEXTLINE(bugprone-use-after-move)
         who->parts_.push_back({who == readers_.back() ? std::move(part) : part, kept});
       }
       wake_if_ready(*who, sleepers);
