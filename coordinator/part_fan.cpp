@@ -129,6 +129,19 @@ bool part_fan::wants(stream_mode mode) const noexcept {
   return (modes_.load(std::memory_order_relaxed) & 1u << static_cast<unsigned>(mode)) != 0;
 }
 
+// Copies the part for a reader that wants it, or moves it there.
+template <class Part>
+void part_fan::offer(reader& who, Part&& part, bool of_engine, wake_list& sleepers) {
+  if ((who.modes_ & 1u << static_cast<unsigned>(part.mode)) == 0)
+    return;
+  if (make_room(who, of_engine)) {
+    bool kept = of_engine || who.when_full_ == overflow::wait;
+    who.kept_ += kept ? 1 : 0;
+    who.parts_.push_back({std::forward<Part>(part), kept});
+  }
+  wake_if_ready(who, sleepers);
+}
+
 void part_fan::add_part(stream_part part, bool of_engine) {
   wake_list sleepers;
   {
@@ -139,18 +152,10 @@ void part_fan::add_part(stream_part part, bool of_engine) {
       log_->append(part);
     else
       part.seq = ++seq_;
-    for (auto& who : readers_) {
-      // NOLINTNEXTLINE(bugprone-use-after-move): only the last reader takes the part
-      if ((who->modes_ & 1u << static_cast<unsigned>(part.mode)) == 0)
-        continue;
-      if (make_room(*who, of_engine)) {
-        bool kept = of_engine || who->when_full_ == overflow::wait;
-        who->kept_ += kept ? 1 : 0;
-        // The last reader takes it. NOLINTNEXTLINE(bugprone-use-after-move)
-        who->parts_.push_back({who == readers_.back() ? std::move(part) : part, kept});
-      }
-      wake_if_ready(*who, sleepers);
-    }
+    for (std::size_t i = 0; i + 1 < readers_.size(); ++i)
+      offer(*readers_[i], part, of_engine, sleepers);
+    if (!readers_.empty())
+      offer(*readers_.back(), std::move(part), of_engine, sleepers);
     brake();
   }
   wake(sleepers);

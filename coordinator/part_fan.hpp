@@ -88,6 +88,7 @@ private:
   using wake_list = std::vector<std::function<void()>>;
 
   void add_part(stream_part part, bool of_engine);
+  template <class Part> void offer(reader& who, Part&& part, bool of_engine, wake_list& sleepers);
   bool make_room(reader& who, bool of_engine);
   void stop_unread();
   bool at_end(const reader& who) const;

@@ -132,7 +132,7 @@ private:
     if (!fits(s.size()))
       return too_large;
     pack_.pack_bin(static_cast<std::uint32_t>(s.size()));
-    if (!s.empty()) // without bytes there is no address either
+    if (!s.empty()) // the address of empty bytes may be null
       pack_.pack_bin_body(s.data(), static_cast<std::uint32_t>(s.size()));
     return check_size();
   }

@@ -42,27 +42,29 @@ value tags_of(const detail::task_scope& task) {
 // Source: langgraph/pregel/_messages.py, on_chat_model_start; langchain_core/runnables/config.py,
 // ensure_config.
 value message_part(const detail::task_scope& task, const value& message) {
-  auto from = task.metadata.is_map() ? task.metadata : value::map();
-  for (const auto& e : task.run->config.configurable.entries())
-    if (is_scalar(e.val) && !e.key().starts_with("__") && e.key() != "api_key"
-        && from[e.key()].is_null())
-      from = from.with(e.key(), e.val);
-  if (!task.run->config.tags.empty())
-    from = from.with("tags", tags_of(task));
-  if (const auto& thread = task.run->config.thread_id; !thread.empty())
-    from = from.with("thread_id", value(thread));
+  const auto& config = task.run->config;
   std::vector<value> triggers;
   if (task.index != no_index && !task.sent)
     for (auto c : task.node->triggers)
       triggers.emplace_back(task.run->plan->channels[c].name);
   else
     triggers.emplace_back(names::push);
-  from = from.with("langgraph_step", value(task.step))
-           .with("langgraph_node", value(task.node->name))
-           .with("langgraph_triggers", value::list(std::move(triggers)))
-           .with("langgraph_path", path_of(task))
-           .with("langgraph_checkpoint_ns", value(task.ns));
-  return value::list({message, std::move(from)});
+  std::vector<value::map_init> metadata; // the last one of equal keys counts
+  for (const auto& e : config.configurable.entries())
+    if (is_scalar(e.val) && !e.key().starts_with("__") && e.key() != "api_key")
+      metadata.emplace_back(e.key(), e.val);
+  for (const auto& e : task.metadata.entries())
+    metadata.emplace_back(e.key(), e.val);
+  if (!config.tags.empty())
+    metadata.emplace_back("tags", tags_of(task));
+  if (!config.thread_id.empty())
+    metadata.emplace_back("thread_id", config.thread_id);
+  metadata.emplace_back("langgraph_step", task.step);
+  metadata.emplace_back("langgraph_node", task.node->name);
+  metadata.emplace_back("langgraph_triggers", value::list(std::move(triggers)));
+  metadata.emplace_back("langgraph_path", path_of(task));
+  metadata.emplace_back("langgraph_checkpoint_ns", task.ns);
+  return value::list({message, value::map(std::move(metadata))});
 }
 
 void emit(detail::task_scope& task, const value& message) {

@@ -272,7 +272,7 @@ public:
 
   void add(mcp_asked asked);
   /// Puts the question to the run, unless the permission is known. Result: whether a model must
-  /// answer it. Leaves the body when there is no answer yet.
+  /// answer it. Leaves the body while the answer is missing.
   bool is_for_model(mcp_call::question& q, tool_runtime& runtime);
   void samples(bool now) noexcept { asks_ = now; }
 

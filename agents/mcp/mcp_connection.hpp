@@ -25,8 +25,8 @@ struct mcp_reply {
 struct mcp_way {
   /// Called once: at once or, for a call, on a thread of the runtime, where it must be short.
   std::function<void(mcp_reply)> then = {};
-  /// Sends a message that belongs to the call before its answer. Unset: there is no such way, and
-  /// the client gets no progress and no questions.
+  /// Sends a message that belongs to the call before its answer. Unset: the
+  /// client gets neither progress nor questions.
   std::function<void(const std::string&)> meanwhile = {};
   /// A call that takes longer gets no answer. The time of questions does not count.
   std::chrono::milliseconds patience = std::chrono::milliseconds::max();

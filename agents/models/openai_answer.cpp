@@ -215,12 +215,7 @@ public:
 
   std::string url() const override { return options_.base_url + "/chat/completions"; }
   http_headers headers(const std::string& key, const model_request& asked) const override {
-    http_headers out;
-    if (!key.empty())
-      out.emplace_back("Authorization", "Bearer " + key);
-    for (const auto* more : {&options_.headers, &asked.headers})
-      out.insert(out.end(), more->begin(), more->end());
-    return out;
+    return openai_headers(key, options_, asked);
   }
   value request(const model_request& asked, bool stream) const override {
     return openai_request(model_, options_, asked, stream, own_address_);

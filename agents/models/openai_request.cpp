@@ -140,6 +140,16 @@ value openai_schema(const value& schema, std::optional<bool> strict) {
                      {"strict", strict.value_or(is_strict(schema))}});
 }
 
+http_headers openai_headers(const std::string& key, const chat_model_options& options,
+                            const model_request& asked) {
+  http_headers out;
+  if (!key.empty())
+    out.emplace_back("Authorization", "Bearer " + key);
+  for (const auto* more : {&options.headers, &asked.headers})
+    out.insert(out.end(), more->begin(), more->end());
+  return out;
+}
+
 value openai_request(std::string_view model, const chat_model_options& options,
                      const model_request& asked, bool stream, bool own_address) {
   auto endpoint = own_address ? std::string{} : endpoint_of(options.base_url);

@@ -7,6 +7,10 @@
 
 namespace troupe {
 
+/// The headers of a request: the key as a bearer token, then those of the options and the call.
+http_headers openai_headers(const std::string& key, const chat_model_options& options,
+                            const model_request& asked);
+
 /// The body of a request.
 /// Shape:  as messages_to_openai. A tool's message has neither name nor status. Marks for caches
 ///         and other providers' blocks are left out. For another endpoint than OpenAI's own, the

@@ -1,6 +1,7 @@
 // responses_answer: answers of OpenAI's Responses API, whole and streamed.
 #include "agents/messages/json_text.hpp"
 #include "agents/models/answer_builder.hpp"
+#include "agents/models/openai_wire.hpp"
 #include "agents/models/responses_wire.hpp"
 
 #include <map>
@@ -226,12 +227,7 @@ public:
 
   std::string url() const override { return options_.base_url + "/responses"; }
   http_headers headers(const std::string& key, const model_request& asked) const override {
-    http_headers out;
-    if (!key.empty())
-      out.emplace_back("Authorization", "Bearer " + key);
-    for (const auto* more : {&options_.headers, &asked.headers})
-      out.insert(out.end(), more->begin(), more->end());
-    return out;
+    return openai_headers(key, options_, asked);
   }
   value request(const model_request& asked, bool stream) const override {
     return responses_request(model_, options_, asked, stream);
