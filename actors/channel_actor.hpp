@@ -1,7 +1,7 @@
 // The actor of one state channel: owns its rule and contents; the only place where they change.
 #pragma once
 
-#include "actors/messages.hpp"
+#include "actors/protocol.hpp"
 #include "actors/roster.hpp"
 
 #include <caf/event_based_actor.hpp>

@@ -5,6 +5,7 @@
 #include "actors/tell.hpp"
 #include "graph/node_guard.hpp"
 #include "tasks/attempts.hpp"
+#include "tasks/execute_body.hpp"
 
 #include <caf/actor_cast.hpp>
 
@@ -142,7 +143,7 @@ void node_actor::run_here(task_ptr task) {
     return start_graph(std::move(task));
   if (needs_pool(*task))
     return start_blocking(std::move(task));
-  run_body(*task);
+  execute_body(*task);
   ended(std::move(task));
 }
 
@@ -150,7 +151,7 @@ void node_actor::start_blocking(task_ptr task) {
   auto self = caf::actor_cast<caf::actor>(this);
   task->may_block = true;
   bool taken = services_.pool.submit([self, task, card = card_] {
-    run_body(*task);
+    execute_body(*task);
     tell(self, *card, task->run->home, body_done{task});
   });
   if (taken)
@@ -162,7 +163,7 @@ void node_actor::start_blocking(task_ptr task) {
 
 void node_actor::start_coroutine(task_ptr task) {
   task->host = this;
-  body_ = std::make_shared<running_body>(std::move(task));
+  body_ = std::make_shared<suspended_body>(std::move(task));
   auto body = body_; // start_body may lead to go_on(), which moves body_ away
   start_body(*body->task, body->ctx, body->body);
   go_on();

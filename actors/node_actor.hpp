@@ -10,7 +10,7 @@
 //  - the frame of a coroutine body outlives a job it waits for, even when the actor is gone.
 #pragma once
 
-#include "actors/messages.hpp"
+#include "actors/protocol.hpp"
 #include "actors/services.hpp"
 
 #include <caf/event_based_actor.hpp>
@@ -18,11 +18,11 @@
 namespace troupe {
 
 /// A coroutine body in flight. Shared with the pool job or timer it waits for.
-struct running_body {
+struct suspended_body {
   task_ptr task;
   context ctx;
   std::optional<coro<node_output>> body;
-  explicit running_body(task_ptr t) : task{std::move(t)}, ctx{*task} {}
+  explicit suspended_body(task_ptr t) : task{std::move(t)}, ctx{*task} {}
 };
 
 class node_actor : public caf::event_based_actor, private body_host {
@@ -62,7 +62,7 @@ private:
   caf::actor coordinator_;
   card_ptr coordinator_card_;
   task_ptr current_; // the attempt that counts
-  std::shared_ptr<running_body> body_;
+  std::shared_ptr<suspended_body> body_;
 };
 
 } // namespace troupe

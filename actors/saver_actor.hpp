@@ -2,7 +2,7 @@
 // come.
 #pragma once
 
-#include "actors/messages.hpp"
+#include "actors/protocol.hpp"
 #include "actors/roster.hpp"
 
 #include <caf/event_based_actor.hpp>

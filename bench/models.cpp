@@ -5,7 +5,7 @@
 #include "http/sse.hpp"
 #include "tests/provider/fake_provider.hpp"
 
-#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/model_providers.hpp>
 #include <troupe/runtime.hpp>
 #include <troupe/state_graph.hpp>
 

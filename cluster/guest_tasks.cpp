@@ -1,10 +1,11 @@
 // guest_tasks: runs the tasks of homes on a worker.
 #include "cluster/guest_tasks.hpp"
 
-#include "actors/messages.hpp"
 #include "actors/node_actor.hpp"
+#include "actors/protocol.hpp"
 #include "actors/tell.hpp"
 #include "coordinator/runtime_core.hpp"
+#include "tasks/execute_body.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
@@ -321,7 +322,7 @@ result<void> guest_tasks::start(const guest_run& run, const task_order& order, c
 void guest_tasks::run_on_pool(task_ptr task, bool at_its_end) {
   task->may_block = true;
   auto job = [guests = tasks_, task] {
-    run_body(*task);
+    execute_body(*task);
     auto gone = guests->take(task->epoch);
     if (!gone)
       return;

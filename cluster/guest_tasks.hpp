@@ -5,7 +5,7 @@
 
 #include "cluster/remote_task.hpp"
 #include "cluster/task_link.hpp"
-#include "cluster/wire/messages.hpp"
+#include "cluster/wire/protocol.hpp"
 
 #include <caf/actor.hpp>
 

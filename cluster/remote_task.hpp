@@ -5,7 +5,7 @@
 // place in its step stay at home, too.
 #pragma once
 
-#include "cluster/wire/messages.hpp"
+#include "cluster/wire/protocol.hpp"
 #include "tasks/task_scope.hpp"
 
 #include <memory>

@@ -1,7 +1,7 @@
 // task_link: the way from a task on a worker to its home, for saves, calls and parts.
 #pragma once
 
-#include "cluster/wire/messages.hpp"
+#include "cluster/wire/protocol.hpp"
 
 #include <troupe/saver.hpp>
 #include <troupe/store.hpp>

@@ -7,7 +7,7 @@
 #include "coordinator/awaited_turn.hpp"
 #include "coordinator/graph_actor.hpp"
 #include "coordinator/print_sink.hpp"
-#include "engine/delta_values.hpp"
+#include "engine/find_checkpoint.hpp"
 #include "engine/task_cache.hpp"
 #include "engine/thread_owners.hpp"
 

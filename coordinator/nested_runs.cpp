@@ -1,7 +1,7 @@
 // Runs within runs: graphs as nodes, and graphs that bodies call.
 #include "actors/tell.hpp"
 #include "coordinator/app_core.hpp"
-#include "engine/delta_values.hpp"
+#include "engine/find_checkpoint.hpp"
 
 namespace troupe {
 

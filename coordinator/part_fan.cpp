@@ -1,7 +1,7 @@
 // part_fan: handing parts to queues, and holding the run while one of them is full.
 #include "coordinator/part_fan.hpp"
 
-#include "coordinator/part_queue.hpp"
+#include "coordinator/stream_queue.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -8,7 +8,7 @@
 //  - no callback is called under the lock.
 #pragma once
 
-#include "coordinator/part_log.hpp"
+#include "coordinator/stream_log.hpp"
 #include "tasks/run_shared.hpp"
 
 #include <condition_variable>

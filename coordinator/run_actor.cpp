@@ -6,6 +6,7 @@
 #include "actors/node_actor.hpp"
 #include "actors/tell.hpp"
 #include "coordinator/pending_run.hpp"
+#include "tasks/execute_body.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/send.hpp>
@@ -188,7 +189,7 @@ void run_actor::run_inline(const task_ptr& task, node_index node) {
   auto* card = nodes_[node].all.empty() ? nullptr : nodes_[node].all[0].card.get();
   if (card)
     card->running = true;
-  run_body(*task);
+  execute_body(*task);
   if (card)
     card->running = false;
   group_->times->add(node, task->took);

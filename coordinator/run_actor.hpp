@@ -8,7 +8,7 @@
 //  - a node actor has one task at a time.
 #pragma once
 
-#include "actors/messages.hpp"
+#include "actors/protocol.hpp"
 #include "actors/services.hpp"
 #include "engine/run_loop.hpp"
 

@@ -2,11 +2,12 @@
 #include <troupe/runtime.hpp>
 
 #include "actors/log.hpp"
-#include "coordinator/part_source.hpp"
 #include "coordinator/runtime_core.hpp"
+#include "coordinator/stream_source.hpp"
 #include "coordinator/transform_sink.hpp"
-#include "engine/delta_values.hpp"
-#include "engine/state_access.hpp"
+#include "engine/find_checkpoint.hpp"
+#include "engine/outside_update.hpp"
+#include "engine/snapshot.hpp"
 #include "engine/unfinished.hpp"
 
 #include <caf/actor.hpp>
@@ -130,7 +131,7 @@ std::vector<actor_info> run_handle::actors() const {
   return run_->actors();
 }
 
-part_stream::part_stream(std::unique_ptr<part_source> source) : source_{std::move(source)} {}
+part_stream::part_stream(std::unique_ptr<stream_source> source) : source_{std::move(source)} {}
 part_stream::part_stream(part_stream&&) noexcept = default;
 part_stream& part_stream::operator=(part_stream&&) noexcept = default;
 part_stream::~part_stream() = default;

@@ -5,9 +5,9 @@
 #include "actors/services.hpp"
 #include "actors/strand.hpp"
 #include "actors/unit_pool.hpp"
-#include "coordinator/part_log.hpp"
 #include "coordinator/pending_run.hpp"
 #include "coordinator/run_actor.hpp"
+#include "coordinator/stream_log.hpp"
 #include "coordinator/thread_turns.hpp"
 #include "engine/thread_owners.hpp"
 #include "graph/task_id.hpp"
@@ -54,7 +54,7 @@ public:
   const std::shared_ptr<troupe::store>& store() const noexcept { return store_; }
   const std::shared_ptr<node_cache>& cache() const noexcept { return cache_; }
 
-  part_log& log() noexcept { return log_; }
+  stream_log& log() noexcept { return log_; }
 
   // nested_host
   std::function<void()> start(nested_run run, std::function<void(nested_end)> then) override;
@@ -126,7 +126,7 @@ private:
 
   std::unique_ptr<background_pruner> pruner_; // null without pruning
 
-  part_log log_;
+  stream_log log_;
   std::mutex id_mutex_;
   checkpoint_id_clock ids_;
   std::mt19937_64 random_;

@@ -1,16 +1,16 @@
 // Updates from outside. A superstep of updates is computed first and stored then, so that a refused
 // one leaves nothing stored.
-#include "engine/acting_node.hpp"
+#include "engine/outside_update.hpp"
 #include "engine/apply.hpp"
 #include "engine/checkpoint_metadata.hpp"
 #include "engine/delta_book.hpp"
-#include "engine/delta_values.hpp"
+#include "engine/find_checkpoint.hpp"
 #include "engine/given_values.hpp"
 #include "engine/message_writes.hpp"
 #include "engine/outside_writers.hpp"
-#include "engine/state_access.hpp"
 #include "engine/stored_writes.hpp"
 #include "engine/thread_owners.hpp"
+#include "engine/update_nodes.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -170,7 +170,7 @@ private:
   }
 
   result<void> act(const std::vector<outside_update>& updates) {
-    auto nodes = acting_nodes(state_, updates);
+    auto nodes = update_nodes(state_, updates);
     if (!nodes)
       return nodes.error();
     for (std::size_t i = 0; i < nodes->size(); ++i)

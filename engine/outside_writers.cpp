@@ -2,6 +2,7 @@
 #include "engine/outside_writers.hpp"
 
 #include "engine/plan.hpp"
+#include "tasks/execute_body.hpp"
 #include "tasks/task_scope.hpp"
 
 #include <algorithm>

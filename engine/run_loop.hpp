@@ -13,12 +13,12 @@
 
 #include "engine/apply.hpp"
 #include "engine/entry_choice.hpp"
-#include "engine/parts.hpp"
 #include "engine/run_deltas.hpp"
 #include "engine/run_phase.hpp"
 #include "engine/run_progress.hpp"
 #include "engine/run_step.hpp"
 #include "engine/saving_book.hpp"
+#include "engine/stream_payloads.hpp"
 #include "tasks/task_scope.hpp"
 
 #include <deque>

@@ -1,9 +1,9 @@
 // Snapshots: from a stored checkpoint to the state, and the tasks that follow it.
+#include "engine/snapshot.hpp"
 #include "engine/apply.hpp"
-#include "engine/delta_values.hpp"
-#include "engine/parts.hpp"
-#include "engine/state_access.hpp"
+#include "engine/find_checkpoint.hpp"
 #include "engine/stored_writes.hpp"
+#include "engine/stream_payloads.hpp"
 
 #include <algorithm>
 #include <charconv>

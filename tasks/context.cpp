@@ -3,6 +3,7 @@
 
 #include "graph/checkpoint_ns.hpp"
 #include "graph/task_id.hpp"
+#include "tasks/execute_body.hpp"
 #include "tasks/task_scope.hpp"
 
 namespace troupe {

@@ -1,6 +1,7 @@
 // Runs within a body: graphs and tasks, which a thread of the blocking lane or a coroutine waits
 // for.
 #include "graph/task_id.hpp"
+#include "tasks/execute_body.hpp"
 #include "tasks/task_scope.hpp"
 
 #include <troupe/completion.hpp>

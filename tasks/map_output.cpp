@@ -1,7 +1,8 @@
 // map_output: from the output of a body to the writes of its task.
+#include "tasks/map_output.hpp"
 #include "channels/message_forms.hpp"
 #include "channels/typed_write.hpp"
-#include "tasks/task_scope.hpp"
+#include "tasks/execute_body.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Messages on their way to readers of the `messages` stream.
+#include "tasks/message_stream.hpp"
 #include "channels/message_forms.hpp"
 #include "graph/checkpoint_ns.hpp"
-#include "tasks/task_scope.hpp"
 
 #include <algorithm>
 #include <span>

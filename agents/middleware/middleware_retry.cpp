@@ -1,6 +1,6 @@
 // Middleware for failures: retrying, and falling back on other models.
-#include <troupe/agents/chat_models.hpp>
 #include <troupe/agents/middleware.hpp>
+#include <troupe/agents/model_providers.hpp>
 
 #include "agents/agent_model.hpp"
 #include "agents/messages/failure.hpp"

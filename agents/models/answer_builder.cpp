@@ -3,7 +3,7 @@
 
 #include "agents/messages/json_text.hpp"
 
-#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/model_providers.hpp>
 
 namespace troupe {
 namespace {

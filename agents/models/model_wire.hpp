@@ -5,7 +5,7 @@
 #include "http/exchange.hpp"
 #include "http/sse.hpp"
 
-#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/model_providers.hpp>
 
 #include <chrono>
 #include <memory>

@@ -2,7 +2,7 @@
 // back on others.
 #include "agents/messages/failure.hpp"
 
-#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/model_providers.hpp>
 
 #include <algorithm>
 

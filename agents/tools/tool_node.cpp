@@ -125,7 +125,7 @@ tool_output run_plain(const tool& t, const value& args, tool_runtime& runtime) {
   }
 }
 
-coro<tool_output> run_body(const tool& t, value args, tool_runtime& runtime, context& ctx) {
+coro<tool_output> run_tool_body(const tool& t, value args, tool_runtime& runtime, context& ctx) {
   if (t.body().coroutine) {
     std::optional<tool_output> out;
     try {
@@ -263,7 +263,7 @@ coro<tool_output> execute(running_calls& all, tool_call_request request) {
   std::optional<tool_output> out;
   try {
     auto args = begin(request.runtime(), *t, call);
-    auto body = run_body(*t, std::move(args), request.runtime(), all.ctx);
+    auto body = run_tool_body(*t, std::move(args), request.runtime(), all.ctx);
     auto given = co_await body;
     out = end(all, *t, given, call, request.runtime());
   } catch (const std::exception& thrown) {

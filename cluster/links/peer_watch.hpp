@@ -1,7 +1,7 @@
 // peer_watch: asks processes of a cluster for their status, all at once, over links that stay.
 #pragma once
 
-#include "cluster/wire/messages.hpp"
+#include "cluster/wire/protocol.hpp"
 
 #include <troupe/cluster.hpp>
 

@@ -1,7 +1,7 @@
 // placement: chooses the worker for a task. Pure.
 #pragma once
 
-#include "cluster/wire/messages.hpp"
+#include "cluster/wire/protocol.hpp"
 
 #include <troupe/limits.hpp>
 #include <troupe/placement.hpp>

@@ -12,7 +12,7 @@
 //  - Clocks are steady: a wall clock that jumps changes nothing.
 #pragma once
 
-#include "cluster/wire/messages.hpp"
+#include "cluster/wire/protocol.hpp"
 
 #include <troupe/limits.hpp>
 

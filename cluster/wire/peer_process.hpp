@@ -7,7 +7,7 @@
 //  - An ended process stays ended.
 #pragma once
 
-#include "cluster/wire/messages.hpp"
+#include "cluster/wire/protocol.hpp"
 
 #include <chrono>
 #include <cstdint>

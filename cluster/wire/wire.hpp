@@ -12,7 +12,7 @@
 // message are fixed. Any other change needs another protocol_version.
 #pragma once
 
-#include "cluster/wire/messages.hpp"
+#include "cluster/wire/protocol.hpp"
 
 #include <functional>
 #include <span>

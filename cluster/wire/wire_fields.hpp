@@ -1,7 +1,7 @@
 // wire_fields: the fields of each message of the protocol, in one table for writing and reading.
 #pragma once
 
-#include "cluster/wire/messages.hpp"
+#include "cluster/wire/protocol.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -53,7 +53,7 @@ template <class Inspector> typename Inspector::result_type inspect(Inspector& f,
            x.interrupts);
 }
 
-/// A task for an actor that is a node (actor_node). The answer is actor_task_done, or an error.
+/// A task for an actor that is a node (actor_body). The answer is actor_task_done, or an error.
 /// Shape:  `input`: msgpack of the node's input: the state as a map, or the argument of a send.
 /// Errors: none.
 /// Source: troupe.
@@ -100,8 +100,8 @@ actor_task_done done_with(const value& update, std::vector<std::string> goto_ = 
 /// Owns:   the handle, not the actor.
 /// Errors: none here.
 /// Source: troupe.
-node_body actor_node(caf::actor target);
-node_body actor_node(std::function<caf::actor()> factory);
+node_body actor_body(caf::actor target);
+node_body actor_body(std::function<caf::actor()> factory);
 
 /// A start_run with this input or answer.
 /// Errors: throws error{invalid_value} for a value that can't be encoded.

@@ -8,7 +8,6 @@
 #include <troupe/agents/anthropic.hpp>
 #include <troupe/agents/budgets.hpp>
 #include <troupe/agents/chat_model.hpp>
-#include <troupe/agents/chat_models.hpp>
 #include <troupe/agents/computer.hpp>
 #include <troupe/agents/confined_folder.hpp>
 #include <troupe/agents/embeddings.hpp>
@@ -19,6 +18,7 @@
 #include <troupe/agents/memory_tool.hpp>
 #include <troupe/agents/messages.hpp>
 #include <troupe/agents/middleware.hpp>
+#include <troupe/agents/model_providers.hpp>
 #include <troupe/agents/react_agent.hpp>
 #include <troupe/agents/reflection.hpp>
 #include <troupe/agents/schema_check.hpp>

@@ -111,9 +111,8 @@ public:
 
   /// Facts about the failure for programs; null without facts. The error keeps them when a nested
   /// graph or another process passes it on.
-  /// Shape:  a map, or null. The facts of a model's failure: troupe/chat_models.hpp, model_facts.
-  /// Errors: none.
-  /// Source: troupe.
+  /// Shape:  a map, or null. The facts of a model's failure: troupe/model_providers.hpp,
+  /// model_facts. Errors: none. Source: troupe.
   const value& details() const noexcept;
   error&& with_details(value facts) &&;
 

@@ -160,12 +160,12 @@ struct actor_info {
   std::string thread_id;   ///< the thread of its run; empty when idle
 };
 
-class app_core;     // coordinator/app_core.hpp
-class pending_run;  // coordinator/pending_run.hpp
-class part_source;  // coordinator/part_source.hpp
-class run_stream;   // troupe/run_stream.hpp
-class runtime_core; // coordinator/runtime_core.hpp
-class worker_pool;  // troupe/placement.hpp
+class app_core;      // coordinator/app_core.hpp
+class pending_run;   // coordinator/pending_run.hpp
+class stream_source; // coordinator/stream_source.hpp
+class run_stream;    // troupe/run_stream.hpp
+class runtime_core;  // coordinator/runtime_core.hpp
+class worker_pool;   // troupe/placement.hpp
 
 /// A started run, which advances without its caller.
 /// Owns:   nothing; the run continues when its handles are gone.
@@ -236,7 +236,7 @@ struct stream_options {
 /// Source: troupe.
 class part_stream {
 public:
-  explicit part_stream(std::unique_ptr<class part_source> source);
+  explicit part_stream(std::unique_ptr<class stream_source> source);
   part_stream(part_stream&&) noexcept;
   part_stream& operator=(part_stream&&) noexcept;
   ~part_stream();
@@ -275,7 +275,7 @@ public:
   iterator end() { return iterator{nullptr}; }
 
 private:
-  std::unique_ptr<part_source> source_;
+  std::unique_ptr<stream_source> source_;
 };
 
 /// An outside update as one node.

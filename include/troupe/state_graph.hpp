@@ -314,7 +314,7 @@ public:
     add_node_body(std::move(name), detail::make_body<In>(std::move(body)), std::move(options));
   }
 
-  /// A body the engine can call as it is, e.g. an actor_node.
+  /// A body the engine can call as it is, e.g. an actor_body.
   void add_node(std::string name, node_body body, node_options options = {}) {
     add_node_body(std::move(name), std::move(body), std::move(options));
   }

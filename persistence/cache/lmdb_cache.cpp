@@ -8,7 +8,7 @@
 #include "persistence/cache/cache_change.hpp"
 #include "persistence/cache/cache_rules.hpp"
 #include "persistence/lmdb/data_directory.hpp"
-#include "persistence/lmdb/lmdb_files.hpp"
+#include "persistence/lmdb/data_files.hpp"
 
 #include <atomic>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // data_directory: finds or makes a data directory.
 #include "persistence/lmdb/data_directory.hpp"
 
-#include "persistence/lmdb/lmdb_file.hpp"
+#include "persistence/lmdb/lmdb_setup.hpp"
 
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 // key_rotation: wraps the data keys of a data directory again, one file after the other.
+#include "persistence/lmdb/data_files.hpp"
 #include "persistence/lmdb/lmdb_env.hpp"
-#include "persistence/lmdb/lmdb_files.hpp"
 
 #include <cerrno>
 #include <filesystem>

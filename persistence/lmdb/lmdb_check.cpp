@@ -1,6 +1,6 @@
 // lmdb_check: reads all records of a data directory once, in the order of keys.
 #include "persistence/lmdb/data_directory.hpp"
-#include "persistence/lmdb/lmdb_files.hpp"
+#include "persistence/lmdb/data_files.hpp"
 #include "persistence/lmdb/lmdb_index.hpp"
 #include "persistence/lmdb/lmdb_pages.hpp"
 #include "persistence/lmdb/lmdb_pruner.hpp"

@@ -2,7 +2,7 @@
 #include "persistence/lmdb/lmdb_env.hpp"
 
 #include "graph/crash_point.hpp"
-#include "persistence/lmdb/lmdb_file.hpp"
+#include "persistence/lmdb/lmdb_setup.hpp"
 
 #include <troupe/limits.hpp>
 

@@ -1,9 +1,9 @@
 // lmdb_saver: reads on the calling thread, writes through the writer thread.
 #include "persistence/committing_saver.hpp"
 #include "persistence/lmdb/data_directory.hpp"
+#include "persistence/lmdb/data_files.hpp"
 #include "persistence/lmdb/lmdb_copy.hpp"
 #include "persistence/lmdb/lmdb_env.hpp"
-#include "persistence/lmdb/lmdb_files.hpp"
 #include "persistence/lmdb/lmdb_pruner.hpp"
 #include "persistence/lmdb/lmdb_reader.hpp"
 #include "persistence/lmdb/lmdb_rewind.hpp"

@@ -6,7 +6,7 @@
 // it. So the store has a file of its own. Several stores of this process, each with options of its
 // own, share one file object, since LMDB must not open a file twice.
 #include "persistence/lmdb/data_directory.hpp"
-#include "persistence/lmdb/lmdb_files.hpp"
+#include "persistence/lmdb/data_files.hpp"
 #include "persistence/store/item_change.hpp"
 #include "persistence/store/item_snapshot.hpp"
 #include "persistence/store/local_store.hpp"

@@ -1,7 +1,7 @@
 // Faults, on CAF's test scheduler: an actor dies, answers twice or not at all, a channel or a saver
 // refuses, user code throws where it must not. In any order of actors, a run ends with a result or
 // a typed error, nothing waits for ever, and the thread continues to the same end.
-#include "actors/messages.hpp"
+#include "actors/protocol.hpp"
 #include "tests/fixtures/simulated_system.hpp"
 #include "tests/fixtures/small_graphs.hpp"
 

@@ -1,6 +1,6 @@
 // Models and tools that misbehave: the outcome, and that the thread continues.
 #include <troupe/agents/agent.hpp>
-#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/model_providers.hpp>
 #include <troupe/agents/teams.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/runtime.hpp>

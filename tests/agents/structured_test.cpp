@@ -2,8 +2,8 @@
 #include "agents/models/anthropic_wire.hpp"
 #include "agents/models/openai_wire.hpp"
 
-#include <troupe/agents/chat_models.hpp>
 #include <troupe/agents/middleware.hpp>
+#include <troupe/agents/model_providers.hpp>
 #include <troupe/agents/teams.hpp>
 #include <troupe/runtime.hpp>
 

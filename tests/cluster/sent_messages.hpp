@@ -1,7 +1,7 @@
 // The messages that a machine under test sent, by link.
 #pragma once
 
-#include "cluster/wire/messages.hpp"
+#include "cluster/wire/protocol.hpp"
 
 #include <boost/test/unit_test.hpp>
 

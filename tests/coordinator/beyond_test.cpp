@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_node_can_be_an_actor_and_its_death_fails_the_task) {
     }};
   });
   state_graph<> g{log_only};
-  g.add_node("n", actor_node(echo));
+  g.add_node("n", actor_body(echo));
   g.add_edge(START, "n");
   auto graph = g.compile();
   {

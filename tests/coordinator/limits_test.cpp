@@ -1,5 +1,5 @@
 // The bounds of what a runtime keeps between runs, at them and past them.
-#include "coordinator/part_log.hpp"
+#include "coordinator/stream_log.hpp"
 #include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(a_thread_keeps_its_newest_parts) {
 }
 
 BOOST_AUTO_TEST_CASE(the_parts_of_the_threads_used_last_are_kept_and_those_of_a_run_that_is_on) {
-  part_log all;
+  stream_log all;
   auto name = [](std::size_t i) { return "t" + std::to_string(i); };
   auto running = all.of("running");
   running->open();

@@ -1,5 +1,5 @@
 // Parts that bodies stream while their reader lags.
-#include "coordinator/part_queue.hpp"
+#include "coordinator/stream_queue.hpp"
 #include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(parts_that_wait_together_are_read_in_the_order_of_their_num
   caf::actor_system_config config;
   caf::actor_system system{config};
   lent_thread reader{system};
-  part_queue queue{reading(overflow::wait), reader};
+  stream_queue queue{reading(overflow::wait), reader};
   using enum stream_mode;
   auto part_of = [](stream_mode mode) {
     stream_part out;

@@ -125,8 +125,7 @@ BOOST_AUTO_TEST_CASE(parts_of_messages_have_the_configurable_the_tags_and_the_pa
   runtime rt;
   auto config = full_config();
   config.configurable = value{{"user", "ada"}, {"api_key", "secret"}, {"__x", 1}, {"list", {1, 2}}};
-  for (const auto& part :
-       rt.load(g.compile()).stream({}, config, {.modes = {stream_mode::messages}})) {
+  for (const auto& part : rt.load(g.compile()).stream({}, config, {stream_mode::messages})) {
     const auto& metadata = part.data[1];
     BOOST_TEST(metadata["user"] == value("ada"));
     BOOST_TEST(!metadata.contains("api_key"));

@@ -1,8 +1,8 @@
 // See crash_agent.hpp.
 #include "tests/crash/crash_agent.hpp"
 
-#include <troupe/agents/chat_models.hpp>
 #include <troupe/agents/messages.hpp>
+#include <troupe/agents/model_providers.hpp>
 #include <troupe/agents/react_agent.hpp>
 #include <troupe/runtime.hpp>
 

@@ -2,8 +2,8 @@
 // one, the versions that move for it, durability exit, ids of messages.
 #include "engine/apply.hpp"
 #include "engine/delta_book.hpp"
-#include "engine/delta_values.hpp"
 #include "engine/exit_writes.hpp"
+#include "engine/find_checkpoint.hpp"
 #include "engine/message_writes.hpp"
 #include "engine/stored_writes.hpp"
 

@@ -1,5 +1,6 @@
 // The run loop alone, with a host that does nothing by itself: the test decides what ends when.
 #include "engine/run_loop.hpp"
+#include "tasks/execute_body.hpp"
 #include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
@@ -87,7 +88,7 @@ struct hand_host : loop_host {
     return task;
   }
   void finish(const task_ptr& task) {
-    run_body(*task);
+    execute_body(*task);
     loop.task_finished(task);
   }
   void acknowledge() {

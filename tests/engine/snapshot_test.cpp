@@ -1,5 +1,5 @@
 // Checkpoints as snapshots.
-#include "engine/parts.hpp"
+#include "engine/stream_payloads.hpp"
 #include "tests/fixtures/thread_probe.hpp"
 
 #include <boost/test/unit_test.hpp>

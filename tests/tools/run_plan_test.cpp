@@ -1,7 +1,7 @@
 // The moves of `troupe run` on a thread, and its advice: the tables.
 #include "tools/troupe/run_plan.hpp"
 
-#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/model_providers.hpp>
 
 #include <boost/test/unit_test.hpp>
 

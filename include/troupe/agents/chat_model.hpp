@@ -149,7 +149,7 @@ public:
 std::vector<value> parts_of_message(const value& message);
 
 /// A model by "provider:model", or "provider" alone when the provider has only one.
-/// Shape:  known providers: anthropic, openai, echo; with options: troupe/chat_models.hpp.
+/// Shape:  known providers: anthropic, openai, echo; with options: troupe/model_providers.hpp.
 /// Errors: throws error{invalid_config}, for an unknown provider with a list of the known ones.
 /// Source: langchain/chat_models/base.py, init_chat_model.
 chat_model_ptr init_chat_model(std::string_view name);

@@ -2,7 +2,7 @@
 #include "tests/agents/computer/logging_computer.hpp"
 #include "tests/provider/fake_provider.hpp"
 
-#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/model_providers.hpp>
 
 #include <boost/test/unit_test.hpp>
 

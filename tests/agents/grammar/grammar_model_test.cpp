@@ -4,8 +4,8 @@
 #include "tests/provider/fake_provider.hpp"
 
 #include <troupe/agents/agent.hpp>
-#include <troupe/agents/chat_models.hpp>
 #include <troupe/agents/grammar.hpp>
+#include <troupe/agents/model_providers.hpp>
 #include <troupe/agents/react_agent.hpp>
 
 #include <boost/test/data/monomorphic.hpp>

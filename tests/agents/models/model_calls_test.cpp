@@ -4,7 +4,7 @@
 #include "tests/fixtures/full_port.hpp"
 #include "tests/provider/fake_provider.hpp"
 
-#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/model_providers.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -3,7 +3,7 @@
 #include "tests/provider/fake_provider.hpp"
 
 #include <troupe/agents/agent.hpp>
-#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/model_providers.hpp>
 #include <troupe/agents/react_agent.hpp>
 #include <troupe/runtime.hpp>
 #include <troupe/state_graph.hpp>

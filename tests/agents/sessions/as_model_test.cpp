@@ -1,6 +1,6 @@
 // An agent that is asked as a model.
 #include <troupe/agents/agent.hpp>
-#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/model_providers.hpp>
 #include <troupe/agents/teams.hpp>
 #include <troupe/agents/tool_runner.hpp>
 #include <troupe/runtime.hpp>

@@ -2,8 +2,8 @@
 // reference made of it. See the README there.
 #pragma once
 
-#include <troupe/agents/chat_models.hpp>
 #include <troupe/agents/messages.hpp>
+#include <troupe/agents/model_providers.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Encryption at rest: nothing shows, nothing can be changed or moved, keys rotate and can be lost.
+#include "persistence/lmdb/data_files.hpp"
 #include "persistence/lmdb/lmdb_env.hpp"
-#include "persistence/lmdb/lmdb_files.hpp"
 #include "persistence/lmdb/thread_keys.hpp"
 #include "persistence/record/bytes.hpp"
 #include "persistence/record/keys.hpp"

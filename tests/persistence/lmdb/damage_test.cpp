@@ -1,6 +1,6 @@
 // Damaged stores: every byte of every kind of record, and files that are not a store.
+#include "persistence/lmdb/data_files.hpp"
 #include "persistence/lmdb/lmdb_env.hpp"
-#include "persistence/lmdb/lmdb_files.hpp"
 #include "persistence/lmdb/lmdb_index.hpp"
 #include "persistence/lmdb/lmdb_pages.hpp"
 #include "persistence/lmdb/lmdb_reader.hpp"

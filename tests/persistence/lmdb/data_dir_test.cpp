@@ -3,8 +3,8 @@
 
 #include "graph/task_id.hpp"
 #include "persistence/lmdb/data_directory.hpp"
+#include "persistence/lmdb/data_files.hpp"
 #include "persistence/lmdb/lmdb_env.hpp"
-#include "persistence/lmdb/lmdb_files.hpp"
 #include "persistence/lmdb/lmdb_index.hpp"
 #include "persistence/record/bytes.hpp"
 #include "persistence/record/checkpoint_record.hpp"

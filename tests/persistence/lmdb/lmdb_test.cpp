@@ -1,6 +1,6 @@
 // The LMDB saver where it differs from one in memory: files, processes, crashes, full disks.
+#include "persistence/lmdb/data_files.hpp"
 #include "persistence/lmdb/lmdb_env.hpp"
-#include "persistence/lmdb/lmdb_files.hpp"
 #include "persistence/lmdb/runtime_marks.hpp"
 #include "persistence/record/keys.hpp"
 #include "persistence/record/record.hpp"

@@ -1,8 +1,8 @@
 // Compressed records: when a payload is, that it comes back, and that no record makes us allocate
 // more than the limit.
 #include "persistence/crypt/sealed_record.hpp"
+#include "persistence/lmdb/data_files.hpp"
 #include "persistence/lmdb/lmdb_env.hpp"
-#include "persistence/lmdb/lmdb_files.hpp"
 #include "persistence/record/keys.hpp"
 
 #include "tests/fixtures/savers.hpp"

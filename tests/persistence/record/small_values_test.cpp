@@ -1,5 +1,5 @@
 // Values that share a record: what changes one leaves the others, wherever each of them is.
-#include "persistence/lmdb/lmdb_files.hpp"
+#include "persistence/lmdb/data_files.hpp"
 #include "persistence/lmdb/lmdb_index.hpp"
 #include "persistence/record/bytes.hpp"
 #include "persistence/record/record.hpp"

@@ -1,8 +1,8 @@
 // Values stored as what changed: the patches themselves, and chains of them in a store.
 #include "persistence/record/value_patch.hpp"
 
+#include "persistence/lmdb/data_files.hpp"
 #include "persistence/lmdb/lmdb_env.hpp"
-#include "persistence/lmdb/lmdb_files.hpp"
 #include "persistence/record/keys.hpp"
 #include "persistence/record/record.hpp"
 #include "persistence/record/value_base.hpp"

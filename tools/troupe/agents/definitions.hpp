@@ -4,7 +4,7 @@
 
 #include "tools/troupe/commands.hpp"
 
-#include <troupe/agents/chat_models.hpp>
+#include <troupe/agents/model_providers.hpp>
 #include <troupe/compiled_graph.hpp>
 
 #include <string>

@@ -1,4 +1,4 @@
-// lmdb_files: the files of a data directory, and the functions on savers and stores that
+// data_files: the files of a data directory, and the functions on savers and stores that
 // data_dir.hpp needs.
 #pragma once
 

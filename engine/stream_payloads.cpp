@@ -1,5 +1,5 @@
-// The payloads of stream parts.
-#include "engine/parts.hpp"
+// stream_payloads: the payloads of stream parts.
+#include "engine/stream_payloads.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-// part_queue: adding parts, making room, and taking them.
-#include "coordinator/part_queue.hpp"
+// stream_queue: adding parts, making room, and taking them.
+#include "coordinator/stream_queue.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -30,7 +30,7 @@ error reader_lags() {
                             "stopped at the end of its step"};
 }
 
-part_queue::part_queue(const stream_options& options, lent_thread& reader)
+stream_queue::stream_queue(const stream_options& options, lent_thread& reader)
   : parts_max_{std::max<std::size_t>(options.queue_parts_max, 1)},
     when_full_{options.when_full},
     reader_{reader} {
@@ -38,22 +38,22 @@ part_queue::part_queue(const stream_options& options, lent_thread& reader)
     modes_ |= 1u << static_cast<unsigned>(m);
 }
 
-part_queue::~part_queue() {
+stream_queue::~stream_queue() {
   if (log_)
     log_->close();
 }
 
-std::optional<error> part_queue::failure() const {
+std::optional<error> stream_queue::failure() const {
   return overflowed_ ? std::optional{reader_lags()} : std::nullopt;
 }
 
-void part_queue::keep_in(std::shared_ptr<thread_log> log) {
+void stream_queue::keep_in(std::shared_ptr<thread_log> log) {
   log_ = std::move(log);
   log_->open();
 }
 
-void part_queue::push(std::unique_lock<std::mutex>& lock, std::deque<stream_part>& where,
-                      stream_part part) {
+void stream_queue::push(std::unique_lock<std::mutex>& lock, std::deque<stream_part>& where,
+                        stream_part part) {
   if (log_)
     log_->append(part);
   else
@@ -65,14 +65,14 @@ void part_queue::push(std::unique_lock<std::mutex>& lock, std::deque<stream_part
     reader_.poke();
 }
 
-void part_queue::emit(stream_part part) {
+void stream_queue::emit(stream_part part) {
   std::unique_lock lock{mutex_};
   if (!closed_)
     push(lock, parts_, std::move(part));
 }
 
 // Whether a part that a body streams gets a place; waits for one if the reader chose so.
-bool part_queue::make_room(std::unique_lock<std::mutex>& lock) {
+bool stream_queue::make_room(std::unique_lock<std::mutex>& lock) {
   auto has_room = [this] { return closed_ || parts_.size() + streamed_.size() < parts_max_; };
   switch (when_full_) {
     case overflow::wait:
@@ -97,7 +97,7 @@ bool part_queue::make_room(std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-void part_queue::emit_custom(stream_part part) {
+void stream_queue::emit_custom(stream_part part) {
   std::unique_lock lock{mutex_};
   if (make_room(lock) && !closed_)
     push(lock, streamed_, std::move(part));
@@ -105,7 +105,7 @@ void part_queue::emit_custom(stream_part part) {
 
 // An empty deque has memory of its own, and is moved by making another one: most runs stream
 // nothing, and need no second one for each step.
-std::deque<stream_part> part_queue::take_all() {
+std::deque<stream_part> stream_queue::take_all() {
   std::deque<stream_part> out;
   std::optional<std::deque<stream_part>> streamed;
   {
@@ -121,7 +121,7 @@ std::deque<stream_part> part_queue::take_all() {
   return out;
 }
 
-void part_queue::close() {
+void stream_queue::close() {
   {
     std::lock_guard lock{mutex_};
     closed_ = true;

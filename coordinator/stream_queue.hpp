@@ -1,4 +1,4 @@
-// part_queue: the way of a run's parts to their reader, with bounded memory.
+// stream_queue: the way of a run's parts to their reader, with bounded memory.
 //
 // Invariants:
 //  - while queue_parts_max parts wait for the reader, a body that writes waits or loses parts, as
@@ -9,7 +9,7 @@
 #pragma once
 
 #include "actors/lent_thread.hpp"
-#include "coordinator/part_log.hpp"
+#include "coordinator/stream_log.hpp"
 #include "tasks/run_shared.hpp"
 
 #include <condition_variable>
@@ -22,10 +22,10 @@ namespace troupe {
 /// The error of a reader that lags although it may not.
 error reader_lags();
 
-class part_queue : public part_sink {
+class stream_queue : public part_sink {
 public:
-  part_queue(const stream_options& options, lent_thread& reader);
-  ~part_queue() override;
+  stream_queue(const stream_options& options, lent_thread& reader);
+  ~stream_queue() override;
 
   /// From now on, parts are numbered by this log and kept there, too.
   void keep_in(std::shared_ptr<thread_log> log);

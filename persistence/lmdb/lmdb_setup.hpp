@@ -1,4 +1,4 @@
-// lmdb_file: makes an LMDB file complete and unlocked, before LMDB opens it.
+// lmdb_setup: makes an LMDB file complete and unlocked, before LMDB opens it.
 #pragma once
 
 #include <troupe/error.hpp>

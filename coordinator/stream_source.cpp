@@ -1,5 +1,5 @@
-// part_source: reading streams.
-#include "coordinator/part_source.hpp"
+// stream_source: reading streams.
+#include "coordinator/stream_source.hpp"
 
 #include "coordinator/print_sink.hpp"
 #include "coordinator/transform_sink.hpp"
@@ -31,7 +31,7 @@ void run_source::begin(std::shared_ptr<run_request> request) {
   const auto& config = request->shared->config;
   unit_ = &runtime.units().acquire();
   unit_->lend();
-  queue_ = std::make_shared<part_queue>(options_, *unit_);
+  queue_ = std::make_shared<stream_queue>(options_, *unit_);
   if (!config.thread_id.empty())
     queue_->keep_in(runtime.log().of(config.thread_id));
   completion_ = std::make_shared<pending_run>(request->shared->control, runtime.shared().actors);

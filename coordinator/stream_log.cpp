@@ -1,5 +1,5 @@
-// part_log: keeping parts for later readers.
-#include "coordinator/part_log.hpp"
+// stream_log: keeping parts for later readers.
+#include "coordinator/stream_log.hpp"
 
 namespace troupe {
 
@@ -46,7 +46,7 @@ result<std::deque<stream_part>> thread_log::parts_after(std::uint64_t after) {
                                  parts_.end()};
 }
 
-std::shared_ptr<thread_log> part_log::of(const std::string& thread_id) {
+std::shared_ptr<thread_log> stream_log::of(const std::string& thread_id) {
   std::lock_guard lock{mutex_};
   auto [at, is_new] = logs_.try_emplace(thread_id);
   if (is_new)
@@ -68,7 +68,7 @@ std::shared_ptr<thread_log> part_log::of(const std::string& thread_id) {
   return out;
 }
 
-std::shared_ptr<thread_log> part_log::find(const std::string& thread_id) {
+std::shared_ptr<thread_log> stream_log::find(const std::string& thread_id) {
   std::lock_guard lock{mutex_};
   auto at = logs_.find(thread_id);
   return at == logs_.end() ? nullptr : at->second.log;

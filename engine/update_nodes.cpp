@@ -1,5 +1,5 @@
 // Finding the node an update from outside acts as.
-#include "engine/acting_node.hpp"
+#include "engine/update_nodes.hpp"
 
 #include "engine/delta_book.hpp"
 
@@ -42,10 +42,10 @@ result<node_index> last_node(const thread_state& state) {
 
 } // namespace
 
-result<std::vector<node_index>> acting_nodes(const thread_state& state,
+result<std::vector<node_index>> update_nodes(const thread_state& state,
                                              const std::vector<outside_update>& updates) {
   if (has_bumps(state))
-    return acting_nodes(seen_without_bumps(state), updates);
+    return update_nodes(seen_without_bumps(state), updates);
   std::vector<node_index> out;
   for (const auto& update : updates) {
     if (!update.as_node.empty()) {

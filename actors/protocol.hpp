@@ -27,7 +27,7 @@ namespace troupe {
 struct run_request;
 class run_completion;
 struct actor_card;
-struct running_body;
+struct suspended_body;
 
 /// Start a run. Sent by the owner of the group, never while a run of the group is on.
 struct begin_run {
@@ -58,7 +58,7 @@ struct body_done {
 
 /// A suspended coroutine body can continue: what it waited for has happened.
 struct resume_body {
-  std::shared_ptr<running_body> body;
+  std::shared_ptr<suspended_body> body;
   std::coroutine_handle<> at;
 };
 

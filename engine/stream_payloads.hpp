@@ -1,4 +1,4 @@
-// The payloads of stream parts. Pure.
+// stream_payloads: the payloads of stream parts. Pure.
 // Source: langgraph/pregel/_io.py, debug.py.
 #pragma once
 

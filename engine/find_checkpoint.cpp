@@ -1,5 +1,5 @@
 // Rebuilding the values of delta channels from the histories of checkpoints.
-#include "engine/delta_values.hpp"
+#include "engine/find_checkpoint.hpp"
 
 #include "channels/channel.hpp"
 #include "graph/channel_kinds.hpp"

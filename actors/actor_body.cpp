@@ -132,11 +132,11 @@ actor_task_done done_with(const value& update, std::vector<std::string> goto_) {
   return out;
 }
 
-node_body actor_node(caf::actor target) {
+node_body actor_body(caf::actor target) {
   return body_of([target = std::move(target)] { return target; }, false);
 }
 
-node_body actor_node(std::function<caf::actor()> factory) {
+node_body actor_body(std::function<caf::actor()> factory) {
   return body_of(std::move(factory), true);
 }
 

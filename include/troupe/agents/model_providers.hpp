@@ -1,4 +1,4 @@
-// chat_models: chat models of HTTP APIs, and wrappers of chat models.
+// model_providers: chat models of HTTP APIs, and wrappers of chat models.
 //
 //     auto model = troupe::init_chat_model("anthropic:claude-sonnet-4-5", {.max_tokens = 2000});
 //     auto local = troupe::init_chat_model("openai:llama3.2",

@@ -1,24 +1,24 @@
-// part_source: the readers' side of streams.
+// stream_source: the readers' side of streams.
 #pragma once
 
 #include "coordinator/app_core.hpp"
 #include "coordinator/awaited_turn.hpp"
-#include "coordinator/part_log.hpp"
-#include "coordinator/part_queue.hpp"
+#include "coordinator/stream_log.hpp"
+#include "coordinator/stream_queue.hpp"
 
 namespace troupe {
 
 /// The origin of a part_stream's parts.
-class part_source {
+class stream_source {
 public:
-  virtual ~part_source() = default;
+  virtual ~stream_source() = default;
   virtual result<std::optional<stream_part>> next() = 0;
   virtual const run_result* outcome() const noexcept { return nullptr; }
   virtual std::vector<actor_info> actors() const { return {}; }
 };
 
 /// A run that advances while its parts are read.
-class run_source : public part_source {
+class run_source : public stream_source {
 public:
   run_source(std::shared_ptr<app_core> app, const run_input& input, const run_config& config,
              const stream_options& options);
@@ -39,7 +39,7 @@ private:
   std::shared_ptr<run_request> waiting_; // the request that waits for its turn
   lent_thread* unit_ = nullptr;          // null before the run and after its end
   run_group group_;
-  std::shared_ptr<part_queue> queue_;
+  std::shared_ptr<stream_queue> queue_;
   std::shared_ptr<part_sink> sink_; // `queue_`, after the transforms
   std::shared_ptr<pending_run> completion_;
   std::deque<stream_part> batch_;
@@ -48,7 +48,7 @@ private:
 };
 
 /// A source without parts: only an error.
-class failed_source : public part_source {
+class failed_source : public stream_source {
 public:
   explicit failed_source(const error& why) : answer_{why} {}
   result<std::optional<stream_part>> next() override { return answer_; }
@@ -58,7 +58,7 @@ private:
 };
 
 /// The kept parts of a thread.
-class log_source : public part_source {
+class log_source : public stream_source {
 public:
   log_source(std::shared_ptr<thread_log> log, std::uint64_t after)
     : log_{std::move(log)},

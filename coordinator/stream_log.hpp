@@ -1,4 +1,4 @@
-// part_log: the recent parts of threads, numbered, for readers that come later or again.
+// stream_log: the recent parts of threads, numbered, for readers that come later or again.
 //
 // Invariants:
 //  - the numbers of a thread's parts grow by one while its log is kept.
@@ -40,7 +40,7 @@ private:
 };
 
 /// Any thread may call.
-class part_log {
+class stream_log {
 public:
   /// The thread's log, made when it does not exist.
   std::shared_ptr<thread_log> of(const std::string& thread_id);

@@ -1,6 +1,8 @@
-// run_body: one attempt at a task, with the exceptions that its body throws and the questions it
-// asks.
-#include "tasks/task_scope.hpp"
+// execute_body: one attempt at a task, with the exceptions that its body throws and the questions
+// it asks.
+#include "tasks/execute_body.hpp"
+#include "tasks/map_output.hpp"
+#include "tasks/message_stream.hpp"
 
 #include <cxxabi.h>
 
@@ -155,7 +157,7 @@ error pool_refused(const detail::task_scope& task) {
                    "the runtime is stopping"};
 }
 
-void run_body(detail::task_scope& task) {
+void execute_body(detail::task_scope& task) {
   task.began = std::chrono::steady_clock::now();
   context ctx{task};
   if (!may_begin(task))

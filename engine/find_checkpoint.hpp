@@ -1,14 +1,13 @@
-// delta_values: the values of delta channels when checkpoints are read. Where a checkpoint holds no
-// value, it is rebuilt from the writes of the ancestors before the checkpoint is returned. Pure,
-// apart from calls to the saver that it is given.
+// find_checkpoint: loads checkpoints with the values of their delta channels. Where a checkpoint
+// holds no value, it is rebuilt from the writes of the ancestors before the checkpoint is returned.
+// Pure, apart from calls to the saver that it is given.
 //
 // The parts of delta channels: a step stores its tasks' writes to them with the checkpoint it
 // started from, like all writes. The checkpoint that the step makes holds their values only now and
 // then.
 // Duties of the files:
 //
-//   this file        find_checkpoint() and list_checkpoints(), for all code that loads a
-//   checkpoint,
+//   this file        find_checkpoint() and list_checkpoints(), to load any checkpoint
 //                    in place of saver::get_tuple() and list(). Their results are complete, so
 //                    load_state() and everything after it knows nothing of histories.
 //   message_writes   give_message_ids(), before a write is stored, reported or applied

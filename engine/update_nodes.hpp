@@ -1,4 +1,4 @@
-// acting_nodes: the node that an update from outside acts as. Pure.
+// update_nodes: the node that an update from outside acts as. Pure.
 #pragma once
 
 #include "engine/thread_state.hpp"
@@ -15,7 +15,7 @@ namespace troupe {
 /// Errors: invalid_update, with the reference's text: an unknown node, several updates of which one
 ///         names no node, or two nodes that ran last.
 /// Source: langgraph/pregel/main.py, bulk_update_state.
-result<std::vector<node_index>> acting_nodes(const thread_state& state,
+result<std::vector<node_index>> update_nodes(const thread_state& state,
                                              const std::vector<outside_update>& updates);
 
 } // namespace troupe

@@ -1,5 +1,5 @@
-// lmdb_file: makes LMDB files, and makes them ready to open.
-#include "persistence/lmdb/lmdb_file.hpp"
+// lmdb_setup: makes LMDB files, and makes them ready to open.
+#include "persistence/lmdb/lmdb_setup.hpp"
 
 #include "graph/crash_point.hpp"
 #include "persistence/crypt/private_file.hpp"
