@@ -198,4 +198,17 @@ result<embed_function> make_embeddings(embeddings_options options) {
     [client](const std::vector<std::string>& texts) { return client->embed(texts); }};
 }
 
+result<embed_function> init_embeddings(std::string_view name, embeddings_options options) {
+  auto colon = name.find(':');
+  if (name.substr(0, colon) != "openai")
+    return bad_option("unknown provider in `" + std::string{name} + "`; known: openai");
+  options.model = colon == name.npos ? "" : name.substr(colon + 1);
+  const std::string standard = embeddings_options{}.base_url;
+  if (const auto* url = std::getenv("OPENAI_BASE_URL"); url && options.base_url == standard)
+    options.base_url = url;
+  if (options.base_url != standard && !std::getenv(options.api_key_variable.c_str()))
+    options.api_key_variable.clear();
+  return make_embeddings(std::move(options));
+}
+
 } // namespace troupe

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -41,5 +42,13 @@ struct embeddings_options {
 ///         - node_failed for any other failure and for a malformed reply (`type()` EmbeddingsError)
 /// Source: troupe; OpenAI API, "Create embeddings".
 result<embed_function> make_embeddings(embeddings_options options);
+
+/// As make_embeddings, for a model by "provider:model", as "openai:text-embedding-3-small".
+/// Shape:  the known provider is openai. The model of `options` is replaced. A `base_url` that is
+///         not set is that of the variable OPENAI_BASE_URL. At another address than OpenAI's the
+///         key may be missing.
+/// Errors: as make_embeddings; invalid_config also for an unknown provider, or without a model.
+/// Source: langchain/embeddings/base.py, init_embeddings.
+result<embed_function> init_embeddings(std::string_view name, embeddings_options options = {});
 
 } // namespace troupe

@@ -301,6 +301,37 @@ BOOST_AUTO_TEST_CASE(a_text_that_cannot_be_embedded_is_not_sent) {
   BOOST_TEST(server.requests().empty());
 }
 
+// Sets variables of the environment for a test.
+struct with_variables {
+  explicit with_variables(std::vector<std::pair<std::string, std::string>> set)
+    : names_{std::move(set)} {
+    for (const auto& [name, text] : names_)
+      setenv(name.c_str(), text.c_str(), 1);
+  }
+  ~with_variables() {
+    for (const auto& [name, text] : names_)
+      unsetenv(name.c_str());
+  }
+  std::vector<std::pair<std::string, std::string>> names_;
+};
+
+BOOST_AUTO_TEST_CASE(
+  a_model_by_the_name_of_its_provider_is_asked_at_the_address_of_the_environment) {
+  fake_server server{{http(200, two_vectors)}};
+  with_variables set{{{"OPENAI_BASE_URL", server.url()}}};
+  unsetenv("OPENAI_API_KEY");
+  auto embed = init_embeddings("openai:tiny").value(); // another address needs no key
+  BOOST_TEST(embed({"a", "b"}).value().size() == 2u);
+  BOOST_TEST(server.requests().at(0).find(R"("model":"tiny")") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_model_of_an_unknown_provider_or_without_a_name_or_key_is_refused) {
+  unsetenv("OPENAI_BASE_URL");
+  unsetenv("OPENAI_API_KEY");
+  for (const char* name : {"", "tiny", "cohere:embed", "openai", "openai:", "openai:tiny"})
+    require_error(init_embeddings(name), errc::invalid_config);
+}
+
 BOOST_AUTO_TEST_CASE(options_that_make_no_sense_are_refused) {
   const embeddings_options good{.model = "m", .api_key_variable = ""};
   make_embeddings(good).value();
