@@ -50,10 +50,14 @@ error breaker_error(const std::string& node, nanoseconds open_for) {
 }
 
 error timeout_error(const std::string& node, bool idle, nanoseconds bound, nanoseconds elapsed) {
-  return {errc::node_timeout, "Node '" + node + "' exceeded its " + (idle ? "idle" : "run")
-                                + " timeout of " + seconds(bound)
-                                + (idle ? " without making progress" : "")
-                                + " (elapsed: " + seconds(elapsed) + ")."};
+  const char* kind = idle ? "idle" : "run";
+  return error{errc::node_timeout, "Node '" + node + "' exceeded its " + kind + " timeout of "
+                                     + seconds(bound) + (idle ? " without making progress" : "")
+                                     + " (elapsed: " + seconds(elapsed) + ")."}
+    .with_details(value{{"node", node},
+                        {"kind", kind},
+                        {"timeout", std::chrono::duration<double>(bound).count()},
+                        {"elapsed", std::chrono::duration<double>(elapsed).count()}});
 }
 
 } // namespace troupe

@@ -111,8 +111,13 @@ public:
 
   /// Facts about the failure for programs; null without facts. The error keeps them when a nested
   /// graph or another process passes it on.
-  /// Shape:  a map, or null. The facts of a model's failure: troupe/model_providers.hpp,
-  /// model_facts. Errors: none. Source: troupe.
+  /// Shape:  a map, or null.
+  ///         - of a model's failure: see model_facts in troupe/agents/model_providers.hpp
+  ///         - of an attempt that ran out of time (node_timeout): {node, kind, timeout, elapsed},
+  ///           where `kind` is "run" or "idle"
+  /// Units:  `timeout` and `elapsed` in seconds.
+  /// Errors: none.
+  /// Source: troupe; langgraph/errors.py, NodeTimeoutError.
   const value& details() const noexcept;
   error&& with_details(value facts) &&;
 

@@ -245,6 +245,12 @@ BOOST_AUTO_TEST_CASE(timeouts_are_told_in_the_words_of_the_reference) {
   BOOST_TEST((timeout_error("n", true, 20ms, 21ms).code() == errc::node_timeout));
 }
 
+BOOST_AUTO_TEST_CASE(a_timeout_has_its_facts_for_programs) {
+  BOOST_TEST(timeout_error("n", false, 1500ms, 2s).details()
+             == (value{{"node", "n"}, {"kind", "run"}, {"timeout", 1.5}, {"elapsed", 2.0}}));
+  BOOST_TEST(timeout_error("n", true, 1s, 1s).details()["kind"] == value("idle"));
+}
+
 // ---- signs of life --------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_write_or_a_started_task_is_a_sign_of_life_unless_only_heartbeats_count) {
