@@ -110,6 +110,12 @@ public:
 
   /// The state that the tool node was given, a map.
   const value& state() const noexcept { return state_; }
+  /// A view of the same call with another state.
+  tool_runtime with_state(value state) const {
+    auto out = *this;
+    out.state_ = std::move(state);
+    return out;
+  }
   /// run_config::context.
   const value& run_context() const noexcept { return info().run_context(); }
   /// run_config::configurable: a map, or null.

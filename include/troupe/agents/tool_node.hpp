@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -63,16 +64,31 @@ public:
   const value& call() const noexcept { return call_; }
   /// nullopt for a name that the node does not know.
   const std::optional<troupe::tool>& tool() const noexcept { return tool_; }
-  const value& state() const noexcept { return runtime_->state(); }
-  tool_runtime& runtime() const noexcept { return *runtime_; }
+  const value& state() const noexcept { return runtime().state(); }
+  tool_runtime& runtime() const noexcept { return own_ ? *own_ : *runtime_; }
 
-  tool_call_request with_call(value call) const { return {std::move(call), tool_, *runtime_}; }
-  tool_call_request with_tool(troupe::tool t) const { return {call_, std::move(t), *runtime_}; }
+  tool_call_request with_call(value call) const {
+    auto out = *this;
+    out.call_ = std::move(call);
+    return out;
+  }
+  tool_call_request with_tool(troupe::tool t) const {
+    auto out = *this;
+    out.tool_ = std::move(t);
+    return out;
+  }
+  /// With another state for the tool and its injected arguments. Shape: a map.
+  tool_call_request with_state(value state) const {
+    auto out = *this;
+    out.own_ = std::make_shared<tool_runtime>(runtime().with_state(std::move(state)));
+    return out;
+  }
 
 private:
   value call_;
   std::optional<troupe::tool> tool_;
   tool_runtime* runtime_;
+  std::shared_ptr<tool_runtime> own_; // of with_state
 };
 
 /// Runs a request; a wrapper may call it any number of times.

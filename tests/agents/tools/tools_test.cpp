@@ -491,6 +491,29 @@ BOOST_AUTO_TEST_CASE(a_wrapper_may_bring_a_tool_that_the_node_does_not_know) {
               == texts{"2"}));
 }
 
+BOOST_AUTO_TEST_CASE(a_wrapper_may_give_a_tool_another_state) {
+  tool_node_options options;
+  options.wrap_tool_call = [](tool_call_request request, tool_executor run) -> coro<tool_output> {
+    auto first = run(request.with_state(request.state().with("user", "bob"))
+                       .with_call(request.call().with("args", value::map())));
+    auto other = co_await first;
+    auto second = run(request);
+    auto own = co_await second;
+    auto both = message_text(std::get<value>(own.parts().at(0))) + " and "
+                + message_text(std::get<value>(other.parts().at(0)));
+    co_return tool_output{tool_message(both, "1")};
+  };
+  tool who{"who", "", [](injected_state<"user", std::string> user) { return *user; }};
+  state_graph<> g{{{"messages", add_messages}, {"user", last_value}}};
+  g.add_node("tools", tool_node{{who}, options});
+  g.add_edge(START, "tools");
+  runtime rt;
+  auto out = rt.load(g.compile())
+               .invoke({{"messages", value::list({ai_message("", {{.name = "who", .id = "1"}})})},
+                        {"user", "ada"}});
+  BOOST_TEST(message_text(out.value()["messages"][1]) == "ada and bob");
+}
+
 // ---- events ---------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(readers_of_tools_see_calls_begin_speak_and_end) {
