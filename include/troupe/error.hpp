@@ -111,12 +111,8 @@ public:
 
   /// Facts about the failure for programs; null without facts. The error keeps them when a nested
   /// graph or another process passes it on.
-  /// Shape:  a map, or null.
-  ///         - of a model's failure: see model_facts in troupe/agents/model_providers.hpp
-  ///         - of an attempt that ran out of time (node_timeout): {node, kind, timeout, elapsed},
-  ///           where `kind` is "run" or "idle"
-  /// Units:  `timeout` and `elapsed` in seconds.
-  /// Errors: none.
+  /// Shape:  a map, or null. Of a model's failure: see model_facts. Of node_timeout: {node, kind,
+  /// timeout, elapsed}, where `kind` is "run" or "idle", and times are in seconds. Errors: none.
   /// Source: troupe; langgraph/errors.py, NodeTimeoutError.
   const value& details() const noexcept;
   error&& with_details(value facts) &&;
