@@ -131,10 +131,25 @@ std::vector<actor_info> run_handle::actors() const {
   return run_->actors();
 }
 
-part_stream::part_stream(std::unique_ptr<stream_source> source) : source_{std::move(source)} {}
+stream_options::stream_options(std::initializer_list<stream_mode> list) : modes{list} {}
+stream_options::stream_options(std::vector<stream_mode> list) : modes{std::move(list)} {}
+
+part_stream::part_stream(std::shared_ptr<stream_source> source) : source_{std::move(source)} {}
 part_stream::part_stream(part_stream&&) noexcept = default;
 part_stream& part_stream::operator=(part_stream&&) noexcept = default;
 part_stream::~part_stream() = default;
+
+part_stream::iterator::iterator(part_stream* s) : stream_{s} {
+  if (stream_)
+    ++*this;
+}
+
+part_stream::iterator& part_stream::iterator::operator++() {
+  part_ = stream_->next();
+  if (!part_)
+    stream_ = nullptr;
+  return *this;
+}
 
 std::optional<stream_part> part_stream::next() {
   return source_->next().value();
@@ -246,7 +261,7 @@ run_handle basic_app::handle_of(result<std::shared_ptr<pending_run>> run) const 
 part_stream basic_app::stream(const run_input& input, const run_config& config,
                               const stream_options& options) const {
   return part_stream{
-    std::make_unique<run_source>(core_, input, *config_of_call{defaults_, config}, options)};
+    std::make_shared<run_source>(core_, input, *config_of_call{defaults_, config}, options)};
 }
 
 run_handle basic_app::start(const run_input& input, const run_config& config,
@@ -261,9 +276,9 @@ run_handle basic_app::start(const run_input& input, const run_config& config,
 
 part_stream basic_app::follow(const std::string& thread_id, std::uint64_t after) const {
   if (core_->stopped())
-    return part_stream{std::make_unique<failed_source>(runtime_is_gone())};
+    return part_stream{std::make_shared<failed_source>(runtime_is_gone())};
   auto log = core_->runtime().log().find(thread_id);
-  return part_stream{std::make_unique<log_source>(std::move(log), after)};
+  return part_stream{std::make_shared<log_source>(std::move(log), after)};
 }
 
 result<state_snapshot> basic_app::try_get_state(const run_config& config, bool subgraphs) const {
@@ -407,9 +422,9 @@ std::vector<resumed_run> basic_app::resume_unfinished(const run_config& config,
 // -- runtime
 
 runtime::runtime(runtime_options options)
-  : core_{std::make_unique<runtime_core>(nullptr, options)} {}
+  : core_{std::make_shared<runtime_core>(nullptr, options)} {}
 runtime::runtime(caf::actor_system& system, runtime_options options)
-  : core_{std::make_unique<runtime_core>(&system, options)} {}
+  : core_{std::make_shared<runtime_core>(&system, options)} {}
 runtime::~runtime() = default;
 
 result<std::unique_ptr<runtime>> runtime::open(runtime_options options) {

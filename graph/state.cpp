@@ -54,10 +54,6 @@ state_update state_view::to_update() const {
   return out;
 }
 
-bool detail::has_name(const std::vector<std::string_view>& names, std::string_view name) noexcept {
-  return std::ranges::find(names, name) != names.end();
-}
-
 // ---- updates --------------------------------------------------------------------------------
 
 state_update::state_update() noexcept = default;
@@ -124,6 +120,18 @@ destinations& destinations::operator=(const destinations&) = default;
 destinations& destinations::operator=(destinations&&) noexcept = default;
 destinations::~destinations() = default;
 
+void destinations::add(destination d) {
+  list_.push_back(std::move(d));
+}
+
+bool destinations::empty() const noexcept {
+  return list_.empty();
+}
+
+std::vector<destination> destinations::take() noexcept {
+  return std::exchange(list_, {});
+}
+
 // ---- the input of a run ---------------------------------------------------------------------
 
 run_input::run_input() : rep_{value::map()} {}
@@ -173,20 +181,22 @@ void detail::add_part(node_output& out, node_output more) {
     out.parts.push_back(std::move(p));
 }
 
-std::vector<destination> detail::to_destinations(const char* s) {
-  return {destination{std::string{s}}};
+destinations detail::to_destinations(const char* s) {
+  return s;
 }
-std::vector<destination> detail::to_destinations(std::string s) {
-  return {destination{std::move(s)}};
+destinations detail::to_destinations(std::string s) {
+  return s;
 }
-std::vector<destination> detail::to_destinations(send s) {
-  return {destination{std::move(s)}};
+destinations detail::to_destinations(send s) {
+  return s;
 }
-std::vector<destination> detail::to_destinations(destination d) {
-  return {std::move(d)};
+destinations detail::to_destinations(destination d) {
+  destinations out;
+  out.add(std::move(d));
+  return out;
 }
-std::vector<destination> detail::to_destinations(const destinations& d) {
-  return d.list();
+destinations detail::to_destinations(const destinations& d) {
+  return d;
 }
 
 // ---- interrupts and sends -------------------------------------------------------------------

@@ -198,6 +198,10 @@ void graph_builder::add_edge(std::vector<std::string> from, std::string to) {
   spec_->joins.push_back({std::move(from), std::move(to)});
 }
 
+void graph_builder::add_edge(std::initializer_list<const char*> from, std::string to) {
+  add_edge(std::vector<std::string>(from.begin(), from.end()), std::move(to));
+}
+
 void graph_builder::add_join(std::vector<std::string> from, std::string to, join_options how) {
   std::vector<std::string> distinct = from;
   std::ranges::sort(distinct);
@@ -227,6 +231,25 @@ void graph_builder::subscribe(const std::string& node, const std::vector<std::st
     if (std::ranges::none_of(spec_->subscriptions,
                              [&](const auto& s) { return s.node == node && s.channel == name; }))
       spec_->subscriptions.push_back({node, name});
+}
+
+path_map::path_map(std::initializer_list<detail::path_text> nodes) : given_{true} {
+  for (const auto& n : nodes)
+    entries_.emplace_back(n.get(), n.get());
+}
+
+path_map::path_map(std::initializer_list<detail::path_entry> entries) : given_{true} {
+  for (const auto& e : entries)
+    entries_.emplace_back(e.label(), e.node());
+}
+
+path_map::path_map(std::vector<std::pair<std::string, std::string>> entries)
+  : entries_{std::move(entries)},
+    given_{true} {}
+
+void path_map::add_names(const std::vector<std::string>& nodes) {
+  for (const auto& n : nodes)
+    entries_.emplace_back(n, n);
 }
 
 void graph_builder::add_route(std::string from, route_body route, std::optional<schema> reads,

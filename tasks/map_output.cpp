@@ -254,7 +254,7 @@ private:
 
   void follow(const plan_route& route, const node_output& output) {
     auto view = route_view(route, output);
-    for (auto& d : route.body(view, ctx_)) {
+    for (auto& d : route.body(view, ctx_).take()) {
       if (auto* label = std::get_if<std::string>(&d); label && route.map.given()) {
         const auto& known = route.map.entries();
         auto it = std::find_if(known.begin(), known.end(),

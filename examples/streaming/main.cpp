@@ -2,6 +2,7 @@
 //         a reader that leaves early.
 //
 //   streaming
+#include <troupe/messages_state.hpp>
 #include <troupe/troupe.hpp>
 
 #include <iostream>

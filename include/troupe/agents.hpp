@@ -1,6 +1,7 @@
 // The agent library: messages, models, tools, agents, teams, MCP. Link troupe::agents.
 #pragma once
 
+#include <troupe/messages_state.hpp>
 #include <troupe/troupe.hpp>
 
 #include <troupe/agents/agent.hpp>

@@ -84,7 +84,11 @@ public:
   ~destinations();
 
   const std::vector<destination>& list() const noexcept { return list_; }
-  bool empty() const noexcept { return list_.empty(); }
+  /// The list, which is empty afterwards.
+  std::vector<destination> take() noexcept;
+  bool empty() const noexcept;
+
+  void add(destination d);
 
 private:
   std::vector<destination> list_;

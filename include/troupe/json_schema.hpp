@@ -15,6 +15,18 @@ namespace troupe {
 
 template <class T> value json_schema();
 
+namespace detail {
+/// Whether one of the alternatives of `schema` (anyOf) is null.
+bool allows_null(const value& schema);
+
+value type_schema(const char* name);
+value optional_schema(value of);
+value list_schema(value items);
+value map_schema(value values);
+/// A member is required unless it may be null.
+value struct_schema(const char* title, std::vector<value::map_init> members);
+} // namespace detail
+
 /// The JSON Schema of T. Specialise it for types with value_traits of their own.
 /// Shape:  `static value make()`, a map of JSON Schema 2020-12 keywords; an empty one allows
 ///         everything.
@@ -23,44 +35,29 @@ template <class T> value json_schema();
 template <class T> struct json_schema_traits {
   static value make() { return value::map(); }
 };
-template <> struct json_schema_traits<bool> {
-  static value make() { return {{"type", "boolean"}}; }
-};
+template <> struct json_schema_traits<bool> { static value make(); };
 template <std::integral I> struct json_schema_traits<I> {
-  static value make() { return {{"type", "integer"}}; }
+  static value make() { return detail::type_schema("integer"); }
 };
 template <std::floating_point F> struct json_schema_traits<F> {
-  static value make() { return {{"type", "number"}}; }
+  static value make() { return detail::type_schema("number"); }
 };
-template <> struct json_schema_traits<std::string> {
-  static value make() { return {{"type", "string"}}; }
-};
+template <> struct json_schema_traits<std::string> { static value make(); };
 template <class T> struct json_schema_traits<std::optional<T>> {
-  static value make() {
-    return {{"anyOf", value::list({json_schema<T>(), value{{"type", "null"}}})}};
-  }
+  static value make() { return detail::optional_schema(json_schema<T>()); }
 };
 template <class T> struct json_schema_traits<std::vector<T>> {
-  static value make() { return {{"type", "array"}, {"items", json_schema<T>()}}; }
+  static value make() { return detail::list_schema(json_schema<T>()); }
 };
 /// The form in which to_json writes bytes. As a pattern, since to_json doubles the `$` of a lone
 /// member.
-template <> struct json_schema_traits<std::vector<std::byte>> {
-  static value make() {
-    value base64{{"type", "string"}, {"contentEncoding", "base64"}};
-    return {{"type", "object"},
-            {"patternProperties", value::map({{"^[$]bytes$", std::move(base64)}})},
-            {"required", value::list({"$bytes"})}};
-  }
-};
+template <> struct json_schema_traits<std::vector<std::byte>> { static value make(); };
 /// Maps with string keys.
 template <class M>
 requires(std::is_same_v<typename M::key_type, std::string>&& requires {
   typename M::mapped_type;
 }) struct json_schema_traits<M> {
-  static value make() {
-    return {{"type", "object"}, {"additionalProperties", json_schema<typename M::mapped_type>()}};
-  }
+  static value make() { return detail::map_schema(json_schema<typename M::mapped_type>()); }
 };
 
 /// The JSON Schema of bool, numbers, strings, std::optional, std::vector, string maps, and structs
@@ -72,10 +69,5 @@ requires(std::is_same_v<typename M::key_type, std::string>&& requires {
 template <class T> value json_schema() {
   return json_schema_traits<T>::make();
 }
-
-namespace detail {
-/// Whether one of the alternatives of `schema` (anyOf) is null.
-bool allows_null(const value& schema);
-} // namespace detail
 
 } // namespace troupe

@@ -45,7 +45,7 @@ struct node_body {
   explicit operator bool() const noexcept { return plain || coroutine || graph; }
 };
 
-using route_body = std::function<std::vector<destination>(const state_view&, context&)>;
+using route_body = std::function<destinations(const state_view&, context&)>;
 
 namespace detail {
 
@@ -191,20 +191,19 @@ template <class In, class F> node_body make_body(F f) {
   return out;
 }
 
-std::vector<destination> to_destinations(const char* s);
-std::vector<destination> to_destinations(std::string s);
-std::vector<destination> to_destinations(send s);
-std::vector<destination> to_destinations(destination d);
+destinations to_destinations(const char* s);
+destinations to_destinations(std::string s);
+destinations to_destinations(send s);
+destinations to_destinations(destination d);
 template <class B>
-requires std::is_same_v<B, bool> std::vector<destination> to_destinations(B b) {
+requires std::is_same_v<B, bool> destinations to_destinations(B b) {
   return to_destinations(b ? "true" : "false");
 }
-std::vector<destination> to_destinations(const destinations& d);
-template <class T> std::vector<destination> to_destinations(std::vector<T> xs) {
-  std::vector<destination> out;
-  out.reserve(xs.size());
+destinations to_destinations(const destinations& d);
+template <class T> destinations to_destinations(std::vector<T> xs) {
+  destinations out;
   for (auto& x : xs)
-    out.emplace_back(std::move(x));
+    out.add(std::move(x));
   return out;
 }
 

@@ -226,8 +226,8 @@ struct stream_options {
   std::vector<part_transform> transforms = {}; ///< of the whole run; a reader's own are refused
 
   stream_options() = default;
-  stream_options(std::initializer_list<stream_mode> list) : modes{list} {}
-  stream_options(std::vector<stream_mode> list) : modes{std::move(list)} {}
+  stream_options(std::initializer_list<stream_mode> list);
+  stream_options(std::vector<stream_mode> list);
 };
 
 /// The parts of a run, pulled by the reader. The run advances while the reader reads, and waits
@@ -236,7 +236,7 @@ struct stream_options {
 /// Source: troupe.
 class part_stream {
 public:
-  explicit part_stream(std::unique_ptr<class stream_source> source);
+  explicit part_stream(std::shared_ptr<class stream_source> source);
   part_stream(part_stream&&) noexcept;
   part_stream& operator=(part_stream&&) noexcept;
   ~part_stream();
@@ -253,18 +253,10 @@ public:
 
   class iterator {
   public:
-    explicit iterator(part_stream* s) : stream_{s} {
-      if (stream_)
-        ++*this;
-    }
+    explicit iterator(part_stream* s);
     stream_part& operator*() { return *part_; }
     stream_part* operator->() { return &*part_; }
-    iterator& operator++() {
-      part_ = stream_->next();
-      if (!part_)
-        stream_ = nullptr;
-      return *this;
-    }
+    iterator& operator++();
     friend bool operator==(const iterator& a, const iterator& b) { return a.stream_ == b.stream_; }
 
   private:
@@ -275,7 +267,7 @@ public:
   iterator end() { return iterator{nullptr}; }
 
 private:
-  std::unique_ptr<stream_source> source_;
+  std::shared_ptr<stream_source> source_;
 };
 
 /// An outside update as one node.
@@ -543,7 +535,7 @@ public:
 
 private:
   std::shared_ptr<app_core> load_core(const compiled_graph& graph);
-  std::unique_ptr<runtime_core> core_;
+  std::shared_ptr<runtime_core> core_; // nobody else's
 };
 
 } // namespace troupe

@@ -68,6 +68,13 @@ state_field<S, T> make_field(std::string_view name, T B::*member, channel_spec s
   return {name, static_cast<T S::*>(member), std::move(spec)};
 }
 
+[[noreturn]] void throw_at_member(const char* type, std::string_view member, const error& e);
+[[noreturn]] void throw_not_members_of(const char* type, const value& v);
+[[noreturn]] void throw_missing_member(std::string_view member);
+[[noreturn]] void throw_undeclared_member(const char* type);
+/// Errors: throws error{invalid_value} for a member of `v` that is not one of `known`.
+void check_names(const value& v, std::initializer_list<std::string_view> known, const char* type);
+
 // Counts macro arguments in their text: commas outside brackets and string literals separate them.
 consteval std::size_t count_arguments(std::string_view list) {
   std::size_t count = 1, depth = 0;
@@ -145,8 +152,7 @@ template <typed_state S> S read_state(const state_view& view) {
       try {
         out.*(field.member) = value_traits<T>::from(v);
       } catch (const error& e) {
-        throw error{e.code(), std::string{"read state "} + S::troupe_name() + ": `"
-                                + std::string{field.name} + "`: " + e.message()};
+        detail::throw_at_member(S::troupe_name(), field.name, e);
       }
     }
   });
@@ -175,30 +181,22 @@ template <typed_state S> struct value_traits<S> {
 
 namespace detail {
 
-bool has_name(const std::vector<std::string_view>& names, std::string_view name) noexcept;
-
-/// Checks a map that must be a whole S: every member that is not optional is there, and no other.
+/// Checks an answer from outside: it has all members of S that need a value, and no others. A
+/// reader of stored state gives defaults instead.
+/// Errors: throws error{invalid_value}, which names the member.
 template <typed_state S> void check_members(const value& v) {
   if (!v.is_null() && !v.is_map())
-    throw error{errc::invalid_value, std::string{"a map is expected, with the members of "}
-                                       + S::troupe_name() + ": it is "
-                                       + std::string{to_string(v.kind())}};
-  std::vector<std::string_view> known;
+    throw_not_members_of(S::troupe_name(), v);
   for_each_field<S>([&](const auto& field) {
     using T = typename std::remove_cvref_t<decltype(field)>::type;
-    known.push_back(field.name);
     if constexpr (!is_optional<T>::value && !std::is_same_v<T, value>)
       if (v[field.name].is_null())
-        throw error{errc::invalid_value, "member `" + std::string{field.name}
-                                           + "` is missing: give it, or declare it as "
-                                             "std::optional"};
+        throw_missing_member(field.name);
     if constexpr (typed_state<T>)
       check_members<T>(v[field.name]);
   });
-  for (const auto& e : v.entries())
-    if (!has_name(known, e.key()))
-      throw error{errc::invalid_value,
-                  std::string{S::troupe_name()} + " has no member `" + std::string{e.key()} + "`"};
+  std::apply([&v](const auto&... field) { check_names(v, {field.name...}, S::troupe_name()); },
+             S::troupe_fields());
 }
 
 /// Reads a value as a C, to check that it is one. Errors: throws error{invalid_value}.
@@ -213,18 +211,11 @@ template <class C> void check_is_a(const value& v) {
 template <typed_state S> struct json_schema_traits<S> {
   static value make() {
     std::vector<value::map_init> members;
-    std::vector<value> required;
     for_each_field<S>([&](const auto& field) {
       using T = typename std::remove_cvref_t<decltype(field)>::type;
-      auto schema = json_schema<T>();
-      if (!detail::allows_null(schema))
-        required.emplace_back(std::string{field.name});
-      members.emplace_back(std::string{field.name}, std::move(schema));
+      members.emplace_back(std::string{field.name}, json_schema<T>());
     });
-    return {{"title", S::troupe_name()},
-            {"type", "object"},
-            {"properties", value::map(std::move(members))},
-            {"required", value::list(std::move(required))}};
+    return detail::struct_schema(S::troupe_name(), std::move(members));
   }
 };
 
@@ -283,8 +274,7 @@ private:
           name = field.name;
     });
     if (name.empty())
-      throw error{errc::invalid_update, std::string{"set a member of "} + S::troupe_name()
-                                          + ": its TROUPE_STATE declaration does not name it"};
+      detail::throw_undeclared_member(S::troupe_name());
     if constexpr (std::is_same_v<std::remove_cvref_t<X>, value>)
       state_update::set(std::string{name}, std::forward<X>(x)); // overwrite(…), or a raw value
     else if constexpr (std::is_convertible_v<X, T>)

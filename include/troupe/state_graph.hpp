@@ -157,7 +157,7 @@ class path_text {
 public:
   path_text(const char* text) : text_{text} {}
   template <std::same_as<std::string> Text> path_text(Text text) : text_{std::move(text)} {}
-  std::string take() const { return text_; }
+  const std::string& get() const noexcept { return text_; }
 
 private:
   std::string text_;
@@ -167,7 +167,8 @@ private:
 class path_entry {
 public:
   path_entry(path_text label, path_text node) : label_{std::move(label)}, node_{std::move(node)} {}
-  std::pair<std::string, std::string> take() const { return {label_.take(), node_.take()}; }
+  const std::string& label() const noexcept { return label_.get(); }
+  const std::string& node() const noexcept { return node_.get(); }
 
 private:
   path_text label_, node_;
@@ -183,21 +184,13 @@ private:
 class path_map {
 public:
   path_map() = default;
-  path_map(std::initializer_list<detail::path_text> nodes) : given_{true} {
-    for (const auto& n : nodes)
-      entries_.emplace_back(n.take(), n.take());
+  path_map(std::initializer_list<detail::path_text> nodes);
+  path_map(std::initializer_list<detail::path_entry> entries);
+  template <std::same_as<std::vector<std::string>> Names>
+  path_map(const Names& nodes) : given_{true} {
+    add_names(nodes);
   }
-  path_map(std::initializer_list<detail::path_entry> entries) : given_{true} {
-    for (const auto& e : entries)
-      entries_.push_back(e.take());
-  }
-  template <std::same_as<std::vector<std::string>> Names> path_map(Names nodes) : given_{true} {
-    for (auto& n : nodes)
-      entries_.emplace_back(n, n);
-  }
-  path_map(std::vector<std::pair<std::string, std::string>> entries)
-    : entries_{std::move(entries)},
-      given_{true} {}
+  path_map(std::vector<std::pair<std::string, std::string>> entries);
 
   bool given() const noexcept { return given_; }
   const std::vector<std::pair<std::string, std::string>>& entries() const noexcept {
@@ -205,6 +198,7 @@ public:
   }
 
 private:
+  void add_names(const std::vector<std::string>& nodes);
   std::vector<std::pair<std::string, std::string>> entries_;
   bool given_ = false;
 };
@@ -239,9 +233,7 @@ public:
   void add_edge(std::string from, std::string to);
   /// `to` runs when all of `from` have run.
   void add_edge(std::vector<std::string> from, std::string to);
-  void add_edge(std::initializer_list<const char*> from, std::string to) {
-    add_edge(std::vector<std::string>(from.begin(), from.end()), std::move(to));
-  }
+  void add_edge(std::initializer_list<const char*> from, std::string to);
   /// `to` runs when as many of `from` have run as `how` requires. Later arrivals of the same round
   /// are absorbed; a node that arrives a second time opens the next round.
   /// Errors: invalid_graph, as add_edge, and for a `need` greater than the number of nodes.

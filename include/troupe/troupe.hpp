@@ -1,7 +1,9 @@
 // The core library: durable graphs in one process. Link troupe::core.
 // The other libraries have a header each: troupe/agents.hpp, troupe/cluster.hpp,
-// troupe/postgres.hpp. troupe/actor.hpp brings CAF, troupe/json.hpp nlohmann's JSON, and
-// troupe/value_conversions.hpp the types of the standard library that fewer programs keep.
+// troupe/postgres.hpp. Other headers of core are included by need, because compilers take long with
+// them: troupe/actor.hpp (CAF), troupe/json.hpp (nlohmann's JSON), troupe/value_conversions.hpp
+// (the types of the standard library that fewer programs keep), troupe/messages_state.hpp,
+// troupe/run_stream.hpp.
 #pragma once
 
 #include <troupe/channel.hpp>
@@ -18,7 +20,6 @@
 #include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/message.hpp>
-#include <troupe/messages_state.hpp>
 #include <troupe/node_body.hpp>
 #include <troupe/node_cache.hpp>
 #include <troupe/placement.hpp>

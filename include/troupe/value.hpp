@@ -376,6 +376,11 @@ result<value> from_msgpack(std::string_view data);
 
 namespace detail {
 template <class T> inline constexpr bool has_no_value_traits = false;
+
+// The errors of value_traits, which say invalid_value.
+[[noreturn]] void throw_too_large(std::uint64_t i);
+[[noreturn]] void throw_does_not_fit(std::int64_t i);
+[[noreturn]] void throw_is_not(const char* kind);
 } // namespace detail
 
 /// Converts a T to a value and back. Supported are value, bool, integers, floating point,
@@ -422,13 +427,13 @@ requires(std::is_integral_v<
            I> && !std::is_same_v<I, bool> && !std::is_same_v<I, char>) struct value_traits<I> {
   static value to(I i) {
     if (!std::in_range<std::int64_t>(i))
-      throw error{errc::invalid_value, "store an integer: out of range: " + std::to_string(i)};
+      detail::throw_too_large(static_cast<std::uint64_t>(i));
     return value(static_cast<std::int64_t>(i));
   }
   static I from(const value& v) {
     auto i = v.as_int();
     if (!std::in_range<I>(i))
-      throw error{errc::invalid_value, "read an integer: out of range: " + std::to_string(i)};
+      detail::throw_does_not_fit(i);
     return static_cast<I>(i);
   }
 };
@@ -460,7 +465,7 @@ template <class T> struct value_traits<std::vector<T>> {
   }
   static std::vector<T> from(const value& v) {
     if (!v.is_list())
-      throw error{errc::invalid_value, "read a list: the value is not a list"};
+      detail::throw_is_not("list");
     std::vector<T> out;
     out.reserve(v.size());
     for (const auto& x : v.items())
@@ -470,11 +475,8 @@ template <class T> struct value_traits<std::vector<T>> {
 };
 /// A value of kind bytes.
 template <> struct value_traits<std::vector<std::byte>> {
-  static value to(const std::vector<std::byte>& data) { return value::bytes(data); }
-  static std::vector<std::byte> from(const value& v) {
-    auto data = v.as_bytes();
-    return {data.begin(), data.end()};
-  }
+  static value to(const std::vector<std::byte>& data);
+  static std::vector<std::byte> from(const value& v);
   static bool fits(const value& v) { return v.is_bytes(); }
 };
 /// Maps with string keys: std::map<std::string, T> and the like.
@@ -490,7 +492,7 @@ requires(std::is_same_v<typename M::key_type, std::string>&& requires {
   }
   static M from(const value& v) {
     if (!v.is_map())
-      throw error{errc::invalid_value, "read a map: the value is not a map"};
+      detail::throw_is_not("map");
     M out;
     for (const auto& e : v.entries())
       out.emplace(std::string{e.key()}, value_traits<typename M::mapped_type>::from(e.val));

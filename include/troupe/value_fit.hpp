@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -54,13 +55,12 @@ concept string_map = std::is_same_v<typename T::key_type, std::string> && requir
 
 template <class T> bool fits(const value& v);
 
-// Checks only the last elements of a long list, where new ones stand: the cost of a write must not
-// grow with the older elements.
+/// The last elements of a list, where new ones stand, at most limits::typed_elements_checked_max:
+/// the cost of checking a write must not grow with the older elements.
+std::span<const value> checked_elements(const value& v) noexcept;
+
 template <class T> bool elements_fit(const value& v) {
-  auto items = v.items();
-  if (items.size() > limits::typed_elements_checked_max)
-    items = items.last(limits::typed_elements_checked_max);
-  for (const auto& item : items)
+  for (const auto& item : checked_elements(v))
     if (!fits<T>(item))
       return false;
   return true;
@@ -96,6 +96,8 @@ template <class T> bool fits(const value& v) {
     return can_be_read<T>(v);
 }
 
+std::string unfit_kind(const value& v); // "it is " and the kind
+
 /// The reason why a value can't be read as a T.
 template <class T> std::string why_unfit(const value& v) {
   try {
@@ -103,7 +105,7 @@ template <class T> std::string why_unfit(const value& v) {
   } catch (const error& e) {
     return e.message();
   }
-  return "it is " + std::string{to_string(v.kind())};
+  return unfit_kind(v);
 }
 
 /// Null stands for the default of a member, so it fits every one.

@@ -1,6 +1,8 @@
 // The messages state, as it is and extended, and a graph whose whole state is a list of messages.
 #include "tests/fixtures/small_graphs.hpp"
 
+#include <troupe/messages_state.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 namespace troupe {
