@@ -29,7 +29,7 @@ value whole_value(const state_update& update);
 /// writes applied.
 /// Errors: invalid_update (no map where one is needed, or a route that asks a question), and errors
 ///         of a route.
-/// Source: langgraph/pregel/main.py, bulk_update_state.
+/// Source: langgraph/pregel/main.py, Pregel.bulk_update_state.
 result<task_write_list> run_writers(const thread_state& state, const run_config& config,
                                     const outside_task& update);
 

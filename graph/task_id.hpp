@@ -21,7 +21,8 @@ std::string xxh3_128_hex(std::string_view bytes);
 /// Source: langgraph/pregel/_algo.py, _xxhash_str.
 std::string task_id(std::string_view checkpoint_id, std::span<const std::string_view> parts);
 
-/// uuid5 with a UUID as namespace. Source: langgraph/pregel/main.py, bulk_update_state (task ids).
+/// uuid5 with a UUID as namespace.
+/// Source: langgraph/pregel/main.py, Pregel.bulk_update_state (task ids).
 std::string uuid5(std::string_view namespace_uuid, std::string_view name);
 
 /// The random UUID of these bits, of which 122 are used. Source: langgraph/graph/message.py

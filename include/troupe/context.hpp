@@ -59,6 +59,8 @@ suspension run_blocking(task_scope& scope, std::function<void()> job);
 } // namespace detail
 
 /// A job for the blocking lane, to be awaited under a name.
+/// Errors: co_await throws what the job throws.
+/// Source: troupe.
 template <class R> class blocking_job {
 public:
   explicit blocking_job(coro<R> job) : job_{std::move(job)} {}
@@ -82,6 +84,8 @@ private:
 };
 
 /// A run of another graph inside a body, to be awaited once, under a name.
+/// Errors: see context::run.
+/// Source: langgraph/pregel/main.py, a graph called in a node.
 class graph_run {
 public:
   graph_run(detail::task_scope& scope, std::shared_ptr<detail::graph_call> call)
@@ -109,6 +113,7 @@ private:
 
 /// A task's view of its run. Valid until the body returns. One thread at a time may use it, except
 /// where a member allows several.
+/// Errors: see the members. An error that leaves the body fails the task.
 /// Source: langgraph/runtime.py, Runtime; langgraph/types.py, interrupt.
 class context {
 public:
@@ -155,7 +160,9 @@ public:
   }
 
   /// Leaves the body because its last answer does not fit the question. The question stays open,
-  /// with the same id. Errors: throws error{invalid_resume} with `why`. Source: troupe.
+  /// with the same id.
+  /// Errors: throws error{invalid_resume} with `why`.
+  /// Source: troupe.
   [[noreturn]] void refuse_answer(const std::string& why);
 
   /// Runs another graph as part of this task and returns its output. A question of that graph is a
@@ -236,7 +243,8 @@ public:
   std::int64_t remaining_steps() const noexcept; ///< super-steps left before the recursion limit
   bool is_last_step() const noexcept;
   const value& run_context() const noexcept; ///< run_config::context
-  /// run_context() as a T. Errors: throws error{invalid_value}.
+  /// run_context() as a T.
+  /// Errors: throws error{invalid_value}.
   template <class T> T run_context_as() const { return run_context().template as<T>(); }
   /// The whole run_config::configurable, also in nested graphs, in started tasks and on workers.
   /// Shape:  a map, or null when the run was given none.

@@ -43,6 +43,7 @@ private:
 /// Shape:  1 … limits::store_keys_max keys; an id is 1 … limits::store_key_id_bytes_max letters,
 ///         digits and `.`, `_`, `-`. One key is the current one.
 /// Owns:   the keys, which are wiped on destruction. No message, log or error contains them.
+/// Errors: see the members.
 /// Source: troupe; the reference's EncryptedSerializer encrypts with one key without an id.
 class keyring {
 public:
@@ -70,7 +71,8 @@ public:
 
   /// The id of the key under which new data keys are wrapped.
   const std::string& current_id() const noexcept { return current_; }
-  /// The key of an id; null when it is not in the ring. Owns: nothing, the ring keeps it.
+  /// The key of an id; null when it is not in the ring.
+  /// Owns:   nothing, the ring keeps it.
   const secret_key* find(std::string_view id) const noexcept;
   /// All ids, sorted.
   std::vector<std::string> ids() const;

@@ -18,6 +18,7 @@
 namespace troupe {
 
 /// When a run stores its state.
+/// Errors: none.
 /// Source: langgraph/types.py, Durability; ARCHITECTURE.md.
 enum class durability : std::uint8_t {
   sync,  ///< task writes and checkpoints are durable before anyone acts on them
@@ -32,6 +33,7 @@ enum class durability : std::uint8_t {
 /// undone nor a reason to refuse. Whatever the strategy, the new run then begins, and the other run
 /// gets `conflict` at its next save. Everything that run has stored stays, and none of its tasks
 /// runs again. To coordinate them, send all runs of a thread to one runtime.
+/// Errors: see the strategies.
 /// Source: langgraph_sdk/schema.py, MultitaskStrategy; `take_over` is troupe's.
 enum class multitask_strategy : std::uint8_t {
   take_over, ///< the new run begins at once; the other one gets `conflict` at its next save
@@ -44,6 +46,7 @@ enum class multitask_strategy : std::uint8_t {
 
 /// The kinds of parts that a stream carries.
 /// Shape:  of the parts: see stream_part.
+/// Errors: none.
 /// Source: langgraph/types.py, StreamMode.
 enum class stream_mode : std::uint8_t {
   values,      ///< the state after each step
@@ -69,6 +72,7 @@ std::ostream& operator<<(std::ostream& out, stream_mode mode);
 
 /// A handle on a run in flight. Copies share one state. Safe from any thread; request_drain and
 /// cancel also from the thread that handles signals.
+/// Errors: none.
 /// Source: langgraph/runtime.py, RunControl.
 class run_control {
 public:
@@ -139,6 +143,7 @@ public:
 };
 
 /// How to run a graph, or which checkpoint a call refers to.
+/// Errors: invalid_config and missing_key, from the call that uses it.
 /// Source: langchain RunnableConfig, langgraph Pregel.stream.
 struct run_config {
   std::string thread_id = {};     ///< required with a saver

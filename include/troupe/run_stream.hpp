@@ -78,6 +78,8 @@ private:
 };
 
 /// A piece of a message.
+/// Errors: none.
+/// Source: langchain_core/language_models/chat_model_stream.py, ChatModelStream.
 struct message_piece {
   enum class piece_kind : std::uint8_t { text, reasoning, tool_call };
   piece_kind kind = piece_kind::text;
@@ -88,7 +90,8 @@ struct message_piece {
 };
 
 /// A message of a run, while it comes. It may be read after its run_messages is gone.
-/// Source: langgraph/stream/chat_model_stream.py, ChatModelStream.
+/// Errors: see the members.
+/// Source: langchain_core/language_models/chat_model_stream.py, ChatModelStream.
 class message_stream {
 public:
   message_stream(std::shared_ptr<message_book> book, std::shared_ptr<message_state> state);
@@ -127,6 +130,7 @@ private:
 
 /// The messages of a run, in the order of their first pieces.
 /// Thread: one at a time, its messages included.
+/// Errors: see the members.
 /// Source: langgraph/stream/transformers.py, MessagesTransformer.
 class run_messages {
 public:
@@ -142,6 +146,7 @@ private:
 };
 
 /// The state of a run's own graph after each step that changed it.
+/// Errors: see the members.
 /// Source: langgraph/stream/transformers.py, ValuesTransformer.
 class run_values {
 public:
@@ -159,7 +164,8 @@ private:
 /// A run that its readers start. Cheap to copy; safe from any thread.
 /// Order:  readers that exist before the first read get all parts of their modes. A later one gets
 ///         the parts from then on.
-/// Source: langgraph/stream/run_stream.py, GraphRunStream; langgraph/stream/_mux.py, tee.
+/// Errors: see the members.
+/// Source: langgraph/stream/run_stream.py, GraphRunStream; stream_channel.py, StreamChannel.tee.
 class run_stream {
 public:
   explicit run_stream(std::shared_ptr<stream_front> front) : front_{std::move(front)} {}
@@ -178,7 +184,8 @@ public:
   /// to drop parts.
   /// Errors: as basic_app::try_invoke; `overloaded` when the run stopped for a reader that lagged.
   result<run_result> get() const;
-  /// The same in a coroutine body. Errors: throws them.
+  /// The same in a coroutine body.
+  /// Errors: throws them.
   coro<run_result> get(context& ctx) const;
   /// Parts of the result: its output, whether the run paused, and its questions.
   /// Errors: throw those of get().
@@ -205,8 +212,12 @@ private:
 std::string to_sse(const stream_part& part);
 /// The last event of a run that failed: "event: error", with the data {error, message}. `error` is
 /// the class of the error, else the name of its code.
+/// Errors: none.
+/// Source: langgraph-api's stream of runs.
 std::string to_sse(const error& why);
 /// A comment that keeps an idle connection open; it adds no event.
+/// Errors: none.
+/// Source: WHATWG HTML, 9.2 "Server-sent events".
 inline constexpr const char* sse_heartbeat = ": heartbeat\n";
 
 } // namespace troupe

@@ -26,7 +26,7 @@ class store;
 struct graph_spec; // graph/graph_spec.hpp
 
 /// The settings of a node besides its body.
-/// Source: langgraph/graph/state.py, add_node.
+/// Source: langgraph/graph/state.py, StateGraph.add_node.
 struct node_options {
   troupe::lane lane = lane::standard;
   bool defer = false; ///< runs only when nothing else is left to run
@@ -55,7 +55,8 @@ struct node_options {
 
 /// Settings of every node that does not set its own. Subgraphs do not inherit them. `cache_policy`
 /// and `error_handler` do not apply to error handlers.
-/// Source: langgraph/graph/state.py, set_node_defaults.
+/// Errors: none here; see state_graph::compile.
+/// Source: langgraph/graph/state.py, StateGraph.set_node_defaults.
 struct node_defaults {
   troupe::retry_policy retry_policy = no_retry_policy;
   timeout_policy timeout = {};
@@ -64,6 +65,7 @@ struct node_defaults {
 };
 
 /// How a graph keeps its threads.
+/// Errors: none.
 /// Source: langgraph/types.py, Checkpointer.
 enum class checkpointing : std::uint8_t {
   inherit,    ///< the runtime's saver; as a subgraph, the state lasts for one task of the parent
@@ -76,7 +78,8 @@ enum class checkpointing : std::uint8_t {
 /// Shape:  a null saver counts as none given.
 /// Owns:   a share of the saver.
 /// Errors: none.
-/// Source: langgraph/types.py, Checkpointer; langgraph/graph/state.py, compile(checkpointer).
+/// Source: langgraph/types.py, Checkpointer; langgraph/graph/state.py,
+///         StateGraph.compile(checkpointer).
 class checkpointer {
 public:
   checkpointer(checkpointing how = checkpointing::inherit) noexcept : mode_{how} {}
@@ -108,7 +111,8 @@ struct run_context_type {
 };
 
 /// The settings of a graph besides its nodes.
-/// Source: langgraph/graph/state.py, compile.
+/// Errors: see state_graph::compile.
+/// Source: langgraph/graph/state.py, StateGraph.compile.
 struct compile_options {
   std::string name = "graph";
   /// Change it when the code of the nodes changes its behaviour: processes that share the graph
@@ -179,7 +183,7 @@ private:
 /// Shape:  `{"a", "b"}` is a list of nodes; `{{"yes", "a"}}` and `{{"yes", "a"}, {"no", "b"}}` map
 ///         labels to nodes, however many entries there are.
 /// Errors: none; add_conditional_edges refuses a duplicate label.
-/// Source: langgraph/graph/state.py, add_conditional_edges(path_map).
+/// Source: langgraph/graph/state.py, StateGraph.add_conditional_edges(path_map).
 class path_map {
 public:
   path_map() = default;
@@ -211,6 +215,7 @@ private:
 
 /// The untyped part of state_graph. The add_ members throw error{invalid_graph} with the
 /// reference's text; compile() finds the errors that only the whole graph shows.
+/// Errors: see above and try_compile.
 /// Source: langgraph/graph/state.py, StateGraph.
 class graph_builder {
 public:
@@ -282,6 +287,7 @@ template <class S> schema declared_schema() { // no second error where S is not 
 
 /// A graph over the state S (TROUPE_STATE), or over a schema made at run time (`state_graph<>`).
 /// Use: add nodes and edges, then compile. One thread at a time.
+/// Errors: as graph_builder.
 /// Source: langgraph/graph/state.py, StateGraph.
 template <class S = void> class state_graph : public graph_builder {
   static_assert(std::is_void_v<S> || typed_state<S>,
@@ -327,7 +333,7 @@ public:
   /// Adds each as a node, and the edges from each to the next.
   /// Shape:  std::pair{name, body} or std::tuple{name, body, node_options}. A body may be a graph.
   /// Errors: as add_node and add_edge.
-  /// Source: langgraph/graph/state.py, add_sequence.
+  /// Source: langgraph/graph/state.py, StateGraph.add_sequence.
   template <class... Node> void add_sequence(Node... nodes) {
     static_assert(sizeof...(Node) > 0, "Sequence requires at least one node.");
     std::string before;
@@ -362,7 +368,7 @@ public:
 
   /// A run begins with the nodes that `route` names: add_conditional_edges from START.
   /// Errors: those of add_conditional_edges.
-  /// Source: langgraph/graph/state.py, set_conditional_entry_point.
+  /// Source: langgraph/graph/state.py, StateGraph.set_conditional_entry_point.
   template <class F>
   void set_conditional_entry_point(F route, path_map map = {}, std::string name = {}) {
     add_conditional_edges(START, std::move(route), std::move(map), std::move(name));

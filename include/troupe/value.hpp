@@ -87,6 +87,7 @@ struct value_node {
 /// Owns:   versions of a list share one buffer, so an old version keeps alive the items appended by
 ///         newer ones.
 /// Thread: values may be copied, read and dropped on any thread at once.
+/// Errors: see the members.
 /// Source: troupe (design: values are immutable and shared).
 class value {
 public:
@@ -207,7 +208,8 @@ public:
     return {};
   }
   std::span<const std::byte> as_bytes() const;
-  /// The wrapped value of an extension kind. Errors: invalid_value for any other kind.
+  /// The wrapped value of an extension kind.
+  /// Errors: invalid_value for any other kind.
   const value& payload() const;
 
   /// Elements of a list, entries of a map, bytes of a string; 0 for everything else.
@@ -216,9 +218,11 @@ public:
   }
   bool empty() const noexcept { return size() == 0; }
 
-  /// Element `i` of a list. Errors: invalid_value when this is not a list or is too short.
+  /// Element `i` of a list.
+  /// Errors: invalid_value when this is not a list or is too short.
   const value& at(std::size_t i) const;
-  /// Member `key` of a map. Errors: missing_key, also when this is not a map.
+  /// Member `key` of a map.
+  /// Errors: missing_key, also when this is not a map.
   const value& at(std::string_view key) const;
   /// Like at(), but null where the element or member is missing, or this is not a list or map.
   const value& operator[](std::size_t i) const noexcept;
@@ -237,15 +241,17 @@ public:
   /// The entries of a map in key order (empty for other kinds). Valid as items().
   std::span<const detail::map_entry> entries() const noexcept;
 
-  /// This list with more items at its end. Errors: invalid_value when this is not a list.
+  /// This list with more items at its end.
+  /// Errors: invalid_value when this is not a list.
   value append(value item) const;
   value append_all(std::span<const value> items) const;
-  /// This map with `key` set, or without `key`. Errors: invalid_value when this is not a map.
+  /// This map with `key` set, or without `key`.
+  /// Errors: invalid_value when this is not a map.
   value with(std::string_view key, value v) const;
   value without(std::string_view key) const;
 
-  /// Converts through value_traits<T>. Errors: throws error{invalid_value} when the value does not
-  /// fit T.
+  /// Converts through value_traits<T>.
+  /// Errors: throws error{invalid_value} when the value does not fit T.
   template <class T> T as() const { return value_traits<T>::from(*this); }
   template <class T> static value of(const T& x) { return value_traits<T>::to(x); }
 
@@ -339,6 +345,7 @@ std::string to_json(const value& v, int indent = -1);
 
 /// How from_json reads an object with one `$` member: as the kind that the member names, where it
 /// names one, or always as a map. JSON from outside is plain.
+/// Errors: none.
 /// Source: troupe.
 enum class json_form : std::uint8_t { tagged, plain };
 
@@ -469,6 +476,8 @@ template <class T> struct value_traits<std::vector<T>> {
   }
 };
 /// A value of kind bytes.
+/// Errors: from() throws error{invalid_value} for another kind.
+/// Source: troupe.
 template <> struct value_traits<std::vector<std::byte>> {
   static value to(const std::vector<std::byte>& data) { return value::bytes(data); }
   static std::vector<std::byte> from(const value& v) {
@@ -478,6 +487,8 @@ template <> struct value_traits<std::vector<std::byte>> {
   static bool fits(const value& v) { return v.is_bytes(); }
 };
 /// Maps with string keys: std::map<std::string, T> and the like.
+/// Errors: from() throws error{invalid_value} for a value that is not a map.
+/// Source: troupe.
 template <class M>
 requires(std::is_same_v<typename M::key_type, std::string>&& requires {
   typename M::mapped_type;

@@ -25,7 +25,8 @@ value list_in_order(std::vector<value> items);
 /// The error for a value that fits no alternative, with the reason of each.
 error no_alternative(const std::vector<std::string>& reasons);
 
-/// Element `i` of a list. Errors: throws error{invalid_value} that names the place.
+/// Element `i` of a list.
+/// Errors: throws error{invalid_value} that names the place.
 template <class T> T element_at(const value& v, std::size_t i) {
   try {
     return value_traits<T>::from(v[i]);

@@ -22,6 +22,7 @@ namespace troupe {
 ///         Schema of the answer, or null. `response_strict`: whether the provider must enforce that
 ///         schema; unset: if the schema allows it. `settings`: a map (temperature, max_tokens …)
 ///         with the provider's names.
+/// Errors: none.
 /// Source: langchain_core/language_models/chat_models.py.
 class model_request {
 public:
@@ -101,6 +102,8 @@ chat_model_ptr bind_settings(chat_model_ptr model, value settings);
 value tool_definitions(const std::vector<tool>& tools);
 
 /// How a scripted_model answers.
+/// Errors: none.
+/// Source: troupe.
 struct scripted_options {
   bool stream = false; ///< in parts, a word each, when there is a reader
   bool repeat = false; ///< starts over after the last answer
@@ -134,6 +137,7 @@ private:
 };
 
 /// A model that repeats the last message, word by word when there is a reader of parts.
+/// Errors: none.
 /// Source: troupe; langchain_core/language_models/fake_chat_models.py, ParrotFakeChatModel.
 class echo_model final : public chat_model {
 public:

@@ -39,6 +39,8 @@ std::string gbnf_of_schema(const value& json_schema);
 /// The permitted answers besides calls.
 /// Shape:  `tool_choice` as in model_request; `response_schema` null: any text that does not begin
 ///         with `[`.
+/// Errors: see the functions.
+/// Source: troupe.
 struct tool_answer_form {
   value tool_choice = {};
   value response_schema = {};
@@ -60,6 +62,8 @@ std::string gbnf_of_tools(const value& definitions, const tool_answer_form& form
 ///         "grammar" (llama.cpp), "structured_outputs.grammar" (vLLM), "guided_grammar" (vLLM
 ///         before 0.12).
 /// Units:  `calls_max` of one answer; 1 when the settings have parallel_tool_calls: false.
+/// Errors: see with_tool_grammar.
+/// Source: troupe.
 struct tool_grammar_options {
   std::string member = "grammar";
   std::uint32_t calls_max = limits::grammar_calls_default;

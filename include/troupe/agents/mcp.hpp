@@ -62,6 +62,8 @@ struct mcp_endpoint {
 };
 
 /// The decision about a request of a server to a model.
+/// Errors: none.
+/// Source: troupe.
 enum class mcp_permission : std::uint8_t {
   deny,  ///< the server gets an error
   ask,   ///< a question of the run decides
@@ -87,6 +89,7 @@ struct mcp_sampling {
 /// The progress of a call.
 /// Shape:  `total` is missing when the server does not know it. `message` is cut at
 ///         limits::mcp_log_bytes_max.
+/// Errors: none.
 /// Source: modelcontextprotocol.io, 2025-11-25, basic/utilities/progress.
 struct mcp_progress {
   double progress = 0;
@@ -96,6 +99,7 @@ struct mcp_progress {
 
 /// A change that a server announced.
 /// Shape:  `uri` names the resource of `resource`, else it is empty.
+/// Errors: none.
 /// Source: modelcontextprotocol.io, 2025-11-25, server.
 struct mcp_change {
   enum class kind : std::uint8_t { tools, resources, prompts, resource };
@@ -104,6 +108,8 @@ struct mcp_change {
 };
 
 /// The settings of a connection.
+/// Errors: see mcp_client::connect.
+/// Source: troupe.
 struct mcp_options {
   std::string name = "mcp";  ///< of the server: in messages, and as a prefix of tool names
   bool prefix_tools = false; ///< names a tool NAME_TOOL
@@ -174,7 +180,8 @@ public:
   /// Source: langchain_mcp_adapters/tools.py, load_mcp_tools.
   result<std::vector<tool>> tools() const;
   /// The tools of the last tools(), or listed again when the server announced a change since.
-  /// Blocks: as tools(), only when it lists. Errors: as tools().
+  /// Blocks: as tools(), only when it lists.
+  /// Errors: as tools().
   /// Source: troupe.
   result<std::vector<tool>> current_tools() const;
   /// Whether the server announced a change of its tools since the last tools().
@@ -212,7 +219,8 @@ public:
   result<void> unsubscribe(const std::string& uri) const;
 
   /// The prompts as the server lists them: maps {name, title, description, arguments}.
-  /// Blocks: as resources(). Errors: as resources().
+  /// Blocks: as resources().
+  /// Errors: as resources().
   /// Source: langchain_mcp_adapters/prompts.py.
   result<std::vector<value>> prompts() const;
   /// The messages of a prompt, a list of message values.

@@ -20,6 +20,7 @@ namespace troupe {
 /// The result of an authorization: secrets, which belong into no log.
 /// Shape:  `client_id` and `client_secret` are those of the registration. An empty
 ///         `refresh_token`: the person is asked again when the token has expired.
+/// Errors: none.
 /// Source: RFC 6749; RFC 7591.
 struct mcp_credentials {
   std::string client_id;
@@ -33,6 +34,7 @@ struct mcp_credentials {
 /// The place where credentials are kept between processes.
 /// Thread: any; one call at a time for one client.
 /// Shape:  `resource` is the server's URL without its query.
+/// Errors: an exception fails the authorization.
 /// Source: mcp.client.auth, TokenStorage.
 class mcp_credential_store {
 public:

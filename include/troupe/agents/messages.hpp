@@ -25,11 +25,13 @@
 namespace troupe {
 
 /// The id whose removal removes all messages before it.
+/// Errors: none.
 /// Source: langgraph/graph/message.py.
 inline constexpr const char* REMOVE_ALL_MESSAGES = "__remove_all__";
 
 /// A tool call of a model.
 /// Shape:  `args` is a map; `id` may be empty.
+/// Errors: none.
 /// Source: langchain_core/messages/tool.py, ToolCall.
 struct tool_call {
   std::string name;
@@ -45,12 +47,15 @@ template <> struct value_traits<tool_call> {
 
 // ---- making ---------------------------------------------------------------------------------
 
-/// Message values. Shape: `content` is text or a list of blocks; an empty `id` means no id.
-/// Errors: none. Source: langchain_core/messages.
+/// Message values.
+/// Shape:  `content` is text or a list of blocks; an empty `id` means no id.
+/// Errors: none.
+/// Source: langchain_core/messages.
 value human_message(value content, std::string_view id = {});
 value system_message(value content, std::string_view id = {});
 value ai_message(value content, const std::vector<tool_call>& calls = {}, std::string_view id = {});
-/// The answer to a tool call. Shape: `status` is "success" or "error".
+/// The answer to a tool call.
+/// Shape:  `status` is "success" or "error".
 /// Errors: none.
 /// Source: langchain_core/messages.
 value tool_message(value content, std::string_view tool_call_id, std::string_view name = {},
@@ -72,8 +77,11 @@ value tool_result_block(std::string_view tool_use_id, value content, bool is_err
 
 // ---- reading --------------------------------------------------------------------------------
 
+/// Whether the value is a message (kind message).
+/// Errors: none.
+/// Source: troupe.
 bool is_message(const value& v) noexcept;
-/// Empty, or null, for a value that is not a message.
+/// The role, or a member, of a message. Empty, or null, for a value that is not a message.
 /// Errors: none.
 /// Source: troupe.
 std::string_view message_role(const value& message) noexcept;
@@ -161,6 +169,8 @@ std::optional<value> parse_partial_json(std::string_view text);
 
 /// The parameters of count_tokens_approximately.
 /// Units:  in characters (of Unicode) a token, and tokens a message.
+/// Errors: none.
+/// Source: langchain_core/messages/utils.py, count_tokens_approximately.
 struct token_estimate {
   double chars_per_token = 4.0;
   double extra_tokens_per_message = 3.0;
@@ -174,12 +184,16 @@ struct token_estimate {
 std::int64_t count_tokens_approximately(const value& messages, const token_estimate& how = {});
 
 /// The end of a conversation that is kept.
+/// Errors: none.
+/// Source: langchain_core/messages/utils.py, trim_messages.
 enum class trim_strategy : std::uint8_t { last, first };
 
 /// The parameters of trim_messages.
 /// Units:  `max_tokens` as `token_counter` counts.
 /// Shape:  `start_on`, `end_on`: roles (also LangChain's names: human, ai …); empty: any.
 ///         `text_splitter`: nullptr splits into lines.
+/// Errors: see trim_messages.
+/// Source: langchain_core/messages/utils.py, trim_messages.
 struct trim_options {
   std::int64_t max_tokens = 0;
   std::function<std::int64_t(const value& messages)> token_counter = {}; ///< unset: the estimate
@@ -203,6 +217,8 @@ value trim_messages(const value& messages, const trim_options& options);
 /// Shape:  types are roles, as in trim_options. Excluded messages are dropped. Any other
 ///         message stays when one of the `include_` lists names it, or when all these lists are
 ///         empty.
+/// Errors: none.
+/// Source: langchain_core/messages/utils.py, filter_messages.
 struct message_filter {
   std::vector<std::string> include_names = {};
   std::vector<std::string> exclude_names = {};
@@ -213,7 +229,8 @@ struct message_filter {
   bool exclude_tool_calls = false; ///< drops calls and the answers to them
   std::vector<std::string> exclude_tool_call_ids = {};
 };
-/// Errors: none. Source: langchain_core/messages/utils.py, filter_messages.
+/// Errors: none.
+/// Source: langchain_core/messages/utils.py, filter_messages.
 value filter_messages(const value& messages, const message_filter& filter);
 
 /// Joins consecutive messages of one role; tool messages stay separate.
@@ -230,7 +247,8 @@ value merge_message_runs(const value& messages, std::string_view separator = "\n
 value patched_tool_calls(const value& messages);
 
 /// A conversation as text for a model: a line a message, "Human: …", or XML.
-/// Errors: none. Source: langchain_core/messages/utils.py, get_buffer_string.
+/// Errors: none.
+/// Source: langchain_core/messages/utils.py, get_buffer_string.
 enum class buffer_format : std::uint8_t { prefix, xml };
 std::string get_buffer_string(const value& messages, buffer_format format = buffer_format::prefix);
 
