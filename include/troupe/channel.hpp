@@ -260,14 +260,16 @@ channel_spec starting_at(const channel_spec& spec, value initial);
 /// A delta channel. The channel folds like a reducer, but a checkpoint stores only the writes of
 /// its step; the whole value is stored once in `snapshot_frequency` updates. Reading a state
 /// replays the writes since.
-/// Shape:  `folding` is a binary_operator channel, whose reducer folds one write after another, or
-///         a batch_reducer. add_messages becomes the reference's message delta reducer: a removal
-///         of an unknown message, or of all messages, has no effect. An overwrite of null sets the
-///         initial value. Folding the writes of several steps at once must give the same value as
-///         folding step by step, because a state is read that way.
+/// Shape:  `folding` is a batch_reducer, or a binary_operator channel, whose reducer folds one
+/// write
+///         after another. add_messages becomes the reference's message delta reducer. A removal of
+///         an unknown message, or of all messages, then has no effect. An overwrite of null sets
+///         the initial value. Folding the writes of several steps at once must give the same value
+///         as folding step by step, because a state is read that way.
 /// Units:  `snapshot_frequency` in updates of the channel, from 1.
-/// Errors: throws error{invalid_graph}: of class ValueError when snapshot_frequency < 1; when
-///         `folding` has no function, or no initial value (see starting_at).
+/// Errors: throws error{invalid_graph}
+///         - of class ValueError when snapshot_frequency < 1
+///         - when `folding` has no function, or no initial value (see starting_at)
 /// Source: langgraph/channels/delta.py.
 inline constexpr std::int64_t snapshot_frequency_default = 100; // updates
 channel_spec delta(const channel_spec& folding,

@@ -189,7 +189,7 @@ public:
   void stream_message(const value& message);
   /// As stream_message, and writes the message to the channel `key`, before the writes that the
   /// body returns.
-  /// Errors: invalid_update when the message has no id; missing_key when there is no such channel.
+  /// Errors: invalid_update when the message has no id; missing_key for an unknown channel.
   /// Source: langgraph/graph/message.py, push_message.
   void push_message(const value& message, const std::string& key = "messages");
 
@@ -251,9 +251,9 @@ public:
   /// Errors: none.
   /// Source: langchain_core/runnables/config.py, RunnableConfig["configurable"].
   const value& configurable() const noexcept;
-  /// The config of the run as this task sees it: thread_id, checkpoint_ns() and checkpoint_id(),
-  /// the run's id, name and tags, metadata(), configurable(), run_context() and the limits. Include
-  /// troupe/run_config.hpp to use it.
+  /// The config of the run as this task sees it. It has thread_id, checkpoint_ns(),
+  /// checkpoint_id(), metadata(), configurable(), run_context(), the limits, and the run's id, name
+  /// and tags. Include troupe/run_config.hpp to use it.
   /// Errors: none.
   /// Source: langchain_core/runnables/config.py, RunnableConfig; langgraph/runtime.py,
   ///         ExecutionInfo.
@@ -271,8 +271,8 @@ public:
   /// Runs `job` on the blocking lane when it is awaited, and gives its result:
   ///     auto page = ctx.blocking([url] { return download(url); });
   ///     auto text = co_await page;
-  /// Two lines, because g++ 12 destroys a capturing lambda inside a co_await expression twice; the
-  /// one-line form does not compile.
+  /// The one-line form does not compile, because g++ 12 destroys a capturing lambda inside a
+  /// co_await expression twice.
   /// Errors: the exception of `job`.
   template <class F> blocking_job<std::invoke_result_t<F&>> blocking(F job) {
     return blocking_job<std::invoke_result_t<F&>>{run_job(*scope_, std::move(job))};

@@ -98,8 +98,8 @@ struct rotation_report {
   friend bool operator==(const rotation_report&, const rotation_report&) = default;
 };
 
-/// Wraps all data keys in the data directory `dir` under the current key of `keys`: those of its
-/// threads, of its long-term store and of its cache. Data is not touched. Other processes may run
+/// Wraps all data keys in the data directory `dir` under the current key of `keys`. Its threads,
+/// its long-term store and its cache have data keys. Data is not touched. Other processes may run
 /// meanwhile, if their rings have both keys. Afterwards no data key depends on the older keys, so
 /// they can be dropped from the ring. One exception: another process with an older current key made
 /// a thread meanwhile. Rotating again is harmless.

@@ -42,7 +42,7 @@ bool default_retry_on(const error& err);
 
 /// The errors a policy is for: a list of error classes, a predicate, or by default
 /// default_retry_on. A class in the list is compared with reference_name() and with error::base(),
-/// which stands for all classes derived from it; an empty list fits no error.
+/// so it stands for all classes derived from it. An empty list fits no error.
 /// Errors: none.
 /// Source: langgraph/types.py, RetryPolicy.retry_on.
 class retry_filter {

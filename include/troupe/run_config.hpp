@@ -28,11 +28,12 @@ enum class durability : std::uint8_t {
 
 /// The treatment of a run that is requested on a thread while another run of this runtime has its
 /// turn there. A turn ends when its run has ended and the run's last save was answered. Runs on
-/// different threads never wait for each other. Turns belong to one runtime. A run of another
-/// runtime, in this process or another one, is not seen: it is neither waited for, cancelled,
-/// undone nor a reason to refuse. Whatever the strategy, the new run then begins, and the other run
-/// gets `conflict` at its next save. Everything that run has stored stays, and none of its tasks
-/// runs again. To coordinate them, send all runs of a thread to one runtime.
+/// different threads never wait for each other.
+///
+/// Turns belong to one runtime. A run of another runtime, in this process or another one, is not
+/// seen. With every strategy the new run then begins, and the other run gets `conflict` at its next
+/// save. Everything that run has stored stays, and none of its tasks runs again. To coordinate runs
+/// of a thread, send all of them to one runtime.
 /// Errors: see the strategies.
 /// Source: langgraph_sdk/schema.py, MultitaskStrategy; `take_over` is troupe's.
 enum class multitask_strategy : std::uint8_t {
@@ -97,8 +98,8 @@ struct run_config;
 
 /// Callbacks of a run, of the tasks of its nodes, and of the tasks that bodies start. Runs within
 /// the run call them, too.
-/// Order:  as things happen: the run begins, a task of a node begins and ends or fails, and so on;
-///         the run's own end comes last. A task that a pause or a cancelled run leaves does not
+/// Order:  as things happen. The run begins, a task of a node begins and ends or fails, and so on.
+///         The run's own end comes last. A task that a pause or a cancelled run leaves does not
 ///         end.
 /// Errors: an exception of a callback is logged, and has no other effect.
 /// Thread: a thread of the run, and one call at a time for each graph. No lock is held. Be short:

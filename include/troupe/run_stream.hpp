@@ -29,7 +29,7 @@ struct message_state; // coordinator/message_book.hpp
 
 /// One reader of a run, with a queue and a position of its own. The first read of any reader starts
 /// the run, which then advances by itself. While a reader lags by queue_parts_max parts, the run is
-/// held between two messages of its actors, so that memory is bounded; its time-outs count
+/// held between two messages of its actors, so that memory is bounded. Time-outs of the run count
 /// meanwhile, and take effect when it advances. Parts that a body streams follow
 /// stream_options::when_full:
 ///  - wait: they hold the run, too. A body of lane::blocking waits; any other body runs to its end
@@ -67,8 +67,8 @@ public:
   /// of the run. Starts the run.
   /// Thread: a thread of the runtime's actor system, without a lock, one call at a time. Both are
   ///         short, as a body of lane::standard. The runtime's destructor waits for `end`.
-  /// Errors: after an exception of `each`, no more parts are read, and `end` gets that error: one
-  ///         of class error as it was thrown, any other as node_failed. An exception of `end` is
+  /// Errors: after an exception of `each`, no more parts are read, and `end` gets that error. An
+  ///         exception that is not a troupe::error counts as node_failed. An exception of `end` is
   ///         logged. `end` gets runtime_stopped, on this thread, when the runtime is gone.
   void on_part(std::function<void(stream_part&)> each,
                std::function<void(const result<run_result>&)> end = {}) &&;
@@ -204,9 +204,12 @@ private:
 
 /// A part as one server-sent event, for a response of type text/event-stream.
 /// Shape:  "event: MODE\ndata: JSON\nid: SEQ\n\n"; the event of a subgraph's part is MODE|NS|…. The
-///         data is one line. A message is a map with its class in `type` (human, ai, system, tool,
-///         AIMessageChunk), a question {value, id}, an error {error, message}, a removal {type:
-///         "remove", id}. Other kinds that JSON lacks print as in to_json.
+///         data is one line, with these forms:
+///         - a message: a map with its class in `type` (human, ai, system, tool, AIMessageChunk)
+///         - a question: {value, id}
+///         - an error: {error, message}
+///         - a removal: {type: "remove", id}
+///         Other kinds that JSON lacks print as in to_json.
 /// Errors: as to_json.
 /// Source: langgraph-api's stream of runs; WHATWG HTML, 9.2 "Server-sent events".
 std::string to_sse(const stream_part& part);

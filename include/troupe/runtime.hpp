@@ -203,8 +203,8 @@ private:
   std::shared_ptr<pending_run> run_;
 };
 
-/// What happens to a part that a body streams (custom, messages, tools) while queue_parts_max parts
-/// wait for the reader. Parts of the other modes are never dropped.
+/// The treatment of a part that a body streams (custom, messages, tools) while queue_parts_max
+/// parts wait for the reader. Parts of the other modes are never dropped.
 /// Errors: none.
 /// Source: troupe.
 enum class overflow : std::uint8_t {
@@ -224,7 +224,7 @@ using pass_part = std::function<void(stream_part)>;
 
 /// A function over the parts of a run, before they are numbered, kept and queued. It changes parts,
 /// leaves them out or adds some: for each part it calls `pass` any number of times.
-/// Order:  the first transform of a list gets the parts of the run; each other one gets the parts
+/// Order:  the first transform of a list gets the parts of the run. Each other one gets the parts
 ///         that the transform before it passed on.
 /// Thread: the thread that made the part, the run's or a body's; one call at a time. It is short,
 ///         calls `pass` only before it returns, and does not wait for its run.
@@ -432,9 +432,10 @@ public:
   /// The state of a thread at a checkpoint, and its history. `subgraphs` adds the snapshots of
   /// tasks that are graphs. `config.checkpoint_ns` names the state of a subgraph, as
   /// task_snapshot::subgraph_ns does.
-  /// Errors: no_saver, storage codes; invalid_config without a thread_id, or for a root graph with
-  ///         checkpointing::per_thread; missing_key for a namespace that belongs to no node of the
-  ///         graph.
+  /// Errors: - no_saver, storage codes
+  ///         - invalid_config without a thread_id, or for a root graph with
+  ///           checkpointing::per_thread
+  ///         - missing_key for a namespace that belongs to no node of the graph
   /// Source: the reference's behaviour (tests/conformance).
   result<state_snapshot> try_get_state(const run_config& config, bool subgraphs = false) const;
   result<std::vector<state_snapshot>>

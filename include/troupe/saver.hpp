@@ -381,11 +381,13 @@ public:
   virtual result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids);
 
   /// Undoes a run that ended. Removes all checkpoints of the thread with an id greater than
-  /// `to.after_id`, with their writes, in all namespaces, and gives each head its former writes
-  /// back. A head that is gone stays gone. A thread without checkpoints and writes is then deleted.
-  /// Errors: as put; conflict when the thread's last writer is not the claim's run; invalid_config
-  ///         when this saver can't rewind. Either everything is done, or nothing; values that no
-  ///         checkpoint uses any more may stay until prune().
+  /// `to.after_id`, with their writes, in all namespaces. Gives each head its former writes back. A
+  /// head that is gone stays gone. A thread without checkpoints and writes is then deleted.
+  /// Errors: - as put
+  ///         - conflict when the thread's last writer is not the claim's run
+  ///         - invalid_config when this saver can't rewind
+  ///         Either everything is done, or nothing. Values that no checkpoint uses any more may
+  ///         stay until prune().
   /// Source: troupe.
   virtual result<void> rewind(const std::string& thread_id, const rewind_point& to);
 

@@ -132,12 +132,12 @@ struct compile_options {
   /// Super-steps of a run whose run_config sets no recursion_limit; at least 1. A nested run has
   /// the limit of the run around it.
   std::uint32_t recursion_limit = limits::recursion_limit_default;
-  /// true: a route, goto or send to a node that the graph does not have is invalid_update. The
-  /// error is that of the task that decided it, or of the call that brought the command. false: the
-  /// target is dropped silently, as in the reference.
+  /// Whether a route, goto or send to a node that the graph does not have is invalid_update. The
+  /// error is that of the task that decided it, or of the call that brought the command. With false
+  /// the target is dropped silently, as in the reference.
   bool strict_targets = true;
-  /// true: when a task has failed for good, tasks of its step that run_config::max_concurrency held
-  /// back still run. false: these tasks do not begin; they run when the thread is resumed.
+  /// Whether tasks that run_config::max_concurrency held back still run when another task of their
+  /// step has failed for good. With false they do not begin; they run when the thread is resumed.
   bool finish_steps = false;
 };
 
@@ -146,9 +146,9 @@ struct compile_options {
 /// Source: troupe.
 struct join_options {
   std::size_t need = 0; ///< 0: all; 1: any
-  /// Measured from the first arrival; after a restart, from the resumption. When it is over, the
-  /// join runs with what has arrived: when the next step ends, or at once when nothing else is left
-  /// to run. 0: no time-out.
+  /// Measured from the first arrival; after a restart, from the resumption. 0: no time-out. When it
+  /// is over, the join runs with what has arrived. It runs when the next step ends, or at once when
+  /// nothing else is left to run.
   std::chrono::nanoseconds timeout{0};
   friend bool operator==(const join_options&, const join_options&) = default;
 };
@@ -354,8 +354,9 @@ public:
   /// After `from`, `route` decides which nodes run. `route` reads the state as `from` leaves it and
   /// returns a node or label, a send, or a list of these; END ends this path.
   /// Shape:  `map` translates labels, and lists the possible targets for drawings and the compiler.
-  /// Errors: invalid_graph; at run time missing_key for a label that is not in the map, and
-  ///         invalid_update for a node that is not in the graph (compile_options::strict_targets).
+  /// Errors: invalid_graph. At run time:
+  ///         - missing_key for a label that is not in the map
+  ///         - invalid_update for a node that is not in the graph (compile_options::strict_targets)
   template <class F>
   void add_conditional_edges(std::string from, F route, path_map map = {}, std::string name = {}) {
     using In = typename detail::reads_of<F, default_input>::type;

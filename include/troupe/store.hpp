@@ -94,7 +94,7 @@ struct store_put {
 ///         - a list: the member is a list of equal length whose elements fit it
 ///         - any other value: equal, numbers across kinds
 ///         A missing member is null. $gt, $gte, $lt and $lte compare numbers, booleans (as 0 and 1)
-///         and strings that hold a number; other members do not fit. `query` is a text to compare
+///         and strings that hold a number. Other members do not fit. `query` is a text to compare
 ///         by meaning. It has no effect when it is empty, or in a store without an index.
 ///         `refresh_ttl` is as in store_get, for the returned items.
 /// Units:  `limit` above limits::store_results_max counts as that.

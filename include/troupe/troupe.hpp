@@ -1,7 +1,8 @@
 // The core library: durable graphs in one process. Link troupe::core.
 // The other libraries have a header each: troupe/agents.hpp, troupe/cluster.hpp,
-// troupe/postgres.hpp. troupe/actor.hpp brings CAF, troupe/json.hpp nlohmann's JSON, and
-// troupe/value_conversions.hpp the types of the standard library that fewer programs keep.
+// troupe/postgres.hpp. Three headers of core stand apart: troupe/actor.hpp brings CAF,
+// troupe/json.hpp nlohmann's JSON, troupe/value_conversions.hpp rarer types of the standard
+// library.
 #pragma once
 
 #include <troupe/channel.hpp>

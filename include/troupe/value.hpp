@@ -166,8 +166,8 @@ public:
   static value map() { return map({}); }
   static value bytes(std::span<const std::byte> data);
   /// An extension value around `payload`.
-  /// Shape:  `kind` is one of message … (16 and up), and `payload` is of the kind listed there: a
-  ///         map for message, interrupt and error, [string, any] for send.
+  /// Shape:  `kind` is one of message … (16 and up). `payload` is of the kind listed there, e.g. a
+  ///         map for message, interrupt and error, and [string, any] for send.
   /// Errors: throws error{invalid_value} when `kind` or `payload` is a different one.
   static value extension(value_kind kind, value payload);
 

@@ -171,9 +171,9 @@ template <> struct value_traits<std::monostate> {
 
 /// A variant, as the value of its alternative; the alternative itself is not kept.
 /// Shape:  read is the first alternative that gives the same value again, else the first that can
-/// be
-///         read. So 1 is an int and 1.0 a double, and of two structs the one with all the members.
-///         Alternatives whose values look alike, as two enums with a common name, need structs.
+///         be read. So 1 is an int and 1.0 a double, and of two structs the one with all the
+///         members. Alternatives whose values look alike, as two enums with a common name, need
+///         structs.
 /// Errors: throws error{invalid_value}, with the reason of each alternative.
 /// Source: pydantic's of Union, in its smart mode.
 template <class... Ts> struct value_traits<std::variant<Ts...>> {

@@ -166,7 +166,7 @@ struct agent_options {
   /// (tool_runtime::info().stop_requested()). 0: no bound.
   std::chrono::milliseconds tool_timeout{0};
   /// Answers in a row without any readable call. The model gets the reason and is asked again after
-  /// each of them except the last. 0: the first such answer ends the run, as in the reference.
+  /// each of them except the last. With 0 the first such answer ends the run, as in the reference.
   std::size_t malformed_answers_max = limits::malformed_answers_default;
   run_context_type context_schema = {};
   std::string name = {}; ///< of the graph, its messages, and in metadata: `lc_agent_name`

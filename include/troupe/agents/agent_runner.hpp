@@ -230,7 +230,7 @@ public:
   /// in.ctx().blocking().
   /// Errors: an exception fails the invocation (node_failed).
   virtual coro<void> run(invocation& in) = 0;
-  /// The graph over `messages`, when the agent is a graph and nothing else: its sessions are then
+  /// The graph over `messages`, when the agent is a graph and nothing else. Its sessions are then
   /// threads of that graph, with all of its state. Sessions of other agents hold the messages and
   /// the state of set_state().
   virtual std::optional<compiled_graph> graph() const { return std::nullopt; }

@@ -131,9 +131,10 @@ enum class budget_exit : std::uint8_t {
   ask,  ///< the run pauses with the question {type: "budget", scope, what, spent, bound}
 };
 
+/// The bounds of usage_budget, and its reaction to them.
 /// Shape:  `agent` bounds the sums of this agent alone, in the thread. Agents of a team share the
-///         sums of the thread when the team's state has the channel `usage`; those of the run begin
-///         anew with each agent.
+///         sums of the thread when the team's state has the channel `usage`. The sums of the run
+///         begin anew with each agent.
 /// Errors: see usage_budget.
 /// Source: troupe.
 struct usage_budget_options {

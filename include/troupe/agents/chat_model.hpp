@@ -111,8 +111,9 @@ struct scripted_options {
 };
 
 /// A model that gives prepared answers, one a call, in order. For tests.
-/// Shape:  an answer is an assistant message, a text, data (for a request with a response_schema),
-///         or a function of the messages that gives one of these, or throws.
+/// Shape:  an answer is an assistant message, a text, or data (for a request with a
+///         response_schema). A function of the messages may stand for it, which gives one of these
+///         or throws.
 /// Errors: a call fails with missing_key when no answer is left.
 /// Source: langchain_core/language_models/fake_chat_models.py, GenericFakeChatModel.
 class scripted_model final : public chat_model {

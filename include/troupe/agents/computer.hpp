@@ -235,8 +235,9 @@ struct cua_options {
 /// Errors: throws error{invalid_config} without a factory, for a display of no size or beyond
 ///         limits::computer_display_edge_max, and for zoom with the older tool; else as
 ///         create_agent.
-///         A run fails with the factory's exception for a new computer, with invalid_config when
-///         that computer has another display or an invalid id, and with the exception of `release`.
+///         A run fails with
+///         - the factory's exception for a new computer, and the exception of `release`
+///         - invalid_config when a new computer has another display or an invalid id
 ///         The model gets as messages
 ///         - a computer's exception
 ///         - a screenshot that is not a PNG, of another size than the display's, or too large

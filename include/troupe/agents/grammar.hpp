@@ -30,9 +30,10 @@ namespace troupe {
 ///           have at most 18 digits.
 /// Units:  at most limits::grammar_schemas_max schemas, limits::grammar_depth_max deep;
 ///         limits::grammar_bytes_max of grammar.
-/// Errors: throws error{invalid_value} that names the place: a limit that is exceeded, a keyword
-///         with a value of the wrong kind, a $ref without a target. Also for a schema that no
-///         finite JSON fits.
+/// Errors: throws error{invalid_value} that names the place, for
+///         - a limit that is exceeded
+///         - a keyword with a value of the wrong kind, or a $ref without a target
+///         - a schema that no finite JSON fits
 /// Source: troupe; llama.cpp grammars/README.md.
 std::string gbnf_of_schema(const value& json_schema);
 

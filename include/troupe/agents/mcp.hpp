@@ -115,8 +115,8 @@ struct mcp_options {
   bool prefix_tools = false; ///< names a tool NAME_TOOL
   std::chrono::milliseconds connect_timeout = limits::mcp_connect_timeout;
   std::chrono::milliseconds call_timeout = limits::mcp_call_timeout; ///< of each request
-  /// true: a failed call (an error of the protocol, a time-out, a lost server) is a message to the
-  /// model. false: it is raised, and ends the run unless it is handled.
+  /// Whether a failed call (an error of the protocol, a time-out, a lost server) is a message to
+  /// the model. Otherwise it is raised, and ends the run unless it is handled.
   bool errors_to_model = true;
   /// Receives the server's log: lines of its stderr, log messages, and messages that are not
   /// understood. Lines are cut at limits::mcp_log_bytes_max. Called on the connection's thread;
@@ -129,9 +129,9 @@ struct mcp_options {
   /// shape {type: "mcp_elicitation", server, message, requested_schema}; its answer has the shape
   /// {action: "accept" | "decline" | "cancel", content}. An answer that does not fit is
   /// invalid_resume, and the question stays open. The call waits at the server for
-  /// `question_wait`; later, or in another process, it is made again and its questions get the
-  /// stored answers in their order. A question that belongs to no known call is cancelled, and so
-  /// is one beyond limits::mcp_questions_max of a call. One of more than
+  /// `question_wait`. Later, or in another process, the call is made again, and its questions get
+  /// the stored answers in their order. A question that belongs to no known call is cancelled, and
+  /// so is one beyond limits::mcp_questions_max of a call. One of more than
   /// limits::mcp_sampled_bytes_max bytes is refused.
   bool elicitation = false;
   mcp_sampling sampling = {};

@@ -52,10 +52,12 @@ public:
 /// Shape:  the server's metadata (RFC 9728) names the authorization server, whose metadata (RFC
 ///         8414) must offer PKCE with S256. Without `client_id`, the client registers itself (RFC
 ///         7591). The redirect comes to a listener on 127.0.0.1, which lives only meanwhile.
-/// Errors: AuthorizationError for a server that does not offer all of this, an address that is
-///         neither https nor, for a server on loopback, on loopback, a redirect with another
-///         `state`, and a person who does not agree within `person_wait`. No error and no log has a
-///         token, code or secret.
+/// Errors: AuthorizationError for
+///         - a server that does not offer all of this
+///         - an address that is not https; a server on loopback may name one on loopback
+///         - a redirect with another `state`
+///         - a person who does not agree within `person_wait`
+///         No error and no log has a token, code or secret.
 /// Source: modelcontextprotocol.io, 2025-11-25, basic/authorization; mcp.client.auth,
 ///         OAuthClientProvider.
 struct mcp_oauth {

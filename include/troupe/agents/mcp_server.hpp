@@ -143,8 +143,8 @@ struct mcp_server_options {
 /// Blocks: a call that continues a thread first reads the thread, on the transport's thread.
 /// Thread: any.
 /// Errors: throws error{invalid_config} for
-///         - two tools or prompts of one name, two resources of one URI, a name that MCP refuses, a
-///           provider's tool, an empty name, URI or function
+///         - two tools or prompts of one name, two resources of one URI
+///         - a name that MCP refuses, a provider's tool, an empty name, URI or function
 ///         - a channel with the name of a thread argument
 ///         - a template whose braces do not match
 ///         - more than limits::mcp_tools_max tools, or mcp_entries_max of another kind
@@ -227,8 +227,9 @@ struct mcp_http_options {
 /// stream when the answer takes longer. A GET opens the server's own stream, one for each session;
 /// a later one takes its place. The end of a connection does not end its calls, as the
 /// protocol demands; a cancellation and the end of the session or server do.
-/// Errors: throws error{invalid_config}: an invalid or used address, one beyond this host without a
-///         token, a path that does not begin with `/`, a sessions_max of 0.
+/// Errors: throws error{invalid_config} for
+///         - an invalid or used address, or one beyond this host without a token
+///         - a path that does not begin with `/`, or a sessions_max of 0
 /// Source: modelcontextprotocol.io, basic/transports.
 class mcp_http_server {
 public:

@@ -104,8 +104,8 @@ const value& message_tool_calls(const value& message) noexcept;
 /// Source: langchain_core/messages, model_dump.
 value message_to_json(const value& message);
 
-/// The message of a JSON form: LangChain's flat form, its {type, data} envelope, its constructor
-/// form ({lc, type, id, kwargs}), or any form that coerce_message reads.
+/// The message of a JSON form: LangChain's flat form, its {type, data} envelope, or its constructor
+/// form ({lc, type, id, kwargs}). Any form that coerce_message reads is read, too.
 /// Shape:  `usage_metadata` and `invalid_tool_calls` are restored. An assistant message that has
 ///         only OpenAI's calls in additional_kwargs gets them as tool_calls, broken ones as
 ///         invalid_tool_calls.
@@ -155,7 +155,7 @@ value add_chunks(const value& left, const value& right);
 /// is not a JSON object, also a truncated one, becomes an invalid tool call.
 /// Shape:  at least one part.
 /// Cost:   linear in the text, when the parts are text.
-/// Errors: as add_chunks; throws error{invalid_value} when there is no part.
+/// Errors: as add_chunks; throws error{invalid_value} without a part.
 /// Source: langchain_core/messages/ai.py, AIMessageChunk; troupe: acts on whole messages only.
 value join_chunks(std::span<const value> chunks);
 

@@ -194,8 +194,8 @@ struct summary_options {
   std::int64_t tokens_to_summarize = 4000; ///< of the older messages; the oldest are left out
 };
 /// Replaces the older part of a long conversation by a summary that `model` makes. Calls stay with
-/// their answers. When that part is too long for the model (an error of class
-/// ContextOverflowError), the model is asked once more, without the middle of the part.
+/// their answers. A part that is too long for the model fails with class ContextOverflowError. The
+/// model is then asked once more, without the middle of the part.
 /// Errors: throws error{invalid_config} without a trigger, for a bound out of range, and for a
 ///         fraction when the model's profile lacks max_input_tokens. A run fails with the error of
 ///         the model.
@@ -227,9 +227,10 @@ middleware context_editing(clear_options options = {});
 
 /// Lets `model` choose, by the user's last question, the tools that the agent's model sees.
 /// Shape:  `tools_max` 0: any number. The tools in `always` are added.
-/// Errors: a run fails with StructuredOutputValidationError when `model` names an unknown tool, and
-///         with ValueError for an `always` that is not among the request's tools,
-///         and with AssertionError when the request has no user message.
+/// Errors: a run fails with
+///         - StructuredOutputValidationError when `model` names an unknown tool
+///         - ValueError for an `always` that is not among the request's tools
+///         - AssertionError when the request has no user message
 /// Source: langchain/agents/middleware/tool_selection.py.
 struct selection_options {
   std::size_t tools_max = 0;

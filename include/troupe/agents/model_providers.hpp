@@ -74,14 +74,17 @@ struct chat_model_options {
 /// Some endpoints need data of an answer back: Gemini's signatures, thoughts before tool calls,
 /// OpenRouter's reasoning_details. The message keeps such data of endpoints other than OpenAI's
 /// own, and it is sent to that endpoint alone (response_metadata.sent_back).
-/// An answer of the Responses API has the provider's items as blocks of its content: text with
-/// annotations, reasoning, function_call, and calls of the provider's own tools (web_search_call
-/// …). These blocks are sent back with the message.
+/// An answer of the Responses API has the provider's items as blocks of its content. Items are text
+/// with annotations, reasoning, function_call, and calls of the provider's own tools
+/// (web_search_call …). These blocks are sent back with the message.
 /// Shape:  known providers: anthropic (Messages API), openai (chat completions, also of vLLM,
 ///         Ollama, llama.cpp …; or the Responses API), echo. request.settings override the options.
-/// Errors: throws error{invalid_config} for an unknown provider, no model, an address that is not
-///         http(s), a bound of 0, the Responses API of another provider than openai, or a missing
-///         or malformed key (the message names its variable). A call throws model_error.
+/// Errors: throws error{invalid_config} for
+///         - an unknown provider, or a name without a model
+///         - an address that is not http(s), or a bound of 0
+///         - the Responses API of another provider than openai
+///         - a missing or malformed key; the message names its variable
+///         A call throws model_error.
 /// Source: langchain/chat_models/base.py, init_chat_model; langchain_openai/chat_models/base.py,
 ///         use_responses_api, use_previous_response_id.
 chat_model_ptr init_chat_model(std::string_view name, chat_model_options options);

@@ -40,8 +40,8 @@ private:
   chooser choose_;
 };
 
-/// The prompt before the conversation: a text, a system message, or a function of the state that
-/// gives the whole list of messages for the model. The prompt is not stored.
+/// The prompt before the conversation: a text, a system message, or a function of the state. The
+/// function gives the whole list of messages for the model. The prompt is not stored.
 /// Errors: an exception of the function fails the task.
 /// Source: langgraph/prebuilt/chat_agent_executor.py, create_react_agent(prompt).
 class agent_prompt {
@@ -104,7 +104,7 @@ struct react_agent_options {
   /// bound.
   std::chrono::milliseconds tool_timeout{0};
   /// Answers in a row without any readable call. The model gets the reason and is asked again after
-  /// each of them except the last. 0: the first such answer ends the run, as in the reference.
+  /// each of them except the last. With 0 the first such answer ends the run, as in the reference.
   std::size_t malformed_answers_max = limits::malformed_answers_default;
   run_context_type context_schema = {};
   std::vector<std::string> interrupt_before = {};

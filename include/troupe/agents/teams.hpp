@@ -142,8 +142,9 @@ struct supervisor_options {
 
 /// The team, to be compiled: START, the supervisor, an agent, the supervisor and again, until the
 /// supervisor answers without a handoff. A team with a name may be an agent of another team.
-/// Errors: throws error{invalid_graph} of class ValueError for agents without names, two of one
-///         name (the supervisor's included), or own handoffs that do not cover all agents.
+/// Errors: throws error{invalid_graph} of class ValueError for
+///         - agents without names, or two of one name (the supervisor's included)
+///         - own handoffs that do not cover all agents
 /// Source: langgraph_supervisor/supervisor.py, create_supervisor.
 state_graph<> create_supervisor(supervisor_options options);
 
@@ -172,8 +173,9 @@ struct swarm_options {
 };
 
 /// The swarm, to be compiled: START, the active agent, and the agents it hands over to.
-/// Errors: throws error{invalid_graph} of class ValueError without agents, for agents without names
-///         or two of one name, and for a default agent that is not among them.
+/// Errors: throws error{invalid_graph} of class ValueError
+///         - without agents, and for agents without names or two of one name
+///         - for a default agent that is not among them
 /// Source: langgraph_swarm/swarm.py, create_swarm.
 state_graph<> create_swarm(swarm_options options);
 

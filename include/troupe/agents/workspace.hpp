@@ -25,10 +25,11 @@ struct file_search_options {
   std::size_t file_bytes_max = limits::search_file_bytes_default;
 };
 /// Two tools that search files below a folder, and change nothing.
-/// Shape:  glob_search {pattern, path?} gives paths of files, the newest first, one a line; `**`
-///         matches any folders. grep_search {pattern, path?, include?, output_mode?} gives files
-///         with a line that a regular expression matches, by path. The result lists their paths, or
-///         by output_mode `path:line:text` ("content") or `path:count` ("count"). Paths begin with
+/// Shape:  glob_search {pattern, path?} gives paths of files, the newest first, one a line. In its
+///         pattern `**` matches any folders. grep_search {pattern, path?, include?, output_mode?}
+///         gives files with a line that a regular expression matches, by path. The result lists
+///         their paths, or by output_mode `path:line:text` ("content") or `path:count` ("count").
+///         Paths begin with
 ///         `/`, which is the folder. Expressions are RE2's: those of Perl without back references.
 ///         Hidden files, symbolic links and files that are not text are skipped.
 /// Errors: throws error{storage_failed} when the folder can't be opened. The model gets messages
