@@ -50,8 +50,8 @@ std::string task_path_str(const task_path& path);
 std::string interrupt_id(std::string_view task_ns, std::size_t answers);
 
 /// The time in a checkpoint id.
-/// Units:  100 ns since 1582-10-15, at most id_ticks_max. 0 for a text that is not a uuid6, or
-///         whose time is so late that few ids could follow.
+/// Units:  100 ns since 1582-10-15, at most id_ticks_max. 0 for a text that is not a uuid6, and
+///         for a time so late that few ids could follow.
 std::uint64_t id_ticks(std::string_view checkpoint_id);
 inline constexpr std::uint64_t id_ticks_max = (std::uint64_t{1} << 60) - (std::uint64_t{1} << 50);
 
