@@ -73,6 +73,7 @@ class compiled_graph {
 public:
   explicit compiled_graph(std::shared_ptr<const graph_plan> plan) : plan_{std::move(plan)} {}
 
+  /// compile_options::name.
   const std::string& name() const noexcept;
   /// The nodes in the order they were added, without START, END and error handlers.
   std::vector<std::string> nodes() const;
@@ -145,6 +146,7 @@ public:
   /// Advice about the graph that is not an error, e.g. a node with both commands and static edges.
   const std::vector<std::string>& warnings() const noexcept;
 
+  /// The graph by index, as the engine runs it.
   const std::shared_ptr<const graph_plan>& plan() const noexcept { return plan_; }
 
 private:

@@ -264,6 +264,7 @@ public:
   /// Errors: after the last part, throws the error that ended the run.
   std::optional<stream_part> next();
   /// As next(), with the error as a value.
+  /// Errors: after the last part, the error that ended the run.
   result<std::optional<stream_part>> try_next();
   /// The result of the run; null before the end and after an error.
   const run_result* outcome() const noexcept;
@@ -557,6 +558,7 @@ public:
   ~runtime();
 
   /// As the first constructor, with the error as a value.
+  /// Errors: storage codes.
   static result<std::unique_ptr<runtime>> open(runtime_options options = {});
 
   /// The graph in this runtime, ready to run; the same one for a graph that was loaded before.

@@ -159,6 +159,7 @@ public:
   }
   friend void swap(value& a, value& b) noexcept { a.swap(b); }
 
+  /// A list of these items, or an empty one.
   static value list(std::vector<value> items);
   static value list() { return list(std::vector<value>{}); }
   /// A map of these entries; the last entry of equal keys counts.
@@ -171,6 +172,8 @@ public:
   /// Errors: throws error{invalid_value} when `kind` or `payload` is a different one.
   static value extension(value_kind kind, value payload);
 
+  /// The kind, and whether it is this one.
+  /// Errors: none.
   value_kind kind() const noexcept {
     constexpr value_kind kinds[] = {value_kind::null,     value_kind::boolean, value_kind::integer,
                                     value_kind::floating, value_kind::string,  value_kind::string,

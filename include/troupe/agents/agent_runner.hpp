@@ -120,6 +120,7 @@ public:
   /// Errors: throws the invocation's error, once.
   std::optional<agent_event> next() { return try_next().value(); }
   /// As next(), with the error as a value.
+  /// Errors: those of the invocation, once.
   result<std::optional<agent_event>> try_next();
 
   class iterator {
@@ -152,6 +153,9 @@ private:
 // ---- agents ---------------------------------------------------------------------------------
 
 class session_agent;
+/// An agent, shared by its users.
+/// Errors: none.
+/// Source: troupe.
 using session_agent_ptr = std::shared_ptr<session_agent>;
 
 /// The request to an agent that is not a graph, and the means to answer it. An invocation is part

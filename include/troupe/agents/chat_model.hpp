@@ -68,6 +68,9 @@ public:
   /// The model without its bindings; null for a model without bindings.
   virtual std::shared_ptr<chat_model> unbound() const { return nullptr; }
 };
+/// A model, shared by its users.
+/// Errors: none.
+/// Source: troupe.
 using chat_model_ptr = std::shared_ptr<chat_model>;
 
 /// The answer of `model`, with an id. Readers of the `messages` stream get the answer, or its

@@ -192,6 +192,7 @@ public:
   coro<value> call(std::string tool, value arguments, const context& ctx) const;
   /// The same for a thread that may block. `on_progress` is called on the connection's thread; must
   /// be short.
+  /// Errors: as call().
   result<value>
   call_and_wait(const std::string& tool, const value& arguments,
                 std::function<void(const mcp_progress& progress)> on_progress = {}) const;
@@ -210,6 +211,7 @@ public:
   /// Source: langchain_mcp_adapters/resources.py, get_mcp_resource.
   coro<value> read_resource(std::string uri, const context& ctx) const;
   /// The same for a thread that may block.
+  /// Errors: as read_resource().
   result<value> read_resource_and_wait(const std::string& uri) const;
   /// Asks for changes of a resource, which go to mcp_options::on_change; or no longer.
   /// Blocks: until the server answers, call_timeout at most. A lost connection loses them.
@@ -229,10 +231,12 @@ public:
   /// Source: langchain_mcp_adapters/prompts.py, load_mcp_prompt.
   coro<value> prompt(std::string name, value arguments, const context& ctx) const;
   /// The same for a thread that may block.
+  /// Errors: as prompt().
   result<value> prompt_and_wait(const std::string& name, const value& arguments = {}) const;
 
   /// Checks that the server answers.
   /// Blocks: until it does, call_timeout at most.
+  /// Errors: see mcp_client.
   result<void> ping() const;
 
 private:

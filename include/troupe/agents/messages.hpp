@@ -246,10 +246,13 @@ value merge_message_runs(const value& messages, std::string_view separator = "\n
 /// Source: deepagents/middleware/patch_tool_calls.py; troupe: one text, status "error".
 value patched_tool_calls(const value& messages);
 
-/// A conversation as text for a model: a line a message, "Human: …", or XML.
+/// The form of get_buffer_string: a line a message, "Human: …", or XML.
+/// Errors: none.
+/// Source: langchain_core/messages/utils.py, get_buffer_string(format).
+enum class buffer_format : std::uint8_t { prefix, xml };
+/// A conversation as text for a model.
 /// Errors: none.
 /// Source: langchain_core/messages/utils.py, get_buffer_string.
-enum class buffer_format : std::uint8_t { prefix, xml };
 std::string get_buffer_string(const value& messages, buffer_format format = buffer_format::prefix);
 
 } // namespace troupe

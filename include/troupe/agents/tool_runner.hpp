@@ -93,6 +93,7 @@ public:
 
   /// The next answer, or nothing at the end. `on_part` gets the parts of the answer as they arrive;
   /// join_chunks() of them is the answer. A model that does not stream gives it as one part.
+  /// Errors: the coroutine throws the error of the model.
   coro<std::optional<value>> next(context& ctx, part_reader on_part = {});
   /// The last answer. `on_part` gets the parts of all answers.
   /// Errors: the coroutine throws invalid_value when the model gave no answer within
@@ -100,6 +101,7 @@ public:
   coro<value> until_done(context& ctx, part_reader on_part = {});
 
   /// The tool messages for the last answer's calls, a list; the tools run once a turn.
+  /// Errors: the coroutine throws a tool's error that is not handled (tool_errors).
   coro<value> tool_response(context& ctx);
 
   const value& messages() const noexcept { return params_.messages; }
