@@ -112,10 +112,8 @@ public:
 
   /// Facts about the failure for programs; null without facts. The error keeps them when a nested
   /// graph or another process passes it on.
-  /// Shape:  a map, or null. For a model's failure see model_facts (troupe/agents/
-  ///         model_providers.hpp).
-  /// Errors: none.
-  /// Source: troupe.
+  /// Shape:  a map, or null. The facts of a model's failure: troupe/model_providers.hpp,
+  /// model_facts. Errors: none. Source: troupe.
   const value& details() const noexcept;
   error&& with_details(value facts) &&;
 

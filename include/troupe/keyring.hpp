@@ -71,8 +71,7 @@ public:
 
   /// The id of the key under which new data keys are wrapped.
   const std::string& current_id() const noexcept { return current_; }
-  /// The key of an id; null when it is not in the ring.
-  /// Owns:   nothing, the ring keeps it.
+  /// The key of an id; null when it is not in the ring. Owns: nothing, the ring keeps it.
   const secret_key* find(std::string_view id) const noexcept;
   /// All ids, sorted.
   std::vector<std::string> ids() const;

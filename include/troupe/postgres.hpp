@@ -65,7 +65,7 @@ result<std::shared_ptr<saver>> open_postgres_saver(const postgres_options& optio
 /// Blocks: on the network, as the saver. A call that lost its connection is tried once more, also a
 ///         change whose end is not known: it may be stored twice.
 /// Errors: as the saver's; the opening also gives invalid_config for invalid store options.
-/// Source: langgraph/store/postgres/base.py, PostgresStore; persistence/FORMAT.md.
+/// Source: langgraph/store/postgres, PostgresStore; persistence/FORMAT.md.
 result<std::shared_ptr<store>> open_postgres_store(const postgres_options& database,
                                                    store_options options = {});
 

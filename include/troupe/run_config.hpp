@@ -59,21 +59,20 @@ enum class stream_mode : std::uint8_t {
   messages,    ///< messages and parts of them, from models and from the updates of nodes
   tools,       ///< the events of tools: started, a piece of output, finished, failed
 };
-
-/// The enumerator's name, e.g. "updates".
+/// The enumerator's name, e.g. "updates". The functions parse_… give the enumerator of a name.
 /// Errors: none.
 /// Source: troupe.
 std::string_view to_string(stream_mode mode) noexcept;
-std::string_view to_string(durability d) noexcept;
-std::string_view to_string(multitask_strategy s) noexcept;
-std::ostream& operator<<(std::ostream& out, stream_mode mode);
-
-/// The enumerator of a name that to_string gives.
-/// Errors: invalid_config for any other name.
+/// Errors: invalid_config for a name that is not a mode.
 /// Source: troupe.
 result<stream_mode> parse_stream_mode(std::string_view name);
+std::string_view to_string(durability d) noexcept;
 result<durability> parse_durability(std::string_view name);
+std::string_view to_string(multitask_strategy s) noexcept;
+/// Errors: invalid_config for a name that is not a strategy.
+/// Source: troupe.
 result<multitask_strategy> parse_multitask_strategy(std::string_view name);
+std::ostream& operator<<(std::ostream& out, stream_mode mode);
 
 /// A handle on a run in flight. Copies share one state. Safe from any thread; request_drain and
 /// cancel also from the thread that handles signals.

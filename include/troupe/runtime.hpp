@@ -218,13 +218,11 @@ enum class overflow : std::uint8_t {
 };
 
 /// Passes a part on, to the next transform or to the readers.
-/// Errors: none.
-/// Source: troupe.
 using pass_part = std::function<void(stream_part)>;
 
 /// A function over the parts of a run, before they are numbered, kept and queued. It changes parts,
 /// leaves them out or adds some: for each part it calls `pass` any number of times.
-/// Order:  the first transform of a list gets the parts of the run. Each other one gets the parts
+/// Order:  the first transform of a list gets the parts of the run; each other one gets the parts
 ///         that the transform before it passed on.
 /// Thread: the thread that made the part, the run's or a body's; one call at a time. It is short,
 ///         calls `pass` only before it returns, and does not wait for its run.

@@ -371,7 +371,7 @@ public:
   /// when `source` is missing.
   /// Errors: as put; invalid_config when `target` has checkpoints or is `source`, or when this
   ///         saver can't copy. Either everything is copied, or nothing.
-  /// Source: langgraph/checkpoint/base, BaseCheckpointSaver.copy_thread.
+  /// Source: langgraph/checkpoint/base, copy_thread.
   virtual result<void> copy_thread(const std::string& source, const std::string& target);
 
   /// As prune(), removes the checkpoints, of all threads and namespaces, whose metadata member
