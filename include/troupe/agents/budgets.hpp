@@ -42,7 +42,7 @@ struct usage_sums {
   friend bool operator==(const usage_sums&, const usage_sums&) = default;
 };
 /// Shape:  a map of the members; `model_time_ms` in milliseconds.
-/// Errors: from() throws error{invalid_value}.
+/// Errors: none; see from().
 /// Source: troupe.
 template <> struct value_traits<usage_sums> {
   static value to(const usage_sums& sums);
