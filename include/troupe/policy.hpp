@@ -118,7 +118,7 @@ struct timeout_policy {
 /// Caches the writes of a node by its input.
 /// Shape:  `ttl` nullopt: no expiry. `key_func` gives the bytes that identify an input; unset: the
 ///         input's canonical msgpack.
-/// Errors: an exception of `key_func` fails the task.
+/// Errors: none; after an exception of `key_func` the task runs, and its writes are not cached.
 /// Source: langgraph/types.py, CachePolicy.
 struct cache_policy {
   std::optional<std::chrono::nanoseconds> ttl = std::nullopt;

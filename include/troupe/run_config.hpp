@@ -147,7 +147,7 @@ public:
 };
 
 /// How to run a graph, or which checkpoint a call refers to.
-/// Errors: invalid_config and missing_key, from the call that uses it.
+/// Errors: none here; the call that uses a config that can't be used gives invalid_config.
 /// Source: langchain RunnableConfig, langgraph Pregel.stream.
 struct run_config {
   std::string thread_id = {};     ///< required with a saver

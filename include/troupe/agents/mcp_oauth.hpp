@@ -34,7 +34,8 @@ struct mcp_credentials {
 /// The place where credentials are kept between processes.
 /// Thread: any; one call at a time for one client.
 /// Shape:  `resource` is the server's URL without its query.
-/// Errors: an exception fails the authorization.
+/// Errors: an exception is ignored. After one of load() the client has no credentials; after one of
+///         save() the token is valid in this process.
 /// Source: mcp.client.auth, TokenStorage.
 class mcp_credential_store {
 public:
