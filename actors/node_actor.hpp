@@ -1,5 +1,5 @@
-// node_actor: runs the tasks of one node, one at a time, in the lane that its body asks for, as
-// often as its retry policy allows.
+// node_actor: runs the tasks of one node, one at a time. A body runs in the lane that it asks for,
+// as often as the node's retry policy allows.
 //
 // Invariants:
 //  - every run_task is answered by exactly one task_done, or the actor dies and its monitor reports

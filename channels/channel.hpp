@@ -30,7 +30,7 @@ channel_cell initial_cell(const channel_spec& spec);
 /// Shape:  `writes` in task order. `name` is for messages.
 /// Result: whether the channel counts as updated (its version moves). Never compares values.
 /// Errors: invalid_update, with the reference's text; `cell` is as before.
-/// Source: langgraph/channels, BaseChannel.update.
+/// Source: langgraph/channels/base.py, BaseChannel.update.
 result<bool> update_channel(const channel_spec& spec, std::string_view name, channel_cell& cell,
                             std::span<const value> writes);
 

@@ -1,8 +1,9 @@
 // The channel of a channel_definition: functions of the user's own decide.
 // The cell's content is the list [content, value for readers] or, when a checkpoint stores
 // something, [content, value for readers, stored value]. The cell is set iff the channel is
-// available. So every function of the user's own runs when the content changes, where an error has
-// a way out, and never at a read or a store. Source: langgraph/channels/base.py, BaseChannel.
+// available. So every function of the user's own runs when the content changes, where an error can
+// be reported. None runs at a read or a store.
+// Source: langgraph/channels/base.py, BaseChannel.
 #include "channels/kinds.hpp"
 
 #include <utility>

@@ -105,8 +105,8 @@ result<value> try_fold(std::string_view name, std::string_view op, Fold fold) {
   }
 }
 
-/// Whether a write replaces a reducer's value: an overwrite value, a map with the one key
-/// `__overwrite__`, or a map with `type` == "__overwrite__" and a `value`.
+/// Whether a write replaces a reducer's value: an overwrite value, or a map that stands for one.
+/// Shape:  such a map has the one key `__overwrite__`, or `type` == "__overwrite__" and a `value`.
 /// Source: langgraph/channels/binop.py, _get_overwrite.
 bool is_overwrite(const value& write) noexcept;
 

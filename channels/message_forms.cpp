@@ -115,8 +115,10 @@ value::map_init plain_member(std::string_view key, const value& v, std::string_v
   return {std::string{key}, v};
 }
 
-// Members that are dropped: `role` and `type`, which name the role; `chunk`, since a part is kept
-// as a whole message; null, empty calls and `example` false.
+// Whether a member stays. Dropped are
+// - `role` and `type`, which name the role
+// - `chunk`, since a part is kept as a whole message
+// - null, empty calls and `example` false
 bool is_kept(const detail::map_entry& e) {
   if (e.key() == "role" || e.key() == "type" || e.key() == "chunk")
     return false;

@@ -10,10 +10,13 @@ namespace troupe {
 
 /// `given` as a message value or a message removal, with an id; `made_id` reports whether the id
 /// was made here.
-/// Shape:  a message value; a removal; a map with `role` (or `type`) and `content`; a string, which
-///         is a user's message; a list or one-member map [role, content]. Roles: user, human,
-///         assistant, ai, system, developer, tool, function, remove. An id that is missing, null or
-///         empty is made here.
+/// Shape:  `given` is one of
+///         - a message value, or a removal
+///         - a map with `role` (or `type`) and `content`
+///         - a string, which is a user's message
+///         - a list or one-member map [role, content]
+///         Roles: user, human, assistant, ai, system, developer, tool, function, remove. An id that
+///         is missing, null or empty is made here.
 ///         The result's payload is {role, content, id} and the other given members; its role is
 ///         user, assistant, system, tool or function. A part of an answer (`chunk`) becomes a whole
 ///         message with its complete calls.

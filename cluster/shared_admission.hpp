@@ -114,7 +114,7 @@ private:
   bool only_outcomes_ = true; // whether errands_ holds nothing else
   instant first_{0};          // time of the oldest errand
   instant taken_{0};          // time at which errands were last taken
-  /// The owner was asked to take the errands by this time; max: it was not asked.
+  /// The time by which the owner was asked to take the errands. The maximum when it was not asked.
   instant asked_for_ = instant::max();
   bool thread_is_free_ = false;
   bool closed_ = false;

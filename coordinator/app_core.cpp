@@ -201,8 +201,8 @@ result<std::shared_ptr<run_request>> app_core::check(const run_input& input,
   return request;
 }
 
-// Ends the turn at once, so that a caller who learns of the end can begin the next run, although
-// other objects still hold the claim.
+// Ends the turn at once, although other objects still hold the claim. So a caller who learns of the
+// end can begin the next run.
 error app_core::not_begun(const run_request& request, error why) {
   if (const auto& claim = request.shared->claim)
     claim->run_ended();

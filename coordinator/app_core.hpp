@@ -26,10 +26,10 @@ public:
   /// Errors: invalid_config.
   result<std::shared_ptr<run_request>> check(const run_input& input, const run_config& config,
                                              bool streamed);
-  /// begin_turn(): whether the run's turn on its thread has come; otherwise it has to wait.
-  /// not_begun(): ends the turn of a run that can't begin, and returns `why`.
-  /// Errors: as thread_turns::begin().
+  /// Ends the turn of a run that can't begin, and returns `why`.
   static error not_begun(const run_request& request, error why);
+  /// Whether the run's turn on its thread has come; otherwise it has to wait.
+  /// Errors: as thread_turns::begin().
   result<bool> begin_turn(const run_request& request);
   /// Reads the thread. Called when the run's turn has come.
   /// Errors: storage codes.

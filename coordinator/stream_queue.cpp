@@ -103,7 +103,7 @@ void stream_queue::emit_custom(stream_part part) {
     push(lock, streamed_, std::move(part));
 }
 
-// An empty deque has memory of its own, and is moved by making another one: most runs stream
+// An empty deque has memory of its own, and is moved by making another one. Most runs stream
 // nothing, and need no second one for each step.
 std::deque<stream_part> stream_queue::take_all() {
   std::deque<stream_part> out;

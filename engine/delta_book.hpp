@@ -28,9 +28,10 @@ public:
   /// Whether the graph has delta channels; without them, the members below do nothing.
   bool active() const noexcept { return !entries_.empty(); }
 
-  /// Forces values into the next checkpoint that is stored. force(): of the channels that these
-  /// writes name; force_overwritten(): of the channels that these writes overwrite; force_all(): of
-  /// all channels that were ever written.
+  /// Forces values into the next checkpoint that is stored:
+  /// - force(): of the channels that these writes name
+  /// - force_overwritten(): of the channels that these writes overwrite
+  /// - force_all(): of all channels that were ever written
   void force(std::span<const pending_write> named);
   void force(const task_write_list& written);
   void force_overwritten(const task_write_list& writes);

@@ -1,5 +1,5 @@
 // entry_choice: how a run enters a thread, decided from a few facts. Pure.
-// Source: langgraph/pregel/_loop.py, _first.
+// Source: langgraph/pregel/_loop.py, PregelLoop._first.
 #pragma once
 
 #include <optional>

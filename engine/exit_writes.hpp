@@ -15,8 +15,8 @@
 
 namespace troupe {
 
-/// The id under which a write of the run's first super-step, or of the null task, is stored: the
-/// task's id with the step in front. The task's own id would make the task count as finished.
+/// The id under which a write of the run's first super-step, or of the null task, is stored. It is
+/// the task's id with the step in front. The task's own id would make the task count as finished.
 /// Shape:  `task_id` is a UUID text; so is the result, except for a step below 0 or above 8 digits.
 /// Units:  `step` in super-steps, from -1: of the checkpoint that the step makes.
 /// Source: the reference's behaviour (tests/conformance).

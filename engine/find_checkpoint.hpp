@@ -2,10 +2,9 @@
 // holds no value, it is rebuilt from the writes of the ancestors before the checkpoint is returned.
 // Pure, apart from calls to the saver that it is given.
 //
-// The parts of delta channels: a step stores its tasks' writes to them with the checkpoint it
-// started from, like all writes. The checkpoint that the step makes holds their values only now and
-// then.
-// Duties of the files:
+// A step stores its tasks' writes to delta channels with the checkpoint it started from, like all
+// writes. The checkpoint that the step makes holds their values only now and then. Duties of the
+// files:
 //
 //   this file        find_checkpoint() and list_checkpoints(), to load any checkpoint
 //                    in place of saver::get_tuple() and list(). Their results are complete, so

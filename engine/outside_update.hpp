@@ -1,6 +1,6 @@
 // outside_update: changes the state of a thread that no run holds. Pure, apart from calls to the
 // saver that it is given.
-// Source: langgraph/pregel/main.py, bulk_update_state.
+// Source: langgraph/pregel/main.py, Pregel.bulk_update_state.
 #pragma once
 
 #include "engine/thread_state.hpp"

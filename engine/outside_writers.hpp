@@ -24,12 +24,12 @@ struct outside_task {
 /// The single value that an update stands for.
 value whole_value(const state_update& update);
 
-/// The writes with which a run of the node would have ended if its body had returned these values:
-/// the values, its edges, then its routes. The body does not run. Routes read `state` with these
+/// The writes of a run of the node whose body returned these values: the values, its edges, then
+/// its routes. The body does not run. Routes read `state` with these
 /// writes applied.
 /// Errors: invalid_update (no map where one is needed, or a route that asks a question), and errors
 ///         of a route.
-/// Source: langgraph/pregel/main.py, bulk_update_state.
+/// Source: langgraph/pregel/main.py, Pregel.bulk_update_state.
 result<task_write_list> run_writers(const thread_state& state, const run_config& config,
                                     const outside_task& update);
 

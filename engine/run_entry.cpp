@@ -1,5 +1,5 @@
 // run_loop, entry: how a run enters a thread. It starts, resumes, or travels back in it.
-// Source: langgraph/pregel/_loop.py, _first.
+// Source: langgraph/pregel/_loop.py, PregelLoop._first.
 #include "engine/run_loop.hpp"
 
 #include "engine/given_values.hpp"

@@ -249,7 +249,7 @@ void run_loop::task_lost(const task_ptr& task, const std::string& why) {
   task_finished(task);
 }
 
-// What came of a task becomes writes to store, and parts to emit.
+// Makes the result of a task into writes to store, and parts to emit.
 void run_loop::record(step_slot& s, detail::task_scope& task) {
   s.ended = true;
   s.status = task.status;

@@ -14,7 +14,7 @@ void run_loop::emit(stream_mode mode, value data) {
     return; // the nested run was given up: its parts do not count any more
   stream_part part{mode, ns_, std::move(data), 0};
   bool sync = stored_ && shared_->config.durability == durability::sync;
-  // What it reports is durable with the next save, when something of it was not handed over yet.
+  // A part that reports something that was not handed over yet waits for the next save.
   auto ticket = saving_.covering();
   if (sync && (!saving_.covers(ticket) || !held_.empty()))
     held_.push_back({ticket, shared_->gate->hold(std::move(part))});
@@ -82,7 +82,7 @@ void run_loop::emit_task_start(const step_slot& s) {
     emit(stream_mode::debug, debug_part("task", at_.step, host_.timestamp(), part));
 }
 
-// What a task wrote that did not run now.
+// The writes of a task that did not run now.
 void run_loop::emit_cached_update(const step_slot& s) {
   notify_end(s, true);
   if (wants(stream_mode::updates))
@@ -170,7 +170,7 @@ void run_loop::end(result<run_result> how) {
   progress_.rests = puts_to_rest(*progress_.outcome);
   auto before = saving_.last();
   if (shared_->config.durability == durability::exit) {
-    // Of a run within another one, what is to be gone on with.
+    // A nested run saves only when it resumes later, or keeps its own threads.
     if (!nested() || !*progress_.outcome || (*progress_.outcome)->paused()
         || plan().options.checkpointer.mode() == checkpointing::per_thread)
       save_exit();

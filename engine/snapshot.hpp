@@ -1,6 +1,6 @@
 // snapshot: reads the state of a thread that no run holds. Pure, apart from calls to the saver that
 // it is given.
-// Source: langgraph/pregel/main.py, _prepare_state_snapshot.
+// Source: langgraph/pregel/main.py, Pregel._prepare_state_snapshot.
 #pragma once
 
 #include "engine/thread_state.hpp"

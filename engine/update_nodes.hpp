@@ -14,7 +14,7 @@ namespace troupe {
 /// Order:  that of `updates`.
 /// Errors: invalid_update, with the reference's text: an unknown node, several updates of which one
 ///         names no node, or two nodes that ran last.
-/// Source: langgraph/pregel/main.py, bulk_update_state.
+/// Source: langgraph/pregel/main.py, Pregel.bulk_update_state.
 result<std::vector<node_index>> update_nodes(const thread_state& state,
                                              const std::vector<outside_update>& updates);
 

@@ -83,8 +83,8 @@ struct context_spec {
   std::function<void(const value&)> check; // throws error; null: anything
 };
 
-/// Node 0 is START; the others follow in the order they were added, the error handler of a node
-/// right before it, the default one last.
+/// The nodes of a graph, by index. Node 0 is START; the others follow in the order they were added.
+/// The error handler of a node stands right before it, the default one last.
 class graph_plan {
 public:
   compile_options options;

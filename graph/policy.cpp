@@ -9,8 +9,8 @@ namespace troupe {
 
 namespace {
 
-// Classes that are not retried: those of the reference, and the standard C++ classes that count as
-// such when an error's base class (error::base) is not known.
+// Classes that are not retried: those of the reference, and standard C++ classes. The latter count
+// when an error's base class (error::base) is not known.
 constexpr std::array<std::string_view, 38> final_classes{
   "ValueError",          "UnicodeError",        "UnicodeDecodeError", "UnicodeEncodeError",
   "ValidationError",     "JSONDecodeError",     "TypeError",          "ArithmeticError",

@@ -21,7 +21,8 @@ std::string xxh3_128_hex(std::string_view bytes);
 /// Source: langgraph/pregel/_algo.py, _xxhash_str.
 std::string task_id(std::string_view checkpoint_id, std::span<const std::string_view> parts);
 
-/// uuid5 with a UUID as namespace. Source: langgraph/pregel/main.py, bulk_update_state (task ids).
+/// uuid5 with a UUID as namespace.
+/// Source: langgraph/pregel/main.py, Pregel.bulk_update_state (task ids).
 std::string uuid5(std::string_view namespace_uuid, std::string_view name);
 
 /// The random UUID of these bits, of which 122 are used. Source: langgraph/graph/message.py
@@ -49,8 +50,8 @@ std::string task_path_str(const task_path& path);
 std::string interrupt_id(std::string_view task_ns, std::size_t answers);
 
 /// The time in a checkpoint id.
-/// Units:  100 ns since 1582-10-15, at most id_ticks_max. 0 for a text that is not a uuid6, or
-///         whose time is so late that few ids could follow.
+/// Units:  100 ns since 1582-10-15, at most id_ticks_max. 0 for a text that is not a uuid6, and
+///         for a time so late that few ids could follow.
 std::uint64_t id_ticks(std::string_view checkpoint_id);
 inline constexpr std::uint64_t id_ticks_max = (std::uint64_t{1} << 60) - (std::uint64_t{1} << 50);
 

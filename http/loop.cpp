@@ -2,8 +2,8 @@
 //
 // Invariants:
 //  - only the loop's thread calls libcurl, and never its multi interface from a callback.
-//  - while a host's address is not known, one of its transfers at a time is with libcurl, whose
-//    resolver takes a thread for each of them. The others wait until it is (host_gates).
+//  - while a host's address is not known, libcurl has one of its transfers at a time, since its
+//    resolver takes a thread for each. The others wait until the address is known (host_gates).
 #include "http/loop.hpp"
 
 #include "http/curl_transfer.hpp"

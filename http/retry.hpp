@@ -15,8 +15,8 @@ bool may_change(const http_head& head) noexcept;
 /// Whether a failure of the connection may not occur next time.
 bool may_change(http_fault fault) noexcept;
 
-/// How long the server asks to wait: `retry-after-ms`, else `retry-after`, as seconds or a date.
-/// nullopt when the headers are missing or their time is in the past.
+/// The wait that the server asks for: `retry-after-ms`, else `retry-after`, as seconds or a date.
+/// Missing without these headers, and when their time is in the past.
 std::optional<std::chrono::milliseconds> retry_after(const http_head& head,
                                                      std::chrono::system_clock::time_point now);
 

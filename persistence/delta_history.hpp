@@ -12,7 +12,7 @@ namespace troupe {
 
 /// Gathers histories while the caller leads it from parent to parent.
 /// Order:  the target's parent first, then its parent, and so on.
-/// Source: langgraph/checkpoint/base, get_delta_channel_history.
+/// Source: langgraph/checkpoint/base, BaseCheckpointSaver.get_delta_channel_history.
 class history_walk {
 public:
   /// `channels` in any order; a channel may stand several times.

@@ -12,8 +12,8 @@
 namespace troupe {
 
 /// Reused for all requests, to keep its memory.
-/// Order:  take() returns the values in a saver's order: of each write of each task, of each
-///         channel in new_versions that has a value, then the metadata.
+/// Order:  take() returns the values in a saver's order: of each task its writes, of each channel
+///         in new_versions its value, if any, then the metadata.
 class encoded_request {
 public:
   /// Encodes all values. A channel's value becomes a patch where `bases` (null: none) has a value

@@ -1,5 +1,5 @@
-// execute_body: runs the body of a task, and turns its end into the result of the task: writes,
-// a failure, questions, or a command for a graph further out.
+// execute_body: runs the body of a task. Its end becomes the result of the task: writes, a failure,
+// questions, or a command for a graph further out.
 #pragma once
 
 #include "tasks/task_scope.hpp"

@@ -7,7 +7,7 @@ namespace troupe {
 
 /// The writes that a node's output stands for: its update, its gotos, its edges, then its routes.
 /// Errors: throws invalid_update, missing_key, upward_command, or what a route throws.
-/// Source: langgraph/graph/state.py, attach_node.
+/// Source: langgraph/graph/state.py, CompiledStateGraph.attach_node.
 task_write_list map_output(detail::task_scope& task, const node_output& output, context& ctx);
 
 /// Whether a command from a graph within this task is for the task's own graph.

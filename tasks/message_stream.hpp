@@ -7,7 +7,7 @@ namespace troupe {
 
 /// Streams the messages in a node's output to readers of the `messages` stream; messages without an
 /// id get one.
-/// Source: langgraph/pregel/_messages.py, on_chain_end.
+/// Source: langgraph/pregel/_messages.py, StreamMessagesHandler.on_chain_end.
 void stream_messages_of(detail::task_scope& task, node_output& output);
 
 } // namespace troupe

@@ -19,8 +19,8 @@
 
 namespace troupe {
 
-/// Stands before the sink of a run and of those within it. emit_custom() may be called from any
-/// thread, the other members by the runs' coordinators.
+/// Stands before the sink of a run and of its nested runs.
+/// Thread: any for emit_custom(); the runs' coordinators for the other members.
 class part_gate : public part_sink {
 public:
   explicit part_gate(std::shared_ptr<part_sink> next) : next_{std::move(next)} {}

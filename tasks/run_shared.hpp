@@ -75,7 +75,7 @@ public:
   virtual bool may_block() const noexcept { return true; }
   /// Called before emit_custom() by a body that may wait. Blocks while the reader lags.
   virtual void wait_for_room() {}
-  /// Whether the run has to stop at the end of its step: the reader lags and had asked for that, or
+  /// Whether the run has to stop at the end of its step. The reader lags and had asked for that, or
   /// a transform failed. failure() has the error of the reader then.
   virtual bool gave_up() const noexcept { return false; }
   virtual std::optional<error> failure() const { return std::nullopt; }

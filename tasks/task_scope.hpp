@@ -73,7 +73,7 @@ struct task_scope : std::enable_shared_from_this<task_scope> {
   bool may_block = false;                                // runs on a thread that nothing else needs
   bool admitted = false;                                 // it has its place in the node's rate
   std::atomic<bool> given_up{false};                     // timed out: further effects do not count
-  std::atomic<bool> learned_to_end{false};               // its body was told so, and may stop early
+  std::atomic<bool> learned_to_end{false};               // its body knows that, and may stop early
   std::atomic<bool> should_end{false};                   // another task of the step failed for good
   std::chrono::system_clock::time_point first_attempt{}; // set when the task may be retried
   std::chrono::steady_clock::time_point began{};

@@ -7,8 +7,8 @@
 
 namespace troupe {
 
-/// The X11 name of a key: for a punctuation mark its number ("U002F"), for a model's name X11's own
-/// ("ctrl" is Control_L, "enter" Return). nullopt for an unknown name.
+/// The X11 name of a key. A punctuation mark has its number ("U002F"), a model's name X11's own
+/// ("ctrl" is Control_L, "enter" Return). Missing for an unknown name.
 /// Shape:  never a word that xdotool takes as a command: it checks for commands first, in any case.
 std::optional<std::string> x11_key(std::string_view name);
 

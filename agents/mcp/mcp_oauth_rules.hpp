@@ -26,9 +26,10 @@ struct oauth_url {
   std::string origin;
   std::string path;
 };
-/// Errors: AuthorizationError for a URL that is neither https nor, with `loopback_too`, http on
-///         loopback; for a fragment, a name or password, and more than
-///         limits::oauth_text_bytes_max bytes.
+/// Errors: AuthorizationError for
+///         - a URL that is not https, except, with `loopback_too`, http on loopback
+///         - a fragment, a name or password
+///         - more than limits::oauth_text_bytes_max bytes
 result<oauth_url> read_oauth_url(const std::string& text, bool loopback_too);
 
 /// The wishes of a server in WWW-Authenticate.

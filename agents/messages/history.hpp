@@ -50,7 +50,7 @@ struct tool_turns {
 tool_turns turns_of(const std::vector<tool>& tools);
 
 /// The open calls whose turn it is. A handoff waits for the other calls, whose results would be
-/// lost; of the tools that run one at a time, the first call is due.
+/// lost. The first call is due among those of the tools that run one at a time.
 std::vector<value> due_calls(std::vector<value> open, const tool_turns& turns);
 /// Whether some of these calls lead out of the agent.
 bool has_handoff(const std::vector<value>& calls, const std::vector<std::string>& handoffs);

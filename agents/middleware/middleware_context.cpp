@@ -126,7 +126,7 @@ std::size_t character_at(std::string_view text, std::size_t at) {
 }
 
 // The history without its middle. The kept part is half of it, or 2/5 of the model's window if that
-// is less: one quarter from the beginning, the rest from the end.
+// is less. A quarter of the kept part is from the beginning, the rest from the end.
 std::string without_middle(const std::string& history, const chat_model& model) {
   constexpr std::size_t bytes_a_token = 3;
   auto kept = history.size() / 2;

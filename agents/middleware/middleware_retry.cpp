@@ -126,7 +126,7 @@ coro<tool_output> retry_tool(options_ptr options, tool_call_request request, too
                                                std::move(run), std::move(stand_in));
 }
 
-// ---- told to the model ----------------------------------------------------------------------
+// ---- messages to the model ------------------------------------------------------------------
 
 coro<tool_output> tell_failure(std::shared_ptr<const tool_error_text> content,
                                tool_call_request request, tool_executor run) {

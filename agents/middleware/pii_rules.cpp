@@ -36,8 +36,8 @@ bool is_word_edge(std::string_view text, std::size_t at) {
 
 // ---- finding --------------------------------------------------------------------------------
 
-// The end of an email address's domain that begins here: after its last label of two letters or
-// more. 0 when it is not a domain.
+// The end of the domain of an email address that begins here: after its last label of two letters
+// or more. 0 when no domain begins here.
 std::size_t end_of_domain(std::string_view text, std::size_t begin) {
   auto is_domain = [](char c) { return is_digit(c) || is_letter(c) || c == '.' || c == '-'; };
   auto end = begin;

@@ -16,8 +16,10 @@ std::string embeddings_request(const embeddings_options& options,
 
 /// The vectors of a reply's JSON.
 /// Order:  that of the texts, whatever that of the reply.
-/// Errors: node_failed of the type EmbeddingsError: not `count` vectors, vectors of several lengths
-///         or not of the options' dims, or a number that is not finite.
+/// Errors: node_failed of the type EmbeddingsError for
+///         - another number of vectors than `count`
+///         - vectors of several lengths, or not of the options' dims
+///         - a number that is not finite
 result<std::vector<std::vector<float>>> read_embeddings(std::string_view reply, std::size_t count,
                                                         const embeddings_options& options);
 

@@ -5,9 +5,9 @@
 
 namespace troupe {
 
-/// Whether a block of content is an item of the Responses API that only this API takes back: a
-/// function_call, a call of the provider's own tool (web_search_call, mcp_call …), or a reasoning
-/// item with its summary.
+/// Whether a block of content is an item of the Responses API that only this API takes back. Such
+/// items are a function_call, a call of the provider's own tool (web_search_call, mcp_call …), and
+/// a reasoning item with its summary.
 bool is_responses_item(const value& block);
 
 /// The body of a request.

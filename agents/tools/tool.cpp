@@ -67,7 +67,7 @@ void refuse_argument(std::string_view name, const error& why) {
 
 } // namespace detail
 
-// ---- what readers are told ------------------------------------------------------------------
+// ---- events for readers ---------------------------------------------------------------------
 
 namespace {
 

@@ -14,8 +14,8 @@ namespace troupe {
 /// Shape:  a path is names with `/` between them, from the root down; it may begin with a `/`. `.`
 ///         and empty names are ignored; `..` leads outside.
 /// Thread: one at a time.
-/// Errors: of the members: node_error of class ToolError, with a text for the model, for a path
-///         that leads outside, does not exist, or is of another kind; storage codes.
+/// Errors: the members throw node_error of class ToolError, with a text for the model. Reasons are
+///         a path that leads outside, does not exist, or is of another kind. Also storage codes.
 class memory_files {
 public:
   enum class kind : std::uint8_t { none, file, folder, other };

@@ -28,7 +28,7 @@ std::string text_of_errno(int number) {
   return std::generic_category().message(number);
 }
 
-// Writes a text and syncs. Returns an errno; 0: success.
+// Writes a text and syncs. Returns 0 or an errno.
 int write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     auto wrote = ::write(fd, text.data(), text.size());

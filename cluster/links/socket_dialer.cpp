@@ -123,7 +123,7 @@ private:
     return false;
   }
 
-  // Opens one more socket to the peer. Returns an errno; 0: success.
+  // Opens one more socket to the peer. Returns 0 or an errno.
   static int knock(dialling& d) {
     const auto& to = *d.to;
     owned_descriptor made{::socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};

@@ -32,8 +32,9 @@ public:
 
   /// Connects to a port. While a host is silent, another attempt begins each `again`, since the
   /// network repeats a lost packet only after seconds. Does not delay other dials.
-  /// Errors: invalid_config for a text that is not an address (names are not looked up here).
-  ///         worker_lost when the port is closed, the host can't be reached, or `patience` is over.
+  /// Errors: - invalid_config for a text that is not an address; names are not looked up here
+  ///         - worker_lost when the port is closed, the host can't be reached, or `patience` is
+  ///         over
   void dial(const std::string& address, std::uint16_t port, then_fn then);
 
 private:

@@ -161,7 +161,7 @@ task_number dispatcher::next_waiting(line& at) {
   return number;
 }
 
-/// The worker for the next task of a line, with so many bytes; null: the task waits here.
+/// The worker for the next task of a line, with so many bytes. Null when the task waits here.
 const worker_view* dispatcher::place_for(const line& at, std::size_t bytes) const {
   const auto* to = pick(at.able, at.where.choice);
   return to ? to : pick_ahead(at.able, bytes);

@@ -87,9 +87,10 @@ public:
   void close_run(run_number run);
 
   /// Places a task, or lets it wait.
-  /// Errors: overloaded when the queue is full (see retry_after). worker_lost or unknown_graph when
-  ///         no worker could ever take it. invalid_config for a label that is too long.
-  ///         invalid_value for a run that is not open.
+  /// Errors: - overloaded when the queue is full (see retry_after)
+  ///         - worker_lost or unknown_graph when no worker could ever take it
+  ///         - invalid_config for a label that is too long
+  ///         - invalid_value for a run that is not open
   result<task_number> submit(task_request request, instant now);
   /// Stops a task whose result is not needed any more. Unknown tasks are ignored.
   void cancel(task_number task);

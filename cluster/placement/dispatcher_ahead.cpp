@@ -52,8 +52,8 @@ std::size_t dispatcher::may_wait_at(const worker& w) {
                             : w.view.running - std::min(w.view.running, w.capacity);
 }
 
-/// The newest order of a line that seems to wait at the worker, since it would wait longest; 0: no
-/// order.
+/// The newest order of a line that seems to wait at the worker, since it would wait longest. 0 when
+/// no order waits there.
 issue_number dispatcher::newest_ahead(const worker& w, const line& of) const {
   if (w.asked >= may_wait_at(w) || !w.view.takes_orders())
     return 0;

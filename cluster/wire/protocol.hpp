@@ -1,5 +1,5 @@
-// Messages between a home process and its workers: the protocol, on one page, as plain data.
-// wire.hpp turns messages into bytes, and links carry the bytes.
+// Messages between a home process and its workers: the protocol, on one page, as plain data. They
+// become bytes in wire.hpp, and links carry the bytes.
 //
 //   worker ── hello ──▶ home          ── welcome | refusal ──▶ worker
 //   both   ── heartbeat ──▶ the other
@@ -14,7 +14,7 @@
 // Words:
 //   home     the process that has the runs. Only the home stores.
 //   worker   a process that runs tasks for homes. All that it knows is in a checkpoint, too.
-//   session  the time in which one worker works for one home without a break longer than the lease.
+//   session  the time in which a worker works for a home without a break longer than the lease.
 //            The home numbers its sessions. Messages of an older session are dropped.
 //   issue    one handing-out of a task. A task that is handed out again has another issue number
 //            and the same task id. Messages about an older issue are dropped. Numbers grow within a
@@ -135,7 +135,7 @@ struct task_order {
   std::string node;
   bytes task = {};    // see remote_task.hpp
   bool again = false; // the task was handed out before
-  bool ahead = false; // without a free place: true: the order waits; false: the worker refuses it
+  bool ahead = false; // without a free place the order waits; otherwise the worker refuses it
 };
 /// The number of orders of a home that may wait at a worker of this capacity, `turns` for each
 /// place.
@@ -171,8 +171,8 @@ struct task_outcome {
 /// The task did not begin, or stopped at a step border, so it may go elsewhere.
 struct task_refused {
   issue_number issue = 0;
-  errc code =
-    errc::overloaded; // full or draining; unknown_graph; invalid_value; cancelled: stopped
+  /// overloaded (full or draining), unknown_graph, invalid_value, or cancelled (stopped).
+  errc code = errc::overloaded;
   std::string why;
 };
 
@@ -231,7 +231,8 @@ struct status_request {};
 struct drain_request {
   std::string why;
   std::chrono::milliseconds patience{0}; // see worker::drain
-  std::string worker = {}; // that drains; a home passes the request on; empty: the receiver
+  /// The worker that drains; empty: the receiver. A home passes the request on.
+  std::string worker = {};
 };
 struct status_reply {
   std::string json;

@@ -14,8 +14,8 @@ namespace troupe::cluster {
 class refusal_log {
 public:
   using time_point = std::chrono::steady_clock::time_point;
-  /// Returns the text to log: `text` with the number of repetitions left out; empty: nothing to
-  /// log.
+  /// Returns `text` with the number of repetitions left out, or an empty text when there is nothing
+  /// to log.
   std::string note(const std::string& reason, const std::string& text, time_point now);
 
 private:

@@ -69,9 +69,10 @@ public:
 
   /// Takes a packet of the peer. At most one frame ends with a packet.
   /// Shape:  nothing for a packet that completes no frame, was seen before, or is of an older link.
-  /// Errors: protocol_mismatch for another stream, a gap, an unknown kind or lane, or a peer that
-  ///         has forgotten what it acknowledged; invalid_value for a segment or frame of a wrong
-  ///         length. Nothing has changed, and the caller breaks the link. After a gap a new link
+  /// Errors: - protocol_mismatch for another stream, a gap, an unknown kind or lane, or a peer that
+  ///           has forgotten what it acknowledged
+  ///         - invalid_value for a segment or frame of a wrong length
+  ///         Nothing has changed, and the caller breaks the link. After a gap a new link
   ///         continues the stream; after any other error the stream ends.
   result<std::optional<received_frame>> receive(packet p, time_point now);
 
@@ -106,7 +107,7 @@ private:
     std::size_t queued_bytes = 0;
     std::size_t in_flight_bytes = 0; // from acked to next
     std::size_t window_bytes = 0;
-    // A segment that is timed until it is acknowledged; 0: no segment.
+    // A segment that is timed until it is acknowledged, or 0.
     std::uint64_t probe = 0;
     time_point probe_sent{};
     bool was_full = false; // the window, since the probe was sent

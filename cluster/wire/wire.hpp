@@ -36,10 +36,10 @@ result<bytes> encode_frame(const message& m);
 
 /// Gives every message of a frame to `sink`, in order. Uses at most a small multiple of the frame's
 /// size as memory.
-/// Errors: protocol_mismatch for bytes that are not a frame of this protocol: an unknown kind, a
-///         missing, additional or wrong field, an early end. invalid_value for a field past its
-///         limit. The error names the message and the field. The messages before it were given to
-///         `sink`.
+/// Errors: - protocol_mismatch for bytes that are not a frame of this protocol: an unknown kind, a
+///           missing, additional or wrong field, an early end
+///         - invalid_value for a field past its limit
+///         The error names the message and the field. The messages before it were given to `sink`.
 result<void> decode_frame(std::span<const std::uint8_t> frame,
                           const std::function<void(message&&)>& sink);
 

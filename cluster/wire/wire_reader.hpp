@@ -96,8 +96,8 @@ private:
     return rest_.size() > size && rest_[1] < 0x80 ? big_endian(size) : std::nullopt;
   }
 
-  // Reads a head with a length, short or wide. Short heads are `first` to `first` + `short_max`;
-  // `first` 0: the item has no short head. `take` returns the bytes that belong to the item.
+  // Reads a head with a length, short or wide. Short heads are `first` to `first` + `short_max`.
+  // With a `first` of 0 the item has no short head. `take` returns the bytes that belong to it.
   template <class Take>
   std::optional<std::size_t> sized(std::uint8_t first, std::uint8_t short_max, wide_heads wide,
                                    Take take) noexcept {

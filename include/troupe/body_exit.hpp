@@ -3,8 +3,9 @@
 
 namespace troupe::detail {
 
-/// Base of exceptions that the runtime throws through a body and that are not failures: a question
-/// without an answer, a command for an enclosing graph. Code that catches everything (`catch
+/// Base of exceptions that the runtime throws through a body and that are not failures. Examples
+/// are a question without an answer, and a command for an enclosing graph. Code that catches
+/// everything (`catch
 /// (...)`) to report failures must rethrow them.
 /// Shape:  none. body_exit is not a std::exception.
 /// Errors: none.

@@ -22,6 +22,7 @@
 namespace troupe {
 
 /// The kinds of channels. Numbers are not stored.
+/// Errors: none.
 /// Source: langgraph/channels.
 enum class channel_kind : std::uint8_t {
   last_value,              ///< keeps the one write of a step
@@ -45,6 +46,7 @@ enum class channel_kind : std::uint8_t {
 /// Shape:  `initial` is the value before the first write; nullopt: the first write becomes the
 ///         value. The function may throw troupe::error{invalid_update}.
 /// Thread: one thread at a time calls it for a channel, many threads for a graph.
+/// Errors: none here; an exception of `op` fails the run.
 /// Source: langgraph/channels/binop.py.
 struct reducer {
   std::string name; // for messages and drawings
@@ -62,6 +64,7 @@ struct reducer {
 ///         troupe::error{invalid_update}. `messages`: writes get message ids before they are
 ///         stored.
 /// Thread: as reducer.
+/// Errors: none here; see delta.
 /// Source: langgraph/channels/delta.py.
 struct batch_reducer {
   std::string name;
@@ -108,6 +111,8 @@ struct channel_definition {
 };
 
 /// The declaration of one channel in a schema.
+/// Errors: none here; see state_graph::compile.
+/// Source: langgraph/channels.
 struct channel_spec {
   channel_kind kind = channel_kind::last_value;
   bool guard = true;                      // ephemeral, untracked: one write a step
@@ -133,8 +138,12 @@ struct channel_spec {
 };
 
 /// The default: keeps the one write of a step.
+/// Errors: invalid_update when a step writes twice.
+/// Source: langgraph/channels/last_value.py, LastValue.
 extern const channel_spec last_value;
 /// The channels of the kind of the same name.
+/// Errors: invalid_update when a step writes to ephemeral or untracked twice.
+/// Source: langgraph/channels; langgraph/managed.
 extern const channel_spec any_value;
 extern const channel_spec ephemeral;
 extern const channel_spec untracked;
@@ -142,9 +151,13 @@ extern const channel_spec topic;
 extern const channel_spec remaining_steps;
 extern const channel_spec is_last_step;
 /// Without the guard: several writes a step, of which the last one counts.
+/// Errors: none.
+/// Source: langgraph/channels, EphemeralValue(guard=False) and UntrackedValue(guard=False).
 extern const channel_spec ephemeral_unguarded;
 extern const channel_spec untracked_unguarded;
 /// A topic that keeps the writes of earlier steps, and one that keeps equal ones once.
+/// Errors: none.
+/// Source: langgraph/channels/topic.py, Topic(accumulate=True); topic_unique is troupe's.
 extern const channel_spec topic_accumulating;
 extern const channel_spec topic_unique;
 
@@ -247,14 +260,16 @@ channel_spec starting_at(const channel_spec& spec, value initial);
 /// A delta channel. The channel folds like a reducer, but a checkpoint stores only the writes of
 /// its step; the whole value is stored once in `snapshot_frequency` updates. Reading a state
 /// replays the writes since.
-/// Shape:  `folding` is a binary_operator channel, whose reducer folds one write after another, or
-///         a batch_reducer. add_messages becomes the reference's message delta reducer: a removal
-///         of an unknown message, or of all messages, has no effect. An overwrite of null sets the
-///         initial value. Folding the writes of several steps at once must give the same value as
-///         folding step by step, because a state is read that way.
+/// Shape:  `folding` is a batch_reducer, or a binary_operator channel, whose reducer folds one
+/// write
+///         after another. add_messages becomes the reference's message delta reducer. A removal of
+///         an unknown message, or of all messages, then has no effect. An overwrite of null sets
+///         the initial value. Folding the writes of several steps at once must give the same value
+///         as folding step by step, because a state is read that way.
 /// Units:  `snapshot_frequency` in updates of the channel, from 1.
-/// Errors: throws error{invalid_graph}: of class ValueError when snapshot_frequency < 1; when
-///         `folding` has no function, or no initial value (see starting_at).
+/// Errors: throws error{invalid_graph}
+///         - of class ValueError when snapshot_frequency < 1
+///         - when `folding` has no function, or no initial value (see starting_at)
 /// Source: langgraph/channels/delta.py.
 inline constexpr std::int64_t snapshot_frequency_default = 100; // updates
 channel_spec delta(const channel_spec& folding,
@@ -281,6 +296,8 @@ channel_spec define_channel(channel_definition definition);
 
 /// The channels of a state, in order.
 /// Shape:  names are unique; any name but the reserved ones.
+/// Errors: see state_graph.
+/// Source: langgraph/graph/state.py, StateGraph(state_schema).
 struct schema {
   std::vector<std::pair<std::string, channel_spec>> channels;
 

@@ -17,11 +17,19 @@ namespace troupe {
 
 class graph_plan; // graph/graph_plan.hpp
 
+/// The direction in which the steps of a drawing follow each other.
+/// Errors: none.
+/// Source: troupe.
 enum class draw_direction : std::uint8_t { down, right };
+/// The form of the edges of a drawing.
+/// Errors: none.
+/// Source: langchain_core/runnables/graph.py, CurveStyle.
 enum class draw_curve : std::uint8_t { smooth, straight };
 
 /// Fill colours of a drawing: `#` and 3, 6 or 8 hexadecimal digits, or a name of letters
 /// ("lightblue"). Anything else counts as the default.
+/// Errors: none.
+/// Source: langchain_core/runnables/graph.py, NodeStyles.
 struct draw_colors {
   std::string node = "#f2f0ff";
   std::string start = "#ffffff";
@@ -33,6 +41,8 @@ struct draw_colors {
 };
 
 /// draw_options::xray that opens all levels.
+/// Errors: none.
+/// Source: langgraph/pregel/main.py, Pregel.get_graph(xray=True).
 inline constexpr std::uint32_t xray_all = 0xffff'ffff;
 
 /// The contents and the look of a drawing.
@@ -40,7 +50,9 @@ inline constexpr std::uint32_t xray_all = 0xffff'ffff;
 ///         this graph, 2 also those within them; xray_all opens all. `nodes_max` in nodes, START
 ///         and END included. A nested graph that would exceed it stays closed; the graph's own
 ///         nodes are always drawn.
-/// Source: langgraph/pregel/main.py, get_graph; langchain_core/runnables/graph.py, draw_mermaid.
+/// Errors: none.
+/// Source: langgraph/pregel/main.py, Pregel.get_graph; langchain_core/runnables/graph.py,
+///         Graph.draw_mermaid.
 struct draw_options {
   std::uint32_t xray = 0;
   draw_direction direction = draw_direction::down;
@@ -55,10 +67,13 @@ struct draw_options {
 };
 
 /// A graph that can be run: immutable, cheap to copy, safe to share between threads.
+/// Errors: none.
+/// Source: langgraph/graph/state.py, CompiledStateGraph.
 class compiled_graph {
 public:
   explicit compiled_graph(std::shared_ptr<const graph_plan> plan) : plan_{std::move(plan)} {}
 
+  /// compile_options::name.
   const std::string& name() const noexcept;
   /// The nodes in the order they were added, without START, END and error handlers.
   std::vector<std::string> nodes() const;
@@ -72,11 +87,11 @@ public:
   ///         its member's type. Another channel has the schema of its kind (lists, messages), or an
   ///         empty one.
   /// Errors: none.
-  /// Source: langgraph/pregel/main.py, get_input_jsonschema, get_output_jsonschema.
+  /// Source: langgraph/pregel/main.py, Pregel.get_input_jsonschema, get_output_jsonschema.
   value input_jsonschema() const;
   value output_jsonschema() const;
   /// The schema of graph_builder::context_schema; null without one.
-  /// Source: langgraph/pregel/main.py, get_context_jsonschema.
+  /// Source: langgraph/pregel/main.py, Pregel.get_context_jsonschema.
   value context_jsonschema() const;
 
   /// An edge of a drawing.
@@ -99,7 +114,7 @@ public:
   ///         Unless `ns` is empty, only the graphs of that path.
   /// Order:  of the nodes; a graph comes right before the graphs within it.
   /// Errors: none.
-  /// Source: langgraph/pregel/main.py, get_subgraphs (which knows one graph a node).
+  /// Source: langgraph/pregel/main.py, Pregel.get_subgraphs (which knows one graph a node).
   std::vector<std::pair<std::string, compiled_graph>> subgraphs(bool recurse = false,
                                                                 std::string_view ns = {}) const;
 
@@ -120,19 +135,18 @@ public:
   std::string draw_dot(const draw_options& options = {}) const;
 
   /// The same graph as text for a terminal: a list of the nodes, and under each its edges.
-  /// Shape:  lines, each with its end. `->` leads to the next node, `..>` does if a route or
-  /// command
-  ///         decides so; a label follows in brackets. A nested graph is indented under its node.
-  ///         Names are printable, but may have characters beyond ASCII.
+  /// Shape:  lines, each with its end. `->` leads to the next node, `..>` does if a route or a
+  ///         command decides so. A label follows in brackets. A nested graph is indented under its
+  ///         node. Names are printable, but may have characters beyond ASCII.
   /// Errors: none.
-  /// Source: langchain_core/runnables/graph_ascii.py (a list instead of boxes; `troupe draw
-  /// --format
-  ///         ascii` draws boxes with the program graph-easy).
+  /// Source: langchain_core/runnables/graph_ascii.py, draw_ascii; a list instead of boxes. Boxes:
+  ///         `troupe draw --format ascii`, by the program graph-easy.
   std::string draw_ascii(const draw_options& options = {}) const;
 
   /// Advice about the graph that is not an error, e.g. a node with both commands and static edges.
   const std::vector<std::string>& warnings() const noexcept;
 
+  /// The graph by index, as the engine runs it.
   const std::shared_ptr<const graph_plan>& plan() const noexcept { return plan_; }
 
 private:
@@ -140,6 +154,8 @@ private:
 };
 
 /// A compiled graph whose output is an S.
+/// Errors: none.
+/// Source: langgraph/graph/state.py, StateGraph(output_schema).
 template <class S> class typed_graph : public compiled_graph {
 public:
   using compiled_graph::compiled_graph;

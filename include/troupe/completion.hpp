@@ -113,6 +113,7 @@ private:
 
 /// The answering end of a completion. Cheap to copy.
 /// Thread: any, also before the body waits and after the body is gone.
+/// Errors: none; later answers than the first have no effect.
 /// Source: troupe.
 template <class T> class completer {
 public:

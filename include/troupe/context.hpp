@@ -59,6 +59,8 @@ suspension run_blocking(task_scope& scope, std::function<void()> job);
 } // namespace detail
 
 /// A job for the blocking lane, to be awaited under a name.
+/// Errors: co_await throws what the job throws.
+/// Source: troupe.
 template <class R> class blocking_job {
 public:
   explicit blocking_job(coro<R> job) : job_{std::move(job)} {}
@@ -82,6 +84,8 @@ private:
 };
 
 /// A run of another graph inside a body, to be awaited once, under a name.
+/// Errors: see context::run.
+/// Source: langgraph/pregel/main.py, a graph called in a node.
 class graph_run {
 public:
   graph_run(detail::task_scope& scope, std::shared_ptr<detail::graph_call> call)
@@ -109,6 +113,7 @@ private:
 
 /// A task's view of its run. Valid until the body returns. One thread at a time may use it, except
 /// where a member allows several.
+/// Errors: see the members. An error that leaves the body fails the task.
 /// Source: langgraph/runtime.py, Runtime; langgraph/types.py, interrupt.
 class context {
 public:
@@ -155,7 +160,9 @@ public:
   }
 
   /// Leaves the body because its last answer does not fit the question. The question stays open,
-  /// with the same id. Errors: throws error{invalid_resume} with `why`. Source: troupe.
+  /// with the same id.
+  /// Errors: throws error{invalid_resume} with `why`.
+  /// Source: troupe.
   [[noreturn]] void refuse_answer(const std::string& why);
 
   /// Runs another graph as part of this task and returns its output. A question of that graph is a
@@ -182,7 +189,7 @@ public:
   void stream_message(const value& message);
   /// As stream_message, and writes the message to the channel `key`, before the writes that the
   /// body returns.
-  /// Errors: invalid_update when the message has no id; missing_key when there is no such channel.
+  /// Errors: invalid_update when the message has no id; missing_key for an unknown channel.
   /// Source: langgraph/graph/message.py, push_message.
   void push_message(const value& message, const std::string& key = "messages");
 
@@ -236,16 +243,17 @@ public:
   std::int64_t remaining_steps() const noexcept; ///< super-steps left before the recursion limit
   bool is_last_step() const noexcept;
   const value& run_context() const noexcept; ///< run_config::context
-  /// run_context() as a T. Errors: throws error{invalid_value}.
+  /// run_context() as a T.
+  /// Errors: throws error{invalid_value}.
   template <class T> T run_context_as() const { return run_context().template as<T>(); }
   /// The whole run_config::configurable, also in nested graphs, in started tasks and on workers.
   /// Shape:  a map, or null when the run was given none.
   /// Errors: none.
   /// Source: langchain_core/runnables/config.py, RunnableConfig["configurable"].
   const value& configurable() const noexcept;
-  /// The config of the run as this task sees it: thread_id, checkpoint_ns() and checkpoint_id(),
-  /// the run's id, name and tags, metadata(), configurable(), run_context() and the limits. Include
-  /// troupe/run_config.hpp to use it.
+  /// The config of the run as this task sees it. It has thread_id, checkpoint_ns(),
+  /// checkpoint_id(), metadata(), configurable(), run_context(), the limits, and the run's id, name
+  /// and tags. Include troupe/run_config.hpp to use it.
   /// Errors: none.
   /// Source: langchain_core/runnables/config.py, RunnableConfig; langgraph/runtime.py,
   ///         ExecutionInfo.
@@ -263,8 +271,8 @@ public:
   /// Runs `job` on the blocking lane when it is awaited, and gives its result:
   ///     auto page = ctx.blocking([url] { return download(url); });
   ///     auto text = co_await page;
-  /// Two lines, because g++ 12 destroys a capturing lambda inside a co_await expression twice; the
-  /// one-line form does not compile.
+  /// The one-line form does not compile, because g++ 12 destroys a capturing lambda inside a
+  /// co_await expression twice.
   /// Errors: the exception of `job`.
   template <class F> blocking_job<std::invoke_result_t<F&>> blocking(F job) {
     return blocking_job<std::invoke_result_t<F&>>{run_job(*scope_, std::move(job))};

@@ -14,6 +14,8 @@
 namespace troupe {
 
 /// The virtual first and last node.
+/// Errors: none.
+/// Source: langgraph/constants.py, START and END.
 inline constexpr const char* START = "__start__";
 inline constexpr const char* END = "__end__";
 
@@ -21,6 +23,8 @@ inline constexpr const char* END = "__end__";
 /// Shape:  (channel, value) pairs; a channel may appear several times. A map value becomes its
 ///         entries in key order. Any other value but null becomes one write to the channel
 ///         `__root__`, which only a graph whose whole state is one value has.
+/// Errors: none here; the channels check the writes when the step ends.
+/// Source: langgraph/graph/state.py, CompiledStateGraph.attach_node.
 class state_update {
 public:
   using entry = std::pair<std::string, value>;
@@ -53,6 +57,7 @@ private:
 
 /// A task of `node` in the next step with an input of its own. `timeout`, when given, replaces the
 /// node's.
+/// Errors: none here; for an unknown node see compile_options::strict_targets.
 /// Source: langgraph/types.py, Send.
 struct send {
   std::string node;
@@ -64,9 +69,13 @@ struct send {
 };
 
 /// A destination: a node (or END) by name, or a send.
+/// Errors: none.
+/// Source: langgraph/types.py, Command.goto.
 using destination = std::variant<std::string, send>;
 
 /// Any number of destinations, in order; converts from one name, one send, or a list of them.
+/// Errors: none.
+/// Source: langgraph/types.py, Command.goto.
 class destinations {
 public:
   destinations() noexcept;
@@ -112,6 +121,7 @@ public:
 ///         is empty (this graph), PARENT, or the name (compile_options::name) of an enclosing
 ///         graph. That graph applies `update` and `goto_` as if its node that holds this graph had
 ///         returned them.
+/// Errors: none here; parent_command without the enclosing graph.
 /// Source: langgraph/types.py, Command.
 struct command {
   static constexpr const char* PARENT = "__parent__";
@@ -132,6 +142,7 @@ inline value overwrite(value v) {
 /// A question that a run waits for.
 /// Shape:  `id` is 32 hex digits, stable until the next checkpoint; `response_schema` is a JSON
 ///         Schema or null.
+/// Errors: none.
 /// Source: langgraph/types.py, Interrupt.
 struct interrupt {
   std::string id;

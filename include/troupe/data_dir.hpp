@@ -17,6 +17,7 @@ class keyring;
 
 /// The number of records of one kind.
 /// Units:  `bytes` of records and keys, without unused space in pages.
+/// Errors: none.
 /// Source: troupe.
 struct record_count {
   std::string kind; ///< as in FORMAT.md: "thread", "checkpoint", "value", "patch" …
@@ -28,6 +29,7 @@ struct record_count {
 /// Units:  bytes. `used` counts the pages of the file that are in use; the other pages are reused
 ///         first.
 /// Order:  `records` by kind, as in FORMAT.md; kinds without records are left out.
+/// Errors: none.
 /// Source: troupe.
 struct data_stats {
   std::uint64_t file_bytes = 0;
@@ -45,6 +47,7 @@ struct data_stats {
 result<data_stats> stat_data(const std::filesystem::path& dir);
 
 /// A fault that a check found.
+/// Errors: none.
 /// Source: troupe.
 struct data_damage {
   std::string where; ///< the thread and namespace; else the key in hex
@@ -57,6 +60,7 @@ struct data_damage {
 ///         - writes without their checkpoint (of a run that ended between the two)
 ///         - values that no checkpoint uses (prune() removes them)
 ///         - checkpoints whose parent was removed
+/// Errors: none.
 /// Source: troupe.
 struct data_report {
   std::size_t records = 0;
@@ -70,6 +74,8 @@ struct data_report {
 };
 
 /// The progress of a check: `done` records of `all`.
+/// Errors: none.
+/// Source: troupe.
 using check_progress = std::function<void(std::size_t done, std::size_t all)>;
 
 /// Checks

@@ -34,6 +34,9 @@ struct state_diff {
   std::vector<std::string> next_new;
   std::int64_t steps = 0; ///< super-steps from the first to the second; negative: backwards
 };
+/// The changes from `before` to `after`.
+/// Errors: none.
+/// Source: troupe.
 state_diff diff_states(const state_snapshot& before, const state_snapshot& after);
 
 } // namespace troupe

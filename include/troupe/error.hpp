@@ -24,6 +24,7 @@ class value;
 /// Every failure troupe reports, grouped by who must act. Values are wire and storage format:
 /// append only. A new code also goes into to_string, reference_name and the table of
 /// ARCHITECTURE.md.
+/// Errors: none.
 /// Source: troupe; reference_name gives the reference's class names.
 enum class errc : std::uint8_t {
   ok = 0,
@@ -168,8 +169,13 @@ private:
   std::string message_;
 };
 
-/// A value, or the error that prevented it. Every public function that can fail has a form that
-/// returns a result.
+/// A value, or the error that prevented it. Calls on apps, runners, streams, savers, stores,
+/// caches, data directories and clusters have a form that returns a result. Beside a form that
+/// throws, its name begins with `try_`. These have no such form, and throw troupe::error:
+/// - constructors, and the functions that make graphs, channels, models, tools and agents
+///   (runtime::open and try_compile return a result)
+/// - conversions of values and messages
+/// - members and coroutines for bodies, in which an error ends the task
 /// Errors: only value() throws.
 /// Source: troupe.
 template <class T> class [[nodiscard]] result {
@@ -201,7 +207,7 @@ public:
   bool has_value() const noexcept { return has_value_; }
   explicit operator bool() const noexcept { return has_value_; }
 
-  /// The value; throws the error when there is no value.
+  /// The value; throws the error when the value is missing.
   T& value() & {
     check();
     return value_;

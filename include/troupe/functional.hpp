@@ -2,7 +2,8 @@
 //
 // A task that finished is not run again when its workflow is resumed: its result is found by the
 // order of the calls. So a body must start the same tasks in the same order each time, and keep
-// time, random numbers and side effects inside tasks. Source: langgraph/func.
+// time, random numbers and side effects inside tasks.
+// Source: langgraph/func.
 #pragma once
 
 #include <troupe/state_graph.hpp>
@@ -18,23 +19,26 @@ namespace troupe {
 
 struct plan_node; // graph/graph_plan.hpp
 
-/// What a task says besides its body.
+/// The settings of a task besides its body.
+/// Errors: see task.
 /// Source: langgraph/func, task.
 struct task_options {
   troupe::retry_policy retry_policy = no_retry_policy;
   timeout_policy timeout = {}; ///< of one attempt
   troupe::cache_policy cache_policy = no_cache_policy;
-  /// Of a body that is no coroutine; unlike nodes, tasks wait more often than not.
+  /// The lane of a body that is not a coroutine. Unlike nodes, most tasks wait for something.
   troupe::lane lane = lane::blocking;
   value metadata = {};
 };
 
-/// What an entrypoint says besides its body.
+/// The settings of an entrypoint besides its body.
+/// Errors: see entrypoint.
+/// Source: langgraph/func, entrypoint.
 struct entrypoint_options {
   troupe::retry_policy retry_policy = no_retry_policy;
   timeout_policy timeout = {};
   troupe::cache_policy cache_policy = no_cache_policy;
-  /// Of a body that is no coroutine: the blocking lane, so that it may wait for its tasks.
+  /// The lane of a body that is not a coroutine: blocking, so that it may wait for its tasks.
   troupe::lane lane = lane::blocking;
   troupe::checkpointer checkpointer = {};
   run_context_type context_schema = {};
@@ -45,8 +49,9 @@ struct entrypoint_options {
   std::shared_ptr<node_cache> cache = nullptr;
 };
 
-/// Returned by an entrypoint: `value` is what the caller gets, `save` what the next run on the
-/// thread finds as context::previous().
+/// A result of an entrypoint in two parts. `value` goes to the caller. The next run on the thread
+/// finds `save` as context::previous().
+/// Errors: none.
 /// Source: langgraph/func, entrypoint.final.
 template <class T, class S> struct final_value {
   T value;
@@ -60,7 +65,7 @@ struct task_call; // tasks/task_scope.hpp
 
 /// A task as the engine runs it. Its input is the list of its arguments.
 std::shared_ptr<const plan_node> make_task(std::string name, node_body body, task_options options);
-/// What a workflow is given and what it returns, as JSON Schema.
+/// The input and the result of a workflow, as JSON Schema.
 struct workflow_schemas {
   value input;
   value output;
@@ -75,7 +80,7 @@ void wait_for_task(task_scope& scope, task_call& call);
 void await_task(task_scope& scope, std::shared_ptr<task_call> call, std::coroutine_handle<> body);
 value take_task(task_scope& scope, task_call& call);
 
-// What a body returns becomes one write.
+// The result of a body becomes one write.
 inline constexpr const char* returned_key = "__return__";
 inline constexpr const char* saved_key = "__previous__";
 
@@ -223,16 +228,19 @@ template <class In, class F> node_body make_entrypoint_body(F f) {
 } // namespace detail
 
 /// The result of a task that was started. Cheap to copy; valid within the body that started it.
+/// Errors: see get().
+/// Source: langgraph/pregel/_call.py, SyncAsyncFuture.
 template <class T> class future {
 public:
   future(detail::task_scope& scope, std::shared_ptr<detail::task_call> call)
     : scope_{&scope},
       call_{std::move(call)} {}
 
+  /// Whether the task has ended.
   bool ready() const noexcept { return detail::task_ended(*call_); }
   /// Waits, in a plain body of the blocking lane.
-  /// Errors: throws what the task failed with; on another lane invalid_graph. When the task asks
-  ///         a question, the body ends here, and the run pauses.
+  /// Errors: throws the error of the task; on another lane invalid_graph. When the task asks a
+  ///         question, the body ends here, and the run pauses.
   T get() const {
     detail::wait_for_task(*scope_, *call_);
     return take();
@@ -268,6 +276,8 @@ private:
 
 /// A function whose calls are tasks of their own: stored when they finish, tried again by their
 /// policy, side by side.
+/// Errors: a call throws what its future's get() throws, no sooner.
+/// Source: langgraph/func, task.
 template <class R, class... A> class task_function {
 public:
   explicit task_function(std::shared_ptr<const plan_node> node) : node_{std::move(node)} {}
@@ -283,8 +293,9 @@ private:
   std::shared_ptr<const plan_node> node_;
 };
 
-/// A task. Its body takes values (anything value can hold), and `context&` as its last parameter
-/// if it wants one; it returns a value, nothing, or a coro of these.
+/// A task.
+/// Shape:  the body takes values (anything that a value can hold). Its last parameter may be
+///         `context&`. It returns a value, nothing, or a coro of these.
 /// Errors: throws error{invalid_graph} for a bad name.
 /// Source: langgraph/func, task.
 template <class F> auto task(std::string name, F body, task_options options = {}) {
@@ -294,10 +305,13 @@ template <class F> auto task(std::string name, F body, task_options options = {}
   return task_function<typename shape::value_type>{std::move(node)};
 }
 
-/// A workflow as a graph: load it, invoke it, stream it like any other. Its body takes the input
-/// (anything value can hold) and `context&`; what it returns (or a final_value, or a coro of
-/// either) is the result and is saved. Its JSON Schemas are those of the types it takes and
-/// returns. Errors: throws error{invalid_graph} for a bad name. Source: langgraph/func, entrypoint.
+/// A workflow as a graph: load it, invoke it, stream it like any other. The result of its body is
+/// the result of the run, and is saved.
+/// Shape:  the body takes the input (anything that a value can hold) and `context&`. It returns a
+///         value, a final_value, or a coro of either. The graph's JSON Schemas are those of these
+///         types.
+/// Errors: throws error{invalid_graph} for a bad name.
+/// Source: langgraph/func, entrypoint.
 template <class F>
 compiled_graph entrypoint(std::string name, F body, entrypoint_options options = {}) {
   using args = typename detail::callable_args<std::decay_t<F>>::args;

@@ -8,6 +8,8 @@
 namespace troupe {
 
 /// Changes whenever libraries built before can't be used any more.
+/// Errors: abi_mismatch for a library of another version, when it is loaded.
+/// Source: troupe.
 inline constexpr int graph_abi_version = 1;
 
 /// The graph that `library` exports under `name` with TROUPE_GRAPH.

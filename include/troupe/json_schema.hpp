@@ -51,8 +51,12 @@ template <class T> struct json_schema_traits<std::vector<T>> {
 };
 /// The form in which to_json writes bytes. As a pattern, since to_json doubles the `$` of a lone
 /// member.
+/// Errors: none.
+/// Source: troupe.
 template <> struct json_schema_traits<std::vector<std::byte>> { static value make(); };
 /// Maps with string keys.
+/// Errors: none.
+/// Source: pydantic's of dict.
 template <class M>
 requires(std::is_same_v<typename M::key_type, std::string>&& requires {
   typename M::mapped_type;
@@ -65,7 +69,7 @@ requires(std::is_same_v<typename M::key_type, std::string>&& requires {
 /// types. A struct is an object whose members are required unless they may be null. The schema of
 /// any other type allows everything.
 /// Errors: none.
-/// Source: langgraph/pregel/main.py, get_input_jsonschema (Pydantic's of Python types).
+/// Source: langgraph/pregel/main.py, Pregel.get_input_jsonschema (Pydantic's of Python types).
 template <class T> value json_schema() {
   return json_schema_traits<T>::make();
 }

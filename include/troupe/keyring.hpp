@@ -43,6 +43,7 @@ private:
 /// Shape:  1 … limits::store_keys_max keys; an id is 1 … limits::store_key_id_bytes_max letters,
 ///         digits and `.`, `_`, `-`. One key is the current one.
 /// Owns:   the keys, which are wiped on destruction. No message, log or error contains them.
+/// Errors: see the members.
 /// Source: troupe; the reference's EncryptedSerializer encrypts with one key without an id.
 class keyring {
 public:
@@ -96,8 +97,8 @@ struct rotation_report {
   friend bool operator==(const rotation_report&, const rotation_report&) = default;
 };
 
-/// Wraps all data keys in the data directory `dir` under the current key of `keys`: those of its
-/// threads, of its long-term store and of its cache. Data is not touched. Other processes may run
+/// Wraps all data keys in the data directory `dir` under the current key of `keys`. Its threads,
+/// its long-term store and its cache have data keys. Data is not touched. Other processes may run
 /// meanwhile, if their rings have both keys. Afterwards no data key depends on the older keys, so
 /// they can be dropped from the ring. One exception: another process with an older current key made
 /// a thread meanwhile. Rotating again is harmless.

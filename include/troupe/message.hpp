@@ -13,6 +13,7 @@ namespace troupe {
 /// Shape:  `role`: user, assistant, system or tool. `id`: empty until add_messages gives one.
 ///         `content`: text or a list of content blocks. `more`: the other members of the message
 ///         (name, tool_calls, tool_call_id, status, usage), a map.
+/// Errors: none.
 /// Source: langchain_core/messages.
 struct message {
   std::string role = "user";

@@ -25,6 +25,8 @@ enum class lane : std::uint8_t {
 };
 
 /// The output of a body, in order.
+/// Errors: none.
+/// Source: troupe.
 struct node_output {
   using part = std::variant<state_update, command, send>;
   std::vector<part> parts;
@@ -38,6 +40,8 @@ struct node_output {
 };
 
 /// A body as the engine calls it; one of the three is set.
+/// Errors: those of the body.
+/// Source: troupe.
 struct node_body {
   std::function<node_output(const state_view&, context&)> plain;
   std::function<coro<node_output>(const state_view&, context&)> coroutine;
@@ -45,6 +49,9 @@ struct node_body {
   explicit operator bool() const noexcept { return plain || coroutine || graph; }
 };
 
+/// A route as the engine calls it.
+/// Errors: those of the route.
+/// Source: langgraph/graph/_branch.py, BranchSpec.
 using route_body = std::function<destinations(const state_view&, context&)>;
 
 namespace detail {
@@ -217,6 +224,8 @@ template <class In, class F> route_body make_route(F f) {
 
 /// Any callable that can be a node's body, where no graph determines the type it reads. The first
 /// parameter does (a typed state, `const state_view&` or `const value&`).
+/// Errors: none.
+/// Source: troupe.
 class any_body {
 public:
   any_body() = default;

@@ -84,7 +84,7 @@ struct lmdb_cache_options {
 /// outlives the process. A process has one cache a directory, with the options of the first
 /// opening. Several processes may share a directory. get() reads; set() and clear() wait for the
 /// disk.
-/// Errors: as open_lmdb_saver, also invalid_config when this process has it open with other keys.
+/// Errors: as open_lmdb_saver; also invalid_config when this process has it open with other keys.
 ///         get() and set() also give key_missing, for values whose key is not in the ring. Clearing
 ///         everything needs no key, and drops the missing one.
 /// Source: troupe; persistence/FORMAT.md, "Cache".

@@ -42,7 +42,7 @@ bool default_retry_on(const error& err);
 
 /// The errors a policy is for: a list of error classes, a predicate, or by default
 /// default_retry_on. A class in the list is compared with reference_name() and with error::base(),
-/// which stands for all classes derived from it; an empty list fits no error.
+/// so it stands for all classes derived from it. An empty list fits no error.
 /// Errors: none.
 /// Source: langgraph/types.py, RetryPolicy.retry_on.
 class retry_filter {
@@ -64,6 +64,7 @@ private:
 /// How often a failed task is tried again, and after which wait. The wait after attempt n (from 1)
 /// is min(max_interval, initial_interval * backoff_factor^(n-1)), plus up to one second with
 /// `jitter`.
+/// Errors: none.
 /// Source: langgraph/types.py, RetryPolicy.
 struct retry_policy {
   std::chrono::nanoseconds initial_interval = std::chrono::milliseconds{500};
@@ -81,9 +82,12 @@ struct retry_policy {
 
 /// No policy: node_defaults apply; without those a failed task is not tried again. To switch
 /// retries off for one node, give it a policy of max_attempts = 1.
+/// Errors: none.
+/// Source: langgraph/types.py, RetryPolicy.
 extern const retry_policy no_retry_policy;
 
 /// The progress that restarts timeout_policy::idle_timeout.
+/// Errors: none.
 /// Source: langgraph/types.py, TimeoutPolicy.refresh_on ("auto", "heartbeat").
 enum class refresh_on : std::uint8_t {
   auto_,     ///< a write to a channel or stream, a call of a graph or task, context::heartbeat()
@@ -114,6 +118,7 @@ struct timeout_policy {
 /// Caches the writes of a node by its input.
 /// Shape:  `ttl` nullopt: no expiry. `key_func` gives the bytes that identify an input; unset: the
 ///         input's canonical msgpack.
+/// Errors: none; after an exception of `key_func` the task runs, and its writes are not cached.
 /// Source: langgraph/types.py, CachePolicy.
 struct cache_policy {
   std::optional<std::chrono::nanoseconds> ttl = std::nullopt;
@@ -147,6 +152,8 @@ struct rate_limit_policy {
 };
 
 /// No policy: node_defaults apply; without those nothing is cached.
+/// Errors: none.
+/// Source: langgraph/types.py, CachePolicy.
 extern const cache_policy no_cache_policy;
 
 } // namespace troupe

@@ -18,6 +18,7 @@
 namespace troupe {
 
 /// When a run stores its state.
+/// Errors: none.
 /// Source: langgraph/types.py, Durability; ARCHITECTURE.md.
 enum class durability : std::uint8_t {
   sync,  ///< task writes and checkpoints are durable before anyone acts on them
@@ -27,11 +28,13 @@ enum class durability : std::uint8_t {
 
 /// The treatment of a run that is requested on a thread while another run of this runtime has its
 /// turn there. A turn ends when its run has ended and the run's last save was answered. Runs on
-/// different threads never wait for each other. Turns belong to one runtime. A run of another
-/// runtime, in this process or another one, is not seen: it is neither waited for, cancelled,
-/// undone nor a reason to refuse. Whatever the strategy, the new run then begins, and the other run
-/// gets `conflict` at its next save. Everything that run has stored stays, and none of its tasks
-/// runs again. To coordinate them, send all runs of a thread to one runtime.
+/// different threads never wait for each other.
+///
+/// Turns belong to one runtime. A run of another runtime, in this process or another one, is not
+/// seen. With every strategy the new run then begins, and the other run gets `conflict` at its next
+/// save. Everything that run has stored stays, and none of its tasks runs again. To coordinate runs
+/// of a thread, send all of them to one runtime.
+/// Errors: see the strategies.
 /// Source: langgraph_sdk/schema.py, MultitaskStrategy; `take_over` is troupe's.
 enum class multitask_strategy : std::uint8_t {
   take_over, ///< the new run begins at once; the other one gets `conflict` at its next save
@@ -44,6 +47,7 @@ enum class multitask_strategy : std::uint8_t {
 
 /// The kinds of parts that a stream carries.
 /// Shape:  of the parts: see stream_part.
+/// Errors: none.
 /// Source: langgraph/types.py, StreamMode.
 enum class stream_mode : std::uint8_t {
   values,      ///< the state after each step
@@ -55,6 +59,9 @@ enum class stream_mode : std::uint8_t {
   messages,    ///< messages and parts of them, from models and from the updates of nodes
   tools,       ///< the events of tools: started, a piece of output, finished, failed
 };
+/// The enumerator's name, e.g. "updates". The functions parse_… give the enumerator of a name.
+/// Errors: none.
+/// Source: troupe.
 std::string_view to_string(stream_mode mode) noexcept;
 /// Errors: invalid_config for a name that is not a mode.
 /// Source: troupe.
@@ -69,6 +76,7 @@ std::ostream& operator<<(std::ostream& out, stream_mode mode);
 
 /// A handle on a run in flight. Copies share one state. Safe from any thread; request_drain and
 /// cancel also from the thread that handles signals.
+/// Errors: none.
 /// Source: langgraph/runtime.py, RunControl.
 class run_control {
 public:
@@ -93,8 +101,8 @@ struct run_config;
 
 /// Callbacks of a run, of the tasks of its nodes, and of the tasks that bodies start. Runs within
 /// the run call them, too.
-/// Order:  as things happen: the run begins, a task of a node begins and ends or fails, and so on;
-///         the run's own end comes last. A task that a pause or a cancelled run leaves does not
+/// Order:  as things happen. The run begins, a task of a node begins and ends or fails, and so on.
+///         The run's own end comes last. A task that a pause or a cancelled run leaves does not
 ///         end.
 /// Errors: an exception of a callback is logged, and has no other effect.
 /// Thread: a thread of the run, and one call at a time for each graph. No lock is held. Be short:
@@ -139,6 +147,7 @@ public:
 };
 
 /// How to run a graph, or which checkpoint a call refers to.
+/// Errors: none here; the call that uses a config that can't be used gives invalid_config.
 /// Source: langchain RunnableConfig, langgraph Pregel.stream.
 struct run_config {
   std::string thread_id = {};     ///< required with a saver

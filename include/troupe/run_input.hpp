@@ -11,6 +11,8 @@
 namespace troupe {
 
 /// The input of a run.
+/// Errors: none here; see basic_app::try_invoke.
+/// Source: langgraph/pregel/main.py, Pregel.invoke(input).
 class run_input {
 public:
   /// An input map with no members: it is an input, and starts the graph.

@@ -29,7 +29,7 @@ struct message_state; // coordinator/message_book.hpp
 
 /// One reader of a run, with a queue and a position of its own. The first read of any reader starts
 /// the run, which then advances by itself. While a reader lags by queue_parts_max parts, the run is
-/// held between two messages of its actors, so that memory is bounded; its time-outs count
+/// held between two messages of its actors, so that memory is bounded. Time-outs of the run count
 /// meanwhile, and take effect when it advances. Parts that a body streams follow
 /// stream_options::when_full:
 ///  - wait: they hold the run, too. A body of lane::blocking waits; any other body runs to its end
@@ -67,8 +67,8 @@ public:
   /// of the run. Starts the run.
   /// Thread: a thread of the runtime's actor system, without a lock, one call at a time. Both are
   ///         short, as a body of lane::standard. The runtime's destructor waits for `end`.
-  /// Errors: after an exception of `each`, no more parts are read, and `end` gets that error: one
-  ///         of class error as it was thrown, any other as node_failed. An exception of `end` is
+  /// Errors: after an exception of `each`, no more parts are read, and `end` gets that error. An
+  ///         exception that is not a troupe::error counts as node_failed. An exception of `end` is
   ///         logged. `end` gets runtime_stopped, on this thread, when the runtime is gone.
   void on_part(std::function<void(stream_part&)> each,
                std::function<void(const result<run_result>&)> end = {}) &&;
@@ -78,6 +78,8 @@ private:
 };
 
 /// A piece of a message.
+/// Errors: none.
+/// Source: langchain_core/language_models/chat_model_stream.py, ChatModelStream.
 struct message_piece {
   enum class piece_kind : std::uint8_t { text, reasoning, tool_call };
   piece_kind kind = piece_kind::text;
@@ -88,7 +90,8 @@ struct message_piece {
 };
 
 /// A message of a run, while it comes. It may be read after its run_messages is gone.
-/// Source: langgraph/stream/chat_model_stream.py, ChatModelStream.
+/// Errors: see the members.
+/// Source: langchain_core/language_models/chat_model_stream.py, ChatModelStream.
 class message_stream {
 public:
   message_stream(std::shared_ptr<message_book> book, std::shared_ptr<message_state> state);
@@ -127,6 +130,7 @@ private:
 
 /// The messages of a run, in the order of their first pieces.
 /// Thread: one at a time, its messages included.
+/// Errors: see the members.
 /// Source: langgraph/stream/transformers.py, MessagesTransformer.
 class run_messages {
 public:
@@ -142,6 +146,7 @@ private:
 };
 
 /// The state of a run's own graph after each step that changed it.
+/// Errors: see the members.
 /// Source: langgraph/stream/transformers.py, ValuesTransformer.
 class run_values {
 public:
@@ -159,7 +164,8 @@ private:
 /// A run that its readers start. Cheap to copy; safe from any thread.
 /// Order:  readers that exist before the first read get all parts of their modes. A later one gets
 ///         the parts from then on.
-/// Source: langgraph/stream/run_stream.py, GraphRunStream; langgraph/stream/_mux.py, tee.
+/// Errors: see the members.
+/// Source: langgraph/stream/run_stream.py, GraphRunStream; stream_channel.py, StreamChannel.tee.
 class run_stream {
 public:
   explicit run_stream(std::shared_ptr<stream_front> front) : front_{std::move(front)} {}
@@ -178,7 +184,8 @@ public:
   /// to drop parts.
   /// Errors: as basic_app::try_invoke; `overloaded` when the run stopped for a reader that lagged.
   result<run_result> get() const;
-  /// The same in a coroutine body. Errors: throws them.
+  /// The same in a coroutine body.
+  /// Errors: throws them.
   coro<run_result> get(context& ctx) const;
   /// Parts of the result: its output, whether the run paused, and its questions.
   /// Errors: throw those of get().
@@ -197,16 +204,23 @@ private:
 
 /// A part as one server-sent event, for a response of type text/event-stream.
 /// Shape:  "event: MODE\ndata: JSON\nid: SEQ\n\n"; the event of a subgraph's part is MODE|NS|…. The
-///         data is one line. A message is a map with its class in `type` (human, ai, system, tool,
-///         AIMessageChunk), a question {value, id}, an error {error, message}, a removal {type:
-///         "remove", id}. Other kinds that JSON lacks print as in to_json.
+///         data is one line, with these forms:
+///         - a message: a map with its class in `type` (human, ai, system, tool, AIMessageChunk)
+///         - a question: {value, id}
+///         - an error: {error, message}
+///         - a removal: {type: "remove", id}
+///         Other kinds that JSON lacks print as in to_json.
 /// Errors: as to_json.
 /// Source: langgraph-api's stream of runs; WHATWG HTML, 9.2 "Server-sent events".
 std::string to_sse(const stream_part& part);
 /// The last event of a run that failed: "event: error", with the data {error, message}. `error` is
 /// the class of the error, else the name of its code.
+/// Errors: none.
+/// Source: langgraph-api's stream of runs.
 std::string to_sse(const error& why);
 /// A comment that keeps an idle connection open; it adds no event.
+/// Errors: none.
+/// Source: WHATWG HTML, 9.2 "Server-sent events".
 inline constexpr const char* sse_heartbeat = ": heartbeat\n";
 
 } // namespace troupe

@@ -66,10 +66,14 @@ private:
   detail::run_ending ending_;
 };
 
+/// The result of a run of a typed_graph.
+/// Errors: see state().
+/// Source: langgraph/types.py, GraphOutput.
 template <class S> class typed_result : public run_result {
 public:
   explicit typed_result(run_result r) : run_result{std::move(r)} {}
-  /// The output as an S. Errors: throws error{invalid_value} that names the member.
+  /// The output as an S.
+  /// Errors: throws error{invalid_value} that names the member.
   S state() const {
     return read_state<S>(state_view{value().is_null() ? troupe::value::map() : value()});
   }
@@ -106,7 +110,8 @@ public:
 ///           "tool-output-delta", "tool-finished" (with `output`) or "tool-error" (with `message`).
 /// Units:  `seq` grows with every part of the thread, across runs, so that a reader can resume
 ///         after any number (basic_app::follow). A run without a thread counts from 1.
-/// Source: langgraph/pregel/main.py, stream; langgraph/pregel/debug.py.
+/// Errors: none.
+/// Source: langgraph/pregel/main.py, Pregel.stream; langgraph/pregel/debug.py.
 struct stream_part {
   stream_mode mode = stream_mode::updates;
   std::vector<std::string> ns;
@@ -117,6 +122,8 @@ struct stream_part {
 struct state_snapshot;
 
 /// A task in a snapshot.
+/// Errors: none.
+/// Source: langgraph/types.py, PregelTask.
 struct task_snapshot {
   std::string id;
   std::string name;
@@ -130,6 +137,7 @@ struct task_snapshot {
 
 /// The state of a thread at a checkpoint.
 /// Shape:  of a thread without checkpoints: `values` is {}, everything else empty or null.
+/// Errors: none.
 /// Source: langgraph/types.py, StateSnapshot.
 struct state_snapshot {
   value values;
@@ -143,6 +151,8 @@ struct state_snapshot {
 };
 
 /// Selects the checkpoints of a history, newest first.
+/// Errors: none.
+/// Source: langgraph/pregel/main.py, Pregel.get_state_history.
 struct history_options {
   value filter = {};                                ///< metadata members that must be equal
   std::optional<std::string> before = std::nullopt; ///< only older than this checkpoint id
@@ -150,6 +160,7 @@ struct history_options {
 };
 
 /// An actor of a run, as run_handle::actors and runtime::actors list it.
+/// Errors: none.
 /// Source: troupe.
 struct actor_info {
   std::string kind;        ///< "run", "node", "channel" or "saver"
@@ -173,7 +184,8 @@ class worker_pool;   // troupe/placement.hpp
 class run_handle {
 public:
   explicit run_handle(std::shared_ptr<class pending_run> run) : run_{std::move(run)} {}
-  /// Waits for the end. Errors: as basic_app::try_invoke.
+  /// Waits for the end.
+  /// Errors: as basic_app::try_invoke.
   result<run_result> get();
   bool ready() const;
   /// Calls `then` once, when the run has ended, with the result of get().
@@ -183,15 +195,18 @@ public:
   /// Source: asyncio, Future.add_done_callback.
   void when_done(std::function<void(const result<run_result>&)> then) const;
   run_control control() const;
-  /// The live actors of this run. Order: the coordinator, then channels, then nodes, by name.
+  /// The live actors of this run.
+  /// Order:  the coordinator, then channels, then nodes, by name.
   std::vector<actor_info> actors() const;
 
 private:
   std::shared_ptr<pending_run> run_;
 };
 
-/// What happens to a part that a body streams (custom, messages, tools) while queue_parts_max parts
-/// wait for the reader. Parts of the other modes are never dropped.
+/// The treatment of a part that a body streams (custom, messages, tools) while queue_parts_max
+/// parts wait for the reader. Parts of the other modes are never dropped.
+/// Errors: none.
+/// Source: troupe.
 enum class overflow : std::uint8_t {
   wait,        ///< the body waits for the reader
   drop_oldest, ///< the oldest part of a body is dropped; without one, the new part
@@ -218,6 +233,7 @@ using pass_part = std::function<void(stream_part)>;
 using part_transform = std::function<void(stream_part part, const pass_part& pass)>;
 
 /// How a run is streamed.
+/// Errors: see basic_app::stream.
 /// Source: troupe.
 struct stream_options {
   std::vector<stream_mode> modes = {stream_mode::updates};
@@ -233,6 +249,7 @@ struct stream_options {
 /// The parts of a run, pulled by the reader. The run advances while the reader reads, and waits
 /// when the reader lags, so memory is bounded. Destroying it stops the run at the end of its step.
 /// Use:    `for (auto& part : app.stream(…))`; one thread.
+/// Errors: see the members.
 /// Source: troupe.
 class part_stream {
 public:
@@ -241,10 +258,11 @@ public:
   part_stream& operator=(part_stream&&) noexcept;
   ~part_stream();
 
-  /// The next part, or nothing at the end. Errors: after the last part, throws the error that ended
-  /// the run.
+  /// The next part, or nothing at the end.
+  /// Errors: after the last part, throws the error that ended the run.
   std::optional<stream_part> next();
   /// As next(), with the error as a value.
+  /// Errors: after the last part, the error that ended the run.
   result<std::optional<stream_part>> try_next();
   /// The result of the run; null before the end and after an error.
   const run_result* outcome() const noexcept;
@@ -278,7 +296,7 @@ private:
 ///           [values, as_node] that the copy gets at once:
 ///           state_update{value::list({value::list({values, "node"})})}
 /// Errors: those of basic_app::try_update_state.
-/// Source: langgraph/types.py, StateUpdate; langgraph/pregel/main.py, bulk_update_state.
+/// Source: langgraph/types.py, StateUpdate; langgraph/pregel/main.py, Pregel.bulk_update_state.
 struct outside_update {
   optional_update values = std::nullopt; ///< nullopt: no writes, as if the node returned nothing
   std::string as_node = {};              ///< empty: inferred
@@ -290,6 +308,7 @@ struct outside_update {
 /// Selects threads whose run was cut off.
 /// Shape:  `filter`: metadata members that the newest checkpoint must have, as run_config::metadata
 ///         set them. Before its first step only they show the graph of a thread.
+/// Errors: none.
 /// Source: troupe.
 struct unfinished_query {
   value filter = {};
@@ -299,6 +318,7 @@ struct unfinished_query {
 };
 
 /// A thread that was resumed, with its run.
+/// Errors: none.
 /// Source: troupe.
 struct resumed_run {
   std::string thread_id;
@@ -308,6 +328,7 @@ struct resumed_run {
 /// A graph loaded into a runtime. Cheap to copy; all members may be called from any thread at once.
 /// After its runtime is gone, calls that can fail give runtime_stopped. While the runtime is
 /// destroyed, runs may be in flight, but no other call.
+/// Errors: see the members.
 /// Source: langgraph/pregel/main.py, Pregel.
 class basic_app {
 public:
@@ -316,7 +337,7 @@ public:
   /// The same app with defaults for the config of every call: see merge_configs(). Defaults of an
   /// app that has some are merged with these.
   /// Errors: none; a config that can't be used is reported by the call that uses it.
-  /// Source: langgraph/pregel/main.py, with_config.
+  /// Source: langgraph/pregel/main.py, Pregel.with_config.
   basic_app with_config(const run_config& defaults) const;
 
   /// Runs until the graph ends or pauses; lends the calling thread to the run.
@@ -352,14 +373,14 @@ public:
 
   /// Starts a run, which advances while the reader takes its parts.
   /// Errors: those of try_invoke(), from part_stream::next().
-  /// Source: langgraph/pregel/main.py, stream.
+  /// Source: langgraph/pregel/main.py, Pregel.stream.
   part_stream stream(const run_input& input, const run_config& config = {},
                      const stream_options& options = {}) const;
 
   /// A run that any number of readers read, none of which needs a thread: troupe/run_stream.hpp.
   /// The run starts with the first read.
   /// Errors: those of try_invoke(), from its readers and run_stream::output().
-  /// Source: langgraph/pregel/main.py, stream_events(version="v3").
+  /// Source: langgraph/pregel/main.py, Pregel.stream_events(version="v3").
   run_stream stream_events(const run_input& input, const run_config& config = {},
                            std::vector<part_transform> transforms = {}) const;
 
@@ -402,9 +423,10 @@ public:
   /// The state of a thread at a checkpoint, and its history. `subgraphs` adds the snapshots of
   /// tasks that are graphs. `config.checkpoint_ns` names the state of a subgraph, as
   /// task_snapshot::subgraph_ns does.
-  /// Errors: no_saver, storage codes; invalid_config without a thread_id, or for a root graph with
-  ///         checkpointing::per_thread; missing_key for a namespace that belongs to no node of the
-  ///         graph.
+  /// Errors: - no_saver, storage codes
+  ///         - invalid_config without a thread_id, or for a root graph with
+  ///           checkpointing::per_thread
+  ///         - missing_key for a namespace that belongs to no node of the graph
   /// Source: the reference's behaviour (tests/conformance).
   result<state_snapshot> try_get_state(const run_config& config, bool subgraphs = false) const;
   result<std::vector<state_snapshot>>
@@ -457,6 +479,8 @@ protected:
 };
 
 /// A loaded graph whose results are run_result (S = void) or typed_result<S>.
+/// Errors: as basic_app.
+/// Source: langgraph/pregel/main.py, Pregel.
 template <class S = void> class app : public basic_app {
 public:
   using basic_app::basic_app;
@@ -493,6 +517,8 @@ struct pruning {
 /// Shape:  without `saver` and with an empty `data_dir`, threads are not stored. Without a
 ///         `keyring`, keyring::from_environment() decides whether records in `data_dir` are
 ///         encrypted.
+/// Errors: see runtime.
+/// Source: troupe.
 struct runtime_options {
   std::string data_dir = {}; ///< an LMDB saver and an LMDB store in this directory
   std::shared_ptr<const troupe::keyring> keyring = nullptr; ///< of both; null: the environment's
@@ -522,6 +548,7 @@ public:
   ~runtime();
 
   /// As the first constructor, with the error as a value.
+  /// Errors: storage codes.
   static result<std::unique_ptr<runtime>> open(runtime_options options = {});
 
   /// The graph in this runtime, ready to run; the same one for a graph that was loaded before.

@@ -24,7 +24,7 @@ class keyring;
 /// the branches of a thread, so that equal numbers on two branches are two versions.
 /// Shape:  as text 32 digits, a dot, 16 hex digits; the null version is {0, 0}.
 /// Errors: none.
-/// Source: BaseCheckpointSaver.get_next_version.
+/// Source: langgraph/checkpoint/base, BaseCheckpointSaver.get_next_version.
 struct version {
   std::uint64_t number = 0;
   std::uint64_t tag = 0;
@@ -32,6 +32,8 @@ struct version {
 };
 
 /// Pairs (name, T), sorted by name, each name once.
+/// Errors: none.
+/// Source: troupe.
 template <class T> using named = std::vector<std::pair<std::string, T>>;
 
 /// The state of a thread between two super-steps.
@@ -65,6 +67,7 @@ struct checkpoint_ref {
 };
 
 /// A write of a task in the step after a checkpoint.
+/// Errors: none.
 /// Source: langgraph/checkpoint/base, PendingWrite; with the task's path.
 struct pending_write {
   std::string task_id;
@@ -78,6 +81,7 @@ struct pending_write {
 /// Shape:  `metadata` is a map with at least source, step, parents. `parent_id` is empty for the
 ///         first one.
 /// Order:  `pending_writes` by (task_path, task_id, position).
+/// Errors: none.
 /// Source: langgraph/checkpoint/base, CheckpointTuple.
 struct checkpoint_tuple {
   checkpoint_ref ref; // with its checkpoint_id
@@ -103,6 +107,7 @@ struct list_query {
 };
 
 /// The writes of one task, in the order in which the task made them.
+/// Errors: none.
 /// Source: langgraph/checkpoint/base, the arguments of BaseCheckpointSaver.put_writes.
 struct task_writes {
   std::string task_id;
@@ -146,10 +151,12 @@ struct thread_claim {
 };
 
 /// The bit of thread_claim::owner for a thread that waits, and whose run has ended.
+/// Errors: none.
 /// Source: troupe.
 inline constexpr std::uint64_t thread_at_rest = std::uint64_t{1} << 31;
 
 /// A thread and its last writer: see saver::thread_owner().
+/// Errors: none.
 /// Source: troupe.
 struct owned_thread {
   std::string thread_id;
@@ -183,10 +190,12 @@ struct delta_history {
 
 /// Prefix of the task path of a write that only a separate branch consumes. The first checkpoint of
 /// such a branch holds the values of its delta channels. Delta histories leave such writes out.
+/// Errors: none.
 /// Source: troupe; the reference lets the other branches read it.
 inline constexpr std::string_view branch_path_prefix = "~!";
 
 /// The time at which submit() answers.
+/// Errors: none.
 /// Source: troupe.
 enum class save_ack : std::uint8_t {
   accepted, ///< the request left the queue: it is part of the open group commit, in order
@@ -217,8 +226,8 @@ struct rewind_point {
 ///         switches the rule off.
 /// Units:  `keep_every` counts steps, as in the metadata; 0 switches the rule off.
 /// Errors: see saver::prune.
-/// Source: langgraph/checkpoint/base, prune: strategy "keep_latest" is the default here, strategy
-///         "delete" is delete_thread(). The other rules are troupe's.
+/// Source: langgraph/checkpoint/base, BaseCheckpointSaver.prune. Its strategy "keep_latest" is the
+///         default here, and "delete" is delete_thread(). The other rules are troupe's.
 struct retention {
   std::size_t keep_latest = 1;  // the newest of each namespace
   std::uint64_t keep_every = 0; // those whose step is a multiple of it
@@ -229,6 +238,7 @@ struct retention {
 
 /// The number of removed records. In a dry run `values` is 0, since only removing checkpoints shows
 /// which values are unused.
+/// Errors: none.
 /// Source: troupe.
 struct prune_report {
   std::size_t checkpoints = 0;
@@ -257,6 +267,7 @@ struct thread_info {
 /// Stores threads. All members may be called from any thread at once; all except submit block.
 /// Every call that begins after another one returned (or was acknowledged) sees what that one
 /// stored.
+/// Errors: see the members.
 /// Source: langgraph/checkpoint/base, BaseCheckpointSaver.
 class saver {
 public:
@@ -299,7 +310,7 @@ public:
   ///         checkpoint. This implementation calls get_tuple for each checkpoint.
   /// Blocks: as get_tuple, for each checkpoint of the walk.
   /// Errors: as get_tuple.
-  /// Source: langgraph/checkpoint/base, get_delta_channel_history.
+  /// Source: langgraph/checkpoint/base, BaseCheckpointSaver.get_delta_channel_history.
   virtual result<named<delta_history>>
   get_delta_channel_history(const checkpoint_ref& ref, const std::vector<std::string>& channels);
 
@@ -352,7 +363,7 @@ public:
   /// Blocks: other calls for some ms at most: large removals are done in pieces.
   /// Errors: as put; invalid_config when this saver can't prune. Removals before an error
   ///         stay; every remaining checkpoint can be read.
-  /// Source: langgraph/checkpoint/base, prune.
+  /// Source: langgraph/checkpoint/base, BaseCheckpointSaver.prune.
   virtual result<prune_report> prune(const std::vector<std::string>& thread_ids,
                                      const retention& keep = {});
 
@@ -366,15 +377,17 @@ public:
   /// As prune(), removes the checkpoints, of all threads and namespaces, whose metadata member
   /// `run_id` is one of these.
   /// Errors: as prune.
-  /// Source: langgraph/checkpoint/base, delete_for_runs.
+  /// Source: langgraph/checkpoint/base, BaseCheckpointSaver.delete_for_runs.
   virtual result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids);
 
   /// Undoes a run that ended. Removes all checkpoints of the thread with an id greater than
-  /// `to.after_id`, with their writes, in all namespaces, and gives each head its former writes
-  /// back. A head that is gone stays gone. A thread without checkpoints and writes is then deleted.
-  /// Errors: as put; conflict when the thread's last writer is not the claim's run; invalid_config
-  ///         when this saver can't rewind. Either everything is done, or nothing; values that no
-  ///         checkpoint uses any more may stay until prune().
+  /// `to.after_id`, with their writes, in all namespaces. Gives each head its former writes back. A
+  /// head that is gone stays gone. A thread without checkpoints and writes is then deleted.
+  /// Errors: - as put
+  ///         - conflict when the thread's last writer is not the claim's run
+  ///         - invalid_config when this saver can't rewind
+  ///         Either everything is done, or nothing. Values that no checkpoint uses any more may
+  ///         stay until prune().
   /// Source: troupe.
   virtual result<void> rewind(const std::string& thread_id, const rewind_point& to);
 

@@ -50,6 +50,8 @@ private:
 };
 
 /// One member of a typed state.
+/// Errors: none.
+/// Source: troupe.
 template <class S, class T> struct state_field {
   using type = T;
   std::string_view name;
@@ -110,11 +112,16 @@ template <class T> const value_check* write_check(const channel_spec& spec) {
 } // namespace detail
 
 /// A struct with a TROUPE_STATE declaration.
+/// Errors: none.
+/// Source: troupe.
 template <class S>
 concept typed_state = requires {
   S::troupe_fields();
 };
 
+/// Calls `f` with the state_field of each member, in the order of the declaration.
+/// Errors: none.
+/// Source: troupe.
 template <typed_state S, class F> void for_each_field(F&& f) {
   std::apply([&f](const auto&... field) { (f(field), ...); }, S::troupe_fields());
 }
@@ -199,7 +206,8 @@ template <typed_state S> void check_members(const value& v) {
              S::troupe_fields());
 }
 
-/// Reads a value as a C, to check that it is one. Errors: throws error{invalid_value}.
+/// Reads a value as a C, to check that it is one.
+/// Errors: throws error{invalid_value}.
 template <class C> void check_is_a(const value& v) {
   if constexpr (typed_state<C>)
     check_members<C>(v);
@@ -232,6 +240,8 @@ private:
 } // namespace detail
 
 /// Writes to the channels of a typed state, made with set().
+/// Errors: set() throws error{invalid_update} for a member that TROUPE_STATE does not name.
+/// Source: troupe.
 template <class S> class update : public state_update {
 public:
   update() = default;

@@ -26,7 +26,7 @@ class store;
 struct graph_spec; // graph/graph_spec.hpp
 
 /// The settings of a node besides its body.
-/// Source: langgraph/graph/state.py, add_node.
+/// Source: langgraph/graph/state.py, StateGraph.add_node.
 struct node_options {
   troupe::lane lane = lane::standard;
   bool defer = false; ///< runs only when nothing else is left to run
@@ -55,7 +55,8 @@ struct node_options {
 
 /// Settings of every node that does not set its own. Subgraphs do not inherit them. `cache_policy`
 /// and `error_handler` do not apply to error handlers.
-/// Source: langgraph/graph/state.py, set_node_defaults.
+/// Errors: none here; see state_graph::compile.
+/// Source: langgraph/graph/state.py, StateGraph.set_node_defaults.
 struct node_defaults {
   troupe::retry_policy retry_policy = no_retry_policy;
   timeout_policy timeout = {};
@@ -64,6 +65,7 @@ struct node_defaults {
 };
 
 /// How a graph keeps its threads.
+/// Errors: none.
 /// Source: langgraph/types.py, Checkpointer.
 enum class checkpointing : std::uint8_t {
   inherit,    ///< the runtime's saver; as a subgraph, the state lasts for one task of the parent
@@ -76,7 +78,8 @@ enum class checkpointing : std::uint8_t {
 /// Shape:  a null saver counts as none given.
 /// Owns:   a share of the saver.
 /// Errors: none.
-/// Source: langgraph/types.py, Checkpointer; langgraph/graph/state.py, compile(checkpointer).
+/// Source: langgraph/types.py, Checkpointer; langgraph/graph/state.py,
+///         StateGraph.compile(checkpointer).
 class checkpointer {
 public:
   checkpointer(checkpointing how = checkpointing::inherit) noexcept : mode_{how} {}
@@ -108,7 +111,8 @@ struct run_context_type {
 };
 
 /// The settings of a graph besides its nodes.
-/// Source: langgraph/graph/state.py, compile.
+/// Errors: see state_graph::compile.
+/// Source: langgraph/graph/state.py, StateGraph.compile.
 struct compile_options {
   std::string name = "graph";
   /// Change it when the code of the nodes changes its behaviour: processes that share the graph
@@ -128,12 +132,12 @@ struct compile_options {
   /// Super-steps of a run whose run_config sets no recursion_limit; at least 1. A nested run has
   /// the limit of the run around it.
   std::uint32_t recursion_limit = limits::recursion_limit_default;
-  /// true: a route, goto or send to a node that the graph does not have is invalid_update. The
-  /// error is that of the task that decided it, or of the call that brought the command. false: the
-  /// target is dropped silently, as in the reference.
+  /// Whether a route, goto or send to a node that the graph does not have is invalid_update. The
+  /// error is that of the task that decided it, or of the call that brought the command. With false
+  /// the target is dropped silently, as in the reference.
   bool strict_targets = true;
-  /// true: when a task has failed for good, tasks of its step that run_config::max_concurrency held
-  /// back still run. false: these tasks do not begin; they run when the thread is resumed.
+  /// Whether tasks that run_config::max_concurrency held back still run when another task of their
+  /// step has failed for good. With false they do not begin; they run when the thread is resumed.
   bool finish_steps = false;
 };
 
@@ -142,9 +146,9 @@ struct compile_options {
 /// Source: troupe.
 struct join_options {
   std::size_t need = 0; ///< 0: all; 1: any
-  /// Measured from the first arrival; after a restart, from the resumption. When it is over, the
-  /// join runs with what has arrived: when the next step ends, or at once when nothing else is left
-  /// to run. 0: no time-out.
+  /// Measured from the first arrival; after a restart, from the resumption. 0: no time-out. When it
+  /// is over, the join runs with what has arrived. It runs when the next step ends, or at once when
+  /// nothing else is left to run.
   std::chrono::nanoseconds timeout{0};
   friend bool operator==(const join_options&, const join_options&) = default;
 };
@@ -180,7 +184,7 @@ private:
 /// Shape:  `{"a", "b"}` is a list of nodes; `{{"yes", "a"}}` and `{{"yes", "a"}, {"no", "b"}}` map
 ///         labels to nodes, however many entries there are.
 /// Errors: none; add_conditional_edges refuses a duplicate label.
-/// Source: langgraph/graph/state.py, add_conditional_edges(path_map).
+/// Source: langgraph/graph/state.py, StateGraph.add_conditional_edges(path_map).
 class path_map {
 public:
   path_map() = default;
@@ -205,6 +209,7 @@ private:
 
 /// The untyped part of state_graph. The add_ members throw error{invalid_graph} with the
 /// reference's text; compile() finds the errors that only the whole graph shows.
+/// Errors: see above and try_compile.
 /// Source: langgraph/graph/state.py, StateGraph.
 class graph_builder {
 public:
@@ -274,6 +279,7 @@ template <class S> schema declared_schema() { // no second error where S is not 
 
 /// A graph over the state S (TROUPE_STATE), or over a schema made at run time (`state_graph<>`).
 /// Use: add nodes and edges, then compile. One thread at a time.
+/// Errors: as graph_builder.
 /// Source: langgraph/graph/state.py, StateGraph.
 template <class S = void> class state_graph : public graph_builder {
   static_assert(std::is_void_v<S> || typed_state<S>,
@@ -319,7 +325,7 @@ public:
   /// Adds each as a node, and the edges from each to the next.
   /// Shape:  std::pair{name, body} or std::tuple{name, body, node_options}. A body may be a graph.
   /// Errors: as add_node and add_edge.
-  /// Source: langgraph/graph/state.py, add_sequence.
+  /// Source: langgraph/graph/state.py, StateGraph.add_sequence.
   template <class... Node> void add_sequence(Node... nodes) {
     static_assert(sizeof...(Node) > 0, "Sequence requires at least one node.");
     std::string before;
@@ -340,8 +346,9 @@ public:
   /// After `from`, `route` decides which nodes run. `route` reads the state as `from` leaves it and
   /// returns a node or label, a send, or a list of these; END ends this path.
   /// Shape:  `map` translates labels, and lists the possible targets for drawings and the compiler.
-  /// Errors: invalid_graph; at run time missing_key for a label that is not in the map, and
-  ///         invalid_update for a node that is not in the graph (compile_options::strict_targets).
+  /// Errors: invalid_graph. At run time:
+  ///         - missing_key for a label that is not in the map
+  ///         - invalid_update for a node that is not in the graph (compile_options::strict_targets)
   template <class F>
   void add_conditional_edges(std::string from, F route, path_map map = {}, std::string name = {}) {
     using In = typename detail::reads_of<F, default_input>::type;
@@ -354,7 +361,7 @@ public:
 
   /// A run begins with the nodes that `route` names: add_conditional_edges from START.
   /// Errors: those of add_conditional_edges.
-  /// Source: langgraph/graph/state.py, set_conditional_entry_point.
+  /// Source: langgraph/graph/state.py, StateGraph.set_conditional_entry_point.
   template <class F>
   void set_conditional_entry_point(F route, path_map map = {}, std::string name = {}) {
     add_conditional_edges(START, std::move(route), std::move(map), std::move(name));

@@ -36,12 +36,17 @@ using embed_function =
 using store_namespace = std::vector<std::string>;
 
 /// The time for which an item lives after it was put, or read with a refresh.
+/// Errors: none.
+/// Source: langgraph/store/base, PutOp.ttl.
 using store_ttl = std::chrono::milliseconds;
 /// The time to live of items that never expire.
+/// Errors: none.
+/// Source: troupe.
 inline constexpr store_ttl store_forever = store_ttl::max();
 
 /// A stored value.
 /// Shape:  times as `2026-11-21T20:21:07.123456+00:00`; `created_at` is that of the first put.
+/// Errors: none.
 /// Source: langgraph/store/base, Item and SearchItem.
 struct store_item {
   store_namespace space;
@@ -89,7 +94,7 @@ struct store_put {
 ///         - a list: the member is a list of equal length whose elements fit it
 ///         - any other value: equal, numbers across kinds
 ///         A missing member is null. $gt, $gte, $lt and $lte compare numbers, booleans (as 0 and 1)
-///         and strings that hold a number; other members do not fit. `query` is a text to compare
+///         and strings that hold a number. Other members do not fit. `query` is a text to compare
 ///         by meaning. It has no effect when it is empty, or in a store without an index.
 ///         `refresh_ttl` is as in store_get, for the returned items.
 /// Units:  `limit` above limits::store_results_max counts as that.
@@ -119,10 +124,14 @@ struct namespace_query {
 };
 
 /// An operation of store::batch().
+/// Errors: see the operations.
+/// Source: langgraph/store/base, Op.
 using store_op = std::variant<store_get, store_put, store_query, namespace_query>;
 
 /// The result of an operation, in the order of store_op: an item or nothing, nothing, items,
 /// namespaces.
+/// Errors: none.
+/// Source: langgraph/store/base, Result.
 using store_answer = std::variant<std::optional<store_item>, std::monostate,
                                   std::vector<store_item>, std::vector<store_namespace>>;
 
@@ -156,7 +165,7 @@ public:
   /// Units:  `items_max` items at most; further ones are removed by the next call.
   /// Blocks: other puts while a piece of limits::store_sweep_items_max items is removed.
   /// Errors: storage codes.
-  /// Source: langgraph/store/postgres, PostgresStore.sweep_ttl.
+  /// Source: langgraph/store/postgres/base.py, PostgresStore.sweep_ttl.
   virtual result<std::size_t> sweep(std::size_t items_max = SIZE_MAX) = 0;
 
   // The other members are each a batch of one operation.
@@ -200,7 +209,8 @@ public:
 
 /// The closeness of two vectors. The score is the cosine of their angle (0 for a vector of zeros),
 /// their inner product, or the negative of their distance.
-/// Source: langgraph/store/postgres, PostgresIndexConfig.distance_type.
+/// Errors: none.
+/// Source: langgraph/store/postgres/base.py, PostgresIndexConfig.distance_type.
 enum class vector_distance { cosine, inner_product, l2 };
 
 /// The settings of a search by meaning.
@@ -223,6 +233,7 @@ struct store_index {
 
 /// The expiry of items.
 /// Units:  milliseconds.
+/// Errors: none here; see the functions that make stores.
 /// Source: langgraph/store/base, TTLConfig.
 struct store_ttl_config {
   bool refresh_on_read = true;           ///< where an operation sets nothing
@@ -231,6 +242,7 @@ struct store_ttl_config {
 };
 
 /// The source of a store's times. Called on the threads that use the store.
+/// Errors: none.
 /// Source: troupe.
 using store_clock = std::function<std::chrono::system_clock::time_point()>;
 

@@ -87,6 +87,7 @@ struct value_node {
 /// Owns:   versions of a list share one buffer, so an old version keeps alive the items appended by
 ///         newer ones.
 /// Thread: values may be copied, read and dropped on any thread at once.
+/// Errors: see the members.
 /// Source: troupe (design: values are immutable and shared).
 class value {
 public:
@@ -158,6 +159,7 @@ public:
   }
   friend void swap(value& a, value& b) noexcept { a.swap(b); }
 
+  /// A list of these items, or an empty one.
   static value list(std::vector<value> items);
   static value list() { return list(std::vector<value>{}); }
   /// A map of these entries; the last entry of equal keys counts.
@@ -165,11 +167,13 @@ public:
   static value map() { return map({}); }
   static value bytes(std::span<const std::byte> data);
   /// An extension value around `payload`.
-  /// Shape:  `kind` is one of message … (16 and up), and `payload` is of the kind listed there: a
-  ///         map for message, interrupt and error, [string, any] for send.
+  /// Shape:  `kind` is one of message … (16 and up). `payload` is of the kind listed there, e.g. a
+  ///         map for message, interrupt and error, and [string, any] for send.
   /// Errors: throws error{invalid_value} when `kind` or `payload` is a different one.
   static value extension(value_kind kind, value payload);
 
+  /// The kind, and whether it is this one.
+  /// Errors: none.
   value_kind kind() const noexcept {
     constexpr value_kind kinds[] = {value_kind::null,     value_kind::boolean, value_kind::integer,
                                     value_kind::floating, value_kind::string,  value_kind::string,
@@ -207,7 +211,8 @@ public:
     return {};
   }
   std::span<const std::byte> as_bytes() const;
-  /// The wrapped value of an extension kind. Errors: invalid_value for any other kind.
+  /// The wrapped value of an extension kind.
+  /// Errors: invalid_value for any other kind.
   const value& payload() const;
 
   /// Elements of a list, entries of a map, bytes of a string; 0 for everything else.
@@ -216,9 +221,11 @@ public:
   }
   bool empty() const noexcept { return size() == 0; }
 
-  /// Element `i` of a list. Errors: invalid_value when this is not a list or is too short.
+  /// Element `i` of a list.
+  /// Errors: invalid_value when this is not a list or is too short.
   const value& at(std::size_t i) const;
-  /// Member `key` of a map. Errors: missing_key, also when this is not a map.
+  /// Member `key` of a map.
+  /// Errors: missing_key, also when this is not a map.
   const value& at(std::string_view key) const;
   /// Like at(), but null where the element or member is missing, or this is not a list or map.
   const value& operator[](std::size_t i) const noexcept;
@@ -237,15 +244,17 @@ public:
   /// The entries of a map in key order (empty for other kinds). Valid as items().
   std::span<const detail::map_entry> entries() const noexcept;
 
-  /// This list with more items at its end. Errors: invalid_value when this is not a list.
+  /// This list with more items at its end.
+  /// Errors: invalid_value when this is not a list.
   value append(value item) const;
   value append_all(std::span<const value> items) const;
-  /// This map with `key` set, or without `key`. Errors: invalid_value when this is not a map.
+  /// This map with `key` set, or without `key`.
+  /// Errors: invalid_value when this is not a map.
   value with(std::string_view key, value v) const;
   value without(std::string_view key) const;
 
-  /// Converts through value_traits<T>. Errors: throws error{invalid_value} when the value does not
-  /// fit T.
+  /// Converts through value_traits<T>.
+  /// Errors: throws error{invalid_value} when the value does not fit T.
   template <class T> T as() const { return value_traits<T>::from(*this); }
   template <class T> static value of(const T& x) { return value_traits<T>::to(x); }
 
@@ -339,6 +348,7 @@ std::string to_json(const value& v, int indent = -1);
 
 /// How from_json reads an object with one `$` member: as the kind that the member names, where it
 /// names one, or always as a map. JSON from outside is plain.
+/// Errors: none.
 /// Source: troupe.
 enum class json_form : std::uint8_t { tagged, plain };
 
@@ -474,12 +484,16 @@ template <class T> struct value_traits<std::vector<T>> {
   }
 };
 /// A value of kind bytes.
+/// Errors: from() throws error{invalid_value} for another kind.
+/// Source: troupe.
 template <> struct value_traits<std::vector<std::byte>> {
   static value to(const std::vector<std::byte>& data);
   static std::vector<std::byte> from(const value& v);
   static bool fits(const value& v) { return v.is_bytes(); }
 };
 /// Maps with string keys: std::map<std::string, T> and the like.
+/// Errors: from() throws error{invalid_value} for a value that is not a map.
+/// Source: troupe.
 template <class M>
 requires(std::is_same_v<typename M::key_type, std::string>&& requires {
   typename M::mapped_type;

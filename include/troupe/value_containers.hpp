@@ -25,7 +25,8 @@ value list_in_order(std::vector<value> items);
 /// The error for a value that fits no alternative, with the reason of each.
 error no_alternative(const std::vector<std::string>& reasons);
 
-/// Element `i` of a list. Errors: throws error{invalid_value} that names the place.
+/// Element `i` of a list.
+/// Errors: throws error{invalid_value} that names the place.
 template <class T> T element_at(const value& v, std::size_t i) {
   try {
     return value_traits<T>::from(v[i]);
@@ -170,9 +171,9 @@ template <> struct value_traits<std::monostate> {
 
 /// A variant, as the value of its alternative; the alternative itself is not kept.
 /// Shape:  read is the first alternative that gives the same value again, else the first that can
-/// be
-///         read. So 1 is an int and 1.0 a double, and of two structs the one with all the members.
-///         Alternatives whose values look alike, as two enums with a common name, need structs.
+///         be read. So 1 is an int and 1.0 a double, and of two structs the one with all the
+///         members. Alternatives whose values look alike, as two enums with a common name, need
+///         structs.
 /// Errors: throws error{invalid_value}, with the reason of each alternative.
 /// Source: pydantic's of Union, in its smart mode.
 template <class... Ts> struct value_traits<std::variant<Ts...>> {

@@ -25,9 +25,11 @@ template <class E> struct enum_table {
   std::span<const E> values;
 };
 
-/// The name at `index`. Errors: throws error{invalid_value} when `index` is past the last name.
+/// The name at `index`.
+/// Errors: throws error{invalid_value} when `index` is past the last name.
 value enum_value(const enum_names& text, std::size_t index);
-/// The place of a name. Errors: throws error{invalid_value}, with the names that there are.
+/// The place of a name.
+/// Errors: throws error{invalid_value}, with the names that there are.
 std::size_t enum_index(const enum_names& text, const value& v);
 bool is_enum_name(const enum_names& text, const value& v) noexcept;
 value enum_schema(const enum_names& text);

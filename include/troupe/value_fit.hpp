@@ -17,6 +17,8 @@ namespace troupe {
 /// The check of a write to a channel of a typed state. Both functions are set.
 /// Shape:  `fits`: whether the value can be read as the type. `why`: the reason when it can't, as
 ///         "wanted integer: it is string".
+/// Errors: none.
+/// Source: troupe.
 struct value_check {
   bool (*fits)(const value&);
   std::string (*why)(const value&);

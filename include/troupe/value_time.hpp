@@ -79,8 +79,8 @@ template <class D> result<D> duration_of(result<exact_time> t) {
 /// Shape:  read is [-]PnW or [-]P[nD][T[nH][nM][n[.n]S]], with at least one number. Years and
 ///         months are refused, because their lengths differ.
 /// Units:  nanoseconds at the finest; a count that is a floating-point number is rounded to them.
-/// Errors: throws error{invalid_value} for any other text, for a length that is not a whole number
-///         of the type's units, and for one out of range.
+/// Errors: throws error{invalid_value} for any other text, and for a length that is out of range or
+///         not a whole number of the type's units.
 /// Source: pydantic's of datetime.timedelta.
 template <class Rep, class Period> struct value_traits<std::chrono::duration<Rep, Period>> {
   using type = std::chrono::duration<Rep, Period>;
@@ -93,14 +93,13 @@ template <class Rep, class Period> struct value_traits<std::chrono::duration<Rep
   }
 };
 
-/// A time point of the system's clock, as ISO 8601 text in UTC: "2026-02-28T23:59:59.5Z" is written
-/// with 0, 3, 6 or 9 digits of a second.
+/// A time point of the system's clock, as ISO 8601 text in UTC: "2026-02-28T23:59:59.500Z". The
+/// text is written with 0, 3, 6 or 9 digits of a second.
 /// Shape:  read is YYYY-MM-DDThh:mm:ss[.fraction] and a zone, Z or ±hh:mm. A time without a zone is
 ///         refused. A value of kind timestamp is read, too.
 /// Units:  nanoseconds at the finest; years 0000 to 9999, and the range of the type.
-/// Errors: throws error{invalid_value} for any other text, for a day that does not exist, for a
-/// time
-///         that is finer than the type's unit, and for one out of range.
+/// Errors: throws error{invalid_value} for any other text, for a day that does not exist, and for a
+///         time that is out of range or finer than the type's unit.
 /// Source: pydantic's of datetime.datetime; RFC 3339.
 template <class D> struct value_traits<std::chrono::time_point<std::chrono::system_clock, D>> {
   using type = std::chrono::time_point<std::chrono::system_clock, D>;

@@ -31,8 +31,7 @@ struct gcm_context {
 class aes_gcm {
 public:
   /// Errors: storage_failed when OpenSSL can't be loaded, or refuses (no memory, or a policy
-  /// without
-  ///         this cipher).
+  ///         without this cipher).
   static result<aes_gcm> with(const secret_key& key);
 
   /// Appends a random nonce, the encrypted text and the tag. A key must not encrypt more than 2^32

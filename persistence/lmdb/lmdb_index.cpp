@@ -1,4 +1,4 @@
-// lmdb_index: reads and writes thread and namespace records (FORMAT.md, "Thread" and "Namespace").
+// lmdb_index: reads and writes thread and namespace records (FORMAT.md, "Keys").
 #include "persistence/lmdb/lmdb_index.hpp"
 
 #include "persistence/record/bytes.hpp"

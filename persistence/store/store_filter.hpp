@@ -11,9 +11,10 @@
 namespace troupe {
 
 /// Whether a search can use the filter; null is an empty one.
-/// Errors: invalid_value: not a map, deeper than limits::value_depth_max, an unknown operator
-///         (class ValueError), an order against a value that is not a number (the class that
-///         float() of it raises).
+/// Errors: invalid_value for
+///         - a filter that is not a map, or deeper than limits::value_depth_max
+///         - an unknown operator (class ValueError)
+///         - an order against a value that is not a number (the class that float() of it raises)
 result<void> check_filter(const value& filter);
 
 /// Whether a stored value fits a filter that was checked.

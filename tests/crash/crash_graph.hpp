@@ -24,8 +24,7 @@ private:
 inline constexpr std::string_view trail = "trail"; // the delta channel
 
 /// Shape:  `log` gets an entry of each task of this graph, `trail` the same through a delta
-/// channel,
-///         `found` those of the two graphs within it.
+///         channel, `found` those of the two graphs within it.
 struct state {
   std::int64_t round = 0;
   std::string text;

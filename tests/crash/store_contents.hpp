@@ -6,8 +6,7 @@
 namespace crash {
 
 /// Shape:  each key and value of the newest trees, in order, with their lengths. Two stores of
-/// equal
-///         contents answer every question alike.
+///         equal contents answer every question alike.
 /// Errors: std::runtime_error when LMDB cannot read the file.
 std::string store_contents(const std::string& file);
 

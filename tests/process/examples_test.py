@@ -38,7 +38,7 @@ class ExamplesTest(unittest.TestCase):
         examples = {path.parent.name for path in SOURCE.glob("examples/*/main.cpp")}
         tested = {name[len("test_"):] for name in dir(self) if name.startswith("test_")}
         self.assertLessEqual(examples - {"digest", "cluster", "coder"},
-                             tested)  # cli_test.py, worker_test.py, coder_test.py
+                             tested)  # digest_cli_test.py, worker_test.py, coder_test.py
 
     def test_hello(self):
         self.assertEqual(self.lines("hello"), ["3"])

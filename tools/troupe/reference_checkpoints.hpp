@@ -20,7 +20,7 @@ std::string to_reference_blob(const checkpoint& from);
 
 /// The value of a write, of a type of the reference's serializer.
 /// Errors: throws error{invalid_value}.
-/// Source: langgraph/checkpoint/serde/jsonplus.py, loads_typed.
+/// Source: langgraph/checkpoint/serde/jsonplus.py, JsonPlusSerializer.loads_typed.
 value from_reference_typed(std::string_view type, std::string_view data);
 
 /// A type with its bytes.

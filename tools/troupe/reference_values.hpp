@@ -20,7 +20,7 @@ value from_reference_msgpack(std::string_view data);
 
 /// The value of a channel as such a blob. The set of a join is the ascending list of what it holds.
 /// Errors: as from_reference_msgpack, naming the channel, too.
-/// Source: langgraph/checkpoint/postgres, checkpoint_blobs.
+/// Source: langgraph/checkpoint/postgres/base.py, checkpoint_blobs.
 value from_reference_channel(const std::string& channel, std::string_view data);
 
 /// A checkpoint as such a blob: a map, with the values of channels under `channel_values`. The sets

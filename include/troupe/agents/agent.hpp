@@ -17,6 +17,7 @@ namespace troupe {
 /// A call of the model before it is made. A class, so that it can stand in a co_await expression.
 /// Shape:  `request.messages` is the conversation without the system message; `system_message` is a
 ///         message value or null.
+/// Errors: none.
 /// Source: langchain/agents/middleware/types.py, ModelRequest.
 class model_call {
 public:
@@ -59,8 +60,13 @@ public:
 };
 
 /// Makes a call of the model; a wrapper may use it any number of times.
+/// Errors: co_await throws the failure of the call.
+/// Source: langchain/agents/middleware/types.py, AgentMiddleware.wrap_model_call.
 using model_executor = std::function<coro<model_response>(model_call)>;
-/// Wraps each call of the model. Shape: a coroutine.
+/// Wraps each call of the model.
+/// Shape:  a coroutine.
+/// Errors: an exception fails the call.
+/// Source: langchain/agents/middleware/types.py, AgentMiddleware.wrap_model_call.
 using model_wrapper = std::function<coro<model_response>(model_call, model_executor)>;
 
 /// A body before or after the agent or the model. The hook is a node of its own that reads the
@@ -70,6 +76,7 @@ using model_wrapper = std::function<coro<model_response>(model_call, model_execu
 ///         - "tools": all open calls of the last answer run
 ///         - "end": the hooks after the agent run
 /// Errors: a run fails with ValueError for a jump that is not in `jumps`.
+/// Source: langchain/agents/middleware/types.py, AgentMiddleware.before_model.
 struct agent_hook {
   any_body body = {};
   std::vector<std::string> jumps = {};
@@ -86,6 +93,7 @@ struct agent_hook {
 /// A set of extensions of an agent. Everything but the name may be absent.
 /// Order:  hooks before run in the order of the list, hooks after in reverse. The first of several
 ///         wrappers is the outermost. before_agent and after_agent run once a run.
+/// Errors: see create_agent.
 /// Source: langchain/agents/middleware/types.py, AgentMiddleware.
 struct middleware {
   std::string name;
@@ -101,6 +109,8 @@ struct middleware {
 };
 
 /// How a model is made to answer with data.
+/// Errors: none.
+/// Source: langchain/agents/structured_output.py, AutoStrategy.
 enum class structured_strategy : std::uint8_t {
   automatic, ///< provider, unless the model's profile has `structured_output` as false
   provider,  ///< the schema is part of the request, and the answer's text is the data
@@ -123,6 +133,7 @@ enum class structured_strategy : std::uint8_t {
 ///         the schema allows it.
 /// Units:  `attempts_max`: answers with calls that do not fit, since the last user message. The
 ///         last of them fails the run.
+/// Errors: see create_agent.
 /// Source: langchain/agents/structured_output.py.
 struct response_format {
   value schema = {};
@@ -140,6 +151,7 @@ struct response_format {
 
 /// The parts of an agent with middleware.
 /// Shape:  `system_prompt` precedes the conversation in every call and is not stored.
+/// Errors: see create_agent.
 /// Source: langchain/agents/factory.py, create_agent.
 struct agent_options {
   chat_model_ptr model;
@@ -154,7 +166,7 @@ struct agent_options {
   /// (tool_runtime::info().stop_requested()). 0: no bound.
   std::chrono::milliseconds tool_timeout{0};
   /// Answers in a row without any readable call. The model gets the reason and is asked again after
-  /// each of them except the last. 0: the first such answer ends the run, as in the reference.
+  /// each of them except the last. With 0 the first such answer ends the run, as in the reference.
   std::size_t malformed_answers_max = limits::malformed_answers_default;
   run_context_type context_schema = {};
   std::string name = {}; ///< of the graph, its messages, and in metadata: `lc_agent_name`

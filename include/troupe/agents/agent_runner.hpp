@@ -42,6 +42,8 @@ struct session_ref {
 /// Shape:  `messages`: a list. `state`: all channels of the agent's graph, a map. `questions`:
 ///         those it waits for. `next` is empty when the last invocation is finished. All members
 ///         are empty when no invocation was ever stored.
+/// Errors: none.
+/// Source: google/adk/sessions/session.py, Session.
 struct session {
   session_ref ref;
   value messages = value::list();
@@ -55,6 +57,7 @@ struct session {
 // ---- events ---------------------------------------------------------------------------------
 
 /// The kinds of events, and the `agent_event::data` of each.
+/// Errors: none.
 /// Source: google/adk/events/event.py, Event; its partial flag, function calls and responses,
 ///         actions.state_delta and long_running_tool_ids are kinds here.
 enum class event_kind : std::uint8_t {
@@ -70,6 +73,9 @@ enum class event_kind : std::uint8_t {
   finished,    ///< the last event: the last message, an assistant's or a tool's; or null
   failed,      ///< the last event: {code, type, message}
 };
+/// The kind's name as in event_kind.
+/// Errors: none.
+/// Source: troupe.
 std::string_view to_string(event_kind kind) noexcept;
 
 /// An event of an agent.
@@ -78,6 +84,7 @@ std::string_view to_string(event_kind kind) noexcept;
 ///         the agent itself.
 /// Order:  `id` is unique; events of one run are in order. `invocation_id` stays the same across
 ///         questions, and across a restart of the process.
+/// Errors: none.
 /// Source: google/adk/events/event.py, Event; `ns` is its branch.
 struct agent_event {
   event_kind kind = event_kind::custom;
@@ -109,9 +116,11 @@ public:
   event_stream& operator=(event_stream&&) noexcept;
   ~event_stream();
 
-  /// The next event, or nothing at the end. Errors: throws the invocation's error, once.
+  /// The next event, or nothing at the end.
+  /// Errors: throws the invocation's error, once.
   std::optional<agent_event> next() { return try_next().value(); }
   /// As next(), with the error as a value.
+  /// Errors: those of the invocation, once.
   result<std::optional<agent_event>> try_next();
 
   class iterator {
@@ -144,12 +153,16 @@ private:
 // ---- agents ---------------------------------------------------------------------------------
 
 class session_agent;
+/// An agent, shared by its users.
+/// Errors: none.
+/// Source: troupe.
 using session_agent_ptr = std::shared_ptr<session_agent>;
 
 /// The request to an agent that is not a graph, and the means to answer it. An invocation is part
 /// of a task. After a question, or a crash, its body begins again from its first line, and repeats
 /// its messages with the same ids. Messages and state are stored when the body has ended.
 /// Thread: one at a time, that of its coroutine.
+/// Errors: see the members.
 /// Source: google/adk/agents/invocation_context.py, InvocationContext.
 class invocation {
 public:
@@ -204,6 +217,7 @@ private:
 
 /// An agent that answers in sessions: a graph (make_session_agent), or code of the user's own.
 /// Thread: several invocations may run at once, of different sessions.
+/// Errors: see run().
 /// Source: google/adk/agents/base_agent.py, BaseAgent; adk-rust, Agent.
 class session_agent {
 public:
@@ -220,7 +234,7 @@ public:
   /// in.ctx().blocking().
   /// Errors: an exception fails the invocation (node_failed).
   virtual coro<void> run(invocation& in) = 0;
-  /// The graph over `messages`, when the agent is a graph and nothing else: its sessions are then
+  /// The graph over `messages`, when the agent is a graph and nothing else. Its sessions are then
   /// threads of that graph, with all of its state. Sessions of other agents hold the messages and
   /// the state of set_state().
   virtual std::optional<compiled_graph> graph() const { return std::nullopt; }
@@ -232,6 +246,8 @@ public:
 ///         invocation begins with an empty state, unless the graph is compiled with
 ///         checkpointing::per_thread. Unset: the input is `messages`, and the output the last
 ///         message, or without messages the result as JSON.
+/// Errors: see make_session_agent.
+/// Source: troupe.
 struct session_agent_options {
   std::string name = {};
   std::string description = {};
@@ -252,6 +268,8 @@ session_agent_ptr make_session_agent(compiled_graph graph, session_agent_options
 ///         app_name, user_id, session_id and invocation_id.
 /// Units:  `recursion_limit` in super-steps (unset: the graph's), `max_concurrency` in tasks (0: no
 ///         bound), `run_timeout` of one run (0: none).
+/// Errors: see agent_runner.
+/// Source: troupe.
 struct agent_runner_options {
   std::string app = {};
   /// The strategy when a session is busy with another invocation: see multitask_strategy. An
@@ -270,12 +288,15 @@ struct agent_runner_options {
 /// The values that go along with one message or answer.
 /// Shape:  `input`: further channels of the graph's input, a map; for an agent that is not a graph
 ///         {"state": …}. An answer ignores `input`. `context` as run_config::context.
+/// Errors: none here; see agent_runner::run.
+/// Source: google/adk/runners.py, Runner.run_async.
 struct invocation_options {
   value input = {};
   value context = {};
 };
 
 /// A session whose cut-off invocation was resumed.
+/// Errors: none.
 /// Source: troupe; basic_app::resume_unfinished.
 struct resumed_session {
   session_ref session;
@@ -287,6 +308,7 @@ struct resumed_session {
 /// (agent_runner_options::multitask). Cheap to copy; neither the runner nor its streams may outlive
 /// the runtime.
 /// Thread: all members may be called from any thread at once.
+/// Errors: see the members.
 /// Source: google/adk/runners.py, Runner; sessions/base_session_service.py.
 class agent_runner {
 public:

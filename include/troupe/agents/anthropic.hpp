@@ -14,6 +14,8 @@
 namespace troupe {
 
 /// The reaction to a model that has no cache of prompts.
+/// Errors: none.
+/// Source: langchain_anthropic/middleware/prompt_caching.py.
 enum class unsupported_model : std::uint8_t {
   ignore, ///< the model is asked without a cache
   warn,   ///< as ignore; readers of the `custom` stream get {"warning": text}
@@ -23,6 +25,7 @@ enum class unsupported_model : std::uint8_t {
 /// How prompts are cached.
 /// Shape:  `type` is "ephemeral"; `ttl`, the time to live, is "5m" or "1h".
 /// Units:  `min_messages_to_cache` in messages of a request, the system message included.
+/// Errors: see anthropic_prompt_caching.
 /// Source: langchain_anthropic/middleware/prompt_caching.py.
 struct prompt_caching_options {
   std::string type = "ephemeral";
@@ -43,6 +46,8 @@ middleware anthropic_prompt_caching(prompt_caching_options options = {});
 /// Shape:  `allowed_prefixes`: a path must begin with one of them; empty: any path. `hidden`: as of
 ///         filesystem_options.
 /// Units:  a larger file is refused.
+/// Errors: see text_editor_tool.
+/// Source: langchain_anthropic/middleware/anthropic_tools.py.
 struct text_editor_options {
   std::vector<std::string> allowed_prefixes = {};
   std::size_t file_bytes_max = limits::search_file_bytes_default;

@@ -24,6 +24,7 @@ namespace troupe {
 /// Units:  `input_tokens` includes the tokens read from and written to a cache. `tool_calls`: the
 ///         calls in the model's answers. `model_time`: the time of the model's calls, with their
 ///         repetitions. `cost` in the currency of the price list; 0 without one.
+/// Errors: none.
 /// Source: troupe; langchain_core/callbacks/usage.py, UsageMetadataCallbackHandler.
 struct usage_sums {
   std::int64_t input_tokens = 0;
@@ -41,6 +42,8 @@ struct usage_sums {
   friend bool operator==(const usage_sums&, const usage_sums&) = default;
 };
 /// Shape:  a map of the members; `model_time_ms` in milliseconds.
+/// Errors: none; see from().
+/// Source: troupe.
 template <> struct value_traits<usage_sums> {
   static value to(const usage_sums& sums);
   /// Errors: none: a missing member, or one of another kind, counts as 0.
@@ -52,6 +55,7 @@ template <> struct value_traits<usage_sums> {
 ///         "cache_write": n}}}. NAME is "provider:model" or its beginning; the longest fitting name
 ///         counts. A missing cache price is the price of input.
 /// Units:  money for a million tokens; 0 or more.
+/// Errors: see the members.
 /// Source: troupe.
 class price_list {
 public:
@@ -81,10 +85,14 @@ usage_sums usage_of(const value& answer, std::string_view model = {},
                     const price_list* prices = nullptr);
 
 /// The use of each agent in a conversation: its answers, by their `name`. Answers without a name
-/// are under "". Errors: none. Source: troupe.
+/// are under "".
+/// Errors: none.
+/// Source: troupe.
 std::map<std::string, usage_sums> usage_by_agent(const value& messages);
 
-/// Bounds of sums; nullopt: no bound. Units: above 0, as of usage_sums.
+/// Bounds of sums; nullopt: no bound.
+/// Units:  above 0, as of usage_sums.
+/// Errors: see usage_budget.
 /// Source: troupe.
 struct budget {
   std::optional<std::int64_t> tokens = std::nullopt;
@@ -97,6 +105,7 @@ struct budget {
 /// A sum that has reached its bound.
 /// Shape:  `scope` is "run", "thread" or "agent"; `what` is a member of budget.
 /// Units:  as of usage_sums; time in milliseconds.
+/// Errors: none.
 /// Source: troupe.
 struct budget_excess {
   std::string scope;
@@ -115,14 +124,18 @@ std::optional<budget_excess> reached_budget(const usage_sums& sums, const budget
 std::optional<budget_excess> budget_facts(const error& failure);
 
 /// The end of a run at a bound.
+/// Errors: none.
+/// Source: troupe.
 enum class budget_exit : std::uint8_t {
   fail, ///< the run fails with class BudgetExceededError, and resumes without input
   ask,  ///< the run pauses with the question {type: "budget", scope, what, spent, bound}
 };
 
+/// The bounds of usage_budget, and its reaction to them.
 /// Shape:  `agent` bounds the sums of this agent alone, in the thread. Agents of a team share the
-///         sums of the thread when the team's state has the channel `usage`; those of the run begin
-///         anew with each agent.
+///         sums of the thread when the team's state has the channel `usage`. The sums of the run
+///         begin anew with each agent.
+/// Errors: see usage_budget.
 /// Source: troupe.
 struct usage_budget_options {
   budget run = {};

@@ -22,6 +22,7 @@ namespace troupe {
 ///         Schema of the answer, or null. `response_strict`: whether the provider must enforce that
 ///         schema; unset: if the schema allows it. `settings`: a map (temperature, max_tokens …)
 ///         with the provider's names.
+/// Errors: none.
 /// Source: langchain_core/language_models/chat_models.py.
 class model_request {
 public:
@@ -67,6 +68,9 @@ public:
   /// The model without its bindings; null for a model without bindings.
   virtual std::shared_ptr<chat_model> unbound() const { return nullptr; }
 };
+/// A model, shared by its users.
+/// Errors: none.
+/// Source: troupe.
 using chat_model_ptr = std::shared_ptr<chat_model>;
 
 /// The answer of `model`, with an id. Readers of the `messages` stream get the answer, or its
@@ -101,6 +105,8 @@ chat_model_ptr bind_settings(chat_model_ptr model, value settings);
 value tool_definitions(const std::vector<tool>& tools);
 
 /// How a scripted_model answers.
+/// Errors: none.
+/// Source: troupe.
 struct scripted_options {
   bool stream = false; ///< in parts, a word each, when there is a reader
   bool repeat = false; ///< starts over after the last answer
@@ -108,8 +114,9 @@ struct scripted_options {
 };
 
 /// A model that gives prepared answers, one a call, in order. For tests.
-/// Shape:  an answer is an assistant message, a text, data (for a request with a response_schema),
-///         or a function of the messages that gives one of these, or throws.
+/// Shape:  an answer is an assistant message, a text, or data (for a request with a
+///         response_schema). A function of the messages may stand for it, which gives one of these
+///         or throws.
 /// Errors: a call fails with missing_key when no answer is left.
 /// Source: langchain_core/language_models/fake_chat_models.py, GenericFakeChatModel.
 class scripted_model final : public chat_model {
@@ -134,6 +141,7 @@ private:
 };
 
 /// A model that repeats the last message, word by word when there is a reader of parts.
+/// Errors: none.
 /// Source: troupe; langchain_core/language_models/fake_chat_models.py, ParrotFakeChatModel.
 class echo_model final : public chat_model {
 public:

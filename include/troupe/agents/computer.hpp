@@ -24,28 +24,40 @@ namespace troupe {
 
 /// A point on a display, measured from its upper left corner.
 /// Units:  pixels as the model sees them, from 0.
+/// Errors: none.
+/// Source: troupe.
 struct screen_point {
   int x = 0;
   int y = 0;
   friend bool operator==(const screen_point&, const screen_point&) = default;
 };
 /// Units:  pixels, at least 1.
+/// Errors: none.
+/// Source: troupe.
 struct screen_size {
   int width = 0;
   int height = 0;
   friend bool operator==(const screen_size&, const screen_size&) = default;
 };
-/// The pixels from `from` to before `to`. Shape: never empty.
+/// The pixels from `from` to before `to`.
+/// Shape:  never empty.
+/// Errors: none.
+/// Source: troupe.
 struct screen_region {
   screen_point from;
   screen_point to;
   friend bool operator==(const screen_region&, const screen_region&) = default;
 };
 
+/// A button of the mouse, and a direction of its wheel.
+/// Errors: none.
+/// Source: troupe.
 enum class mouse_button : std::uint8_t { left, middle, right };
 enum class scroll_direction : std::uint8_t { up, down, left, right };
 /// Keys that are held together, by their X11 names: {"ctrl", "s"}, {"Return"}, {"/"}.
 /// Shape:  each a letter, digit or mark of ASCII, or letters, digits and `_`.
+/// Errors: none.
+/// Source: troupe.
 using key_chord = std::vector<std::string>;
 
 /// A computer with a display, a mouse and a keyboard. Arguments are checked before: points are on
@@ -87,6 +99,8 @@ public:
 
 /// The exception of a computer that is gone for good, or can't be reached any more. The model is
 /// informed, and its next action gets another computer.
+/// Errors: none.
+/// Source: troupe.
 class computer_lost : public node_error {
 public:
   explicit computer_lost(std::string why) : node_error{"ComputerLostError", std::move(why)} {}
@@ -94,6 +108,9 @@ public:
 
 // ---- actions --------------------------------------------------------------------------------
 
+/// The kinds of actions.
+/// Errors: none.
+/// Source: troupe; the actions of Anthropic's computer use tool.
 enum class computer_verb : std::uint8_t {
   screenshot,
   zoom,
@@ -113,6 +130,8 @@ enum class computer_verb : std::uint8_t {
 /// An action that a model requests.
 /// Shape:  members that the verb does not use have their default. `from`: where a drag begins.
 ///         `chords` of `key` in their order; other verbs have at most one.
+/// Errors: none.
+/// Source: troupe; the actions of Anthropic's computer use tool.
 struct computer_action {
   computer_verb verb = computer_verb::screenshot;
   std::optional<screen_point> at = std::nullopt;
@@ -143,6 +162,8 @@ result<computer_action> parse_computer_action(const value& args, const screen_si
 /// A computer and its identity.
 /// Shape:  `id` of 1 to limits::computer_instance_id_bytes_max bytes; `stream_url`: where people
 ///         can watch, or empty.
+/// Errors: none here; see create_cua.
+/// Source: troupe.
 struct computer_instance {
   std::shared_ptr<troupe::computer> computer;
   std::string id;
@@ -154,15 +175,19 @@ struct computer_instance {
 /// Blocks: as long as that takes, on the blocking lane.
 /// Thread: several at once.
 /// Errors: an exception for a new computer ends the run; for an existing id, that computer is lost.
+/// Source: troupe.
 using computer_factory = std::function<computer_instance(const std::string& instance_id)>;
 
 /// Anthropic's versions of the tool; a model's documentation names the one it knows.
+/// Errors: none.
+/// Source: anthropic-quickstarts, computer_use_demo/tools/computer.py.
 enum class computer_tool_version : std::uint8_t { computer_20250124, computer_20251124 };
 
 /// The parts of an agent that uses a computer.
 /// Shape:  `display`: the size of the factory's computers, which the model sees; its coordinates
 ///         are used unchanged. Anthropic's models work best with 1024x768 to 1280x800. These models
 ///         scale down images of more than 1568 pixels (newer ones: 2576) a side, and clicks miss.
+/// Errors: see create_cua.
 /// Source: langgraph_cua/graph.py, create_cua.
 struct cua_options {
   chat_model_ptr model;
@@ -210,8 +235,9 @@ struct cua_options {
 /// Errors: throws error{invalid_config} without a factory, for a display of no size or beyond
 ///         limits::computer_display_edge_max, and for zoom with the older tool; else as
 ///         create_agent.
-///         A run fails with the factory's exception for a new computer, with invalid_config when
-///         that computer has another display or an invalid id, and with the exception of `release`.
+///         A run fails with
+///         - the factory's exception for a new computer, and the exception of `release`
+///         - invalid_config when a new computer has another display or an invalid id
 ///         The model gets as messages
 ///         - a computer's exception
 ///         - a screenshot that is not a PNG, of another size than the display's, or too large
@@ -234,6 +260,8 @@ middleware computer_use(cua_options options);
 ///         zoomed region has the display's own pixels, as far as they fit. Screenshots don't show
 ///         the mouse.
 /// Units:  `timeout` of each program that is run, without the time that keys are held.
+/// Errors: see make_x11_computer.
+/// Source: troupe.
 struct x11_options {
   std::string display;
   std::optional<screen_size> shown = std::nullopt;

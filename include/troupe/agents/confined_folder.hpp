@@ -16,6 +16,8 @@ namespace troupe {
 ///         only the owner may read written files; otherwise a replaced file keeps its mode.
 ///         `hidden`: names in the folder that its user can't see: a path must not begin with one,
 ///         and lists leave them out.
+/// Errors: see confined_folder.
+/// Source: troupe.
 struct confined_folder_options {
   std::string shown_as = {};
   bool private_files = false;
@@ -59,7 +61,9 @@ public:
   /// Removes a file, or a folder with its contents; links in it are removed, not followed.
   void remove(const std::string& path) const;
   void rename(const std::string& from, const std::string& to) const;
-  /// The names in a folder. Order: sorted. Shape: those that begin with `.` only when `hidden`.
+  /// The names in a folder.
+  /// Order:  sorted.
+  /// Shape:  those that begin with `.` only when `hidden`.
   std::vector<std::string> list(const std::string& path, bool hidden = false) const;
 
   /// The path in the form in which the model sees it.

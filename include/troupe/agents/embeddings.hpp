@@ -17,6 +17,8 @@ namespace troupe {
 /// An endpoint that embeds texts, with OpenAI's API, which many servers implement.
 /// Units:  `batch_max` texts of one request, at most limits::embedding_batch_max. `timeout` bounds
 ///         an attempt, from the name look-up to the last byte.
+/// Errors: see make_embeddings.
+/// Source: troupe; OpenAI API, "Create embeddings".
 struct embeddings_options {
   std::string base_url = "https://api.openai.com/v1"; ///< requests go to {base_url}/embeddings
   std::string model;                                  ///< e.g. "text-embedding-3-small"

@@ -30,15 +30,18 @@ namespace troupe {
 ///           have at most 18 digits.
 /// Units:  at most limits::grammar_schemas_max schemas, limits::grammar_depth_max deep;
 ///         limits::grammar_bytes_max of grammar.
-/// Errors: throws error{invalid_value} that names the place: a limit that is exceeded, a keyword
-///         with a value of the wrong kind, a $ref without a target. Also for a schema that no
-///         finite JSON fits.
+/// Errors: throws error{invalid_value} that names the place, for
+///         - a limit that is exceeded
+///         - a keyword with a value of the wrong kind, or a $ref without a target
+///         - a schema that no finite JSON fits
 /// Source: troupe; llama.cpp grammars/README.md.
 std::string gbnf_of_schema(const value& json_schema);
 
 /// The permitted answers besides calls.
 /// Shape:  `tool_choice` as in model_request; `response_schema` null: any text that does not begin
 ///         with `[`.
+/// Errors: see the functions.
+/// Source: troupe.
 struct tool_answer_form {
   value tool_choice = {};
   value response_schema = {};
@@ -60,6 +63,8 @@ std::string gbnf_of_tools(const value& definitions, const tool_answer_form& form
 ///         "grammar" (llama.cpp), "structured_outputs.grammar" (vLLM), "guided_grammar" (vLLM
 ///         before 0.12).
 /// Units:  `calls_max` of one answer; 1 when the settings have parallel_tool_calls: false.
+/// Errors: see with_tool_grammar.
+/// Source: troupe.
 struct tool_grammar_options {
   std::string member = "grammar";
   std::uint32_t calls_max = limits::grammar_calls_default;

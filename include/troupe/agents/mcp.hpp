@@ -62,6 +62,8 @@ struct mcp_endpoint {
 };
 
 /// The decision about a request of a server to a model.
+/// Errors: none.
+/// Source: troupe.
 enum class mcp_permission : std::uint8_t {
   deny,  ///< the server gets an error
   ask,   ///< a question of the run decides
@@ -87,6 +89,7 @@ struct mcp_sampling {
 /// The progress of a call.
 /// Shape:  `total` is missing when the server does not know it. `message` is cut at
 ///         limits::mcp_log_bytes_max.
+/// Errors: none.
 /// Source: modelcontextprotocol.io, 2025-11-25, basic/utilities/progress.
 struct mcp_progress {
   double progress = 0;
@@ -96,6 +99,7 @@ struct mcp_progress {
 
 /// A change that a server announced.
 /// Shape:  `uri` names the resource of `resource`, else it is empty.
+/// Errors: none.
 /// Source: modelcontextprotocol.io, 2025-11-25, server.
 struct mcp_change {
   enum class kind : std::uint8_t { tools, resources, prompts, resource };
@@ -104,13 +108,15 @@ struct mcp_change {
 };
 
 /// The settings of a connection.
+/// Errors: see mcp_client::connect.
+/// Source: troupe.
 struct mcp_options {
   std::string name = "mcp";  ///< of the server: in messages, and as a prefix of tool names
   bool prefix_tools = false; ///< names a tool NAME_TOOL
   std::chrono::milliseconds connect_timeout = limits::mcp_connect_timeout;
   std::chrono::milliseconds call_timeout = limits::mcp_call_timeout; ///< of each request
-  /// true: a failed call (an error of the protocol, a time-out, a lost server) is a message to the
-  /// model. false: it is raised, and ends the run unless it is handled.
+  /// Whether a failed call (an error of the protocol, a time-out, a lost server) is a message to
+  /// the model. Otherwise it is raised, and ends the run unless it is handled.
   bool errors_to_model = true;
   /// Receives the server's log: lines of its stderr, log messages, and messages that are not
   /// understood. Lines are cut at limits::mcp_log_bytes_max. Called on the connection's thread;
@@ -123,9 +129,9 @@ struct mcp_options {
   /// shape {type: "mcp_elicitation", server, message, requested_schema}; its answer has the shape
   /// {action: "accept" | "decline" | "cancel", content}. An answer that does not fit is
   /// invalid_resume, and the question stays open. The call waits at the server for
-  /// `question_wait`; later, or in another process, it is made again and its questions get the
-  /// stored answers in their order. A question that belongs to no known call is cancelled, and so
-  /// is one beyond limits::mcp_questions_max of a call. One of more than
+  /// `question_wait`. Later, or in another process, the call is made again, and its questions get
+  /// the stored answers in their order. A question that belongs to no known call is cancelled, and
+  /// so is one beyond limits::mcp_questions_max of a call. One of more than
   /// limits::mcp_sampled_bytes_max bytes is refused.
   bool elicitation = false;
   mcp_sampling sampling = {};
@@ -174,7 +180,8 @@ public:
   /// Source: langchain_mcp_adapters/tools.py, load_mcp_tools.
   result<std::vector<tool>> tools() const;
   /// The tools of the last tools(), or listed again when the server announced a change since.
-  /// Blocks: as tools(), only when it lists. Errors: as tools().
+  /// Blocks: as tools(), only when it lists.
+  /// Errors: as tools().
   /// Source: troupe.
   result<std::vector<tool>> current_tools() const;
   /// Whether the server announced a change of its tools since the last tools().
@@ -185,6 +192,7 @@ public:
   coro<value> call(std::string tool, value arguments, const context& ctx) const;
   /// The same for a thread that may block. `on_progress` is called on the connection's thread; must
   /// be short.
+  /// Errors: as call().
   result<value>
   call_and_wait(const std::string& tool, const value& arguments,
                 std::function<void(const mcp_progress& progress)> on_progress = {}) const;
@@ -203,6 +211,7 @@ public:
   /// Source: langchain_mcp_adapters/resources.py, get_mcp_resource.
   coro<value> read_resource(std::string uri, const context& ctx) const;
   /// The same for a thread that may block.
+  /// Errors: as read_resource().
   result<value> read_resource_and_wait(const std::string& uri) const;
   /// Asks for changes of a resource, which go to mcp_options::on_change; or no longer.
   /// Blocks: until the server answers, call_timeout at most. A lost connection loses them.
@@ -212,7 +221,8 @@ public:
   result<void> unsubscribe(const std::string& uri) const;
 
   /// The prompts as the server lists them: maps {name, title, description, arguments}.
-  /// Blocks: as resources(). Errors: as resources().
+  /// Blocks: as resources().
+  /// Errors: as resources().
   /// Source: langchain_mcp_adapters/prompts.py.
   result<std::vector<value>> prompts() const;
   /// The messages of a prompt, a list of message values.
@@ -221,10 +231,12 @@ public:
   /// Source: langchain_mcp_adapters/prompts.py, load_mcp_prompt.
   coro<value> prompt(std::string name, value arguments, const context& ctx) const;
   /// The same for a thread that may block.
+  /// Errors: as prompt().
   result<value> prompt_and_wait(const std::string& name, const value& arguments = {}) const;
 
   /// Checks that the server answers.
   /// Blocks: until it does, call_timeout at most.
+  /// Errors: see mcp_client.
   result<void> ping() const;
 
 private:

@@ -20,6 +20,7 @@ namespace troupe {
 /// The result of an authorization: secrets, which belong into no log.
 /// Shape:  `client_id` and `client_secret` are those of the registration. An empty
 ///         `refresh_token`: the person is asked again when the token has expired.
+/// Errors: none.
 /// Source: RFC 6749; RFC 7591.
 struct mcp_credentials {
   std::string client_id;
@@ -33,6 +34,8 @@ struct mcp_credentials {
 /// The place where credentials are kept between processes.
 /// Thread: any; one call at a time for one client.
 /// Shape:  `resource` is the server's URL without its query.
+/// Errors: an exception is ignored. After one of load() the client has no credentials; after one of
+///         save() the token is valid in this process.
 /// Source: mcp.client.auth, TokenStorage.
 class mcp_credential_store {
 public:
@@ -50,10 +53,12 @@ public:
 /// Shape:  the server's metadata (RFC 9728) names the authorization server, whose metadata (RFC
 ///         8414) must offer PKCE with S256. Without `client_id`, the client registers itself (RFC
 ///         7591). The redirect comes to a listener on 127.0.0.1, which lives only meanwhile.
-/// Errors: AuthorizationError for a server that does not offer all of this, an address that is
-///         neither https nor, for a server on loopback, on loopback, a redirect with another
-///         `state`, and a person who does not agree within `person_wait`. No error and no log has a
-///         token, code or secret.
+/// Errors: AuthorizationError for
+///         - a server that does not offer all of this
+///         - an address that is not https; a server on loopback may name one on loopback
+///         - a redirect with another `state`
+///         - a person who does not agree within `person_wait`
+///         No error and no log has a token, code or secret.
 /// Source: modelcontextprotocol.io, 2025-11-25, basic/authorization; mcp.client.auth,
 ///         OAuthClientProvider.
 struct mcp_oauth {

@@ -50,7 +50,9 @@ struct mcp_graph {
   bool threads = true; ///< false: its tool lacks the arguments `thread_id` and `resume`
 };
 
-/// The content of a resource. Shape: `data` is UTF-8 text or, with `is_binary`, bytes.
+/// The content of a resource.
+/// Shape:  `data` is UTF-8 text or, with `is_binary`, bytes.
+/// Errors: none.
 /// Source: modelcontextprotocol.io, 2025-11-25, server/resources.
 struct mcp_content {
   std::string data;
@@ -87,6 +89,7 @@ struct mcp_resource_template {
 };
 
 /// An argument of a prompt; its value is a text.
+/// Errors: none.
 /// Source: modelcontextprotocol.io, 2025-11-25, server/prompts.
 struct mcp_prompt_argument {
   std::string name;
@@ -109,6 +112,7 @@ struct mcp_prompt {
 
 /// The parts of a server.
 /// Shape:  names are unique across tools and graphs, among prompts, and among resources by URI.
+/// Errors: see mcp_server.
 /// Source: troupe.
 struct mcp_offer {
   std::vector<tool> tools = {};
@@ -120,6 +124,7 @@ struct mcp_offer {
 
 /// The settings of a server.
 /// Units:  `calls_max` in calls of one client at a time; further ones are refused.
+/// Errors: see mcp_server.
 /// Source: troupe.
 struct mcp_server_options {
   std::string name = "troupe";
@@ -138,8 +143,8 @@ struct mcp_server_options {
 /// Blocks: a call that continues a thread first reads the thread, on the transport's thread.
 /// Thread: any.
 /// Errors: throws error{invalid_config} for
-///         - two tools or prompts of one name, two resources of one URI, a name that MCP refuses, a
-///           provider's tool, an empty name, URI or function
+///         - two tools or prompts of one name, two resources of one URI
+///         - a name that MCP refuses, a provider's tool, an empty name, URI or function
 ///         - a channel with the name of a thread argument
 ///         - a template whose braces do not match
 ///         - more than limits::mcp_tools_max tools, or mcp_entries_max of another kind
@@ -177,6 +182,7 @@ void report_mcp_progress(const context& ctx, const mcp_progress& now);
 /// The settings of serve_stdio.
 /// Shape:  with `in` 0 and `out` 1, other code of the process meanwhile finds stdin empty, and its
 ///         output to stdout goes to stderr.
+/// Errors: see serve_stdio.
 /// Source: troupe.
 struct mcp_stdio_options {
   int in = 0;
@@ -201,6 +207,7 @@ result<void> serve_stdio(const mcp_server& server, mcp_stdio_options options = {
 ///         or one of `hosts` (names without a port). An Origin, if present, must be of such a name
 ///         or one of `origins` (as browsers send it: https://app.example). Elsewhere an Origin must
 ///         be one of `origins`.
+/// Errors: see mcp_http_server.
 /// Source: modelcontextprotocol.io, basic/transports.
 struct mcp_http_options {
   std::string address = "127.0.0.1";
@@ -220,8 +227,9 @@ struct mcp_http_options {
 /// stream when the answer takes longer. A GET opens the server's own stream, one for each session;
 /// a later one takes its place. The end of a connection does not end its calls, as the
 /// protocol demands; a cancellation and the end of the session or server do.
-/// Errors: throws error{invalid_config}: an invalid or used address, one beyond this host without a
-///         token, a path that does not begin with `/`, a sessions_max of 0.
+/// Errors: throws error{invalid_config} for
+///         - an invalid or used address, or one beyond this host without a token
+///         - a path that does not begin with `/`, or a sessions_max of 0
 /// Source: modelcontextprotocol.io, basic/transports.
 class mcp_http_server {
 public:

@@ -25,11 +25,13 @@
 namespace troupe {
 
 /// The id whose removal removes all messages before it.
+/// Errors: none.
 /// Source: langgraph/graph/message.py.
 inline constexpr const char* REMOVE_ALL_MESSAGES = "__remove_all__";
 
 /// A tool call of a model.
 /// Shape:  `args` is a map; `id` may be empty.
+/// Errors: none.
 /// Source: langchain_core/messages/tool.py, ToolCall.
 struct tool_call {
   std::string name;
@@ -45,12 +47,15 @@ template <> struct value_traits<tool_call> {
 
 // ---- making ---------------------------------------------------------------------------------
 
-/// Message values. Shape: `content` is text or a list of blocks; an empty `id` means no id.
-/// Errors: none. Source: langchain_core/messages.
+/// Message values.
+/// Shape:  `content` is text or a list of blocks; an empty `id` means no id.
+/// Errors: none.
+/// Source: langchain_core/messages.
 value human_message(value content, std::string_view id = {});
 value system_message(value content, std::string_view id = {});
 value ai_message(value content, const std::vector<tool_call>& calls = {}, std::string_view id = {});
-/// The answer to a tool call. Shape: `status` is "success" or "error".
+/// The answer to a tool call.
+/// Shape:  `status` is "success" or "error".
 /// Errors: none.
 /// Source: langchain_core/messages.
 value tool_message(value content, std::string_view tool_call_id, std::string_view name = {},
@@ -72,8 +77,11 @@ value tool_result_block(std::string_view tool_use_id, value content, bool is_err
 
 // ---- reading --------------------------------------------------------------------------------
 
+/// Whether the value is a message (kind message).
+/// Errors: none.
+/// Source: troupe.
 bool is_message(const value& v) noexcept;
-/// Empty, or null, for a value that is not a message.
+/// The role, or a member, of a message. Empty, or null, for a value that is not a message.
 /// Errors: none.
 /// Source: troupe.
 std::string_view message_role(const value& message) noexcept;
@@ -96,8 +104,8 @@ const value& message_tool_calls(const value& message) noexcept;
 /// Source: langchain_core/messages, model_dump.
 value message_to_json(const value& message);
 
-/// The message of a JSON form: LangChain's flat form, its {type, data} envelope, its constructor
-/// form ({lc, type, id, kwargs}), or any form that coerce_message reads.
+/// The message of a JSON form: LangChain's flat form, its {type, data} envelope, or its constructor
+/// form ({lc, type, id, kwargs}). Any form that coerce_message reads is read, too.
 /// Shape:  `usage_metadata` and `invalid_tool_calls` are restored. An assistant message that has
 ///         only OpenAI's calls in additional_kwargs gets them as tool_calls, broken ones as
 ///         invalid_tool_calls.
@@ -147,7 +155,7 @@ value add_chunks(const value& left, const value& right);
 /// is not a JSON object, also a truncated one, becomes an invalid tool call.
 /// Shape:  at least one part.
 /// Cost:   linear in the text, when the parts are text.
-/// Errors: as add_chunks; throws error{invalid_value} when there is no part.
+/// Errors: as add_chunks; throws error{invalid_value} without a part.
 /// Source: langchain_core/messages/ai.py, AIMessageChunk; troupe: acts on whole messages only.
 value join_chunks(std::span<const value> chunks);
 
@@ -161,6 +169,8 @@ std::optional<value> parse_partial_json(std::string_view text);
 
 /// The parameters of count_tokens_approximately.
 /// Units:  in characters (of Unicode) a token, and tokens a message.
+/// Errors: none.
+/// Source: langchain_core/messages/utils.py, count_tokens_approximately.
 struct token_estimate {
   double chars_per_token = 4.0;
   double extra_tokens_per_message = 3.0;
@@ -174,12 +184,16 @@ struct token_estimate {
 std::int64_t count_tokens_approximately(const value& messages, const token_estimate& how = {});
 
 /// The end of a conversation that is kept.
+/// Errors: none.
+/// Source: langchain_core/messages/utils.py, trim_messages.
 enum class trim_strategy : std::uint8_t { last, first };
 
 /// The parameters of trim_messages.
 /// Units:  `max_tokens` as `token_counter` counts.
 /// Shape:  `start_on`, `end_on`: roles (also LangChain's names: human, ai …); empty: any.
 ///         `text_splitter`: nullptr splits into lines.
+/// Errors: see trim_messages.
+/// Source: langchain_core/messages/utils.py, trim_messages.
 struct trim_options {
   std::int64_t max_tokens = 0;
   std::function<std::int64_t(const value& messages)> token_counter = {}; ///< unset: the estimate
@@ -203,6 +217,8 @@ value trim_messages(const value& messages, const trim_options& options);
 /// Shape:  types are roles, as in trim_options. Excluded messages are dropped. Any other
 ///         message stays when one of the `include_` lists names it, or when all these lists are
 ///         empty.
+/// Errors: none.
+/// Source: langchain_core/messages/utils.py, filter_messages.
 struct message_filter {
   std::vector<std::string> include_names = {};
   std::vector<std::string> exclude_names = {};
@@ -213,7 +229,8 @@ struct message_filter {
   bool exclude_tool_calls = false; ///< drops calls and the answers to them
   std::vector<std::string> exclude_tool_call_ids = {};
 };
-/// Errors: none. Source: langchain_core/messages/utils.py, filter_messages.
+/// Errors: none.
+/// Source: langchain_core/messages/utils.py, filter_messages.
 value filter_messages(const value& messages, const message_filter& filter);
 
 /// Joins consecutive messages of one role; tool messages stay separate.
@@ -229,9 +246,13 @@ value merge_message_runs(const value& messages, std::string_view separator = "\n
 /// Source: deepagents/middleware/patch_tool_calls.py; troupe: one text, status "error".
 value patched_tool_calls(const value& messages);
 
-/// A conversation as text for a model: a line a message, "Human: …", or XML.
-/// Errors: none. Source: langchain_core/messages/utils.py, get_buffer_string.
+/// The form of get_buffer_string: a line a message, "Human: …", or XML.
+/// Errors: none.
+/// Source: langchain_core/messages/utils.py, get_buffer_string(format).
 enum class buffer_format : std::uint8_t { prefix, xml };
+/// A conversation as text for a model.
+/// Errors: none.
+/// Source: langchain_core/messages/utils.py, get_buffer_string.
 std::string get_buffer_string(const value& messages, buffer_format format = buffer_format::prefix);
 
 } // namespace troupe

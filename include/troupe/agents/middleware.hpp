@@ -16,6 +16,8 @@ namespace troupe {
 // ---- limits ---------------------------------------------------------------------------------
 
 /// The reaction at a limit.
+/// Errors: none.
+/// Source: langchain/agents/middleware/tool_call_limit.py, ExitBehavior.
 enum class limit_exit : std::uint8_t {
   go_on, ///< tools only: calls beyond the limit are answered with an error, the others run
   end,   ///< the agent ends; its last message gives the reason
@@ -32,6 +34,9 @@ struct call_limits {
   std::optional<std::int64_t> thread = std::nullopt;
   std::optional<std::int64_t> run = std::nullopt;
 };
+/// The middleware that keeps these bounds.
+/// Errors: see call_limits.
+/// Source: langchain/agents/middleware/model_call_limit.py, ModelCallLimitMiddleware.
 middleware model_call_limit(call_limits limits, limit_exit at_limit = limit_exit::end);
 
 /// Bounds the calls of a tool, or of all tools when `tool` is empty. Answered calls are not
@@ -55,6 +60,7 @@ middleware model_fallback(std::vector<chat_model_ptr> models);
 /// Shape:  `retry_on` unset: every error. `give_up` gives the text of an answer, or of a tool
 ///         message, that replaces the error; unset: the error is raised. Such an answer is marked
 ///         with response_metadata.error.
+/// Errors: none.
 /// Source: langchain/agents/middleware/_retry.py.
 struct retry_options {
   std::uint32_t retries_max = 2;
@@ -65,9 +71,14 @@ struct retry_options {
   std::function<bool(const error&)> retry_on = {};
   std::function<std::string(const error&, std::uint32_t attempts)> give_up = {};
 };
+/// Asks the model again when a call of it failed.
+/// Errors: a run fails with the last attempt's error, unless `give_up` replaces it.
+/// Source: langchain/agents/middleware/model_retry.py, ModelRetryMiddleware.
 middleware model_retry(retry_options options = {});
+/// Runs a tool again when a call of it failed.
 /// Shape:  `tools`: names; empty: all. By default the final failure of a tool is reported to the
 ///         model.
+/// Errors: as model_retry.
 /// Source: langchain/agents/middleware/tool_retry.py.
 middleware tool_retry(retry_options options = {}, std::vector<std::string> tools = {});
 
@@ -80,6 +91,9 @@ middleware tool_retry(retry_options options = {}, std::vector<std::string> tools
 /// Source: langchain/agents/middleware/tool_error.py.
 using tool_error_text =
   std::function<std::optional<std::string>(const error& failure, const value& call)>;
+/// The middleware that gives these messages.
+/// Errors: see tool_error_text.
+/// Source: langchain/agents/middleware/tool_error.py, ToolErrorMiddleware.
 middleware tool_error_messages(tool_error_text content, std::vector<std::string> tools = {});
 
 /// Decides anew each time which tools there are, and which calls may run.
@@ -93,6 +107,9 @@ struct tool_policy_options {
   std::function<bool(const std::string& tool, const value& state)> enabled = {};
   std::function<std::optional<std::string>(const value& call, const value& state)> refusal = {};
 };
+/// The middleware that keeps this policy.
+/// Errors: none.
+/// Source: troupe; langgraph-cpp, ToolPolicy.
 middleware tool_policy(tool_policy_options options);
 
 /// Before a run, answers the calls that an earlier run left open, as patched_tool_calls. A new
@@ -115,12 +132,16 @@ middleware tool_emulator(chat_model_ptr model, std::vector<std::string> tools = 
 /// The decisions a person may take about a call.
 /// Shape:  `decisions`: of "approve", "edit", "reject", "respond". `when` unset: always. `when`
 ///         runs again when the run is resumed, so it must be pure.
+/// Errors: none.
+/// Source: langchain/agents/middleware/human_in_the_loop.py, InterruptOnConfig.
 struct review {
   std::vector<std::string> decisions = {"approve", "edit", "reject", "respond"};
   std::string description = "Tool execution requires approval";
   std::function<bool(const value& call, const value& state)> when = {};
 };
 /// The number of questions for an answer with several calls.
+/// Errors: none.
+/// Source: langchain/agents/middleware/human_in_the_loop.py, InterruptMode.
 enum class review_mode : std::uint8_t {
   batched,  ///< one question; no call runs before it is answered
   per_call, ///< one question for each call, within its task; calls without a review run meanwhile
@@ -158,6 +179,8 @@ middleware human_in_the_loop(std::vector<std::pair<std::string, review>> tools,
 ///         model's profile; 0: unused.
 /// Shape:  `keep_tokens` or `keep_fraction` replaces `keep_messages`; the last message always
 ///         stays. In `prompt`, "{messages}" stands for the conversation.
+/// Errors: see summarization.
+/// Source: langchain/agents/middleware/summarization.py, SummarizationMiddleware.
 struct summary_options {
   std::int64_t trigger_tokens = 0;
   double trigger_fraction = 0;
@@ -171,8 +194,8 @@ struct summary_options {
   std::int64_t tokens_to_summarize = 4000; ///< of the older messages; the oldest are left out
 };
 /// Replaces the older part of a long conversation by a summary that `model` makes. Calls stay with
-/// their answers. When that part is too long for the model (an error of class
-/// ContextOverflowError), the model is asked once more, without the middle of the part.
+/// their answers. A part that is too long for the model fails with class ContextOverflowError. The
+/// model is then asked once more, without the middle of the part.
 /// Errors: throws error{invalid_config} without a trigger, for a bound out of range, and for a
 ///         fraction when the model's profile lacks max_input_tokens. A run fails with the error of
 ///         the model.
@@ -186,6 +209,7 @@ middleware summarization(chat_model_ptr model, summary_options options);
 ///         tool's name is the result's, else its call's. A result without a call in the answer
 ///         before it stays too. `clear_tool_inputs`: the arguments of their calls become empty too;
 ///         the answer lists their ids in response_metadata.context_editing.cleared_tool_inputs.
+/// Errors: none.
 /// Source: langchain/agents/middleware/context_editing.py.
 struct clear_options {
   std::int64_t trigger_tokens = 100'000;
@@ -203,14 +227,18 @@ middleware context_editing(clear_options options = {});
 
 /// Lets `model` choose, by the user's last question, the tools that the agent's model sees.
 /// Shape:  `tools_max` 0: any number. The tools in `always` are added.
-/// Errors: a run fails with StructuredOutputValidationError when `model` names an unknown tool, and
-///         with ValueError for an `always` that is not among the request's tools,
-///         and with AssertionError when the request has no user message.
+/// Errors: a run fails with
+///         - StructuredOutputValidationError when `model` names an unknown tool
+///         - ValueError for an `always` that is not among the request's tools
+///         - AssertionError when the request has no user message
 /// Source: langchain/agents/middleware/tool_selection.py.
 struct selection_options {
   std::size_t tools_max = 0;
   std::vector<std::string> always = {};
 };
+/// The middleware in which `model` selects the tools.
+/// Errors: see selection_options.
+/// Source: langchain/agents/middleware/tool_selection.py, LLMToolSelectorMiddleware.
 middleware tool_selector(chat_model_ptr model, selection_options options = {});
 
 /// Lets the provider search these tools (empty: all), instead of showing each of them to the model.
@@ -227,6 +255,8 @@ middleware provider_tool_search(std::vector<std::string> tools = {});
 middleware todo_list();
 
 /// An agent that another agent may give a task to.
+/// Errors: see subagents.
+/// Source: deepagents/middleware/subagents.py, SubAgent.
 struct subagent {
   std::string name;
   std::string description; ///< for the model that chooses
@@ -244,6 +274,9 @@ middleware subagents(std::vector<subagent> agents);
 
 // ---- personal data --------------------------------------------------------------------------
 
+/// The treatment of personal data that was found.
+/// Errors: `block` fails the run; see pii.
+/// Source: langchain/agents/middleware/pii.py, PIIMiddleware.
 enum class pii_strategy : std::uint8_t { redact, mask, hash, block };
 
 /// Where personal data is searched. `output` also covers what stream readers see of an answer while
@@ -252,6 +285,8 @@ enum class pii_strategy : std::uint8_t { redact, mask, hash, block };
 /// readers of the `tools` stream see of a call.
 /// Shape:  `find` gives the places [begin, end) in a text, sorted and disjoint; unset: the rule of
 ///         the type.
+/// Errors: see pii.
+/// Source: langchain/agents/middleware/pii.py, PIIMiddleware.
 struct pii_options {
   pii_strategy strategy = pii_strategy::redact;
   bool input = true;   ///< the last message of the user

@@ -26,6 +26,8 @@ namespace troupe {
 ///         attempt. Waits between attempts double from `retry_first` to `retry_max`, each shortened
 ///         at random by up to a quarter. A wait requested by the server replaces them; beyond
 ///         limits::model_retry_after the last attempt has failed.
+/// Errors: see init_chat_model.
+/// Source: langchain/chat_models/base.py, init_chat_model.
 struct chat_model_options {
   /// Requests go to {base_url}/v1/messages or {base_url}/chat/completions. Empty: the value of
   /// ANTHROPIC_BASE_URL or OPENAI_BASE_URL, else the provider's own address.
@@ -72,14 +74,17 @@ struct chat_model_options {
 /// Some endpoints need data of an answer back: Gemini's signatures, thoughts before tool calls,
 /// OpenRouter's reasoning_details. The message keeps such data of endpoints other than OpenAI's
 /// own, and it is sent to that endpoint alone (response_metadata.sent_back).
-/// An answer of the Responses API has the provider's items as blocks of its content: text with
-/// annotations, reasoning, function_call, and calls of the provider's own tools (web_search_call
-/// …). These blocks are sent back with the message. Shape:  known providers: anthropic (Messages
-/// API), openai (chat completions, also of vLLM,
+/// An answer of the Responses API has the provider's items as blocks of its content. Items are text
+/// with annotations, reasoning, function_call, and calls of the provider's own tools
+/// (web_search_call …). These blocks are sent back with the message.
+/// Shape:  known providers: anthropic (Messages API), openai (chat completions, also of vLLM,
 ///         Ollama, llama.cpp …; or the Responses API), echo. request.settings override the options.
-/// Errors: throws error{invalid_config} for an unknown provider, no model, an address that is not
-///         http(s), a bound of 0, the Responses API of another provider than openai, or a missing
-///         or malformed key (the message names its variable). A call throws model_error.
+/// Errors: throws error{invalid_config} for
+///         - an unknown provider, or a name without a model
+///         - an address that is not http(s), or a bound of 0
+///         - the Responses API of another provider than openai
+///         - a missing or malformed key; the message names its variable
+///         A call throws model_error.
 /// Source: langchain/chat_models/base.py, init_chat_model; langchain_openai/chat_models/base.py,
 ///         use_responses_api, use_previous_response_id.
 chat_model_ptr init_chat_model(std::string_view name, chat_model_options options);
@@ -95,6 +100,7 @@ chat_model_ptr init_chat_model(std::string_view name, chat_model_options options
 ///         `type()` is the class of the reference: RateLimitError, AuthenticationError,
 ///         ContextOverflowError … The message has the provider's text, cut to
 ///         limits::model_error_bytes_max, unless it repeats the key or the messages.
+/// Errors: none.
 /// Source: anthropic/_exceptions.py, openai/_exceptions.py.
 class model_error : public error {
 public:
@@ -173,7 +179,7 @@ chat_model_ptr with_rate_limit(chat_model_ptr model, std::shared_ptr<rate_limite
 /// Shape:  at most limits::model_fallbacks_max others.
 /// Errors: throws error{invalid_config} for a missing model or too many others. A call fails with
 ///         the error of the last model. The end of a run (a drain) is not a failure.
-/// Source: langchain_core/runnables/fallbacks.py, with_fallbacks.
+/// Source: langchain_core/runnables/fallbacks.py, RunnableWithFallbacks.
 chat_model_ptr with_fallbacks(chat_model_ptr model, std::vector<chat_model_ptr> others);
 
 } // namespace troupe

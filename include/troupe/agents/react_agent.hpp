@@ -19,6 +19,8 @@ namespace troupe {
 
 /// The model of an agent: a fixed one, or a function of the state that chooses one for each call. A
 /// chosen model has its tools already bound (bind_tools).
+/// Errors: an exception of the function fails the task.
+/// Source: langgraph/prebuilt/chat_agent_executor.py, create_react_agent(model).
 class agent_model {
 public:
   using chooser = std::function<coro<chat_model_ptr>(const state_view& state, context& ctx)>;
@@ -38,8 +40,10 @@ private:
   chooser choose_;
 };
 
-/// The prompt before the conversation: a text, a system message, or a function of the state that
-/// gives the whole list of messages for the model. The prompt is not stored.
+/// The prompt before the conversation: a text, a system message, or a function of the state. The
+/// function gives the whole list of messages for the model. The prompt is not stored.
+/// Errors: an exception of the function fails the task.
+/// Source: langgraph/prebuilt/chat_agent_executor.py, create_react_agent(prompt).
 class agent_prompt {
 public:
   using function = std::function<value(const state_view& state, context& ctx)>;
@@ -62,6 +66,8 @@ private:
 
 /// A structured answer after the last one: data that fits a JSON Schema, requested in a separate
 /// call.
+/// Errors: see create_react_agent.
+/// Source: langgraph/prebuilt/chat_agent_executor.py, create_react_agent(response_format).
 struct agent_response {
   value schema = {};       ///< null: no structured answer
   std::string prompt = {}; ///< a system message before that call; empty: no message
@@ -79,6 +85,7 @@ struct agent_response {
 ///         `messages`, `remaining_steps` and, with a response format, `structured_response`. Hooks
 ///         are bodies of nodes. The hook before the model may write `llm_input_messages`, which
 ///         replaces the messages for the model.
+/// Errors: see create_react_agent.
 /// Source: langgraph/prebuilt/chat_agent_executor.py, create_react_agent.
 struct react_agent_options {
   agent_model model;
@@ -97,7 +104,7 @@ struct react_agent_options {
   /// bound.
   std::chrono::milliseconds tool_timeout{0};
   /// Answers in a row without any readable call. The model gets the reason and is asked again after
-  /// each of them except the last. 0: the first such answer ends the run, as in the reference.
+  /// each of them except the last. With 0 the first such answer ends the run, as in the reference.
   std::size_t malformed_answers_max = limits::malformed_answers_default;
   run_context_type context_schema = {};
   std::vector<std::string> interrupt_before = {};

@@ -21,6 +21,7 @@ namespace troupe {
 /// Shape:  `key` names the conversation, e.g. its thread; empty: the reflection stands for itself.
 ///         `config` is of the reflector's run.
 /// Units:  `after` 0 or more.
+/// Errors: see reflection_executor::submit.
 /// Source: langmem/reflection.py, LocalReflectionExecutor.submit.
 struct reflection_options {
   std::string key = {};
@@ -33,6 +34,7 @@ struct reflection_options {
 /// Order:  reflections of one conversation may overlap, when one is submitted while another runs.
 /// Owns:   the waiting reflections; they are lost with the process.
 /// Thread: any; a waiting reflection holds no thread.
+/// Errors: see the members.
 /// Source: langmem/reflection.py, LocalReflectionExecutor; troupe: the store is the runtime's.
 class reflection_executor {
 public:

@@ -16,7 +16,8 @@ namespace troupe {
 
 /// An agent of a team, and where it runs.
 /// Shape:  any graph over `messages`, also a team; its name (compile_options::name) is the agent's.
-/// Source: langgraph_supervisor/supervisor.py, agents.
+/// Errors: none.
+/// Source: langgraph_supervisor/supervisor.py, create_supervisor(agents).
 struct team_member {
   compiled_graph graph;
   troupe::placement placement = {};
@@ -32,6 +33,8 @@ struct team_member {
 /// Shape:  `name` empty: "transfer_to_" and the agent's name in small letters, `_` for blanks;
 ///         `description` empty: "Ask agent 'NAME' for help". Without `add_handoff_messages` the
 ///         call and its answer are left out. In a swarm, they always stay.
+/// Errors: see create_handoff_tool.
+/// Source: langgraph_supervisor/handoff.py, create_handoff_tool.
 struct handoff_options {
   std::string agent;
   std::string name = {};
@@ -58,6 +61,7 @@ tool create_swarm_handoff_tool(handoff_options options);
 
 /// A tool of a supervisor, "forward_message": the last message of an agent becomes the answer
 /// verbatim, and the run ends.
+/// Errors: none.
 /// Source: langgraph_supervisor/handoff.py, create_forward_message_tool.
 tool create_forward_message_tool(std::string supervisor_name = "supervisor");
 
@@ -89,6 +93,8 @@ chat_model_ptr agent_as_model(compiled_graph agent, std::string name = {});
 // ---- names in messages ----------------------------------------------------------------------
 
 /// How a model sees the names of speakers.
+/// Errors: none.
+/// Source: langgraph_supervisor/agent_name.py, AgentNameMode.
 enum class agent_name_mode : std::uint8_t {
   none,   ///< by the member `name`, as the provider shows it
   inline_ ///< `<name>…</name><content>…</content>` in the text of assistants' messages
@@ -102,6 +108,8 @@ chat_model_ptr with_agent_name(chat_model_ptr model, agent_name_mode mode);
 // ---- supervisor -----------------------------------------------------------------------------
 
 /// The part of an agent's work that the others see.
+/// Errors: none.
+/// Source: langgraph_supervisor/supervisor.py, OutputMode.
 enum class output_mode : std::uint8_t {
   last_message, ///< its last message; when that is a tool's, also the one before it
   full_history, ///< all its messages and those of its tools
@@ -112,6 +120,7 @@ enum class output_mode : std::uint8_t {
 ///         (create_handoff_tool), the list must have all handoffs. `handoff_tool_prefix` replaces
 ///         "transfer_to_". `add_handoff_back_messages` unset: as add_handoff_messages. Without
 ///         `parallel_tool_calls`, the setting of that name is sent to the model as false.
+/// Errors: see create_supervisor.
 /// Source: langgraph_supervisor/supervisor.py, create_supervisor.
 struct supervisor_options {
   std::vector<team_member> agents;
@@ -133,8 +142,9 @@ struct supervisor_options {
 
 /// The team, to be compiled: START, the supervisor, an agent, the supervisor and again, until the
 /// supervisor answers without a handoff. A team with a name may be an agent of another team.
-/// Errors: throws error{invalid_graph} of class ValueError for agents without names, two of one
-///         name (the supervisor's included), or own handoffs that do not cover all agents.
+/// Errors: throws error{invalid_graph} of class ValueError for
+///         - agents without names, or two of one name (the supervisor's included)
+///         - own handoffs that do not cover all agents
 /// Source: langgraph_supervisor/supervisor.py, create_supervisor.
 state_graph<> create_supervisor(supervisor_options options);
 
@@ -154,6 +164,8 @@ struct active_agent_router {
 /// The parts of a swarm.
 /// Shape:  `agents` have swarm handoffs to one another; the last speaker gets the user's next
 ///         message.
+/// Errors: see create_swarm.
+/// Source: langgraph_swarm/swarm.py, create_swarm.
 struct swarm_options {
   std::vector<team_member> agents;
   std::string default_active_agent;
@@ -161,8 +173,9 @@ struct swarm_options {
 };
 
 /// The swarm, to be compiled: START, the active agent, and the agents it hands over to.
-/// Errors: throws error{invalid_graph} of class ValueError without agents, for agents without names
-///         or two of one name, and for a default agent that is not among them.
+/// Errors: throws error{invalid_graph} of class ValueError
+///         - without agents, and for agents without names or two of one name
+///         - for a default agent that is not among them
 /// Source: langgraph_swarm/swarm.py, create_swarm.
 state_graph<> create_swarm(swarm_options options);
 
@@ -174,6 +187,9 @@ struct network_options {
   std::string default_active_agent = {}; ///< empty: the first
   schema state = {};
 };
+/// The network, to be compiled.
+/// Errors: see network_options.
+/// Source: troupe; LangGraph's multi-agent guide, "network".
 state_graph<> create_network(network_options options);
 
 } // namespace troupe

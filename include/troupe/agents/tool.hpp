@@ -44,6 +44,8 @@ struct tool_events; // agents/tools/tool_turn.hpp
 
 /// A parameter that the model gives.
 /// Shape:  T as in value_traits and json_schema; a std::optional may be missing or null.
+/// Errors: none here; a misfitting argument is an error of the call (tool_errors).
+/// Source: langchain_core/tools.
 template <detail::fixed_text Name, class T, detail::fixed_text Description = ""> class arg {
 public:
   using type = T;
@@ -73,7 +75,8 @@ private:
   T value_;
 };
 
-/// The runtime's store. Errors: without a store the run ends (of class ValueError).
+/// The runtime's store.
+/// Errors: without a store the run ends (of class ValueError).
 /// Source: langgraph/prebuilt/tool_node.py, InjectedStore.
 class injected_store {
 public:
@@ -85,7 +88,9 @@ private:
   troupe::store* store_;
 };
 
-/// The id of the call. Source: langchain_core/tools/base.py, InjectedToolCallId.
+/// The id of the call.
+/// Source: langchain_core/tools/base.py, InjectedToolCallId.
+/// Errors: none.
 class injected_tool_call_id {
 public:
   explicit injected_tool_call_id(std::string id) : id_{std::move(id)} {}
@@ -97,6 +102,7 @@ private:
 
 /// A tool's view of its run; a parameter `tool_runtime&`.
 /// Thread: a call uses it from one thread at a time; several calls run side by side.
+/// Errors: see the members.
 /// Source: langgraph/prebuilt/tool_node.py, ToolRuntime.
 class tool_runtime {
 public:
@@ -168,6 +174,7 @@ private:
 /// The output of a tool: content, a message, a command, or a list of messages and commands.
 /// Shape:  a string or a list of content blocks is content as it is; any other value becomes JSON
 ///         text. A message must be a tool's message.
+/// Errors: none.
 /// Source: langgraph/prebuilt/tool_node.py.
 class tool_output {
 public:
@@ -199,12 +206,16 @@ private:
 };
 
 /// A tool in the form in which it is called; one of the two is set. `args` fit the tool's schema.
+/// Errors: those of the function.
+/// Source: troupe.
 struct tool_body {
   std::function<tool_output(const value& args, tool_runtime& runtime)> plain;
   std::function<coro<tool_output>(value args, tool_runtime& runtime)> coroutine;
 };
 
 /// The values that a tool needs besides its arguments; parameters declare them automatically.
+/// Errors: none.
+/// Source: langgraph/prebuilt/tool_node.py, InjectedState and InjectedStore.
 struct tool_needs {
   struct field {
     std::string name; ///< of the state
@@ -215,6 +226,8 @@ struct tool_needs {
 };
 
 /// The settings of a tool besides its body.
+/// Errors: none.
+/// Source: langchain_core/tools/base.py, BaseTool.
 struct tool_options {
   /// Whether the agent ends with this tool's result.
   bool return_direct = false;
@@ -370,6 +383,7 @@ template <class F, class... P> struct tool_function<F, std::tuple<P...>> {
 
 /// A tool. Immutable, cheap to copy.
 /// Thread: its function may be called by several threads at once.
+/// Errors: see the members.
 /// Source: langchain_core/tools; langgraph/prebuilt/tool_node.py.
 class tool {
 public:
@@ -386,7 +400,8 @@ public:
     init(std::move(name), std::move(description), std::move(parameters),
          made::make(std::move(function)), std::move(options));
   }
-  /// From data. Shape: `parameters` is the JSON Schema of an object.
+  /// From data.
+  /// Shape:  `parameters` is the JSON Schema of an object.
   /// Errors: as above; invalid_graph for a schema with unknown keywords (schema_check.hpp) when
   ///         arguments or results are checked against it.
   tool(std::string name, std::string description, value parameters, tool_body body,

@@ -21,7 +21,8 @@ namespace troupe {
 ///         - a function: the errors for which it returns a text
 /// Order:  a tool's own on_error comes first. Questions, drains, and a missing state field or store
 ///         are never handled; an unknown tool always is.
-/// Source: langgraph/prebuilt/tool_node.py, handle_tool_errors.
+/// Errors: none.
+/// Source: langgraph/prebuilt/tool_node.py, ToolNode(handle_tool_errors).
 class tool_errors {
 public:
   using handler = std::function<std::optional<std::string>(const error&)>;
@@ -41,7 +42,8 @@ public:
   /// The content of the message for this failure of a call; nullopt: the failure is raised.
   std::optional<std::string> content(const error& failure, const value& call) const;
   /// As content() of a failure that is not a tool's: `otherwise` is the text where the rule has
-  /// none of its own. Errors: those of the function.
+  /// none of its own.
+  /// Errors: those of the function.
   std::optional<std::string> content_or(const error& failure, std::string otherwise) const;
 
 private:
@@ -53,6 +55,7 @@ private:
 };
 
 /// One call before its tool runs. A class, so that it can stand in a co_await expression.
+/// Errors: none.
 /// Source: langgraph/prebuilt/tool_node.py, ToolCallRequest.
 class tool_call_request {
 public:
@@ -92,10 +95,20 @@ private:
 };
 
 /// Runs a request; a wrapper may call it any number of times.
+/// Errors: co_await throws the failure of the tool.
+/// Source: langgraph/prebuilt/tool_node.py, ToolNode(wrap_tool_call).
 using tool_executor = std::function<coro<tool_output>(tool_call_request)>;
-/// Wraps each call. Shape: a coroutine that gives a tool's message or a command.
+/// Wraps each call.
+/// Shape:  a coroutine that gives a tool's message or a command.
+/// Errors: an exception is treated as the tool's.
+/// Source: langgraph/prebuilt/tool_node.py, ToolNode(wrap_tool_call).
 using tool_wrapper = std::function<coro<tool_output>(tool_call_request, tool_executor)>;
 
+/// The settings of a tool node.
+/// Shape:  `messages_key`: the channel of the messages. `wrap_tool_call` unset: tools run as they
+///         are.
+/// Errors: none.
+/// Source: langgraph/prebuilt/tool_node.py, ToolNode.
 struct tool_node_options {
   tool_errors handle_tool_errors = {};
   std::string messages_key = "messages";
@@ -140,6 +153,9 @@ struct validation_options {
   std::string messages_key = "messages";
   std::function<std::string(const error&, const value& call)> format_error = {};
 };
+/// The node's body with these settings.
+/// Errors: see validation_options.
+/// Source: langgraph/prebuilt/tool_validator.py, ValidationNode.
 class validation_node {
 public:
   explicit validation_node(std::vector<tool> tools, validation_options options = {});

@@ -17,6 +17,7 @@ namespace troupe {
 /// `context_editing` (troupe/middleware.hpp) instead.
 /// Units:  `context_token_threshold` in tokens of the last answer's usage (context_tokens).
 /// Shape:  `model` null: the runner's; `summary_prompt` empty: a default with five sections.
+/// Errors: see tool_runner.
 /// Source: anthropic/lib/tools/_beta_compaction_control.py.
 struct compaction_control {
   bool enabled = false;
@@ -44,6 +45,8 @@ coro<value> compacted(chat_model& model, value messages, std::string summary_pro
 
 /// The settings of a tool runner.
 /// Units:  `max_iterations` in answers; 0: no bound.
+/// Errors: see tool_runner.
+/// Source: anthropic/lib/tools/_beta_runner.py, BetaToolRunner.
 struct tool_runner_options {
   std::uint32_t max_iterations = 0;
   compaction_control compaction = {};
@@ -54,6 +57,7 @@ struct tool_runner_options {
 /// The parts of a runner's requests that the caller may change between two turns.
 /// Shape:  `settings` of every request: max_tokens, temperature …; `tool_choice` as of
 ///         model_request; `messages` a list.
+/// Errors: see tool_runner::set_messages_params.
 /// Source: anthropic/lib/tools/_beta_runner.py, BetaToolRunner._params.
 struct tool_runner_params {
   chat_model_ptr model;
@@ -75,8 +79,10 @@ struct tool_runner_params {
 /// loop ends with an answer that calls no tool; that answer is part of messages(), and is not
 /// compacted. An answer that the provider only paused (pause_turn) is added, and the model is asked
 /// again. At max_iterations the tools of the last answer are not run, and messages() lacks that
-/// answer. Thread: one body. Errors: the coroutines throw the error of the model. Source:
-/// anthropic/lib/tools/_beta_runner.py, BetaToolRunner, BetaStreamingToolRunner.
+/// answer.
+/// Thread: one body.
+/// Errors: the coroutines throw the error of the model.
+/// Source: anthropic/lib/tools/_beta_runner.py, BetaToolRunner, BetaStreamingToolRunner.
 class tool_runner {
 public:
   using part_reader = std::function<void(const value& part)>;
@@ -87,6 +93,7 @@ public:
 
   /// The next answer, or nothing at the end. `on_part` gets the parts of the answer as they arrive;
   /// join_chunks() of them is the answer. A model that does not stream gives it as one part.
+  /// Errors: the coroutine throws the error of the model.
   coro<std::optional<value>> next(context& ctx, part_reader on_part = {});
   /// The last answer. `on_part` gets the parts of all answers.
   /// Errors: the coroutine throws invalid_value when the model gave no answer within
@@ -94,6 +101,7 @@ public:
   coro<value> until_done(context& ctx, part_reader on_part = {});
 
   /// The tool messages for the last answer's calls, a list; the tools run once a turn.
+  /// Errors: the coroutine throws a tool's error that is not handled (tool_errors).
   coro<value> tool_response(context& ctx);
 
   const value& messages() const noexcept { return params_.messages; }
@@ -105,7 +113,8 @@ public:
   ///         name; the old parameters stand.
   void set_messages_params(tool_runner_params params);
   void set_messages_params(const std::function<tool_runner_params(tool_runner_params)>& change);
-  /// Adds tools. Errors: as set_messages_params.
+  /// Adds tools.
+  /// Errors: as set_messages_params.
   void add_tools(const std::vector<tool>& tools);
   /// Removes the tools of these names. A call of such a tool is answered as one of an unknown tool.
   /// Errors: throws error{missing_key} for a name that the runner does not know.

@@ -19,14 +19,17 @@ namespace troupe {
 
 /// The settings of file_search.
 /// Units:  searches skip files with more bytes.
+/// Errors: see file_search.
+/// Source: langchain/agents/middleware/file_search.py, FilesystemFileSearchMiddleware.
 struct file_search_options {
   std::size_t file_bytes_max = limits::search_file_bytes_default;
 };
 /// Two tools that search files below a folder, and change nothing.
-/// Shape:  glob_search {pattern, path?} gives paths of files, the newest first, one a line; `**`
-///         matches any folders. grep_search {pattern, path?, include?, output_mode?} gives files
-///         with a line that a regular expression matches, by path. The result lists their paths, or
-///         by output_mode `path:line:text` ("content") or `path:count` ("count"). Paths begin with
+/// Shape:  glob_search {pattern, path?} gives paths of files, the newest first, one a line. In its
+///         pattern `**` matches any folders. grep_search {pattern, path?, include?, output_mode?}
+///         gives files with a line that a regular expression matches, by path. The result lists
+///         their paths, or by output_mode `path:line:text` ("content") or `path:count` ("count").
+///         Paths begin with
 ///         `/`, which is the folder. Expressions are RE2's: those of Perl without back references.
 ///         Hidden files, symbolic links and files that are not text are skipped.
 /// Errors: throws error{storage_failed} when the folder can't be opened. The model gets messages
@@ -40,6 +43,8 @@ middleware file_search(const std::filesystem::path& folder, file_search_options 
 /// The settings of filesystem.
 /// Units:  as file_search_options.
 /// Shape:  `hidden`: names in the folder that its tools neither show nor touch.
+/// Errors: see filesystem.
+/// Source: deepagents/middleware/filesystem.py, FilesystemMiddleware.
 struct filesystem_options {
   bool read_only = false; ///< without write_file and edit_file
   std::size_t file_bytes_max = limits::search_file_bytes_default;
@@ -64,12 +69,15 @@ middleware filesystem(const std::filesystem::path& folder, filesystem_options op
 
 /// Whether commands run under bubblewrap. Then they can write only to their folder, see no home
 /// folder, and have their own /tmp and no network.
+/// Errors: none.
+/// Source: langchain/agents/middleware/_execution.py, BaseExecutionPolicy.
 enum class shell_sandbox : std::uint8_t {
   required, ///< the tool is missing where bubblewrap is missing
   if_there, ///< where bubblewrap works; else commands have the rights of the process
   none,
 };
-/// Whether bubblewrap works here. Blocks: the first time, for some milliseconds.
+/// Whether bubblewrap works here.
+/// Blocks: the first time, for some milliseconds.
 /// Errors: none.
 /// Source: troupe.
 bool has_shell_sandbox();
@@ -79,6 +87,8 @@ bool has_shell_sandbox();
 ///         and the model gets its size.
 /// Shape:  `environment` replaces that of the process, from which only PATH is inherited. `hidden`:
 ///         names in the folder that sandboxed commands find empty.
+/// Errors: see shell_tool.
+/// Source: langchain/agents/middleware/shell_tool.py, ShellToolMiddleware.
 struct shell_options {
   shell_sandbox sandbox = shell_sandbox::required;
   std::chrono::seconds timeout = limits::shell_timeout_default;

@@ -5,19 +5,19 @@
 //  - each task's outcome is stored at most once, by the home that has its claim
 //  - no message about an older issue counts, nor one of a worker that does not have the issue
 //  - no worker runs more tasks than its capacity, no home gives it more than that and what may wait
-//  - what was answered as not begun is not begun
-//  - no body of a task, nor one of a step of it, is begun while another copy of the task runs,
-//    unless that one had begun before its worker was given up and its worker has stood still since,
-//    or the task's run was taken by somebody else, or again, meanwhile; nor do two copies run on
-//    when a worker wakes
-//  - who was never disturbed is never lost
-//  - a process that has ended is missed at once, once its link broke, by who is on its host and saw
-//    it; one that is frozen is not
-//  - while a task waits, nobody who could take it has room; queues are bounded. One that waits at a
-//    worker goes where there is room within a second
-// and after all faults are healed (liveness): every task ends within five seconds and the time that
-// what is left would take on a single worker; where homes share workers, so much more as one that
-// was refused waits.
+//  - an order that was answered as not begun is not begun
+//  - no body of a task, nor one of a step of it, is begun while another copy of the task runs. Two
+//    exceptions: that copy had begun before its worker was given up, and the worker has stood still
+//    since; or the task's run was taken meanwhile, by another home or again
+//  - two copies do not continue when a worker wakes
+//  - a process that was never disturbed is never lost
+//  - the processes on its host that saw a process miss it at once when it has ended and its link
+//    broke. A frozen one is not missed
+//  - while a task waits, no worker that could take it has room; queues are bounded
+//  - a task that waits at a worker goes where there is room within a second
+// After all faults are healed (liveness), every task ends within five seconds and the time that the
+// remaining tasks would take on a single worker. Where homes share workers, the waiting time of one
+// that was refused is added.
 #pragma once
 
 #include "cluster/placement/dispatcher.hpp"
@@ -48,7 +48,7 @@ struct truth {
     link_number link;
     nanoseconds begun;
   };
-  std::vector<copy> copies; // whose bodies were begun, and neither ended nor were told to stop
+  std::vector<copy> copies; // whose bodies were begun, and neither ended nor were asked to stop
 
   bool ended() const { return committed > 0 || failed || cancelled; }
 };

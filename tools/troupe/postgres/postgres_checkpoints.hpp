@@ -19,7 +19,7 @@ namespace troupe::cli {
 /// Errors: members throw error: storage_failed when the server fails, or has no such tables, which
 ///         never quotes a password; invalid_value, naming the thread, the checkpoint and the
 ///         channel, for what has no counterpart here.
-/// Source: langgraph/checkpoint/postgres, BasePostgresSaver.
+/// Source: langgraph/checkpoint/postgres/base.py, BasePostgresSaver.
 class postgres_checkpoints {
 public:
   /// Shape: `conninfo` as libpq's: a URI, or words `host=… dbname=…`.
