@@ -116,6 +116,11 @@ inline constexpr std::size_t postgres_threads_locked_max = 1000; // at once, of 
 inline constexpr std::size_t postgres_rows_fetched = 64;       // checkpoints or items in one answer
 inline constexpr std::size_t postgres_ancestors_fetched = 256; // of a history in one answer
 inline constexpr std::size_t postgres_pruned_max = 200;        // checkpoints in one transaction
+// The node cache in Postgres: bytes of all values; the oldest values go.
+inline constexpr std::size_t postgres_cache_bytes_default = std::size_t{1} << 30;
+inline constexpr std::size_t postgres_cache_bytes_min = 1u << 20; // a smaller bound counts as this
+inline constexpr std::size_t postgres_cache_removed_max = 1000;   // values in one transaction
+inline constexpr std::size_t postgres_cache_removals_max = 16;    // transactions after one set()
 
 // Tasks on workers.
 // Parts of one task in flight; with more its body waits.

@@ -1,7 +1,9 @@
-// Postgres for threads and long-term memory: a saver and a store that several hosts share.
+// Postgres for threads, long-term memory and cached nodes: a saver, a store and a cache that
+// several hosts share.
 #pragma once
 
 #include <troupe/limits.hpp>
+#include <troupe/node_cache.hpp>
 #include <troupe/saver.hpp>
 #include <troupe/store.hpp>
 
@@ -21,7 +23,8 @@ namespace troupe {
 ///         `connect_timeout` for all hosts together, without the look-up of their names.
 ///         `statement_timeout` for each statement, on the server; the client gives a silent server
 ///         up limits::postgres_silence_margin later. `lock_timeout` for locks of another
-///         transaction. `commit_window` as for LMDB; a store ignores it.
+///         transaction. `commit_window` as for LMDB; a store and a cache
+///         ignore it.
 /// Errors: see open_postgres_saver.
 /// Source: troupe; libpq, section "Connection Strings".
 struct postgres_options {
@@ -68,5 +71,29 @@ result<std::shared_ptr<saver>> open_postgres_saver(const postgres_options& optio
 /// Source: langgraph/store/postgres, PostgresStore; persistence/FORMAT.md.
 result<std::shared_ptr<store>> open_postgres_store(const postgres_options& database,
                                                    store_options options = {});
+
+/// The options of open_postgres_cache.
+/// Units:  `bytes_max` bounds the bytes of all values with their places, as stored, without indexes
+///         and rows that the server has not vacuumed yet; at least
+///         limits::postgres_cache_bytes_min. One value may take an eighth. Hosts that share a
+///         schema give the same bound.
+/// Errors: see open_postgres_cache.
+/// Source: troupe.
+struct postgres_cache_options {
+  std::size_t bytes_max = limits::postgres_cache_bytes_default;
+};
+
+/// A node cache in a Postgres database (13 or newer); its own tables are created or migrated here.
+/// Any number of caches, processes and hosts may share a schema, also with savers and stores: what
+/// one of them sets, all others get. Times to live count by the clock of the calling host. Values
+/// are plain, even where the saver or the store encrypts.
+/// Order:  a set that makes the cache too large is followed by removals on the same thread: first
+///         of expired values, then of the oldest. The cache may be too large for a moment.
+/// Blocks: on the network, as the saver. get() is one round trip, set() two. A call that lost its
+///         connection is tried once more. A run whose cache fails logs that, and runs the node.
+/// Errors: as the saver's.
+/// Source: troupe; persistence/FORMAT.md, "Postgres".
+result<std::shared_ptr<node_cache>> open_postgres_cache(const postgres_options& database,
+                                                        postgres_cache_options options = {});
 
 } // namespace troupe

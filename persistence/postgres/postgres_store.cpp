@@ -22,15 +22,6 @@ error corrupt_store(std::string_view what) {
   return {errc::checkpoint_corrupt, "read the store: malformed: " + std::string{what}};
 }
 
-// An upper bound of the namespaces under a prefix: greater than all of them, and not greater than
-// any later one.
-std::string end_of(std::string prefix) {
-  if (prefix.empty())
-    return std::string(limits::store_namespace_bytes_max + 1, '\xff');
-  prefix.back() = '\2'; // instead of the 1 that ends a part
-  return prefix;
-}
-
 result<stored_item> read_item(postgres_rows& rows, std::size_t row) {
   auto space = namespace_of_bytes(rows.bytes(row, path_column));
   auto val = from_msgpack(rows.bytes(row, value_column));
@@ -118,7 +109,7 @@ public:
 
   result<void> each(const store_namespace& prefix, const take_item& take) override {
     auto path = namespace_bytes(prefix);
-    const auto end = end_of(path);
+    const auto end = namespace_bytes_end(path);
     std::string key;
     for (auto is_last = false; !is_last;) {
       postgres_params params;
@@ -162,7 +153,7 @@ public:
 
   result<vector_groups> groups(const store_namespace& prefix) override {
     auto path = namespace_bytes(prefix);
-    auto end = end_of(path);
+    auto end = namespace_bytes_end(path);
     postgres_params params;
     params.bytes(path).bytes(end);
     auto rows = ask(sql_.groups, params);
