@@ -14,6 +14,14 @@
 
 namespace troupe {
 
+/// The place where a store's search by meaning compares vectors.
+/// Source: troupe; langgraph/store/postgres, PostgresStore, always searches in the database.
+enum class vector_search {
+  automatic, ///< in the database where its extension `vector` (pgvector) is installed and usable
+  memory,    ///< in the memory of each store
+  database,  ///< in the database, whose extension is created when missing
+};
+
 /// The database, and the time-outs of its use.
 /// Shape:  `conninfo`: libpq's keywords ("host=db dbname=app user=app") or URI, in which special
 ///         characters of the password are percent-encoded. Missing parts come from the PG…
@@ -35,6 +43,7 @@ struct postgres_options {
   std::chrono::milliseconds statement_timeout = limits::postgres_statement_timeout;
   std::chrono::milliseconds lock_timeout = limits::postgres_lock_timeout;
   std::chrono::milliseconds commit_window = limits::commit_window;
+  vector_search search = vector_search::automatic; ///< of a store with an index
 };
 
 /// The saver in a Postgres database (13 or newer); its tables are created or migrated here. Any
@@ -60,14 +69,23 @@ result<std::shared_ptr<saver>> open_postgres_saver(const postgres_options& optio
 /// here. The store may share a schema with a saver. Any number of stores, processes and hosts may
 /// share a schema, each with its own options. Every call of any of them sees everything that was
 /// stored by calls that had returned before it began. Times to live count by the clock of the
-/// calling host. Vectors are stored. A store with an index has all vectors of its `dims` in memory.
-/// The first search by meaning reads them, and each further one reads the new ones. A search
-/// without a `query` reads items page by page, and filters them here, until it has enough.
+/// calling host. Vectors are stored. A search without a `query` reads items page by page,
+/// and filters them here, until it has enough. `search` of the database's
+/// options chooses how a search by meaning is done, with the same results up to rounding:
+///  - In memory: the store has all vectors of its `dims`. The first search reads them, and each
+///    further one reads the new ones.
+///  - In the database (pgvector 0.4 or newer, `dims` up to limits::postgres_vector_dims_max): a
+///    search compares all vectors under its prefix there, and reads the closest. If the opening
+///    finds more than store_index::exact_max vectors of up to limits::postgres_indexed_dims_max
+///    dims, it builds an index first (HNSW, or ivfflat with pgvector 0.4). Searches among more than
+///    `exact_max` vectors then find most of the closest.
+/// Stores of both kinds may share a schema.
 /// Order:  changes of all stores are serialised; a change is one transaction of two round trips,
 ///         however many puts it has.
 /// Blocks: on the network, as the saver. A call that lost its connection is tried once more, also a
 ///         change whose end is not known: it may be stored twice.
-/// Errors: as the saver's; the opening also gives invalid_config for invalid store options.
+/// Errors: as the saver's; the opening also gives invalid_config for invalid store options, and for
+///         vector_search::database when the extension is missing and can't be created.
 /// Source: langgraph/store/postgres, PostgresStore; persistence/FORMAT.md.
 result<std::shared_ptr<store>> open_postgres_store(const postgres_options& database,
                                                    store_options options = {});
