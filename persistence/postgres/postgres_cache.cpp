@@ -195,7 +195,7 @@ private:
     });
   }
 
-  // Each set removes a bounded number. What is left is removed by the next ones.
+  // Each set removes a bounded number of entries. The next ones remove the rest.
   result<void> shrink() {
     postgres_params params;
     params.number(last_now_);
