@@ -78,7 +78,8 @@ result<std::shared_ptr<saver>> open_postgres_saver(const postgres_options& optio
 ///    search compares all vectors under its prefix there, and reads the closest. If the opening
 ///    finds more than store_index::exact_max vectors of up to limits::postgres_indexed_dims_max
 ///    dims, it builds an index first (HNSW, or ivfflat with pgvector 0.4). Searches among more than
-///    `exact_max` vectors then find most of the closest.
+///    `exact_max` vectors then find most of the closest. By cosine, numbers of less than 1e-18 count
+///    as 0.
 /// Stores of both kinds may share a schema.
 /// Order:  changes of all stores are serialised; a change is one transaction of two round trips,
 ///         however many puts it has.

@@ -182,7 +182,7 @@ postgres_vector_statements::postgres_vector_statements(std::string_view schema,
 
   auto counted = [&](const std::string& condition) {
     return sql("SELECT count(*)::int8 FROM (SELECT 1" + from + "octet_length(v.vector) = $1::int8"
-               + condition + " LIMIT $2::int8) some");
+               + condition + " LIMIT $2::int8) bounded");
   };
   count = counted("");
   count_under = counted(under(3));

@@ -14,22 +14,23 @@ constexpr std::string_view part = "vectors";
 constexpr std::string_view filled_part = "vectors filled";
 
 // The sign, exponent and fraction of each IEEE 754 single. Null when one is not stored by troupe.
+// Callers append nothing to the bytes, so that they are read whole once, not for each get_byte().
 constexpr std::string_view vector_of =
   "CREATE FUNCTION @.vector_of(bytes bytea) RETURNS VECTOR LANGUAGE sql IMMUTABLE STRICT AS "
-  "$troupe$ SELECT CASE WHEN bool_and(abs(x) <= 999999986991104) "
-  "THEN array_agg(x::real ORDER BY i)::VECTOR END FROM (SELECT i, "
+  "$troupe$ SELECT CASE WHEN count(*) = count(x) THEN array_agg(x ORDER BY i)::VECTOR END "
+  "FROM (SELECT i, CASE WHEN abs(x) <= 999999986991104 THEN x::real END AS x FROM (SELECT i, "
   "CASE WHEN b3 > 127 THEN -1 ELSE 1 END * CASE WHEN e = 0 THEN m * power(2::float8, -149) "
   "ELSE (m + 8388608) * power(2::float8, e - 150) END AS x FROM (SELECT i, b3, "
   "(b3 & 127) * 2 + b2 / 128 AS e, ((b2 & 127) * 65536 + b1 * 256 + b0)::float8 AS m "
   "FROM (SELECT i, get_byte(bytes, i) AS b0, get_byte(bytes, i + 1) AS b1, "
   "get_byte(bytes, i + 2) AS b2, get_byte(bytes, i + 3) AS b3 "
   "FROM generate_series(0, octet_length(bytes) - 4, 4) AS i "
-  "WHERE octet_length(bytes) % 4 = 0 AND octet_length(bytes) <= 64000) raw) parts) numbers "
+  "WHERE octet_length(bytes) % 4 = 0 AND octet_length(bytes) <= 64000) raw) parts) numbers) fit "
   "$troupe$";
 
 constexpr std::string_view embed_vector =
   "CREATE FUNCTION @.embed_vector() RETURNS trigger LANGUAGE plpgsql AS $troupe$ "
-  "BEGIN NEW.embedding := @.vector_of(NEW.vector); RETURN NEW; END $troupe$";
+  "BEGIN NEW.embedding := @.vector_of(NEW.vector || ''::bytea); RETURN NEW; END $troupe$";
 
 std::string type_of(const vector_extension& extension) {
   return quoted_identifier(extension.schema) + ".vector";
@@ -63,7 +64,8 @@ std::string fill_piece(std::size_t dims) {
   return "WITH piece AS MATERIALIZED (SELECT number, place FROM @.store_vectors "
          "WHERE (number, place) > ($1::int8, $2::int8) ORDER BY number, place LIMIT "
          + std::to_string(fits)
-         + "), done AS (UPDATE @.store_vectors v SET embedding = @.vector_of(v.vector) "
+         + "), done AS (UPDATE @.store_vectors v SET embedding = @.vector_of(v.vector || "
+           "''::bytea) "
            "FROM piece p WHERE v.number = p.number AND v.place = p.place "
            "AND v.embedding IS NULL) "
            "SELECT number, place FROM piece ORDER BY number DESC, place DESC LIMIT 1";
