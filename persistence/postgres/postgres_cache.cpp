@@ -20,9 +20,9 @@ namespace troupe {
 
 namespace {
 
-constexpr std::size_t value_share_of_cache = 8; // one eighth for one value
-constexpr std::size_t freed_share = 16;         // a cache that is too large frees a sixteenth
-constexpr std::size_t row_overhead_bytes = 120; // headers, numbers and the id
+constexpr std::size_t value_share_of_cache = 8;   // one eighth for one value
+constexpr std::size_t freed_share = 16;           // a cache that is too large frees a sixteenth
+constexpr std::size_t entry_overhead_bytes = 120; // headers, numbers and the id
 
 std::int64_t end_number(cache_time at) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(at.time_since_epoch()).count();
@@ -47,7 +47,7 @@ struct encoded_entry {
       place{cache_place(key.space, key.key)} {}
 
   std::size_t bytes(std::string_view encoded) const {
-    return row_overhead_bytes + space.size() + place.size() + encoded.size();
+    return entry_overhead_bytes + space.size() + place.size() + encoded.size();
   }
 };
 
@@ -57,7 +57,7 @@ struct looked_up {
   std::optional<std::int64_t> damaged;
 };
 
-looked_up read_entry(postgres_rows& rows, const encoded_entry& sought, cache_time now) {
+looked_up read_cached_entry(postgres_rows& rows, const encoded_entry& sought, cache_time now) {
   if (rows.size() == 0)
     return {};
   auto number = rows.number(0, entry_number_column);
@@ -88,7 +88,7 @@ public:
     params.bytes(sought.id);
     auto looked = pool_.with([&](postgres_connection& on) -> result<looked_up> {
       auto rows = on.ask(sql_.get, params);
-      return rows ? read_entry(*rows, sought, now) : result<looked_up>{rows.error()};
+      return rows ? read_cached_entry(*rows, sought, now) : result<looked_up>{rows.error()};
     });
     if (!looked)
       return looked.error();

@@ -157,7 +157,7 @@ postgres_vector_statements::postgres_vector_statements(std::string_view schema,
            + "::bytea))";
   };
 
-  auto distance = "(v.embedding" + by + "$1::text::" + in + "vector)::float8";
+  auto distance = "(v.embedding" + by + "(SELECT $1::text::" + in + "vector))::float8";
   if (index.distance == vector_distance::cosine) // a vector of zeros has no angle
     distance = "coalesce(nullif(" + distance + ", 'NaN'::float8), 1)";
   auto ranked = [&](const std::string& condition) {

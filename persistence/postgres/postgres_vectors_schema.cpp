@@ -10,8 +10,8 @@ namespace troupe {
 
 namespace {
 
-constexpr std::string_view part = "vectors";
-constexpr std::string_view filled_part = "vectors filled";
+constexpr std::string_view vectors_part = "vectors";
+constexpr std::string_view filled_vectors_part = "vectors filled";
 
 // The sign, exponent and fraction of each IEEE 754 single. Null when one is not stored by troupe.
 // Callers append nothing to the bytes, so that they are read whole once, not for each get_byte().
@@ -241,7 +241,7 @@ result<std::optional<vector_extension>> vectors_preparation::find_extension() {
 }
 
 result<void> vectors_preparation::prepare(const vector_extension& extension) {
-  if (auto ok = migrate(*on_, schema_, part, vector_migrations(extension)); !ok)
+  if (auto ok = migrate(*on_, schema_, vectors_part, vector_migrations(extension)); !ok)
     return ok;
   // Fails as a search would: when the user may not use the extension, or the column is missing.
   if (auto ok = on_->send_once(in_schema(with_type("SELECT embedding::VECTOR FROM @.store_vectors "
@@ -251,7 +251,7 @@ result<void> vectors_preparation::prepare(const vector_extension& extension) {
       !ok)
     return ok;
   postgres_params filled;
-  filled.bytes(filled_part);
+  filled.bytes(filled_vectors_part);
   auto is_filled = on_->ask(is_filled_, filled);
   if (!is_filled)
     return is_filled.error();

@@ -43,7 +43,7 @@ struct postgres_cache_fixture : postgres_backend {
   }
 };
 
-constexpr postgres_cache_options small{.bytes_max = limits::postgres_cache_bytes_min};
+constexpr postgres_cache_options small_cache{.bytes_max = limits::postgres_cache_bytes_min};
 
 struct tally {
   int n = 0;
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(caches_that_change_the_same_values_at_once_count_them_right
   std::vector<std::future<void>> hosts;
   for (int host = 0; host < 3; ++host)
     hosts.push_back(std::async(std::launch::async, [this, host] {
-      auto mine = open(small);
+      auto mine = open(small_cache);
       for (int i = 0; i < 60; ++i) {
         set(*mine, numbered(i % 5), std::string(static_cast<std::size_t>(i) * 2000, 'x'),
             start + std::chrono::seconds{i});
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(caches_that_change_the_same_values_at_once_count_them_right
 // ---- the bound ----------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_full_cache_removes_expired_values_before_the_oldest) {
-  auto full = open(small);
+  auto full = open(small_cache);
   const std::string large(100'000, 'x');
   for (int n = 0; n < 9; ++n)
     set(*full, numbered(n), large, start + (n == 5 ? 1s : 100s));
@@ -136,11 +136,11 @@ BOOST_AUTO_TEST_CASE(a_full_cache_removes_expired_values_before_the_oldest) {
 }
 
 BOOST_AUTO_TEST_CASE(a_cache_has_at_most_its_bound_of_bytes) {
-  auto full = open(small);
+  auto full = open(small_cache);
   for (int n = 0; n < 40; ++n) {
     set(*full, numbered(n), std::string(static_cast<std::size_t>(n) * 2500, 'x'));
     BOOST_TEST(is_there(*full, numbered(n)));
-    BOOST_TEST(std::stoull(run("SELECT sum(bytes) FROM @.cache_entries")) <= small.bytes_max);
+    BOOST_TEST(std::stoull(run("SELECT sum(bytes) FROM @.cache_entries")) <= small_cache.bytes_max);
   }
   BOOST_TEST(is_counted());
 }
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_bound_below_the_smallest_counts_as_that) {
 BOOST_AUTO_TEST_CASE(one_set_removes_a_bounded_number_of_values) {
   constexpr auto at_once =
     static_cast<int>(limits::postgres_cache_removed_max * limits::postgres_cache_removals_max);
-  auto full = open(small);
+  auto full = open(small_cache);
   fill_with(at_once + 2000, 2000);
   set(*full, numbered(1), 1);
   BOOST_TEST(count() == "2001");
@@ -174,11 +174,11 @@ BOOST_AUTO_TEST_CASE(clearing_removes_any_number_of_values) {
 }
 
 BOOST_AUTO_TEST_CASE(a_value_may_take_an_eighth_and_no_more) {
-  auto full = open(small);
-  std::size_t size = small.bytes_max / 8;
+  auto full = open(small_cache);
+  std::size_t size = small_cache.bytes_max / 8;
   while (!full->set(numbered(1), std::string(size, 'x'), {}))
     --size;
-  BOOST_TEST(size > small.bytes_max / 8 - 300);
+  BOOST_TEST(size > small_cache.bytes_max / 8 - 300);
   BOOST_TEST((get(*full, numbered(1)) == value(std::string(size, 'x'))));
   auto refused = full->set(numbered(1), std::string(size + 1, 'x'), {});
   require_error(refused, errc::invalid_value);
@@ -321,7 +321,7 @@ BOOST_AUTO_TEST_CASE(two_places_of_one_hash_do_not_get_each_others_value) {
 
 BOOST_AUTO_TEST_CASE(shards_that_count_wrong_keep_no_cache_from_working) {
   for (const auto* bytes : {"-9000000000", "9000000000"}) {
-    auto full = open(small);
+    auto full = open(small_cache);
     run("UPDATE @.cache_shards SET bytes = " + std::string{bytes} + " WHERE shard = 3");
     for (int n = 0; n < 20; ++n)
       set(*full, numbered(n), n);

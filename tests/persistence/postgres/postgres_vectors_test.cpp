@@ -37,7 +37,7 @@ result<std::vector<std::vector<float>>> embed_written(const std::vector<std::str
   return out;
 }
 
-std::string written(const std::vector<float>& numbers) {
+std::string text_of_numbers(const std::vector<float>& numbers) {
   std::string out;
   for (auto x : numbers) {
     std::array<char, 64> digits{};
@@ -77,7 +77,7 @@ struct vectors_fixture {
   value item_with(const std::vector<std::vector<float>>& vectors, int n = 0) {
     std::vector<value> texts;
     for (const auto& vector : vectors)
-      texts.emplace_back(written(vector));
+      texts.emplace_back(text_of_numbers(vector));
     return value{{"t", value::list(texts)}, {"n", n}};
   }
   std::string run(std::string_view sql) {
@@ -192,7 +192,7 @@ BOOST_DATA_TEST_CASE(any_searches_have_the_answers_of_a_search_in_memory,
     (random() % 2 == 0 ? here : there)->batch(puts).value();
     now += std::chrono::seconds{random() % 3};
 
-    store_query query{.limit = 1 + random() % 12, .query = written(random_vector(dims))};
+    store_query query{.limit = 1 + random() % 12, .query = text_of_numbers(random_vector(dims))};
     if (random() % 2 == 0)
       query.prefix = spaces[random() % spaces.size()];
     if (random() % 2 == 0)
@@ -230,7 +230,7 @@ BOOST_DATA_TEST_CASE(vectors_of_zeros_and_of_extreme_numbers_rank_as_in_memory, 
         || i != 3) // the database takes it for zeros
       here->put({"a"}, std::to_string(i), item_with({all[i]})).value();
   for (const auto& query : {std::vector<float>{1, 2, 3}, {0, 0, 0}, {1e15f, 0, 0}}) {
-    const store_query asked{.query = written(query)};
+    const store_query asked{.query = text_of_numbers(query)};
     auto answer = here->search(asked).value();
     BOOST_TEST(are_alike(answer, there->search(asked).value(), answer));
   }
@@ -373,7 +373,7 @@ BOOST_DATA_TEST_CASE(an_index_of_the_database_finds_nearly_all_of_the_closest, m
   std::size_t right = 0;
   constexpr std::size_t queries = 20;
   for (std::size_t i = 0; i < queries; ++i) {
-    const auto query = written(random_vector(dims));
+    const auto query = text_of_numbers(random_vector(dims));
     auto closest = keys_of(*exact, {.query = query});
     for (const auto& key : keys_of(*items, {.query = query}))
       right += static_cast<std::size_t>(std::ranges::count(closest, key));
@@ -383,13 +383,14 @@ BOOST_DATA_TEST_CASE(an_index_of_the_database_finds_nearly_all_of_the_closest, m
   }
   BOOST_TEST(right >= queries * 10 * 9 / 10);
   // The filter leaves few, which the index would not find.
-  const store_query rare{.filter = value{{"n", 7}}, .query = written(random_vector(dims))};
+  const store_query rare{.filter = value{{"n", 7}}, .query = text_of_numbers(random_vector(dims))};
   BOOST_TEST((keys_of(*items, rare) == std::vector<std::string>{"7"}));
-  const store_query whole{.limit = count, .query = written(random_vector(dims))};
+  const store_query whole{.limit = count, .query = text_of_numbers(random_vector(dims))};
   BOOST_TEST((keys_of(*items, whole) == keys_of(*exact, whole)));
   items->put({"new"}, "new", item_with({std::vector<float>(dims, 50)})).value();
-  BOOST_TEST((keys_of(*items, {.limit = 1, .query = written(std::vector<float>(dims, 50))}).front()
-              == "new"));
+  BOOST_TEST(
+    (keys_of(*items, {.limit = 1, .query = text_of_numbers(std::vector<float>(dims, 50))}).front()
+     == "new"));
 }
 
 BOOST_AUTO_TEST_CASE(an_index_that_was_left_unfinished_is_built_again) {
@@ -423,7 +424,8 @@ BOOST_AUTO_TEST_CASE(vectors_of_many_dims_are_searched_without_an_index) {
   std::vector<float> query(dims, 0);
   query[1] = 1;
   BOOST_TEST(
-    (keys_of(*open(vector_search::database, few), {.limit = 1, .query = written(query)}).front()
+    (keys_of(*open(vector_search::database, few), {.limit = 1, .query = text_of_numbers(query)})
+       .front()
      == "1"));
   BOOST_TEST(run("SELECT count(*) FROM pg_class WHERE relname LIKE 'store_vectors_by%"
                  + std::to_string(dims) + "'")
@@ -440,7 +442,7 @@ BOOST_AUTO_TEST_CASE(vectors_of_too_many_dims_are_searched_in_memory) {
   std::vector<float> vector(limits::postgres_vector_dims_max + 1, 0);
   open(vector_search::database, options(1)); // from now on the database converts vectors
   items->put({"a"}, "k", item_with({vector})).value();
-  BOOST_TEST((items->search({.query = written(vector)}).value()[0].score == 0.0));
+  BOOST_TEST((items->search({.query = text_of_numbers(vector)}).value()[0].score == 0.0));
 }
 
 // ---- failures -----------------------------------------------------------------------------------
