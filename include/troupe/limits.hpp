@@ -116,6 +116,17 @@ inline constexpr std::size_t postgres_threads_locked_max = 1000; // at once, of 
 inline constexpr std::size_t postgres_rows_fetched = 64;       // checkpoints or items in one answer
 inline constexpr std::size_t postgres_ancestors_fetched = 256; // of a history in one answer
 inline constexpr std::size_t postgres_pruned_max = 200;        // checkpoints in one transaction
+// Search by meaning in the database. Vectors of more dims are searched in memory.
+inline constexpr std::size_t postgres_vector_dims_max = 16'000;
+inline constexpr std::size_t postgres_indexed_dims_max = 2000; // of more: each search compares all
+inline constexpr std::size_t postgres_vectors_filled_max = 1000; // older vectors in one transaction
+inline constexpr std::size_t postgres_candidates_max = 1000;     // of one look at an index
+inline constexpr std::chrono::milliseconds postgres_index_timeout{3'600'000}; // to build an index
+// The node cache in Postgres: bytes of all values; the oldest values go.
+inline constexpr std::size_t postgres_cache_bytes_default = std::size_t{1} << 30;
+inline constexpr std::size_t postgres_cache_bytes_min = 1u << 20; // a smaller bound counts as this
+inline constexpr std::size_t postgres_cache_removed_max = 1000;   // values in one transaction
+inline constexpr std::size_t postgres_cache_removals_max = 16;    // transactions after one set()
 
 // Tasks on workers.
 // Parts of one task in flight; with more its body waits.

@@ -1,7 +1,9 @@
-// Postgres for threads and long-term memory: a saver and a store that several hosts share.
+// Postgres for threads, long-term memory and cached nodes: a saver, a store and a cache that
+// several hosts share.
 #pragma once
 
 #include <troupe/limits.hpp>
+#include <troupe/node_cache.hpp>
 #include <troupe/saver.hpp>
 #include <troupe/store.hpp>
 
@@ -12,6 +14,14 @@
 
 namespace troupe {
 
+/// The place where a store's search by meaning compares vectors.
+/// Source: troupe; langgraph/store/postgres, PostgresStore, always searches in the database.
+enum class vector_search {
+  automatic, ///< in the database where its extension `vector` (pgvector) is installed and usable
+  memory,    ///< in the memory of each store
+  database,  ///< in the database, whose extension is created when missing
+};
+
 /// The database, and the time-outs of its use.
 /// Shape:  `conninfo`: libpq's keywords ("host=db dbname=app user=app") or URI, in which special
 ///         characters of the password are percent-encoded. Missing parts come from the PG…
@@ -21,7 +31,8 @@ namespace troupe {
 ///         `connect_timeout` for all hosts together, without the look-up of their names.
 ///         `statement_timeout` for each statement, on the server; the client gives a silent server
 ///         up limits::postgres_silence_margin later. `lock_timeout` for locks of another
-///         transaction. `commit_window` as for LMDB; a store ignores it.
+///         transaction. `commit_window` as for LMDB; a store and a cache
+///         ignore it.
 /// Errors: see open_postgres_saver.
 /// Source: troupe; libpq, section "Connection Strings".
 struct postgres_options {
@@ -32,6 +43,7 @@ struct postgres_options {
   std::chrono::milliseconds statement_timeout = limits::postgres_statement_timeout;
   std::chrono::milliseconds lock_timeout = limits::postgres_lock_timeout;
   std::chrono::milliseconds commit_window = limits::commit_window;
+  vector_search search = vector_search::automatic; ///< of a store with an index
 };
 
 /// The saver in a Postgres database (13 or newer); its tables are created or migrated here. Any
@@ -57,16 +69,50 @@ result<std::shared_ptr<saver>> open_postgres_saver(const postgres_options& optio
 /// here. The store may share a schema with a saver. Any number of stores, processes and hosts may
 /// share a schema, each with its own options. Every call of any of them sees everything that was
 /// stored by calls that had returned before it began. Times to live count by the clock of the
-/// calling host. Vectors are stored. A store with an index has all vectors of its `dims` in memory.
-/// The first search by meaning reads them, and each further one reads the new ones. A search
-/// without a `query` reads items page by page, and filters them here, until it has enough.
+/// calling host. Vectors are stored. A search without a `query` reads items page by page,
+/// and filters them here, until it has enough. `search` of the database's
+/// options chooses how a search by meaning is done, with the same results up to rounding:
+///  - In memory: the store has all vectors of its `dims`. The first search reads them, and each
+///    further one reads the new ones.
+///  - In the database (pgvector 0.4 or newer, `dims` up to limits::postgres_vector_dims_max): a
+///    search compares all vectors under its prefix there, and reads the closest. If the opening
+///    finds more than store_index::exact_max vectors of up to limits::postgres_indexed_dims_max
+///    dims, it builds an index first (HNSW, or ivfflat with pgvector 0.4). Searches among more than
+///    `exact_max` vectors then find most of the closest. By cosine, numbers of less than 1e-18 count
+///    as 0.
+/// Stores of both kinds may share a schema.
 /// Order:  changes of all stores are serialised; a change is one transaction of two round trips,
 ///         however many puts it has.
 /// Blocks: on the network, as the saver. A call that lost its connection is tried once more, also a
 ///         change whose end is not known: it may be stored twice.
-/// Errors: as the saver's; the opening also gives invalid_config for invalid store options.
+/// Errors: as the saver's; the opening also gives invalid_config for invalid store options, and for
+///         vector_search::database when the extension is missing and can't be created.
 /// Source: langgraph/store/postgres, PostgresStore; persistence/FORMAT.md.
 result<std::shared_ptr<store>> open_postgres_store(const postgres_options& database,
                                                    store_options options = {});
+
+/// The options of open_postgres_cache.
+/// Units:  `bytes_max` bounds the bytes of all values with their places, as stored, without indexes
+///         and rows that the server has not vacuumed yet; at least
+///         limits::postgres_cache_bytes_min. One value may take an eighth. Hosts that share a
+///         schema give the same bound.
+/// Errors: see open_postgres_cache.
+/// Source: troupe.
+struct postgres_cache_options {
+  std::size_t bytes_max = limits::postgres_cache_bytes_default;
+};
+
+/// A node cache in a Postgres database (13 or newer); its own tables are created or migrated here.
+/// Any number of caches, processes and hosts may share a schema, also with savers and stores: what
+/// one of them sets, all others get. Times to live count by the clock of the calling host. Values
+/// are plain, even where the saver or the store encrypts.
+/// Order:  a set that makes the cache too large is followed by removals on the same thread: first
+///         of expired values, then of the oldest. The cache may be too large for a moment.
+/// Blocks: on the network, as the saver. get() is one round trip, set() two. A call that lost its
+///         connection is tried once more. A run whose cache fails logs that, and runs the node.
+/// Errors: as the saver's.
+/// Source: troupe; persistence/FORMAT.md, "Postgres".
+result<std::shared_ptr<node_cache>> open_postgres_cache(const postgres_options& database,
+                                                        postgres_cache_options options = {});
 
 } // namespace troupe

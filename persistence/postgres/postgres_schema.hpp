@@ -27,8 +27,11 @@ std::span<const postgres_migration> saver_migrations();
 /// The long-term store's tables.
 std::span<const postgres_migration> store_migrations();
 
-/// Brings a part ("saver", "store") of the schema to the newest version. Each migration is a
-/// transaction of its own, which one process at a time runs. When there is nothing to do, only
+/// The node cache's tables.
+std::span<const postgres_migration> cache_migrations();
+
+/// Brings a part ("saver", "store", "cache") of the schema to the newest version. Each migration is
+/// a transaction of its own, which one process at a time runs. When there is nothing to do, only
 /// rights to read are needed.
 /// Errors: format_too_new when the part's version is greater than the number of migrations;
 ///         storage_failed.

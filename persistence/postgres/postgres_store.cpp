@@ -4,6 +4,7 @@
 #include "persistence/postgres/postgres_pool.hpp"
 #include "persistence/postgres/postgres_schema.hpp"
 #include "persistence/postgres/postgres_store_statements.hpp"
+#include "persistence/postgres/postgres_vectors.hpp"
 #include "persistence/store/local_store.hpp"
 #include "persistence/store/store_namespace.hpp"
 #include "persistence/store/vector_bytes.hpp"
@@ -20,15 +21,6 @@ constexpr std::size_t vectors_fetched_max = 10'000;
 
 error corrupt_store(std::string_view what) {
   return {errc::checkpoint_corrupt, "read the store: malformed: " + std::string{what}};
-}
-
-// An upper bound of the namespaces under a prefix: greater than all of them, and not greater than
-// any later one.
-std::string end_of(std::string prefix) {
-  if (prefix.empty())
-    return std::string(limits::store_namespace_bytes_max + 1, '\xff');
-  prefix.back() = '\2'; // instead of the 1 that ends a part
-  return prefix;
 }
 
 result<stored_item> read_item(postgres_rows& rows, std::size_t row) {
@@ -58,9 +50,11 @@ std::vector<std::int64_t> signed_numbers(std::span<const std::uint64_t> numbers)
 // A transaction that begins with the first read.
 class postgres_snapshot final : public store_snapshot {
 public:
-  postgres_snapshot(postgres_connection& on, const postgres_store_statements& sql)
+  postgres_snapshot(postgres_connection& on, const postgres_store_statements& sql,
+                    const postgres_vectors* vectors)
     : on_{on},
-      sql_{sql} {}
+      sql_{sql},
+      vectors_{vectors} {}
 
   result<std::optional<stored_item>> find(const store_namespace& space,
                                           const std::string& key) override {
@@ -118,7 +112,7 @@ public:
 
   result<void> each(const store_namespace& prefix, const take_item& take) override {
     auto path = namespace_bytes(prefix);
-    const auto end = end_of(path);
+    const auto end = namespace_bytes_end(path);
     std::string key;
     for (auto is_last = false; !is_last;) {
       postgres_params params;
@@ -162,7 +156,7 @@ public:
 
   result<vector_groups> groups(const store_namespace& prefix) override {
     auto path = namespace_bytes(prefix);
-    auto end = end_of(path);
+    auto end = namespace_bytes_end(path);
     postgres_params params;
     params.bytes(path).bytes(end);
     auto rows = ask(sql_.groups, params);
@@ -200,6 +194,14 @@ public:
     }
   }
 
+  result<std::unique_ptr<vector_hits>> rank(std::span<const float> query,
+                                            const store_namespace& prefix,
+                                            std::size_t count) override {
+    if (auto ok = begin(); !ok)
+      return ok.error();
+    return vectors_->rank(on_, query, prefix, count);
+  }
+
   result<void> end() {
     if (!has_begun_)
       return {};
@@ -210,14 +212,17 @@ public:
 private:
   result<postgres_rows> ask(const postgres_statement& statement,
                             const postgres_params& params = {}) {
-    if (!std::exchange(has_begun_, true))
-      if (auto ok = on_.send(sql_.begin_reading); !ok)
-        return ok.error();
-    return on_.ask(statement, params);
+    auto begun = begin();
+    return begun ? on_.ask(statement, params) : begun.error();
+  }
+
+  result<void> begin() {
+    return std::exchange(has_begun_, true) ? result<void>{} : on_.send(sql_.begin_reading);
   }
 
   postgres_connection& on_;
   const postgres_store_statements& sql_;
+  const postgres_vectors* vectors_; // null: not asked to rank
   bool has_begun_ = false;
 };
 
@@ -326,13 +331,16 @@ private:
 
 class postgres_store_backend final : public store_backend {
 public:
-  explicit postgres_store_backend(const postgres_options& options)
+  postgres_store_backend(const postgres_options& options, std::unique_ptr<postgres_vectors> vectors)
     : sql_{options.schema},
+      vectors_{std::move(vectors)},
       pool_{options} {}
+
+  bool ranks_vectors() const noexcept override { return vectors_ != nullptr; }
 
   result<void> read(const read_work& work) override {
     return pool_.with([&](postgres_connection& on) -> result<void> {
-      postgres_snapshot items{on, sql_};
+      postgres_snapshot items{on, sql_, vectors_.get()};
       auto done = work(items);
       return done ? items.end() : done;
     });
@@ -353,6 +361,7 @@ public:
 
 private:
   const postgres_store_statements sql_;
+  const std::unique_ptr<postgres_vectors> vectors_; // null: they are searched in memory
   postgres_pool pool_; // after the statements that its connections have prepared
 };
 
@@ -367,8 +376,13 @@ result<std::shared_ptr<store>> open_postgres_store(const postgres_options& datab
     return connection.error();
   if (auto ok = migrate(**connection, database.schema, "store", store_migrations()); !ok)
     return ok.error();
+  result<std::unique_ptr<postgres_vectors>> vectors{nullptr};
+  if (options.index)
+    vectors = postgres_vectors::open(database, *options.index);
+  if (!vectors)
+    return vectors.error();
   return std::shared_ptr<store>{std::make_shared<local_store>(
-    std::make_shared<postgres_store_backend>(database), std::move(options))};
+    std::make_shared<postgres_store_backend>(database, std::move(*vectors)), std::move(options))};
 }
 
 } // namespace troupe

@@ -131,8 +131,31 @@ struct local_store::look {
 
   result<void> search_by_meaning(const store_query& query, const store_vector& vector,
                                  found_items& found) {
+    auto begun = std::pair{found, read.size()};
+    std::unordered_set<std::uint64_t> seen;
+    auto ranking = rank(query, vector, hoped_for(query));
+    if (!ranking)
+      return ranking.error();
+    auto taken = take_ranked(query, **ranking, seen, found);
+    if (taken && !found.is_full() && !(*ranking)->is_complete()) {
+      found = begun.first;
+      read.resize(begun.second);
+      seen.clear();
+      ranking = rank(query, vector, SIZE_MAX);
+      if (!ranking)
+        return ranking.error();
+      taken = take_ranked(query, **ranking, seen, found);
+    }
+    return taken ? search_in_order(query, seen, found) : taken;
+  }
+
+  // The index in memory, or else the backend, ranks. A `count` of SIZE_MAX: exactly.
+  result<std::unique_ptr<vector_hits>> rank(const store_query& query, const store_vector& vector,
+                                            std::size_t count) {
+    if (!self.index_)
+      return items.rank(vector, query.prefix, count);
     if (auto followed = self.follow(items); !followed)
-      return followed;
+      return followed.error();
     std::optional<vector_groups> groups;
     if (!query.prefix.empty()) {
       auto under = items.groups(query.prefix);
@@ -142,34 +165,25 @@ struct local_store::look {
     }
     const auto* wanted = groups ? &*groups : nullptr;
     std::shared_lock lock{self.index_mutex_};
-    auto ranking = self.index_->rank(vector, wanted, hoped_for(query));
-    lock.unlock();
-    auto begun = std::pair{found, read.size()};
-    std::unordered_set<std::uint64_t> seen;
-    auto taken = take_ranked(query, ranking, seen, found);
-    if (taken && !found.is_full() && !ranking.is_complete()) {
-      found = begun.first;
-      read.resize(begun.second);
-      seen.clear();
-      lock.lock();
-      ranking = self.index_->rank_exactly(vector, wanted);
-      lock.unlock();
-      taken = take_ranked(query, ranking, seen, found);
-    }
-    return taken ? search_in_order(query, seen, found) : taken;
+    return std::unique_ptr<vector_hits>{
+      std::make_unique<ranked_hits>(count == SIZE_MAX ? self.index_->rank_exactly(vector, wanted)
+                                                      : self.index_->rank(vector, wanted, count))};
   }
 
   // Takes hits in order of their scores; the first vector of an item counts, because it is the
   // closest. As many hits are looked up at once as may be wanted, then more when those did not fit.
   // With a remote backend, each look-up takes time.
-  result<void> take_ranked(const store_query& query, vector_ranking& ranking,
+  result<void> take_ranked(const store_query& query, vector_hits& ranking,
                            std::unordered_set<std::uint64_t>& seen, found_items& found) {
     auto last = items.last_number();
     if (!last)
       return last.error();
     for (auto count = found.wanted(); !found.is_full();
          count = std::min(2 * count, looked_up_max)) {
-      auto hits = next_hits(ranking, count, seen);
+      auto next = next_hits(ranking, count, seen);
+      if (!next)
+        return next.error();
+      const auto& hits = *next;
       if (hits.empty())
         break;
       std::vector<std::uint64_t> numbers;
@@ -188,14 +202,16 @@ struct local_store::look {
 
   // At least `count` hits of unseen numbers, if there are as many; hits of equal score stay
   // together.
-  static std::vector<vector_hit> next_hits(vector_ranking& ranking, std::size_t count,
-                                           std::unordered_set<std::uint64_t>& seen) {
+  static result<std::vector<vector_hit>> next_hits(vector_hits& ranking, std::size_t count,
+                                                   std::unordered_set<std::uint64_t>& seen) {
     std::vector<vector_hit> out;
     while (out.size() < count) {
       auto alike = ranking.next();
-      if (alike.empty())
+      if (!alike)
+        return alike.error();
+      if (alike->empty())
         break;
-      std::ranges::copy_if(alike, std::back_inserter(out), [&seen](const vector_hit& hit) {
+      std::ranges::copy_if(*alike, std::back_inserter(out), [&seen](const vector_hit& hit) {
         return seen.insert(hit.number).second;
       });
     }
@@ -280,7 +296,7 @@ local_store::local_store(std::shared_ptr<store_backend> backend, store_options o
   : backend_{std::move(backend)},
     options_{std::move(options)},
     last_sweep_{store_now_micros(options_)} {
-  if (options_.index)
+  if (options_.index && !backend_->ranks_vectors())
     index_.emplace(options_.index->dims, options_.index->distance, options_.index->exact_max);
 }
 

@@ -12,6 +12,7 @@ namespace troupe {
 
 /// Invariants:
 ///  - A batch reads one snapshot, taken before its change begins.
+///  - There is an index if the options have one and the backend does not rank vectors itself.
 ///  - Once the index has followed a snapshot, it has a vector of every item of the snapshot that
 ///    has one of its dims. Vectors of items that are gone are noticed when they are looked up.
 class local_store final : public store {

@@ -29,6 +29,29 @@ struct stored_item {
 /// Whether the times of an item that was read are ones that a put can have stored.
 bool times_fit(const stored_item& item) noexcept;
 
+/// Vectors by score, from the best to the worst.
+/// Thread: one at a time.
+class vector_hits {
+public:
+  virtual ~vector_hits() = default;
+  /// The next hits, all of one score; empty at the end.
+  /// Errors: storage codes.
+  virtual result<std::vector<vector_hit>> next() = 0;
+  /// Whether no vector was left out.
+  virtual bool is_complete() const noexcept = 0;
+};
+
+/// Hits in memory.
+class ranked_hits final : public vector_hits {
+public:
+  explicit ranked_hits(vector_ranking ranking) : ranking_{std::move(ranking)} {}
+  result<std::vector<vector_hit>> next() override { return ranking_.next(); }
+  bool is_complete() const noexcept override { return ranking_.is_complete(); }
+
+private:
+  vector_ranking ranking_;
+};
+
 /// The items at one moment, which is at the latest that of the first read.
 /// Thread: one at a time.
 /// Errors: of all members storage codes.
@@ -60,6 +83,15 @@ public:
     std::function<void(std::uint64_t number, std::uint64_t group, std::span<const float>)>;
   virtual result<void> vectors_after(std::uint64_t number, std::size_t dims,
                                      const take_vector& take) = 0;
+  /// The vectors under a prefix by their closeness to a query, at this moment. Only a backend that
+  /// ranks vectors is asked. Valid until the next call.
+  /// Units:  `count`: how many hits the caller expects to use; SIZE_MAX: none may be left out.
+  virtual result<std::unique_ptr<vector_hits>> rank(std::span<const float> query,
+                                                    const store_namespace& prefix,
+                                                    std::size_t count) {
+    static_cast<void>(query), static_cast<void>(prefix), static_cast<void>(count);
+    return std::unique_ptr<vector_hits>{std::make_unique<ranked_hits>(vector_ranking{{}, true})};
+  }
 };
 
 /// A change, made by commit(). Nothing else changes the store meanwhile.
@@ -98,6 +130,9 @@ public:
   /// Shape:  `frees`: nothing is put, so even a full store has room for the change.
   using change_work = std::function<result<void>(store_change&)>;
   virtual result<std::vector<std::uint64_t>> change(bool frees, const change_work& work) = 0;
+
+  /// Whether its snapshots rank vectors. If not, local_store has an index in memory.
+  virtual bool ranks_vectors() const noexcept { return false; }
 };
 
 } // namespace troupe

@@ -74,6 +74,13 @@ std::optional<store_namespace> namespace_of_bytes(std::string_view bytes) {
   return part.empty() && !space.empty() ? std::optional{std::move(space)} : std::nullopt;
 }
 
+std::string namespace_bytes_end(std::string prefix) {
+  if (prefix.empty())
+    return std::string(limits::store_namespace_bytes_max + 1, '\xff');
+  prefix.back() = '\2'; // instead of the 1 that ends a part
+  return prefix;
+}
+
 bool fits(const store_namespace& space, const namespace_query& query) {
   const auto& prefix = query.prefix;
   const auto& suffix = query.suffix;

@@ -20,6 +20,10 @@ result<void> check_store_namespace(const store_namespace& space);
 std::string namespace_bytes(const store_namespace& space);
 /// The namespace of these bytes; nullopt for bytes that are not those of a namespace with a part.
 std::optional<store_namespace> namespace_of_bytes(std::string_view bytes);
+/// An upper bound of the namespaces under a prefix: greater than all of them, and not greater than
+/// any later one.
+/// Shape:  `prefix` as namespace_bytes gives it.
+std::string namespace_bytes_end(std::string prefix);
 
 /// Whether a namespace begins and ends as the query asks; "*" in the query fits any part.
 /// Source: langgraph/store/memory, _does_match.

@@ -1,9 +1,11 @@
-// Shared by the tests of caches: values by number, and the LMDB cache with access to its file.
+// Shared by the tests of caches: values by number, the LMDB cache with access to its file, and the
+// cache in Postgres.
 #pragma once
 
 #include "persistence/cache/cache_change.hpp"
 #include "persistence/cache/cache_format.hpp"
 #include "tests/fixtures/savers.hpp"
+#include "tests/persistence/postgres/postgres_server.hpp"
 
 #include <troupe/node_cache.hpp>
 
@@ -74,6 +76,11 @@ struct lmdb_fixture {
     auto env = lmdb_env::open(file, limits::cache_file_bytes_default).value();
     return env->begin_read().value().entries();
   }
+};
+
+struct postgres_backend {
+  postgres_options database = test::postgres_server::of_this_program().fresh_options();
+  std::shared_ptr<node_cache> cache = open_postgres_cache(database).value();
 };
 
 inline std::string file_bytes(const std::filesystem::path& file) {

@@ -30,7 +30,8 @@ struct encrypted_lmdb_backend {
       .value();
 };
 
-using backends = boost::mpl::list<memory_backend, lmdb_backend, encrypted_lmdb_backend>;
+using backends =
+  boost::mpl::list<memory_backend, lmdb_backend, encrypted_lmdb_backend, postgres_backend>;
 
 } // namespace
 

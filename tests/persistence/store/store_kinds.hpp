@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tests/fixtures/savers.hpp"
-#include "tests/persistence/postgres/postgres_server.hpp"
+#include "tests/persistence/postgres/vector_database.hpp"
 
 #include <troupe/store.hpp>
 
@@ -42,6 +42,11 @@ inline const std::array store_kinds{
              [](const std::filesystem::path&, store_options options) {
                auto database = postgres_server::of_this_program().fresh_options();
                return open_postgres_store(database, std::move(options)).value();
+             }},
+  // Searches in the database, where the server can.
+  store_kind{"postgres with vectors",
+             [](const std::filesystem::path&, store_options options) {
+               return open_postgres_store(options_with_vectors(), std::move(options)).value();
              }},
 };
 
