@@ -503,7 +503,7 @@ struct pruning {
 ///         encrypted.
 struct runtime_options {
   std::string data_dir = {}; ///< an LMDB saver and an LMDB store in this directory
-  std::shared_ptr<const troupe::keyring> keyring = nullptr; ///< of both; null: the environment's
+  std::shared_ptr<const key_provider> keyring = nullptr; ///< of both; null: the environment's
   std::shared_ptr<troupe::saver> saver = nullptr;           ///< replaces the LMDB saver
   /// Replaces the LMDB store; context::store() gives it.
   std::shared_ptr<troupe::store> store = nullptr;
