@@ -25,7 +25,7 @@ KNOWS = {
     "persistence/store": {"graph", "persistence", "persistence/record", "persistence/crypt", "persistence/lmdb"},
     "persistence/cache": {"graph", "persistence", "persistence/record", "persistence/crypt", "persistence/lmdb",
                           "persistence/store"},
-    "persistence/postgres": {"graph", "persistence", "persistence/record", "persistence/store"},
+    "persistence/postgres": {"graph", "persistence", "persistence/record", "persistence/crypt", "persistence/store"},
     "actors": {"graph", "channels", "tasks", "persistence"},
     "coordinator": {folder + "/" for folder in CORE},
     "http": set(),

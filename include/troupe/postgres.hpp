@@ -1,6 +1,7 @@
 // Postgres for threads and long-term memory: a saver and a store that several hosts share.
 #pragma once
 
+#include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/saver.hpp>
 #include <troupe/store.hpp>
@@ -32,6 +33,18 @@ struct postgres_options {
   std::chrono::milliseconds statement_timeout = limits::postgres_statement_timeout;
   std::chrono::milliseconds lock_timeout = limits::postgres_lock_timeout;
   std::chrono::milliseconds commit_window = limits::commit_window;
+  /// With a key ring or another provider, threads and items stored from now on are encrypted
+  /// (AES-256-GCM). Each thread has a data key, the store has one.
+  /// - Of a thread: values, writes with their task paths, metadata, names of nodes. Ids,
+  /// namespaces,
+  ///   names of channels, versions, `run_id`, sizes and times of writing stay plain.
+  /// - Of the store: items and vectors. Namespaces, keys of items, sizes and times stay plain.
+  /// Older plain rows stay readable, and plain. Nobody without the key writes to an encrypted
+  /// thread, or puts into an encrypted store.
+  std::shared_ptr<const key_provider> keyring = nullptr;
+  /// Payloads of at least this many bytes are compressed (zstd) before they are encrypted;
+  /// SIZE_MAX: never. Plain ones are compressed by the server.
+  std::size_t compress_bytes_min = limits::compress_bytes_min;
 };
 
 /// The saver in a Postgres database (13 or newer); its tables are created or migrated here. Any
@@ -49,7 +62,8 @@ struct postgres_options {
 ///         - storage_locked: another transaction held a thread for `lock_timeout`
 ///         - overloaded: no connection came free
 ///         - format_too_new, checkpoint_corrupt, storage_failed
-///         No message contains the password.
+///         - key_missing: a thread's key is not in `keyring`; it can still be deleted
+///         No message contains the password or a key.
 /// Source: langgraph/checkpoint/postgres, PostgresSaver; persistence/FORMAT.md.
 result<std::shared_ptr<saver>> open_postgres_saver(const postgres_options& options);
 
@@ -64,9 +78,24 @@ result<std::shared_ptr<saver>> open_postgres_saver(const postgres_options& optio
 ///         however many puts it has.
 /// Blocks: on the network, as the saver. A call that lost its connection is tried once more, also a
 ///         change whose end is not known: it may be stored twice.
-/// Errors: as the saver's; the opening also gives invalid_config for invalid store options.
+/// Errors: as the saver's; the opening also gives invalid_config for invalid store options. Without
+///         the store's key, reading its sealed items and all puts give key_missing; removals need
+///         no key.
 /// Source: langgraph/store/postgres, PostgresStore; persistence/FORMAT.md.
 result<std::shared_ptr<store>> open_postgres_store(const postgres_options& database,
                                                    store_options options = {});
+
+/// Wraps all data keys of a schema under the current key of `database.keyring`: those of its
+/// threads and of its long-term store. As rotate_store_keys for a data directory: data is not
+/// touched, and other processes may run meanwhile, if their rings have both keys. Nothing is locked
+/// while the key provider works. Shape:  `keyring` is not null and also has the older keys. The
+/// report's `files` counts the store. Blocks: on the network and the key provider, for each data
+/// key. Errors: as open_postgres_saver, and
+///         - key_missing: a thread or the store is under a key that is not in the ring; data keys
+///           that were already wrapped stay wrapped
+///         - invalid_config: `keyring` is null
+///         - storage_failed: the schema has neither a saver nor a store
+/// Source: troupe.
+result<rotation_report> rotate_store_keys(const postgres_options& database);
 
 } // namespace troupe
