@@ -52,7 +52,7 @@ inline constexpr std::size_t decompressed_bytes_max =
 inline constexpr std::size_t store_keys_max = 256;        // of a key ring; invalid_config
 inline constexpr std::size_t store_key_id_bytes_max = 40; // of ASCII; invalid_config
 inline constexpr std::size_t store_key_file_bytes_max = 64u << 10; // invalid_config
-// Of a key provider: a wrapped data key, the longest call, the answer of a program (storage_failed),
+// Key providers: a wrapped data key, the longest call, the answer of a program (storage_failed),
 // and the data keys that one saver, store or cache remembers.
 inline constexpr std::size_t wrapped_key_bytes_max = 4096;
 inline constexpr std::chrono::milliseconds key_provider_timeout{5000};

@@ -34,13 +34,12 @@ struct postgres_options {
   std::chrono::milliseconds lock_timeout = limits::postgres_lock_timeout;
   std::chrono::milliseconds commit_window = limits::commit_window;
   /// With a key ring or another provider, threads and items stored from now on are encrypted
-  /// (AES-256-GCM). Each thread has a data key, the store has one.
-  /// - Of a thread: values, writes with their task paths, metadata, names of nodes. Ids,
-  /// namespaces,
-  ///   names of channels, versions, `run_id`, sizes and times of writing stay plain.
-  /// - Of the store: items and vectors. Namespaces, keys of items, sizes and times stay plain.
-  /// Older plain rows stay readable, and plain. Nobody without the key writes to an encrypted
-  /// thread, or puts into an encrypted store.
+  /// (AES-256-GCM). Each thread has a data key, the store has one. Encrypted are
+  /// - in a thread: values, writes with their task paths, metadata, names of nodes
+  /// - in the store: items and vectors
+  /// Ids, namespaces, names of channels, versions, `run_id`, keys of items, sizes and times stay
+  /// plain. Older plain rows stay readable, and plain. A writer without the key neither writes to
+  /// an encrypted thread nor puts into an encrypted store.
   std::shared_ptr<const key_provider> keyring = nullptr;
   /// Payloads of at least this many bytes are compressed (zstd) before they are encrypted;
   /// SIZE_MAX: never. Plain ones are compressed by the server.
