@@ -97,8 +97,8 @@ private:
       return error{errc::storage_failed, "run the key provider's program: it ended with code "
                                            + std::to_string(ended->code) + ": "
                                            + options_.program.front() + " " + what};
-    auto end = answer.text.find('\n');
-    if (answer.text.size() > limits::key_answer_bytes_max || end != answer.text.size() - 1)
+    auto is_one_line = answer.text.find('\n') + 1 == answer.text.size() && !answer.text.empty();
+    if (answer.text.size() > limits::key_answer_bytes_max || !is_one_line)
       return nonsense(what);
     answer.text.pop_back();
     return answer;
