@@ -30,7 +30,7 @@ std::unique_ptr<caf::actor_system_config> make_config(const runtime_options& opt
 }
 
 // The keys of the data directory; null without keys.
-std::shared_ptr<const keyring> find_keys(const runtime_options& options) {
+std::shared_ptr<const key_provider> find_keys(const runtime_options& options) {
   auto opens_nothing = options.saver && options.store;
   if (options.keyring || options.data_dir.empty() || opens_nothing)
     return options.keyring;
@@ -38,7 +38,7 @@ std::shared_ptr<const keyring> find_keys(const runtime_options& options) {
 }
 
 std::shared_ptr<saver> make_saver(const runtime_options& options,
-                                  std::shared_ptr<const keyring> keys) {
+                                  std::shared_ptr<const key_provider> keys) {
   if (options.prune) {
     check_pruning(*options.prune).value();
     if (!options.saver && !options.store && options.data_dir.empty())
@@ -51,7 +51,7 @@ std::shared_ptr<saver> make_saver(const runtime_options& options,
 }
 
 std::shared_ptr<store> make_store(const runtime_options& options,
-                                  std::shared_ptr<const keyring> keys) {
+                                  std::shared_ptr<const key_provider> keys) {
   if (options.store || options.data_dir.empty())
     return options.store;
   return open_lmdb_store(options.data_dir, {.keyring = std::move(keys)}).value();
@@ -68,7 +68,7 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
   : runtime_core{outside, options, find_keys(options)} {}
 
 runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& options,
-                           const std::shared_ptr<const keyring>& keys)
+                           const std::shared_ptr<const key_provider>& keys)
   : saver_{make_saver(options, keys)},
     store_{make_store(options, keys)},
     cache_{options.cache},

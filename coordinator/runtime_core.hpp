@@ -98,7 +98,7 @@ public:
 
 private:
   runtime_core(caf::actor_system* outside, const runtime_options& options,
-               const std::shared_ptr<const keyring>& keys);
+               const std::shared_ptr<const key_provider>& keys);
   void stop();
 
   std::unique_ptr<caf::actor_system_config> config_;

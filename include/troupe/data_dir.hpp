@@ -13,7 +13,7 @@
 
 namespace troupe {
 
-class keyring;
+class key_provider;
 
 /// The number of records of one kind.
 /// Units:  `bytes` of records and keys, without unused space in pages.
@@ -90,7 +90,7 @@ using check_progress = std::function<void(std::size_t done, std::size_t all)>;
 /// Source: troupe.
 result<data_report> check_data(const std::filesystem::path& dir,
                                const check_progress& progress = {},
-                               std::shared_ptr<const keyring> keys = nullptr);
+                               std::shared_ptr<const key_provider> keys = nullptr);
 
 /// Copies a data directory to a new one: its threads as of one moment, then its long-term store as
 /// of a later moment. Other processes may use the first directory meanwhile. `compact` leaves out

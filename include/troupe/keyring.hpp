@@ -3,10 +3,9 @@
 #pragma once
 
 #include <troupe/error.hpp>
+#include <troupe/key_provider.hpp>
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,37 +14,16 @@
 
 namespace troupe {
 
-/// 256 bits that are wiped on destruction and can't be copied.
-/// Errors: none.
-/// Source: troupe.
-class secret_key {
-public:
-  static constexpr std::size_t size = 32; // bytes
-
-  secret_key() noexcept : bytes_{} {}
-  /// Takes the bytes over: `other` is wiped.
-  secret_key(secret_key&& other) noexcept;
-  secret_key& operator=(secret_key&& other) noexcept;
-  ~secret_key();
-
-  const std::uint8_t* data() const noexcept { return bytes_.data(); }
-  std::uint8_t* data() noexcept { return bytes_.data(); }
-  friend bool operator==(const secret_key& a, const secret_key& b) noexcept; // in constant time
-
-private:
-  std::array<std::uint8_t, size> bytes_;
-};
-
 /// The keys, by id, under which data keys are stored. Each thread of an encrypted data directory
 /// has a random data key; the long-term store and the cache have one each. Data keys are stored
 /// beside the data, encrypted under the ring's current key. A new key therefore means wrapping them
-/// anew (rotate_store_keys), not the data.
+/// anew (rotate_store_keys), not the data. A key ring is the key provider that needs no service.
 /// Shape:  1 … limits::store_keys_max keys; an id is 1 … limits::store_key_id_bytes_max letters,
 ///         digits and `.`, `_`, `-`. One key is the current one.
 /// Owns:   the keys, which are wiped on destruction. No message, log or error contains them.
 /// Errors: see the members.
 /// Source: troupe; the reference's EncryptedSerializer encrypts with one key without an id.
-class keyring {
+class keyring final : public key_provider {
 public:
   /// From a file of lines `ID KEY` or `ID KEY current`; empty lines and lines that begin with `#`
   /// are ignored. KEY is 64 hex digits or base64 of 32 bytes. The line marked `current` is the
@@ -71,12 +49,19 @@ public:
 
   /// The id of the key under which new data keys are wrapped.
   const std::string& current_id() const noexcept { return current_; }
+  result<std::string> wrapping_id() const override { return current_; }
+  result<wrapped_key> wrap(const secret_key& data_key, std::string_view context) const override;
+  result<secret_key> unwrap(const wrapped_key& wrapped, std::string_view context) const override;
+  bool is_same(const key_provider& other) const noexcept override;
+
   /// The key of an id; null when it is not in the ring. Owns: nothing, the ring keeps it.
   const secret_key* find(std::string_view id) const noexcept;
   /// All ids, sorted.
   std::vector<std::string> ids() const;
 
-  friend bool operator==(const keyring&, const keyring&) = default;
+  friend bool operator==(const keyring& a, const keyring& b) {
+    return a.keys_ == b.keys_ && a.current_ == b.current_;
+  }
 
 private:
   keyring() = default;
@@ -102,7 +87,7 @@ struct rotation_report {
 /// meanwhile, if their rings have both keys. Afterwards no data key depends on the older keys, so
 /// they can be dropped from the ring. One exception: another process with an older current key made
 /// a thread meanwhile. Rotating again is harmless.
-/// Shape:  `keys` is not null and also has the older keys.
+/// Shape:  `keys`: a key ring or another provider, which also has the older keys; not null.
 /// Blocks: on the disk; delays others' commits by some ms at a time.
 /// Errors: as open_lmdb_saver, and
 ///         - key_missing: a thread or file is under a key that is not in the ring; data keys that
@@ -112,6 +97,6 @@ struct rotation_report {
 ///         - storage_failed: `dir` has no store
 /// Source: troupe.
 result<rotation_report> rotate_store_keys(const std::string& dir,
-                                          std::shared_ptr<const keyring> keys);
+                                          std::shared_ptr<const key_provider> keys);
 
 } // namespace troupe

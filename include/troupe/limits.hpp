@@ -52,6 +52,12 @@ inline constexpr std::size_t decompressed_bytes_max =
 inline constexpr std::size_t store_keys_max = 256;        // of a key ring; invalid_config
 inline constexpr std::size_t store_key_id_bytes_max = 40; // of ASCII; invalid_config
 inline constexpr std::size_t store_key_file_bytes_max = 64u << 10; // invalid_config
+// Key providers: a wrapped data key, the longest call, the answer of a program (storage_failed),
+// and the data keys that one saver, store or cache remembers.
+inline constexpr std::size_t wrapped_key_bytes_max = 4096;
+inline constexpr std::chrono::milliseconds key_provider_timeout{5000};
+inline constexpr std::size_t key_answer_bytes_max = 16u << 10;
+inline constexpr std::size_t data_keys_remembered_max = 4096;
 inline constexpr std::chrono::milliseconds commit_window{
   2}; // async: a group commit is at most this old
 inline constexpr std::size_t commit_bytes_max = 8u << 20; // a group commit of this size is due

@@ -72,10 +72,10 @@ make_memory_cache(std::size_t entries_max = limits::memory_cache_entries_max);
 /// Source: troupe.
 struct lmdb_cache_options {
   std::size_t file_bytes_max = limits::cache_file_bytes_default;
-  /// With a key ring, new values and the bytes of their keys are encrypted (AES-256-GCM), under one
-  /// data key of the file. Spaces (names of graphs and nodes), hashes of keys, sizes and expiry
-  /// times stay plain. Older plain values stay plain.
-  std::shared_ptr<const troupe::keyring> keyring = nullptr;
+  /// With a key ring or another provider, new values and the bytes of their keys are encrypted
+  /// (AES-256-GCM), under one data key of the file. Spaces (names of graphs and nodes), hashes of
+  /// keys, sizes and expiry times stay plain. Older plain values stay plain.
+  std::shared_ptr<const key_provider> keyring = nullptr;
   /// Values of at least this many bytes are compressed (zstd); SIZE_MAX: never.
   std::size_t compress_bytes_min = limits::compress_bytes_min;
 };

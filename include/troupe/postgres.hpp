@@ -2,6 +2,7 @@
 // several hosts share.
 #pragma once
 
+#include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/node_cache.hpp>
 #include <troupe/saver.hpp>
@@ -44,6 +45,17 @@ struct postgres_options {
   std::chrono::milliseconds lock_timeout = limits::postgres_lock_timeout;
   std::chrono::milliseconds commit_window = limits::commit_window;
   vector_search search = vector_search::automatic; ///< of a store with an index
+  /// With a key ring or another provider, threads and items stored from now on are encrypted
+  /// (AES-256-GCM). Each thread has a data key, the store has one. Encrypted are
+  /// - in a thread: values, writes with their task paths, metadata, names of nodes
+  /// - in the store: items and vectors
+  /// Ids, namespaces, names of channels, versions, `run_id`, keys of items, sizes and times stay
+  /// plain. Older plain rows stay readable, and plain. A writer without the key neither writes to
+  /// an encrypted thread nor puts into an encrypted store.
+  std::shared_ptr<const key_provider> keyring = nullptr;
+  /// Payloads of at least this many bytes are compressed (zstd) before they are encrypted;
+  /// SIZE_MAX: never. Plain ones are compressed by the server.
+  std::size_t compress_bytes_min = limits::compress_bytes_min;
 };
 
 /// The saver in a Postgres database (13 or newer); its tables are created or migrated here. Any
@@ -61,7 +73,8 @@ struct postgres_options {
 ///         - storage_locked: another transaction held a thread for `lock_timeout`
 ///         - overloaded: no connection came free
 ///         - format_too_new, checkpoint_corrupt, storage_failed
-///         No message contains the password.
+///         - key_missing: a thread's key is not in `keyring`; it can still be deleted
+///         No message contains the password or a key.
 /// Source: langgraph/checkpoint/postgres, PostgresSaver; persistence/FORMAT.md.
 result<std::shared_ptr<saver>> open_postgres_saver(const postgres_options& options);
 
@@ -78,15 +91,17 @@ result<std::shared_ptr<saver>> open_postgres_saver(const postgres_options& optio
 ///    search compares all vectors under its prefix there, and reads the closest. If the opening
 ///    finds more than store_index::exact_max vectors of up to limits::postgres_indexed_dims_max
 ///    dims, it builds an index first (HNSW, or ivfflat with pgvector 0.4). Searches among more than
-///    `exact_max` vectors then find most of the closest. By cosine, numbers of less than 1e-18 count
-///    as 0.
+///    `exact_max` vectors then find most of the closest. By cosine, numbers of less than 1e-18
+///    count as 0.
 /// Stores of both kinds may share a schema.
 /// Order:  changes of all stores are serialised; a change is one transaction of two round trips,
 ///         however many puts it has.
 /// Blocks: on the network, as the saver. A call that lost its connection is tried once more, also a
 ///         change whose end is not known: it may be stored twice.
 /// Errors: as the saver's; the opening also gives invalid_config for invalid store options, and for
-///         vector_search::database when the extension is missing and can't be created.
+///         vector_search::database when the store is encrypted, or the extension is missing and
+///         can't be created. Without the store's key, reading its sealed items and all puts give
+///         key_missing; removals need no key.
 /// Source: langgraph/store/postgres, PostgresStore; persistence/FORMAT.md.
 result<std::shared_ptr<store>> open_postgres_store(const postgres_options& database,
                                                    store_options options = {});
@@ -114,5 +129,18 @@ struct postgres_cache_options {
 /// Source: troupe; persistence/FORMAT.md, "Postgres".
 result<std::shared_ptr<node_cache>> open_postgres_cache(const postgres_options& database,
                                                         postgres_cache_options options = {});
+
+/// Wraps all data keys of a schema under the current key of `database.keyring`: those of its
+/// threads and of its long-term store. As rotate_store_keys for a data directory: data is not
+/// touched, and other processes may run meanwhile, if their rings have both keys. Nothing is locked
+/// while the key provider works. Shape:  `keyring` is not null and also has the older keys. The
+/// report's `files` counts the store. Blocks: on the network and the key provider, for each data
+/// key. Errors: as open_postgres_saver, and
+///         - key_missing: a thread or the store is under a key that is not in the ring; data keys
+///           that were already wrapped stay wrapped
+///         - invalid_config: `keyring` is null
+///         - storage_failed: the schema has neither a saver nor a store
+/// Source: troupe.
+result<rotation_report> rotate_store_keys(const postgres_options& database);
 
 } // namespace troupe

@@ -521,8 +521,8 @@ struct pruning {
 /// Source: troupe.
 struct runtime_options {
   std::string data_dir = {}; ///< an LMDB saver and an LMDB store in this directory
-  std::shared_ptr<const troupe::keyring> keyring = nullptr; ///< of both; null: the environment's
-  std::shared_ptr<troupe::saver> saver = nullptr;           ///< replaces the LMDB saver
+  std::shared_ptr<const key_provider> keyring = nullptr; ///< of both; null: the environment's
+  std::shared_ptr<troupe::saver> saver = nullptr;        ///< replaces the LMDB saver
   /// Replaces the LMDB store; context::store() gives it.
   std::shared_ptr<troupe::store> store = nullptr;
   std::shared_ptr<troupe::node_cache> cache = nullptr;    ///< of nodes with a cache_policy

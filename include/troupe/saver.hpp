@@ -18,7 +18,7 @@
 
 namespace troupe {
 
-class keyring;
+class key_provider;
 
 /// A channel's version. `number` grows with every step that moves a channel. `tag` differs between
 /// the branches of a thread, so that equal numbers on two branches are two versions.
@@ -423,11 +423,11 @@ std::shared_ptr<saver> make_memory_saver();
 struct lmdb_saver_options {
   std::size_t map_size_bytes_max = limits::store_map_bytes_default;
   std::chrono::milliseconds commit_window = limits::commit_window;
-  /// With a key ring, records stored from now on are encrypted (AES-256-GCM): values, writes,
-  /// checkpoints and the names of channels and nodes. Ids of threads, checkpoints and tasks,
-  /// namespaces, sizes and times of writing stay plain. Older plain records stay readable, and
-  /// plain.
-  std::shared_ptr<const troupe::keyring> keyring = nullptr;
+  /// With a key ring or another provider, records stored from now on are encrypted (AES-256-GCM):
+  /// values, writes, checkpoints and the names of channels and nodes. Ids of threads, checkpoints
+  /// and tasks, namespaces, sizes and times of writing stay plain. Older plain records stay
+  /// readable, and plain.
+  std::shared_ptr<const key_provider> keyring = nullptr;
   /// Payloads of at least this many bytes are compressed (zstd); SIZE_MAX: never.
   std::size_t compress_bytes_min = limits::compress_bytes_min;
   /// Opens an existing directory and changes nothing in it: for snapshots, backups and users

@@ -267,12 +267,12 @@ std::shared_ptr<store> make_memory_store(store_options options = {});
 struct lmdb_store_options {
   std::size_t map_size_bytes_max = limits::store_map_bytes_default;
   store_options store = {};
-  /// With a key ring, items and vectors stored from now on are encrypted (AES-256-GCM), under one
-  /// data key of the file. Namespaces and the keys of items stay plain, since they are looked up
-  /// and sorted; so do sizes and expiry times. Older plain items stay readable, and plain until
-  /// they are put anew. The record of a removed item is gone. Free pages of the file may hold its
-  /// bytes, encrypted as they were, until other data overwrites them.
-  std::shared_ptr<const troupe::keyring> keyring = nullptr;
+  /// With a key ring or another provider, items and vectors stored from now on are encrypted
+  /// (AES-256-GCM), under one data key of the file. Namespaces and the keys of items stay plain,
+  /// since they are looked up and sorted; so do sizes and expiry times. Older plain items stay
+  /// readable, and plain until they are put anew. The record of a removed item is gone. Free pages
+  /// of the file may hold its bytes, encrypted as they were, until other data overwrites them.
+  std::shared_ptr<const key_provider> keyring = nullptr;
   /// Items of at least this many bytes are compressed (zstd); SIZE_MAX: never. Vectors never are.
   std::size_t compress_bytes_min = limits::compress_bytes_min;
 };

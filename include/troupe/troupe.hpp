@@ -17,6 +17,7 @@
 #include <troupe/functional.hpp>
 #include <troupe/graph_library.hpp>
 #include <troupe/json_schema.hpp>
+#include <troupe/key_provider.hpp>
 #include <troupe/keyring.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/message.hpp>

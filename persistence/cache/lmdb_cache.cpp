@@ -7,6 +7,7 @@
 // suffice, half of the values are removed, and then all of them.
 #include "persistence/cache/cache_change.hpp"
 #include "persistence/cache/cache_rules.hpp"
+#include "persistence/crypt/data_keys.hpp"
 #include "persistence/lmdb/data_directory.hpp"
 #include "persistence/lmdb/data_files.hpp"
 
@@ -43,7 +44,7 @@ public:
     return cache;
   }
 
-  const keyring* keys() const noexcept { return sealing_.keys.get(); }
+  const key_provider* keys() const noexcept { return sealing_.keys.get(); }
 
   result<std::optional<bool>> rewrap_key() {
     std::optional<bool> rewrapped;
@@ -94,7 +95,7 @@ public:
 private:
   lmdb_cache(std::unique_ptr<lmdb_env> env, const lmdb_cache_options& options)
     : env_{std::move(env)},
-      sealing_{cache_sealing(options.keyring, options.compress_bytes_min)} {}
+      sealing_{cache_sealing(remembering(options.keyring), options.compress_bytes_min)} {}
 
   result<std::optional<value>> read(const cache_key& key, const store_key& entry_key,
                                     cache_time now, bool& is_damaged) {
@@ -195,7 +196,7 @@ result<std::shared_ptr<lmdb_cache>> cache_at(const std::string& dir,
 } // namespace
 
 result<std::optional<bool>> rewrap_cache_key(const std::string& dir,
-                                             std::shared_ptr<const keyring> keys) {
+                                             std::shared_ptr<const key_provider> keys) {
   auto cache = cache_at(dir, {.keyring = std::move(keys)});
   return cache ? (*cache)->rewrap_key() : cache.error();
 }

@@ -1,5 +1,7 @@
 // keyring: reads keys. Memory that held key text is wiped; no message quotes more of a line than a
 // well-formed id.
+#include "persistence/crypt/aes_gcm.hpp"
+#include "persistence/crypt/hex_text.hpp"
 #include "persistence/crypt/private_file.hpp"
 
 #include <troupe/keyring.hpp>
@@ -30,14 +32,6 @@ error refused(const std::string& source, std::string_view what) {
 
 // ---- one key ------------------------------------------------------------------------------------
 
-int hex_value(char c) {
-  if (c >= '0' && c <= '9')
-    return c - '0';
-  if (c >= 'a' && c <= 'f')
-    return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 int base64_value(char c) {
   if (c >= 'A' && c <= 'Z')
     return c - 'A';
@@ -48,17 +42,6 @@ int base64_value(char c) {
   if (c == '+')
     return 62;
   return c == '/' ? 63 : -1;
-}
-
-bool read_hex(std::string_view text, secret_key& key) {
-  for (std::size_t i = 0; i < secret_key::size; ++i) {
-    auto high = hex_value(text[2 * i]);
-    auto low = hex_value(text[2 * i + 1]);
-    if (high < 0 || low < 0)
-      return false;
-    key.data()[i] = static_cast<std::uint8_t>(high << 4 | low);
-  }
-  return true;
 }
 
 bool read_base64(std::string_view text, secret_key& key) {
@@ -84,7 +67,8 @@ std::optional<secret_key> read_key(std::string_view text) {
   auto is_hex = text.size() == hex_digits;
   auto is_base64 = text.size() == base64_digits
                    || (text.size() == base64_digits + 1 && text.back() == '=');
-  if ((is_hex && read_hex(text, key)) || (is_base64 && read_base64(text, key)))
+  if ((is_hex && read_hex(text, reinterpret_cast<char*>(key.data()), secret_key::size))
+      || (is_base64 && read_base64(text, key)))
     return key;
   return std::nullopt;
 }
@@ -247,6 +231,39 @@ result<std::shared_ptr<const keyring>> keyring::from_environment() {
 const secret_key* keyring::find(std::string_view id) const noexcept {
   auto at = keys_.find(id);
   return at == keys_.end() ? nullptr : &at->second;
+}
+
+// The id is authenticated with the context: two keys of equal bytes are still two keys.
+result<wrapped_key> keyring::wrap(const secret_key& data_key, std::string_view context) const {
+  auto cipher = aes_gcm::with(*find(current_));
+  if (!cipher)
+    return cipher.error();
+  wrapped_key wrapped{current_, {}};
+  if (auto ok = cipher->wrap(data_key, {current_, context}, wrapped.bytes); !ok)
+    return ok.error();
+  return wrapped;
+}
+
+result<secret_key> keyring::unwrap(const wrapped_key& wrapped, std::string_view context) const {
+  auto missing = [&wrapped](const char* why) {
+    return error{errc::key_missing, "key `" + wrapped.id + "`: " + why};
+  };
+  const auto* key = find(wrapped.id);
+  if (!key)
+    return missing("the key ring does not have it");
+  auto cipher = aes_gcm::with(*key);
+  if (!cipher)
+    return cipher.error();
+  auto data_key = cipher->unwrap(wrapped.bytes, {wrapped.id, context});
+  if (!data_key)
+    return missing("the key of this id in the key ring is not the one that was used, or the record "
+                   "was changed");
+  return std::move(*data_key);
+}
+
+bool keyring::is_same(const key_provider& other) const noexcept {
+  const auto* ring = dynamic_cast<const keyring*>(&other);
+  return ring && *ring == *this;
 }
 
 std::vector<std::string> keyring::ids() const {

@@ -23,8 +23,8 @@ inline constexpr std::string_view runtimes_file_name = "runtimes.lock"; // see r
 
 /// Whether an object that was opened with the keys `has` serves a caller that asks for `wanted`. A
 /// caller with keys never gets an unencrypted one. Either may be null.
-inline bool serves_keys(const keyring* has, const keyring* wanted) noexcept {
-  return !wanted || (has && *has == *wanted);
+inline bool serves_keys(const key_provider* has, const key_provider* wanted) noexcept {
+  return !wanted || (has && has->is_same(*wanted));
 }
 
 /// An invalid_config error. Shape: `what` is "store" or "cache", `path` its place.
@@ -35,7 +35,7 @@ class file_saver : public saver {
 public:
   virtual lmdb_env& env() noexcept = 0;
   /// The keys with which the saver was opened; may be null.
-  virtual const keyring* keys() const noexcept = 0;
+  virtual const key_provider* keys() const noexcept = 0;
   /// As rotate_store_keys, with the saver's keys, which must exist.
   virtual result<rotation_report> rewrap_keys() = 0;
 };
@@ -48,7 +48,7 @@ result<std::unique_ptr<lmdb_env>> open_saver_file(std::filesystem::path file,
 /// The saver of an existing data directory; read-only when this user may not write.
 /// Errors: storage_failed when the directory has no saver; as open_lmdb_saver.
 result<std::shared_ptr<file_saver>> open_existing_saver(const std::filesystem::path& dir,
-                                                        std::shared_ptr<const keyring> keys = {});
+                                                        std::shared_ptr<const key_provider> keys = {});
 
 /// Copies the long-term store of a data directory (a canonical path) to a new file. Returns its
 /// size.
@@ -61,8 +61,8 @@ result<std::uint64_t> copy_store_file(const std::string& dir, const std::filesys
 /// nullopt for a plain file.
 /// Errors: as rotate_store_keys.
 result<std::optional<bool>> rewrap_store_key(const std::string& dir,
-                                             std::shared_ptr<const keyring> keys);
+                                             std::shared_ptr<const key_provider> keys);
 result<std::optional<bool>> rewrap_cache_key(const std::string& dir,
-                                             std::shared_ptr<const keyring> keys);
+                                             std::shared_ptr<const key_provider> keys);
 
 } // namespace troupe

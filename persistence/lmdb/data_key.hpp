@@ -6,7 +6,7 @@
 #include "persistence/lmdb/lmdb_env.hpp"
 #include "persistence/record/keys.hpp"
 
-#include <troupe/keyring.hpp>
+#include <troupe/key_provider.hpp>
 
 #include <optional>
 #include <string_view>
@@ -23,24 +23,24 @@ struct data_key_place {
 /// Errors: key_missing when the ring does not have the key, or has another key under its id (the
 ///         error names the id); checkpoint_corrupt, format_too_new, storage_failed.
 result<std::optional<aes_gcm>> find_cipher(const lmdb_txn& txn, const data_key_place& at,
-                                           const keyring* keys);
+                                           const key_provider* keys);
 
 /// Stores a new, random data key under the ring's current key. Returns its cipher.
 /// Errors: storage_full, storage_failed.
-result<aes_gcm> make_cipher(lmdb_txn& txn, const data_key_place& at, const keyring& keys);
+result<aes_gcm> make_cipher(lmdb_txn& txn, const data_key_place& at, const key_provider& keys);
 
-/// Wraps a data key under the ring's current key. True when it was under another key; nullopt when
-/// no data key is stored.
+/// Wraps a data key under the provider's current key, whose id is `current`. True when it was under
+/// another key; nullopt when no data key is stored.
 /// Errors: as find_cipher, and storage_full.
 result<std::optional<bool>> rewrap_data_key(lmdb_txn& txn, const data_key_place& at,
-                                            const keyring& keys);
+                                            const key_provider& keys, std::string_view current);
 
 /// The cipher of a data key within a transaction, looked up on first use.
 /// Thread: one at a time.
 class data_cipher {
 public:
   /// `keys` may be null.
-  data_cipher(const data_key_place& at, const keyring* keys) noexcept : at_{at}, keys_{keys} {}
+  data_cipher(const data_key_place& at, const key_provider* keys) noexcept : at_{at}, keys_{keys} {}
 
   /// Null when no data key is stored. Errors: as find_cipher.
   result<aes_gcm*> find(const lmdb_txn& txn);
@@ -55,7 +55,7 @@ public:
 
 private:
   data_key_place at_;
-  const keyring* keys_;
+  const key_provider* keys_;
   std::optional<aes_gcm> cipher_;
 };
 

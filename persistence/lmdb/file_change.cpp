@@ -17,7 +17,10 @@ result<std::optional<std::string_view>> file_change::find_meta_record() {
 result<std::optional<bool>> file_change::rewrap_key() {
   if (!sealing_->keys)
     return std::optional<bool>{};
-  auto rewrapped = rewrap_data_key(txn_, sealing_->data_key, *sealing_->keys);
+  auto current = sealing_->keys->wrapping_id();
+  if (!current)
+    return current.error();
+  auto rewrapped = rewrap_data_key(txn_, sealing_->data_key, *sealing_->keys, *current);
   has_changed_ = has_changed_ || (rewrapped && rewrapped->value_or(false));
   return rewrapped;
 }

@@ -19,7 +19,7 @@ namespace troupe {
 /// Thread: `keys` on any, the sealers within one change at a time.
 struct file_sealing {
   file_sealing(std::string_view name_of_kind, const store_key& meta_key, const data_key_place& at,
-               std::shared_ptr<const keyring> ring, std::size_t compress_bytes_min)
+               std::shared_ptr<const key_provider> ring, std::size_t compress_bytes_min)
     : name{name_of_kind},
       meta{meta_key},
       data_key{at},
@@ -29,7 +29,7 @@ struct file_sealing {
   const std::string_view name; // "store"
   const store_key meta;
   const data_key_place data_key;
-  const std::shared_ptr<const keyring> keys; // null: new records are plain
+  const std::shared_ptr<const key_provider> keys; // null: new records are plain
   record_sealer sealer;
   record_sealer vector_sealer{SIZE_MAX}; // single vectors hardly get smaller
 };

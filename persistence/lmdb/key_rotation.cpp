@@ -17,7 +17,7 @@ error open_with_other_keys(std::string_view what, const std::string& path) {
 namespace {
 
 using rewrap_file_key = result<std::optional<bool>> (*)(const std::string& dir,
-                                                        std::shared_ptr<const keyring> keys);
+                                                        std::shared_ptr<const key_provider> keys);
 
 struct file_with_a_key {
   std::string_view name;
@@ -28,7 +28,7 @@ constexpr file_with_a_key files[] = {{store_file_name, rewrap_store_key},
                                      {cache_file_name, rewrap_cache_key}};
 
 result<void> rotate_file(const file_with_a_key& file, const std::filesystem::path& dir,
-                         const std::shared_ptr<const keyring>& keys, rotation_report& all) {
+                         const std::shared_ptr<const key_provider>& keys, rotation_report& all) {
   auto rewrapped = file.rewrap(dir.string(), keys);
   if (!rewrapped)
     return rewrapped.error();
@@ -40,7 +40,7 @@ result<void> rotate_file(const file_with_a_key& file, const std::filesystem::pat
 } // namespace
 
 result<rotation_report> rotate_store_keys(const std::string& dir,
-                                          std::shared_ptr<const keyring> keys) {
+                                          std::shared_ptr<const key_provider> keys) {
   if (!keys)
     return troupe::error{errc::invalid_config, "rotate the store's keys: the key ring is missing"};
   std::error_code failed;

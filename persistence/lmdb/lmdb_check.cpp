@@ -35,7 +35,7 @@ std::string hex(std::string_view bytes) {
 
 class store_check {
 public:
-  store_check(const lmdb_txn& txn, const keyring* keys, const check_progress& progress)
+  store_check(const lmdb_txn& txn, const key_provider* keys, const check_progress& progress)
     : txn_{txn},
       keys_{keys},
       records_{txn, keys},
@@ -275,7 +275,7 @@ private:
   }
 
   const lmdb_txn& txn_;
-  const keyring* keys_;
+  const key_provider* keys_;
   thread_records records_;
   const check_progress& progress_;
   data_report report_;
@@ -303,7 +303,7 @@ result<void> check_pages(const std::filesystem::path& file, bool records_too) {
 } // namespace
 
 result<data_report> check_data(const std::filesystem::path& dir, const check_progress& progress,
-                               std::shared_ptr<const keyring> keys) {
+                               std::shared_ptr<const key_provider> keys) {
   auto whole = check_pages(dir / saver_file_name, false);
   std::error_code ignored;
   if (whole && std::filesystem::exists(dir / store_file_name, ignored))

@@ -21,7 +21,7 @@ namespace troupe {
 class lmdb_reader {
 public:
   /// `keys` may be null, and must outlive the reader.
-  explicit lmdb_reader(const lmdb_txn& txn, const keyring* keys = nullptr)
+  explicit lmdb_reader(const lmdb_txn& txn, const key_provider* keys = nullptr)
     : txn_{txn},
       records_{txn, keys} {}
 

@@ -1,5 +1,6 @@
 // lmdb_saver: reads on the calling thread, writes through the writer thread.
 #include "persistence/committing_saver.hpp"
+#include "persistence/crypt/data_keys.hpp"
 #include "persistence/lmdb/data_directory.hpp"
 #include "persistence/lmdb/data_files.hpp"
 #include "persistence/lmdb/lmdb_copy.hpp"
@@ -87,23 +88,28 @@ public:
   }
 
   lmdb_env& env() noexcept override { return *env_; }
-  const keyring* keys() const noexcept override { return keys_.get(); }
+  const key_provider* keys() const noexcept override { return keys_.get(); }
 
   result<rotation_report> rewrap_keys() override {
     auto numbers = thread_numbers();
     if (!numbers)
       return located(numbers.error());
+    auto current = keys_->wrapping_id();
+    if (!current)
+      return current.error();
     rotation_report report;
-    for (std::size_t i = 0; i < numbers->size(); i += rewrapped_at_once) {
-      auto some = std::span{*numbers}.subspan(i, std::min(rewrapped_at_once, numbers->size() - i));
+    for (std::span<const std::uint64_t> left{*numbers}; !left.empty();) {
       rotation_report of_these;
-      auto ok = upkeep("", [&]() -> write_outcome {
-        auto rewrapped = rewrap_thread_keys(writer_.transaction(), some, *keys_);
+      std::span<const std::uint64_t> after_these;
+      auto ok = upkeep("", [&]() -> write_outcome { // may be called again
+        after_these = left;
+        auto rewrapped = rewrap_thread_keys(writer_.transaction(), after_these, *keys_, *current);
         of_these = rewrapped ? *rewrapped : rotation_report{};
         return writer_.ended(rewrapped ? result<void>{} : located(rewrapped.error()));
       });
       if (!ok)
         return ok.error();
+      left = after_these;
       report.threads += of_these.threads;
       report.rewrapped += of_these.rewrapped;
     }
@@ -114,7 +120,7 @@ private:
   lmdb_saver(std::unique_ptr<lmdb_env> env, const lmdb_saver_options& options)
     : env_{std::move(env)},
       marks_{env_->file().parent_path() / runtimes_file_name},
-      keys_{options.keyring},
+      keys_{remembering(options.keyring)},
       writer_{*env_, keys_.get(), options.compress_bytes_min},
       commits_{writer_, options.commit_window} {}
 
@@ -193,7 +199,7 @@ private:
 
   std::unique_ptr<lmdb_env> env_;
   const runtime_marks marks_;
-  const std::shared_ptr<const keyring> keys_; // null: new records are plain
+  const std::shared_ptr<const key_provider> keys_; // null: new records are plain
   lmdb_writer writer_;
   group_commit commits_; // the last member: its thread uses the others
 };
@@ -229,7 +235,7 @@ result<std::unique_ptr<lmdb_env>> open_saver_file(std::filesystem::path file,
 }
 
 result<std::shared_ptr<file_saver>> open_existing_saver(const std::filesystem::path& dir,
-                                                        std::shared_ptr<const keyring> keys) {
+                                                        std::shared_ptr<const key_provider> keys) {
   auto path = find_data_directory(dir);
   if (!path)
     return path.error();

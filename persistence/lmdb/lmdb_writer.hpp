@@ -22,7 +22,7 @@ namespace troupe {
 class lmdb_writer final : public commit_sink {
 public:
   /// With `keys`, which may be null, threads without a data key get one.
-  lmdb_writer(lmdb_env& env, const keyring* keys, std::size_t compress_bytes_min)
+  lmdb_writer(lmdb_env& env, const key_provider* keys, std::size_t compress_bytes_min)
     : env_{env},
       keys_{keys},
       sealer_{compress_bytes_min} {}
@@ -43,7 +43,7 @@ public:
   // ---- for upkeep, within an open transaction
 
   lmdb_txn& transaction() noexcept { return *txn_; }
-  const keyring* keys() const noexcept { return keys_; }
+  const key_provider* keys() const noexcept { return keys_; }
   record_sealer& sealer() noexcept { return sealer_; }
   result<std::uint64_t> new_number();
   result<void> store_meta_record();
@@ -124,7 +124,7 @@ private:
   void forget();
 
   lmdb_env& env_;
-  const keyring* keys_;
+  const key_provider* keys_;
   std::optional<lmdb_txn> txn_;
   bool reopen_first_ = false;  // a commit failed
   bool is_full_ = false;       // the last transaction found no room

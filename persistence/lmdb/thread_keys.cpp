@@ -18,11 +18,11 @@ data_key_place key_of(std::uint64_t thread) {
 } // namespace
 
 result<std::optional<aes_gcm>> find_thread_cipher(const lmdb_txn& txn, std::uint64_t thread,
-                                                  const keyring* keys) {
+                                                  const key_provider* keys) {
   return find_cipher(txn, key_of(thread), keys);
 }
 
-result<aes_gcm> make_thread_cipher(lmdb_txn& txn, std::uint64_t thread, const keyring& keys) {
+result<aes_gcm> make_thread_cipher(lmdb_txn& txn, std::uint64_t thread, const key_provider& keys) {
   return make_cipher(txn, key_of(thread), keys);
 }
 
@@ -42,11 +42,14 @@ result<std::vector<std::uint64_t>> all_thread_numbers(const lmdb_txn& txn) {
   return numbers;
 }
 
-result<rotation_report> rewrap_thread_keys(lmdb_txn& txn, std::span<const std::uint64_t> threads,
-                                           const keyring& keys) {
+result<rotation_report> rewrap_thread_keys(lmdb_txn& txn, std::span<const std::uint64_t>& threads,
+                                           const key_provider& keys, std::string_view current) {
+  using clock = std::chrono::steady_clock;
   rotation_report report;
-  for (auto thread : threads) {
-    auto rewrapped = rewrap_data_key(txn, key_of(thread), keys);
+  auto until = clock::now() + rewrapping_max;
+  for (auto is_first = true; !threads.empty() && (is_first || clock::now() < until);
+       is_first = false, threads = threads.subspan(1)) {
+    auto rewrapped = rewrap_data_key(txn, key_of(threads.front()), keys, current);
     if (!rewrapped)
       return rewrapped.error();
     report.threads += *rewrapped ? 1 : 0;
@@ -57,7 +60,7 @@ result<rotation_report> rewrap_thread_keys(lmdb_txn& txn, std::span<const std::u
 
 // ---- thread_records -----------------------------------------------------------------------------
 
-thread_records::thread_records(const lmdb_txn& txn, const keyring* keys)
+thread_records::thread_records(const lmdb_txn& txn, const key_provider* keys)
   : txn_{txn},
     keys_{keys},
     cipher_{key_of(0), keys} {}

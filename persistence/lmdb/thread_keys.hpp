@@ -11,6 +11,7 @@
 
 #include <troupe/keyring.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -21,27 +22,29 @@ namespace troupe {
 
 /// As find_cipher and make_cipher, for a thread.
 result<std::optional<aes_gcm>> find_thread_cipher(const lmdb_txn& txn, std::uint64_t thread,
-                                                  const keyring* keys);
-result<aes_gcm> make_thread_cipher(lmdb_txn& txn, std::uint64_t thread, const keyring& keys);
+                                                  const key_provider* keys);
+result<aes_gcm> make_thread_cipher(lmdb_txn& txn, std::uint64_t thread, const key_provider& keys);
 
-/// Threads that are rewrapped in one transaction; other requests wait for some ms.
-inline constexpr std::size_t rewrapped_at_once = 500;
+/// The time after which a transaction of rewrapped keys ends, so that other requests do not wait
+/// for a slow key provider.
+inline constexpr std::chrono::milliseconds rewrapping_max{50};
 
 /// The numbers of all threads.
 result<std::vector<std::uint64_t>> all_thread_numbers(const lmdb_txn& txn);
 
-/// Wraps the data keys of these threads under the ring's current key. Skips plain threads and
-/// missing ones.
+/// Wraps the data keys of these threads under the provider's current key, whose id is `current`.
+/// Skips plain threads and missing ones. Removes the threads that are done from the front of
+/// `threads`: at least one, and as many as rewrapping_max allows.
 /// Errors: as find_cipher, and storage_full.
-result<rotation_report> rewrap_thread_keys(lmdb_txn& txn, std::span<const std::uint64_t> threads,
-                                           const keyring& keys);
+result<rotation_report> rewrap_thread_keys(lmdb_txn& txn, std::span<const std::uint64_t>& threads,
+                                           const key_provider& keys, std::string_view current);
 
 /// Opens the records of one thread after another in a transaction. Looks a thread's data key up at
 /// the first record that needs it.
 /// Thread: one at a time.
 class thread_records {
 public:
-  thread_records(const lmdb_txn& txn, const keyring* keys);
+  thread_records(const lmdb_txn& txn, const key_provider* keys);
 
   /// Begins a thread: the next records belong to it.
   void enter(std::uint64_t thread);
@@ -61,7 +64,7 @@ public:
 
 private:
   const lmdb_txn& txn_;
-  const keyring* keys_;
+  const key_provider* keys_;
   std::uint64_t thread_ = 0;
   data_cipher cipher_; // of thread_
   record_opener opener_;

@@ -1,4 +1,4 @@
-// postgres_pruner: pruning and copying threads by statements.
+// postgres_pruner: pruning threads by statements.
 #include "persistence/postgres/postgres_pruner.hpp"
 
 #include "persistence/record/metadata_record.hpp"
@@ -24,9 +24,11 @@ struct removed_checkpoints {
 
 class pruner {
 public:
-  pruner(postgres_connection& on, const postgres_statements& sql, const std::string& thread_id)
+  pruner(postgres_connection& on, const postgres_statements& sql, const postgres_sealing& sealing,
+         const std::string& thread_id)
     : on_{on},
       sql_{sql},
+      sealing_{sealing},
       thread_id_{thread_id} {}
 
   result<prune_report> prune(const retention_rule& mark, bool dry_run) {
@@ -50,8 +52,13 @@ public:
   }
 
 private:
-  // Locks the thread's row. Result: the thread's number; nullopt when the thread does not exist.
-  result<std::optional<std::int64_t>> lock() {
+  struct locked_row {
+    std::int64_t thread = 0;
+    std::optional<wrapped_key> data_key;
+  };
+
+  // Locks the thread's row. Result: nullopt when the thread does not exist.
+  result<std::optional<locked_row>> lock() {
     if (auto ok = on_.send(sql_.begin); !ok)
       return ok.error();
     postgres_params params;
@@ -59,7 +66,12 @@ private:
     auto rows = on_.ask(sql_.lock_threads, params);
     if (!rows)
       return rows.error();
-    return rows->size() == 0 ? std::optional<std::int64_t>{} : rows->number(0, 1);
+    if (rows->size() == 0)
+      return std::optional<locked_row>{};
+    auto data_key = read_data_key(*rows, 0, 3);
+    if (!data_key)
+      return data_key.error();
+    return std::optional{locked_row{rows->number(0, 1), std::move(*data_key)}};
   }
 
   result<void> commit() {
@@ -78,7 +90,7 @@ private:
       if (!all)
         return all.error();
       mark(*all);
-      if (auto ok = mark_what_is_needed(**thread, *all); !ok)
+      if (auto ok = mark_what_is_needed((**thread).thread, *all); !ok)
         return ok.error();
       for (const auto& at : *all)
         for (auto cp = at.checkpoints.rbegin(); cp != at.checkpoints.rend(); ++cp)
@@ -92,20 +104,29 @@ private:
     return found;
   }
 
-  result<thread_summary> summarize(std::int64_t thread,
+  result<thread_summary> summarize(const locked_row& thread,
                                    std::map<std::string, std::int64_t>& chains) {
     postgres_params params;
-    params.number(thread);
+    params.number(thread.thread);
     auto rows = on_.ask(sql_.summaries, params);
     if (!rows)
       return rows.error();
+    thread_data_key data_key{sealing_, thread.thread, thread.data_key};
+    auto opener = data_key.opener();
     thread_summary all;
     for (std::size_t row = 0; row < rows->size(); ++row) {
       auto ns = rows->string(row, 0);
       if (all.empty() || all.back().ns != ns)
         all.push_back({ns, {}});
-      chains[ns] = rows->number(row, 1);
-      auto metadata = read_metadata(rows->bytes(row, 5));
+      auto chain = chains[ns] = rows->number(row, 1);
+      data_key.add_to(opener, chain);
+      auto opened = opener.scope();
+      auto bytes = opener.open(rows->bytes(row, 5), chain,
+                               metadata_place(chain, rows->bytes(row, 2)), record_kind::checkpoint);
+      if (!bytes)
+        return error{bytes.error().code(), "prune a thread: checkpoint `" + rows->string(row, 2)
+                                             + "`: " + bytes.error().message()};
+      auto metadata = read_metadata(*bytes);
       if (!metadata)
         return error{errc::checkpoint_corrupt, "prune a thread: the metadata of checkpoint `"
                                                  + rows->string(row, 2) + "` are malformed"};
@@ -162,7 +183,7 @@ private:
     std::size_t count = 0;
     if (*thread) {
       postgres_params params;
-      params.number(**thread);
+      params.number((**thread).thread);
       auto rows = on_.ask(sql_.erase_unused_values, params);
       if (!rows)
         return rows.error();
@@ -176,15 +197,16 @@ private:
 
   postgres_connection& on_;
   const postgres_statements& sql_;
+  const postgres_sealing& sealing_;
   const std::string& thread_id_;
 };
 
 } // namespace
 
 result<prune_report> prune_thread(postgres_connection& on, const postgres_statements& sql,
-                                  const std::string& thread_id, const retention_rule& mark,
-                                  bool dry_run) {
-  return pruner{on, sql, thread_id}.prune(mark, dry_run);
+                                  const postgres_sealing& sealing, const std::string& thread_id,
+                                  const retention_rule& mark, bool dry_run) {
+  return pruner{on, sql, sealing, thread_id}.prune(mark, dry_run);
 }
 
 result<std::vector<std::string>> threads_of_runs(postgres_connection& on,
@@ -199,58 +221,6 @@ result<std::vector<std::string>> threads_of_runs(postgres_connection& on,
   for (std::size_t row = 0; row < rows->size(); ++row)
     ids.push_back(rows->string(row, 0));
   return ids;
-}
-
-result<void> copy_thread(postgres_connection& on, const postgres_statements& sql,
-                         const std::string& sequence, const std::string& source,
-                         const std::string& target, bool& may_be_done) {
-  if (may_be_done)
-    return error{
-      errc::storage_failed,
-      "copy a thread: the connection was lost while the copy was committed: check whether `"
-        + target + "` exists"};
-  if (auto ok = on.send(sql.begin); !ok)
-    return ok;
-  postgres_params both;
-  both.bytes_array(std::vector{source, target});
-  auto there = on.ask(sql.lock_threads, both);
-  if (!there)
-    return there.error();
-  std::optional<std::int64_t> from;
-  for (std::size_t row = 0; row < there->size(); ++row) {
-    if (there->bytes(row, 0) == source)
-      from = there->number(row, 1);
-  }
-  if (from && there->size() > 1)
-    return target_is_there(target);
-  if (!from)
-    return {};
-  postgres_params numbers;
-  numbers.bytes(sequence);
-  auto number = on.ask(sql.next_numbers, numbers);
-  if (!number)
-    return number.error();
-  auto to = number->number(0, 0);
-  postgres_params row;
-  row.bytes_array(std::vector{target}).number_array(std::vector{to});
-  auto made = on.ask(sql.make_threads, row);
-  if (!made)
-    return made.error();
-  if (made->size() == 0)
-    return target_is_there(target);
-  postgres_params numbered;
-  numbered.number(*from).number(to).bytes(sequence);
-  if (auto ok = on.send(sql.copy_chains, numbered); !ok)
-    return ok;
-  postgres_params plain;
-  plain.number(*from).number(to);
-  for (const auto* statement : {&sql.copy_checkpoints, &sql.copy_values, &sql.copy_writes})
-    if (auto ok = on.send(*statement, plain); !ok)
-      return ok;
-  may_be_done = true;
-  auto done = on.ask(sql.commit);
-  may_be_done = !done && on.failure() == postgres_failure::lost;
-  return done ? result<void>{} : done.error();
 }
 
 } // namespace troupe

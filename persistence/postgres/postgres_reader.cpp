@@ -26,9 +26,13 @@ version version_of(std::int64_t number, std::int64_t tag) {
 // Assembles the rows of checkpoints, values and writes, in whatever order they come.
 class tuple_assembly {
 public:
-  explicit tuple_assembly(postgres_rows& rows) : rows_{rows} {}
+  tuple_assembly(postgres_rows& rows, row_opener& opener) : rows_{rows}, opener_{opener} {}
 
   result<std::vector<placed_tuple>> read() {
+    for (std::size_t row = 0; row < rows_.size(); ++row)
+      if (rows_.number(row, kind_column) == key_kind)
+        if (auto ok = take_key(row); !ok)
+          return ok.error();
     for (std::size_t row = 0; row < rows_.size(); ++row)
       if (auto ok = take(row); !ok)
         return ok.error();
@@ -41,63 +45,109 @@ public:
   }
 
 private:
-  using value_place = std::tuple<std::int64_t, version, std::string>; // chain, version, channel
-  using write_place = std::pair<std::int64_t, std::string>;           // chain, checkpoint
+  static constexpr std::int64_t key_kind = 3;
+  using value_key = std::tuple<std::int64_t, version, std::string>; // chain, version, channel
+  using write_key = std::pair<std::int64_t, std::string>;           // chain, checkpoint
 
   result<void> take(std::size_t row) {
     switch (rows_.number(row, kind_column)) {
       case 0: return take_checkpoint(row);
       case 1: return take_value(row);
       case 2: return take_write(row);
+      case key_kind: return {};
       default: return corrupt("a row's kind");
     }
   }
 
+  result<void> take_key(std::size_t row) {
+    wrapped_key found{rows_.string(row, a_column), rows_.string(row, data_column)};
+    if (!is_well_formed(found))
+      return damaged(record_kind::key);
+    opener_.add_key(rows_.number(row, chain_column), rows_.number(row, number_column),
+                    std::move(found));
+    return {};
+  }
+
   result<void> take_checkpoint(std::size_t row) {
+    auto opened = opener_.scope();
     placed_tuple found{rows_.number(row, tag_column), rows_.number(row, chain_column), {}};
     auto& [ref, cp, metadata, parent_id, writes] = found.tuple;
     ref.checkpoint_id = cp.id = rows_.string(row, a_column);
     parent_id = rows_.string(row, b_column);
     cp.v = rows_.number(row, number_column);
     cp.ts = rows_.string(row, c_column);
-    auto decoded = read_metadata(rows_.bytes(row, data_column));
-    auto seen = decode_versions_seen(rows_.bytes(row, d_column));
-    if (!decoded || !seen)
-      return corrupt("its metadata");
-    metadata = std::move(*decoded);
-    cp.versions_seen = std::move(*seen);
     auto channels = rows_.bytes_array(row, channels_column);
     auto numbers = rows_.number_array(row, numbers_column);
     auto tags = rows_.number_array(row, tags_column);
     if (numbers.size() != channels.size() || tags.size() != channels.size())
       return corrupt("its versions");
+    checkpoint_place place{{found.chain, cp.id, parent_id, cp.v, cp.ts}};
+    for (std::size_t i = 0; i < channels.size(); ++i)
+      place.add(channels[i], numbers[i], tags[i]);
+    auto bytes = opener_.open(rows_.bytes(row, data_column), found.chain,
+                              metadata_place(found.chain, cp.id), record_kind::checkpoint);
+    if (!bytes)
+      return bytes.error();
+    auto rest = seen_of(row, found.chain, place);
+    if (!rest)
+      return rest.error();
+    auto decoded = read_metadata(*bytes);
+    auto seen = decode_versions_seen(rest->seen);
+    if (!decoded || !seen)
+      return corrupt("its metadata");
+    metadata = std::move(*decoded);
+    cp.versions_seen = std::move(*seen);
     for (std::size_t i = 0; i < channels.size(); ++i)
       cp.channel_versions.emplace_back(std::move(channels[i]), version_of(numbers[i], tags[i]));
-    if (!rows_.is_null(row, updated_column))
-      cp.updated_channels = rows_.bytes_array(row, updated_column);
+    cp.updated_channels = std::move(rest->updated);
     found_.push_back(std::move(found));
     return {};
   }
 
+  // The metadata show whether the checkpoint is sealed; the bytes of `seen` do not.
+  result<seen_and_updated> seen_of(std::size_t row, std::int64_t chain,
+                                   const checkpoint_place& place) {
+    auto column = rows_.bytes(row, d_column);
+    if (is_sealed(rows_.bytes(row, data_column))) {
+      auto payload = opener_.open_sealed(column, chain, place.text(), record_kind::checkpoint);
+      return payload ? decode_seen_and_updated(*payload) : payload.error();
+    }
+    seen_and_updated plain{column, std::nullopt};
+    if (!rows_.is_null(row, updated_column))
+      plain.updated = rows_.bytes_array(row, updated_column);
+    return plain;
+  }
+
   result<void> take_value(std::size_t row) {
-    auto val = from_msgpack(rows_.bytes(row, data_column));
+    auto chain = rows_.number(row, chain_column);
+    auto channel = rows_.bytes(row, a_column);
+    auto number = rows_.number(row, number_column);
+    auto tag = rows_.number(row, tag_column);
+    auto opened = opener_.scope();
+    auto bytes = opener_.open(rows_.bytes(row, data_column), chain,
+                              value_place(chain, channel, number, tag), record_kind::value);
+    if (!bytes)
+      return bytes.error();
+    auto val = from_msgpack(*bytes);
     if (!val)
       return corrupt("a value");
-    auto at = version_of(rows_.number(row, number_column), rows_.number(row, tag_column));
-    values_.insert_or_assign(value_place{rows_.number(row, chain_column), at,
-                                         rows_.string(row, a_column)},
+    values_.insert_or_assign(value_key{chain, version_of(number, tag), std::string{channel}},
                              std::move(*val));
     return {};
   }
 
   result<void> take_write(std::size_t row) {
-    auto val = from_msgpack(rows_.bytes(row, data_column));
-    if (!val)
-      return corrupt("a write");
-    writes_[{rows_.number(row, chain_column), rows_.string(row, a_column)}].push_back(
-      {rows_.number(row, number_column),
-       {rows_.string(row, c_column), rows_.string(row, b_column), std::move(*val),
-        rows_.string(row, d_column)}});
+    const stored_write stored{.chain = rows_.number(row, chain_column),
+                              .checkpoint_id = rows_.bytes(row, a_column),
+                              .task_id = rows_.bytes(row, c_column),
+                              .slot = rows_.number(row, number_column),
+                              .channel = rows_.bytes(row, b_column),
+                              .task_path = rows_.bytes(row, d_column),
+                              .value = rows_.bytes(row, data_column)};
+    auto write = read_write(stored, opener_);
+    if (!write)
+      return write.error();
+    writes_[{stored.chain, std::string{stored.checkpoint_id}}].push_back(std::move(*write));
     return {};
   }
 
@@ -111,9 +161,10 @@ private:
   }
 
   postgres_rows& rows_;
+  row_opener& opener_;
   std::vector<placed_tuple> found_;
-  std::map<value_place, value> values_;
-  std::map<write_place, std::vector<slotted_write>> writes_;
+  std::map<value_key, value> values_;
+  std::map<write_key, std::vector<slotted_write>> writes_;
 };
 
 postgres_params& optional_bytes(postgres_params& params, const std::optional<std::string>& data) {
@@ -122,8 +173,30 @@ postgres_params& optional_bytes(postgres_params& params, const std::optional<std
 
 } // namespace
 
-result<std::vector<placed_tuple>> read_tuples(postgres_rows& rows) {
-  return tuple_assembly{rows}.read();
+result<std::vector<placed_tuple>> read_tuples(postgres_rows& rows, row_opener& opener) {
+  return tuple_assembly{rows, opener}.read();
+}
+
+result<path_and_value> open_write(const stored_write& stored, row_opener& opener) {
+  if (!is_sealed(stored.value))
+    return path_and_value{stored.task_path, stored.value};
+  auto place = write_place(stored.chain, stored.checkpoint_id, stored.task_id, stored.slot,
+                           stored.channel);
+  auto payload = opener.open_sealed(stored.value, stored.chain, place, record_kind::writes);
+  return payload ? decode_path_and_value(*payload) : payload.error();
+}
+
+result<slotted_write> read_write(const stored_write& stored, row_opener& opener) {
+  auto opened = opener.scope();
+  auto parts = open_write(stored, opener);
+  if (!parts)
+    return parts.error();
+  auto val = from_msgpack(parts->value);
+  if (!val)
+    return corrupt("a write");
+  return slotted_write{stored.slot,
+                       {std::string{stored.task_id}, std::string{stored.channel}, std::move(*val),
+                        std::string{parts->task_path}}};
 }
 
 result<std::uint64_t> postgres_reader::thread_owner(const std::string& thread_id) {
@@ -153,7 +226,7 @@ result<std::optional<checkpoint_tuple>> postgres_reader::get_tuple(const checkpo
   auto rows = from_.ask(ref.checkpoint_id.empty() ? sql_.newest_tuple : sql_.tuple, params);
   if (!rows)
     return rows.error();
-  auto found = read_tuples(*rows);
+  auto found = read_tuples(*rows, opener_);
   if (!found)
     return found.error();
   if (found->empty())
@@ -204,9 +277,9 @@ result<void> postgres_reader::take_listed(const list_query& query, postgres_rows
   std::vector<std::int64_t> chains;
   std::vector<std::string_view> ids;
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    auto metadata = read_metadata(rows.bytes(row, 4));
+    auto metadata = read_listed_metadata(rows, row);
     if (!metadata)
-      return corrupt("its metadata");
+      return metadata.error();
     if (!matches_filter(query.filter, *metadata))
       continue;
     if (query.limit && found.size() + fitting.size() == *query.limit)
@@ -222,7 +295,7 @@ result<void> postgres_reader::take_listed(const list_query& query, postgres_rows
   auto parts = from_.ask(sql_.tuples, params);
   if (!parts)
     return parts.error();
-  auto tuples = read_tuples(*parts);
+  auto tuples = read_tuples(*parts, opener_);
   if (!tuples)
     return tuples.error();
   for (auto& [place, chain, tuple] : *tuples) {
@@ -234,6 +307,22 @@ result<void> postgres_reader::take_listed(const list_query& query, postgres_rows
     found.push_back(std::move(tuple));
   }
   return {};
+}
+
+result<value> postgres_reader::read_listed_metadata(postgres_rows& rows, std::size_t row) {
+  auto chain = rows.number(row, 2);
+  auto data_key = read_data_key(rows, row, 6);
+  if (!data_key)
+    return data_key.error();
+  if (*data_key)
+    opener_.add_key(chain, rows.number(row, 5), std::move(**data_key));
+  auto opened = opener_.scope();
+  auto bytes = opener_.open(rows.bytes(row, 4), chain, metadata_place(chain, rows.bytes(row, 3)),
+                            record_kind::checkpoint);
+  if (!bytes)
+    return bytes.error();
+  auto metadata = read_metadata(*bytes);
+  return metadata ? metadata : corrupt("its metadata");
 }
 
 result<std::vector<thread_info>> postgres_reader::threads() {
@@ -273,7 +362,7 @@ result<named<delta_history>> postgres_reader::delta_histories(
     auto rows = from_.ask(sql_.ancestors, from);
     if (!rows)
       return rows.error();
-    auto ancestors = read_tuples(*rows);
+    auto ancestors = read_tuples(*rows, opener_);
     if (!ancestors)
       return ancestors.error();
     for (auto& ancestor : *ancestors)

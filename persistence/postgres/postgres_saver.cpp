@@ -1,5 +1,6 @@
 // postgres_saver: reads on the calling thread, everything else through the writer thread.
 #include "persistence/committing_saver.hpp"
+#include "persistence/postgres/postgres_copy.hpp"
 #include "persistence/postgres/postgres_pool.hpp"
 #include "persistence/postgres/postgres_pruner.hpp"
 #include "persistence/postgres/postgres_reader.hpp"
@@ -18,9 +19,10 @@ class postgres_saver final : public committing_saver<postgres_saver, postgres_re
 public:
   explicit postgres_saver(const postgres_options& options)
     : sql_{options.schema},
+      sealing_{options},
       numbers_{quoted_identifier(options.schema) + ".numbers"},
       pool_{options},
-      writer_{options, sql_},
+      writer_{options, sql_, sealing_},
       commits_{writer_, options.commit_window} {}
 
   result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids) override {
@@ -39,7 +41,7 @@ public:
     commits_.flush(target);
     auto may_be_done = false;
     return pool_.with([&](postgres_connection& on) {
-      return troupe::copy_thread(on, sql_, numbers_, source, target, may_be_done);
+      return troupe::copy_thread(on, sql_, sealing_, numbers_, source, target, may_be_done);
     });
   }
 
@@ -48,7 +50,7 @@ public:
       return ok;
     commits_.flush(thread_id);
     return pool_.with(
-      [&](postgres_connection& on) { return rewind_thread(on, sql_, thread_id, to); });
+      [&](postgres_connection& on) { return rewind_thread(on, sql_, sealing_, thread_id, to); });
   }
 
 private:
@@ -56,18 +58,19 @@ private:
                                     bool dry_run) {
     commits_.flush(thread_id);
     return pool_.with([&](postgres_connection& on) {
-      return troupe::prune_thread(on, sql_, thread_id, mark, dry_run);
+      return troupe::prune_thread(on, sql_, sealing_, thread_id, mark, dry_run);
     });
   }
 
   template <class Fn> std::invoke_result_t<Fn, postgres_reader&> with_reader(Fn fn) {
     return pool_.with([&](postgres_connection& on) {
-      postgres_reader from{on, sql_};
+      postgres_reader from{on, sql_, sealing_.keys.get()};
       return fn(from);
     });
   }
 
   const postgres_statements sql_;
+  const postgres_sealing sealing_;
   const std::string numbers_; // the name of the sequence
   postgres_pool pool_;
   postgres_writer writer_;

@@ -10,46 +10,56 @@ constexpr std::string_view key_bytes_max = "256"; // longest name that stands wh
 
 // Ids and names are bytea: any bytes, compared as bytes whatever the database's collation.
 std::vector<postgres_migration> make_saver_migrations() {
-  return {{
-    // Thread and chain numbers are handed out in blocks, so that a writer has them without a query.
-    "CREATE SEQUENCE @.numbers INCREMENT BY 1024",
-    // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a statement over two lines
-    "CREATE TABLE @.threads (thread_id bytea PRIMARY KEY, thread int8 NOT NULL UNIQUE, "
-    "owner int8 NOT NULL DEFAULT 0)",
-    "CREATE TABLE @.chains (chain int8 PRIMARY KEY, thread int8 NOT NULL, ns bytea NOT NULL)",
-    "CREATE UNIQUE INDEX chains_of_thread ON @.chains (thread, sha256(ns))",
-    "CREATE TABLE @.checkpoints (chain int8, checkpoint_id bytea, parent_id bytea NOT NULL, "
-    "v int8 NOT NULL, ts bytea NOT NULL, metadata bytea NOT NULL, run_id bytea, "
-    "channels bytea[] NOT NULL, numbers int8[] NOT NULL, tags int8[] NOT NULL, "
-    "seen bytea NOT NULL, updated bytea[], PRIMARY KEY (chain, checkpoint_id))",
-    "CREATE INDEX checkpoints_of_run ON @.checkpoints (sha256(run_id)) WHERE run_id IS NOT NULL",
-    "CREATE TABLE @.channel_values (chain int8 NOT NULL, channel bytea NOT NULL, "
-    "number int8 NOT NULL, tag int8 NOT NULL, value bytea NOT NULL)",
-    "CREATE UNIQUE INDEX channel_values_at ON @.channel_values (chain, number, tag, ("
-      + postgres_key_of("channel") + "))",
-    "CREATE TABLE @.writes (chain int8, checkpoint_id bytea, task_id bytea, slot int8, "
-    "channel bytea NOT NULL, task_path bytea NOT NULL, value bytea NOT NULL, "
-    "PRIMARY KEY (chain, checkpoint_id, task_id, slot))",
-  }};
+  return {
+    {
+      // Thread and chain numbers are handed out in blocks, so that a writer has them without a
+      // query.
+      "CREATE SEQUENCE @.numbers INCREMENT BY 1024",
+      // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a statement over two lines
+      "CREATE TABLE @.threads (thread_id bytea PRIMARY KEY, thread int8 NOT NULL UNIQUE, "
+      "owner int8 NOT NULL DEFAULT 0)",
+      "CREATE TABLE @.chains (chain int8 PRIMARY KEY, thread int8 NOT NULL, ns bytea NOT NULL)",
+      "CREATE UNIQUE INDEX chains_of_thread ON @.chains (thread, sha256(ns))",
+      "CREATE TABLE @.checkpoints (chain int8, checkpoint_id bytea, parent_id bytea NOT NULL, "
+      "v int8 NOT NULL, ts bytea NOT NULL, metadata bytea NOT NULL, run_id bytea, "
+      "channels bytea[] NOT NULL, numbers int8[] NOT NULL, tags int8[] NOT NULL, "
+      "seen bytea NOT NULL, updated bytea[], PRIMARY KEY (chain, checkpoint_id))",
+      "CREATE INDEX checkpoints_of_run ON @.checkpoints (sha256(run_id)) WHERE run_id IS NOT NULL",
+      "CREATE TABLE @.channel_values (chain int8 NOT NULL, channel bytea NOT NULL, "
+      "number int8 NOT NULL, tag int8 NOT NULL, value bytea NOT NULL)",
+      "CREATE UNIQUE INDEX channel_values_at ON @.channel_values (chain, number, tag, ("
+        + postgres_key_of("channel") + "))",
+      "CREATE TABLE @.writes (chain int8, checkpoint_id bytea, task_id bytea, slot int8, "
+      "channel bytea NOT NULL, task_path bytea NOT NULL, value bytea NOT NULL, "
+      "PRIMARY KEY (chain, checkpoint_id, task_id, slot))",
+    },
+    {
+      // A thread's data key, wrapped, and the id of the key that wrapped it; null: a plain thread.
+      "ALTER TABLE @.threads ADD COLUMN key_id bytea, ADD COLUMN data_key bytea",
+    }};
 }
 
 // A change locks the state's only row. Vectors are stored uncompressed: compression hardly makes
 // them smaller.
 std::vector<postgres_migration> make_store_migrations() {
-  return {{
-    "CREATE TABLE @.store_state (last int8 NOT NULL)",
-    "INSERT INTO @.store_state VALUES (0)",
-    "CREATE TABLE @.store_spaces (space int8 PRIMARY KEY, path bytea NOT NULL UNIQUE)",
-    // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a statement over two lines
-    "CREATE TABLE @.store_items (space int8, key bytea, number int8 NOT NULL UNIQUE, "
-    "value bytea NOT NULL, created int8 NOT NULL, updated int8 NOT NULL, ttl int8 NOT NULL, "
-    "ends int8 NOT NULL, PRIMARY KEY (space, key))",
-    "CREATE INDEX store_items_that_end ON @.store_items (ends) WHERE ends < "
-      + std::to_string(INT64_MAX),
-    "CREATE TABLE @.store_vectors (number int8, place int8, space int8 NOT NULL, "
-    "vector bytea NOT NULL, PRIMARY KEY (number, place))",
-    "ALTER TABLE @.store_vectors ALTER COLUMN vector SET STORAGE EXTERNAL",
-  }};
+  return {
+    {
+      "CREATE TABLE @.store_state (last int8 NOT NULL)",
+      "INSERT INTO @.store_state VALUES (0)",
+      "CREATE TABLE @.store_spaces (space int8 PRIMARY KEY, path bytea NOT NULL UNIQUE)",
+      // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a statement over two lines
+      "CREATE TABLE @.store_items (space int8, key bytea, number int8 NOT NULL UNIQUE, "
+      "value bytea NOT NULL, created int8 NOT NULL, updated int8 NOT NULL, ttl int8 NOT NULL, "
+      "ends int8 NOT NULL, PRIMARY KEY (space, key))",
+      "CREATE INDEX store_items_that_end ON @.store_items (ends) WHERE ends < "
+        + std::to_string(INT64_MAX),
+      "CREATE TABLE @.store_vectors (number int8, place int8, space int8 NOT NULL, "
+      "vector bytea NOT NULL, PRIMARY KEY (number, place))",
+      "ALTER TABLE @.store_vectors ALTER COLUMN vector SET STORAGE EXTERNAL",
+    },
+    {
+      "ALTER TABLE @.store_state ADD COLUMN key_id bytea, ADD COLUMN data_key bytea",
+    }};
 }
 
 // The sizes of the values are counted in shards, so that sets of different values rarely wait for
@@ -187,6 +197,11 @@ std::span<const postgres_migration> store_migrations() {
 std::span<const postgres_migration> cache_migrations() {
   static const auto migrations = make_cache_migrations();
   return migrations;
+}
+
+result<bool> has_part(postgres_connection& on, std::string_view schema, std::string_view part) {
+  auto at = migrator{on, schema, part}.version();
+  return at ? result<bool>{*at > 0} : at.error();
 }
 
 result<void> migrate(postgres_connection& on, std::string_view schema, std::string_view part,

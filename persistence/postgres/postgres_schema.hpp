@@ -38,4 +38,8 @@ std::span<const postgres_migration> cache_migrations();
 result<void> migrate(postgres_connection& on, std::string_view schema, std::string_view part,
                      std::span<const postgres_migration> migrations);
 
+/// Whether the schema has the part, in any version.
+/// Errors: storage_failed.
+result<bool> has_part(postgres_connection& on, std::string_view schema, std::string_view part);
+
 } // namespace troupe

@@ -35,7 +35,11 @@ std::string tuples_of(const std::string& found, std::string_view value_filter = 
          + " UNION ALL SELECT 2::int8, w.chain, w.checkpoint_id, w.channel, w.value, w.slot, NULL, "
            "w.task_id, w.task_path, NULL, NULL, NULL, NULL FROM found f JOIN @.writes w "
            "ON w.chain = f.chain AND w.checkpoint_id = f.checkpoint_id"
-         + std::string{write_filter};
+         + std::string{write_filter}
+         + " UNION ALL SELECT 3::int8, c.chain, t.key_id, NULL, t.data_key, t.thread, NULL, NULL, "
+           "NULL, NULL, NULL, NULL, NULL FROM (SELECT DISTINCT f.chain FROM found f) g "
+           "JOIN @.chains c ON c.chain = g.chain JOIN @.threads t ON t.thread = c.thread "
+           "WHERE t.key_id IS NOT NULL";
 }
 
 // One checkpoint of a reference's chain.
@@ -107,7 +111,7 @@ postgres_statements::postgres_statements(std::string_view schema) {
   constexpr std::string_view this_one = " AND k.checkpoint_id = $3::bytea";
 
   next_numbers = sql("SELECT nextval($1::text::regclass)");
-  lock_threads = sql("SELECT thread_id, thread, owner FROM @.threads "
+  lock_threads = sql("SELECT thread_id, thread, owner, key_id, data_key FROM @.threads "
                      "WHERE thread_id = ANY ($1::bytea[]) ORDER BY thread_id FOR NO KEY UPDATE");
   make_threads = sql("INSERT INTO @.threads (thread_id, thread) "
                      "SELECT * FROM unnest($1::bytea[], $2::int8[]) "
@@ -123,6 +127,8 @@ postgres_statements::postgres_statements(std::string_view schema) {
   make_chain = sql("INSERT INTO @.chains (chain, thread, ns) "
                    "VALUES ($1::int8, $2::int8, $3::bytea)");
   set_owner = sql("UPDATE @.threads SET owner = $2::int8 WHERE thread = $1::int8");
+  set_data_key = sql("UPDATE @.threads SET key_id = $2::bytea, data_key = $3::bytea "
+                     "WHERE thread = $1::int8");
   erase_threads = sql("DELETE FROM @.threads WHERE thread = ANY ($1::int8[])");
 
   store_writes = sql("INSERT INTO @.writes AS w (chain, checkpoint_id, task_id, task_path, slot, "
@@ -161,7 +167,8 @@ postgres_statements::postgres_statements(std::string_view schema) {
                          "AS e(chain, checkpoint_id, place) JOIN @.checkpoints k "
                          "ON k.chain = e.chain AND k.checkpoint_id = e.checkpoint_id"));
   list = sql("DECLARE listed NO SCROLL CURSOR FOR "
-             "SELECT t.thread_id, c.ns, k.chain, k.checkpoint_id, k.metadata FROM @.threads t "
+             "SELECT t.thread_id, c.ns, k.chain, k.checkpoint_id, k.metadata, t.thread, t.key_id, "
+             "t.data_key FROM @.threads t "
              "JOIN @.chains c ON c.thread = t.thread JOIN @.checkpoints k ON k.chain = c.chain "
              "WHERE ($1::bytea IS NULL OR t.thread_id = $1) "
              "AND ($2::bytea IS NULL OR sha256(c.ns) = sha256($2)) "
@@ -217,6 +224,29 @@ postgres_statements::postgres_statements(std::string_view schema) {
                                          "channels, numbers, tags, seen, updated");
   copy_values = copy("channel_values", "channel, number, tag, value");
   copy_writes = copy("writes", "checkpoint_id, task_id, slot, channel, task_path, value");
+  auto copied = [&sql](std::string_view table, std::string_view columns) {
+    return sql("DECLARE listed NO SCROLL CURSOR FOR SELECT source.chain, target.chain, "
+               + std::string{columns}
+               + " FROM @.chains source JOIN @.chains target ON target.thread = $2::int8 "
+                 "AND sha256(target.ns) = sha256(source.ns) JOIN @."
+               + std::string{table}
+               + " k ON k.chain = source.chain WHERE source.thread = $1::int8");
+  };
+  copied_checkpoints = copied("checkpoints",
+                              "k.checkpoint_id, k.parent_id, k.v, k.ts, k.metadata, k.seen, "
+                              "k.channels, k.numbers, k.tags, k.updated");
+  copied_values = copied("channel_values", "k.channel, k.number, k.tag, k.value");
+  copied_writes = copied("writes",
+                         "k.checkpoint_id, k.task_id, k.slot, k.channel, k.task_path, k.value");
+  close = sql("CLOSE listed");
+  reseal_checkpoint = sql("UPDATE @.checkpoints SET metadata = $3::bytea, seen = $4::bytea, "
+                          "updated = NULL WHERE chain = $1::int8 AND checkpoint_id = $2::bytea");
+  reseal_value = sql("UPDATE @.channel_values SET value = $5::bytea WHERE chain = $1::int8 "
+                     "AND number = $3::int8 AND tag = $4::int8 AND "
+                     + postgres_key_of("channel") + " = " + postgres_key_of("$2::bytea"));
+  reseal_write = sql("UPDATE @.writes SET value = $5::bytea, task_path = ''::bytea "
+                     "WHERE chain = $1::int8 AND checkpoint_id = $2::bytea "
+                     "AND task_id = $3::bytea AND slot = $4::int8");
 
   auto erase_newer = [&sql](std::string_view table) {
     return sql("DELETE FROM @." + std::string{table} + " WHERE chain = ANY (ARRAY"
@@ -235,6 +265,12 @@ postgres_statements::postgres_statements(std::string_view schema) {
                        "$4::int8[], $5::bytea[], $6::bytea[], $7::bytea[]) AS e");
   erase_empty_thread = sql("DELETE FROM @.threads t WHERE t.thread = $1::int8 AND NOT EXISTS "
                            "(SELECT 1 FROM @.chains c WHERE c.thread = t.thread)");
+
+  data_keys = sql("SELECT thread, key_id, data_key FROM @.threads WHERE thread > $1::int8 "
+                  "AND key_id IS NOT NULL ORDER BY thread LIMIT "
+                  + std::to_string(limits::postgres_rows_fetched));
+  swap_data_key = sql("UPDATE @.threads SET key_id = $3::bytea, data_key = $4::bytea "
+                      "WHERE thread = $1::int8 AND data_key = $2::bytea RETURNING thread");
 }
 
 } // namespace troupe

@@ -28,11 +28,13 @@ struct postgres_statements : postgres_transactions {
 
   // ---- writing: numbers, threads and chains
   postgres_statement next_numbers;  // sequence → the first of a block of numbers_in_block
-  postgres_statement lock_threads;  // ids → id, thread, owner of existing ones; locked
+  postgres_statement lock_threads;  // ids → id, thread, owner, key id, data key of existing ones;
+                                    // locked
   postgres_statement make_threads;  // ids, threads → ids of those that did not exist; locked
   postgres_statement find_chains;   // threads, namespaces → thread, ns, chain
   postgres_statement make_chain;    // chain, thread, ns
   postgres_statement set_owner;     // thread, owner
+  postgres_statement set_data_key;  // thread, key id, data key
   postgres_statement erase_threads; // threads; only their own rows
 
   // ---- writing: the rest of a chain
@@ -51,7 +53,8 @@ struct postgres_statements : postgres_transactions {
   postgres_statement tuple;         // thread id, ns, checkpoint
   postgres_statement tuples;        // chains, checkpoints
   postgres_statement list;          // any of thread id, ns, checkpoint, before → a cursor of
-                                    // thread id, ns, chain, checkpoint, metadata
+                                    // thread id, ns, chain, checkpoint, metadata, thread, key id,
+                                    // data key
   postgres_statement fetch;         // rows of the cursor
   postgres_statement threads;       // → id, checkpoint, ts, count
   postgres_statement owners;        // → id, owner
@@ -72,6 +75,16 @@ struct postgres_statements : postgres_transactions {
   postgres_statement copy_checkpoints;    // source thread, target thread, as the following
   postgres_statement copy_values;
   postgres_statement copy_writes;
+  // The rows of a copy that are sealed anew: cursors, source thread, target thread → source chain,
+  // target chain, and the columns of a row
+  postgres_statement copied_checkpoints; // checkpoint, parent, v, ts, metadata, seen, channels,
+                                         // numbers, tags, updated
+  postgres_statement copied_values;      // channel, number, tag, value
+  postgres_statement copied_writes;      // checkpoint, task, slot, channel, path, value
+  postgres_statement close;              // the cursor
+  postgres_statement reseal_checkpoint;  // chain, checkpoint, metadata, seen
+  postgres_statement reseal_value;       // chain, channel, number, tag, value
+  postgres_statement reseal_write;       // chain, checkpoint, task, slot, value
 
   // ---- undoing a run
   postgres_statement erase_newer_checkpoints; // thread, id
@@ -81,18 +94,22 @@ struct postgres_statements : postgres_transactions {
   postgres_statement erase_writes_of; // chain, checkpoint
   postgres_statement restore_writes; // chain, checkpoint; of each: task, slot, channel, path, value
   postgres_statement erase_empty_thread; // thread
+
+  // ---- rotating keys
+  postgres_statement data_keys;     // after thread → thread, key id, data key; some, in order
+  postgres_statement swap_data_key; // thread, old data key, key id, data key → a row if it had it
 };
 
 inline constexpr std::int64_t numbers_in_block = 1024; // as the sequence increments
 
 /// The columns of a "tuple" statement. Values come once, for all checkpoints that have them.
 enum postgres_tuple_column : int {
-  kind_column, // 0 checkpoint, 1 value, 2 write
+  kind_column, // 0 checkpoint, 1 value, 2 write, 3 the data key of a chain's thread
   chain_column,
-  a_column,        // checkpoint id | channel    | the write's checkpoint id
+  a_column,        // checkpoint id | channel    | the write's checkpoint id | key id
   b_column,        // parent id     |            | channel
-  data_column,     // metadata      | value      | value
-  number_column,   // v             | number     | slot
+  data_column,     // metadata      | value      | value                      | data key
+  number_column,   // v             | number     | slot                       | thread
   tag_column,      // its place     | tag        |
   c_column,        // ts            |            | task id
   d_column,        // seen          |            | task path

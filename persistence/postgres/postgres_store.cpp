@@ -3,6 +3,7 @@
 // So changes come one after the other, and the numbers of puts become visible in their order.
 #include "persistence/postgres/postgres_pool.hpp"
 #include "persistence/postgres/postgres_schema.hpp"
+#include "persistence/postgres/postgres_sealing.hpp"
 #include "persistence/postgres/postgres_store_statements.hpp"
 #include "persistence/postgres/postgres_vectors.hpp"
 #include "persistence/store/local_store.hpp"
@@ -23,9 +24,68 @@ error corrupt_store(std::string_view what) {
   return {errc::checkpoint_corrupt, "read the store: malformed: " + std::string{what}};
 }
 
-result<stored_item> read_item(postgres_rows& rows, std::size_t row) {
-  auto space = namespace_of_bytes(rows.bytes(row, path_column));
-  auto val = from_msgpack(rows.bytes(row, value_column));
+constexpr std::size_t sealed_extra_bytes = record_header_bytes + gcm_overhead_bytes; // of a vector
+
+// The cipher of the store's data key; unwrapped when a row needs it.
+// Thread: one at a time.
+class store_cipher {
+public:
+  explicit store_cipher(const key_provider* keys) : keys_{keys} {}
+
+  void set(std::optional<wrapped_key> stored) { stored_ = std::move(stored); }
+
+  bool has_key() const noexcept { return stored_.has_value(); }
+
+  /// Null for a plain store. Errors: key_missing; those of the key provider.
+  result<aes_gcm*> find() {
+    if (!cipher_ && stored_) {
+      auto unwrapped = unwrapped_cipher(keys_, *stored_, store_key_place(), sealed_store_name);
+      if (!unwrapped)
+        return unwrapped.error();
+      cipher_.emplace(std::move(*unwrapped));
+    }
+    return cipher_ ? &*cipher_ : nullptr;
+  }
+
+  /// As record_opener::open; a plain column is its own payload.
+  result<std::string_view> open(std::string_view column, std::string_view place, record_kind kind) {
+    if (!is_sealed(column))
+      return column;
+    auto cipher = find();
+    if (!cipher)
+      return cipher.error();
+    return opener_.open(column, place, kind, *cipher);
+  }
+  record_opener::scope scope() noexcept { return record_opener::scope{opener_}; }
+
+  /// The key of a plain store, when there is a provider. Errors: those of the provider.
+  result<std::optional<wrapped_key>> make() {
+    if (stored_ || !keys_)
+      return std::optional<wrapped_key>{};
+    auto made = make_data_key(*keys_, store_key_place());
+    if (!made)
+      return made.error();
+    stored_ = made->wrapped;
+    cipher_.emplace(std::move(made->cipher));
+    return stored_;
+  }
+
+private:
+  const key_provider* keys_;
+  std::optional<wrapped_key> stored_;
+  std::optional<aes_gcm> cipher_;
+  record_opener opener_;
+};
+
+result<stored_item> read_item(postgres_rows& rows, std::size_t row, store_cipher& cipher) {
+  auto opened = cipher.scope();
+  auto path = rows.bytes(row, path_column);
+  auto bytes = cipher.open(rows.bytes(row, value_column),
+                           item_place(path, rows.bytes(row, key_column)), record_kind::item);
+  if (!bytes)
+    return bytes.error();
+  auto space = namespace_of_bytes(path);
+  auto val = from_msgpack(*bytes);
   if (!space || !val || !val->is_map())
     return corrupt_store("an item");
   stored_item item{.number = static_cast<std::uint64_t>(rows.number(row, item_number_column)),
@@ -51,10 +111,11 @@ std::vector<std::int64_t> signed_numbers(std::span<const std::uint64_t> numbers)
 class postgres_snapshot final : public store_snapshot {
 public:
   postgres_snapshot(postgres_connection& on, const postgres_store_statements& sql,
-                    const postgres_vectors* vectors)
+                    const postgres_vectors* vectors, const key_provider* keys)
     : on_{on},
       sql_{sql},
-      vectors_{vectors} {}
+      vectors_{vectors},
+      cipher_{keys} {}
 
   result<std::optional<stored_item>> find(const store_namespace& space,
                                           const std::string& key) override {
@@ -66,7 +127,7 @@ public:
       return rows.error();
     if (rows->size() == 0)
       return std::optional<stored_item>{};
-    auto item = read_item(*rows, 0);
+    auto item = read_item(*rows, 0, cipher_);
     return item ? result<std::optional<stored_item>>{std::move(*item)} : item.error();
   }
 
@@ -80,7 +141,7 @@ public:
     std::vector<std::optional<stored_item>> found(numbers.size());
     for (std::size_t row = 0; row < rows->size(); ++row) {
       auto place = rows->number(row, extra_column);
-      auto item = read_item(*rows, row);
+      auto item = read_item(*rows, row, cipher_);
       if (!item)
         return item.error();
       if (place < 1 || static_cast<std::size_t>(place) > found.size())
@@ -122,7 +183,7 @@ public:
         return rows.error();
       auto size = rows->size();
       for (std::size_t row = 0; row < size; ++row) {
-        auto item = read_item(*rows, row);
+        auto item = read_item(*rows, row, cipher_);
         auto more = item ? take(*item) : item.error();
         if (!more || !*more)
           return more ? result<void>{} : more.error();
@@ -177,7 +238,9 @@ public:
     auto after = static_cast<std::int64_t>(number);
     for (std::int64_t place = INT64_MAX;;) {
       postgres_params params;
-      params.number(after).number(place).number(static_cast<std::int64_t>(bytes));
+      const std::int64_t sizes[] = {static_cast<std::int64_t>(bytes),
+                                    static_cast<std::int64_t>(bytes + sealed_extra_bytes)};
+      params.number(after).number(place).number_array(sizes);
       params.number(static_cast<std::int64_t>(count));
       auto rows = ask(sql_.vectors_after, params);
       if (!rows)
@@ -185,7 +248,12 @@ public:
       for (std::size_t row = 0; row < rows->size(); ++row) {
         after = rows->number(row, 0);
         place = rows->number(row, 1);
-        if (auto vector = read_vector_bytes(rows->bytes(row, 3)); vector && vector->size() == dims)
+        auto opened = cipher_.scope();
+        auto column = open_vector(*rows, row, dims);
+        if (!column && !is_damage(column.error()))
+          return column.error();
+        auto vector = column ? read_vector_bytes(*column) : std::nullopt;
+        if (vector && vector->size() == dims)
           take(static_cast<std::uint64_t>(after), static_cast<std::uint64_t>(rows->number(row, 2)),
                *vector);
       }
@@ -199,6 +267,9 @@ public:
                                             std::size_t count) override {
     if (auto ok = begin(); !ok)
       return ok.error();
+    if (cipher_.has_key()) // by another store, after this one was opened
+      return error{errc::key_missing, "search the store in the database: the store has been "
+                                      "encrypted: open it again with its key"};
     return vectors_->rank(on_, query, prefix, count);
   }
 
@@ -210,19 +281,49 @@ public:
   }
 
 private:
+  // The first statement goes together with the one that reads the data key.
   result<postgres_rows> ask(const postgres_statement& statement,
                             const postgres_params& params = {}) {
-    auto begun = begin();
-    return begun ? on_.ask(statement, params) : begun.error();
+    if (std::exchange(has_begun_, true))
+      return on_.ask(statement, params);
+    for (const auto* before : {&sql_.begin_reading, &sql_.data_key})
+      if (auto ok = on_.send(*before); !ok)
+        return ok.error();
+    if (auto ok = on_.send(statement, params); !ok)
+      return ok.error();
+    auto answers = on_.finish();
+    if (!answers)
+      return answers.error();
+    const auto& key_row = answers->at(answers->size() - 2);
+    auto data_key = key_row.size() == 1
+                      ? read_data_key(key_row, 0, 0)
+                      : result<std::optional<wrapped_key>>{corrupt_store("its state")};
+    if (!data_key)
+      return data_key.error();
+    cipher_.set(std::move(*data_key));
+    return std::move(answers->back());
   }
 
   result<void> begin() {
-    return std::exchange(has_begun_, true) ? result<void>{} : on_.send(sql_.begin_reading);
+    if (has_begun_)
+      return {};
+    auto rows = ask(sql_.data_key);
+    return rows ? result<void>{} : rows.error();
+  }
+
+  // A plain vector may begin as a record does, so the size decides.
+  result<std::string_view> open_vector(postgres_rows& rows, std::size_t row, std::size_t dims) {
+    auto column = rows.bytes(row, 3);
+    if (column.size() == 4 * dims)
+      return column;
+    return cipher_.open(column, vector_place(rows.number(row, 0), rows.number(row, 1)),
+                        record_kind::vector);
   }
 
   postgres_connection& on_;
   const postgres_store_statements& sql_;
   const postgres_vectors* vectors_; // null: not asked to rank
+  store_cipher cipher_;
   bool has_begun_ = false;
 };
 
@@ -231,9 +332,12 @@ private:
 // Statements are only queued, and leave with the commit: two round trips a change.
 class postgres_change final : public store_change {
 public:
-  postgres_change(postgres_connection& on, const postgres_store_statements& sql)
+  postgres_change(postgres_connection& on, const postgres_store_statements& sql,
+                  const postgres_sealing& sealing)
     : on_{on},
-      sql_{sql} {}
+      sql_{sql},
+      cipher_{sealing.keys.get()},
+      sealer_{sealing.compress_bytes_min} {}
 
   // Numbers never come twice, even when the server lost its last commits: they are at least the
   // current time.
@@ -246,10 +350,17 @@ public:
     if (rows->size() != 1)
       return corrupt_store("its state");
     last_ = rows->number(0, 0);
+    auto data_key = read_data_key(*rows, 0, 1);
+    if (!data_key)
+      return data_key.error();
+    cipher_.set(std::move(*data_key));
     return {};
   }
 
   result<void> put(stored_item item, const prepared_put& what) override {
+    auto cipher = find_or_make_cipher();
+    if (!cipher)
+      return cipher.error();
     auto path = namespace_bytes(item.space);
     auto space = ++last_;
     auto number = ++last_;
@@ -257,8 +368,13 @@ public:
     std::vector<std::string> vectors(what.vectors.size());
     for (std::size_t i = 0; i < vectors.size(); ++i)
       append_vector_bytes(what.vectors[i], vectors[i]);
+    auto sealed = *cipher ? seal(path, item.key, number, what.encoded, vectors, **cipher)
+                          : result<std::string>{std::string{}};
+    if (!sealed)
+      return sealed.error();
     postgres_params params;
-    params.bytes(path).number(space).bytes(item.key).number(number).bytes(what.encoded);
+    params.bytes(path).number(space).bytes(item.key).number(number);
+    params.bytes(*cipher ? std::string_view{*sealed} : what.encoded);
     params.number(item.updated).number(item.ttl.count()).number(item.end).bytes_array(vectors);
     return on_.send(sql_.put, params);
   }
@@ -311,6 +427,33 @@ public:
   }
 
 private:
+  result<aes_gcm*> find_or_make_cipher() {
+    auto made = cipher_.make();
+    if (!made)
+      return made.error();
+    if (*made) {
+      postgres_params params;
+      params.bytes((**made).id).bytes((**made).bytes);
+      if (auto ok = on_.send(sql_.set_data_key, params); !ok)
+        return ok.error();
+    }
+    return cipher_.find();
+  }
+
+  // The item's value, sealed. Its vectors are replaced by sealed ones.
+  result<std::string> seal(std::string_view path, std::string_view key, std::int64_t number,
+                           std::string_view value, std::vector<std::string>& vectors,
+                           aes_gcm& cipher) {
+    for (std::size_t i = 0; i < vectors.size(); ++i) {
+      auto place = vector_place(number, static_cast<std::int64_t>(i) + 1);
+      auto record = vector_sealer_.seal(vectors[i], place, record_kind::vector, cipher);
+      if (!record)
+        return record.error();
+      vectors[i] = std::move(*record);
+    }
+    return sealer_.seal(value, item_place(path, key), record_kind::item, cipher);
+  }
+
   // Collects the answers. The first column of each answer row is the number of a removed item.
   result<std::vector<postgres_rows>> settle() {
     auto answers = on_.finish();
@@ -323,6 +466,9 @@ private:
 
   postgres_connection& on_;
   const postgres_store_statements& sql_;
+  store_cipher cipher_;
+  row_sealer sealer_;
+  row_sealer vector_sealer_{SIZE_MAX}; // single vectors hardly get smaller
   std::int64_t last_ = 0;
   bool has_put_ = false;
 };
@@ -334,13 +480,14 @@ public:
   postgres_store_backend(const postgres_options& options, std::unique_ptr<postgres_vectors> vectors)
     : sql_{options.schema},
       vectors_{std::move(vectors)},
+      sealing_{options},
       pool_{options} {}
 
   bool ranks_vectors() const noexcept override { return vectors_ != nullptr; }
 
   result<void> read(const read_work& work) override {
     return pool_.with([&](postgres_connection& on) -> result<void> {
-      postgres_snapshot items{on, sql_, vectors_.get()};
+      postgres_snapshot items{on, sql_, vectors_.get(), sealing_.keys.get()};
       auto done = work(items);
       return done ? items.end() : done;
     });
@@ -348,7 +495,7 @@ public:
 
   result<std::vector<std::uint64_t>> change(bool, const change_work& work) override {
     return pool_.with([&](postgres_connection& on) -> result<std::vector<std::uint64_t>> {
-      postgres_change change{on, sql_};
+      postgres_change change{on, sql_, sealing_};
       if (auto ok = change.begin(); !ok)
         return ok.error();
       if (auto ok = work(change); !ok)
@@ -362,8 +509,36 @@ public:
 private:
   const postgres_store_statements sql_;
   const std::unique_ptr<postgres_vectors> vectors_; // null: they are searched in memory
+  const postgres_sealing sealing_;
   postgres_pool pool_; // after the statements that its connections have prepared
 };
+
+// Whether the store is encrypted, or will be from its next put on.
+result<bool> is_encrypted(postgres_connection& on, const postgres_options& database) {
+  if (database.keyring)
+    return true;
+  const postgres_store_statements sql{database.schema};
+  auto rows = on.ask(sql.data_key);
+  if (!rows)
+    return rows.error();
+  auto data_key = read_data_key(*rows, 0, 0);
+  return data_key ? result<bool>{data_key->has_value()} : data_key.error();
+}
+
+// Null: vectors are searched in memory. The database can't search sealed ones.
+result<std::unique_ptr<postgres_vectors>> open_vectors(postgres_connection& on,
+                                                       const postgres_options& database,
+                                                       const store_index& index) {
+  auto encrypted = is_encrypted(on, database);
+  if (!encrypted)
+    return encrypted.error();
+  if (!*encrypted)
+    return postgres_vectors::open(database, index);
+  if (database.search == vector_search::database)
+    return error{errc::invalid_config, "open a Postgres store: vector_search::database: the store "
+                                       "is encrypted, so the database can't search it"};
+  return std::unique_ptr<postgres_vectors>{};
+}
 
 } // namespace
 
@@ -378,7 +553,7 @@ result<std::shared_ptr<store>> open_postgres_store(const postgres_options& datab
     return ok.error();
   result<std::unique_ptr<postgres_vectors>> vectors{nullptr};
   if (options.index)
-    vectors = postgres_vectors::open(database, *options.index);
+    vectors = open_vectors(**connection, database, *options.index);
   if (!vectors)
     return vectors.error();
   return std::shared_ptr<store>{std::make_shared<local_store>(

@@ -80,6 +80,7 @@ postgres_store_statements::postgres_store_statements(std::string_view schema) {
                                                         // excludes
 
   last_number = sql("SELECT last FROM @.store_state");
+  data_key = sql("SELECT key_id, data_key FROM @.store_state");
   find = sql("SELECT " + items
              + " FROM @.store_spaces s JOIN @.store_items i ON i.space = s.space "
                "WHERE s.path = $1::bytea AND i.key = $2::bytea");
@@ -93,12 +94,16 @@ postgres_store_statements::postgres_store_statements(std::string_view schema) {
   namespaces = sql("SELECT s.path FROM @.store_spaces s WHERE " + an_item(" AND i.ends > $1::int8")
                    + " IS NOT NULL");
   groups = sql("SELECT space FROM @.store_spaces WHERE path >= $1::bytea AND path < $2::bytea");
-  vectors_after = sql("SELECT number, place, space, vector FROM @.store_vectors "
-                      "WHERE (number, place) > ($1::int8, $2::int8) "
-                      "AND octet_length(vector) = $3::int8 ORDER BY number, place LIMIT $4::int8");
+  vectors_after = sql(
+    "SELECT number, place, space, vector FROM @.store_vectors "
+    "WHERE (number, place) > ($1::int8, $2::int8) "
+    "AND octet_length(vector) = ANY ($3::int8[]) ORDER BY number, place LIMIT $4::int8");
 
-  lock = sql("SELECT greatest(last, (extract(epoch FROM clock_timestamp()) * 1000000)::int8) "
-             "FROM @.store_state FOR UPDATE");
+  lock = sql("SELECT greatest(last, (extract(epoch FROM clock_timestamp()) * 1000000)::int8), "
+             "key_id, data_key FROM @.store_state FOR UPDATE");
+  set_data_key = sql("UPDATE @.store_state SET key_id = $1::bytea, data_key = $2::bytea");
+  swap_data_key = sql("UPDATE @.store_state SET key_id = $2::bytea, data_key = $3::bytea "
+                      "WHERE data_key = $1::bytea RETURNING last");
   set_last = sql("UPDATE @.store_state SET last = $1::int8");
   put = sql(put_item());
   remove = sql(erase_items("@.store_spaces s WHERE s.path = $1::bytea AND i.space = s.space "

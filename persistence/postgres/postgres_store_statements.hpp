@@ -14,6 +14,7 @@ struct postgres_store_statements : postgres_transactions {
 
   // ---- reading. An "item" statement gives rows of postgres_item_column.
   postgres_statement last_number;
+  postgres_statement data_key;      // → key id, data key; null: a plain store
   postgres_statement find;          // namespace, key → item
   postgres_statement find_numbers;  // numbers → item, place among the numbers
   postgres_statement missing;       // numbers → those without an item
@@ -21,12 +22,14 @@ struct postgres_store_statements : postgres_transactions {
                                     // how many there are but for their size
   postgres_statement namespaces;    // now → those with an item that is not over
   postgres_statement groups;        // first, end → numbers of namespaces
-  postgres_statement vectors_after; // number, place, bytes of a vector, how many → number, place,
+  postgres_statement vectors_after; // number, place, sizes of a vector, how many → number, place,
                                     // group, vector
 
   // ---- changing; statements that remove items return their numbers
-  postgres_statement lock;         // → the last number given; until the transaction ends
+  postgres_statement lock;         // → the last number given, key id, data key; until the
+                                   // transaction ends
   postgres_statement set_last;     // number
+  postgres_statement set_data_key; // key id, data key
   postgres_statement put;          // namespace, its number if it is new, key, number, value, now,
                                    // time to live, end, vectors
   postgres_statement remove;       // namespace, key
@@ -34,6 +37,8 @@ struct postgres_store_statements : postgres_transactions {
   postgres_statement sweep;        // now, how many → number, namespace's number
   postgres_statement erase_space;  // namespace, if it is empty
   postgres_statement erase_spaces; // numbers of namespaces; those that are empty
+
+  postgres_statement swap_data_key; // old data key, key id, data key → a row if it had it
 };
 
 enum postgres_item_column : int {

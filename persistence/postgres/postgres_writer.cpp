@@ -12,12 +12,17 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
 
 namespace troupe {
 
 namespace {
 
 constexpr std::size_t row_overhead_bytes = 512; // the checkpoint's own row, ids, messages
+// A transaction that waited this long for the key provider is committed, so that the server does
+// not end it for its silence.
+constexpr std::chrono::milliseconds key_time_max{1000};
+static_assert(key_time_max + limits::key_provider_timeout < limits::postgres_idle_in_transaction);
 constexpr int lock_rounds_max = 4; // rounds for a thread that others make and delete all the time
 
 std::int64_t signed_bits(std::uint64_t n) {
@@ -62,9 +67,12 @@ struct write_arrays {
 
 } // namespace
 
-postgres_writer::postgres_writer(const postgres_options& options, const postgres_statements& sql)
+postgres_writer::postgres_writer(const postgres_options& options, const postgres_statements& sql,
+                                 const postgres_sealing& sealing)
   : options_{options},
     sql_{sql},
+    sealing_{sealing},
+    sealer_{sealing.compress_bytes_min},
     numbers_{quoted_identifier(options.schema) + ".numbers"} {}
 
 // ---- transactions -------------------------------------------------------------------------------
@@ -103,6 +111,7 @@ result<void> postgres_writer::begin() {
   if (auto ok = connect(); !ok)
     return ok;
   locked_.clear();
+  key_time_ = {};
   return connection_->send(sql_.begin);
 }
 
@@ -156,10 +165,15 @@ write_outcome postgres_writer::write(const commit_job& job) {
   auto owned = thread.is_there && thread.owner != 0;
   if (!job.delete_thread && is_only_claim(request) && !owned)
     return {};
+  if (!job.delete_thread)
+    if (auto ok = unwrap_key(thread); !ok)
+      return {.answer = ok.error()};
   auto written = job.delete_thread ? erase(thread) : store(request, thread);
   if (!written)
     return {.answer = written.error(), .transaction_stands = false};
-  return {.answer = {}, .bytes = encoded_.size() + row_overhead_bytes};
+  auto is_due = key_time_ >= key_time_max;
+  return {.answer = {},
+          .bytes = is_due ? limits::commit_bytes_max : encoded_.size() + row_overhead_bytes};
 }
 
 // ---- threads and numbers ------------------------------------------------------------------------
@@ -216,10 +230,16 @@ result<void> postgres_writer::lock_those_there(const std::vector<std::string>& t
   auto rows = connection_->ask(sql_.lock_threads, params);
   if (!rows)
     return rows.error();
-  for (std::size_t row = 0; row < rows->size(); ++row)
+  for (std::size_t row = 0; row < rows->size(); ++row) {
+    auto data_key = read_data_key(*rows, row, 3);
+    if (!data_key)
+      return data_key.error();
     locked_[rows->string(row, 0)] = {.number = rows->number(row, 1),
                                      .owner = std::bit_cast<std::uint64_t>(rows->number(row, 2)),
-                                     .chains = {}};
+                                     .chains = {},
+                                     .data_key = std::move(*data_key),
+                                     .cipher = {}};
+  }
   return {};
 }
 
@@ -235,8 +255,11 @@ result<void> postgres_writer::make_missing(const std::vector<std::string>& threa
   if (!rows)
     return rows.error();
   for (std::size_t row = 0; row < rows->size(); ++row)
-    locked_[rows->string(row, 0)] = {
-      .number = rows->number(row, 1), .is_unused = true, .chains = {}};
+    locked_[rows->string(row, 0)] = {.number = rows->number(row, 1),
+                                     .is_unused = true,
+                                     .chains = {},
+                                     .data_key = {},
+                                     .cipher = {}};
   return {};
 }
 
@@ -328,6 +351,8 @@ result<void> postgres_writer::erase(locked_thread& thread) {
   row.number_array(std::vector{thread.number});
   thread.is_there = false;
   thread.is_unused = false;
+  thread.data_key.reset();
+  thread.cipher.reset();
   for (auto& [ns, chain] : thread.chains)
     chain = {};
   return connection_->send(sql_.erase_threads, row);
@@ -336,6 +361,9 @@ result<void> postgres_writer::erase(locked_thread& thread) {
 result<void> postgres_writer::store(const save_request& request, locked_thread& thread) {
   if (auto ok = store_owner(request, thread); !ok || is_only_claim(request))
     return ok;
+  if (auto ok = make_key(thread); !ok)
+    return ok;
+  auto* cipher = thread.cipher ? &*thread.cipher : nullptr;
   auto found = find_chain(request, thread);
   if (!found)
     return found.error();
@@ -344,15 +372,15 @@ result<void> postgres_writer::store(const save_request& request, locked_thread& 
     if (auto ok = make_chain(request, thread, chain); !ok)
       return ok;
   for (const auto& task : request.writes)
-    if (auto ok = store_writes(chain.number, request.ref.checkpoint_id, task); !ok)
+    if (auto ok = store_writes(chain.number, request.ref.checkpoint_id, task, cipher); !ok)
       return ok;
   if (!request.put)
     return {};
   chain.present.insert(request.put->checkpoint.id);
   chain.newest = std::max(chain.newest, request.put->checkpoint.id);
-  if (auto ok = store_values(chain.number, *request.put); !ok)
+  if (auto ok = store_values(chain.number, *request.put, cipher); !ok)
     return ok;
-  return store_checkpoint(chain.number, *request.put);
+  return store_checkpoint(chain.number, *request.put, cipher);
 }
 
 // No other writer can make the chain meanwhile, because the thread is locked.
@@ -389,16 +417,64 @@ result<void> postgres_writer::store_owner(const save_request& request, locked_th
   return connection_->send(sql_.set_owner, params);
 }
 
+// ---- sealing ------------------------------------------------------------------------------------
+
+// Before anything is sent: a thread whose key is missing leaves the transaction as it was.
+result<void> postgres_writer::unwrap_key(locked_thread& thread) {
+  if (!thread.data_key || thread.cipher)
+    return {};
+  auto began = clock::now();
+  auto cipher = unwrapped_cipher(sealing_.keys.get(), *thread.data_key,
+                                 thread_key_place(thread.number), sealed_thread_name);
+  key_time_ += clock::now() - began;
+  if (!cipher)
+    return cipher.error();
+  thread.cipher.emplace(std::move(*cipher));
+  return {};
+}
+
+// No other writer can make the key meanwhile, because the thread is locked.
+result<void> postgres_writer::make_key(locked_thread& thread) {
+  if (thread.data_key || !sealing_.keys)
+    return {};
+  auto began = clock::now();
+  auto made = make_data_key(*sealing_.keys, thread_key_place(thread.number));
+  key_time_ += clock::now() - began;
+  if (!made)
+    return made.error();
+  postgres_params params;
+  params.number(thread.number).bytes(made->wrapped.id).bytes(made->wrapped.bytes);
+  if (auto ok = connection_->send(sql_.set_data_key, params); !ok)
+    return ok;
+  thread.data_key = std::move(made->wrapped);
+  thread.cipher.emplace(std::move(made->cipher));
+  return {};
+}
+
+// ---- rows ---------------------------------------------------------------------------------------
+
 result<void> postgres_writer::store_writes(std::int64_t chain, const std::string& checkpoint_id,
-                                           const task_writes& task) {
+                                           const task_writes& task, aes_gcm* cipher) {
   for (std::size_t next = 0; next < task.writes.size();) {
     write_arrays part;
+    std::deque<std::string> sealed; // the values of `part`
     for (; next < task.writes.size() && part.bytes < limits::postgres_statement_bytes_max; ++next) {
       const auto& channel = task.writes[next].first;
-      part.add(write_slot(channel, next), channel, encoded_.take().bytes);
+      auto slot = write_slot(channel, next);
+      auto data = encoded_.take().bytes;
+      if (cipher) {
+        auto place = write_place(chain, checkpoint_id, task.task_id, slot, channel);
+        auto record = sealer_.seal(encode(path_and_value{task.task_path, data}), place,
+                                   record_kind::writes, *cipher);
+        if (!record)
+          return record.error();
+        data = sealed.emplace_back(std::move(*record));
+      }
+      part.add(slot, channel, data);
     }
     postgres_params params;
-    params.number(chain).bytes(checkpoint_id).bytes(task.task_id).bytes(task.task_path);
+    params.number(chain).bytes(checkpoint_id).bytes(task.task_id);
+    params.bytes(cipher ? std::string_view{} : task.task_path);
     params.number_array(part.slots).bytes_array(part.channels).bytes_array(part.values);
     if (auto ok = connection_->send(sql_.store_writes, params); !ok)
       return ok;
@@ -406,17 +482,20 @@ result<void> postgres_writer::store_writes(std::int64_t chain, const std::string
   return {};
 }
 
-result<void> postgres_writer::store_values(std::int64_t chain, const checkpoint_put& put) {
+result<void> postgres_writer::store_values(std::int64_t chain, const checkpoint_put& put,
+                                           aes_gcm* cipher) {
   const auto& cp = put.checkpoint;
   version_arrays empty;
   version_arrays full;
   std::vector<std::string_view> values;
+  std::deque<std::string> sealed; // the values of `full`
   std::size_t bytes = 0;
   auto send_full = [&]() -> result<void> {
     postgres_params params;
     params.number(chain);
     std::exchange(full, {}).append_to(params);
     params.bytes_array(std::exchange(values, {}));
+    sealed.clear();
     bytes = 0;
     return connection_->send(sql_.store_values, params);
   };
@@ -426,6 +505,13 @@ result<void> postgres_writer::store_values(std::int64_t chain, const checkpoint_
     auto* at = find_named(cp.channel_versions, channel);
     if (!at)
       continue;
+    if (val && cipher) {
+      auto place = value_place(chain, channel, signed_bits(at->number), signed_bits(at->tag));
+      auto record = sealer_.seal(data, place, record_kind::value, *cipher);
+      if (!record)
+        return record.error();
+      data = sealed.emplace_back(std::move(*record));
+    }
     (val ? full : empty).add(channel, *at);
     if (val)
       values.push_back(data);
@@ -445,7 +531,8 @@ result<void> postgres_writer::store_values(std::int64_t chain, const checkpoint_
   return connection_->send(sql_.erase_values, params);
 }
 
-result<void> postgres_writer::store_checkpoint(std::int64_t chain, const checkpoint_put& put) {
+result<void> postgres_writer::store_checkpoint(std::int64_t chain, const checkpoint_put& put,
+                                               aes_gcm* cipher) {
   const auto& cp = put.checkpoint;
   auto metadata = encoded_.take().bytes;
   const auto& run_id = put.metadata["run_id"];
@@ -453,6 +540,21 @@ result<void> postgres_writer::store_checkpoint(std::int64_t chain, const checkpo
   version_arrays versions;
   for (const auto& [channel, at] : cp.channel_versions)
     versions.add(channel, at);
+  std::string sealed;
+  if (cipher) {
+    checkpoint_place place{{chain, cp.id, put.parent_id, cp.v, cp.ts}};
+    for (const auto& [channel, at] : cp.channel_versions)
+      place.add(channel, signed_bits(at.number), signed_bits(at.tag));
+    auto rest = sealer_.seal(encode(seen_and_updated{seen, cp.updated_channels}), place.text(),
+                             record_kind::checkpoint, *cipher);
+    auto record = sealer_.seal(metadata, metadata_place(chain, cp.id), record_kind::checkpoint,
+                               *cipher);
+    if (!rest || !record)
+      return rest ? record.error() : rest.error();
+    sealed = std::move(*record);
+    metadata = sealed;
+    seen = std::move(*rest);
+  }
   postgres_params params;
   params.number(chain).bytes(cp.id).bytes(put.parent_id).number(cp.v).bytes(cp.ts).bytes(metadata);
   if (run_id.is_string())
@@ -461,7 +563,7 @@ result<void> postgres_writer::store_checkpoint(std::int64_t chain, const checkpo
     params.null();
   versions.append_to(params);
   params.bytes(seen);
-  if (cp.updated_channels)
+  if (cp.updated_channels && !cipher)
     params.bytes_array(*cp.updated_channels);
   else
     params.null();

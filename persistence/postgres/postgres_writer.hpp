@@ -4,6 +4,7 @@
 #include "persistence/encoded_request.hpp"
 #include "persistence/group_commit.hpp"
 #include "persistence/postgres/postgres_connection.hpp"
+#include "persistence/postgres/postgres_sealing.hpp"
 #include "persistence/postgres/postgres_statements.hpp"
 
 #include <map>
@@ -20,7 +21,8 @@ namespace troupe {
 /// Thread: the writer thread.
 class postgres_writer final : public commit_sink {
 public:
-  postgres_writer(const postgres_options& options, const postgres_statements& sql);
+  postgres_writer(const postgres_options& options, const postgres_statements& sql,
+                  const postgres_sealing& sealing);
 
   bool foresee(std::span<const commit_job> jobs) override;
   result<void> begin() override;
@@ -45,6 +47,8 @@ private:
     bool is_there = true;                      // not deleted
     bool is_unused = false;                    // its row was only made to lock it
     std::map<std::string, known_chain> chains; // by namespace; those that were looked up
+    std::optional<wrapped_key> data_key;       // as it is stored; nullopt: a plain thread
+    std::optional<aes_gcm> cipher;             // of data_key, when it was unwrapped
   };
   /// The data that a request needs before it is stored: a chain, and whether it has a checkpoint.
   struct place {
@@ -69,19 +73,24 @@ private:
   result<void> make_chain(const save_request& request, const locked_thread& thread,
                           known_chain& chain);
   result<void> store_owner(const save_request& request, locked_thread& thread);
+  result<void> unwrap_key(locked_thread& thread);
+  result<void> make_key(locked_thread& thread);
   result<void> store_writes(std::int64_t chain, const std::string& checkpoint_id,
-                            const task_writes& task);
-  result<void> store_values(std::int64_t chain, const checkpoint_put& put);
-  result<void> store_checkpoint(std::int64_t chain, const checkpoint_put& put);
+                            const task_writes& task, aes_gcm* cipher);
+  result<void> store_values(std::int64_t chain, const checkpoint_put& put, aes_gcm* cipher);
+  result<void> store_checkpoint(std::int64_t chain, const checkpoint_put& put, aes_gcm* cipher);
   void give_up();
 
   const postgres_options options_;
   const postgres_statements& sql_;
+  const postgres_sealing& sealing_;
+  row_sealer sealer_;
   const std::string numbers_; // the name of the sequence
   std::unique_ptr<postgres_connection> connection_;
   clock::time_point no_attempt_before_;
   std::optional<troupe::error> unreachable_; // the error of the last attempt to connect
   bool may_repeat_ = false;
+  clock::duration key_time_{}; // of the key provider, in the open transaction
 
   std::set<place> foreseen_; // of announced jobs
   std::map<std::string, locked_thread> locked_;

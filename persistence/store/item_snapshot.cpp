@@ -46,7 +46,7 @@ result<bool> in_order(const lmdb_txn& txn, const store_key& prefix, std::size_t 
 
 class item_snapshot final : public store_snapshot {
 public:
-  static result<std::unique_ptr<store_snapshot>> begin(lmdb_env& env, const keyring* keys) {
+  static result<std::unique_ptr<store_snapshot>> begin(lmdb_env& env, const key_provider* keys) {
     auto txn = env.begin_read();
     if (!txn)
       return txn.error();
@@ -155,7 +155,7 @@ public:
   }
 
 private:
-  item_snapshot(lmdb_txn txn, const keyring* keys, std::uint64_t last_number)
+  item_snapshot(lmdb_txn txn, const key_provider* keys, std::uint64_t last_number)
     : txn_{std::move(txn)},
       cipher_{{items_data_key(), "the encrypted store"}, keys},
       last_number_{last_number} {}
@@ -254,7 +254,7 @@ private:
 
 } // namespace
 
-result<std::unique_ptr<store_snapshot>> read_items(lmdb_env& env, const keyring* keys) {
+result<std::unique_ptr<store_snapshot>> read_items(lmdb_env& env, const key_provider* keys) {
   return item_snapshot::begin(env, keys);
 }
 

@@ -15,6 +15,6 @@ namespace troupe {
 /// Shape:  `keys` may be null; they must outlive the snapshot.
 /// Errors: storage codes, checkpoint_corrupt, format_too_new; the snapshot's members also
 ///         key_missing.
-result<std::unique_ptr<store_snapshot>> read_items(lmdb_env& env, const keyring* keys);
+result<std::unique_ptr<store_snapshot>> read_items(lmdb_env& env, const key_provider* keys);
 
 } // namespace troupe

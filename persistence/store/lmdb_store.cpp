@@ -5,6 +5,7 @@
 // The saver's file has one writer thread with a group commit: a put would wait for it, and delay
 // it. So the store has a file of its own. Several stores of this process, each with options of its
 // own, share one file object, since LMDB must not open a file twice.
+#include "persistence/crypt/data_keys.hpp"
 #include "persistence/lmdb/data_directory.hpp"
 #include "persistence/lmdb/data_files.hpp"
 #include "persistence/store/item_change.hpp"
@@ -45,7 +46,7 @@ public:
   }
 
   lmdb_env& env() noexcept { return *env_; }
-  const keyring* keys() const noexcept { return sealing_.keys.get(); }
+  const key_provider* keys() const noexcept { return sealing_.keys.get(); }
 
   result<void> read(const read_work& work) override {
     auto items = read_items(*env_, keys());
@@ -77,7 +78,7 @@ public:
 private:
   lmdb_backend(std::unique_ptr<lmdb_env> env, const lmdb_store_options& options)
     : env_{std::move(env)},
-      sealing_{items_sealing(options.keyring, options.compress_bytes_min)} {}
+      sealing_{items_sealing(remembering(options.keyring), options.compress_bytes_min)} {}
 
   // When changes fail together, even if only one of them is the reason, they are made one by one.
   void do_all(const std::vector<change_job*>& jobs) noexcept {
@@ -179,7 +180,7 @@ result<std::uint64_t> copy_store_file(const std::string& dir, const std::filesys
 }
 
 result<std::optional<bool>> rewrap_store_key(const std::string& dir,
-                                             std::shared_ptr<const keyring> keys) {
+                                             std::shared_ptr<const key_provider> keys) {
   auto backend = backend_at(dir, {.keyring = std::move(keys)});
   return backend ? (*backend)->rewrap_key() : backend.error();
 }

@@ -34,7 +34,17 @@ struct postgres_backend {
     open_postgres_saver(postgres_server::of_this_program().fresh_options()).value();
 };
 
-using backends =
-  boost::mpl::list<memory_backend, lmdb_backend, encrypted_lmdb_backend, postgres_backend>;
+struct encrypted_postgres_backend {
+  static postgres_options options() {
+    auto made = postgres_server::of_this_program().fresh_options();
+    made.keyring = keyring::from_text("key " + std::string(64, '7')).value();
+    made.compress_bytes_min = 1;
+    return made;
+  }
+  std::shared_ptr<troupe::saver> saver = open_postgres_saver(options()).value();
+};
+
+using backends = boost::mpl::list<memory_backend, lmdb_backend, encrypted_lmdb_backend,
+                                  postgres_backend, encrypted_postgres_backend>;
 
 } // namespace troupe::test

@@ -71,7 +71,7 @@ runtime_options kept_place::options() const {
   if (postgres.empty())
     return {.data_dir = data};
   runtime_options out;
-  postgres_options database{.conninfo = postgres};
+  postgres_options database{.conninfo = postgres, .keyring = keyring::from_environment().value()};
   out.saver = load_postgres().open_saver(database).value();
   out.store = load_postgres().open_store(database, {}).value();
   return out;
@@ -80,8 +80,11 @@ runtime_options kept_place::options() const {
 std::shared_ptr<saver> kept_place::saver_to_look() {
   read_environment();
   use_default();
-  return postgres.empty() ? open_saver_to_look(data)
-                          : load_postgres().open_saver({.conninfo = postgres}).value();
+  return postgres.empty()
+           ? open_saver_to_look(data)
+           : load_postgres()
+               .open_saver({.conninfo = postgres, .keyring = keyring::from_environment().value()})
+               .value();
 }
 
 bool kept_place::could_be_made() const {

@@ -53,6 +53,8 @@ struct postgres_part {
   result<std::shared_ptr<saver>> (*open_saver)(const postgres_options& options);
   result<std::shared_ptr<store>> (*open_store)(const postgres_options& database,
                                                store_options options);
+  /// rotate_store_keys of a database.
+  result<rotation_report> (*rotate_keys)(const postgres_options& database);
   /// The function postgres_checkpoints::next of a database of LangGraph's PostgresSaver.
   /// Errors: as the constructor of postgres_checkpoints.
   std::function<std::optional<checkpoint_tuple>()> (*open_checkpoints)(const std::string& conninfo);

@@ -1,6 +1,9 @@
-// troupe store rotate-keys: wraps the data keys of a data directory under the current key.
+// troupe store rotate-keys: wraps the data keys of a data directory, or of a Postgres database,
+// under the current key.
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/json_lines.hpp"
+#include "tools/troupe/kept_place.hpp"
+#include "tools/troupe/parts.hpp"
 
 #include <troupe/keyring.hpp>
 
@@ -12,13 +15,18 @@ namespace troupe::cli {
 
 namespace {
 
-int rotate_keys(const std::string& data_dir, bool json) {
-  expect_data_dir(data_dir);
+int rotate_keys(kept_place& place, bool json) {
+  place.read_environment();
+  place.use_default();
+  place.expect_there();
   auto keys = keyring::from_environment().value();
   if (!keys)
     throw error{errc::invalid_config,
                 "no key: set TROUPE_STORE_KEY_FILE to a file of keys that ends with the new key"};
-  auto report = rotate_store_keys(data_dir, keys).value();
+  auto report =
+    place.postgres.empty()
+      ? rotate_store_keys(place.data, keys).value()
+      : load_postgres().rotate_keys({.conninfo = place.postgres, .keyring = keys}).value();
   if (json)
     print_line(json_line("rotated", {{"key", to_json(keys->current_id())},
                                      {"threads", std::to_string(report.threads)},
@@ -26,8 +34,8 @@ int rotate_keys(const std::string& data_dir, bool json) {
                                      {"rewrapped", std::to_string(report.rewrapped)}}));
   else
     std::cout << "the keys of " << report.threads << " encrypted threads and " << report.files
-              << " other files are under key " << keys->current_id() << "; " << report.rewrapped
-              << " were under another one\n";
+              << " other files or stores are under key " << keys->current_id() << "; "
+              << report.rewrapped << " were under another one\n";
   return 0;
 }
 
@@ -39,10 +47,10 @@ void add_rotate_keys(CLI::App& store, chosen_command& chosen) {
     "Wrap the data keys of threads, long-term store and cache under the current "
     "key. The key ring comes from the file that TROUPE_STORE_KEY_FILE names, or from "
     "TROUPE_STORE_KEYS, and must have the older keys, too");
-  auto data_dir = add_data_dir(*command);
+  auto place = add_kept_place(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object a line");
-  command->callback([&chosen, data_dir] {
-    chosen.run = [&chosen, data_dir] { return rotate_keys(*data_dir, chosen.json); };
+  command->callback([&chosen, place] {
+    chosen.run = [&chosen, place] { return rotate_keys(*place, chosen.json); };
   });
 }
 

@@ -48,6 +48,13 @@ inline const std::array store_kinds{
              [](const std::filesystem::path&, store_options options) {
                return open_postgres_store(options_with_vectors(), std::move(options)).value();
              }},
+  store_kind{"encrypted postgres",
+             [](const std::filesystem::path&, store_options options) {
+               auto database = postgres_server::of_this_program().fresh_options();
+               database.keyring = keyring::from_text("key " + std::string(64, '7')).value();
+               database.compress_bytes_min = 1;
+               return open_postgres_store(database, std::move(options)).value();
+             }},
 };
 
 /// A store of any kind, with a clock that stands still unless told.

@@ -12,6 +12,7 @@ std::function<std::optional<checkpoint_tuple>()> open_checkpoints(const std::str
 
 constexpr postgres_part part{.open_saver = open_postgres_saver,
                              .open_store = open_postgres_store,
+                             .rotate_keys = rotate_store_keys,
                              .open_checkpoints = open_checkpoints};
 
 } // namespace
