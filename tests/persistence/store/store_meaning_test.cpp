@@ -1,5 +1,5 @@
-// Search by meaning, below every store: the texts at a path, and the index of vectors. The duties of
-// every store are in store_conformance_test.cpp.
+// Search by meaning, below every store: the texts at a path, and the index of vectors. The duties
+// of every store are in store_conformance_test.cpp.
 #include "persistence/store/store_text.hpp"
 #include "persistence/store/vector_index.hpp"
 
